@@ -1,0 +1,172 @@
+/* error.c: statuses with a message, counted facts, and memory that must be there. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pt_status fill(pt_error *err, pt_status status, const char *format, va_list args)
+{
+    if (err != NULL) {
+        *err = PT_ERROR_INIT;
+        err->status = status;
+        vsnprintf(err->message, sizeof err->message, format, args);
+    }
+    return status;
+}
+
+pt_status pt_error_set(pt_error *reterr, pt_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(reterr, status, format, args);
+    va_end(args);
+    return status;
+}
+
+pt_status pt_error_errno(pt_error *reterr, int errnum, const char *format, ...)
+{
+    const pt_status status = errnum == ENOENT || errnum == ESRCH ? PT_ERR_NOTFOUND
+                             : errnum == ENOMEM                  ? PT_ERR_NOMEM
+                                                                 : PT_ERR_SYSTEM;
+    va_list args;
+    va_start(args, format);
+    fill(reterr, status, format, args);
+    va_end(args);
+    if (reterr != NULL) {
+        const size_t length = strlen(reterr->message);
+        snprintf(reterr->message + length, sizeof reterr->message - length, "%s%s",
+                 length > 0 ? ": " : "", strerror(errnum));
+    }
+    return status;
+}
+
+void pt_error_where(pt_error *err, const char *path, const char *format, int64_t offset)
+{
+    if (err == NULL)
+        return;
+    if (path != NULL)
+        snprintf(err->path, sizeof err->path, "%s", path);
+    if (format != NULL)
+        snprintf(err->format, sizeof err->format, "%s", format);
+    if (offset >= 0)
+        err->offset = offset;
+}
+
+void pt_error_text(const pt_error *err, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s%s%s%s", err->path, err->path[0] ? ": " : "", err->format,
+             err->format[0] ? ": " : "", err->message);
+}
+
+void pt_diag_init(pt_diag *diag)
+{
+    *diag = (pt_diag){0};
+}
+
+void pt_diag_done(pt_diag *diag)
+{
+    for (size_t i = 0; i < diag->count; i++)
+        free(diag->facts[i].text);
+    free(diag->facts);
+    *diag = (pt_diag){0};
+}
+
+static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
+{
+    for (size_t i = 0; i < diag->count; i++) {
+        if (strcmp(diag->facts[i].text, text) == 0) {
+            diag->facts[i].count += n;
+            return;
+        }
+    }
+    if (diag->count == diag->cap) {
+        diag->cap = diag->cap ? diag->cap * 2 : 8;
+        diag->facts = pt_realloc(diag->facts, diag->cap, sizeof *diag->facts);
+    }
+    diag->facts[diag->count++] = (pt_diag_fact){pt_strdup(text), n};
+}
+
+void pt_diag_add(pt_diag *diag, uint64_t n, const char *format, ...)
+{
+    if (diag == NULL || n == 0)
+        return;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    diag_add_text(diag, n, text);
+}
+
+void pt_diag_merge(pt_diag *into, const pt_diag *from)
+{
+    for (size_t i = 0; into != NULL && i < from->count; i++)
+        diag_add_text(into, from->facts[i].count, from->facts[i].text);
+}
+
+_Noreturn void pt_bug(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "pitot: bug at %s:%d: %s\n", file, line, what);
+    abort();
+}
+
+static _Noreturn void out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "pitot: out of memory (%zu bytes more were needed)\n", bytes);
+    exit(1);
+}
+
+void *pt_alloc(size_t count, size_t size)
+{
+    void *ptr = calloc(count ? count : 1, size ? size : 1);
+    if (ptr == NULL)
+        out_of_memory(count * size);
+    return ptr;
+}
+
+void *pt_realloc(void *ptr, size_t count, size_t size)
+{
+    void *bigger = reallocarray(ptr, count ? count : 1, size ? size : 1);
+    if (bigger == NULL)
+        out_of_memory(count * size);
+    return bigger;
+}
+
+char *pt_strdup(const char *text)
+{
+    return pt_strndup(text, strlen(text));
+}
+
+char *pt_strndup(const char *text, size_t length)
+{
+    char *copy = pt_alloc(length + 1, 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *pt_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        out_of_memory(0);
+    return text;
+}
+
+void pt_freep(void *pointer_to_pointer)
+{
+    free(*(void **)pointer_to_pointer);
+}
+
+void pt_closep(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
