@@ -46,14 +46,10 @@ pt_status pt_error_errno(pt_error *reterr, int errnum, const char *format, ...)
 
 void pt_error_where(pt_error *err, const char *path, const char *format, int64_t offset)
 {
-    if (err == NULL)
-        return;
-    if (path != NULL)
-        snprintf(err->path, sizeof err->path, "%s", path);
-    if (format != NULL)
-        snprintf(err->format, sizeof err->format, "%s", format);
-    if (offset >= 0)
-        err->offset = offset;
+    if (err == NULL) return;
+    if (path != NULL) snprintf(err->path, sizeof err->path, "%s", path);
+    if (format != NULL) snprintf(err->format, sizeof err->format, "%s", format);
+    if (offset >= 0) err->offset = offset;
 }
 
 void pt_error_text(const pt_error *err, char *buf, size_t size)
@@ -92,8 +88,7 @@ static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
 
 void pt_diag_add(pt_diag *diag, uint64_t n, const char *format, ...)
 {
-    if (diag == NULL || n == 0)
-        return;
+    if (diag == NULL || n == 0) return;
     char text[512];
     va_list args;
     va_start(args, format);
@@ -123,16 +118,14 @@ static _Noreturn void out_of_memory(size_t bytes)
 void *pt_alloc(size_t count, size_t size)
 {
     void *ptr = calloc(count ? count : 1, size ? size : 1);
-    if (ptr == NULL)
-        out_of_memory(count * size);
+    if (ptr == NULL) out_of_memory(count * size);
     return ptr;
 }
 
 void *pt_realloc(void *ptr, size_t count, size_t size)
 {
     void *bigger = reallocarray(ptr, count ? count : 1, size ? size : 1);
-    if (bigger == NULL)
-        out_of_memory(count * size);
+    if (bigger == NULL) out_of_memory(count * size);
     return bigger;
 }
 
@@ -155,8 +148,7 @@ char *pt_format(const char *format, ...)
     va_start(args, format);
     const int length = vasprintf(&text, format, args);
     va_end(args);
-    if (length < 0)
-        out_of_memory(0);
+    if (length < 0) out_of_memory(0);
     return text;
 }
 
@@ -167,6 +159,5 @@ void pt_freep(void *pointer_to_pointer)
 
 void pt_closep(int *fd)
 {
-    if (*fd >= 0)
-        close(*fd);
+    if (*fd >= 0) close(*fd);
 }

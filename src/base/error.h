@@ -17,14 +17,15 @@
 
 typedef enum {
     PT_OK = 0,
-    PT_ERR_SYSTEM,   /* the kernel refused; errno text is in the message */
-    PT_ERR_NOMEM,    /* memory, or the memory limit that was set */
-    PT_ERR_USAGE,    /* the caller asked for something that makes no sense */
-    PT_ERR_FORMAT,   /* not a file of this format */
-    PT_ERR_DAMAGED,  /* of this format, but cut short or contradictory; what could be read was kept */
+    PT_ERR_SYSTEM,  /* the kernel refused; errno text is in the message */
+    PT_ERR_NOMEM,   /* memory, or the memory limit that was set */
+    PT_ERR_USAGE,   /* the caller asked for something that makes no sense */
+    PT_ERR_FORMAT,  /* not a file of this format */
+    PT_ERR_DAMAGED, /* of this format, but cut short or contradictory; what could be read was kept
+                     */
     PT_ERR_UNSUPPORTED, /* understood, and not something we can do */
-    PT_ERR_NOTFOUND, /* no such file, symbol, event, process */
-    PT_ERR_LIMIT,    /* a value or size beyond what we hold (counts of 2^63, ids of 2^32) */
+    PT_ERR_NOTFOUND,    /* no such file, symbol, event, process */
+    PT_ERR_LIMIT,       /* a value or size beyond what we hold (counts of 2^63, ids of 2^32) */
 } pt_status;
 
 typedef struct pt_error {

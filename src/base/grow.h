@@ -1,0 +1,25 @@
+/* grow.h: columns that grow. A column is a plain array beside a count; capacity doubles. */
+#ifndef PT_BASE_GROW_H
+#define PT_BASE_GROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The column (an array of items of item_size bytes) with room for at least need items; *cap is
+ * updated. New items are not zeroed. Large columns grow by remapping, without a copy. */
+static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_size)
+{
+    if (need <= *cap) return column;
+    size_t bigger = *cap ? *cap + *cap / 2 : 16;
+    if (bigger < need) bigger = need;
+    *cap = bigger;
+    return pt_realloc(column, bigger, item_size);
+}
+
+/* PT_GROW(v, n): makes v.items hold n items, for any struct { T *items; size_t count, cap; }. */
+#define PT_GROW(vec, need)                                                                         \
+    ((vec).items = pt_grow((vec).items, &(vec).cap, (need), sizeof *(vec).items))
+
+#endif

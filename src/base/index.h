@@ -1,0 +1,63 @@
+/* index.h: a hash index from content to 32-bit ids. The content lives elsewhere (in a column); the
+ * index holds only hashes and ids, and the caller compares:
+ *
+ *     pt_probe probe;
+ *     for (uint32_t id = pt_index_first(&ix, hash, &probe); id != PT_NONE;
+ *          id = pt_index_next(&ix, &probe))
+ *         if (equal(id, key)) return id;
+ *     pt_index_add(&ix, hash, new_id);
+ *
+ * A slot is 8 bytes: the upper half of the hash and id + 1 (0 = empty). Linear probing, at most
+ * 5/8 full.
+ */
+#ifndef PT_BASE_INDEX_H
+#define PT_BASE_INDEX_H
+
+#include <stdint.h>
+
+#define PT_NONE UINT32_MAX /* no such row; never a valid id */
+
+typedef struct pt_index {
+    uint64_t *slots;
+    uint32_t count;
+    uint64_t mask; /* slots - 1, or 0 before the first add */
+} pt_index;
+
+typedef struct pt_probe {
+    uint64_t position;
+    uint32_t tag;
+} pt_probe;
+
+void pt_index_init(pt_index *index);
+void pt_index_done(pt_index *index);
+/* Makes room for count ids, so that adding them does not rehash. */
+void pt_index_reserve(pt_index *index, uint32_t count);
+/* id must not be PT_NONE. The same (hash, id) may be added once only. */
+void pt_index_add(pt_index *index, uint64_t hash, uint32_t id);
+
+/* Where a tag's search begins. Only the tag decides, since a slot keeps nothing else of the hash
+ * and growing must find the same place again. */
+static inline uint64_t pt_index_home(uint32_t tag, uint64_t mask)
+{
+    return ((uint64_t)tag * 0x9e3779b97f4a7c15u >> 24) & mask;
+}
+
+static inline uint32_t pt_index_next(const pt_index *index, pt_probe *probe)
+{
+    for (;;) {
+        const uint64_t slot = index->slots[probe->position];
+        if (slot == 0) return PT_NONE;
+        probe->position = (probe->position + 1) & index->mask;
+        if ((uint32_t)(slot >> 32) == probe->tag) return (uint32_t)slot - 1;
+    }
+}
+
+static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_probe *probe)
+{
+    if (index->slots == 0) return PT_NONE;
+    probe->tag = (uint32_t)(hash >> 32);
+    probe->position = pt_index_home(probe->tag, index->mask);
+    return pt_index_next(index, probe);
+}
+
+#endif
