@@ -66,13 +66,12 @@ typedef enum {
 } pt_event_kind;
 
 typedef struct pt_event {
-    uint32_t type, unit; /* strings: "cpu", "nanoseconds" */
-    pt_event_kind kind;  /* follows from unit; see pt_event_kind_of_unit */
-    bool period_varies;  /* each sample carries its own weight; period is only an average */
-    int64_t period;      /* of this event, in its own unit; 0 = see provenance or unknown */
-    double rate_hz;      /* rate of the clock behind it; 0 = unknown */
-    double
-        monitored_fraction; /* share of the time it was counted (multiplexing); 0 = unknown = 1 */
+    uint32_t type, unit;       /* strings: "cpu", "nanoseconds" */
+    pt_event_kind kind;        /* follows from unit; see pt_event_kind_of_unit */
+    bool period_varies;        /* each sample carries its own weight; period is only an average */
+    int64_t period;            /* of this event, in its own unit; 0 = see provenance or unknown */
+    double rate_hz;            /* rate of the clock behind it; 0 = unknown */
+    double monitored_fraction; /* share of the time it was counted; 0 = unknown = 1 */
 } pt_event;
 
 typedef struct pt_events {

@@ -1,0 +1,113 @@
+/* format.h: what a profile format is to the rest of pitot: a constant struct. One file a format;
+ * src/formats/formats.def lists them, one X(name) a line.
+ *
+ * Formats turn bytes into a model and back. They open no paths and symbolize nothing. What the
+ * bytes alone cannot give comes through hooks.
+ */
+#ifndef PT_FORMATS_FORMAT_H
+#define PT_FORMATS_FORMAT_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/reader.h"
+#include "model/builder.h"
+#include "model/profile.h"
+
+typedef enum {
+    PT_PROBE_MAGIC,     /* the bytes identify themselves; asked first */
+    PT_PROBE_HEURISTIC, /* structure or text that looks right; asked only if no magic claimed */
+} pt_probe_kind;
+
+/* What a format can hold. convert compares what a profile uses with what the writer holds and
+ * reports the difference (pt_format_losses). */
+enum {
+    PT_CAN_STACKS = 1 << 0,
+    PT_CAN_LABELS = 1 << 1,
+    PT_CAN_EVENTS = 1 << 2, /* several values a sample */
+    PT_CAN_LINES = 1 << 3,
+    PT_CAN_INLINES = 1 << 4,
+    PT_CAN_ADDRESSES = 1 << 5,
+    PT_CAN_MAPPINGS = 1 << 6,
+    PT_CAN_ARCS = 1 << 7,
+    PT_CAN_BINS = 1 << 8,
+    PT_CAN_BLOCKS = 1 << 9,
+    PT_CAN_TIME = 1 << 10, /* time, thread, cpu of each sample as such, not as labels */
+    PT_CAN_EXTRA = 1 << 11,
+    PT_CAN_NAMES = 1 << 12, /* function names */
+    PT_CAN_UNITS = 1 << 13, /* says what its values are */
+    PT_CAN_END = 1 << 14,   /* why a stack ended */
+    PT_CAN_COMMENTS = 1 << 15,
+};
+
+/* What a probe may look at: the first bytes after peeling, zero padded to at least 64. */
+typedef struct pt_probe_input {
+    const uint8_t *head;
+    size_t head_bytes;   /* at most 65536; bytes that are really there */
+    uint64_t file_bytes; /* of the peeled input; UINT64_MAX = unknown */
+    const char *name;    /* file name without folders, or "" */
+} pt_probe_input;
+
+/* What a reader may ask of its caller. Any pointer may be NULL. */
+typedef struct pt_read_hooks {
+    pt_diag *diag;
+    void *context;
+    /* The reader will not look at the input before this offset again. */
+    void (*discard)(void *context, uint64_t upto);
+    /* Registers and raw stack bytes -> pcs (perf.data). Returns the number of pcs written. */
+    size_t (*unwind)(void *context, uint32_t pid, uint64_t time, const uint64_t *registers,
+                     size_t register_count, const uint8_t *stack, size_t stack_bytes,
+                     uint64_t *ret_pcs, size_t cap, pt_stack_end *ret_end);
+    uint32_t word_bytes; /* of the executable, for formats that do not say; 0 = unknown */
+    bool strict;         /* damage is an error even if something could be read */
+} pt_read_hooks;
+
+typedef struct pt_write_options {
+    uint32_t event;   /* for formats with one value a sample; PT_NONE = the default one */
+    bool raw;         /* profile.proto: not gzipped */
+    unsigned threads; /* for compression; 0 = all */
+    pt_diag *diag;
+} pt_write_options;
+
+/* Where a writer's files go. One profile may become several files (DCPI). */
+typedef struct pt_output {
+    void *context;
+    /* Opens the next file; suffix is "" for the only one. The sink belongs to the output. */
+    pt_out *(*open)(void *context, const char *suffix, pt_error *reterr);
+} pt_output;
+
+typedef struct pt_format {
+    const char *name;              /* "pprof" */
+    const char *const *aliases;    /* other names for --from and --to; NULL-terminated */
+    const char *const *extensions; /* ".pb.gz": what `-o FILE` implies; NULL-terminated */
+    const char *summary;           /* one line for `pitot formats` */
+    pt_probe_kind kind;
+    uint32_t capabilities; /* PT_CAN_x */
+    /* 0 = no; 1..100 = how sure. */
+    int (*probe)(const pt_probe_input *input);
+    /* Reads into an empty builder. PT_ERR_DAMAGED after keeping something: the caller freezes what
+     * is there and reports. NULL = write only. */
+    pt_status (*read)(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                      pt_error *reterr);
+    /* NULL = read only. */
+    pt_status (*write)(const pt_profile *profile, const pt_output *output,
+                       const pt_write_options *options, pt_error *reterr);
+} pt_format;
+
+/* All formats, in the order of formats.def. */
+extern const pt_format *const pt_formats[];
+extern const size_t pt_format_count;
+
+/* By name or alias; NULL if there is none. */
+const pt_format *pt_format_find(const char *name);
+/* By the extension of a file name; NULL if none claims it. */
+const pt_format *pt_format_for_path(const char *path);
+
+/* The one format that claims the input. Magics are asked before any heuristic; a tie is an error
+ * that names both and --from=. PT_ERR_FORMAT if nobody claims it, with what the bytes look like. */
+pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_format,
+                          pt_error *reterr);
+
+/* What writing the profile in this format loses, as counted facts; empty = nothing. */
+void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
+
+#endif
