@@ -1,8 +1,8 @@
 /* query.h: what is asked of a profile: which samples, which frames, which event. One struct whether
  * a command line, a shell or a URL asks. Strings belong to the asker; NULL or "" = not asked.
  * The option table that fills it is in src/cmd; transform applies it. */
-#ifndef PT_MODEL_QUERY_H
-#define PT_MODEL_QUERY_H
+#ifndef PT_TRANSFORM_QUERY_H
+#define PT_TRANSFORM_QUERY_H
 
 #include <stdbool.h>
 #include <stdint.h>
