@@ -1,0 +1,232 @@
+/* buf.c: the growing buffer and the streaming sink. */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PENDING_BYTES = 64 * 1024 };
+
+void pt_buf_done(pt_buf *buf)
+{
+    free(buf->data);
+    *buf = PT_BUF_INIT;
+}
+
+void pt_buf_reserve(pt_buf *buf, size_t more)
+{
+    if (more <= buf->cap - buf->size) return;
+    size_t cap = buf->cap < 64 ? 64 : buf->cap + buf->cap / 2;
+    if (cap < buf->size + more) cap = buf->size + more;
+    PT_BUG_IF(cap < more);
+    buf->data = pt_realloc(buf->data, cap, 1);
+    buf->cap = cap;
+}
+
+uint8_t *pt_buf_extend(pt_buf *buf, size_t size)
+{
+    pt_buf_reserve(buf, size > 0 ? size : 1);
+    uint8_t *const at = buf->data + buf->size;
+    buf->size += size;
+    return at;
+}
+
+const char *pt_buf_text(pt_buf *buf)
+{
+    pt_buf_reserve(buf, 1);
+    buf->data[buf->size] = '\0';
+    return (const char *)buf->data;
+}
+
+char *pt_buf_take(pt_buf *buf, size_t *ret_size)
+{
+    pt_buf_text(buf);
+    char *const text = (char *)buf->data;
+    if (ret_size != NULL) *ret_size = buf->size;
+    *buf = PT_BUF_INIT;
+    return text;
+}
+
+void pt_put(pt_buf *buf, const void *data, size_t size)
+{
+    if (size > 0) memcpy(pt_buf_extend(buf, size), data, size);
+}
+
+void pt_put_text(pt_buf *buf, const char *text)
+{
+    pt_put(buf, text, strlen(text));
+}
+
+void pt_vputf(pt_buf *buf, const char *format, va_list args)
+{
+    pt_buf_reserve(buf, 128);
+    va_list again;
+    va_copy(again, args);
+    const size_t room = buf->cap - buf->size;
+    const int length = vsnprintf((char *)buf->data + buf->size, room, format, args);
+    PT_BUG_IF(length < 0);
+    if ((size_t)length >= room) {
+        pt_buf_reserve(buf, (size_t)length + 1);
+        vsnprintf((char *)buf->data + buf->size, (size_t)length + 1, format, again);
+    }
+    va_end(again);
+    buf->size += (size_t)length;
+}
+
+void pt_putf(pt_buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pt_vputf(buf, format, args);
+    va_end(args);
+}
+
+void pt_put_le(pt_buf *buf, uint64_t value, unsigned bytes)
+{
+    uint8_t *const at = pt_buf_extend(buf, bytes);
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+void pt_put_be(pt_buf *buf, uint64_t value, unsigned bytes)
+{
+    uint8_t *const at = pt_buf_extend(buf, bytes);
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+}
+
+void pt_put_varint_slow(pt_buf *buf, uint64_t value)
+{
+    pt_buf_reserve(buf, PT_VARINT_MAX);
+    uint8_t *at = buf->data + buf->size;
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    buf->size = (size_t)(at - buf->data);
+}
+
+/* --- pt_out --- */
+
+void pt_out_to_fd(pt_out *out, int fd)
+{
+    *out = (pt_out){.fd = fd, .error = PT_ERROR_INIT, .pending = pt_alloc(PENDING_BYTES, 1)};
+}
+
+void pt_out_to_buf(pt_out *out, pt_buf *buf)
+{
+    *out = (pt_out){.fd = -1, .error = PT_ERROR_INIT, .buf = buf};
+}
+
+void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx)
+{
+    *out = (pt_out){.fd = -1,
+                    .error = PT_ERROR_INIT,
+                    .fn = fn,
+                    .ctx = ctx,
+                    .pending = pt_alloc(PENDING_BYTES, 1)};
+}
+
+/* write() until done: signals and short writes are retried, a full non-blocking pipe waited for. */
+static pt_status write_all(pt_out *out, const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        const ssize_t n = write(out->fd, data, size);
+        if (n >= 0) {
+            data += n;
+            size -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            struct pollfd ready = {.fd = out->fd, .events = POLLOUT};
+            poll(&ready, 1, -1);
+        } else if (errno != EINTR) {
+            out->broken_pipe = errno == EPIPE;
+            return pt_error_errno(&out->error, errno, "cannot write");
+        }
+    }
+    return PT_OK;
+}
+
+static void send_bytes(pt_out *out, const void *data, size_t size)
+{
+    if (!pt_out_ok(out) || size == 0) return;
+    if (out->fn == NULL) {
+        write_all(out, data, size);
+        return;
+    }
+    pt_error error = PT_ERROR_INIT;
+    const pt_status status = out->fn(out->ctx, data, size, &error);
+    if (status != PT_OK) {
+        out->error = error;
+        out->error.status = status;
+    }
+}
+
+static void send_pending(pt_out *out)
+{
+    const size_t size = out->pending_count;
+    out->pending_count = 0;
+    send_bytes(out, out->pending, size);
+}
+
+void pt_out_put(pt_out *out, const void *data, size_t size)
+{
+    if (!pt_out_ok(out) || size == 0) return;
+    out->count += size;
+    if (out->buf != NULL) {
+        pt_put(out->buf, data, size);
+        return;
+    }
+    if (size > PENDING_BYTES - out->pending_count) send_pending(out);
+    if (size >= PENDING_BYTES) {
+        send_bytes(out, data, size);
+        return;
+    }
+    memcpy(out->pending + out->pending_count, data, size);
+    out->pending_count += size;
+}
+
+void pt_out_text(pt_out *out, const char *text)
+{
+    pt_out_put(out, text, strlen(text));
+}
+
+void pt_out_char(pt_out *out, char c)
+{
+    pt_out_put(out, &c, 1);
+}
+
+void pt_outf(pt_out *out, const char *format, ...)
+{
+    if (!pt_out_ok(out)) return;
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < sizeof small) {
+        pt_out_put(out, small, (size_t)length);
+        return;
+    }
+    pt_buf text = PT_BUF_INIT;
+    va_start(args, format);
+    pt_vputf(&text, format, args);
+    va_end(args);
+    pt_out_put(out, text.data, text.size);
+    pt_buf_done(&text);
+}
+
+pt_status pt_out_flush(pt_out *out, pt_error *reterr)
+{
+    send_pending(out);
+    if (!pt_out_ok(out) && reterr != NULL) *reterr = out->error;
+    return out->error.status;
+}
+
+pt_status pt_out_done(pt_out *out, pt_error *reterr)
+{
+    const pt_status status = pt_out_flush(out, reterr);
+    free(out->pending);
+    out->pending = NULL;
+    return status;
+}

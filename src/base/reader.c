@@ -1,0 +1,195 @@
+/* reader.c: the parts of pt_reader that are not worth inlining, and its one way to fail. */
+#include "base/reader.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void pt_reader_init(pt_reader *r, const void *data, size_t size, pt_error *error)
+{
+    static const uint8_t nothing[1];
+    const uint8_t *const start = data != NULL ? data : nothing;
+    *r = (pt_reader){.pos = start, .end = start + size, .start = start, .error = error};
+    pt_reader_set_order(r, false);
+    pt_reader_set_word(r, 8);
+}
+
+void pt_reader_set_order(pt_reader *r, bool big_endian)
+{
+    r->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+void pt_reader_set_word(pt_reader *r, unsigned bytes)
+{
+    PT_BUG_IF(bytes != 4 && bytes != 8);
+    r->word_bytes = (uint8_t)bytes;
+}
+
+static pt_status fail_at(pt_reader *r, uint64_t offset, pt_status status, const char *format,
+                         va_list args)
+{
+    if (r->status != PT_OK) {
+        r->pos = r->end;
+        return r->status;
+    }
+    if (r->error != NULL) {
+        char text[sizeof r->error->message];
+        vsnprintf(text, sizeof text, format, args);
+        pt_error_set(r->error, status, "%s", text);
+        pt_error_where(r->error, NULL, NULL, (int64_t)offset);
+    }
+    for (pt_reader *up = r; up != NULL; up = up->parent) {
+        up->status = status;
+        up->pos = up->end;
+    }
+    return status;
+}
+
+pt_status pt_reader_fail(pt_reader *r, pt_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_at(r, pt_reader_offset(r), status, format, args);
+    va_end(args);
+    return r->status;
+}
+
+pt_status pt_reader_fail_at(pt_reader *r, uint64_t offset, pt_status status, const char *format,
+                            ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_at(r, offset, status, format, args);
+    va_end(args);
+    return r->status;
+}
+
+bool pt_reader_short(pt_reader *r, uint64_t wanted)
+{
+    const size_t left = pt_reader_left(r);
+    pt_reader_fail(r, PT_ERR_DAMAGED, "%" PRIu64 " byte%s wanted at byte %" PRIu64 ", %zu %s left",
+                   wanted, wanted == 1 ? "" : "s", pt_reader_offset(r), left,
+                   left == 1 ? "is" : "are");
+    return false;
+}
+
+void pt_reader_seek(pt_reader *r, uint64_t offset)
+{
+    if (r->status != PT_OK) return;
+    const size_t size = (size_t)(r->end - r->start);
+    if (offset > size) {
+        pt_reader_fail(r, PT_ERR_DAMAGED,
+                       "something at byte %" PRIu64
+                       " is referred to, but the data ends at %" PRIu64,
+                       r->offset + offset, r->offset + size);
+        return;
+    }
+    r->pos = r->start + offset;
+}
+
+bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count)
+{
+    if (!pt_reader_has(r, count, r->word_bytes) || !pt_reader_ok(r)) return false;
+    if (r->word_bytes == 8 && !r->swap) {
+        if (count > 0) memcpy(into, r->pos, count * 8);
+        r->pos += count * 8;
+        return true;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        into[i] = pt_read_word(r);
+    return true;
+}
+
+uint64_t pt_read_varint_slow(pt_reader *r)
+{
+    const uint8_t *p = r->pos;
+    const size_t left = pt_reader_left(r);
+    const unsigned most = left < 10 ? (unsigned)left : 10;
+    uint64_t value = 0;
+    for (unsigned i = 0; i < most; i++) {
+        value |= (uint64_t)(p[i] & 0x7f) << (7 * i);
+        if (p[i] < 0x80) {
+            r->pos = p + i + 1;
+            return value;
+        }
+    }
+    if (left >= 10)
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a varint at byte %" PRIu64 " is longer than ten bytes",
+                       pt_reader_offset(r));
+    else
+        pt_reader_short(r, (uint64_t)left + 1);
+    return 0;
+}
+
+uint64_t pt_read_uleb128(pt_reader *r)
+{
+    const uint64_t at = pt_reader_offset(r);
+    uint64_t value = 0;
+    for (unsigned shift = 0; pt_reader_ok(r); shift = shift < 70 ? shift + 7 : 70) {
+        const uint8_t byte = pt_read_u8(r);
+        const uint64_t bits = byte & 0x7f;
+        if (shift >= 64 ? bits != 0 : (bits << shift) >> shift != bits) {
+            pt_reader_fail_at(r, at, PT_ERR_DAMAGED,
+                              "a LEB128 number at byte %" PRIu64 " does not fit 64 bits", at);
+            return 0;
+        }
+        if (shift < 64) value |= bits << shift;
+        if (byte < 0x80) break;
+    }
+    return pt_reader_ok(r) ? value : 0;
+}
+
+int64_t pt_read_sleb128(pt_reader *r)
+{
+    const uint64_t at = pt_reader_offset(r);
+    uint64_t value = 0;
+    for (unsigned shift = 0; pt_reader_ok(r); shift = shift < 70 ? shift + 7 : 70) {
+        const uint8_t byte = pt_read_u8(r);
+        const uint64_t bits = byte & 0x7f;
+        if (shift < 63) {
+            value |= bits << shift;
+            if (byte < 0x80) {
+                if (byte & 0x40) value |= ~UINT64_C(0) << (shift + 7 < 64 ? shift + 7 : 63);
+                break;
+            }
+            continue;
+        }
+        /* From bit 63 on, only copies of the sign are allowed. */
+        if (shift == 63) value |= bits << 63;
+        if (bits != (value >> 63 ? 0x7f : 0)) {
+            pt_reader_fail_at(r, at, PT_ERR_DAMAGED,
+                              "a LEB128 number at byte %" PRIu64 " does not fit 64 bits", at);
+            return 0;
+        }
+        if (byte < 0x80) break;
+    }
+    return pt_reader_ok(r) ? (int64_t)value : 0;
+}
+
+const char *pt_read_cstring(pt_reader *r, size_t *ret_length)
+{
+    const size_t left = pt_reader_left(r);
+    const uint8_t *const start = r->pos;
+    const uint8_t *const nul = left > 0 ? memchr(start, 0, left) : NULL;
+    if (nul == NULL) {
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a string at byte %" PRIu64 " has no end",
+                       pt_reader_offset(r));
+        return NULL;
+    }
+    if (ret_length != NULL) *ret_length = (size_t)(nul - start);
+    r->pos = nul + 1;
+    return (const char *)start;
+}
+
+const char *pt_read_line(pt_reader *r, size_t *ret_length)
+{
+    const size_t left = pt_reader_left(r);
+    if (left == 0) return NULL;
+    const uint8_t *const start = r->pos;
+    const uint8_t *const newline = memchr(start, '\n', left);
+    size_t length = newline != NULL ? (size_t)(newline - start) : left;
+    r->pos = newline != NULL ? newline + 1 : r->end;
+    if (newline != NULL && length > 0 && start[length - 1] == '\r') length--;
+    *ret_length = length;
+    return (const char *)start;
+}

@@ -1,0 +1,325 @@
+/* test_base_reader.c: pt_reader against examples of the protobuf and DWARF documents. */
+#include "base_check.h"
+
+#include "base/buf.h"
+#include "base/reader.h"
+
+#include <stdlib.h>
+
+static pt_reader reader_of(const void *data, size_t size, pt_error *error)
+{
+    pt_reader r;
+    pt_reader_init(&r, data, size, error);
+    return r;
+}
+
+#define READER(bytes) reader_of(bytes, sizeof(bytes) - 1, &error)
+
+static void reads_fixed_numbers_in_both_byte_orders(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    const char bytes[] = "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f";
+    pt_reader r = READER(bytes);
+    assert_int_equal(pt_read_u8(&r), 0x01);
+    assert_int_equal(pt_read_u16(&r), 0x0302);
+    assert_int_equal(pt_read_u32(&r), 0x07060504);
+    assert_true(pt_read_u64(&r) == UINT64_C(0x0f0e0d0c0b0a0908));
+    assert_true(pt_reader_at_end(&r) && pt_reader_ok(&r));
+
+    r = READER(bytes);
+    pt_reader_set_order(&r, true);
+    assert_int_equal(pt_read_u8(&r), 0x01);
+    assert_int_equal(pt_read_u16(&r), 0x0203);
+    assert_int_equal(pt_read_u32(&r), 0x04050607);
+    assert_true(pt_read_u64(&r) == UINT64_C(0x08090a0b0c0d0e0f));
+    assert_true(pt_reader_ok(&r));
+}
+
+static void a_word_is_as_long_as_the_targets(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    const char bytes[] = "\xff\xff\xff\xff\0\0\0\1\0\0\0\2\0\0\0\3";
+    pt_reader r = READER(bytes);
+    pt_reader_set_word(&r, 4);
+    assert_true(pt_read_word(&r) == UINT64_C(0xffffffff));
+    pt_reader_set_order(&r, true);
+    uint64_t words[3] = {9, 9, 9};
+    assert_true(pt_read_words(&r, words, 3));
+    assert_true(words[0] == 1 && words[1] == 2 && words[2] == 3);
+    assert_false(pt_read_words(&r, words, 1));
+    assert_int_equal(words[0], 1);
+
+    r = READER(bytes);
+    assert_true(pt_read_word(&r) == UINT64_C(0x01000000ffffffff));
+    assert_true(pt_read_words(&r, words, 1));
+    assert_true(words[0] == UINT64_C(0x0300000002000000));
+}
+
+static void after_the_first_failure_everything_is_zero(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("abc");
+    assert_int_equal(pt_read_u16(&r), 0x6261);
+    assert_int_equal(pt_read_u32(&r), 0);
+    assert_false(pt_reader_ok(&r));
+    assert_string_equal(error.message, "4 bytes wanted at byte 2, 1 is left");
+    assert_int_equal(error.offset, 2);
+    assert_int_equal(error.status, PT_ERR_DAMAGED);
+    assert_int_equal(pt_read_u8(&r), 0);
+    assert_int_equal(pt_read_varint(&r), 0);
+    assert_int_equal(pt_read_uleb128(&r), 0);
+    assert_int_equal(pt_read_sleb128(&r), 0);
+    assert_null(pt_read_bytes(&r, 0));
+    assert_null(pt_read_cstring(&r, NULL));
+    pt_reader_seek(&r, 0);
+    assert_int_equal(pt_read_u8(&r), 0);
+    pt_reader_fail(&r, PT_ERR_FORMAT, "a later message");
+    assert_string_equal(error.message, "4 bytes wanted at byte 2, 1 is left");
+    assert_true(pt_reader_at_end(&r));
+}
+
+static void a_count_is_checked_against_what_is_left(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("0123456789abcdef");
+    assert_true(pt_reader_has(&r, 2, 8));
+    assert_false(pt_reader_has(&r, UINT64_C(1) << 61, 8)); /* 2^64 bytes: must not wrap to 0 */
+    assert_false(pt_reader_ok(&r));
+}
+
+static void a_slice_that_is_too_long_is_null_and_sticky(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("abcdef");
+    assert_memory_equal(pt_read_bytes(&r, 4), "abcd", 4);
+    assert_null(pt_read_bytes(&r, UINT64_MAX));
+    assert_null(pt_read_bytes(&r, 1));
+}
+
+/* protobuf.dev/programming-guides/encoding: 150 is 96 01; -2 as int64 is ten bytes. */
+static void reads_the_varints_of_the_protobuf_document(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("\x01\x96\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+    assert_int_equal(pt_read_varint(&r), 1);
+    assert_int_equal(pt_read_varint(&r), 150);
+    assert_true((int64_t)pt_read_varint(&r) == -2);
+    assert_true(pt_reader_ok(&r) && pt_reader_at_end(&r));
+    assert_int_equal(pt_zigzag_decode(0), 0);
+    assert_int_equal(pt_zigzag_decode(1), -1);
+    assert_int_equal(pt_zigzag_decode(2), 1);
+    assert_true(pt_zigzag_decode(UINT64_C(0xfffffffe)) == 0x7fffffff);
+    assert_true(pt_zigzag_decode(UINT64_MAX) == INT64_MIN);
+}
+
+static void a_varint_of_eleven_bytes_is_refused(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
+    assert_int_equal(pt_read_varint(&r), 0);
+    assert_string_equal(error.message, "a varint at byte 0 is longer than ten bytes");
+    r = READER("\xff\xff");
+    error = PT_ERROR_INIT;
+    assert_int_equal(pt_read_varint(&r), 0);
+    assert_false(pt_reader_ok(&r));
+    r = READER("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"); /* bits past the 64th are dropped */
+    assert_true(pt_read_varint(&r) == UINT64_MAX);
+}
+
+static void every_varint_that_is_put_is_read_back(void **state)
+{
+    uint64_t seed = 1, check = 1;
+    pt_buf buf = PT_BUF_INIT;
+    size_t expected = 0;
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t value = random_of_any_size(&seed);
+        expected += pt_varint_size(value);
+        pt_put_varint(&buf, value);
+        assert_int_equal(buf.size, expected);
+    }
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = reader_of(buf.data, buf.size, &error), leb = r;
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t value = random_of_any_size(&check);
+        assert_true(pt_read_varint(&r) == value);
+        assert_true(pt_read_uleb128(&leb) == value);
+        assert_true(pt_zigzag_decode(pt_zigzag_encode((int64_t)value)) == (int64_t)value);
+    }
+    assert_true(pt_reader_at_end(&r) && pt_reader_ok(&r) && pt_reader_ok(&leb));
+    pt_buf_done(&buf);
+}
+
+/* DWARF 5, figures 22 and 24 (examples of LEB128), and padding. */
+static void reads_the_leb128_numbers_of_the_dwarf_document(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("\x02\x7f\x80\x01\x81\x01\x82\x01\xb9\x64\x83\x80\x80\x00");
+    const uint64_t unsigned_values[] = {2, 127, 128, 129, 130, 12857, 3};
+    for (size_t i = 0; i < 7; i++)
+        assert_true(pt_read_uleb128(&r) == unsigned_values[i]);
+    assert_true(pt_reader_ok(&r) && pt_reader_at_end(&r));
+
+    r = READER("\x02\x7e\xff\x00\x81\x7f\x80\x01\x80\x7f\x81\x01\xff\x7e\xff\xff\xff\x7f");
+    const int64_t signed_values[] = {2, -2, 127, -127, 128, -128, 129, -129, -1};
+    for (size_t i = 0; i < 9; i++)
+        assert_true(pt_read_sleb128(&r) == signed_values[i]);
+    assert_true(pt_reader_ok(&r) && pt_reader_at_end(&r));
+}
+
+static void a_leb128_number_past_64_bits_is_refused_and_padding_is_not(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x80\x00");
+    assert_true(pt_read_uleb128(&r) == UINT64_MAX);
+    r = READER("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02");
+    assert_int_equal(pt_read_uleb128(&r), 0);
+    assert_false(pt_reader_ok(&r));
+    r = READER("\x80\x80\x80\x80\x80\x80\x80\x80\x80\xff\xff\x7f"); /* -2^63, padded */
+    assert_true(pt_read_sleb128(&r) == INT64_MIN);
+    r = READER("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00");
+    assert_true(pt_read_sleb128(&r) == INT64_MAX);
+    r = READER("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"); /* 2^63 does not fit */
+    assert_int_equal(pt_read_sleb128(&r), 0);
+    assert_false(pt_reader_ok(&r));
+}
+
+static void lines_end_in_lf_or_crlf_or_nothing_and_may_hold_nul(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("one\ntwo\r\n\n\r\na\0b\nlast\r");
+    const struct {
+        const char *text;
+        size_t length;
+    } lines[] = {{"one", 3}, {"two", 3}, {"", 0}, {"", 0}, {"a\0b", 3}, {"last\r", 5}};
+    for (size_t i = 0; i < 6; i++) {
+        size_t length = 99;
+        const char *const line = pt_read_line(&r, &length);
+        assert_non_null(line);
+        assert_int_equal(length, lines[i].length);
+        assert_memory_equal(line, lines[i].text, length);
+    }
+    size_t length;
+    assert_null(pt_read_line(&r, &length));
+    assert_true(pt_reader_ok(&r));
+}
+
+static void a_string_needs_its_nul(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("ab\0cd");
+    size_t length = 0;
+    assert_string_equal(pt_read_cstring(&r, &length), "ab");
+    assert_int_equal(length, 2);
+    assert_null(pt_read_cstring(&r, &length));
+    assert_string_equal(error.message, "a string at byte 3 has no end");
+}
+
+static void a_failing_child_fails_its_parents_and_tells_the_files_offset(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("0123456789");
+    pt_skip(&r, 2);
+    pt_reader child = pt_reader_sub(&r, 6);
+    pt_skip(&child, 3);
+    pt_reader grandchild = pt_reader_sub(&child, 2);
+    assert_int_equal(pt_reader_offset(&grandchild), 5);
+    assert_int_equal(pt_read_u8(&grandchild), '5');
+    assert_int_equal(pt_read_u32(&grandchild), 0);
+    assert_int_equal(error.offset, 6);
+    assert_false(pt_reader_ok(&child));
+    assert_false(pt_reader_ok(&r));
+    assert_int_equal(pt_read_u8(&r), 0);
+}
+
+static void a_child_ends_where_its_slice_does(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("abcdef");
+    pt_reader child = pt_reader_sub(&r, 2);
+    assert_int_equal(pt_read_u16(&child), 0x6261);
+    assert_true(pt_reader_at_end(&child));
+    assert_int_equal(pt_read_u8(&r), 'c');
+    child = pt_reader_sub(&r, 4);
+    assert_false(pt_reader_ok(&child) || pt_reader_ok(&r));
+    assert_true(pt_reader_at_end(&child));
+}
+
+static void seeking_stays_inside(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r = READER("abc");
+    pt_reader_seek(&r, 2);
+    assert_int_equal(pt_read_u8(&r), 'c');
+    pt_reader_seek(&r, 3);
+    assert_true(pt_reader_ok(&r));
+    pt_reader_seek(&r, 4);
+    assert_false(pt_reader_ok(&r));
+}
+
+static void an_empty_reader_of_null_is_fine(void **state)
+{
+    pt_reader r;
+    pt_reader_init(&r, NULL, 0, NULL);
+    size_t length;
+    assert_null(pt_read_line(&r, &length));
+    assert_true(pt_reader_ok(&r));
+    assert_int_equal(pt_read_u8(&r), 0);
+    assert_false(pt_reader_ok(&r));
+}
+
+/* Whatever the bytes and the order of reads, the reader stays inside (asan watches an exact
+ * allocation) and its position never moves back. */
+static void no_sequence_of_reads_leaves_the_data(void **state)
+{
+    uint64_t seed = 7;
+    for (int round = 0; round < 4000; round++) {
+        const size_t size = next_random(&seed) % 40;
+        uint8_t *const data = malloc(size ? size : 1);
+        for (size_t i = 0; i < size; i++)
+            data[i] = (uint8_t)(next_random(&seed) % 3 ? 0x80 | next_random(&seed) : 0);
+        pt_reader r;
+        pt_reader_init(&r, data, size, NULL);
+        uint64_t words[8];
+        size_t length;
+        while (!pt_reader_at_end(&r)) {
+            const uint8_t *const before = r.pos;
+            switch (next_random(&seed) % 9) {
+            case 0: pt_read_varint(&r); break;
+            case 1: pt_read_uleb128(&r); break;
+            case 2: pt_read_sleb128(&r); break;
+            case 3: pt_read_cstring(&r, &length); break;
+            case 4: pt_read_line(&r, &length); break;
+            case 5: pt_read_words(&r, words, 1 + next_random(&seed) % 8); break;
+            case 6: pt_read_u32(&r); break;
+            case 7: pt_skip(&r, 1 + next_random(&seed) % 8); break;
+            case 8: pt_read_u8(&r); break;
+            }
+            assert_true(r.pos > before && r.pos <= r.end);
+        }
+        free(data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_fixed_numbers_in_both_byte_orders),
+        cmocka_unit_test(a_word_is_as_long_as_the_targets),
+        cmocka_unit_test(after_the_first_failure_everything_is_zero),
+        cmocka_unit_test(a_count_is_checked_against_what_is_left),
+        cmocka_unit_test(a_slice_that_is_too_long_is_null_and_sticky),
+        cmocka_unit_test(reads_the_varints_of_the_protobuf_document),
+        cmocka_unit_test(a_varint_of_eleven_bytes_is_refused),
+        cmocka_unit_test(every_varint_that_is_put_is_read_back),
+        cmocka_unit_test(reads_the_leb128_numbers_of_the_dwarf_document),
+        cmocka_unit_test(a_leb128_number_past_64_bits_is_refused_and_padding_is_not),
+        cmocka_unit_test(lines_end_in_lf_or_crlf_or_nothing_and_may_hold_nul),
+        cmocka_unit_test(a_string_needs_its_nul),
+        cmocka_unit_test(a_failing_child_fails_its_parents_and_tells_the_files_offset),
+        cmocka_unit_test(a_child_ends_where_its_slice_does),
+        cmocka_unit_test(seeking_stays_inside),
+        cmocka_unit_test(an_empty_reader_of_null_is_fine),
+        cmocka_unit_test(no_sequence_of_reads_leaves_the_data),
+    };
+    return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
+}
