@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static pt_status fill(pt_error *err, pt_status status, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static pt_status fill(pt_error *err, pt_status status,
+                                                            const char *format, va_list args)
 {
     if (err != NULL) {
         *err = PT_ERROR_INIT;

@@ -25,8 +25,8 @@ void pt_reader_set_word(pt_reader *r, unsigned bytes)
     r->word_bytes = (uint8_t)bytes;
 }
 
-static pt_status fail_at(pt_reader *r, uint64_t offset, pt_status status, const char *format,
-                         va_list args)
+__attribute__((format(printf, 4, 0))) static pt_status
+fail_at(pt_reader *r, uint64_t offset, pt_status status, const char *format, va_list args)
 {
     if (r->status != PT_OK) {
         r->pos = r->end;
@@ -100,12 +100,49 @@ bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count)
     return true;
 }
 
+/* Folds eight bytes of seven bits each into 56 bits: pairs, then quads, then all. */
+static uint64_t squeeze_sevens(uint64_t x)
+{
+    x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+    x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (x & UINT64_C(0x000000000fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+/* A number of two bytes or more, up to eight of them at once. Returns the byte after the number, or
+ * NULL if it is longer than eight bytes. At least eight bytes must be readable at p. */
+static inline const uint8_t *short_varint(const uint8_t *p, uint64_t *ret_value)
+{
+    uint64_t bytes;
+    memcpy(&bytes, p, 8);
+    bytes = le64toh(bytes);
+    const uint64_t last = ~bytes & UINT64_C(0x8080808080808080);
+    if (last == 0) return NULL;
+    /* Predicted branches for the usual lengths let the next number begin before this one is done.
+     */
+    if (last & 0x8000) {
+        *ret_value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1;
+        return p + 2;
+    }
+    if (last & 0x800000) {
+        *ret_value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1 | (bytes & 0x7f0000) >> 2;
+        return p + 3;
+    }
+    const uint64_t upto_last = last ^ (last - 1); /* the bits up to the first end mark */
+    *ret_value = squeeze_sevens(bytes & upto_last & UINT64_C(0x7f7f7f7f7f7f7f7f));
+    return p + (__builtin_ctzll(last) + 1) / 8;
+}
+
 uint64_t pt_read_varint_slow(pt_reader *r)
 {
     const uint8_t *p = r->pos;
     const size_t left = pt_reader_left(r);
-    const unsigned most = left < 10 ? (unsigned)left : 10;
     uint64_t value = 0;
+    const uint8_t *const next = left >= 8 ? short_varint(p, &value) : NULL;
+    if (next != NULL) {
+        r->pos = next;
+        return value;
+    }
+    const unsigned most = left < 10 ? (unsigned)left : 10;
     for (unsigned i = 0; i < most; i++) {
         value |= (uint64_t)(p[i] & 0x7f) << (7 * i);
         if (p[i] < 0x80) {
@@ -119,6 +156,30 @@ uint64_t pt_read_varint_slow(pt_reader *r)
     else
         pt_reader_short(r, (uint64_t)left + 1);
     return 0;
+}
+
+size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most)
+{
+    size_t n = 0;
+    while (n < most) {
+        const uint8_t *p = r->pos, *const end = r->end;
+        while (n < most && end - p >= 8) {
+            if (*p < 0x80) {
+                into[n++] = *p++;
+                continue;
+            }
+            const uint8_t *const next = short_varint(p, &into[n]);
+            if (next == NULL) break;
+            p = next;
+            n++;
+        }
+        r->pos = p;
+        if (n == most || p == end) break;
+        const uint64_t value = pt_read_varint(r); /* a long one, or one of the last few */
+        if (!pt_reader_ok(r)) break;
+        into[n++] = value;
+    }
+    return n;
 }
 
 uint64_t pt_read_uleb128(pt_reader *r)

@@ -138,6 +138,11 @@ static inline uint64_t pt_read_varint(pt_reader *r)
     return pt_read_varint_slow(r);
 }
 
+/* Reads varints into into[0, most) until the reader's end, as in a packed field; returns how many.
+ * Faster than one at a time. Not at the end afterwards means that most was too few; one byte is one
+ * varint at most, so pt_reader_left() is always enough. */
+size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most);
+
 /* protobuf's sint64: 0, -1, 1, -2, ... stored as 0, 1, 2, 3, ... */
 static inline int64_t pt_zigzag_decode(uint64_t value)
 {

@@ -146,7 +146,27 @@ static void every_varint_that_is_put_is_read_back(void **state)
         assert_true(pt_zigzag_decode(pt_zigzag_encode((int64_t)value)) == (int64_t)value);
     }
     assert_true(pt_reader_at_end(&r) && pt_reader_ok(&r) && pt_reader_ok(&leb));
+    r = reader_of(buf.data, buf.size, &error);
+    uint64_t *const all = pt_alloc(20001, sizeof *all);
+    assert_int_equal(pt_read_varints(&r, all, 777), 777); /* in two calls, one that stops early */
+    assert_int_equal(pt_read_varints(&r, all + 777, 20001 - 777), 20000 - 777);
+    assert_true(pt_reader_at_end(&r) && pt_reader_ok(&r));
+    check = 1;
+    for (int i = 0; i < 20000; i++)
+        assert_true(all[i] == random_of_any_size(&check));
+    free(all);
     pt_buf_done(&buf);
+}
+
+static void a_packed_field_cut_inside_a_number_gives_those_before_it(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    uint64_t values[20] = {0};
+    pt_reader r = READER("\x01\x96\x01\xff");
+    assert_int_equal(pt_read_varints(&r, values, 20), 2);
+    assert_int_equal(values[1], 150);
+    assert_false(pt_reader_ok(&r));
+    assert_int_equal(error.offset, 3);
 }
 
 /* DWARF 5, figures 22 and 24 (examples of LEB128), and padding. */
@@ -311,6 +331,7 @@ int main(void)
         cmocka_unit_test(reads_the_varints_of_the_protobuf_document),
         cmocka_unit_test(a_varint_of_eleven_bytes_is_refused),
         cmocka_unit_test(every_varint_that_is_put_is_read_back),
+        cmocka_unit_test(a_packed_field_cut_inside_a_number_gives_those_before_it),
         cmocka_unit_test(reads_the_leb128_numbers_of_the_dwarf_document),
         cmocka_unit_test(a_leb128_number_past_64_bits_is_refused_and_padding_is_not),
         cmocka_unit_test(lines_end_in_lf_or_crlf_or_nothing_and_may_hold_nul),
