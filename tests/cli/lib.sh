@@ -1,0 +1,210 @@
+# lib.sh: tests of the command line that read as sentences. A test file is a bash script
+# tests/cli/NAME.t.sh, found by itself, that prints TAP:
+#
+#   . "$(dirname "$0")/lib.sh"
+#
+#   it 'refuses an empty file with one line'
+#   : >empty
+#   run pitot top empty
+#   expect_status 1
+#   expect_stderr 'pitot: empty: the file is empty'
+#
+# `it` begins a test; the next `it`, or the end of the file, ends it. A test fails if one of its
+# expectations does. The file runs in a fresh empty folder which is removed afterwards, with stdin
+# empty, HOME there, and these set by the runner:
+#
+#   PITOT            the program under test (the command `pitot` below calls it)
+#   PITOT_BUILD      the build folder it is in, which also holds libprofiler.so.0
+#   PITOT_ROOT       the top of the source tree
+#   PITOT_SANITIZED  1 under the sanitizers
+#   PITOT_CORPUS     real profiles, or unset: see corpus
+set -u
+: "${PITOT_ROOT:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+: "${PITOT_BUILD:=$PITOT_ROOT/build}"
+: "${PITOT:=$PITOT_BUILD/pitot}"
+: "${PITOT_SANITIZED:=0}"
+export PITOT_ROOT PITOT_BUILD PITOT PITOT_SANITIZED
+
+t_dir=$(mktemp -d "${TMPDIR:-/tmp}/pitot-cli.XXXXXX") || exit 1
+t_out=$(mktemp -d "${TMPDIR:-/tmp}/pitot-out.XXXXXX") || exit 1
+export HOME=$t_dir
+cd "$t_dir" || exit 1
+exec </dev/null
+
+t_name= t_count=0 t_failed=0 t_skip= status=0
+
+pitot() { "$PITOT" "$@"; }
+
+# --- tests
+
+# it SENTENCE: what follows is the test of that sentence.
+it() {
+    t_finish
+    t_name=$1 t_failed=0 t_skip= status=0
+    : >"$t_out/stdout"
+    : >"$t_out/stderr"
+    echo '(nothing was run)' >"$t_out/command"
+}
+
+# skip REASON: the current test cannot be done here. What it still says is ignored.
+skip() { t_skip=$1; }
+
+# skip_all REASON: no test of this file can be done here. Before the first `it`.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    t_count=-1
+    exit 0
+}
+
+# corpus FILE: the path of a real profile is in $corpus, or false and the test is skipped.
+corpus() {
+    if [ -z "${PITOT_CORPUS:-}" ]; then
+        skip 'PITOT_CORPUS is not set'
+        return 1
+    fi
+    corpus=$PITOT_CORPUS/$1
+    if [ ! -e "$corpus" ]; then
+        skip "PITOT_CORPUS has no $1"
+        return 1
+    fi
+}
+
+# needs COMMAND...: false, and the test is skipped, if one of these commands is not installed.
+needs() {
+    local command
+    for command; do
+        if ! command -v "$command" >/dev/null; then
+            skip "$command is not installed"
+            return 1
+        fi
+    done
+}
+
+# fail MESSAGE: the current test fails.
+fail() {
+    if [ -z "$t_skip" ]; then
+        [ $t_failed = 1 ] || sed 's/^/# ran: /' "$t_out/command"
+        printf '%s\n' "$1" | sed 's/^/# /'
+        t_failed=1
+    fi
+    return 0
+}
+
+# --- running
+
+# run COMMAND...: its exit status is then in $status, its output in the files that the
+# expectations below look at.
+run() {
+    printf '%s\n' "$*" >"$t_out/command"
+    status=0
+    "$@" >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
+}
+
+# The output of the last run, for use in $(...) and pipes.
+stdout() { cat "$t_out/stdout"; }
+stderr() { cat "$t_out/stderr"; }
+
+# --- expectations; STREAM is stdout or stderr
+
+expect_status() {
+    if [ "$status" != "$1" ]; then
+        fail "exit status $status, expected $1"
+        t_show stderr
+    fi
+}
+
+# expect_stdout TEXT: all of it, but for the last newline.
+expect_stdout() { t_whole stdout "$1"; }
+expect_stderr() { t_whole stderr "$1"; }
+expect_no_stdout() { t_whole stdout ''; }
+expect_no_stderr() { t_whole stderr ''; }
+
+# expect_stdout_line GLOB: some line matches the shell pattern as a whole.
+expect_stdout_line() { t_has_line stdout "$1" || t_missed stdout "no line matches: $1"; }
+expect_stderr_line() { t_has_line stderr "$1" || t_missed stderr "no line matches: $1"; }
+expect_no_stdout_line() { ! t_has_line stdout "$1" || t_missed stdout "a line matches: $1"; }
+expect_no_stderr_line() { ! t_has_line stderr "$1" || t_missed stderr "a line matches: $1"; }
+
+# expect_stdout_has TEXT: these characters are somewhere in it.
+expect_stdout_has() { grep -qF -e "$1" "$t_out/stdout" || t_missed stdout "not in it: $1"; }
+expect_stderr_has() { grep -qF -e "$1" "$t_out/stderr" || t_missed stderr "not in it: $1"; }
+
+# expect_stdout_lines N: so many lines.
+expect_stdout_lines() { t_lines stdout "$1"; }
+expect_stderr_lines() { t_lines stderr "$1"; }
+
+# expect COMMAND...: the command succeeds.
+expect() {
+    local said
+    if ! said=$("$@" 2>&1); then
+        fail "false: $*"
+        [ -z "$said" ] || fail "$said"
+    fi
+}
+
+# expect_equal WHAT IS SHOULD
+expect_equal() { [ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"; }
+
+# expect_same FILE FILE: the same bytes.
+expect_same() {
+    cmp -s "$1" "$2" && return 0
+    fail "$1 and $2 differ"
+    fail "$(diff "$1" "$2" 2>&1 | head -20)"
+}
+
+# --- inside
+
+t_show() {
+    [ -n "$t_skip" ] || head -n 20 "$t_out/$1" | sed "s/^/# $1: /"
+    return 0
+}
+
+t_missed() {
+    fail "$1: $2"
+    t_show "$1"
+}
+
+t_whole() {
+    [ "$(cat "$t_out/$1")" = "$2" ] && return 0
+    fail "$1 is not: $2"
+    t_show "$1"
+}
+
+t_has_line() {
+    local line
+    while IFS= read -r line || [ -n "$line" ]; do
+        # shellcheck disable=SC2053
+        [[ $line == $2 ]] && return 0
+    done <"$t_out/$1"
+    return 1
+}
+
+t_lines() {
+    local lines
+    lines=$(wc -l <"$t_out/$1")
+    [ "$lines" = "$2" ] || t_missed "$1" "$lines lines, expected $2"
+}
+
+t_finish() {
+    [ -n "$t_name" ] || return 0
+    t_count=$((t_count + 1))
+    if [ -n "$t_skip" ]; then
+        echo "ok $t_count - $t_name # SKIP $t_skip"
+    elif [ $t_failed = 1 ]; then
+        echo "not ok $t_count - $t_name"
+    else
+        echo "ok $t_count - $t_name"
+    fi
+    t_name=
+}
+
+t_end() {
+    local ended=$?
+    if [ $t_count != -1 ]; then
+        t_finish
+        echo "1..$t_count"
+    fi
+    cd / && rm -rf "$t_dir" "$t_out"
+    exit $ended
+}
+trap t_end EXIT
