@@ -1,0 +1,59 @@
+/* gperftools.h: writing the gperftools binary CPU profile.
+ *
+ *   header   | 0 | 3 | 0 | period_us | 0 |            slots are words of the profiled program,
+ *   record   | count >= 1 | depth >= 1 | pc0 ... |    in its byte order; pc0 is the leaf
+ *   trailer  | 0 | 1 | 0 |
+ *   text     a line a mapping, as in /proc/PID/maps; lines of other forms are ignored by readers
+ *
+ * Rule: "Google CPU Profiler Binary Data File Format" of gperftools, last modified 2007-08-27.
+ */
+#ifndef PT_WIRE_GPERFTOOLS_H
+#define PT_WIRE_GPERFTOOLS_H
+
+#include "wire/buf.h"
+
+/* The profiled program's words. */
+typedef struct {
+    unsigned word_bytes; /* 4 or 8 */
+    bool big_endian;
+} pt_gperf_target;
+
+#define PT_GPERF_NATIVE                                                                            \
+    ((pt_gperf_target){.word_bytes = sizeof(void *),                                               \
+                       .big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__})
+
+/* A slot. False if the value does not fit the target's word (nothing is put then). */
+bool pt_gperf_word(pt_wire_buf *buf, pt_gperf_target target, uint64_t value);
+
+/* The five slots of the header. False if the period does not fit a word. */
+bool pt_gperf_header(pt_wire_buf *buf, pt_gperf_target target, uint64_t period_us);
+
+/* One record. False, and nothing put, when count or depth is 0 or a value does not fit a word.
+ * A leaf of 0 would end the reading of some tools (the specification warns of it): it is written
+ * as 1, an address that nothing has either. */
+bool pt_gperf_record(pt_wire_buf *buf, pt_gperf_target target, uint64_t count, const uint64_t *pcs,
+                     size_t depth);
+
+void pt_gperf_trailer(pt_wire_buf *buf, pt_gperf_target target);
+
+/* One mapping of the text list. */
+typedef struct {
+    uint64_t start, limit, file_offset;
+    uint64_t inode;
+    uint32_t device_major, device_minor;
+    unsigned prot;    /* PT_GPERF_READ | ... */
+    const char *path; /* "" when the mapping has none; a newline in it is written as \012 */
+    size_t path_bytes;
+} pt_gperf_mapping;
+
+enum { PT_GPERF_READ = 4, PT_GPERF_WRITE = 2, PT_GPERF_EXEC = 1 };
+
+/* "40000000-40015000 r-xp 00000000 03:01 12845071   /lib/ld-2.3.2.so\n" */
+void pt_gperf_mapping_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping);
+
+/* "# build-id 40000000-40015000 HEX PATH\n": a line of ours, which other readers ignore, that says
+ * which build of the file was mapped there. */
+void pt_gperf_build_id_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping,
+                            const uint8_t *build_id, size_t build_id_bytes);
+
+#endif
