@@ -142,7 +142,7 @@ char *pt_strndup(const char *text, size_t length)
     return copy;
 }
 
-char *pt_format(const char *format, ...)
+char *pt_strf(const char *format, ...)
 {
     char *text = NULL;
     va_list args;

@@ -84,7 +84,7 @@ void *pt_alloc(size_t count, size_t size);
 void *pt_realloc(void *ptr, size_t count, size_t size);
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
-char *pt_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Cleanup attributes. */
 void pt_freep(void *pointer_to_pointer);
