@@ -1,0 +1,54 @@
+/* load.h: names become one profile.
+ *
+ *   name -> file, "-" (standard input) -> peel gzip or zstd -> probe (or --from) -> read -> freeze
+ *   several profiles -> merged by content (transform/merge.h), in the order of the names
+ *
+ * An ELF image among the names is the program, not a profile: it is set aside for symbolizing.
+ * Files are read in parallel and committed in order: any number of threads gives the same profile.
+ */
+#ifndef PT_LOAD_LOAD_H
+#define PT_LOAD_LOAD_H
+
+#include "base/error.h"
+#include "formats/format.h"
+#include "model/profile.h"
+
+typedef struct pt_load_options {
+    const pt_format *from;   /* --from=: read as this format; NULL = probe */
+    uint64_t inflated_bytes; /* --max-memory: the most that one input may inflate to; 0 = half of
+                                the machine's memory */
+    uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
+    bool strict;             /* damage is an error even if something could be read */
+    bool merge_one;          /* merge even a single input: equal samples added up, zeros dropped */
+} pt_load_options;
+
+/* What became of one name. */
+typedef struct pt_load_input {
+    char *name;
+    const pt_format *format; /* NULL: a program, or unreadable */
+    uint64_t file_bytes;     /* 0 for standard input until it was read */
+    uint64_t peeled_bytes;   /* after gzip or zstd was taken off */
+    const char *compression; /* "gzip", "zstd" or "none" */
+    bool is_program;
+    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read */
+} pt_load_input;
+
+typedef struct pt_loaded {
+    const pt_profile *profile; /* one reference; NULL when only programs were named */
+    pt_load_input *inputs;     /* one a name, in order */
+    size_t input_count;
+    size_t damaged_count; /* inputs of which only a part was read: exit status 4 */
+    pt_diag diag;         /* facts noticed while reading */
+} pt_loaded;
+
+void pt_loaded_done(pt_loaded *loaded);
+/* The first ELF image among the names: the program; NULL if there was none. */
+const char *pt_loaded_program(const pt_loaded *loaded);
+
+/* Loads names[0, count). PT_OK also when inputs were damaged but gave something (damaged_count
+ * tells; each input's error says what). Any other failure of any input fails the whole: its error
+ * names the file. ret_loaded must be done with in any case; on failure it has no profile. */
+pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
+                  pt_loaded *ret_loaded, pt_error *reterr);
+
+#endif
