@@ -9,8 +9,7 @@
  * Rows that a function *interns* are the same id when their content is the same; rows it *appends*
  * get a new id each time (readers of formats with own tables use this to keep duplicates and
  * order). Limits (2^32-2 rows, values that do not fit 63 bits) set a sticky error: later adds do
- * nothing and freeze returns it, unless the profile so far is worth keeping
- * (pt_builder_freeze_partial).
+ * nothing and freeze returns it.
  */
 #ifndef PT_MODEL_BUILDER_H
 #define PT_MODEL_BUILDER_H
@@ -88,7 +87,7 @@ pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t cou
 void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
                        const int64_t *values);
 /* Adds the values to the sample of the same stack and labels, appending it if it is the first.
- * Sums saturate at 2^63-1 and the fact is counted in the diag passed to freeze.
+ * Sums saturate at 2^63-1 and are counted by pt_builder_saturated.
  * Do not mix with samples that have optional columns. */
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values);
 
@@ -101,6 +100,8 @@ typedef struct pt_sample {
 } pt_sample;
 void pt_builder_timed_sample(pt_builder *b, const pt_sample *sample);
 uint32_t pt_builder_sample_count(const pt_builder *b);
+/* Sums that hit the limit of 63 bits. */
+uint64_t pt_builder_saturated(const pt_builder *b);
 
 /* cost: one an event (the events at that time), or NULL. */
 void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint64_t calls,
@@ -155,6 +156,8 @@ enum {
     PT_SAMPLES_COMM = 1 << 4,
 };
 pt_samples *pt_samples_new(uint32_t count, uint32_t event_count, unsigned optional);
+/* Which optional columns a table has, as PT_SAMPLES_x bits. */
+unsigned pt_samples_optional(const pt_samples *samples);
 pt_mappings *pt_mappings_new(uint32_t count);
 /* A copy-out builder that begins with all rows of base's tables (ids stay valid), so that
  * symbolizing can add strings, functions, lines and replace locations; freeze gives the rest

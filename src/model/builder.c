@@ -1,0 +1,589 @@
+/* builder.c: adding rows to a profile that is being made.
+ *
+ * Interned tables keep a hash index of their content. Tables that can also be appended to
+ * (functions, locations, mappings, samples) index lazily: the first call that interns catches up
+ * with the rows that were only appended, so a reader that never interns pays nothing.
+ */
+#include "model/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "model/builder_int.h"
+
+/* Capacity for one more row of a column; `field` is named twice by the COLUMN pattern. */
+#define RESERVE(table, field, need)                                                                \
+    ((table).field = pt_grow((table).field, &(table).field##_cap, (need), sizeof *(table).field))
+
+static bool stopped(const pt_builder *b)
+{
+    return b->error.status != PT_OK;
+}
+
+/* True if a table of count rows may take another; sets the sticky error otherwise. */
+static bool room_for_row(pt_builder *b, size_t count, const char *what)
+{
+    if (stopped(b)) return false;
+    if (count < ROWS_MAX) return true;
+    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %u %s in one profile", ROWS_MAX, what);
+    return false;
+}
+
+pt_builder *pt_builder_new(void)
+{
+    pt_builder *b = pt_alloc(1, sizeof *b);
+    b->error = PT_ERROR_INIT;
+    RESERVE(b->string, offset, 64);
+    RESERVE(b->stack, offset, 64);
+    RESERVE(b->labels, offset, 16);
+    b->string.offset[0] = b->stack.offset[0] = b->labels.offset[0] = 0;
+    pt_builder_string(b, "", 0);
+    pt_builder_labels(b, NULL, 0);
+    return b;
+}
+
+void pt_builder_clear(pt_builder *b)
+{
+    free(b->string.offset);
+    free(b->string.bytes);
+    pt_index_done(&b->string.index);
+    free(b->event.items);
+    free(b->mapping.items);
+    pt_index_done(&b->mapping_index);
+    free(b->function.row);
+    pt_index_done(&b->function.index);
+    free(b->location.row);
+    free(b->location.line);
+    pt_index_done(&b->location.index);
+    free(b->stack.offset);
+    free(b->stack.frame);
+    free(b->stack.end);
+    pt_index_done(&b->stack.index);
+    free(b->labels.offset);
+    free(b->labels.row);
+    pt_index_done(&b->labels.index);
+    free(b->sample.stack);
+    free(b->sample.labels);
+    for (size_t e = 0; b->sample.value != NULL && e < b->event.count; e++)
+        free(b->sample.value[e]);
+    free(b->sample.value);
+    free(b->sample.time_ns);
+    free(b->sample.pid);
+    free(b->sample.tid);
+    free(b->sample.cpu);
+    free(b->sample.comm);
+    pt_index_done(&b->sample.index);
+    free(b->arc.from);
+    free(b->arc.to);
+    free(b->arc.calls);
+    free(b->arc.cost);
+    free(b->bin.items);
+    free(b->block.items);
+    free(b->extra.items);
+    free(b->unknown.message);
+    free(b->unknown.row);
+    free(b->unknown.bytes);
+    free(b->comment.items);
+    pt_profile_unref(b->base);
+}
+
+void pt_builder_free(pt_builder *builder)
+{
+    if (builder == NULL) return;
+    pt_builder_clear(builder);
+    free(builder);
+}
+
+void pt_builder_freep(pt_builder **builder)
+{
+    pt_builder_free(*builder);
+}
+
+/* A promise of more than these is not believed; columns then grow as rows really come. */
+#define RESERVE_SAMPLES_MAX ((size_t)16 << 20)
+#define RESERVE_FRAMES_MAX  ((size_t)512 << 20)
+
+static void grow_samples(pt_builder *b, size_t need);
+
+void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames)
+{
+    samples = samples < RESERVE_SAMPLES_MAX ? samples : RESERVE_SAMPLES_MAX;
+    frames = frames < RESERVE_FRAMES_MAX ? frames : RESERVE_FRAMES_MAX;
+    grow_samples(b, samples);
+    RESERVE(b->stack, offset, samples + 1);
+    RESERVE(b->stack, end, samples);
+    RESERVE(b->stack, frame, frames);
+    pt_index_reserve(&b->stack.index, (uint32_t)samples);
+}
+
+/* ---- Strings ---- */
+
+pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size)
+{
+    builder_strings *s = &b->string;
+    const uint64_t hash = pt_hash_bytes(bytes, size);
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&s->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&s->index, &probe)) {
+        const uint64_t begin = s->offset[id];
+        if (s->offset[id + 1] - begin - 1 == size && memcmp(s->bytes + begin, bytes, size) == 0)
+            return (pt_string_id){id};
+    }
+    if (!room_for_row(b, s->count, "strings")) return (pt_string_id){0};
+    RESERVE(*s, bytes, s->byte_count + size + 1);
+    RESERVE(*s, offset, s->count + 2);
+    if (size > 0) memcpy(s->bytes + s->byte_count, bytes, size);
+    s->byte_count += size + 1;
+    s->bytes[s->byte_count - 1] = '\0';
+    s->offset[s->count + 1] = s->byte_count;
+    pt_index_add(&s->index, hash, (uint32_t)s->count);
+    return (pt_string_id){(uint32_t)s->count++};
+}
+
+pt_string_id pt_builder_text(pt_builder *b, const char *text)
+{
+    return pt_builder_string(b, text, strlen(text));
+}
+
+const char *pt_builder_get_text(const pt_builder *b, pt_string_id id)
+{
+    return b->string.bytes + b->string.offset[id.v];
+}
+
+/* ---- Events, mappings ---- */
+
+uint32_t pt_builder_event(pt_builder *b, const pt_event *event)
+{
+    PT_BUG_IF(b->sample.count > 0 || b->base != NULL);
+    PT_GROW(b->event, b->event.count + 1);
+    pt_event *row = &b->event.items[b->event.count];
+    *row = *event;
+    row->kind = pt_event_kind_of_unit(pt_builder_get_text(b, (pt_string_id){event->unit}));
+    b->sample.value = pt_realloc(b->sample.value, b->event.count + 1, sizeof *b->sample.value);
+    b->sample.value[b->event.count] =
+        b->sample.cap ? pt_alloc(b->sample.cap, sizeof **b->sample.value) : NULL;
+    return (uint32_t)b->event.count++;
+}
+
+uint32_t pt_builder_event_count(const pt_builder *b)
+{
+    return b->base ? b->base->event->t.count : (uint32_t)b->event.count;
+}
+
+pt_event *pt_builder_event_at(pt_builder *b, uint32_t event)
+{
+    PT_BUG_IF(event >= b->event.count);
+    return &b->event.items[event];
+}
+
+pt_mapping_id pt_builder_append_mapping(pt_builder *b, const pt_mapping *mapping)
+{
+    if (!room_for_row(b, b->mapping.count, "mappings")) return (pt_mapping_id){PT_NONE};
+    PT_GROW(b->mapping, b->mapping.count + 1);
+    b->mapping.items[b->mapping.count] = *mapping;
+    return (pt_mapping_id){(uint32_t)b->mapping.count++};
+}
+
+/* pt_mapping has no padding, so its bytes are its content. */
+_Static_assert(sizeof(pt_mapping) == 5 * 8 + 4 * 4 + 2 * 8, "pt_mapping must have no padding");
+
+pt_mapping_id pt_builder_mapping(pt_builder *b, const pt_mapping *mapping)
+{
+    for (; b->mapping_indexed < b->mapping.count; b->mapping_indexed++)
+        pt_index_add(&b->mapping_index,
+                     pt_hash_bytes(&b->mapping.items[b->mapping_indexed], sizeof *mapping),
+                     (uint32_t)b->mapping_indexed);
+    const uint64_t hash = pt_hash_bytes(mapping, sizeof *mapping);
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&b->mapping_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&b->mapping_index, &probe)) {
+        if (memcmp(&b->mapping.items[id], mapping, sizeof *mapping) == 0)
+            return (pt_mapping_id){id};
+    }
+    return pt_builder_append_mapping(b, mapping);
+}
+
+pt_mapping *pt_builder_mapping_at(pt_builder *b, pt_mapping_id id)
+{
+    PT_BUG_IF(id.v >= b->mapping.count);
+    return &b->mapping.items[id.v];
+}
+
+uint32_t pt_builder_mapping_count(const pt_builder *b)
+{
+    return (uint32_t)b->mapping.count;
+}
+
+/* ---- Functions ---- */
+
+pt_function_id pt_builder_append_function(pt_builder *b, const pt_function *function)
+{
+    if (!room_for_row(b, b->function.count, "functions")) return (pt_function_id){PT_NONE};
+    RESERVE(b->function, row, b->function.count + 1);
+    b->function.row[b->function.count] = *function;
+    return (pt_function_id){(uint32_t)b->function.count++};
+}
+
+static uint64_t function_hash(const pt_function *f)
+{
+    return pt_hash_mix(pt_hash_u32_pair(f->name, f->system_name) ^ (uint64_t)f->start_line,
+                       pt_hash_u32_pair(f->file, 0) ^ f->source_id);
+}
+
+static bool function_equal(const pt_function *a, const pt_function *b)
+{
+    return a->name == b->name && a->system_name == b->system_name && a->file == b->file &&
+           a->start_line == b->start_line && a->source_id == b->source_id;
+}
+
+pt_function_id pt_builder_function(pt_builder *b, const pt_function *function)
+{
+    builder_functions *t = &b->function;
+    for (; t->indexed < t->count; t->indexed++)
+        pt_index_add(&t->index, function_hash(&t->row[t->indexed]), (uint32_t)t->indexed);
+    pt_probe probe;
+    const uint64_t hash = function_hash(function);
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        if (function_equal(&t->row[id], function)) return (pt_function_id){id};
+    }
+    return pt_builder_append_function(b, function);
+}
+
+/* ---- Locations ---- */
+
+/* Copies lines to the pool's end; returns the first's place. lines may not point into the pool. */
+static uint32_t pool_lines(pt_builder *b, const pt_line *lines, size_t count)
+{
+    builder_locations *t = &b->location;
+    const size_t first = t->line_count;
+    if (count > ROWS_MAX - first) {
+        pt_error_set(&b->error, PT_ERR_LIMIT, "more than %u lines in one profile", ROWS_MAX);
+        return 0;
+    }
+    RESERVE(*t, line, first + count);
+    if (count > 0) memcpy(t->line + first, lines, count * sizeof *lines);
+    t->line_count += count;
+    return (uint32_t)first;
+}
+
+pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *location,
+                                          const pt_line *lines, size_t line_count)
+{
+    builder_locations *t = &b->location;
+    if (!room_for_row(b, t->count, "locations")) return (pt_location_id){PT_NONE};
+    const uint32_t first = pool_lines(b, lines, line_count);
+    if (stopped(b)) return (pt_location_id){PT_NONE};
+    RESERVE(*t, row, t->count + 1);
+    t->row[t->count] = (builder_location){*location, first, (uint32_t)line_count};
+    return (pt_location_id){(uint32_t)t->count++};
+}
+
+static uint64_t location_hash(const pt_location *l, const pt_line *lines, size_t line_count)
+{
+    uint64_t h = pt_hash_mix(l->address ^ l->source_id, pt_hash_u32_pair(l->mapping, l->flags));
+    for (size_t i = 0; i < line_count; i++)
+        h = pt_hash_mix(h ^ lines[i].function,
+                        (uint64_t)lines[i].line ^ ((uint64_t)lines[i].column << 32));
+    return h;
+}
+
+static bool lines_equal(const pt_line *a, const pt_line *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (a[i].function != b[i].function || a[i].line != b[i].line || a[i].column != b[i].column)
+            return false;
+    }
+    return true;
+}
+
+pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
+                                   size_t line_count)
+{
+    builder_locations *t = &b->location;
+    for (; t->indexed < t->count; t->indexed++) {
+        const builder_location *r = &t->row[t->indexed];
+        pt_index_add(&t->index, location_hash(&r->row, t->line + r->line_first, r->line_count),
+                     (uint32_t)t->indexed);
+    }
+    pt_probe probe;
+    const uint64_t hash = location_hash(location, lines, line_count);
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        const builder_location *r = &t->row[id];
+        if (r->line_count == line_count && r->row.address == location->address &&
+            r->row.mapping == location->mapping && r->row.flags == location->flags &&
+            r->row.symbol_bytes == location->symbol_bytes &&
+            r->row.source_id == location->source_id &&
+            lines_equal(t->line + r->line_first, lines, line_count))
+            return (pt_location_id){id};
+    }
+    return pt_builder_append_location(b, location, lines, line_count);
+}
+
+void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
+                          size_t line_count, uint64_t symbol_bytes)
+{
+    PT_BUG_IF(location.v >= b->location.count);
+    const uint32_t first = pool_lines(b, lines, line_count);
+    if (stopped(b)) return;
+    builder_location *r = &b->location.row[location.v];
+    r->line_first = first;
+    r->line_count = (uint32_t)line_count;
+    r->row.symbol_bytes = symbol_bytes;
+}
+
+/* ---- Stacks and label sets: spans that are interned whole ---- */
+
+uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
+{
+    builder_stacks *t = &b->stack;
+    const size_t used = (size_t)t->offset[t->count];
+    RESERVE(*t, frame, used + depth);
+    return t->frame + used;
+}
+
+pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end)
+{
+    builder_stacks *t = &b->stack;
+    const uint64_t begin = t->offset[t->count];
+    const uint32_t *frames = t->frame + begin;
+    const size_t size = depth * sizeof *frames;
+    const uint64_t hash = pt_hash_bytes(frames, size) + (uint64_t)end * 0x9e3779b97f4a7c15u;
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        const uint64_t other = t->offset[id];
+        if (t->offset[id + 1] - other == depth && t->end[id] == end &&
+            memcmp(t->frame + other, frames, size) == 0)
+            return (pt_stack_id){id};
+    }
+    if (!room_for_row(b, t->count, "distinct stacks")) return (pt_stack_id){PT_NONE};
+    RESERVE(*t, offset, t->count + 2);
+    RESERVE(*t, end, t->count + 1);
+    t->offset[t->count + 1] = begin + depth;
+    t->end[t->count] = (uint8_t)end;
+    pt_index_add(&t->index, hash, (uint32_t)t->count);
+    return (pt_stack_id){(uint32_t)t->count++};
+}
+
+pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end)
+{
+    uint32_t *space = pt_builder_stack_space(b, depth);
+    if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
+    return pt_builder_stack_commit(b, depth, end);
+}
+
+_Static_assert(sizeof(pt_label) == 24, "pt_label must have no padding: its bytes are hashed");
+
+pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count)
+{
+    builder_labels *t = &b->labels;
+    const size_t size = count * sizeof *labels;
+    const uint64_t hash = pt_hash_bytes(labels, size);
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        const uint64_t begin = t->offset[id];
+        if (t->offset[id + 1] - begin == count &&
+            (count == 0 || memcmp(t->row + begin, labels, size) == 0))
+            return (pt_labels_id){id};
+    }
+    if (!room_for_row(b, t->count, "label sets")) return PT_NO_LABELS;
+    const uint64_t begin = t->offset[t->count];
+    RESERVE(*t, row, (size_t)begin + count);
+    RESERVE(*t, offset, t->count + 2);
+    if (count > 0) memcpy(t->row + begin, labels, size);
+    t->offset[t->count + 1] = begin + count;
+    pt_index_add(&t->index, hash, (uint32_t)t->count);
+    return (pt_labels_id){(uint32_t)t->count++};
+}
+
+/* ---- Samples ---- */
+
+static void grow_samples(pt_builder *b, size_t need)
+{
+    builder_samples *t = &b->sample;
+    if (need <= t->cap) return;
+    const size_t cap = need > t->cap + t->cap / 2 ? need : t->cap + t->cap / 2;
+    t->stack = pt_realloc(t->stack, cap, sizeof *t->stack);
+    t->labels = pt_realloc(t->labels, cap, sizeof *t->labels);
+    for (size_t e = 0; e < b->event.count; e++)
+        t->value[e] = pt_realloc(t->value[e], cap, sizeof *t->value[e]);
+    if (t->optional & PT_SAMPLES_TIME) t->time_ns = pt_realloc(t->time_ns, cap, sizeof *t->time_ns);
+    if (t->optional & PT_SAMPLES_PID) t->pid = pt_realloc(t->pid, cap, sizeof *t->pid);
+    if (t->optional & PT_SAMPLES_TID) t->tid = pt_realloc(t->tid, cap, sizeof *t->tid);
+    if (t->optional & PT_SAMPLES_CPU) t->cpu = pt_realloc(t->cpu, cap, sizeof *t->cpu);
+    if (t->optional & PT_SAMPLES_COMM) t->comm = pt_realloc(t->comm, cap, sizeof *t->comm);
+    t->cap = cap;
+}
+
+static bool append_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
+                          const int64_t *values)
+{
+    PT_BUG_IF(b->base != NULL);
+    builder_samples *t = &b->sample;
+    if (stack.v == PT_NONE || !room_for_row(b, t->count, "samples")) return false;
+    if (t->count == t->cap) grow_samples(b, t->count < 64 ? 64 : t->count + 1);
+    t->stack[t->count] = stack.v;
+    t->labels[t->count] = labels.v;
+    for (size_t e = 0; e < b->event.count; e++)
+        t->value[e][t->count] = values[e];
+    t->count++;
+    return true;
+}
+
+/* A new row's optional columns, when other rows have them. */
+static void fill_optional(builder_samples *t, size_t row, const pt_sample *s)
+{
+    if (t->time_ns) t->time_ns[row] = s->time_ns;
+    if (t->pid) t->pid[row] = s->pid;
+    if (t->tid) t->tid[row] = s->tid;
+    if (t->cpu) t->cpu[row] = s->cpu;
+    if (t->comm) t->comm[row] = s->comm;
+}
+
+static const pt_sample sample_without_optional = {.pid = PT_NONE, .tid = PT_NONE, .cpu = PT_NONE};
+
+void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)
+{
+    if (append_sample(b, stack, labels, values) && b->sample.optional != 0)
+        fill_optional(&b->sample, b->sample.count - 1, &sample_without_optional);
+}
+
+/* Makes the optional columns that this sample is the first to need; earlier rows say "unknown". */
+static void make_optional(pt_builder *b, unsigned wanted)
+{
+    builder_samples *t = &b->sample;
+    const unsigned missing = wanted & ~t->optional;
+    if (missing == 0) return;
+    const size_t cap = t->cap ? t->cap : (grow_samples(b, 64), t->cap);
+    if (missing & PT_SAMPLES_TIME) t->time_ns = pt_alloc(cap, sizeof *t->time_ns);
+    if (missing & PT_SAMPLES_PID)
+        t->pid = memset(pt_alloc(cap, sizeof *t->pid), 0xff, t->count * sizeof *t->pid);
+    if (missing & PT_SAMPLES_TID)
+        t->tid = memset(pt_alloc(cap, sizeof *t->tid), 0xff, t->count * sizeof *t->tid);
+    if (missing & PT_SAMPLES_CPU)
+        t->cpu = memset(pt_alloc(cap, sizeof *t->cpu), 0xff, t->count * sizeof *t->cpu);
+    if (missing & PT_SAMPLES_COMM) t->comm = pt_alloc(cap, sizeof *t->comm);
+    t->optional |= missing;
+}
+
+void pt_builder_timed_sample(pt_builder *b, const pt_sample *s)
+{
+    make_optional(
+        b, (s->time_ns != 0 ? PT_SAMPLES_TIME : 0u) | (s->pid != PT_NONE ? PT_SAMPLES_PID : 0u) |
+               (s->tid != PT_NONE ? PT_SAMPLES_TID : 0u) |
+               (s->cpu != PT_NONE ? PT_SAMPLES_CPU : 0u) | (s->comm != 0 ? PT_SAMPLES_COMM : 0u));
+    if (append_sample(b, (pt_stack_id){s->stack}, (pt_labels_id){s->labels}, s->values))
+        fill_optional(&b->sample, b->sample.count - 1, s);
+}
+
+void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)
+{
+    builder_samples *t = &b->sample;
+    for (; t->indexed < t->count; t->indexed++)
+        pt_index_add(&t->index, pt_hash_u32_pair(t->stack[t->indexed], t->labels[t->indexed]),
+                     (uint32_t)t->indexed);
+    pt_probe probe;
+    const uint64_t hash = pt_hash_u32_pair(stack.v, labels.v);
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        if (t->stack[id] != stack.v || t->labels[id] != labels.v) continue;
+        for (size_t e = 0; e < b->event.count; e++) {
+            int64_t *value = &t->value[e][id];
+            if (__builtin_add_overflow(*value, values[e], value)) {
+                *value = values[e] > 0 ? INT64_MAX : INT64_MIN;
+                b->saturated++;
+            }
+        }
+        return;
+    }
+    pt_builder_sample(b, stack, labels, values);
+}
+
+uint32_t pt_builder_sample_count(const pt_builder *b)
+{
+    return (uint32_t)b->sample.count;
+}
+
+uint64_t pt_builder_saturated(const pt_builder *b)
+{
+    return b->saturated;
+}
+
+/* ---- Side tables ---- */
+
+void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint64_t calls,
+                    const int64_t *cost)
+{
+    builder_arcs *t = &b->arc;
+    if (!room_for_row(b, t->count, "arcs")) return;
+    const size_t events = b->event.count;
+    RESERVE(*t, from, t->count + 1);
+    RESERVE(*t, to, t->count + 1);
+    RESERVE(*t, calls, t->count + 1);
+    RESERVE(*t, cost, (t->count + 1) * events);
+    t->from[t->count] = from.v;
+    t->to[t->count] = to.v;
+    t->calls[t->count] = calls;
+    for (size_t e = 0; e < events; e++)
+        t->cost[t->count * events + e] = cost ? cost[e] : 0;
+    t->count++;
+}
+
+void pt_builder_bin(pt_builder *b, const pt_bin *bin)
+{
+    if (!room_for_row(b, b->bin.count, "histogram bins")) return;
+    PT_GROW(b->bin, b->bin.count + 1);
+    b->bin.items[b->bin.count++] = *bin;
+}
+
+void pt_builder_block(pt_builder *b, const pt_block *block)
+{
+    if (!room_for_row(b, b->block.count, "basic blocks")) return;
+    PT_GROW(b->block, b->block.count + 1);
+    b->block.items[b->block.count++] = *block;
+}
+
+void pt_builder_extra(pt_builder *b, pt_string_id key, pt_string_id value)
+{
+    if (!room_for_row(b, b->extra.count / 2, "extra lines")) return;
+    PT_GROW(b->extra, b->extra.count + 2);
+    b->extra.items[b->extra.count++] = key.v;
+    b->extra.items[b->extra.count++] = value.v;
+}
+
+void pt_builder_unknown(pt_builder *b, pt_message message, uint32_t row, const void *bytes,
+                        size_t size)
+{
+    const pt_string_id content = pt_builder_string(b, bytes, size);
+    if (!room_for_row(b, b->unknown.count, "unknown fields")) return;
+    const size_t n = b->unknown.count;
+    RESERVE(b->unknown, message, n + 1);
+    RESERVE(b->unknown, row, n + 1);
+    RESERVE(b->unknown, bytes, n + 1);
+    b->unknown.message[n] = (uint8_t)message;
+    b->unknown.row[n] = row;
+    b->unknown.bytes[n] = content.v;
+    b->unknown.count++;
+}
+
+void pt_builder_comment(pt_builder *b, pt_string_id comment)
+{
+    if (!room_for_row(b, b->comment.count, "comments")) return;
+    PT_GROW(b->comment, b->comment.count + 1);
+    b->comment.items[b->comment.count++] = comment.v;
+}
+
+pt_provenance *pt_builder_provenance(pt_builder *b)
+{
+    return &b->provenance;
+}
+
+pt_status pt_builder_status(const pt_builder *b, pt_error *reterr)
+{
+    if (reterr != NULL && b->error.status != PT_OK) *reterr = b->error;
+    return b->error.status;
+}

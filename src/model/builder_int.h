@@ -1,0 +1,132 @@
+/* builder_int.h: the builder's inside, for builder.c (adding), freeze.c (finishing) and tables.c.
+ */
+#ifndef PT_MODEL_BUILDER_INT_H
+#define PT_MODEL_BUILDER_INT_H
+
+#include "base/grow.h"
+#include "base/index.h"
+#include "model/builder.h"
+
+/* A growing column and the struct-of-columns pattern: columns of one table share count and cap. */
+#define COLUMN(T, name)                                                                            \
+    T *name;                                                                                       \
+    size_t name##_cap
+
+typedef struct {
+    size_t count;
+    COLUMN(uint64_t, offset); /* [count + 1] once anything was added */
+    COLUMN(char, bytes);
+    size_t byte_count;
+    pt_index index;
+} builder_strings;
+
+typedef struct {
+    size_t count;
+    COLUMN(pt_function, row);
+    pt_index index;
+    size_t indexed; /* rows below this are in the index; interning catches up first */
+} builder_functions;
+
+typedef struct {
+    pt_location row;
+    uint32_t line_first, line_count; /* in the pool of lines */
+} builder_location;
+
+typedef struct {
+    size_t count;
+    COLUMN(builder_location, row);
+    size_t line_count;
+    COLUMN(pt_line, line);
+    pt_index index;
+    size_t indexed;
+} builder_locations;
+
+typedef struct {
+    size_t count;
+    COLUMN(uint64_t, offset); /* [count + 1] */
+    COLUMN(uint32_t, frame);
+    COLUMN(uint8_t, end);
+    pt_index index;
+} builder_stacks;
+
+typedef struct {
+    size_t count;
+    COLUMN(uint64_t, offset); /* [count + 1] */
+    COLUMN(pt_label, row);
+    pt_index index;
+} builder_labels;
+
+typedef struct {
+    size_t count, cap; /* of every column that is there */
+    uint32_t *stack, *labels;
+    int64_t **value; /* [event count] */
+    int64_t *time_ns;
+    uint32_t *pid, *tid, *cpu, *comm;
+    unsigned optional; /* PT_SAMPLES_x columns that exist */
+    pt_index index;    /* (stack, labels), for pt_builder_add */
+    size_t indexed;
+} builder_samples;
+
+typedef struct {
+    size_t count;
+    COLUMN(uint32_t, from);
+    COLUMN(uint32_t, to);
+    COLUMN(uint64_t, calls);
+    COLUMN(int64_t, cost); /* event_count values an arc, until freeze turns them into columns */
+} builder_arcs;
+
+struct pt_builder {
+    pt_error error;         /* sticky */
+    const pt_profile *base; /* of an extending builder; else NULL */
+    builder_strings string;
+    struct {
+        pt_event *items;
+        size_t count, cap;
+    } event;
+    struct {
+        pt_mapping *items;
+        size_t count, cap;
+    } mapping;
+    pt_index mapping_index;
+    size_t mapping_indexed;
+    builder_functions function;
+    builder_locations location;
+    builder_stacks stack;
+    builder_labels labels;
+    builder_samples sample;
+    builder_arcs arc;
+    struct {
+        pt_bin *items;
+        size_t count, cap;
+    } bin;
+    struct {
+        pt_block *items;
+        size_t count, cap;
+    } block;
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } extra; /* key, value, key, value ... */
+    struct {
+        size_t count;
+        COLUMN(uint8_t, message);
+        COLUMN(uint32_t, row);
+        COLUMN(uint32_t, bytes);
+    } unknown;
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } comment;
+    pt_provenance provenance;
+    uint64_t saturated; /* sums that hit the limit */
+};
+
+#define ROWS_MAX (PT_NONE - 1) /* ids stay below PT_NONE */
+
+/* Frees everything in the builder but the builder itself. */
+void pt_builder_clear(pt_builder *b);
+
+/* A zeroed table struct with one reference. */
+void *pt_table_new(size_t struct_bytes, uint32_t count);
+
+#endif
