@@ -494,8 +494,7 @@ static void rank_everything(canon *c)
         rank_rows(tables[t].r, tables[t].rows, tables[t].compare, c);
 }
 
-/* Calls itself at most once: what it freezes has no sum of zero. NOLINTNEXTLINE(misc-no-recursion)
- */
+/* NOLINTNEXTLINE(misc-no-recursion): calls itself once, as what it freezes has no sum of zero */
 const pt_profile *pt_profile_canonical(const pt_profile *p)
 {
     canon c = {.p = p};
