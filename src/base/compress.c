@@ -1,0 +1,377 @@
+/* compress.c: inflating and deflating with libdeflate, zlib and libzstd.
+ *
+ * libdeflate and ZSTD_decompressDCtx are fast and all or nothing; when they refuse, zlib or the
+ * zstd stream goes over the same member once more to save what comes before the damage and to say
+ * where that is.
+ */
+#include "base/compress.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum {
+    GZIP_LEAST_BYTES = 18, /* header and trailer around nothing: RFC 1952 section 2.3 */
+    GZIP_HEADER_BYTES = 10,
+    CHUNK_BYTES = 1024 * 1024, /* what one thread deflates; 32 times the window */
+};
+
+static const uint8_t gzip_magic[3] = {0x1f, 0x8b, 0x08};
+static const uint8_t zstd_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+pt_compression pt_compression_of(const void *data, size_t size)
+{
+    if (size >= 3 && memcmp(data, gzip_magic, 3) == 0) return PT_GZIP;
+    if (size >= 4 && memcmp(data, zstd_magic, 4) == 0) return PT_ZSTD;
+    return PT_PLAIN;
+}
+
+const char *pt_compression_name(pt_compression compression)
+{
+    return compression == PT_GZIP ? "gzip" : compression == PT_ZSTD ? "zstd" : "none";
+}
+
+/* --- inflating --- */
+
+struct inflating {
+    const uint8_t *in;
+    size_t in_size, in_pos;
+    pt_blob out; /* reserved; out.size is its room */
+    size_t out_pos;
+    uint64_t max_bytes;
+    bool whole_room; /* out is as large as the limit or as anything data can hold */
+    pt_diag *diag;
+    pt_error *reterr;
+};
+
+/* Address space for as much as data can inflate to: deflate makes at most 258 bytes of 2 bits, zstd
+ * a 128 KiB block of 4 bytes. Halved when the system refuses (ulimit -v). */
+static pt_status reserve_room(struct inflating *z, pt_compression compression)
+{
+    const uint64_t most_ratio = compression == PT_GZIP ? 1032 : 32768;
+    uint64_t room;
+    if (__builtin_mul_overflow((uint64_t)z->in_size + 64, most_ratio, &room)) room = UINT64_MAX;
+    if (room > z->max_bytes) room = z->max_bytes;
+    if (room > SIZE_MAX / 4) room = SIZE_MAX / 4;
+    z->whole_room = true;
+    pt_status status = PT_ERR_NOMEM;
+    for (; status != PT_OK; room /= 2) {
+        status = pt_blob_new((size_t)room, &z->out, z->reterr);
+        if (status != PT_OK) z->whole_room = false;
+        if (status != PT_OK && room < 1024 * 1024) return status;
+    }
+    return PT_OK;
+}
+
+static pt_status no_room(const struct inflating *z)
+{
+    if (!z->whole_room)
+        return pt_error_set(z->reterr, PT_ERR_NOMEM,
+                            "inflates to more than the %zu bytes that the system has left",
+                            z->out.size);
+    return pt_error_set(z->reterr, PT_ERR_LIMIT,
+                        "inflates to more than the limit of %" PRIu64 " bytes of memory",
+                        z->max_bytes);
+}
+
+static pt_status damaged(const struct inflating *z, const char *kind, const char *what)
+{
+    pt_error_set(z->reterr, PT_ERR_DAMAGED,
+                 "%s data %s at byte %zu of %zu; %zu bytes could be inflated", kind, what,
+                 z->in_pos, z->in_size, z->out_pos);
+    pt_error_where(z->reterr, NULL, NULL, (int64_t)z->in_pos);
+    return PT_ERR_DAMAGED;
+}
+
+/* zlib takes sizes of 32 bits: offers it the next piece of a larger buffer. */
+static uInt piece(size_t left)
+{
+    return left < 1u << 30 ? (uInt)left : 1u << 30;
+}
+
+/* One gzip member with zlib, which keeps what comes before the damage. */
+static pt_status salvage_member(struct inflating *z)
+{
+    z_stream stream = {0};
+    if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+        return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
+    int result = Z_OK;
+    while (result == Z_OK) {
+        const uInt in = piece(z->in_size - z->in_pos), out = piece(z->out.size - z->out_pos);
+        stream.next_in = (Bytef *)(uintptr_t)(z->in + z->in_pos);
+        stream.avail_in = in;
+        stream.next_out = pt_blob_bytes(&z->out) + z->out_pos;
+        stream.avail_out = out;
+        result = inflate(&stream, Z_NO_FLUSH);
+        z->in_pos += in - stream.avail_in;
+        z->out_pos += out - stream.avail_out;
+        if (result == Z_OK && stream.avail_in == in && stream.avail_out == out)
+            result = Z_BUF_ERROR;
+    }
+    const char *const message = stream.msg;
+    PT_FREE char *what = pt_strf("is damaged (%s)", message != NULL ? message : "unknown");
+    inflateEnd(&stream);
+    if (result == Z_STREAM_END) return PT_OK;
+    if (result == Z_MEM_ERROR) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
+    if (result != Z_BUF_ERROR) return damaged(z, "gzip", what);
+    if (z->out_pos == z->out.size && z->in_pos < z->in_size) return no_room(z);
+    return damaged(z, "gzip", "ends too early");
+}
+
+static pt_status inflate_member(struct inflating *z, struct libdeflate_decompressor *d)
+{
+    size_t in = 0, out = 0;
+    const enum libdeflate_result result = libdeflate_gzip_decompress_ex(
+        d, z->in + z->in_pos, z->in_size - z->in_pos, pt_blob_bytes(&z->out) + z->out_pos,
+        z->out.size - z->out_pos, &in, &out);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return no_room(z);
+    if (result != LIBDEFLATE_SUCCESS) return salvage_member(z);
+    z->in_pos += in;
+    z->out_pos += out;
+    return PT_OK;
+}
+
+static pt_status salvage_frame(struct inflating *z)
+{
+    ZSTD_DCtx *const d = ZSTD_createDCtx();
+    if (d == NULL) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zstd has no memory");
+    ZSTD_inBuffer in = {z->in, z->in_size, z->in_pos};
+    ZSTD_outBuffer out = {pt_blob_bytes(&z->out), z->out.size, z->out_pos};
+    size_t result;
+    bool stuck;
+    do {
+        const size_t in_before = in.pos, out_before = out.pos;
+        result = ZSTD_decompressStream(d, &out, &in);
+        stuck = in.pos == in_before && out.pos == out_before;
+    } while (result != 0 && !ZSTD_isError(result) && !stuck);
+    z->in_pos = in.pos;
+    z->out_pos = out.pos;
+    ZSTD_freeDCtx(d);
+    if (result == 0) return PT_OK;
+    if (ZSTD_isError(result)) {
+        PT_FREE char *what = pt_strf("is damaged (%s)", ZSTD_getErrorName(result));
+        return damaged(z, "zstd", what);
+    }
+    return z->out_pos == z->out.size && z->in_pos < z->in_size
+               ? no_room(z)
+               : damaged(z, "zstd", "ends too early");
+}
+
+static pt_status inflate_frame(struct inflating *z, ZSTD_DCtx *d)
+{
+    const uint8_t *const from = z->in + z->in_pos;
+    const size_t in = ZSTD_findFrameCompressedSize(from, z->in_size - z->in_pos);
+    if (ZSTD_isError(in)) return salvage_frame(z);
+    const size_t out = ZSTD_decompressDCtx(d, pt_blob_bytes(&z->out) + z->out_pos,
+                                           z->out.size - z->out_pos, from, in);
+    if (ZSTD_isError(out)) return salvage_frame(z);
+    z->in_pos += in;
+    z->out_pos += out;
+    return PT_OK;
+}
+
+/* Does another member or frame begin here? */
+static bool continues(const struct inflating *z, pt_compression compression)
+{
+    const uint8_t *const at = z->in + z->in_pos;
+    const size_t left = z->in_size - z->in_pos;
+    if (compression == PT_GZIP) return left >= 2 && memcmp(at, gzip_magic, 2) == 0;
+    /* A frame, or a skippable frame 184D2A50 to 184D2A5F: RFC 8878 section 3.1.2. */
+    return left >= 4 && (memcmp(at, zstd_magic, 4) == 0 ||
+                         ((at[0] & 0xf0) == 0x50 && memcmp(at + 1, "\x2a\x4d\x18", 3) == 0));
+}
+
+static void note_garbage(const struct inflating *z, pt_compression compression)
+{
+    for (size_t i = z->in_pos; i < z->in_size; i++) {
+        if (z->in[i] == 0) continue;
+        pt_diag_add(z->diag, z->in_size - z->in_pos, "bytes after the %s data ignored",
+                    pt_compression_name(compression));
+        return;
+    }
+}
+
+static pt_status inflate_all(struct inflating *z, pt_compression compression)
+{
+    struct libdeflate_decompressor *const deflate =
+        compression == PT_GZIP ? libdeflate_alloc_decompressor() : NULL;
+    ZSTD_DCtx *const zstd = compression == PT_ZSTD ? ZSTD_createDCtx() : NULL;
+    if (deflate == NULL && zstd == NULL)
+        return pt_error_set(z->reterr, PT_ERR_NOMEM, "%s has no memory",
+                            pt_compression_name(compression));
+    pt_status status = PT_OK;
+    do {
+        status = compression == PT_GZIP ? inflate_member(z, deflate) : inflate_frame(z, zstd);
+    } while (status == PT_OK && continues(z, compression));
+    if (status == PT_OK) note_garbage(z, compression);
+    libdeflate_free_decompressor(deflate);
+    ZSTD_freeDCtx(zstd);
+    return status;
+}
+
+pt_status pt_inflate(const void *data, size_t size, uint64_t max_bytes, pt_blob *ret_blob,
+                     pt_diag *diag, pt_error *reterr)
+{
+    const pt_compression compression = pt_compression_of(data, size);
+    if (compression == PT_PLAIN)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "is not compressed with gzip or zstd");
+    struct inflating z = {.in = data,
+                          .in_size = size,
+                          .out = PT_BLOB_INIT,
+                          .max_bytes = max_bytes,
+                          .diag = diag,
+                          .reterr = reterr};
+    pt_status status = reserve_room(&z, compression);
+    if (status != PT_OK) return status;
+    status = inflate_all(&z, compression);
+    if (status == PT_OK || status == PT_ERR_DAMAGED) {
+        const pt_status cut = pt_blob_resize(&z.out, z.out_pos, NULL);
+        PT_BUG_IF(cut != PT_OK); /* making a mapping smaller cannot fail */
+        *ret_blob = z.out;
+        return status;
+    }
+    pt_blob_done(&z.out);
+    return status;
+}
+
+pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_diag *diag,
+                  pt_error *reterr)
+{
+    pt_peeled peeled = {.count = 0};
+    pt_status status = PT_OK;
+    while (status == PT_OK) {
+        const pt_compression compression = pt_compression_of(blob->data, blob->size);
+        if (compression == PT_PLAIN) break;
+        if (peeled.count == PT_PEEL_MAX) {
+            status = pt_error_set(reterr, PT_ERR_LIMIT, "is compressed more than %d times over",
+                                  PT_PEEL_MAX);
+            break;
+        }
+        pt_blob inner = PT_BLOB_INIT;
+        status = pt_inflate(blob->data, blob->size, max_bytes, &inner, diag, reterr);
+        if (status != PT_OK && status != PT_ERR_DAMAGED) break;
+        peeled.layers[peeled.count++] = compression;
+        pt_blob_done(blob);
+        *blob = inner;
+    }
+    if (ret_peeled != NULL) *ret_peeled = peeled;
+    return status;
+}
+
+/* --- deflating --- */
+
+/* A deflate stream that ends in a final block and another stream cannot follow each other: only the
+ * last block may be marked final. So each chunk but the last gets the mark of its last block
+ * cleared and an empty stored block added, which ends on a byte (RFC 1951 section 3.2.4). Where the
+ * last block begins only reading the stream tells; zlib stops at block boundaries when asked. */
+static void unmark_final_block(uint8_t *deflated, size_t *size)
+{
+    static _Thread_local uint8_t scratch[64 * 1024];
+    z_stream stream = {.next_in = deflated, .avail_in = (uInt)*size};
+    PT_BUG_IF(inflateInit2(&stream, -MAX_WBITS) != Z_OK);
+    size_t mark_bit = 0; /* of the present block's header */
+    int result = Z_OK;
+    while (result == Z_OK) {
+        stream.next_out = scratch;
+        stream.avail_out = sizeof scratch;
+        result = inflate(&stream, Z_BLOCK);
+        const bool at_block = stream.data_type & 128, last = stream.data_type & 64;
+        const size_t bit = (*size - stream.avail_in) * 8 - (size_t)(stream.data_type & 31);
+        if (at_block && !last) mark_bit = bit;
+        if (at_block && last) {
+            deflated[mark_bit / 8] &= (uint8_t) ~(1u << (mark_bit % 8));
+            const size_t header_end = bit + 3; /* not final, type 00, then to the next byte */
+            const size_t at = (header_end + 7) / 8;
+            if (at > *size) deflated[at - 1] = 0;
+            memcpy(deflated + at, "\0\0\xff\xff", 4);
+            *size = at + 4;
+            inflateEnd(&stream);
+            return;
+        }
+    }
+    pt_bug(__FILE__, __LINE__, "zlib cannot read what libdeflate wrote");
+}
+
+struct gzip_chunk {
+    uint8_t *deflated;
+    size_t size;
+    uint32_t crc;
+};
+
+struct gzip_job {
+    const uint8_t *data;
+    size_t size, chunk_count;
+    int level;
+    struct libdeflate_compressor **compressors; /* one a worker, made when first needed */
+    uint32_t crc;
+    pt_out *out;
+};
+
+static pt_status deflate_chunk(void *ctx, unsigned worker, size_t index, void **ret_item,
+                               pt_error *reterr)
+{
+    struct gzip_job *const job = ctx;
+    if (job->compressors[worker] == NULL) {
+        job->compressors[worker] = libdeflate_alloc_compressor(job->level);
+        if (job->compressors[worker] == NULL)
+            return pt_error_set(reterr, PT_ERR_NOMEM, "libdeflate has no memory");
+    }
+    const bool last = index + 1 == job->chunk_count;
+    const uint8_t *const plain = job->data + index * CHUNK_BYTES;
+    const size_t plain_size = last ? job->size - index * CHUNK_BYTES : CHUNK_BYTES;
+    struct gzip_chunk *const chunk = pt_alloc(1, sizeof *chunk);
+    const size_t room = libdeflate_deflate_compress_bound(job->compressors[worker], plain_size);
+    chunk->deflated = pt_realloc(NULL, room + 8, 1);
+    chunk->size = libdeflate_deflate_compress(job->compressors[worker], plain, plain_size,
+                                              chunk->deflated, room);
+    PT_BUG_IF(chunk->size == 0);
+    if (!last) unmark_final_block(chunk->deflated, &chunk->size);
+    chunk->crc = libdeflate_crc32(0, plain, plain_size);
+    *ret_item = chunk;
+    return PT_OK;
+}
+
+static void drop_chunk(void *ctx, void *item)
+{
+    struct gzip_chunk *const chunk = item;
+    free(chunk->deflated);
+    free(chunk);
+}
+
+static pt_status write_chunk(void *ctx, size_t index, void *item, pt_error *reterr)
+{
+    struct gzip_job *const job = ctx;
+    const struct gzip_chunk *const chunk = item;
+    const size_t plain_size =
+        index + 1 == job->chunk_count ? job->size - index * CHUNK_BYTES : (size_t)CHUNK_BYTES;
+    job->crc = (uint32_t)crc32_combine(job->crc, chunk->crc, (z_off_t)plain_size);
+    pt_out_put(job->out, chunk->deflated, chunk->size);
+    drop_chunk(job, item);
+    return PT_OK;
+}
+
+void pt_gzip(const void *data, size_t size, int level, pt_pool *pool, pt_out *out)
+{
+    const unsigned workers = pt_pool_threads(pool);
+    struct gzip_job job = {.data = data != NULL ? data : "",
+                           .size = size,
+                           .chunk_count = size > 0 ? (size + CHUNK_BYTES - 1) / CHUNK_BYTES : 1,
+                           .level = level,
+                           .compressors = pt_alloc(workers, sizeof *job.compressors),
+                           .out = out};
+    /* RFC 1952: deflate, no flags, no time, XFL 0, made on Unix. */
+    pt_out_put(out, "\x1f\x8b\x08\0\0\0\0\0\0\x03", GZIP_HEADER_BYTES);
+    const pt_ordered how = {
+        .ctx = &job, .produce = deflate_chunk, .commit = write_chunk, .drop = drop_chunk};
+    pt_error error = PT_ERROR_INIT;
+    if (pt_pool_ordered(pool, job.chunk_count, &how, &error) != PT_OK && pt_out_ok(out))
+        out->error = error;
+    const uint32_t trailer[2] = {htole32(job.crc), htole32((uint32_t)size)};
+    pt_out_put(out, trailer, sizeof trailer);
+    for (unsigned i = 0; i < workers; i++)
+        libdeflate_free_compressor(job.compressors[i]);
+    free(job.compressors);
+}

@@ -1,0 +1,374 @@
+/* file.c: blobs, reading whole files, writing files atomically. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAP_FROM_BYTES = 4 * 1024 * 1024, /* below this a read() is as cheap as the page faults */
+    HUGE_FROM_BYTES = 8 * 1024 * 1024,
+    FIRST_READ_BYTES = 64 * 1024,
+};
+
+static size_t whole_pages(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
+
+/* --- the guard --- */
+
+/* Mapped files, for the handler: fixed, because a handler can neither lock nor allocate. A slot is
+ * free when limit is 0. When all are taken a file is read instead of mapped. */
+static struct guarded {
+    _Atomic uintptr_t start, limit;
+    atomic_bool cut;
+} guarded[256];
+static atomic_bool guard_installed;
+
+static void on_sigbus(int signal_number, siginfo_t *info, void *context)
+{
+    const int saved_errno = errno;
+    const uintptr_t at = (uintptr_t)info->si_addr;
+    for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
+        const uintptr_t limit = atomic_load(&guarded[i].limit);
+        const uintptr_t start = atomic_load(&guarded[i].start);
+        if (at < start || at >= limit) continue;
+        const uintptr_t from = at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+        if (mmap((void *)from, limit - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED)
+            break;
+        atomic_store(&guarded[i].cut, true);
+        errno = saved_errno;
+        return;
+    }
+    signal(signal_number, SIG_DFL); /* returning repeats the access, now with the default action */
+    errno = saved_errno;
+}
+
+void pt_file_guard(void)
+{
+    struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGBUS, &action, NULL) == 0) atomic_store(&guard_installed, true);
+}
+
+static int guard_take(const void *start, size_t size)
+{
+    for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
+        uintptr_t free_mark = 0;
+        /* start is 0 only while the slot is free; limit, set last, makes it visible. */
+        if (atomic_compare_exchange_strong(&guarded[i].start, &free_mark, (uintptr_t)start)) {
+            atomic_store(&guarded[i].cut, false);
+            atomic_store(&guarded[i].limit, (uintptr_t)start + size);
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void guard_release(int slot)
+{
+    if (slot < 0) return;
+    atomic_store(&guarded[slot].limit, 0);
+    atomic_store(&guarded[slot].start, 0);
+}
+
+bool pt_blob_intact(const pt_blob *blob)
+{
+    return blob->guard_slot < 0 || !atomic_load(&guarded[blob->guard_slot].cut);
+}
+
+/* --- blobs --- */
+
+void pt_blob_done(pt_blob *blob)
+{
+    if (blob->kind != PT_BLOB_BORROWED && blob->map_bytes > 0)
+        munmap((void *)(uintptr_t)blob->data, blob->map_bytes);
+    guard_release(blob->guard_slot);
+    *blob = PT_BLOB_INIT;
+}
+
+pt_blob pt_blob_borrow(const void *data, size_t size)
+{
+    return (pt_blob){.data = data, .size = size, .kind = PT_BLOB_BORROWED, .guard_slot = -1};
+}
+
+pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
+{
+    const size_t bytes = whole_pages(size > 0 ? size : 1);
+    if (bytes < size)
+        return pt_error_set(reterr, PT_ERR_NOMEM, "%zu bytes do not fit memory", size);
+    void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return pt_error_errno(reterr, errno, "%zu bytes of memory", size);
+    if (bytes >= HUGE_FROM_BYTES) madvise(at, bytes, MADV_HUGEPAGE);
+    *ret_blob = (pt_blob){
+        .data = at, .size = size, .kind = PT_BLOB_ANONYMOUS, .map_bytes = bytes, .guard_slot = -1};
+    return PT_OK;
+}
+
+pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr)
+{
+    PT_BUG_IF(blob->kind != PT_BLOB_ANONYMOUS);
+    const size_t bytes = whole_pages(size > 0 ? size : 1);
+    if (bytes < size)
+        return pt_error_set(reterr, PT_ERR_NOMEM, "%zu bytes do not fit memory", size);
+    if (bytes != blob->map_bytes) {
+        void *const at =
+            mremap((void *)(uintptr_t)blob->data, blob->map_bytes, bytes, MREMAP_MAYMOVE);
+        if (at == MAP_FAILED) return pt_error_errno(reterr, errno, "%zu bytes of memory", size);
+        blob->data = at;
+        blob->map_bytes = bytes;
+    }
+    blob->size = size;
+    return PT_OK;
+}
+
+void pt_blob_discard(pt_blob *blob, size_t upto)
+{
+    if (blob->kind == PT_BLOB_BORROWED) return;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t end = (upto < blob->size ? upto : blob->size) / page * page;
+    if (end <= blob->discarded) return;
+    madvise((void *)(uintptr_t)(blob->data + blob->discarded), end - blob->discarded,
+            MADV_DONTNEED);
+    blob->discarded = end;
+}
+
+/* --- reading --- */
+
+static pt_status read_stream(int fd, size_t expected, uint64_t max_bytes, pt_blob *ret_blob,
+                             pt_error *reterr)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    size_t size = 0;
+    pt_status status = pt_blob_new(expected + FIRST_READ_BYTES, &blob, reterr);
+    while (status == PT_OK) {
+        if (size == blob.size) {
+            status = pt_blob_resize(&blob, size * 2, reterr);
+            if (status != PT_OK) break;
+        }
+        const uint64_t allowed = max_bytes - size < UINT64_MAX ? max_bytes - size + 1 : UINT64_MAX;
+        const size_t room = blob.size - size < allowed ? blob.size - size : (size_t)allowed;
+        const ssize_t n = read(fd, pt_blob_bytes(&blob) + size, room);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) status = pt_error_errno(reterr, errno, "cannot read");
+        if (n <= 0) break;
+        size += (size_t)n;
+        if (size > max_bytes)
+            status = pt_error_set(reterr, PT_ERR_LIMIT,
+                                  "is longer than the limit of %llu bytes of memory",
+                                  (unsigned long long)max_bytes);
+    }
+    if (status == PT_OK) status = pt_blob_resize(&blob, size, reterr);
+    if (status != PT_OK) {
+        pt_blob_done(&blob);
+        return status;
+    }
+    *ret_blob = blob;
+    return PT_OK;
+}
+
+static bool map_file(int fd, size_t size, pt_blob *ret_blob)
+{
+    if (!atomic_load(&guard_installed)) return false;
+    void *const at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) return false;
+    const size_t bytes = whole_pages(size);
+    const int slot = guard_take(at, bytes);
+    if (slot < 0) {
+        munmap(at, bytes);
+        return false;
+    }
+    madvise(at, bytes, MADV_SEQUENTIAL);
+    *ret_blob = (pt_blob){
+        .data = at, .size = size, .kind = PT_BLOB_MAPPED, .map_bytes = bytes, .guard_slot = slot};
+    return true;
+}
+
+static pt_status read_fd(int fd, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
+                         pt_error *reterr)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return pt_error_errno(reterr, errno, "cannot read");
+    if (S_ISDIR(st.st_mode))
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "is a directory; name a file in it");
+    size_t expected = 0;
+    if (S_ISREG(st.st_mode)) {
+        const off_t position = lseek(fd, 0, SEEK_CUR);
+        const uint64_t size = (uint64_t)st.st_size;
+        if (position == 0 && size >= MAP_FROM_BYTES && size < SIZE_MAX / 2 &&
+            map_file(fd, (size_t)size, ret_blob))
+            return PT_OK;
+        if (size > max_bytes)
+            return pt_error_set(reterr, PT_ERR_LIMIT,
+                                "has %llu bytes, more than the limit of %llu bytes of memory",
+                                (unsigned long long)size, (unsigned long long)max_bytes);
+        expected = (size_t)size;
+    }
+    pt_blob blob = PT_BLOB_INIT;
+    const pt_status status = read_stream(fd, expected, max_bytes, &blob, reterr);
+    if (status != PT_OK) return status;
+    if (blob.size == 0 && !(flags & PT_FILE_EMPTY_OK)) {
+        pt_blob_done(&blob);
+        return pt_error_set(reterr, PT_ERR_FORMAT, "is empty");
+    }
+    *ret_blob = blob;
+    return PT_OK;
+}
+
+pt_status pt_file_read_fd(int fd, const char *name, pt_file_flags flags, uint64_t max_bytes,
+                          pt_blob *ret_blob, pt_error *reterr)
+{
+    const pt_status status = read_fd(fd, flags, max_bytes, ret_blob, reterr);
+    if (status != PT_OK) pt_error_where(reterr, name, NULL, -1);
+    return status;
+}
+
+pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
+                       pt_error *reterr)
+{
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        const pt_status status = errno == ENOENT
+                                     ? pt_error_set(reterr, PT_ERR_NOTFOUND, "no such file")
+                                     : pt_error_errno(reterr, errno, "cannot open");
+        pt_error_where(reterr, path, NULL, -1);
+        return status;
+    }
+    return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
+}
+
+/* --- writing --- */
+
+/* path with the symbolic links of its last part followed, whether or not the end exists. */
+static char *follow_links(const char *path)
+{
+    char *at = pt_strdup(path);
+    for (int hops = 0; hops < 40; hops++) {
+        char target[PATH_MAX];
+        const ssize_t length = readlink(at, target, sizeof target - 1);
+        if (length < 0) break;
+        target[length] = '\0';
+        const char *const slash = strrchr(at, '/');
+        char *const next = target[0] == '/' || slash == NULL
+                               ? pt_strdup(target)
+                               : pt_strf("%.*s/%s", (int)(slash - at), at, target);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+/* "folder/.name.PID-N.tmp", created; -1 with errno. */
+static int open_temp(const char *path, char **ret_temp_path)
+{
+    static atomic_uint serial;
+    const char *const slash = strrchr(path, '/');
+    const int folder_length = slash != NULL ? (int)(slash - path) + 1 : 0;
+    const char *const name = path + folder_length;
+    for (int tries = 0; tries < 100; tries++) {
+        /* Names are at most 255 bytes, so a long one is shortened. */
+        char *const temp = pt_strf("%.*s.%.200s.%d-%u.tmp", folder_length, path, name,
+                                   (int)getpid(), atomic_fetch_add(&serial, 1));
+        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            *ret_temp_path = temp;
+            return fd;
+        }
+        free(temp);
+        if (errno != EEXIST) return -1;
+    }
+    return -1;
+}
+
+pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error *reterr)
+{
+    pt_file_writer w = {.path = follow_links(path), .fd = -1};
+    struct stat st;
+    const bool exists = stat(w.path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        errno = EISDIR;
+    else if (exists && !S_ISREG(st.st_mode))
+        w.fd = open(w.path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    else
+        w.fd = open_temp(w.path, &w.temp_path);
+    if (w.fd < 0) {
+        const pt_status status = pt_error_errno(reterr, errno, "cannot create");
+        pt_error_where(reterr, path, NULL, -1);
+        free(w.path);
+        return status;
+    }
+    if (exists && w.temp_path != NULL && fchmod(w.fd, st.st_mode & 0777) != 0) {
+        /* Not ours to set: the umask's mode stays, which is never more than was asked. */
+    }
+    pt_out_to_fd(&w.out, w.fd);
+    *ret_writer = w;
+    return PT_OK;
+}
+
+static void writer_free(pt_file_writer *w)
+{
+    free(w->path);
+    free(w->temp_path);
+    *w = (pt_file_writer){.fd = -1};
+}
+
+pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_status status = pt_out_done(&w->out, &error);
+    if (status == PT_OK && sync && w->temp_path != NULL && fsync(w->fd) != 0)
+        status = pt_error_errno(&error, errno, "cannot write");
+    if (close(w->fd) != 0 && status == PT_OK)
+        status = pt_error_errno(&error, errno, "cannot write");
+    if (w->temp_path != NULL && status == PT_OK && rename(w->temp_path, w->path) != 0)
+        status = pt_error_errno(&error, errno, "cannot create");
+    if (status != PT_OK) {
+        if (w->temp_path != NULL) unlink(w->temp_path);
+        pt_error_where(&error, w->path, NULL, -1);
+        if (reterr != NULL) *reterr = error;
+    }
+    writer_free(w);
+    return status;
+}
+
+void pt_file_abandon(pt_file_writer *w)
+{
+    if (w->path == NULL) return;
+    /* What is pending is thrown away: the file it was for goes too. */
+    w->out.pending_count = 0;
+    pt_out_done(&w->out, NULL);
+    close(w->fd);
+    if (w->temp_path != NULL) unlink(w->temp_path);
+    writer_free(w);
+}
+
+pt_status pt_file_keep_old(const char *path, bool *ret_kept, pt_error *reterr)
+{
+    PT_FREE char *real = follow_links(path);
+    PT_FREE char *old = pt_strf("%s.old", real);
+    struct stat st;
+    bool kept = false;
+    if (stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
+        /* A hard link leaves the name in place; where links are not to be had, move. */
+        if ((unlink(old) != 0 && errno != ENOENT) ||
+            (link(real, old) != 0 && rename(real, old) != 0)) {
+            const pt_status status = pt_error_errno(reterr, errno, "cannot keep it as %s", old);
+            pt_error_where(reterr, path, NULL, -1);
+            return status;
+        }
+        kept = true;
+    }
+    if (ret_kept != NULL) *ret_kept = kept;
+    return PT_OK;
+}

@@ -1,0 +1,94 @@
+/* file.h: whole files as bytes, and files that appear at once or not at all.
+ *
+ * A pt_blob is bytes and the way to give them back: read into anonymous memory, mapped from a file,
+ * or inflated by compress.h. A consumer that walks forward calls pt_blob_discard as it goes, so
+ * that parsed input and what is made of it are never both in memory.
+ *
+ * Large regular files are mapped, since pages of a file cost no private memory. A mapped file that
+ * another process truncates answers reads past its new end with SIGBUS; so files are mapped only
+ * after the command has called pt_file_guard(), whose handler puts zero pages there instead, and
+ * pt_blob_intact() tells afterwards. Without the guard every file is read into memory.
+ */
+#ifndef PT_BASE_FILE_H
+#define PT_BASE_FILE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+typedef enum {
+    PT_BLOB_BORROWED,  /* somebody else's memory, or nothing */
+    PT_BLOB_ANONYMOUS, /* ours, from mmap */
+    PT_BLOB_MAPPED,    /* pages of a file */
+} pt_blob_kind;
+
+typedef struct pt_blob {
+    const uint8_t *data;
+    size_t size;
+    pt_blob_kind kind;
+    size_t map_bytes; /* what munmap takes; a multiple of the page size */
+    size_t discarded; /* bytes from the start that have been given back */
+    int guard_slot;   /* MAPPED: index in the guard's table */
+} pt_blob;
+
+#define PT_BLOB_INIT ((pt_blob){.guard_slot = -1})
+
+void pt_blob_done(pt_blob *blob);
+/* A blob over memory that stays the caller's. */
+pt_blob pt_blob_borrow(const void *data, size_t size);
+/* Zeroed anonymous memory that costs nothing until it is touched; its bytes may be written through
+ * pt_blob_bytes. PT_ERR_NOMEM if the system has no room. */
+pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr);
+/* Cuts or extends an anonymous blob; may move it. Pages that are cut off go back at once. */
+pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr);
+static inline uint8_t *pt_blob_bytes(pt_blob *blob)
+{
+    PT_BUG_IF(blob->kind != PT_BLOB_ANONYMOUS && blob->size > 0);
+    return (uint8_t *)(uintptr_t)blob->data;
+}
+/* The bytes before upto will not be read again: gives their whole pages back to the system. */
+void pt_blob_discard(pt_blob *blob, size_t upto);
+/* False if a mapped file has become shorter since; zeros were read in the place of what went. */
+bool pt_blob_intact(const pt_blob *blob);
+
+/* Installs the SIGBUS handler described above, once a process; for main() of a command, not for a
+ * library. Faults outside our mappings get the default action. */
+void pt_file_guard(void);
+
+typedef enum {
+    PT_FILE_EMPTY_OK = 1, /* an empty file is no error */
+} pt_file_flags;
+
+/* Reads the file, FIFO or device at path to its end. max_bytes bounds what is put into memory (a
+ * mapped file is not counted). Fails with one line, path set: PT_ERR_NOTFOUND; PT_ERR_SYSTEM for
+ * no permission, a directory, an I/O error; PT_ERR_FORMAT "is empty"; PT_ERR_LIMIT. */
+pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
+                       pt_error *reterr);
+/* The same from an open descriptor (e.g. standard input), from its present position; it stays open.
+ * name is for messages. */
+pt_status pt_file_read_fd(int fd, const char *name, pt_file_flags flags, uint64_t max_bytes,
+                          pt_blob *ret_blob, pt_error *reterr);
+
+/* A file being written: the bytes go to a temporary file in the same folder, which takes the name
+ * at commit, so that a reader sees the old file or the whole new one. A symbolic link is followed
+ * and stays. An existing file's permission bits are kept; a new one gets 0666 less the umask. What
+ * is not a regular file (/dev/stdout, a FIFO) is written directly. */
+typedef struct pt_file_writer {
+    pt_out out;      /* put here */
+    char *path;      /* with symbolic links followed */
+    char *temp_path; /* NULL when written directly */
+    int fd;
+} pt_file_writer;
+
+pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error *reterr);
+/* Flushes, gives the file its name and frees the writer; on any failure (an earlier one of out too)
+ * removes the temporary file instead and leaves the old one. sync: the bytes are on the disk before
+ * the name is, for data that cannot be made again. */
+pt_status pt_file_commit(pt_file_writer *writer, bool sync, pt_error *reterr);
+/* Removes the temporary file and frees the writer. */
+void pt_file_abandon(pt_file_writer *writer);
+
+/* Keeps what lies at path as path.old (replacing an older one), leaving path in place until it is
+ * replaced. No file at path is no error; ret_kept (may be NULL) says whether there was one. */
+pt_status pt_file_keep_old(const char *path, bool *ret_kept, pt_error *reterr);
+
+#endif
