@@ -155,6 +155,9 @@ enum {
     PT_SAMPLES_CPU = 1 << 3,
     PT_SAMPLES_COMM = 1 << 4,
 };
+/* A zeroed table struct (of struct_bytes, beginning with pt_table) with one reference, for tables
+ * whose columns the caller allocates; they are freed with the table. */
+void *pt_table_new(size_t struct_bytes, uint32_t count);
 pt_samples *pt_samples_new(uint32_t count, uint32_t event_count, unsigned optional);
 /* Which optional columns a table has, as PT_SAMPLES_x bits. */
 unsigned pt_samples_optional(const pt_samples *samples);

@@ -126,7 +126,4 @@ struct pt_builder {
 /* Frees everything in the builder but the builder itself. */
 void pt_builder_clear(pt_builder *b);
 
-/* A zeroed table struct with one reference. */
-void *pt_table_new(size_t struct_bytes, uint32_t count);
-
 #endif

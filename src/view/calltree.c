@@ -1,0 +1,352 @@
+/* calltree.c: stacks are sorted into the tree from the root down, a level at a time.
+ *
+ * A group is a run of items (stacks) that share a path. Its items are dealt into one run for each
+ * distinct next name, with one counting pass and one scattering pass and no hashing; each run is
+ * then a group. A run that is too light is folded without being looked at again, and a run of one
+ * stack is a chain that is written straight down.
+ *
+ *     items   [ a a b a | c b ]      group of path p: next names of its stacks
+ *     dealt   [ a a a | b b | c ]    groups of paths p;a  p;b  p;c
+ *
+ * Groups wait on an explicit stack, heaviest child on top, which makes the nodes' order preorder.
+ */
+#include "view/calltree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "view/table.h"
+
+/* A stack on its way down: what is left of it to be placed. */
+typedef struct {
+    int64_t value;
+    uint32_t stack;
+    uint32_t frames; /* frames left; the next one to place is frames - 1 */
+    uint32_t lines;  /* of that frame, names already placed (outermost first) */
+    uint32_t child;  /* while its group is dealt: which child it goes to */
+} item;
+
+/* A child of the group that is being dealt, then a group that waits. */
+typedef struct {
+    uint64_t weight; /* sum of magnitudes */
+    int64_t total;
+    uint64_t first, count; /* items */
+    uint32_t parent;       /* node */
+    uint32_t depth;
+    uint32_t name, location;
+    bool inlined;
+    uint32_t folded;
+} group;
+
+typedef struct {
+    group *items;
+    size_t count, cap;
+} groups;
+
+typedef struct {
+    const pt_names *names;
+    const pt_calltree_request *request;
+    pt_calltree *tree;
+    size_t cap; /* of the tree's columns */
+    item *item, *spare;
+    uint32_t *child_of_name; /* PT_NONE between groups */
+    groups waiting, children;
+    uint32_t *place; /* per child: its rank after sorting */
+    size_t place_cap;
+} planting;
+
+static const pt_stacks *stacks_of(const planting *t)
+{
+    return t->names->profile->stack;
+}
+
+/* The next frame of a stack with frames left. */
+static uint32_t next_location(const planting *t, const item *it)
+{
+    const pt_stacks *stacks = stacks_of(t);
+    return stacks->frame[stacks->offset[it->stack] + it->frames - 1];
+}
+
+/* Takes the next name off an item that has frames left. */
+static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *ret_inlined)
+{
+    uint32_t one, count;
+    const uint32_t *names = pt_names_of(t->names, location, &one, &count);
+    const uint32_t name = names[count - 1 - it->lines];
+    *ret_inlined = it->lines > 0;
+    if (++it->lines == count) {
+        it->lines = 0;
+        it->frames--;
+    }
+    return name;
+}
+
+/* ---- Nodes ---- */
+
+static void grow_nodes(planting *t)
+{
+    pt_calltree *tree = t->tree;
+    if (tree->count < t->cap) return;
+    t->cap = t->cap ? t->cap + t->cap / 2 : 256;
+#define GROW(column) tree->column = pt_realloc(tree->column, t->cap, sizeof *tree->column)
+    GROW(parent);
+    GROW(end);
+    GROW(depth);
+    GROW(name);
+    GROW(location);
+    GROW(inlined);
+    GROW(folded);
+    GROW(self);
+    GROW(total);
+#undef GROW
+}
+
+static uint32_t add_node(planting *t, const group *g)
+{
+    grow_nodes(t);
+    pt_calltree *tree = t->tree;
+    const uint32_t node = tree->count++;
+    tree->parent[node] = g->parent;
+    tree->end[node] = node + 1;
+    tree->depth[node] = g->depth;
+    tree->name[node] = g->name;
+    tree->location[node] = g->location;
+    tree->inlined[node] = g->inlined;
+    tree->folded[node] = g->folded;
+    tree->self[node] = 0;
+    tree->total[node] = g->total;
+    return node;
+}
+
+/* In preorder a node's subtree ends where its last child's does. */
+static void close_subtrees(pt_calltree *tree)
+{
+    for (uint32_t i = tree->count - 1; i > 0; i--) {
+        const uint32_t parent = tree->parent[i];
+        if (tree->end[parent] < tree->end[i]) tree->end[parent] = tree->end[i];
+    }
+}
+
+/* ---- Dealing a group into its children ---- */
+
+static uint32_t child_for(planting *t, const group *parent, uint32_t node, uint32_t name,
+                          uint32_t location)
+{
+    uint32_t *slot = &t->child_of_name[name];
+    if (*slot != PT_NONE) return *slot;
+    *slot = (uint32_t)t->children.count;
+    PT_GROW(t->children, t->children.count + 1);
+    t->children.items[t->children.count++] = (group){.parent = node,
+                                                     .depth = parent->depth + 1,
+                                                     .name = name,
+                                                     .location = location,
+                                                     .inlined = true};
+    return *slot;
+}
+
+static void weigh_item(group *child, int64_t value, bool inlined)
+{
+    child->count++;
+    child->total = pt_saturating_add(child->total, value);
+    if (__builtin_add_overflow(child->weight, pt_magnitude(value), &child->weight))
+        child->weight = UINT64_MAX;
+    child->inlined &= inlined;
+}
+
+/* Gives each item of the group its child; stacks that end here become the node's self. */
+static void count_children(planting *t, const group *g, uint32_t node)
+{
+    t->children.count = 0;
+    int64_t self = 0;
+    for (uint64_t i = g->first; i < g->first + g->count; i++) {
+        item *it = &t->item[i];
+        if (it->frames == 0) {
+            self = pt_saturating_add(self, it->value);
+            it->child = PT_NONE;
+            continue;
+        }
+        bool inlined;
+        const uint32_t location = next_location(t, it);
+        const uint32_t name = take_name(t, it, location, &inlined);
+        it->child = child_for(t, g, node, name, location);
+        weigh_item(&t->children.items[it->child], it->value, inlined);
+    }
+    t->tree->self[node] = self;
+    for (size_t c = 0; c < t->children.count; c++)
+        t->child_of_name[t->children.items[c].name] = PT_NONE;
+}
+
+static int compare_children(const void *left, const void *right, void *context)
+{
+    const planting *t = context;
+    const group *a = &t->children.items[*(const uint32_t *)left];
+    const group *b = &t->children.items[*(const uint32_t *)right];
+    if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
+    const int name = pt_names_compare(t->names, a->name, b->name);
+    return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
+}
+
+static bool is_folded(const planting *t, const group *child)
+{
+    return child->weight < t->request->min_weight ||
+           (t->request->max_depth != 0 && child->depth > t->request->max_depth);
+}
+
+/* Sorts the children that will be shown and lays out their runs; the others are summed up in
+ * *folded and get no run. Returns how many are shown; their order is in t->place. */
+static size_t lay_out_children(planting *t, uint64_t first, group *folded)
+{
+    size_t shown = 0;
+    t->place = pt_grow(t->place, &t->place_cap, t->children.count, sizeof *t->place);
+    for (size_t c = 0; c < t->children.count; c++) {
+        group *child = &t->children.items[c];
+        if (!is_folded(t, child)) {
+            t->place[shown++] = (uint32_t)c;
+            continue;
+        }
+        folded->folded++;
+        folded->total = pt_saturating_add(folded->total, child->total);
+        folded->parent = child->parent;
+        folded->depth = child->depth;
+        child->first = UINT64_MAX;
+    }
+    qsort_r(t->place, shown, sizeof *t->place, compare_children, t);
+    for (size_t i = 0; i < shown; i++) {
+        group *child = &t->children.items[t->place[i]];
+        child->first = first;
+        first += child->count;
+    }
+    return shown;
+}
+
+static void scatter_items(planting *t, const group *g)
+{
+    memcpy(t->spare, t->item + g->first, g->count * sizeof *t->item);
+    for (uint64_t i = 0; i < g->count; i++) {
+        const item *it = &t->spare[i];
+        if (it->child == PT_NONE) continue;
+        group *child = &t->children.items[it->child];
+        if (child->first != UINT64_MAX) t->item[child->first++] = *it;
+    }
+    for (size_t c = 0; c < t->children.count; c++) {
+        group *child = &t->children.items[c];
+        if (child->first != UINT64_MAX) child->first -= child->count;
+    }
+}
+
+static void push_group(planting *t, const group *g)
+{
+    PT_GROW(t->waiting, t->waiting.count + 1);
+    t->waiting.items[t->waiting.count++] = *g;
+}
+
+static void deal(planting *t, const group *g, uint32_t node)
+{
+    count_children(t, g, node);
+    group folded = {.name = PT_NONE, .location = PT_NONE};
+    const size_t shown = lay_out_children(t, g->first, &folded);
+    scatter_items(t, g);
+    if (folded.folded > 0) push_group(t, &folded);
+    for (size_t i = shown; i-- > 0;)
+        push_group(t, &t->children.items[t->place[i]]);
+}
+
+/* Writes the rest of a single stack as a chain below node. */
+static bool plant_chain(planting *t, const group *g, uint32_t node)
+{
+    item *it = &t->item[g->first];
+    group link = *g;
+    while (it->frames > 0) {
+        if (t->tree->count == UINT32_MAX) return false;
+        link.parent = node;
+        link.depth++;
+        link.location = next_location(t, it);
+        link.name = take_name(t, it, link.location, &link.inlined);
+        if (is_folded(t, &link)) {
+            link.name = link.location = PT_NONE;
+            link.inlined = false;
+            link.folded = 1;
+            add_node(t, &link);
+            return true;
+        }
+        node = add_node(t, &link);
+    }
+    t->tree->self[node] = it->value;
+    return true;
+}
+
+static bool plant(planting *t)
+{
+    while (t->waiting.count > 0) {
+        const group g = t->waiting.items[--t->waiting.count];
+        if (t->tree->count == UINT32_MAX) return false;
+        const uint32_t node = add_node(t, &g);
+        if (g.folded > 0) continue;
+        if (g.count == 1) {
+            if (!plant_chain(t, &g, node)) return false;
+        } else {
+            deal(t, &g, node);
+        }
+    }
+    return true;
+}
+
+/* The root's group: every stack with a value. */
+static group all_stacks(planting *t)
+{
+    const pt_stacks *stacks = stacks_of(t);
+    PT_FREE int64_t *value = pt_view_stack_values(t->names->profile, t->request->event);
+    group root = {.name = PT_NONE, .location = PT_NONE};
+    for (uint32_t s = 0; s < stacks->t.count; s++) {
+        if (value[s] == 0) continue;
+        const uint32_t depth = (uint32_t)(stacks->offset[s + 1] - stacks->offset[s]);
+        t->item[root.count] = (item){.value = value[s], .stack = s, .frames = depth};
+        weigh_item(&root, value[s], false);
+    }
+    return root;
+}
+
+pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_names *names,
+                           const pt_calltree_request *request, pt_error *reterr)
+{
+    pt_calltree tree = {0};
+    planting t = {.names = names, .request = request, .tree = &tree};
+    const uint32_t stacks = stacks_of(&t)->t.count;
+    t.item = pt_alloc(stacks, sizeof *t.item);
+    t.spare = pt_alloc(stacks, sizeof *t.spare);
+    t.child_of_name = pt_alloc(names->count, sizeof *t.child_of_name);
+    memset(t.child_of_name, 0xff, names->count * sizeof *t.child_of_name);
+    const group root = all_stacks(&t);
+    push_group(&t, &root);
+    const bool whole = plant(&t);
+    free(t.item);
+    free(t.spare);
+    free(t.child_of_name);
+    free(t.waiting.items);
+    free(t.children.items);
+    free(t.place);
+    if (!whole) {
+        pt_calltree_done(&tree);
+        return pt_error_set(reterr, PT_ERR_LIMIT,
+                            "the call tree has more than 2^32 nodes; narrow it with --focus or "
+                            "--min");
+    }
+    close_subtrees(&tree);
+    *ret_tree = tree;
+    return PT_OK;
+}
+
+void pt_calltree_done(pt_calltree *tree)
+{
+    free(tree->parent);
+    free(tree->end);
+    free(tree->depth);
+    free(tree->name);
+    free(tree->location);
+    free(tree->inlined);
+    free(tree->folded);
+    free(tree->self);
+    free(tree->total);
+    *tree = (pt_calltree){0};
+}

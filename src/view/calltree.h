@@ -1,0 +1,44 @@
+/* calltree.h: the stacks of a profile merged from the root: one node for each distinct path of
+ * names. Trees and flame graphs are drawn from it.
+ *
+ *   stacks (root first)        tree
+ *   main;parse;read    3       0 (all)         self 0  total 6
+ *   main;parse         2       1   main        self 0  total 6
+ *   main;emit          1       2     parse     self 2  total 5
+ *                              3       read    self 3  total 3
+ *                              4     emit      self 1  total 1
+ *
+ * Nodes are columns in preorder: a parent stands before its children, the subtree of node i is
+ * [i, end[i]), children stand in order of weight, heaviest first. Subtrees that are too light to be
+ * shown are never walked: a large profile costs what its visible part costs.
+ */
+#ifndef PT_VIEW_CALLTREE_H
+#define PT_VIEW_CALLTREE_H
+
+#include "view/names.h"
+
+typedef struct pt_calltree_request {
+    uint32_t event;
+    uint64_t min_weight; /* a subtree whose values' magnitudes sum up to less is folded; 0 = none */
+    uint32_t max_depth;  /* nodes below this depth (main is at 1) are folded; 0 = none */
+} pt_calltree_request;
+
+typedef struct pt_calltree {
+    uint32_t count;        /* nodes; at least 1: node 0 is the root, which stands for no frame */
+    uint32_t *parent;      /* parent[0] = 0 */
+    uint32_t *end;         /* the first node after the subtree */
+    uint32_t *depth;       /* 0 for the root */
+    uint32_t *name;        /* of pt_names; PT_NONE for the root and for folded nodes */
+    uint32_t *location;    /* one location that the node's frame had; PT_NONE as for name */
+    uint8_t *inlined;      /* 1: in every stack the frame is inlined into its parent */
+    uint32_t *folded;      /* 0, or how many children of the parent this node stands for; what lies
+                              below them is in its total, and its self is 0 */
+    int64_t *self, *total; /* total = self + totals of the children */
+} pt_calltree;
+
+/* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more. */
+pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_names *names,
+                           const pt_calltree_request *request, pt_error *reterr);
+void pt_calltree_done(pt_calltree *tree);
+
+#endif

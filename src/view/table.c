@@ -1,0 +1,283 @@
+/* table.c: one pass over the distinct stacks.
+ *
+ * Values are first folded to one a stack. A name's cell remembers the last stack that it was seen
+ * on, so that recursion counts once without a set to clear:
+ *
+ *     cell[name] = { seen = stack + 1, total }
+ *
+ * Self is summed per leaf location, which later says on which line of a function most of it lies.
+ */
+#include "view/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+typedef struct {
+    int64_t total;
+    uint32_t seen; /* 1 + the last stack it was on; 0 = none yet */
+} cell;
+
+/* A row before it is cut, sorted and told where it lies. */
+typedef struct {
+    int64_t self, total;
+    uint32_t name;
+} entry;
+
+typedef struct {
+    const pt_profile *profile;
+    const pt_table_request *request;
+    pt_names names;
+    int64_t *leaf_value; /* per location: self of stacks that end there */
+    uint8_t *used;       /* per location: some stack has it */
+    cell *cell;          /* per name */
+    int64_t *self;       /* per name */
+} counting;
+
+int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event)
+{
+    const pt_samples *samples = profile->sample;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        const uint64_t value = pt_magnitude(samples->value[event][i]);
+        if (value > INT64_MAX - sum) return INT64_MAX;
+        sum += value;
+    }
+    return (int64_t)sum;
+}
+
+int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event)
+{
+    const pt_samples *samples = profile->sample;
+    const int64_t *column = samples->value[event];
+    int64_t *value = pt_alloc(profile->stack->t.count, sizeof *value);
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        int64_t *sum = &value[samples->stack[i]];
+        *sum = pt_saturating_add(*sum, column[i]);
+    }
+    return value;
+}
+
+static inline void count_name(cell *c, uint32_t mark, int64_t value)
+{
+    if (c->seen == mark) return;
+    c->seen = mark;
+    c->total = pt_saturating_add(c->total, value);
+}
+
+static void count_stack(counting *t, const uint32_t *frames, uint64_t depth, uint32_t mark,
+                        int64_t value)
+{
+    const uint32_t *of_location = t->names.of_location;
+    for (uint64_t i = 0; i < depth; i++) {
+        const uint32_t name = of_location[frames[i]];
+        t->used[frames[i]] = 1;
+        if (__builtin_expect(!(name & PT_NAMES_SEVERAL), 1)) {
+            count_name(&t->cell[name], mark, value);
+            continue;
+        }
+        const uint32_t *several = t->names.several + (name & ~PT_NAMES_SEVERAL);
+        for (uint32_t k = 1; k <= several[0]; k++)
+            count_name(&t->cell[several[k]], mark, value);
+    }
+}
+
+static void count_all(counting *t)
+{
+    const pt_stacks *stacks = t->profile->stack;
+    PT_FREE int64_t *value = pt_view_stack_values(t->profile, t->request->event);
+    for (uint32_t s = 0; s < stacks->t.count; s++) {
+        const uint64_t first = stacks->offset[s], depth = stacks->offset[s + 1] - first;
+        if (value[s] == 0 || depth == 0) continue;
+        int64_t *leaf = &t->leaf_value[stacks->frame[first]];
+        *leaf = pt_saturating_add(*leaf, value[s]);
+        count_stack(t, stacks->frame + first, depth, s + 1, value[s]);
+    }
+    for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
+        if (t->leaf_value[l] == 0) continue;
+        uint32_t one, count;
+        int64_t *self = &t->self[pt_names_of(&t->names, l, &one, &count)[0]];
+        *self = pt_saturating_add(*self, t->leaf_value[l]);
+    }
+}
+
+static void counting_init(counting *t, const pt_profile *profile, const pt_table_request *request)
+{
+    t->profile = profile;
+    t->request = request;
+    t->leaf_value = pt_alloc(profile->location->t.count, sizeof *t->leaf_value);
+    t->used = pt_alloc(profile->location->t.count, 1);
+    t->cell = pt_alloc(t->names.count, sizeof *t->cell);
+    t->self = pt_alloc(t->names.count, sizeof *t->self);
+}
+
+static void counting_done(counting *t)
+{
+    pt_names_done(&t->names);
+    free(t->leaf_value);
+    free(t->used);
+    free(t->cell);
+    free(t->self);
+}
+
+/* ---- Order ---- */
+
+static int compare_magnitudes(int64_t a, int64_t b)
+{
+    const uint64_t x = pt_magnitude(a), y = pt_magnitude(b);
+    return (x < y) - (x > y);
+}
+
+static int compare_entries(const void *left, const void *right, void *context)
+{
+    const counting *t = context;
+    const entry *a = left, *b = right;
+    const int self = compare_magnitudes(a->self, b->self);
+    const int total = compare_magnitudes(a->total, b->total);
+    const bool by_self = t->request->sort == PT_SORT_SELF;
+    if ((by_self ? self : total) != 0) return by_self ? self : total;
+    if ((by_self ? total : self) != 0) return by_self ? total : self;
+    const int name = pt_names_compare(&t->names, a->name, b->name);
+    return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
+}
+
+static entry *sorted_entries(counting *t, size_t *ret_count)
+{
+    entry *entries = pt_alloc(t->names.count, sizeof *entries);
+    size_t count = 0;
+    for (uint32_t n = 0; n < t->names.count; n++)
+        if (t->self[n] != 0 || t->cell[n].total != 0)
+            entries[count++] = (entry){t->self[n], t->cell[n].total, n};
+    qsort_r(entries, count, sizeof *entries, compare_entries, t);
+    *ret_count = count;
+    return entries;
+}
+
+/* ---- Where a row lies ---- */
+
+/* Self of one line of code of one row. */
+typedef struct {
+    uint32_t row;
+    uint32_t function;
+    int64_t line;
+    int64_t value;
+} line_value;
+
+typedef struct {
+    line_value *items;
+    size_t count, cap;
+} line_values;
+
+static int compare_lines(const void *left, const void *right)
+{
+    const line_value *a = left, *b = right;
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    if (a->function != b->function) return a->function < b->function ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+static void place_at(const pt_profile *p, pt_table_row *row, uint32_t function, int64_t line)
+{
+    row->file = pt_text(p, p->function->file[function]);
+    row->line = line;
+}
+
+/* Puts each row on its line with the largest self; on equal ones the first. */
+static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
+{
+    qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
+    PT_FREE uint64_t *best = pt_alloc(top->count, sizeof *best);
+    for (size_t i = 0, next; i < lines->count; i = next) {
+        int64_t sum = 0;
+        for (next = i;
+             next < lines->count && compare_lines(lines->items + i, lines->items + next) == 0;
+             next++)
+            sum = pt_saturating_add(sum, lines->items[next].value);
+        const line_value *l = &lines->items[i];
+        if (pt_magnitude(sum) <= best[l->row]) continue;
+        best[l->row] = pt_magnitude(sum);
+        place_at(p, &top->row[l->row], l->function, l->line);
+    }
+}
+
+/* Looks at every used frame of the rows that are shown: whether all are inlined, where they start,
+ * and how much self each line has. */
+static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_name)
+{
+    const pt_profile *p = t->profile;
+    line_values lines = {0};
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        if (!t->used[l]) continue;
+        uint32_t one, count;
+        const uint32_t *names = pt_names_of(&t->names, l, &one, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (row_of_name[names[i]] == PT_NONE) continue;
+            pt_table_row *row = &top->row[row_of_name[names[i]]];
+            if (i + 1 == count) row->inlined = false;
+            if (row->unnamed) continue;
+            const uint32_t line = p->location->line_first[l] + i;
+            const uint32_t function = p->line->function[line];
+            if (row->line == 0 || row->file[0] == '\0')
+                place_at(p, row, function, p->function->start_line[function]);
+            if (i == 0 && t->leaf_value[l] != 0 && p->line->line[line] > 0) {
+                PT_GROW(lines, lines.count + 1);
+                lines.items[lines.count++] = (line_value){row_of_name[names[i]], function,
+                                                          p->line->line[line], t->leaf_value[l]};
+            }
+        }
+    }
+    place_by_self(p, top, &lines);
+    free(lines.items);
+}
+
+static void fill_rows(const counting *t, pt_top *top, const entry *entries)
+{
+    PT_FREE uint32_t *row_of_name = pt_alloc(t->names.count, sizeof *row_of_name);
+    memset(row_of_name, 0xff, t->names.count * sizeof *row_of_name);
+    for (size_t i = 0; i < top->count; i++) {
+        const entry *e = &entries[i];
+        row_of_name[e->name] = (uint32_t)i;
+        top->row[i] = (pt_table_row){
+            .name = pt_names_text(&t->names, e->name),
+            .file = "",
+            .self = e->self,
+            .total = e->total,
+            .self_share = pt_share(e->self, top->whole),
+            .total_share = pt_share(e->total, top->whole),
+            .inlined = true,
+            .unnamed = pt_names_is_unnamed(&t->names, e->name),
+        };
+    }
+    place_rows(t, top, row_of_name);
+}
+
+pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_table_request *request,
+                      pt_error *reterr)
+{
+    counting t = {0};
+    const pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
+    if (status != PT_OK) return status;
+    counting_init(&t, profile, request);
+    count_all(&t);
+    size_t count;
+    PT_FREE entry *entries = sorted_entries(&t, &count);
+    const size_t shown = request->limit == 0 || request->limit > count ? count : request->limit;
+    *ret_top = (pt_top){
+        .row = pt_alloc(shown, sizeof *ret_top->row),
+        .count = shown,
+        .more = count - shown,
+        .whole = request->whole,
+    };
+    fill_rows(&t, ret_top, entries);
+    counting_done(&t);
+    return PT_OK;
+}
+
+void pt_top_done(pt_top *top)
+{
+    for (size_t i = 0; i < top->count; i++)
+        free(top->row[i].name);
+    free(top->row);
+    *top = (pt_top){0};
+}

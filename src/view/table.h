@@ -1,0 +1,71 @@
+/* table.h: the flat table: one row a name, with the value of the samples that end in it (self) and
+ * of those that pass through it (total).
+ *
+ * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
+ * a stack once however often a recursive function is on it; inlined frames are rows of their own;
+ * functions of one name are one row.
+ */
+#ifndef PT_VIEW_TABLE_H
+#define PT_VIEW_TABLE_H
+
+#include "view/names.h"
+
+typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
+
+typedef struct pt_table_request {
+    uint32_t event; /* column of the samples */
+    int64_t whole;  /* what 100 % is; see pt_view_magnitude */
+    pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
+    pt_unnamed unnamed;
+    size_t limit; /* rows wanted; 0 = all */
+} pt_table_request;
+
+typedef struct pt_table_row {
+    char *name;
+    const char *file; /* "" = unknown */
+    int64_t line; /* where most of self is; without self where the function starts; 0 = unknown */
+    int64_t self, total;
+    double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
+    bool inlined;                   /* every frame of it was inlined into another */
+    bool unnamed;                   /* the name is an address or a file */
+} pt_table_row;
+
+typedef struct pt_top {
+    pt_table_row *row;
+    size_t count;
+    size_t more; /* rows beyond the limit */
+    int64_t whole;
+} pt_top;
+
+/* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */
+pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_table_request *request,
+                      pt_error *reterr);
+void pt_top_done(pt_top *top);
+
+/* What 100 % is: the sum of the magnitudes of an event's values over all samples; saturates. */
+int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event);
+
+/* Each distinct stack's sum of one event's values, which the caller frees: [stack count]. Sums
+ * saturate. */
+int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event);
+
+static inline int64_t pt_saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_expect(__builtin_add_overflow(a, b, &sum), 0))
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+static inline uint64_t pt_magnitude(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+/* value / whole; 0 when the whole is 0. */
+static inline double pt_share(int64_t value, int64_t whole)
+{
+    return whole == 0 ? 0.0 : (double)value / (double)whole;
+}
+
+#endif
