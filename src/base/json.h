@@ -1,0 +1,108 @@
+/* json.h: JSON (RFC 8259) streamed out, and pulled in token by token. Neither builds a tree, and
+ * neither recurses. LC_NUMERIC must be "C", as it is unless a program changes it.
+ */
+#ifndef PT_BASE_JSON_H
+#define PT_BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* --- writing ---
+ *
+ *   pt_json_object(&w);
+ *   pt_json_key(&w, "schema"); pt_json_int(&w, 1);
+ *   pt_json_key(&w, "rows"); pt_json_array(&w); ... pt_json_array_end(&w);
+ *   pt_json_object_end(&w);
+ *
+ * Commas, quotes and indentation are the writer's business; a call out of order (a value without a
+ * key in an object) is a bug and aborts. Write errors are sticky in the pt_out.
+ */
+typedef enum {
+    PT_JSON_INDENT = 1,  /* two spaces a level; without it no white space at all */
+    PT_JSON_IN_HTML = 2, /* "<" becomes \u003c, so that no </script> or <!-- can appear */
+} pt_json_flags;
+
+typedef struct pt_json_w {
+    pt_out *out;
+    pt_json_flags flags;
+    pt_buf levels;  /* a byte a level: what it is and whether it has a member yet */
+    bool after_key; /* a key was written and waits for its value */
+    bool complete;  /* the one top value is written */
+} pt_json_w;
+
+void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags);
+/* Ends the document with a newline if indented and frees; does not end the pt_out. */
+void pt_json_w_done(pt_json_w *w);
+
+void pt_json_object(pt_json_w *w);
+void pt_json_object_end(pt_json_w *w);
+void pt_json_array(pt_json_w *w);
+void pt_json_array_end(pt_json_w *w);
+void pt_json_key(pt_json_w *w, const char *key);
+/* Keys and strings may be any bytes: what is not UTF-8 becomes U+FFFD. */
+void pt_json_key_n(pt_json_w *w, const char *key, size_t length);
+void pt_json_text(pt_json_w *w, const char *text);
+void pt_json_text_n(pt_json_w *w, const char *text, size_t length);
+void pt_json_int(pt_json_w *w, int64_t value);
+void pt_json_uint(pt_json_w *w, uint64_t value);
+/* The shortest of 15, 16 or 17 digits that reads back as the same double; null for infinities and
+ * NaN, which JSON has no word for. */
+void pt_json_double(pt_json_w *w, double value);
+void pt_json_bool(pt_json_w *w, bool value);
+void pt_json_null(pt_json_w *w);
+
+/* --- reading --- */
+
+enum { PT_JSON_DEPTH_MAX = 512 };
+
+typedef enum {
+    PT_JSON_ERROR = 0, /* r->error says why; sticky */
+    PT_JSON_EOF,       /* after the one top value */
+    PT_JSON_OBJECT,
+    PT_JSON_OBJECT_END,
+    PT_JSON_ARRAY,
+    PT_JSON_ARRAY_END,
+    PT_JSON_KEY,    /* text */
+    PT_JSON_STRING, /* text */
+    PT_JSON_INT,    /* integer (and number): digits only, and it fits 64 bits with sign */
+    PT_JSON_NUMBER, /* number: everything else; text holds its spelling */
+    PT_JSON_BOOL,   /* boolean */
+    PT_JSON_NULL,
+} pt_json_token;
+
+typedef struct pt_json_r {
+    pt_json_token token; /* the latest */
+    const char *text; /* KEY, STRING: unescaped UTF-8 without a NUL at its end; valid until the */
+    size_t length;    /* next token. NUL bytes (\u0000) are possible inside */
+    int64_t integer;
+    double number;
+    bool boolean;
+    unsigned depth;    /* objects and arrays that are open */
+    uint64_t replaced; /* bad UTF-8 sequences and lone surrogates that became U+FFFD so far */
+
+    const uint8_t *start, *pos, *end;
+    pt_error *error;
+    uint8_t in_object[PT_JSON_DEPTH_MAX / 8]; /* a bit a level */
+    int expect;                               /* what may come next */
+    pt_buf scratch;
+} pt_json_r;
+
+/* Reads data[0, size), which must stay. error (may be NULL) gets the first failure: PT_ERR_FORMAT,
+ * or PT_ERR_DAMAGED when the data ends too early, with the byte offset. */
+void pt_json_r_init(pt_json_r *r, const void *data, size_t size, pt_error *error);
+void pt_json_r_done(pt_json_r *r);
+
+/* The next token; also in r->token. */
+pt_json_token pt_json_next(pt_json_r *r);
+/* Steps over the value that the latest token begins: the whole object or array, or after a key the
+ * key's value. Returns the last token of it, or PT_JSON_ERROR. */
+pt_json_token pt_json_skip(pt_json_r *r);
+/* Is the latest token (KEY or STRING) exactly this text? */
+bool pt_json_is(const pt_json_r *r, const char *text);
+/* Where the reader is, in bytes from the start. */
+static inline size_t pt_json_offset(const pt_json_r *r)
+{
+    return (size_t)(r->pos - r->start);
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* json_write.c: the streaming JSON writer. */
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEVEL_ARRAY = 1, LEVEL_OBJECT = 2, LEVEL_HAS_MEMBER = 4 };
+
+void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags)
+{
+    *w = (pt_json_w){.out = out, .flags = flags};
+}
+
+void pt_json_w_done(pt_json_w *w)
+{
+    if (w->flags & PT_JSON_INDENT) pt_out_char(w->out, '\n');
+    pt_buf_done(&w->levels);
+}
+
+static uint8_t *level(pt_json_w *w)
+{
+    return w->levels.size > 0 ? &w->levels.data[w->levels.size - 1] : NULL;
+}
+
+static void new_line(pt_json_w *w)
+{
+    if (!(w->flags & PT_JSON_INDENT)) return;
+    pt_out_char(w->out, '\n');
+    for (size_t i = 0; i < w->levels.size; i++)
+        pt_out_put(w->out, "  ", 2);
+}
+
+/* What goes between the previous member and this one. */
+static void begin_member(pt_json_w *w, uint8_t *at)
+{
+    if (*at & LEVEL_HAS_MEMBER) pt_out_char(w->out, ',');
+    *at |= LEVEL_HAS_MEMBER;
+    new_line(w);
+}
+
+static void begin_value(pt_json_w *w)
+{
+    uint8_t *const at = level(w);
+    if (at == NULL) {
+        PT_BUG_IF(w->complete);
+        w->complete = true;
+    } else if (*at & LEVEL_OBJECT) {
+        PT_BUG_IF(!w->after_key);
+        w->after_key = false;
+    } else {
+        begin_member(w, at);
+    }
+}
+
+static void open_level(pt_json_w *w, uint8_t kind, char bracket)
+{
+    begin_value(w);
+    pt_out_char(w->out, bracket);
+    pt_put_u8(&w->levels, kind);
+}
+
+static void close_level(pt_json_w *w, uint8_t kind, char bracket)
+{
+    const uint8_t *const at = level(w);
+    PT_BUG_IF(at == NULL || !(*at & kind) || w->after_key);
+    const bool has_member = *at & LEVEL_HAS_MEMBER;
+    w->levels.size--;
+    if (has_member) new_line(w);
+    pt_out_char(w->out, bracket);
+}
+
+void pt_json_object(pt_json_w *w)
+{
+    open_level(w, LEVEL_OBJECT, '{');
+}
+
+void pt_json_object_end(pt_json_w *w)
+{
+    close_level(w, LEVEL_OBJECT, '}');
+}
+
+void pt_json_array(pt_json_w *w)
+{
+    open_level(w, LEVEL_ARRAY, '[');
+}
+
+void pt_json_array_end(pt_json_w *w)
+{
+    close_level(w, LEVEL_ARRAY, ']');
+}
+
+/* Puts the escape for the byte at text[0] when it needs one and returns how many bytes of text that
+ * stands for; 0 when it goes out as it is. */
+static size_t put_escape(pt_json_w *w, const uint8_t *text, size_t left)
+{
+    static const char short_escapes[32] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    const uint8_t byte = text[0];
+    if (byte == '"' || byte == '\\') {
+        const char escape[2] = {'\\', (char)byte};
+        pt_out_put(w->out, escape, 2);
+        return 1;
+    }
+    if (byte < 0x20 && short_escapes[byte] != 0) {
+        const char escape[2] = {'\\', short_escapes[byte]};
+        pt_out_put(w->out, escape, 2);
+        return 1;
+    }
+    if (byte < 0x20 || (byte == '<' && (w->flags & PT_JSON_IN_HTML))) {
+        pt_outf(w->out, "\\u%04x", byte);
+        return 1;
+    }
+    if (byte < 0x80) return 0;
+    uint32_t character;
+    int valid;
+    const size_t length = pt_utf8_decode(text, left, &character, &valid);
+    if (valid)
+        pt_out_put(w->out, text, length);
+    else
+        pt_out_text(w->out, "\xef\xbf\xbd"); /* U+FFFD */
+    return length;
+}
+
+static void put_string(pt_json_w *w, const char *string, size_t length)
+{
+    const uint8_t *const text = (const uint8_t *)string;
+    pt_out_char(w->out, '"');
+    size_t plain = 0; /* where the run that needs no escape begins */
+    for (size_t i = 0; i < length;) {
+        const uint8_t byte = text[i];
+        if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<') {
+            i++;
+            continue;
+        }
+        pt_out_put(w->out, text + plain, i - plain);
+        const size_t taken = put_escape(w, text + i, length - i);
+        plain = i + taken;
+        i += taken > 0 ? taken : 1;
+    }
+    pt_out_put(w->out, text + plain, length - plain);
+    pt_out_char(w->out, '"');
+}
+
+void pt_json_key_n(pt_json_w *w, const char *key, size_t length)
+{
+    uint8_t *const at = level(w);
+    PT_BUG_IF(at == NULL || !(*at & LEVEL_OBJECT) || w->after_key);
+    begin_member(w, at);
+    put_string(w, key, length);
+    pt_out_text(w->out, w->flags & PT_JSON_INDENT ? ": " : ":");
+    w->after_key = true;
+}
+
+void pt_json_key(pt_json_w *w, const char *key)
+{
+    pt_json_key_n(w, key, strlen(key));
+}
+
+void pt_json_text_n(pt_json_w *w, const char *text, size_t length)
+{
+    begin_value(w);
+    put_string(w, text, length);
+}
+
+void pt_json_text(pt_json_w *w, const char *text)
+{
+    pt_json_text_n(w, text, strlen(text));
+}
+
+static void put_decimal(pt_json_w *w, uint64_t value, bool negative)
+{
+    char digits[21];
+    char *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    if (negative) *--at = '-';
+    pt_out_put(w->out, at, (size_t)(digits + sizeof digits - at));
+}
+
+void pt_json_int(pt_json_w *w, int64_t value)
+{
+    begin_value(w);
+    put_decimal(w, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
+}
+
+void pt_json_uint(pt_json_w *w, uint64_t value)
+{
+    begin_value(w);
+    put_decimal(w, value, false);
+}
+
+void pt_json_double(pt_json_w *w, double value)
+{
+    begin_value(w);
+    if (!isfinite(value)) {
+        pt_out_text(w->out, "null");
+        return;
+    }
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    pt_out_text(w->out, text);
+}
+
+void pt_json_bool(pt_json_w *w, bool value)
+{
+    begin_value(w);
+    pt_out_text(w->out, value ? "true" : "false");
+}
+
+void pt_json_null(pt_json_w *w)
+{
+    begin_value(w);
+    pt_out_text(w->out, "null");
+}
