@@ -1,0 +1,114 @@
+/* flame_html.c: the page with the data in place of its marker. The data are one JSON object inside
+ * a script element of type application/json: nothing in them runs, and no "<" stands in them, so
+ * that no name can end the element.
+ */
+#include "render/flame_html.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "render/embed.h"
+
+#define MARKER "@@DATA@@"
+
+static void put_string(pt_json_w *w, const pt_flame *f, uint32_t string)
+{
+    pt_json_text_n(w, pt_flame_text(f, string), pt_flame_text_bytes(f, string));
+}
+
+/* A column of numbers; a macro, since columns differ in type. */
+#define PUT_COLUMN(w, name, count, item)                                                           \
+    do {                                                                                           \
+        pt_json_key(w, name);                                                                      \
+        pt_json_array(w);                                                                          \
+        for (uint32_t i = 0; i < (count); i++)                                                     \
+            pt_json_int(w, (item));                                                                \
+        pt_json_array_end(w);                                                                      \
+    } while (0)
+
+static void put_head(pt_json_w *w, const pt_flame *f, const char *title)
+{
+    pt_json_key(w, "schema");
+    pt_json_int(w, 1);
+    pt_json_key(w, "title");
+    pt_json_text(w, title);
+    pt_json_key(w, "event");
+    pt_json_object(w);
+    pt_json_key(w, "type");
+    put_string(w, f, f->event_type);
+    pt_json_key(w, "unit");
+    put_string(w, f, f->event_unit);
+    pt_json_object_end(w);
+    pt_json_key(w, "total");
+    pt_json_int(w, f->total);
+    pt_json_key(w, "facts");
+    pt_json_array(w);
+    for (uint32_t i = 0; i < f->fact_count; i++)
+        put_string(w, f, f->fact[i]);
+    pt_json_array_end(w);
+    pt_json_key(w, "strings");
+    pt_json_array(w);
+    for (uint32_t i = 0; i < f->string_count; i++)
+        put_string(w, f, i);
+    pt_json_array_end(w);
+}
+
+static void put_frames(pt_json_w *w, const pt_flame *f)
+{
+    pt_json_key(w, "groups");
+    pt_json_object(w);
+    PUT_COLUMN(w, "name", f->group_count, f->group[i].name);
+    PUT_COLUMN(w, "hue", f->group_count, f->group[i].hue);
+    pt_json_object_end(w);
+    pt_json_key(w, "frames");
+    pt_json_object(w);
+    PUT_COLUMN(w, "name", f->frame_count, f->frame[i].name);
+    PUT_COLUMN(w, "file", f->frame_count, f->frame[i].file);
+    PUT_COLUMN(w, "line", f->frame_count, f->frame[i].line);
+    PUT_COLUMN(w, "module", f->frame_count, f->frame[i].module);
+    PUT_COLUMN(w, "group", f->frame_count, f->frame[i].group);
+    PUT_COLUMN(w, "kind", f->frame_count, f->frame[i].kind);
+    PUT_COLUMN(w, "shade", f->frame_count, f->frame[i].shade);
+    pt_json_object_end(w);
+}
+
+static void put_nodes(pt_json_w *w, const pt_flame *f)
+{
+    pt_json_key(w, "nodes");
+    pt_json_object(w);
+    PUT_COLUMN(w, "parent", f->node_count, f->parent[i]);
+    PUT_COLUMN(w, "frame", f->node_count, f->node_frame[i]);
+    PUT_COLUMN(w, "self", f->node_count, f->self[i]);
+    PUT_COLUMN(w, "total", f->node_count, f->node_total[i]);
+    pt_json_object_end(w);
+    pt_json_key(w, "cut");
+    pt_json_object(w);
+    pt_json_key(w, "nodes");
+    pt_json_uint(w, f->cut_nodes);
+    pt_json_key(w, "total");
+    pt_json_int(w, f->cut_total);
+    pt_json_object_end(w);
+}
+
+static void put_data(pt_out *out, const pt_flame *f, const char *title)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_IN_HTML);
+    pt_json_object(&w);
+    put_head(&w, f, title);
+    put_frames(&w, f);
+    put_nodes(&w, f);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_render_flame_html(pt_out *out, const pt_flame *flame, const char *title)
+{
+    const size_t bytes = (size_t)(pt_embed_flame_html_end - pt_embed_flame_html);
+    const char *marker = memmem(pt_embed_flame_html, bytes, MARKER, strlen(MARKER));
+    PT_BUG_IF(marker == NULL);
+    const char *rest = marker + strlen(MARKER);
+    pt_out_put(out, pt_embed_flame_html, (size_t)(marker - pt_embed_flame_html));
+    put_data(out, flame, title);
+    pt_out_put(out, rest, (size_t)(pt_embed_flame_html_end - rest));
+}

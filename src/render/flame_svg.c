@@ -1,0 +1,240 @@
+/* flame_svg.c: the boxes as SVG.
+ *
+ *   <svg>  style  background  title  facts
+ *     <g class="b KIND"><title>name, numbers, place</title><rect class="cN"/><text>label</text></g>
+ * ... script </svg>
+ *
+ * Labels are set in a monospaced font and cut by counting characters at more than the width that
+ * such fonts have, so that they fit whatever font the viewer has. Colours are classes of
+ * flame_svg.css.
+ */
+#include "render/flame_svg.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "render/amount.h"
+#include "render/embed.h"
+#include "render/xml.h"
+
+#define MARGIN_PX    10
+#define INSIDE_PX    (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)
+#define ROW_PX       18
+#define HEADER_PX    76
+#define CONTROLS_Y   64 /* baseline of the line where the script puts its controls */
+#define BASELINE_PX  12.5
+#define CHARACTER_PX 6.75 /* of an 11 px monospaced font: 0.602 em, and some more */
+#define PADDING_PX   4
+#define LEAST_PX     0.25
+#define NARROW_PX    3 /* narrower boxes have no edge, which would cover them */
+
+typedef struct {
+    pt_out *out;
+    const pt_flame *flame;
+    double scale; /* pixels per unit */
+} drawing;
+
+static const char *const kind_class[] = {
+    [PT_FLAME_FUNCTION] = "b",
+    [PT_FLAME_INLINED] = "b inlined",
+    [PT_FLAME_KERNEL] = "b kernel",
+    [PT_FLAME_UNRESOLVED] = "b unresolved",
+};
+
+/* ---- text ---- */
+
+/* The columns of the character at text[*at], which moves on. East Asian scripts and most symbols
+ * take two. */
+static unsigned next_columns(const char *text, size_t bytes, size_t *at)
+{
+    uint32_t code;
+    int valid;
+    *at += pt_utf8_decode((const uint8_t *)text + *at, bytes - *at, &code, &valid);
+    return code >= 0x1100 ? 2 : 1;
+}
+
+static unsigned text_columns(const char *text, size_t bytes)
+{
+    unsigned columns = 0;
+    for (size_t at = 0; at < bytes;)
+        columns += next_columns(text, bytes, &at);
+    return columns;
+}
+
+/* Puts as much of the text as fits in so many columns, "…" where it is cut; nothing when fewer than
+ * three characters would be left. */
+static void put_fitting(pt_out *out, const char *text, size_t bytes, unsigned room)
+{
+    if (text_columns(text, bytes) <= room) {
+        pt_xml_text(out, text, bytes);
+        return;
+    }
+    unsigned columns = 0, count = 0;
+    size_t kept = 0;
+    for (size_t at = 0; at < bytes; count++) {
+        columns += next_columns(text, bytes, &at);
+        if (columns >= room) break;
+        kept = at;
+    }
+    if (count < 3) return;
+    pt_xml_text(out, text, kept);
+    pt_out_text(out, "…");
+}
+
+static unsigned columns_in(double px)
+{
+    return px > 0 ? (unsigned)(px / CHARACTER_PX) : 0;
+}
+
+static void put_string(const drawing *d, uint32_t string)
+{
+    pt_xml_text(d->out, pt_flame_text(d->flame, string), pt_flame_text_bytes(d->flame, string));
+}
+
+/* A name is one line: the script takes the first line of a box's title for it. */
+static void put_name(const drawing *d, uint32_t string)
+{
+    const char *text = pt_flame_text(d->flame, string);
+    const size_t bytes = pt_flame_text_bytes(d->flame, string);
+    for (size_t from = 0; from < bytes;) {
+        size_t to = from;
+        while (to < bytes && text[to] != '\n' && text[to] != '\r')
+            to++;
+        pt_xml_text(d->out, text + from, to - from);
+        if (to < bytes) pt_out_char(d->out, ' ');
+        from = to + 1;
+    }
+}
+
+/* ---- boxes ---- */
+
+static void put_numbers(const drawing *d, const char *what, int64_t value)
+{
+    const pt_flame *f = d->flame;
+    char text[64];
+    pt_amount_text(text, sizeof text, value, pt_flame_text(f, f->event_unit));
+    pt_outf(d->out, "\n%s ", what);
+    pt_xml_text(d->out, text, strlen(text));
+    pt_outf(d->out, " (%.2f%%)", f->total > 0 ? 100.0 * (double)value / (double)f->total : 0);
+}
+
+static void put_hover(const drawing *d, uint32_t node)
+{
+    const pt_flame *f = d->flame;
+    const pt_flame_frame *frame = &f->frame[f->node_frame[node]];
+    pt_out_text(d->out, "<title>");
+    put_name(d, frame->name);
+    put_numbers(d, "total", f->node_total[node]);
+    put_numbers(d, "self", f->self[node]);
+    if (frame->file != 0) {
+        pt_out_char(d->out, '\n');
+        put_string(d, frame->file);
+        if (frame->line > 0) pt_outf(d->out, ":%lld", (long long)frame->line);
+    }
+    if (frame->kind == PT_FLAME_INLINED) pt_out_text(d->out, "\ninlined");
+    pt_out_text(d->out, "</title>");
+}
+
+/* The name, or when it is too long its last part. */
+static void put_label(const drawing *d, uint32_t string, unsigned room)
+{
+    const char *text = pt_flame_text(d->flame, string);
+    size_t bytes = pt_flame_text_bytes(d->flame, string);
+    if (text_columns(text, bytes) > room) text = pt_flame_short_name(text, &bytes);
+    put_fitting(d->out, text, bytes, room);
+}
+
+static void put_box(const drawing *d, uint32_t node, double x, double width)
+{
+    const pt_flame *f = d->flame;
+    const pt_flame_frame *frame = &f->frame[f->node_frame[node]];
+    const double y = HEADER_PX + (double)f->depth[node] * ROW_PX;
+    const unsigned room = columns_in(width - 2 * PADDING_PX);
+    pt_outf(d->out, "<g class=\"%s\">", node == 0 ? "b unresolved" : kind_class[frame->kind]);
+    put_hover(d, node);
+    pt_outf(d->out, "<rect class=\"c%u%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"/>",
+            f->group[frame->group].hue * PT_FLAME_SHADES + frame->shade,
+            width < NARROW_PX ? " n" : "", x, y, width, ROW_PX - 1);
+    if (room >= 3) {
+        pt_outf(d->out, "<text x=\"%.2f\" y=\"%.1f\">", x + PADDING_PX, y + BASELINE_PX);
+        put_label(d, frame->name, room);
+        pt_out_text(d->out, "</text>");
+    }
+    pt_out_text(d->out, "</g>\n");
+}
+
+/* Each node begins where its elder siblings end. */
+static void put_boxes(const drawing *d)
+{
+    const pt_flame *f = d->flame;
+    PT_FREE int64_t *left = pt_alloc(f->node_count, sizeof *left);
+    PT_FREE int64_t *next = pt_alloc(f->node_count, sizeof *next);
+    for (uint32_t i = 0; i < f->node_count; i++) {
+        if (i > 0) {
+            left[i] = next[i] = next[f->parent[i]];
+            next[f->parent[i]] += f->node_total[i];
+        }
+        const double width = i == 0 ? INSIDE_PX : (double)f->node_total[i] * d->scale;
+        if (width >= LEAST_PX) put_box(d, i, MARGIN_PX + (double)left[i] * d->scale, width);
+    }
+}
+
+/* ---- the picture ---- */
+
+static void put_head(const drawing *d, const char *title)
+{
+    const pt_flame *f = d->flame;
+    const unsigned height = HEADER_PX + f->rows * ROW_PX + MARGIN_PX;
+    pt_outf(d->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+            "viewBox=\"0 0 %d %u\" data-character-width=\"%.2f\" data-baseline=\"%.1f\" "
+            "data-controls-y=\"%d\">\n",
+            PT_FLAME_SVG_WIDTH_PX, height, PT_FLAME_SVG_WIDTH_PX, height, CHARACTER_PX, BASELINE_PX,
+            CONTROLS_Y);
+    pt_out_text(d->out, "<title>");
+    pt_xml_text(d->out, title, strlen(title));
+    pt_out_text(d->out, "</title>\n<style><![CDATA[");
+    pt_out_put(d->out, pt_embed_flame_svg_css,
+               (size_t)(pt_embed_flame_svg_css_end - pt_embed_flame_svg_css));
+    pt_out_text(d->out, "]]></style>\n");
+    pt_outf(d->out, "<rect class=\"back\" width=\"%d\" height=\"%u\"/>\n", PT_FLAME_SVG_WIDTH_PX,
+            height);
+    pt_outf(d->out, "<text class=\"title\" x=\"%d\" y=\"24\">", MARGIN_PX);
+    put_fitting(d->out, title, strlen(title), 120);
+    pt_out_text(d->out, "</text>\n");
+}
+
+static void put_facts(const drawing *d)
+{
+    const pt_flame *f = d->flame;
+    pt_buf line = PT_BUF_INIT;
+    char total[64];
+    pt_amount_text(total, sizeof total, f->total, pt_flame_text(f, f->event_unit));
+    pt_putf(&line, "%s: %s", pt_flame_text(f, f->event_type), total);
+    for (uint32_t i = 0; i < f->fact_count; i++)
+        pt_putf(&line, " · %s", pt_flame_text(f, f->fact[i]));
+    if (f->cut_nodes > 0)
+        pt_putf(&line, " · %llu narrow %s left out (%.2f%%)", (unsigned long long)f->cut_nodes,
+                f->cut_nodes == 1 ? "branch" : "branches",
+                100.0 * (double)f->cut_total / (double)f->total);
+    pt_outf(d->out, "<text class=\"facts\" x=\"%d\" y=\"42\">", MARGIN_PX);
+    put_fitting(d->out, (const char *)line.data, line.size, 170);
+    pt_out_text(d->out, "</text>\n");
+    pt_buf_done(&line);
+}
+
+void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const char *title)
+{
+    const drawing d = {
+        .out = out,
+        .flame = flame,
+        .scale = flame->total > 0 ? INSIDE_PX / (double)flame->total : 0,
+    };
+    put_head(&d, title);
+    put_facts(&d);
+    put_boxes(&d);
+    pt_out_text(out, "<script><![CDATA[");
+    pt_out_put(out, pt_embed_flame_svg_js,
+               (size_t)(pt_embed_flame_svg_js_end - pt_embed_flame_svg_js));
+    pt_out_text(out, "]]></script>\n</svg>\n");
+}

@@ -1,0 +1,14 @@
+/* flame_svg.h: a flame graph as one SVG picture that needs no other file. */
+#ifndef PT_RENDER_FLAME_SVG_H
+#define PT_RENDER_FLAME_SVG_H
+
+#include "base/buf.h"
+#include "view/flame.h"
+
+#define PT_FLAME_SVG_WIDTH_PX 1200
+
+/* Writes the picture; errors stay in out. A static picture with hover text for any viewer; browsers
+ * also run its script (zoom, search, keys). title is any text. */
+void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const char *title);
+
+#endif

@@ -1,0 +1,39 @@
+/* xml.c: escaping for XML. */
+#include "render/xml.h"
+
+#include "base/utf8.h"
+
+static const char *entity(uint32_t code)
+{
+    switch (code) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return NULL;
+    }
+}
+
+static bool is_xml_character(uint32_t code)
+{
+    return code == '\t' || code == '\n' || code == '\r' ||
+           (code >= 0x20 && code != 0xfffe && code != 0xffff);
+}
+
+void pt_xml_text(pt_out *out, const char *text, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        uint32_t code;
+        int valid;
+        const size_t size = pt_utf8_decode((const uint8_t *)text + at, bytes - at, &code, &valid);
+        const char *escaped = entity(code);
+        if (escaped != NULL)
+            pt_out_text(out, escaped);
+        else if (valid && is_xml_character(code))
+            pt_out_put(out, text + at, size);
+        else
+            pt_out_text(out, "\xef\xbf\xbd");
+        at += size;
+    }
+}

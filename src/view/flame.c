@@ -1,0 +1,392 @@
+/* flame.c: the call tree, narrowed to what can be seen, with what a box needs to be drawn.
+ *
+ *   call tree (calltree.h)  ->  nodes kept: wide enough, and at most so many
+ *   name + kind             ->  frames, each with its file, module, group and colour
+ */
+#include "view/flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "view/calltree.h"
+#include "view/names.h"
+
+typedef struct {
+    const pt_profile *profile;
+    const pt_names *names;
+    const pt_calltree *tree;
+    pt_flame *flame;
+    pt_index strings, groups, frames;
+    size_t string_cap, group_cap, frame_cap, fact_cap;
+    struct {
+        uint32_t *items; /* the pt_names name of each frame */
+        size_t count, cap;
+    } frame_name;
+} building;
+
+static uint32_t add_string(building *b, const char *text, size_t bytes)
+{
+    pt_flame *f = b->flame;
+    const uint64_t hash = pt_hash_bytes(text, bytes);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&b->strings, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&b->strings, &probe))
+        if (pt_flame_text_bytes(f, id) == bytes && memcmp(pt_flame_text(f, id), text, bytes) == 0)
+            return id;
+    const uint32_t id = f->string_count++;
+    f->string = pt_grow(f->string, &b->string_cap, (size_t)id + 2, sizeof *f->string);
+    if (id == 0) f->string[0] = 0;
+    pt_put(&f->bytes, text, bytes);
+    pt_put_u8(&f->bytes, 0);
+    f->string[id + 1] = f->bytes.size;
+    pt_index_add(&b->strings, hash, id);
+    return id;
+}
+
+static uint32_t add_text(building *b, const char *text)
+{
+    return add_string(b, text, strlen(text));
+}
+
+static uint32_t add_profile_string(building *b, uint32_t string)
+{
+    return add_string(b, pt_text(b->profile, string), pt_text_bytes(b->profile, string));
+}
+
+/* ---- groups and colours ---- */
+
+/* Stable across runs and versions, so that a package keeps its colour: FNV-1a. */
+static uint32_t stable_hash(const char *text, size_t bytes)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ (uint8_t)text[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static uint32_t add_group(building *b, const char *name, size_t bytes)
+{
+    pt_flame *f = b->flame;
+    const uint32_t string = add_string(b, name, bytes);
+    const uint64_t hash = pt_hash_u32_pair(string, 0);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&b->groups, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&b->groups, &probe))
+        if (f->group[id].name == string) return id;
+    const uint32_t id = f->group_count++;
+    f->group = pt_grow(f->group, &b->group_cap, f->group_count, sizeof *f->group);
+    f->group[id] =
+        (pt_flame_group){.name = string, .hue = stable_hash(name, bytes) % PT_FLAME_HUES};
+    pt_index_add(&b->groups, hash, id);
+    return id;
+}
+
+/* ---- frames ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static const char *module_path(const pt_profile *p, uint32_t location)
+{
+    const uint32_t mapping = p->location->mapping[location];
+    return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
+}
+
+static bool is_kernel(const pt_profile *p, uint32_t location)
+{
+    if (p->location->flags[location] & PT_LOCATION_KERNEL) return true;
+    const uint32_t mapping = p->location->mapping[location];
+    if (mapping == PT_NONE) return false;
+    return (p->mapping->row[mapping].flags & PT_MAPPING_KERNEL) ||
+           strncmp(module_path(p, location), "[kernel", strlen("[kernel")) == 0;
+}
+
+static pt_flame_kind kind_of(const building *b, uint32_t node)
+{
+    const uint32_t location = b->tree->location[node];
+    if (pt_names_is_unnamed(b->names, b->tree->name[node])) return PT_FLAME_UNRESOLVED;
+    if (is_kernel(b->profile, location)) return PT_FLAME_KERNEL;
+    return b->tree->inlined[node] ? PT_FLAME_INLINED : PT_FLAME_FUNCTION;
+}
+
+/* The function behind a name at a location: its names stand in the order of its lines. */
+static uint32_t function_at(const building *b, uint32_t location, uint32_t name)
+{
+    uint32_t one, count;
+    const uint32_t *names = pt_names_of(b->names, location, &one, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (names[i] == name)
+            return b->profile->line->function[b->profile->location->line_first[location] + i];
+    return PT_NONE;
+}
+
+static void fill_frame(building *b, pt_flame_frame *frame, uint32_t name, uint32_t location)
+{
+    const pt_profile *p = b->profile;
+    PT_FREE char *text = pt_names_text(b->names, name);
+    const char *module = module_path(p, location);
+    frame->name = add_text(b, text);
+    frame->module = add_text(b, module);
+    frame->shade = (uint8_t)(stable_hash(text, strlen(text)) / PT_FLAME_HUES % PT_FLAME_SHADES);
+    if (frame->kind != PT_FLAME_UNRESOLVED) {
+        const uint32_t function = function_at(b, location, name);
+        if (function != PT_NONE) {
+            frame->file = add_profile_string(b, p->function->file[function]);
+            frame->line = p->function->start_line[function];
+        }
+    }
+    size_t bytes = 0;
+    const char *package = "kernel";
+    if (frame->kind == PT_FLAME_KERNEL)
+        bytes = strlen(package);
+    else if (frame->kind != PT_FLAME_UNRESOLVED)
+        package = pt_flame_package(text, &bytes);
+    frame->group = bytes > 0 ? add_group(b, package, bytes)
+                             : add_group(b, base_name(module), strlen(base_name(module)));
+}
+
+static uint32_t frame_of(building *b, uint32_t node)
+{
+    pt_flame *f = b->flame;
+    const uint32_t name = b->tree->name[node];
+    const pt_flame_kind kind = kind_of(b, node);
+    const uint64_t hash = pt_hash_u32_pair(name, kind);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&b->frames, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&b->frames, &probe))
+        if (b->frame_name.items[id] == name && f->frame[id].kind == kind) return id;
+    const uint32_t id = f->frame_count++;
+    f->frame = pt_grow(f->frame, &b->frame_cap, f->frame_count, sizeof *f->frame);
+    f->frame[id] = (pt_flame_frame){.kind = (uint8_t)kind};
+    fill_frame(b, &f->frame[id], name, b->tree->location[node]);
+    PT_GROW(b->frame_name, f->frame_count);
+    b->frame_name.items[id] = name;
+    pt_index_add(&b->frames, hash, id);
+    return id;
+}
+
+/* The root's box stands for no function. */
+static void add_root_frame(building *b)
+{
+    pt_flame *f = b->flame;
+    f->frame = pt_grow(f->frame, &b->frame_cap, 1, sizeof *f->frame);
+    f->frame[f->frame_count++] =
+        (pt_flame_frame){.name = add_text(b, "all"), .group = add_group(b, "", 0)};
+    PT_GROW(b->frame_name, 1);
+    b->frame_name.items[0] = PT_NONE;
+}
+
+/* ---- which nodes are kept ---- */
+
+static int descending(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The widest `most` nodes are those wider than `width` and the first `equal` that are as wide. A
+ * parent is as wide as its children and stands before them, so whoever is kept has its parent. */
+typedef struct {
+    int64_t width;
+    uint64_t equal;
+} limit;
+
+static limit find_limit(const pt_calltree *tree, uint32_t most)
+{
+    limit found = {.width = 0, .equal = UINT64_MAX};
+    if (most == 0 || tree->count <= most) return found;
+    PT_FREE int64_t *widths = pt_alloc(tree->count, sizeof *widths);
+    memcpy(widths, tree->total, tree->count * sizeof *widths);
+    qsort(widths, tree->count, sizeof *widths, descending);
+    found.width = widths[most - 1];
+    uint32_t wider = 0;
+    while (widths[wider] > found.width)
+        wider++;
+    found.equal = most - wider;
+    return found;
+}
+
+static void cut(pt_flame *f, uint64_t nodes, int64_t total)
+{
+    f->cut_nodes += nodes;
+    f->cut_total += total;
+}
+
+static void keep_nodes(building *b, const pt_flame_request *request)
+{
+    const pt_calltree *tree = b->tree;
+    pt_flame *f = b->flame;
+    limit l = find_limit(tree, request->max_nodes);
+    const uint32_t room = request->max_nodes == 0 || tree->count < request->max_nodes
+                              ? tree->count
+                              : request->max_nodes;
+    f->parent = pt_alloc(room, sizeof *f->parent);
+    f->node_frame = pt_alloc(room, sizeof *f->node_frame);
+    f->depth = pt_alloc(room, sizeof *f->depth);
+    f->self = pt_alloc(room, sizeof *f->self);
+    f->node_total = pt_alloc(room, sizeof *f->node_total);
+    PT_FREE uint32_t *kept_as = pt_alloc(tree->count, sizeof *kept_as);
+    for (uint32_t i = 0; i < tree->count;) {
+        const int64_t total = tree->total[i];
+        const bool folded = i > 0 && tree->name[i] == PT_NONE;
+        const bool keep = !folded && total >= l.width && (total > l.width || l.equal > 0);
+        if (!keep) {
+            cut(f, folded ? tree->folded[i] : 1, total);
+            i = tree->end[i];
+            continue;
+        }
+        if (total == l.width) l.equal--;
+        const uint32_t node = kept_as[i] = f->node_count++;
+        f->parent[node] = i == 0 ? 0 : kept_as[tree->parent[i]];
+        f->node_frame[node] = i == 0 ? 0 : frame_of(b, i);
+        f->depth[node] = tree->depth[i];
+        f->self[node] = tree->self[i];
+        f->node_total[node] = total;
+        if (tree->depth[i] >= f->rows) f->rows = tree->depth[i] + 1;
+        i++;
+    }
+}
+
+/* ---- facts ---- */
+
+static void add_fact(building *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_fact(building *b, const char *format, ...)
+{
+    pt_flame *f = b->flame;
+    pt_buf text = PT_BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    pt_vputf(&text, format, args);
+    va_end(args);
+    const uint32_t string = add_string(b, (const char *)text.data, text.size);
+    pt_buf_done(&text);
+    f->fact = pt_grow(f->fact, &b->fact_cap, (size_t)f->fact_count + 1, sizeof *f->fact);
+    f->fact[f->fact_count++] = string;
+}
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Of the stacks whose end is known, how much reaches the thread's start. */
+static void add_completeness(building *b, const int64_t *values)
+{
+    const pt_profile *p = b->profile;
+    int64_t complete = 0, known = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint8_t end = p->stack->end[p->sample->stack[i]];
+        if (end == PT_STACK_END_UNKNOWN) continue;
+        known += values[i];
+        if (end == PT_STACK_END_ROOT) complete += values[i];
+    }
+    if (known > 0) add_fact(b, "%.1f%% in complete stacks", share(complete, known));
+}
+
+static void add_facts(building *b, uint32_t event)
+{
+    const pt_profile *p = b->profile;
+    const pt_provenance *from = pt_profile_provenance(p);
+    add_fact(b, "%u distinct stacks", p->stack->t.count);
+    if (from->duration_ns > 0) add_fact(b, "%.3g s long", (double)from->duration_ns / 1e9);
+    if (from->cpu_used_ns > 0 && from->cpu_seen_ns > 0)
+        add_fact(b, "%.1f%% of the CPU time used was seen",
+                 share(from->cpu_seen_ns, from->cpu_used_ns));
+    add_completeness(b, p->sample->value[event]);
+    if (from->lost > 0) add_fact(b, "%llu samples were lost", (unsigned long long)from->lost);
+    if (from->damaged) add_fact(b, "the file is damaged: this is the part that could be read");
+}
+
+/* ---- building ---- */
+
+/* Sums the event's values; they must all be widths. */
+static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_total,
+                            pt_error *reterr)
+{
+    const int64_t *values = p->sample->value[event];
+    int64_t total = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        if (values[i] < 0)
+            return pt_error_set(
+                reterr, PT_ERR_UNSUPPORTED,
+                "negative values have no width in a flame graph; pitot top shows them");
+        if (__builtin_add_overflow(total, values[i], &total))
+            return pt_error_set(reterr, PT_ERR_LIMIT, "the values add up to 2^63 or more");
+    }
+    *ret_total = total;
+    return PT_OK;
+}
+
+static void fill(building *b, const pt_flame_request *request)
+{
+    const pt_event *event = &b->profile->event->row[request->event];
+    add_string(b, "", 0);
+    b->flame->event_type = add_profile_string(b, event->type);
+    b->flame->event_unit = add_profile_string(b, event->unit);
+    add_root_frame(b);
+    keep_nodes(b, request);
+    add_facts(b, request->event);
+}
+
+pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
+                       pt_flame **ret_flame, pt_error *reterr)
+{
+    if (request->event >= profile->event->t.count)
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "the profile has no event %u", request->event);
+    int64_t total = 0;
+    pt_status status = sum_values(profile, request->event, &total, reterr);
+    if (status != PT_OK) return status;
+    pt_names names;
+    status = pt_names_init(&names, profile, PT_UNNAMED_ADDRESS, reterr);
+    if (status != PT_OK) return status;
+    const uint64_t slots = 2 * (uint64_t)request->width_px;
+    const pt_calltree_request wanted = {
+        .event = request->event,
+        .min_weight = slots == 0 ? 0 : ((uint64_t)total + slots - 1) / slots,
+    };
+    pt_calltree tree;
+    status = pt_calltree_init(&tree, &names, &wanted, reterr);
+    if (status == PT_OK) {
+        building b = {.profile = profile, .names = &names, .tree = &tree};
+        b.flame = pt_alloc(1, sizeof *b.flame);
+        b.flame->total = total;
+        pt_index_init(&b.strings);
+        pt_index_init(&b.groups);
+        pt_index_init(&b.frames);
+        fill(&b, request);
+        pt_index_done(&b.strings);
+        pt_index_done(&b.groups);
+        pt_index_done(&b.frames);
+        free(b.frame_name.items);
+        pt_calltree_done(&tree);
+        *ret_flame = b.flame;
+    }
+    pt_names_done(&names);
+    return status;
+}
+
+void pt_flame_free(pt_flame *flame)
+{
+    if (flame == NULL) return;
+    pt_buf_done(&flame->bytes);
+    free(flame->string);
+    free(flame->frame);
+    free(flame->group);
+    free(flame->fact);
+    free(flame->parent);
+    free(flame->node_frame);
+    free(flame->depth);
+    free(flame->self);
+    free(flame->node_total);
+    free(flame);
+}
+
+void pt_flame_freep(pt_flame **flame)
+{
+    pt_flame_free(*flame);
+}

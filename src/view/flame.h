@@ -1,0 +1,92 @@
+/* flame.h: a profile as the boxes of a flame graph, ready to be written down.
+ *
+ *   string   the texts that frames and groups use, each once          id 0 is ""
+ *   group    a package, a namespace or a mapped file; it has a colour
+ *   frame    what a box can be: name, kind, file:line, module, group  frame 0 is the root's
+ *   node     a box: parent, frame, self, total                        node 0 is the root
+ *
+ * Nodes are in preorder, siblings widest first; total = self + the children's totals + what was cut
+ * under the node. A subtree narrower than half a pixel on the widest screen is cut, and counted;
+ * more nodes than asked for lose their narrowest.
+ */
+#ifndef PT_VIEW_FLAME_H
+#define PT_VIEW_FLAME_H
+
+#include "base/buf.h"
+#include "base/index.h"
+#include "model/profile.h"
+
+typedef enum {
+    PT_FLAME_FUNCTION,
+    PT_FLAME_INLINED, /* into its parent, in every stack */
+    PT_FLAME_KERNEL,
+    PT_FLAME_UNRESOLVED, /* an address without a name */
+} pt_flame_kind;
+
+#define PT_FLAME_HUES   24 /* colours go round the circle in this many steps */
+#define PT_FLAME_SHADES 3  /* functions of one group differ by this many shades */
+
+typedef struct pt_flame_request {
+    uint32_t event;     /* column of the samples */
+    uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
+    uint32_t max_nodes; /* 0 = any number; else at least 1 */
+} pt_flame_request;
+
+typedef struct pt_flame_frame {
+    uint32_t name, file, module; /* strings */
+    uint32_t group;
+    int64_t line; /* where the function begins; 0 = unknown */
+    uint8_t kind; /* pt_flame_kind */
+    uint8_t shade;
+} pt_flame_frame;
+
+typedef struct pt_flame_group {
+    uint32_t name; /* string; "" = unknown */
+    uint32_t hue;
+} pt_flame_group;
+
+typedef struct pt_flame {
+    uint32_t event_type, event_unit; /* strings */
+    int64_t total;
+    pt_buf bytes;          /* of the strings, each followed by a NUL; any bytes may occur */
+    uint64_t *string;      /* [string_count + 1] offsets in bytes */
+    pt_flame_frame *frame; /* [frame_count] */
+    pt_flame_group *group; /* [group_count] */
+    uint32_t *fact;        /* [fact_count] strings: samples, duration, coverage, what is missing */
+    uint32_t string_count, frame_count, group_count, fact_count, node_count;
+    uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
+    int64_t *self, *node_total;
+    uint32_t rows;      /* deepest depth + 1 */
+    uint64_t cut_nodes; /* subtrees left out, each counted as one */
+    int64_t cut_total;  /* what they hold */
+} pt_flame;
+
+/* Merges the stacks of a profile. *ret_flame borrows nothing; pt_flame_free it. Fails with
+ * PT_ERR_UNSUPPORTED when a value is negative (a difference has no widths), PT_ERR_LIMIT when the
+ * values add up to 2^63 or more or there are too many names. */
+pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
+                       pt_flame **ret_flame, pt_error *reterr);
+void pt_flame_free(pt_flame *flame); /* accepts NULL */
+void pt_flame_freep(pt_flame **flame);
+#define PT_FREE_FLAME __attribute__((cleanup(pt_flame_freep)))
+
+static inline const char *pt_flame_text(const pt_flame *f, uint32_t string)
+{
+    return (const char *)f->bytes.data + f->string[string];
+}
+
+static inline size_t pt_flame_text_bytes(const pt_flame *f, uint32_t string)
+{
+    return (size_t)(f->string[string + 1] - f->string[string] - 1);
+}
+
+/* The package of a function as its name tells, as a part of the name: "net/http" of
+ * "net/http.(*conn).serve", "std" of "void std::sort<int*>(int*, int*)", "java.util" of
+ * "java.util.HashMap.get"; *ret_bytes is 0 for a plain C name. */
+const char *pt_flame_package(const char *name, size_t *ret_bytes);
+
+/* The last part of a function's name, as a part of the name: "push_back" of
+ * "std::vector<int>::push_back(int const&)", "http.(*conn).serve" of "net/http.(*conn).serve". */
+const char *pt_flame_short_name(const char *name, size_t *ret_bytes);
+
+#endif

@@ -1,0 +1,122 @@
+/* package.c: which package or namespace a function's name belongs to, by the habits of languages:
+ *
+ *   void std::sort<int*>(int*, int*)       std          the first part of the path before "::"
+ *   <alloc::vec::Vec<T> as Trait>::push    alloc
+ *   net/http.(*conn).serve                 net/http     up to the first dot after the last slash
+ *   java.util.HashMap.get                  java.util    all but class and method
+ *   memcpy, parse.part.0                   -            a plain C name tells nothing
+ */
+#include "view/flame.h"
+
+#include <string.h>
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (uint8_t)c >= 0x80;
+}
+
+/* Whether text begins with the word, and the word ends there. */
+static bool starts(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && !is_word(text[length]);
+}
+
+/* The first part of the path that the first "::" outside template arguments belongs to. */
+static const char *first_of_path(const char *name, size_t *ret_bytes)
+{
+    int level = 0;
+    const char *part = name; /* where the last word outside brackets began */
+    for (const char *c = name; *c != '\0'; c++) {
+        if (c[0] == ':' && c[1] == ':' && level == 0) {
+            const char *end = part;
+            while (is_word(*end))
+                end++;
+            *ret_bytes = (size_t)(end - part);
+            return part;
+        }
+        if (*c == '<' || *c == '(') level++;
+        if ((*c == '>' || *c == ')') && level > 0) level--;
+        if (level == 0 && !is_word(*c) && *c != ':' && is_word(c[1])) part = c + 1;
+    }
+    *ret_bytes = 0;
+    return name;
+}
+
+/* "<a::b::C as Trait>::f" and "<&mut a::C>::f" belong to a. */
+static const char *inside_brackets(const char *name)
+{
+    static const char *const words[] = {"mut", "dyn", "const"};
+    if (*name != '<') return name;
+    for (name++;; name++) {
+        while (*name != '\0' && !is_word(*name))
+            name++;
+        size_t skipped = 0;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (starts(name, words[i])) skipped = strlen(words[i]);
+        if (skipped == 0) return name;
+        name += skipped;
+    }
+}
+
+/* Suffixes that gcc and clang give to pieces of one C function. */
+static bool is_compilers_suffix(const char *dot)
+{
+    static const char *const suffixes[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (starts(dot + 1, suffixes[i])) return true;
+    return false;
+}
+
+/* Dotted paths: one dot ends the package, of more dots the last two set off class and method. */
+static size_t dotted_bytes(const char *name)
+{
+    const size_t plain = strcspn(name, "([<{ ");
+    size_t tail = 0;
+    for (size_t i = 0; i < plain; i++)
+        if (name[i] == '/') tail = i + 1;
+    size_t dots = 0, first = 0, before_class = 0, last = 0;
+    for (size_t i = tail; i < plain; i++) {
+        if (name[i] != '.') continue;
+        if (dots == 0 && is_compilers_suffix(name + i)) return 0;
+        if (dots++ == 0) first = i;
+        before_class = last;
+        last = i;
+    }
+    if (dots == 0) return 0;
+    return dots >= 2 && tail == 0 && before_class > first ? before_class : first;
+}
+
+const char *pt_flame_package(const char *name, size_t *ret_bytes)
+{
+    const char *path = inside_brackets(name);
+    const char *part = first_of_path(path, ret_bytes);
+    if (*ret_bytes > 0) return part;
+    *ret_bytes = dotted_bytes(name);
+    return name;
+}
+
+const char *pt_flame_short_name(const char *name, size_t *ret_bytes)
+{
+    int level = 0;
+    size_t begin = 0, end = 0; /* end of the last part, 0 = not seen */
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        const char c = name[i];
+        const bool opens = c == '<' || c == '(';
+        if (opens && level == 0 && i > begin && end == 0 &&
+            (is_word(name[i - 1]) || name[i - 1] == '>'))
+            end = i;
+        if (opens) level++;
+        if ((c == '>' || c == ')') && level > 0) level--;
+        if (level > 0) continue;
+        const bool separates = c == '/' || (c == ':' && i > 0 && name[i - 1] == ':');
+        if (separates && name[i + 1] != '\0') {
+            begin = i + 1;
+            end = 0;
+        }
+    }
+    if (name[0] == '[') begin = end = 0;
+    *ret_bytes = end > begin ? end - begin : strlen(name + begin);
+    return name + begin;
+}

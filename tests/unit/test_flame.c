@@ -1,0 +1,638 @@
+/* test_flame.c: the boxes of a flame graph, and the page and the picture that show them. Known
+ * answers are arithmetic on the stacks above each test; JSON is judged by jansson, XML by xmllint.
+ */
+#include "profile_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "render/amount.h"
+#include "render/flame_html.h"
+#include "render/flame_svg.h"
+#include "render/xml.h"
+#include "view/flame.h"
+
+static pt_flame *flame_of(const pt_profile *p, uint32_t width_px, uint32_t max_nodes)
+{
+    const pt_flame_request request = {.width_px = width_px, .max_nodes = max_nodes};
+    pt_flame *flame = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_flame_new(p, &request, &flame, &error) != PT_OK) fail_msg("%s", error.message);
+    return flame;
+}
+
+static const char *name_of(const pt_flame *f, uint32_t node)
+{
+    return pt_flame_text(f, f->frame[f->node_frame[node]].name);
+}
+
+/* The nodes as lines "  name self total", indented by depth. */
+static char *drawn(const pt_flame *f)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (uint32_t i = 0; i < f->node_count; i++)
+        pt_putf(&text, "%*s%s %lld %lld\n", (int)f->depth[i], "", name_of(f, i),
+                (long long)f->self[i], (long long)f->node_total[i]);
+    return pt_buf_take(&text, NULL);
+}
+
+static void assert_drawn(const pt_flame *f, const char *expected)
+{
+    PT_FREE char *text = drawn(f);
+    assert_string_equal(text, expected);
+}
+
+/* What flame.h promises of every flame graph. */
+static void assert_conserved(const pt_flame *f)
+{
+    int64_t self = 0;
+    PT_FREE int64_t *rest = pt_alloc(f->node_count, sizeof *rest);
+    for (uint32_t i = 0; i < f->node_count; i++) {
+        self += f->self[i];
+        rest[i] = f->node_total[i] - f->self[i];
+        assert_true(i == 0 ? f->parent[0] == 0 : f->parent[i] < i);
+        assert_int_equal(f->depth[i], i == 0 ? 0 : f->depth[f->parent[i]] + 1);
+        assert_true(f->depth[i] < f->rows);
+        assert_true(f->node_frame[i] < f->frame_count);
+        if (i > 0) rest[f->parent[i]] -= f->node_total[i];
+    }
+    int64_t cut = 0;
+    for (uint32_t i = 0; i < f->node_count; i++) {
+        assert_true(rest[i] >= 0);
+        cut += rest[i];
+    }
+    assert_int_equal(f->node_total[0], f->total);
+    assert_int_equal(cut, f->cut_total);
+    assert_int_equal(self + f->cut_total, f->total);
+}
+
+/* ---- the view ---- */
+
+static void stacks_are_merged_from_the_root_widest_first(void **state)
+{
+    const pt_profile *p = profile_of("cpu/nanoseconds", "main;emit 1\n"
+                                                        "main;parse;read 3\n"
+                                                        "main;parse 2\n"
+                                                        "idle 4\n"
+                                                        "main;parse;read 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 0);
+    assert_drawn(f, "all 0 11\n"
+                    " main 0 7\n"
+                    "  parse 2 6\n"
+                    "   read 4 4\n"
+                    "  emit 1 1\n"
+                    " idle 4 4\n");
+    assert_conserved(f);
+    assert_int_equal(f->cut_nodes, 0);
+    assert_string_equal(pt_flame_text(f, f->event_type), "cpu");
+    assert_string_equal(pt_flame_text(f, f->event_unit), "nanoseconds");
+    pt_profile_unref(p);
+}
+
+static void children_of_one_width_stand_by_name(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "c 1\na 1\nb 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    assert_drawn(f, "all 0 3\n a 1 1\n b 1 1\n c 1 1\n");
+    pt_profile_unref(p);
+}
+
+static void recursion_is_a_box_a_level(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "f;f;f 2\nf;g;f 1\nf 5\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    assert_drawn(f, "all 0 8\n f 5 8\n  f 0 2\n   f 2 2\n  g 0 1\n   f 1 1\n");
+    assert_conserved(f);
+    assert_int_equal(f->frame_count, 3); /* the root's, f, g */
+    pt_profile_unref(p);
+}
+
+static pt_flame_kind kind_of(const pt_flame *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->node_count; i++)
+        if (strcmp(name_of(f, i), name) == 0) return f->frame[f->node_frame[i]].kind;
+    fail_msg("no box is named %s", name);
+    return PT_FLAME_FUNCTION;
+}
+
+static void boxes_say_what_is_inlined_kernel_or_nameless(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main;grow~alloc 2\n"
+                                                "main;[kernel.kallsyms]!do_read 1\n"
+                                                "main;lib.so+0x1234 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    assert_int_equal(kind_of(f, "main"), PT_FLAME_FUNCTION);
+    assert_int_equal(kind_of(f, "grow"), PT_FLAME_FUNCTION);
+    assert_int_equal(kind_of(f, "alloc"), PT_FLAME_INLINED);
+    assert_int_equal(kind_of(f, "do_read"), PT_FLAME_KERNEL);
+    assert_int_equal(kind_of(f, "[lib.so+0x1234]"), PT_FLAME_UNRESOLVED);
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
+static void a_box_knows_the_file_of_its_own_function(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main@main.c:3;grow@vec.h:40~alloc@heap.c:7 2\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    const char *const files[] = {"", "main.c", "vec.h", "heap.c"};
+    assert_int_equal(f->node_count, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(pt_flame_text(f, f->frame[f->node_frame[i]].file), files[i]);
+    pt_profile_unref(p);
+}
+
+/* 1000 wide at 10 px: half a pixel is 50. */
+static void what_is_narrower_than_half_a_pixel_is_cut_and_counted(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "wide 851\nwide;deep 50\nsmall;x;y 49\n"
+                                                "small2;x 49\nwide;tiny 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 10, 0);
+    assert_drawn(f, "all 0 1000\n wide 851 902\n  deep 50 50\n");
+    assert_int_equal(f->cut_nodes, 3);
+    assert_int_equal(f->cut_total, 49 + 49 + 1);
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
+static void of_too_many_boxes_the_widest_are_kept(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "a;b;c 5\nd 3\ne 2\nf 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 5);
+    assert_drawn(f, "all 0 11\n a 0 5\n  b 0 5\n   c 5 5\n d 3 3\n");
+    assert_conserved(f);
+    PT_FREE_FLAME pt_flame *fewer = flame_of(p, 0, 3);
+    assert_drawn(fewer, "all 0 11\n a 0 5\n  b 0 5\n");
+    assert_conserved(fewer);
+    assert_int_equal(fewer->cut_nodes, 4);
+    pt_profile_unref(p);
+}
+
+static void a_profile_without_samples_is_an_empty_root(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    assert_drawn(f, "all 0 0\n");
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
+static void samples_without_a_stack_are_the_roots_own(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "- 5\nmain 2\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    assert_drawn(f, "all 5 7\n main 2 2\n");
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
+static void negative_values_are_refused(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main 5\nmain;f -2\n");
+    pt_flame *f = NULL;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_flame_new(p, &(pt_flame_request){0}, &f, &error), PT_ERR_UNSUPPORTED);
+    assert_null(f);
+    pt_profile_unref(p);
+}
+
+static void values_that_add_up_to_2_63_are_refused(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main 9223372036854775807\nmain;f 1\n");
+    pt_flame *f = NULL;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_flame_new(p, &(pt_flame_request){0}, &f, &error), PT_ERR_LIMIT);
+    pt_profile_unref(p);
+}
+
+static void packages_are_read_from_names(void **state)
+{
+    static const char *const cases[][2] = {
+        {"std::vector<int, std::allocator<int>>::push_back(int const&)", "std"},
+        {"void std::sort<int*>(int*, int*)", "std"},
+        {"unsigned long const& ns::C<a::B>::get()", "ns"},
+        {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "alloc"},
+        {"<&mut serde::de::D as T>::f", "serde"},
+        {"core::fmt::write", "core"},
+        {"net/http.(*conn).serve", "net/http"},
+        {"github.com/foo/bar.(*T).Method", "github.com/foo/bar"},
+        {"runtime.mallocgc", "runtime"},
+        {"main.main.func1", "main"},
+        {"java.util.HashMap.get", "java.util"},
+        {"memcpy", ""},
+        {"parse.part.0", ""},
+        {"hash.constprop.0.cold", ""},
+        {"bool operator<(a, b)", ""},
+        {"(anonymous namespace)::run()", ""},
+        {"", ""},
+        {"::", ""},
+        {"<", ""},
+        {"<<<<mut", ""},
+        {")>)>", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bytes;
+        const char *at = pt_flame_package(cases[i][0], &bytes);
+        PT_FREE char *package = pt_strndup(at, bytes);
+        if (strcmp(package, cases[i][1]) != 0)
+            fail_msg("%s is of '%s', not of '%s'", cases[i][0], package, cases[i][1]);
+    }
+}
+
+static void the_last_part_of_a_name_stands_for_it(void **state)
+{
+    static const char *const cases[][2] = {
+        {"std::vector<int, std::allocator<int>>::push_back(int const&)", "push_back"},
+        {"void std::sort<int*>(int*, int*)", "sort"},
+        {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "drop"},
+        {"net/http.(*conn).serve", "http.(*conn).serve"},
+        {"memcpy", "memcpy"},
+        {"main(int, char**)", "main"},
+        {"(anonymous namespace)::run()", "run"},
+        {"[libfoo/bar.so+0x1234]", "[libfoo/bar.so+0x1234]"},
+        {"", ""},
+        {"::", "::"},
+        {"a::", "a::"},
+        {"<<<(", "<<<("},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bytes;
+        const char *at = pt_flame_short_name(cases[i][0], &bytes);
+        PT_FREE char *part = pt_strndup(at, bytes);
+        assert_string_equal(part, cases[i][1]);
+    }
+}
+
+/* ---- text and units ---- */
+
+static void amounts_are_read_in_the_step_that_suits_them(void **state)
+{
+    static const struct {
+        int64_t value;
+        const char *unit, *text;
+    } cases[] = {
+        {9870000000, "nanoseconds", "9.87 s"},
+        {107000, "microseconds", "107 ms"},
+        {0, "nanoseconds", "0"},
+        {90, "seconds", "1.50 min"},
+        {12, "nanoseconds", "12 ns"},
+        {1536, "bytes", "1.50 KiB"},
+        {42, "count", "42"},
+        {42, "", "42"},
+        {42, "widgets", "42 widgets"},
+        {INT64_MAX, "count", "9223372036854775807"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        pt_amount_text(text, sizeof text, cases[i].value, cases[i].unit);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void xml_text_is_escaped_and_well_formed_utf_8(void **state)
+{
+    static const struct {
+        const char *text, *xml;
+    } cases[] = {
+        {"a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\xff", "\xef\xbf\xbd"},
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong "/" */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+        {"\xe2\x82", "\xef\xbf\xbd"}, /* cut short: one maximal subpart */
+        {"\xe2\x82x", "\xef\xbf\xbdx"},
+        {"\xef\xbf\xbe", "\xef\xbf\xbd"}, /* U+FFFE is no character of XML */
+        {"\x01\x1b", "\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pt_buf buf = PT_BUF_INIT;
+        pt_out out;
+        pt_out_to_buf(&out, &buf);
+        pt_xml_text(&out, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(pt_out_done(&out, NULL), PT_OK);
+        assert_string_equal(pt_buf_text(&buf), cases[i].xml);
+        pt_buf_done(&buf);
+    }
+}
+
+/* ---- the page and the picture ---- */
+
+typedef void render_fn(pt_out *out, const pt_flame *flame, const char *title);
+
+static char *rendered(render_fn *render, const pt_flame *f, const char *title, size_t *ret_bytes)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &buf);
+    render(&out, f, title);
+    assert_int_equal(pt_out_done(&out, NULL), PT_OK);
+    return pt_buf_take(&buf, ret_bytes);
+}
+
+/* A profile of functions with names that are out to harm the page. */
+static const char *const hostile[] = {
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]></style><img src=x onerror=alert(1)>",
+    "quote\" apostrophe' amp& back\\slash",
+    "line\u2028and\u2029paragraph",
+    "not \xff utf-8 \xc0\xaf at \xed\xa0\x80 all \xe2\x82",
+    "control\x01\x1f\nnew line\ttab\x7f",
+    "@@DATA@@ $& $1",
+    "\xf0\x9f\x98\x80 \xe6\xbc\xa2\xe5\xad\x97",
+};
+#define HOSTILE_COUNT (sizeof hostile / sizeof *hostile)
+
+static const pt_profile *hostile_profile(void)
+{
+    pt_builder *b = pt_builder_new();
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "<b>cpu").v,
+                                    .unit = pt_builder_text(b, "\"units\"").v});
+    for (size_t i = 0; i < HOSTILE_COUNT; i++) {
+        const uint32_t name = pt_builder_text(b, hostile[i]).v;
+        const pt_function f = {.name = name, .system_name = name, .file = name, .start_line = 3};
+        const pt_line line = {.function = pt_builder_function(b, &f).v, .line = 4};
+        const uint32_t frame =
+            pt_builder_location(b, &(pt_location){.mapping = PT_NONE}, &line, 1).v;
+        const int64_t value = (int64_t)(10 + i);
+        pt_builder_sample(b, pt_builder_stack(b, &frame, 1, PT_STACK_END_ROOT), PT_NO_LABELS,
+                          &value);
+    }
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    return p;
+}
+
+static unsigned count_of(const char *text, const char *word)
+{
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void no_name_ends_the_pages_script(void **state)
+{
+    const pt_profile *p = hostile_profile();
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    const pt_profile *tame_profile = profile_of("n/count", "main 1\n");
+    PT_FREE_FLAME pt_flame *tame = flame_of(tame_profile, 4000, 60000);
+    PT_FREE char *page = rendered(pt_render_flame_html, f, "</script><!--", NULL);
+    PT_FREE char *tame_page = rendered(pt_render_flame_html, tame, "tame", NULL);
+    assert_int_equal(count_of(page, "<"), count_of(tame_page, "<"));
+    assert_int_equal(count_of(page, "alert(1)"), 2); /* in two names, each put once */
+    pt_profile_unref(p);
+    pt_profile_unref(tame_profile);
+}
+
+static char *data_of(const char *page)
+{
+    const char *begin = strstr(page, "type=\"application/json\">");
+    assert_non_null(begin);
+    begin = strchr(begin, '>') + 1;
+    return pt_strndup(begin, (size_t)(strstr(begin, "</script>") - begin));
+}
+
+static json_t *parsed(const char *page)
+{
+    PT_FREE char *data = data_of(page);
+    json_error_t error;
+    json_t *json = json_loads(data, 0, &error);
+    if (json == NULL) fail_msg("%s at byte %d", error.text, error.position);
+    return json;
+}
+
+static int64_t number(const json_t *json, const char *table, const char *column, size_t row)
+{
+    const json_t *item = json_array_get(json_object_get(json_object_get(json, table), column), row);
+    assert_true(json_is_integer(item));
+    return json_integer_value(item);
+}
+
+static void another_json_reader_finds_the_same_boxes(void **state)
+{
+    const pt_profile *p = profile_of("cpu/nanoseconds", "main@m.c;grow~alloc 2\nmain@m.c 5\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    PT_FREE char *page = rendered(pt_render_flame_html, f, "a \"title\"", NULL);
+    json_t *json = parsed(page);
+    assert_int_equal(json_integer_value(json_object_get(json, "schema")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json, "total")), 7);
+    assert_string_equal(json_string_value(json_object_get(json, "title")), "a \"title\"");
+    static const struct {
+        const char *name, *file;
+        int64_t parent, self, total, kind;
+    } boxes[] = {
+        {"all", "", 0, 0, 7, 0},
+        {"main", "m.c", 0, 5, 7, 0},
+        {"grow", "", 1, 0, 2, 0},
+        {"alloc", "", 2, 2, 2, 1},
+    };
+    const json_t *strings = json_object_get(json, "strings");
+    for (size_t i = 0; i < 4; i++) {
+        const size_t frame = (size_t)number(json, "nodes", "frame", i);
+        const size_t name = (size_t)number(json, "frames", "name", frame);
+        const size_t file = (size_t)number(json, "frames", "file", frame);
+        assert_string_equal(json_string_value(json_array_get(strings, name)), boxes[i].name);
+        assert_string_equal(json_string_value(json_array_get(strings, file)), boxes[i].file);
+        assert_int_equal(number(json, "nodes", "parent", i), boxes[i].parent);
+        assert_int_equal(number(json, "nodes", "self", i), boxes[i].self);
+        assert_int_equal(number(json, "nodes", "total", i), boxes[i].total);
+        assert_int_equal(number(json, "frames", "kind", frame), boxes[i].kind);
+    }
+    json_decref(json);
+    pt_profile_unref(p);
+}
+
+static void hostile_names_come_back_as_they_were_but_for_bad_utf_8(void **state)
+{
+    const pt_profile *p = hostile_profile();
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    PT_FREE char *page = rendered(pt_render_flame_html, f, "\xff", NULL);
+    json_t *json = parsed(page);
+    assert_string_equal(json_string_value(json_object_get(json, "title")), "\xef\xbf\xbd");
+    const json_t *strings = json_object_get(json, "strings");
+    for (size_t h = 0; h < HOSTILE_COUNT; h++) {
+        const bool bad = strchr(hostile[h], '\xff') != NULL;
+        bool found = false;
+        for (size_t i = 0; i < json_array_size(strings); i++) {
+            const char *text = json_string_value(json_array_get(strings, i));
+            found |= strcmp(text, hostile[h]) == 0;
+        }
+        assert_int_equal(found, !bad);
+    }
+    json_decref(json);
+    pt_profile_unref(p);
+}
+
+/* Whether xmllint takes the text; -1 when it is not installed. */
+static int xmllint_takes(const char *text, size_t bytes)
+{
+    if (system("command -v xmllint >/dev/null 2>&1") != 0) return -1;
+    char path[] = "/tmp/pitot-flame.XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, bytes), (ssize_t)bytes);
+    close(fd);
+    PT_FREE char *command = pt_strf("xmllint --nonet --noout %s", path);
+    const int status = system(command);
+    unlink(path);
+    return status == 0;
+}
+
+static void the_picture_is_well_formed_whatever_the_names(void **state)
+{
+    const pt_profile *p = hostile_profile();
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    size_t bytes;
+    PT_FREE char *svg = rendered(pt_render_flame_svg, f, "]]>\x02<svg>&\xff", &bytes);
+    assert_int_equal(count_of(svg, "<script"), 1);
+    assert_int_equal(count_of(svg, "<g class=\"b"), 1 + HOSTILE_COUNT);
+    const int taken = xmllint_takes(svg, bytes);
+    pt_profile_unref(p);
+    if (taken < 0) {
+        print_message("# skip: xmllint is not installed\n");
+        skip();
+    }
+    assert_int_equal(taken, 1);
+}
+
+/* 1200 px less two margins of 10: all is 1180 wide, and main takes 3/4 of it. */
+static void the_pictures_boxes_are_as_wide_as_their_share(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "main;f 3\nidle 1\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 0);
+    PT_FREE char *svg = rendered(pt_render_flame_svg, f, "t", NULL);
+    assert_non_null(strstr(svg, "<title>all\ntotal 4 (100.00%)\nself 0 (0.00%)</title>"));
+    assert_non_null(strstr(svg, "<title>main\ntotal 3 (75.00%)\nself 0 (0.00%)</title>"));
+    const char *main_box = strstr(svg, "<title>main\n");
+    const char *idle_box = strstr(svg, "<title>idle\n");
+    assert_non_null(main_box);
+    assert_non_null(idle_box);
+    assert_non_null(strstr(strstr(main_box, "<rect"), "x=\"10.00\" y=\"94\" width=\"885.00\""));
+    assert_non_null(strstr(strstr(idle_box, "<rect"), "x=\"895.00\" y=\"94\" width=\"295.00\""));
+    pt_profile_unref(p);
+}
+
+static void an_empty_profile_makes_a_page_and_a_picture(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
+    PT_FREE char *page = rendered(pt_render_flame_html, f, "", NULL);
+    PT_FREE char *svg = rendered(pt_render_flame_svg, f, "", NULL);
+    assert_non_null(strstr(page, "\"total\":0"));
+    assert_null(strstr(svg, "nan"));
+    assert_null(strstr(svg, "inf"));
+    pt_profile_unref(p);
+}
+
+/* ---- large ---- */
+
+/* Stacks of depth 40 that part near the root: 50,000 of them have more than 1.7 M tree nodes. */
+static const pt_profile *large_profile(uint32_t stacks)
+{
+    enum { FUNCTIONS = 20000, DEPTH = 40, SHARED = 5 };
+    pt_builder *b = pt_builder_new();
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "cpu").v,
+                                    .unit = pt_builder_text(b, "nanoseconds").v});
+    uint32_t *location = pt_alloc(FUNCTIONS, sizeof *location);
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        PT_FREE char *text = pt_strf("package%u::Class%u::method(int)", i % 50, i);
+        const uint32_t name = pt_builder_text(b, text).v;
+        const pt_function f = {.name = name, .system_name = name};
+        const pt_line line = {.function = pt_builder_function(b, &f).v};
+        location[i] = pt_builder_location(b, &(pt_location){.mapping = PT_NONE}, &line, 1).v;
+    }
+    uint64_t random = 12345;
+    uint32_t frames[DEPTH];
+    for (uint32_t s = 0; s < stacks; s++) {
+        for (uint32_t d = 0; d < DEPTH; d++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            const uint32_t draw = (uint32_t)(random >> 40);
+            frames[DEPTH - 1 - d] = location[d < SHARED ? draw % 3 : draw % FUNCTIONS];
+        }
+        pt_builder_sample(b, pt_builder_stack(b, frames, DEPTH, PT_STACK_END_ROOT), PT_NO_LABELS,
+                          &(int64_t){1000000});
+    }
+    free(location);
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    return p;
+}
+
+static void two_million_tree_nodes_make_a_small_page(void **state)
+{
+    const pt_profile *p = large_profile(50000);
+    PT_FREE_FLAME pt_flame *whole = flame_of(p, 0, 0);
+    assert_true(whole->node_count > 1700000);
+    assert_conserved(whole);
+    PT_FREE_FLAME pt_flame *f = flame_of(p, PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES);
+    assert_conserved(f);
+    assert_true(f->node_count > 300); /* three ways at each of five levels, at least */
+    assert_true(f->node_count <= PT_FLAME_HTML_MAX_NODES);
+    PT_FREE_FLAME pt_flame *most = flame_of(p, 0, PT_FLAME_HTML_MAX_NODES);
+    assert_int_equal(most->node_count, PT_FLAME_HTML_MAX_NODES);
+    assert_conserved(most);
+    size_t bytes;
+    PT_FREE char *page = rendered(pt_render_flame_html, most, "large", &bytes);
+    assert_true(bytes < 5000000);
+    pt_profile_unref(p);
+}
+
+/* Deeper than any box is wide: the widest of equals are those next to the root. */
+static void a_very_deep_recursion_is_kept_from_the_root_down(void **state)
+{
+    enum { DEPTH = 300000 };
+    pt_builder *b = pt_builder_new();
+    pt_builder_event(b, &(pt_event){0});
+    const uint32_t name = pt_builder_text(b, "f").v;
+    const pt_line line = {
+        .function = pt_builder_function(b, &(pt_function){.name = name, .system_name = name}).v};
+    const uint32_t location =
+        pt_builder_location(b, &(pt_location){.mapping = PT_NONE}, &line, 1).v;
+    uint32_t *frames = pt_alloc(DEPTH, sizeof *frames);
+    for (uint32_t i = 0; i < DEPTH; i++)
+        frames[i] = location;
+    pt_builder_sample(b, pt_builder_stack(b, frames, DEPTH, PT_STACK_END_ROOT), PT_NO_LABELS,
+                      &(int64_t){9});
+    free(frames);
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    PT_FREE_FLAME pt_flame *f = flame_of(p, PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES);
+    assert_int_equal(f->node_count, PT_FLAME_HTML_MAX_NODES);
+    assert_int_equal(f->rows, PT_FLAME_HTML_MAX_NODES);
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_are_merged_from_the_root_widest_first),
+        cmocka_unit_test(children_of_one_width_stand_by_name),
+        cmocka_unit_test(recursion_is_a_box_a_level),
+        cmocka_unit_test(boxes_say_what_is_inlined_kernel_or_nameless),
+        cmocka_unit_test(a_box_knows_the_file_of_its_own_function),
+        cmocka_unit_test(what_is_narrower_than_half_a_pixel_is_cut_and_counted),
+        cmocka_unit_test(of_too_many_boxes_the_widest_are_kept),
+        cmocka_unit_test(a_profile_without_samples_is_an_empty_root),
+        cmocka_unit_test(samples_without_a_stack_are_the_roots_own),
+        cmocka_unit_test(negative_values_are_refused),
+        cmocka_unit_test(values_that_add_up_to_2_63_are_refused),
+        cmocka_unit_test(packages_are_read_from_names),
+        cmocka_unit_test(the_last_part_of_a_name_stands_for_it),
+        cmocka_unit_test(amounts_are_read_in_the_step_that_suits_them),
+        cmocka_unit_test(xml_text_is_escaped_and_well_formed_utf_8),
+        cmocka_unit_test(no_name_ends_the_pages_script),
+        cmocka_unit_test(another_json_reader_finds_the_same_boxes),
+        cmocka_unit_test(hostile_names_come_back_as_they_were_but_for_bad_utf_8),
+        cmocka_unit_test(the_picture_is_well_formed_whatever_the_names),
+        cmocka_unit_test(the_pictures_boxes_are_as_wide_as_their_share),
+        cmocka_unit_test(an_empty_profile_makes_a_page_and_a_picture),
+        cmocka_unit_test(two_million_tree_nodes_make_a_small_page),
+        cmocka_unit_test(a_very_deep_recursion_is_kept_from_the_root_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+"""browser.py: drives headless Chromium through its DevTools pipe; nothing but the standard library.
+
+    with Browser() as browser:
+        page = browser.open(path, width=1280, height=800)
+        page.key('Enter')
+        page.eval('document.title')
+
+The browser reads commands from descriptor 3 and writes to 4: JSON, each message closed by a NUL.
+"""
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+LIMIT_S = 60
+FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+         '--disable-background-networking', '--disable-component-update', '--disable-sync',
+         '--hide-scrollbars', '--remote-debugging-pipe']
+KEYS = {'Enter': 13, 'Escape': 27, 'Backspace': 8, 'Home': 36, 'Tab': 9,
+        'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
+
+
+def find():
+    """The browser's path, or None."""
+    return shutil.which('chromium') or shutil.which('chromium-browser')
+
+
+class BrowserError(Exception):
+    pass
+
+
+class Browser:
+    def __enter__(self):
+        self.home = tempfile.mkdtemp(prefix='pitot-browser.')
+        commands_out, self.commands = os.pipe()
+        self.answers, answers_in = os.pipe()
+        # The shell puts the two pipes where the browser looks for them.
+        self.process = subprocess.Popen(
+            ['sh', '-c', f'exec "$@" 3<&{commands_out} 4>&{answers_in}', 'sh', find(), *FLAGS,
+             f'--user-data-dir={self.home}', 'about:blank'],
+            pass_fds=[commands_out, answers_in], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(commands_out)
+        os.close(answers_in)
+        self.last_id, self.buffer = 0, b''
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.send('Browser.close')
+        except (BrowserError, OSError):
+            pass
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.commands)
+        os.close(self.answers)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _read_message(self, deadline):
+        while b'\0' not in self.buffer:
+            ready, _, _ = select.select([self.answers], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise BrowserError('the browser does not answer')
+            more = os.read(self.answers, 1 << 20)
+            if not more:
+                raise BrowserError('the browser has ended')
+            self.buffer += more
+        message, self.buffer = self.buffer.split(b'\0', 1)
+        return json.loads(message)
+
+    def send(self, method, session=None, **params):
+        self.last_id += 1
+        command = {'id': self.last_id, 'method': method, 'params': params}
+        if session:
+            command['sessionId'] = session
+        os.write(self.commands, json.dumps(command).encode() + b'\0')
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            message = self._read_message(deadline)
+            if message.get('id') == self.last_id:
+                if 'error' in message:
+                    raise BrowserError(f'{method}: {message["error"]["message"]}')
+                return message['result']
+
+    def open(self, path, width=1280, height=800, dark=False, fragment=''):
+        target = self.send('Target.createTarget', url='about:blank')['targetId']
+        session = self.send('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        page = Page(self, session)
+        page.send('Emulation.setDeviceMetricsOverride', width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        page.send('Emulation.setEmulatedMedia', features=[
+            {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
+        page.send('Page.navigate', url=pathlib.Path(path).resolve().as_uri() + fragment)
+        page.wait('document.readyState === "complete"'
+                  ' && (document.documentElement.dataset.ready === "1"'
+                  ' || document.querySelector(".broken") !== null)')
+        return page
+
+
+class Page:
+    def __init__(self, browser, session):
+        self.browser, self.session = browser, session
+
+    def send(self, method, **params):
+        return self.browser.send(method, session=self.session, **params)
+
+    def eval(self, expression):
+        answer = self.send('Runtime.evaluate', expression=expression, returnByValue=True,
+                           awaitPromise=True)
+        if 'exceptionDetails' in answer:
+            raise BrowserError(str(answer['exceptionDetails']))
+        return answer['result'].get('value')
+
+    def wait(self, expression):
+        """Until it is true in the page."""
+        deadline = time.monotonic() + LIMIT_S
+        while not self.eval(f'Boolean({expression})'):
+            if time.monotonic() > deadline:
+                raise BrowserError(f'never true: {expression}')
+            time.sleep(0.02)
+
+    def text(self, selector):
+        return self.eval(f'document.querySelector({json.dumps(selector)}).textContent')
+
+    def key(self, key):
+        params = {'key': key, 'windowsVirtualKeyCode': KEYS.get(key, ord(key[0].upper()))}
+        if len(key) == 1:
+            params['text'] = key
+        elif key == 'Enter':
+            params['text'] = '\r'
+        self.send('Input.dispatchKeyEvent', type='keyDown', **params)
+        self.send('Input.dispatchKeyEvent', type='keyUp', **params)
+
+    def type(self, text):
+        self.send('Input.insertText', text=text)
+
+    def move(self, x, y):
+        self.send('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
+
+    def click(self, x, y):
+        for kind in ('mousePressed', 'mouseReleased'):
+            self.send('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
+
+    def screenshot(self, path):
+        self.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
+        data = self.send('Page.captureScreenshot', format='png')['data']
+        pathlib.Path(path).write_bytes(base64.b64decode(data))

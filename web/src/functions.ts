@@ -1,0 +1,49 @@
+/* functions.ts: self and total of each function, and self of each package, under one box. */
+
+import { Tree } from "./data";
+
+export interface FunctionRow {
+  name: string;
+  node: number; /* the first box that shows it */
+  self: number;
+  total: number; /* a function that calls itself counts once */
+}
+
+export interface GroupRow {
+  name: string;
+  hue: number;
+  self: number;
+}
+
+/* One pass in preorder; a function's total grows only at its outermost box. Unsorted. */
+export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
+  const names = tree.data.frames.name;
+  const rows = new Map<number, FunctionRow>();
+  const covered = new Map<number, number>(); /* name -> end of the outermost box being walked */
+  for (let i = Math.max(top, 1); i < tree.end[top]; i++) {
+    const name = names[tree.frame[i]];
+    let row = rows.get(name);
+    if (row === undefined) {
+      row = { name: tree.data.strings[name], node: i, self: 0, total: 0 };
+      rows.set(name, row);
+    }
+    row.self += tree.self[i];
+    if (i >= (covered.get(name) || 0)) {
+      row.total += tree.total[i];
+      covered.set(name, tree.end[i]);
+    }
+  }
+  return Array.from(rows.values());
+}
+
+/* Packages under `top`, most self first. */
+export function groupsUnder(tree: Tree, top: number): GroupRow[] {
+  const { groups, frames, strings } = tree.data;
+  const self = new Float64Array(groups.name.length);
+  for (let i = Math.max(top, 1); i < tree.end[top]; i++) self[frames.group[tree.frame[i]]] += tree.self[i];
+  const rows: GroupRow[] = [];
+  for (let g = 0; g < self.length; g++) {
+    if (self[g] > 0) rows.push({ name: strings[groups.name[g]], hue: groups.hue[g], self: self[g] });
+  }
+  return rows.sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
+}

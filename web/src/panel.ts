@@ -1,0 +1,72 @@
+/* panel.ts: the table of functions and the packages' colours beside the graph. */
+
+import { Tree } from "./data";
+import { byId, element } from "./dom";
+import { FunctionRow, functionsUnder, groupsUnder } from "./functions";
+import { boxColour } from "./palette";
+import { percent } from "./units";
+
+const TABLE_ROWS = 25;
+const GROUP_ROWS = 8;
+
+/* A smaller share that was cut away is not worth a word. */
+export const NOTEWORTHY = 0.0005;
+
+export class Panel {
+  private sort: "self" | "total" = "self";
+  private rows: FunctionRow[] = [];
+  private whole = 0;
+
+  constructor(private tree: Tree, private choose: (name: string) => void) {
+    for (const column of ["self", "total"] as const) {
+      byId(`by-${column}`).addEventListener("click", () => {
+        this.sort = column;
+        this.showTable();
+      });
+    }
+  }
+
+  show(zoom: number, dark: boolean): void {
+    this.rows = functionsUnder(this.tree, zoom);
+    this.whole = this.tree.total[zoom];
+    this.showTable();
+    const cut = this.tree.cutUnder(zoom);
+    byId("uncounted").textContent =
+      cut > NOTEWORTHY * this.whole
+        ? `Without the ${percent(cut, this.whole)} in branches too narrow to draw; pitot top counts everything.`
+        : "";
+    const groups = groupsUnder(this.tree, zoom).slice(0, GROUP_ROWS);
+    byId("colours").hidden = groups.length === 0;
+    byId("groups").replaceChildren(
+      ...groups.map((group) => {
+        const swatch = element("span", "swatch");
+        swatch.style.backgroundColor = boxColour(dark, "function", group.hue, 1);
+        return element("li", "", swatch, element("span", "name", group.name), percent(group.self, this.whole));
+      })
+    );
+  }
+
+  private showTable(): void {
+    const key = this.sort;
+    this.rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
+    byId("by-self").parentElement!.setAttribute("aria-sort", key === "self" ? "descending" : "none");
+    byId("by-total").parentElement!.setAttribute("aria-sort", key === "total" ? "descending" : "none");
+    byId("rows").replaceChildren(
+      ...this.rows.slice(0, TABLE_ROWS).map((row) => {
+        const button = element("button", "link", row.name);
+        button.title = row.name;
+        button.addEventListener("click", () => this.choose(row.name));
+        const name = element("td", "name", button);
+        return element(
+          "tr",
+          "",
+          element("td", "number", percent(row.self, this.whole)),
+          element("td", "number", percent(row.total, this.whole)),
+          name
+        );
+      })
+    );
+    const more = this.rows.length - TABLE_ROWS;
+    byId("more").textContent = more > 0 ? `${more} more` : "";
+  }
+}
