@@ -30,7 +30,7 @@ enum {
     MAX_LABELS = 4,
     MAX_DEPTH = 4096,
     FIXED_ROOTS = 2,
-    CALLEES = 8
+    CALLEES = 4
 };
 
 #define MAPPING_START      UINT64_C(0x400000)
