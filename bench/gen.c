@@ -455,6 +455,13 @@ static void truth_init(struct truth *t, const struct service *s, const struct op
     if (!t->flat || !t->cum || !t->seen) die("memory", strerror(errno));
 }
 
+static void truth_done(struct truth *t)
+{
+    free(t->flat);
+    free(t->cum);
+    free(t->seen);
+}
+
 static void truth_add(struct truth *t, const struct service *s, uint64_t sample,
                       const struct stack *stack, const uint64_t *values)
 {
@@ -697,6 +704,7 @@ static void generate(const struct options *o)
     else
         write_gzip(o->output, &out);
     if (o->truth) truth_write(&truth, &s, o->truth);
+    truth_done(&truth);
 }
 
 /* --- options */

@@ -33,10 +33,16 @@ int main(int argc, char **argv)
     const uint8_t *const end = packed + size - 4;
     const size_t plain_size =
         (size_t)end[0] | (size_t)end[1] << 8 | (size_t)end[2] << 16 | (size_t)end[3] << 24;
-    void *const plain = malloc(plain_size ? plain_size : 1);
     struct libdeflate_decompressor *const d = libdeflate_alloc_decompressor();
-    if (!plain || !d) return fail(path, "no memory");
-    if (libdeflate_gzip_decompress(d, packed, size, plain, plain_size, NULL) != LIBDEFLATE_SUCCESS)
-        return fail(path, "damaged, or not one gzip member");
-    return 0;
+    if (!d) return fail(path, "no memory");
+    void *const plain = malloc(plain_size ? plain_size : 1);
+    if (!plain) {
+        libdeflate_free_decompressor(d);
+        return fail(path, "no memory");
+    }
+    const enum libdeflate_result result =
+        libdeflate_gzip_decompress(d, packed, size, plain, plain_size, NULL);
+    libdeflate_free_decompressor(d);
+    free(plain);
+    return result == LIBDEFLATE_SUCCESS ? 0 : fail(path, "damaged, or not one gzip member");
 }
