@@ -104,7 +104,7 @@ static void try_bytes(const char *damage, size_t offset, const uint8_t *bytes, s
 /* The cut is a block of its own size, so that a read past its end is seen. */
 static void try_cut(const uint8_t *bytes, size_t size)
 {
-    uint8_t *cut = malloc(size);
+    uint8_t *cut = malloc(size > 0 ? size : 1);
     if (size > 0) memcpy(cut, bytes, size);
     try_bytes("cut at byte", size, cut, size);
     free(cut);
