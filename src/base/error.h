@@ -86,10 +86,10 @@ char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Cleanup attributes. */
+/* Cleanup attributes; a variable that is only cleaned up is used by that. */
 void pt_freep(void *pointer_to_pointer);
 void pt_closep(int *fd);
-#define PT_FREE  __attribute__((cleanup(pt_freep)))
-#define PT_CLOSE __attribute__((cleanup(pt_closep)))
+#define PT_FREE  __attribute__((cleanup(pt_freep), unused))
+#define PT_CLOSE __attribute__((cleanup(pt_closep), unused))
 
 #endif
