@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 enum {
-    AREA_FIRST_BYTES = 64 << 10,
+    AREA_FIRST_BYTES = 16 << 10,
     AREA_LAST_BYTES = 4 << 20,
     INDEX_FIRST = 1024, /* entries */
 };

@@ -22,7 +22,7 @@
 
 enum {
     LIVE_MAX = 4096,        /* executable mappings at once; what is beyond stays unknown */
-    AREA_BYTES = 32 << 10,  /* of maps in the journal; more areas follow */
+    AREA_BYTES = 8 << 10,   /* of maps in the journal; more areas follow */
     TEXT_BYTES = 64 << 10,  /* of /proc/self/maps held at once */
     NOTES_MAX_BYTES = 8192, /* notes of one segment; more is not a build id's neighbourhood */
     BUILD_ID_MAX = 64,
@@ -279,8 +279,7 @@ static bool take_line(const char *text, void *arg)
         maps.header_start = 0;
     }
     const bool news = (line.map.prot & 1) != 0 && meet(&line);
-    if (is_vdso)
-        maps.header_start = 0; /* other mappings without a file follow */
+    if (is_vdso) maps.header_start = 0; /* other mappings without a file follow */
     return news;
 }
 

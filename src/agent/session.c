@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -290,6 +291,7 @@ void pt_session_suspend(void)
 static void write_result(void)
 {
     pt_agent_journal *const journal = &pt_agent.journal;
+    pt_maps_refresh();
     if (!pt_profile_write(pt_agent.path)) {
         pt_agent_say("%s: cannot be written: %s; the samples are in the journal %s, which pitot "
                      "reads as well",
@@ -297,6 +299,20 @@ static void write_result(void)
     } else if (strcmp(journal->path, pt_agent.path) != 0) {
         unlink(journal->path);
     }
+}
+
+/* Of a journal that stays, only what says something keeps its blocks: thousands of short processes
+ * may lie in one directory in memory. */
+static void shrink_ring(pt_journal_ring *ring, void *arg)
+{
+    (void)arg;
+    uint8_t *const area = (uint8_t *)ring - sizeof(pt_journal_area);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t keep =
+        (size_t)(area - pt_agent.journal.base + page + sizeof(pt_journal_area)) / page * page;
+    const size_t end = (size_t)(area - pt_agent.journal.base) +
+                       (size_t)((pt_journal_area *)area)->size_bytes / page * page;
+    if (end > keep) madvise(pt_agent.journal.base + keep, end - keep, MADV_REMOVE);
 }
 
 void pt_session_stop(uint32_t end, const sigset_t *mask)
@@ -309,7 +325,10 @@ void pt_session_stop(uint32_t end, const sigset_t *mask)
         pt_session_drain();
         note_comm(pt_agent.journal.header);
         __atomic_store_n(&pt_agent.journal.header->end, end, __ATOMIC_RELEASE);
-        if (!pt_agent.recording) write_result();
+        if (pt_agent.recording)
+            pt_threads_each_ring(shrink_ring, NULL);
+        else
+            write_result();
         pt_agent.on = false;
         pt_threads_forget_rings();
         pt_journal_close(&pt_agent.journal);
