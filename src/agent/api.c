@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <gperftools/profiler.h>
+#include "gperftools/profiler.h"
 
 PT_EXPORT int ProfilerStartWithOptions(const char *fname, const struct ProfilerOptions *options)
 {
