@@ -1,0 +1,300 @@
+/* units.c: a table of units, and what reads and prints with it. */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+struct named_unit {
+    pt_unit unit;
+    const char *aliases[3]; /* lower case, without the plural s */
+};
+
+static const struct named_unit units[] = {
+    {{"B", PT_FAMILY_BYTES, 1}, {"b", "byte"}},
+    {{"kB", PT_FAMILY_BYTES, 1024}, {"kb", "kbyte", "kilobyte"}},
+    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mb", "mbyte", "megabyte"}},
+    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gb", "gbyte", "gigabyte"}},
+    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tb", "tbyte", "terabyte"}},
+    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pb", "pbyte", "petabyte"}},
+    {{"ns", PT_FAMILY_TIME, 1}, {"ns", "nanosecond"}},
+    {{"us", PT_FAMILY_TIME, 1e3}, {"us", "\u03bcs", "microsecond"}},
+    {{"ms", PT_FAMILY_TIME, 1e6}, {"ms", "millisecond"}},
+    {{"s", PT_FAMILY_TIME, 1e9}, {"s", "sec", "second"}},
+    {{"hrs", PT_FAMILY_TIME, 3600e9}, {"hour", "hr"}},
+    {{"n*GCU", PT_FAMILY_GCU, 1e-9}, {"nanogcu"}},
+    {{"u*GCU", PT_FAMILY_GCU, 1e-6}, {"microgcu"}},
+    {{"m*GCU", PT_FAMILY_GCU, 1e-3}, {"milligcu"}},
+    {{"GCU", PT_FAMILY_GCU, 1}, {"gcu"}},
+    {{"k*GCU", PT_FAMILY_GCU, 1e3}, {"kilogcu"}},
+    {{"M*GCU", PT_FAMILY_GCU, 1e6}, {"megagcu"}},
+    {{"G*GCU", PT_FAMILY_GCU, 1e9}, {"gigagcu"}},
+    {{"T*GCU", PT_FAMILY_GCU, 1e12}, {"teragcu"}},
+    {{"P*GCU", PT_FAMILY_GCU, 1e15}, {"petagcu"}},
+};
+enum { UNIT_COUNT = sizeof units / sizeof units[0] };
+
+static const char *const default_units[] = {
+    [PT_FAMILY_TIME] = "s", [PT_FAMILY_BYTES] = "B", [PT_FAMILY_GCU] = "GCU"};
+
+const pt_unit *pt_unit_parse(const char *name)
+{
+    size_t length = strlen(name);
+    if (length > 2 && tolower((unsigned char)name[length - 1]) == 's') length--;
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        for (size_t k = 0; k < 3 && units[i].aliases[k] != NULL; k++) {
+            const char *const alias = units[i].aliases[k];
+            if (strlen(alias) == length && strncasecmp(alias, name, length) == 0)
+                return &units[i].unit;
+        }
+    }
+    return NULL;
+}
+
+/* The largest unit of the family in which |value| is at least 1, else the default. */
+static const pt_unit *auto_unit(double value, pt_unit_family family)
+{
+    const pt_unit *best = NULL;
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        const pt_unit *const unit = &units[i].unit;
+        if (unit->family == family && fabs(value) / unit->factor >= 1) best = unit;
+    }
+    return best != NULL ? best : pt_unit_parse(default_units[family]);
+}
+
+static bool is_auto(const char *to)
+{
+    return strcmp(to, "auto") == 0 || strcmp(to, "minimum") == 0;
+}
+
+double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit)
+{
+    const pt_unit *const source = pt_unit_parse(from);
+    if (source == NULL) {
+        const bool plain = is_auto(to) || strcmp(to, "count") == 0 || strcmp(to, "sample") == 0 ||
+                           strcmp(to, "unit") == 0;
+        *ret_unit = plain ? "" : to;
+        return (double)value;
+    }
+    const double base = (double)value * source->factor;
+    const pt_unit *target = is_auto(to) ? auto_unit(base, source->family) : pt_unit_parse(to);
+    if (target == NULL || target->family != source->family)
+        target = pt_unit_parse(default_units[source->family]);
+    *ret_unit = target->name;
+    return base / target->factor;
+}
+
+void pt_put_count(pt_buf *buf, int64_t value)
+{
+    char digits[24];
+    const uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, magnitude);
+    if (value < 0) pt_put_u8(buf, '-');
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) pt_put_u8(buf, ',');
+        pt_put_u8(buf, (uint8_t)digits[i]);
+    }
+}
+
+/* 1.23 12.3 123 1,235: three digits, or all of the whole part. */
+static void put_three_digits(pt_buf *buf, double value)
+{
+    const double magnitude = fabs(value);
+    const int decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
+    if (decimals == 0)
+        pt_put_count(buf, (int64_t)llround(value));
+    else
+        pt_putf(buf, "%.*f", decimals, value);
+}
+
+static void put_short(pt_buf *buf, int64_t value, const char *unit, const char *to)
+{
+    const char *shown;
+    double v = pt_unit_convert(value, unit, to, &shown);
+    if (is_auto(to) && strcmp(shown, "hrs") == 0) shown = "h";
+    if (is_auto(to) && strcmp(shown, "s") == 0 && fabs(v) >= 60) {
+        v /= 60;
+        shown = "min";
+    }
+    if (value == 0) {
+        pt_put_u8(buf, '0');
+    } else if (pt_unit_parse(unit) == NULL || strcmp(shown, "B") == 0) {
+        pt_put_count(buf, value);
+        pt_put_text(buf, shown);
+    } else {
+        put_three_digits(buf, v);
+        pt_put_text(buf, shown);
+    }
+}
+
+static void put_pprof(pt_buf *buf, int64_t value, const char *unit, const char *to)
+{
+    const char *shown;
+    const double v = pt_unit_convert(value, unit, to, &shown);
+    const size_t before = buf->size;
+    pt_putf(buf, "%.2f", v);
+    if (memcmp(buf->data + buf->size - 3, ".00", 3) == 0) buf->size -= 3;
+    const char *const number = pt_buf_text(buf) + before;
+    if (strcmp(number, "-0") == 0) {
+        buf->size = before;
+        pt_put_u8(buf, '0');
+    } else if (strcmp(number, "0") != 0) {
+        pt_put_text(buf, shown);
+    }
+}
+
+void pt_put_value(pt_buf *buf, int64_t value, const char *unit, const char *to, pt_style style)
+{
+    if (style == PT_STYLE_PPROF) {
+        put_pprof(buf, value, unit, to != NULL ? to : "auto");
+        return;
+    }
+    if (style == PT_STYLE_SHORT) {
+        put_short(buf, value, unit, to != NULL ? to : "auto");
+        return;
+    }
+    const pt_unit *const known = pt_unit_parse(unit);
+    const char *shown = known != NULL ? known->name : "";
+    if (to == NULL || is_auto(to)) {
+        pt_put_count(buf, value);
+    } else {
+        const double v = pt_unit_convert(value, unit, to, &shown);
+        if (v == (double)(int64_t)v)
+            pt_put_count(buf, (int64_t)v);
+        else
+            pt_putf(buf, "%.17g", v);
+    }
+    if (shown[0] != '\0') pt_putf(buf, " %s", shown);
+}
+
+void pt_put_percent(pt_buf *buf, int64_t part, int64_t total)
+{
+    const double percent = total != 0 ? fabs((double)part / (double)total) * 100 : 0;
+    if (percent >= 99.95 && percent <= 100.05)
+        pt_put_text(buf, "  100%");
+    else if (percent >= 1)
+        pt_putf(buf, "%5.2f%%", percent);
+    else
+        pt_putf(buf, "%5.2g%%", percent);
+}
+
+/* --- reading what people type --- */
+
+pt_status pt_parse_int(const char *text, int64_t *ret_value, pt_error *reterr)
+{
+    const char *const digits = text + (*text == '-' || *text == '+');
+    const bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, hex ? 16 : 10);
+    const char first = hex ? digits[2] : digits[0];
+    if (!isxdigit((unsigned char)first) || end == text || *end != '\0')
+        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a whole number such as 20", text);
+    if (errno == ERANGE) return pt_error_set(reterr, PT_ERR_USAGE, "%s does not fit 64 bits", text);
+    *ret_value = value;
+    return PT_OK;
+}
+
+/* An unsigned decimal number such as 1.5 at the start of text; its end, or NULL. */
+static const char *decimal(const char *text, double *ret_value)
+{
+    const char *end = text + strspn(text, "0123456789");
+    size_t digits = (size_t)(end - text);
+    if (*end == '.') {
+        const size_t fraction = strspn(end + 1, "0123456789");
+        digits += fraction;
+        end += 1 + fraction;
+    }
+    if (digits == 0 || digits > 60) return NULL;
+    char copy[64];
+    memcpy(copy, text, (size_t)(end - text));
+    copy[end - text] = '\0';
+    *ret_value = strtod(copy, NULL);
+    return end;
+}
+
+pt_status pt_parse_double(const char *text, double *ret_value, pt_error *reterr)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    const char first = text[*text == '-' || *text == '+'];
+    if (!(isdigit((unsigned char)first) || first == '.') || *end != '\0' || !isfinite(value))
+        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a number such as 0.5", text);
+    *ret_value = value;
+    return PT_OK;
+}
+
+pt_status pt_parse_size(const char *text, uint64_t *ret_bytes, pt_error *reterr)
+{
+    static const char steps[] = "bkmgtp";
+    double value = 0;
+    const char *suffix = decimal(text, &value);
+    if (suffix != NULL) {
+        const char *const step =
+            *suffix != '\0' ? strchr(steps, tolower((unsigned char)*suffix)) : steps;
+        const char *const rest = *suffix != '\0' ? suffix + 1 : suffix;
+        const bool known =
+            step != NULL && (*rest == '\0' || (step > steps && (strcasecmp(rest, "b") == 0 ||
+                                                                strcasecmp(rest, "ib") == 0)));
+        if (known) {
+            for (const char *s = steps; s < step; s++)
+                value *= 1024;
+            if (value >= 9.2e18)
+                return pt_error_set(reterr, PT_ERR_USAGE, "%s does not fit 63 bits", text);
+            *ret_bytes = (uint64_t)value;
+            return PT_OK;
+        }
+    }
+    return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a size such as 4096, 64k or 1.5G", text);
+}
+
+pt_status pt_parse_duration(const char *text, int64_t *ret_ns, pt_error *reterr)
+{
+    static const struct {
+        const char *suffix;
+        double ns;
+    } suffixes[] = {{"ns", 1},     {"us", 1e3}, {"ms", 1e6},     {"sec", 1e9}, {"s", 1e9},
+                    {"min", 60e9}, {"m", 60e9}, {"hrs", 3600e9}, {"h", 3600e9}};
+    double total = 0;
+    const char *at = text;
+    bool good = *text != '\0';
+    while (good && *at != '\0') {
+        double value = 0;
+        const char *const suffix = decimal(at, &value);
+        if (suffix != NULL && *suffix == '\0' && at == text) {
+            total = value * 1e9; /* a bare number is seconds */
+            break;
+        }
+        size_t i = 0;
+        const size_t count = sizeof suffixes / sizeof suffixes[0];
+        while (suffix != NULL && i < count &&
+               strncmp(suffix, suffixes[i].suffix, strlen(suffixes[i].suffix)) != 0)
+            i++;
+        good = suffix != NULL && i < count;
+        if (!good) break;
+        total += value * suffixes[i].ns;
+        at = suffix + strlen(suffixes[i].suffix);
+    }
+    if (!good)
+        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a duration such as 10s, 500ms or 2m",
+                            text);
+    if (total >= 9.2e18)
+        return pt_error_set(reterr, PT_ERR_USAGE, "%s is longer than 292 years", text);
+    *ret_ns = (int64_t)llround(total);
+    return PT_OK;
+}
+
+pt_status pt_parse_percent(const char *text, double *ret_share, pt_error *reterr)
+{
+    double value = 0;
+    const char *const end = decimal(text, &value);
+    if (end == NULL || (*end != '\0' && strcmp(end, "%") != 0))
+        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a percentage such as 0.5%%", text);
+    if (value > 100) return pt_error_set(reterr, PT_ERR_USAGE, "%s is more than 100%%", text);
+    *ret_share = value / 100;
+    return PT_OK;
+}
