@@ -12,8 +12,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "base/utf8.h"
-#include "render/amount.h"
 #include "render/embed.h"
 #include "render/xml.h"
 
@@ -111,10 +111,11 @@ static void put_name(const drawing *d, uint32_t string)
 static void put_numbers(const drawing *d, const char *what, int64_t value)
 {
     const pt_flame *f = d->flame;
-    char text[64];
-    pt_amount_text(text, sizeof text, value, pt_flame_text(f, f->event_unit));
+    pt_buf text = PT_BUF_INIT;
+    pt_put_value(&text, value, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
     pt_outf(d->out, "\n%s ", what);
-    pt_xml_text(d->out, text, strlen(text));
+    pt_xml_text(d->out, (const char *)text.data, text.size);
+    pt_buf_done(&text);
     pt_outf(d->out, " (%.2f%%)", f->total > 0 ? 100.0 * (double)value / (double)f->total : 0);
 }
 
@@ -208,9 +209,8 @@ static void put_facts(const drawing *d)
 {
     const pt_flame *f = d->flame;
     pt_buf line = PT_BUF_INIT;
-    char total[64];
-    pt_amount_text(total, sizeof total, f->total, pt_flame_text(f, f->event_unit));
-    pt_putf(&line, "%s: %s", pt_flame_text(f, f->event_type), total);
+    pt_putf(&line, "%s: ", pt_flame_text(f, f->event_type));
+    pt_put_value(&line, f->total, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
     for (uint32_t i = 0; i < f->fact_count; i++)
         pt_putf(&line, " · %s", pt_flame_text(f, f->fact[i]));
     if (f->cut_nodes > 0)

@@ -10,7 +10,6 @@
 
 #include <jansson.h>
 
-#include "render/amount.h"
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
 #include "render/xml.h"
@@ -266,31 +265,7 @@ static void the_last_part_of_a_name_stands_for_it(void **state)
     }
 }
 
-/* ---- text and units ---- */
-
-static void amounts_are_read_in_the_step_that_suits_them(void **state)
-{
-    static const struct {
-        int64_t value;
-        const char *unit, *text;
-    } cases[] = {
-        {9870000000, "nanoseconds", "9.87 s"},
-        {107000, "microseconds", "107 ms"},
-        {0, "nanoseconds", "0"},
-        {90, "seconds", "1.50 min"},
-        {12, "nanoseconds", "12 ns"},
-        {1536, "bytes", "1.50 KiB"},
-        {42, "count", "42"},
-        {42, "", "42"},
-        {42, "widgets", "42 widgets"},
-        {INT64_MAX, "count", "9223372036854775807"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[64];
-        pt_amount_text(text, sizeof text, cases[i].value, cases[i].unit);
-        assert_string_equal(text, cases[i].text);
-    }
-}
+/* ---- text ---- */
 
 static void xml_text_is_escaped_and_well_formed_utf_8(void **state)
 {
@@ -623,7 +598,6 @@ int main(void)
         cmocka_unit_test(values_that_add_up_to_2_63_are_refused),
         cmocka_unit_test(packages_are_read_from_names),
         cmocka_unit_test(the_last_part_of_a_name_stands_for_it),
-        cmocka_unit_test(amounts_are_read_in_the_step_that_suits_them),
         cmocka_unit_test(xml_text_is_escaped_and_well_formed_utf_8),
         cmocka_unit_test(no_name_ends_the_pages_script),
         cmocka_unit_test(another_json_reader_finds_the_same_boxes),

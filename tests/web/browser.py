@@ -48,6 +48,7 @@ class Browser:
         os.close(commands_out)
         os.close(answers_in)
         self.last_id, self.buffer = 0, b''
+        self.complaints = []  # what pages threw and what the browser refused them
         return self
 
     def __exit__(self, *_):
@@ -89,11 +90,17 @@ class Browser:
                 if 'error' in message:
                     raise BrowserError(f'{method}: {message["error"]["message"]}')
                 return message['result']
+            if message.get('method') == 'Runtime.exceptionThrown':
+                self.complaints.append(message['params']['exceptionDetails']['text'])
+            if message.get('method') == 'Log.entryAdded':
+                self.complaints.append(message['params']['entry']['text'])
 
     def open(self, path, width=1280, height=800, dark=False, fragment=''):
         target = self.send('Target.createTarget', url='about:blank')['targetId']
         session = self.send('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         page = Page(self, session)
+        page.send('Runtime.enable')
+        page.send('Log.enable')
         page.send('Emulation.setDeviceMetricsOverride', width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         page.send('Emulation.setEmulatedMedia', features=[

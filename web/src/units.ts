@@ -1,4 +1,5 @@
-/* units.ts: numbers as people read them. */
+/* units.ts: numbers as people read them, in the words of pitot's own reports (src/base/units.h, the short
+ * style): three digits, "1.23s", "45.6ms", "1.50kB", "1,234,567". */
 
 interface Step {
   size: number;
@@ -10,49 +11,49 @@ const TIME: Step[] = [
   { size: 60e9, name: "min" },
   { size: 1e9, name: "s" },
   { size: 1e6, name: "ms" },
-  { size: 1e3, name: "µs" },
+  { size: 1e3, name: "us" },
   { size: 1, name: "ns" },
 ];
-const BYTES: Step[] = [
-  { size: 2 ** 40, name: "TiB" },
-  { size: 2 ** 30, name: "GiB" },
-  { size: 2 ** 20, name: "MiB" },
-  { size: 2 ** 10, name: "KiB" },
-  { size: 1, name: "B" },
-];
-const TO_NS: Record<string, number> = {
-  nanoseconds: 1,
-  ns: 1,
-  microseconds: 1e3,
-  us: 1e3,
-  milliseconds: 1e6,
-  ms: 1e6,
-  seconds: 1e9,
-  s: 1e9,
+const BYTES: Step[] = ["PB", "TB", "GB", "MB", "kB", "B"].map((name, i) => ({ size: 1024 ** (5 - i), name }));
+
+/* Names of units, in lower case without a plural s: how many of the family's smallest they are. */
+const KNOWN: Record<string, [number, Step[]]> = {
+  ns: [1, TIME],
+  nanosecond: [1, TIME],
+  us: [1e3, TIME],
+  microsecond: [1e3, TIME],
+  ms: [1e6, TIME],
+  millisecond: [1e6, TIME],
+  s: [1e9, TIME],
+  sec: [1e9, TIME],
+  second: [1e9, TIME],
+  b: [1, BYTES],
+  byte: [1, BYTES],
+  kb: [1024, BYTES],
+  kilobyte: [1024, BYTES],
+  mb: [1024 ** 2, BYTES],
+  megabyte: [1024 ** 2, BYTES],
 };
 
-function digits(value: number): string {
-  const size = Math.abs(value);
-  return value.toFixed(size >= 100 || size === Math.floor(size) ? 0 : size >= 10 ? 1 : 2);
-}
-
-function scaled(value: number, steps: Step[]): string {
-  const size = Math.abs(value);
-  const step = steps.find((s) => size >= s.size) || steps[steps.length - 1];
-  return `${digits(value / step.size)} ${step.name}`;
-}
-
-/* 1234567 -> "1 234 567", with thin spaces. */
 function grouped(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/* A value of the event in the unit that suits its size: "1.23 s", "4.5 MiB", "12 345 samples". */
+function threeDigits(value: number): string {
+  const size = Math.abs(value);
+  return size < 9.995 ? value.toFixed(2) : size < 99.95 ? value.toFixed(1) : grouped(value);
+}
+
+/* A value of the event in the step of its unit that suits its size; a plain count for other units. */
 export function amount(value: number, unit: string): string {
-  if (unit in TO_NS) return value === 0 ? "0" : scaled(value * TO_NS[unit], TIME);
-  if (unit === "bytes") return scaled(value, BYTES);
-  const name = unit === "count" || unit === "" ? "" : ` ${unit}`;
-  return grouped(value) + name;
+  const name = unit.toLowerCase();
+  const known = new Map(Object.entries(KNOWN)).get(name.length > 2 ? name.replace(/s$/, "") : name);
+  if (value === 0) return "0";
+  if (known === undefined) return grouped(value);
+  const scaled = value * known[0];
+  const steps = known[1];
+  const step = steps.find((s) => Math.abs(scaled) >= s.size) || steps[steps.length - 1];
+  return (step.name === "B" ? grouped(scaled) : threeDigits(scaled / step.size)) + step.name;
 }
 
 export function percent(part: number, whole: number): string {
