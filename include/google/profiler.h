@@ -1,0 +1,2 @@
+/* google/profiler.h: the older name of gperftools/profiler.h. */
+#include <gperftools/profiler.h>

@@ -1,0 +1,84 @@
+/* gperftools/profiler.h: profile your own process.
+ *
+ * Link with -lprofiler, or preload libprofiler.so.0, and either
+ *
+ *   set CPUPROFILE=FILE             profiles the whole run of the program, and of every program it
+ *                                   starts (those write FILE_PID)
+ *   call ProfilerStart(FILE)        profiles from here to ProfilerStop()
+ *
+ * then look at FILE with `pitot FILE`. A process that is killed leaves its profile in FILE too.
+ *
+ * Environment, read when a profile starts:
+ *   CPUPROFILE            where to write; ignored in programs with more rights than their caller
+ *   CPUPROFILE_FREQUENCY  samples a second of CPU time, a whole number, 100 unless set; above 4000
+ *                         it is 4000
+ *   PITOT_RECORD_DIR      set by `pitot record`: an absolute directory in which each process leaves
+ *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is not looked at
+ *   PITOT_RECORD_HZ       the rate of that
+ *
+ * All threads are profiled, from their start to their end, without being registered. While a
+ * profile is taken the signal SIGPROF belongs to the profiler: a program that resets it to its
+ * default does not notice, one that installs a handler of its own ends the profile.
+ *
+ * The functions are those of gperftools, with the same meaning, so that programs built against one
+ * library run with the other. All are safe to call from any thread.
+ */
+#ifndef GPERFTOOLS_PROFILER_H
+#define GPERFTOOLS_PROFILER_H
+
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero it with memset, then set what you need. */
+struct ProfilerOptions {
+    /* Asked at each tick, inside the signal handler, so it must be async-signal-safe; the sample is
+     * taken if it returns nonzero. NULL takes all. */
+    int (*filter_in_thread)(void *arg);
+    void *filter_in_thread_arg;
+};
+
+/* Begins a profile. fname is replaced; it becomes a file of mode 0600 and is not followed if it is
+ * a symbolic link. Returns nonzero if profiling runs now, 0 if it does not: a profile runs already,
+ * the file cannot be written, or the program handles SIGPROF itself. */
+int ProfilerStart(const char *fname);
+
+/* The same; options may be NULL. */
+int ProfilerStartWithOptions(const char *fname, const struct ProfilerOptions *options);
+
+/* Ends the profile and writes the file. Does nothing when none runs. */
+void ProfilerStop(void);
+
+/* Writes the file as it is now, complete, and goes on profiling. */
+void ProfilerFlush(void);
+
+/* Nonzero while a profile runs. */
+int ProfilingIsEnabledForAllThreads(void);
+
+/* Needed only in threads made without pthread_create; others are known. */
+void ProfilerRegisterThread(void);
+
+struct ProfilerState {
+    int enabled;             /* a profile runs */
+    time_t start_time;       /* since when */
+    char profile_name[1024]; /* into which file, or "" */
+    int samples_gathered;    /* so far */
+};
+void ProfilerGetCurrentState(struct ProfilerState *state);
+
+/* The stack at uc, the third argument of a signal handler, or here if uc is NULL: addresses from
+ * the innermost frame outwards, without the first skip_count. Returns how many of max_depth. May be
+ * called in a signal handler. */
+int ProfilerGetStackTrace(void **result, int max_depth, int skip_count, const void *uc);
+
+/* Do nothing; all threads are profiled. */
+void ProfilerEnable(void);
+void ProfilerDisable(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

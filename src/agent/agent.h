@@ -1,0 +1,183 @@
+/* agent.h: the in-process profiler's own parts, and what they promise each other.
+ *
+ *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, signals
+ *   threads.c     a slot for every thread; giving and taking rings and timers
+ *   timer*.c      what makes the ticks
+ *   tick/         the signal handler
+ *   journal.c     the file that holds everything (layout: wire/journal.h)
+ *   maps.c        what is mapped, with build ids, into the journal
+ *   fold.c        rings -> distinct stacks and counts, in the journal
+ *   profile.c     journal -> gperftools file
+ *   session.c     start, drain thread, stop, fork, exit
+ *   api.c         the ten functions
+ *
+ * Rules: nothing here calls malloc (the host's may be anything). One lock guards all of it; it is
+ * only held with every signal blocked, so no handler of the host, and not ours, can interrupt the
+ * holder. Lines for the user go to stderr with one write each.
+ */
+#ifndef PT_AGENT_AGENT_H
+#define PT_AGENT_AGENT_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/tick/tick.h"
+#include "wire/journal.h"
+
+#define PT_EXPORT __attribute__((visibility("default")))
+
+/* ---- util.c ---- */
+
+/* Takes the lock with all signals blocked; the caller's mask goes to *ret_mask. */
+void pt_agent_lock(sigset_t *ret_mask);
+void pt_agent_unlock(const sigset_t *mask);
+/* In a child of fork: the lock is held by the forking thread; makes it a free one again. */
+void pt_agent_lock_reset(void);
+
+/* "pitot: libprofiler: ..." on stderr, in one write. Keeps errno. */
+void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if it cannot be read */
+uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
+void *pt_agent_map(size_t bytes);            /* zeroed private memory; NULL if there is none */
+bool pt_agent_write(int fd, const void *bytes, size_t size); /* all of it, through EINTR */
+/* first and then second, terminated; "" and false with ENAMETOOLONG when they do not fit. first may
+ * be `to` itself. */
+bool pt_agent_join(char *to, size_t size, const char *first, const char *second);
+/* The whole number that text is, or fallback if it is anything else. */
+uint64_t pt_agent_number(const char *text, uint64_t fallback);
+
+/* ---- journal.c ---- */
+
+/* A journal being written, mapped whole. Blocks of the file are there before they are used. */
+typedef struct {
+    pt_journal_header *header; /* NULL = none open */
+    uint8_t *base;
+    size_t size_bytes; /* of the mapping and of the (sparse) file */
+    size_t used_bytes; /* handed out as areas */
+    size_t safe_bytes; /* backed by blocks up to here */
+    char path[PATH_MAX];
+} pt_agent_journal;
+
+/* Creates the file, mode 0600, in place of a regular file that is there, and maps it. Returns false
+ * and errno: ELOOP for a symbolic link, EEXIST for anything else that is no regular file. */
+bool pt_journal_create(pt_agent_journal *journal, const char *path);
+/* A new area of size_bytes (rounded up), backed by blocks and zeroed; NULL when full or no space.
+ * The caller fills the area's own header and then commits it. */
+pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
+void pt_journal_area_commit(pt_journal_area *area);
+void pt_journal_close(pt_agent_journal *journal);
+
+/* ---- maps.c ---- */
+
+/* Brings the maps area up to date with /proc/self/maps. True if something changed. */
+bool pt_maps_refresh(void);
+/* Is addr inside a known executable mapping that is alive? */
+bool pt_maps_known(uint64_t addr);
+uint16_t pt_maps_epoch(void);
+/* The readable mapping that holds addr now. */
+bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit);
+void pt_maps_reset(void);
+/* Calls use for each executable mapping ever seen. */
+void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg);
+
+/* ---- fold.c ---- */
+
+/* Empties all rings into the stacks area; returns how many words were in the fullest one. */
+uint64_t pt_fold_rings(void);
+void pt_fold_reset(void);
+void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg);
+
+/* ---- timers ---- */
+
+typedef struct pt_timer_engine {
+    uint32_t id; /* PT_JOURNAL_ENGINE_X */
+    /* Can it work in this process at all? */
+    bool (*probe)(uint64_t period_ns);
+    /* Gives a thread of this process its own ticks, the first one after first_ns of its CPU time.
+     * Any thread may be served by any other. */
+    bool (*attach)(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
+    /* Ends them. The thread's handler is not running and will not find a ring. */
+    void (*detach)(pt_thread *thread);
+} pt_timer_engine;
+
+extern const pt_timer_engine pt_timer_posix, pt_timer_perf;
+
+/* ---- threads.c ---- */
+
+bool pt_threads_init(void);
+/* A free slot, not yet live; NULL if there is no memory. */
+pt_thread *pt_thread_new(void);
+void pt_thread_free(pt_thread *thread);
+/* The calling thread's slot goes live, and gets a ring and timer while a session runs. */
+void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack);
+void pt_thread_end(pt_thread *thread);
+/* The calling thread has a slot afterwards, whoever created it. */
+void pt_thread_register_self(void);
+enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
+/* All threads get rings and timers, known ones and those found in /proc/self/task. */
+void pt_threads_attach_all(void);
+void pt_threads_detach_all(void);
+/* The journal and its rings are going. */
+void pt_threads_forget_rings(void);
+/* In a child of fork: only the calling thread is left. */
+void pt_threads_after_fork(void);
+/* Finds stack bounds that ticks have asked for. */
+void pt_threads_find_stacks(void);
+void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg);
+
+/* ---- profile.c ---- */
+
+/* Writes the gperftools file of the running session to its path, in one step. */
+bool pt_profile_write(const char *path);
+
+/* ---- session.c ---- */
+
+typedef struct {
+    bool on;        /* between start and stop */
+    bool recording; /* for `pitot record`: the journal is the result */
+    bool suspended; /* the host took the signal: no more ticks */
+    pid_t pid;
+    uint64_t period_ns;
+    const pt_timer_engine *engine;
+    time_t start_time;
+    char path[PATH_MAX];      /* of the result, absolute; "" in recording */
+    char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
+    pt_agent_journal journal;
+    pthread_t drain;
+    bool drain_runs;
+    _Atomic(int) drain_quit;
+    clockid_t drain_clock;
+    uint32_t sequence; /* of the next journal of this process */
+} pt_session;
+
+extern pt_session pt_agent; /* under the lock */
+
+/* 1 if it runs now. path NULL: recording into PITOT_RECORD_DIR. The lock is held. */
+bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg);
+/* Ends it, writes the result. The lock is held by the caller with this mask; released inside. */
+void pt_session_stop(uint32_t end, const sigset_t *mask);
+/* Writes the result so far. */
+void pt_session_flush(void);
+/* No ticks from now on; the result is kept and written at the end. */
+void pt_session_suspend(void);
+/* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
+uint64_t pt_session_drain(void);
+/* Ticks so far. */
+uint64_t pt_session_samples(void);
+
+/* ---- interpose.c ---- */
+
+/* The host's idea of SIGPROF's disposition, while ours is in place. */
+bool pt_signal_take(void); /* false if the host has a handler there */
+int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                           void *arg);
+void pt_interpose_init(void);
+
+#endif

@@ -1,0 +1,174 @@
+/* fold.c: samples from the rings become distinct stacks with counts.
+ *
+ * The stacks lie in the journal, appended and never moved; the index that finds them is private
+ * memory, open addressing by a 64-bit hash, at most three quarters full.
+ */
+#include "agent/agent.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    AREA_FIRST_BYTES = 16 << 10,
+    AREA_LAST_BYTES = 4 << 20,
+    INDEX_FIRST = 1024, /* entries */
+};
+
+typedef struct {
+    uint64_t hash;
+    pt_journal_stack *stack; /* NULL = free */
+} entry;
+
+static struct {
+    entry *index;
+    size_t cap, count;
+    pt_journal_area *area; /* the one being filled */
+    size_t area_bytes;     /* of the next one */
+    bool refreshed;        /* mappings were read again in this round */
+    uint64_t pcs[PT_JOURNAL_DEPTH_MAX];
+} fold = {.area_bytes = AREA_FIRST_BYTES};
+
+void pt_fold_reset(void)
+{
+    if (fold.index != NULL) memset(fold.index, 0, fold.cap * sizeof fold.index[0]);
+    fold.count = 0;
+    fold.area = NULL;
+    fold.area_bytes = AREA_FIRST_BYTES;
+}
+
+/* Multiply and fold a word at a time; the constants are the golden ratio's and splitmix64's. */
+static uint64_t hash_of(const uint64_t *pcs, uint32_t depth, unsigned end, uint16_t epoch)
+{
+    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ ((uint64_t)depth << 32 | end << 16 | epoch);
+    for (uint32_t i = 0; i < depth; i++) {
+        hash = (hash ^ pcs[i]) * UINT64_C(0xbf58476d1ce4e5b9);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static entry *slot_of(entry *index, size_t cap, uint64_t hash, const pt_journal_stack *like)
+{
+    for (size_t i = hash & (cap - 1);; i = (i + 1) & (cap - 1)) {
+        entry *const at = &index[i];
+        if (at->stack == NULL) return at;
+        if (at->hash == hash && like != NULL && at->stack->depth == like->depth &&
+            at->stack->end == like->end && at->stack->epoch == like->epoch &&
+            memcmp(at->stack + 1, fold.pcs, like->depth * sizeof fold.pcs[0]) == 0)
+            return at;
+    }
+}
+
+static bool index_has_room(void)
+{
+    if (fold.count * 4 < fold.cap * 3) return true;
+    const size_t cap = fold.cap == 0 ? INDEX_FIRST : fold.cap * 2;
+    entry *const index = pt_agent_map(cap * sizeof index[0]);
+    if (index == NULL) return fold.count < fold.cap - 1 && fold.cap > 0;
+    for (size_t i = 0; i < fold.cap; i++) {
+        if (fold.index[i].stack != NULL)
+            *slot_of(index, cap, fold.index[i].hash, NULL) = fold.index[i];
+    }
+    if (fold.index != NULL) munmap(fold.index, fold.cap * sizeof fold.index[0]);
+    fold.index = index;
+    fold.cap = cap;
+    return true;
+}
+
+/* Room for a record of size bytes in the journal; NULL when it is full. */
+static void *area_room(size_t size)
+{
+    if (fold.area == NULL ||
+        size > fold.area->size_bytes - sizeof *fold.area - fold.area->used_bytes) {
+        pt_journal_area *const area =
+            pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_STACKS, fold.area_bytes);
+        if (area == NULL) return NULL;
+        pt_journal_area_commit(area);
+        fold.area = area;
+        if (fold.area_bytes < AREA_LAST_BYTES) fold.area_bytes *= 2;
+    }
+    return (uint8_t *)(fold.area + 1) + fold.area->used_bytes;
+}
+
+/* A new stack: its frames may lie in code that was mapped since. At most once a round. */
+static void look_for_unknown_code(uint32_t depth)
+{
+    for (uint32_t i = 0; i < depth && !fold.refreshed; i++) {
+        if (!pt_maps_known(fold.pcs[i])) {
+            pt_maps_refresh();
+            fold.refreshed = true;
+        }
+    }
+}
+
+static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
+{
+    pt_journal_stack like = {
+        .count = weight, .depth = depth, .end = (uint8_t)end, .epoch = pt_maps_epoch()};
+    bool room = index_has_room();
+    uint64_t hash = hash_of(fold.pcs, depth, end, like.epoch);
+    entry *at = room ? slot_of(fold.index, fold.cap, hash, &like) : NULL;
+    if (at != NULL && at->stack == NULL) {
+        look_for_unknown_code(depth);
+        if (like.epoch != pt_maps_epoch()) {
+            like.epoch = pt_maps_epoch();
+            hash = hash_of(fold.pcs, depth, end, like.epoch);
+            at = slot_of(fold.index, fold.cap, hash, &like);
+        }
+    }
+    if (at != NULL && at->stack != NULL) {
+        __atomic_store_n(&at->stack->count, at->stack->count + weight, __ATOMIC_RELEASE);
+        return;
+    }
+    const size_t size = sizeof like + depth * sizeof fold.pcs[0];
+    pt_journal_stack *const record = at == NULL ? NULL : area_room(size);
+    if (record == NULL) {
+        pt_agent.journal.header->fold_dropped += weight;
+        return;
+    }
+    *record = like;
+    memcpy(record + 1, fold.pcs, depth * sizeof fold.pcs[0]);
+    __atomic_store_n(&fold.area->used_bytes, fold.area->used_bytes + size, __ATOMIC_RELEASE);
+    *at = (entry){.hash = hash, .stack = record};
+    fold.count++;
+}
+
+static void fold_ring(pt_journal_ring *ring, void *arg)
+{
+    uint64_t *const fullest = arg;
+    const uint64_t mask = ring->ring_words - 1;
+    const uint64_t head = __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE);
+    if (head - ring->tail_words > *fullest) *fullest = head - ring->tail_words;
+    while (ring->tail_words != head) {
+        const uint64_t tail = ring->tail_words;
+        const uint64_t word = ring->words[tail & mask];
+        const uint32_t depth = pt_journal_ring_depth(word);
+        for (uint32_t i = 0; i < depth; i++)
+            fold.pcs[i] = ring->words[(tail + 1 + i) & mask];
+        count_stack(depth, pt_journal_ring_end(word), pt_journal_ring_weight(word));
+        __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);
+    }
+}
+
+uint64_t pt_fold_rings(void)
+{
+    uint64_t fullest = 0;
+    fold.refreshed = false;
+    pt_threads_each_ring(fold_ring, &fullest);
+    return fullest;
+}
+
+void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg)
+{
+    const pt_agent_journal *const journal = &pt_agent.journal;
+    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
+        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
+        for (size_t used = 0; area->kind == PT_JOURNAL_STACKS && used < area->used_bytes;) {
+            const pt_journal_stack *const stack =
+                (const pt_journal_stack *)((const uint8_t *)(area + 1) + used);
+            use(stack, arg);
+            used += sizeof *stack + stack->depth * sizeof(uint64_t);
+        }
+        at += area->size_bytes;
+    }
+}

@@ -1,0 +1,250 @@
+/* interpose.c: the calls of the host that go through us. Each is passed on unchanged otherwise, and
+ * each is in tests/abi/exports.txt with its reason.
+ */
+#include "agent/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int dlclose_fn(void *);
+typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+typedef sighandler_t signal_fn(int, sighandler_t);
+
+static _Atomic(pthread_create_fn *) next_pthread_create;
+static _Atomic(dlclose_fn *) next_dlclose;
+static _Atomic(sigaction_fn *) next_sigaction;
+static _Atomic(signal_fn *) next_signal;
+
+/* The function of that name in the libraries after this one. Looked up at once by the constructor;
+ * a library whose own constructor runs earlier may come through here first. */
+#define NEXT(name)                                                                                 \
+    ({                                                                                             \
+        if (atomic_load(&next_##name) == NULL)                                                     \
+            atomic_store(&next_##name, (name##_fn *)dlsym(RTLD_NEXT, #name));                      \
+        atomic_load(&next_##name);                                                                 \
+    })
+
+static bool is_this_process(void)
+{
+    return pt_agent.on && getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
+}
+
+/* ---- threads ---- */
+
+enum { STACK_SLACK_BYTES = 8192 };
+
+/* The bounds of this section tell the unwinder that a return address is in the function below. */
+extern const char __start_pt_thread_start[], __stop_pt_thread_start[];
+
+__attribute__((section("pt_thread_start"), noinline)) static void *thread_main(void *arg)
+{
+    pt_thread *const self = arg;
+    const uintptr_t limit = (uintptr_t)pthread_self(); /* glibc keeps it at the stack's upper end */
+    /* The size that was asked for includes what libc keeps at the upper end: leave a little out at
+     * the lower one, so that nothing below the stack is ever taken for it. */
+    const pt_tick_stack stack = {.low = limit - self->stack_bytes + STACK_SLACK_BYTES,
+                                 .limit = limit,
+                                 .root_fp = (uintptr_t)__builtin_frame_address(0)};
+    pt_thread_begin(self, &stack);
+    void *const result = self->start_routine(self->start_arg);
+    __asm__ volatile("" ::: "memory"); /* no tail call: this frame is the root */
+    return result;
+}
+
+static size_t stack_bytes(const pthread_attr_t *attr)
+{
+    size_t bytes = 0;
+    pthread_attr_t usual;
+    if (attr != NULL)
+        pthread_attr_getstacksize(attr, &bytes);
+    else if (pthread_attr_init(&usual) == 0) {
+        pthread_attr_getstacksize(&usual, &bytes);
+        pthread_attr_destroy(&usual);
+    }
+    return bytes;
+}
+
+int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                           void *arg)
+{
+    pthread_create_fn *const create = NEXT(pthread_create);
+    return create == NULL ? ENOSYS : create(thread, attr, start, arg);
+}
+
+PT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                             void *arg)
+{
+    pt_thread *const slot = pt_thread_new();
+    if (slot == NULL) return pt_real_pthread_create(thread, attr, start, arg);
+    slot->start_routine = start;
+    slot->start_arg = arg;
+    slot->stack_bytes = stack_bytes(attr);
+    const int error = pt_real_pthread_create(thread, attr, thread_main, slot);
+    if (error != 0) pt_thread_free(slot);
+    return error;
+}
+
+/* ---- unloading ---- */
+
+PT_EXPORT int dlclose(void *handle)
+{
+    if (is_this_process()) {
+        /* What was sampled in the library is counted, and the library written down, before it
+         * goes; afterwards the addresses may belong to another one. */
+        sigset_t mask;
+        pt_agent_lock(&mask);
+        if (pt_agent.on) {
+            pt_session_drain();
+            pt_maps_refresh();
+        }
+        pt_agent_unlock(&mask);
+    }
+    dlclose_fn *const next = NEXT(dlclose);
+    const int result = next == NULL ? -1 : next(handle);
+    if (is_this_process()) {
+        sigset_t mask;
+        pt_agent_lock(&mask);
+        if (pt_agent.on) {
+            pt_session_drain();
+            pt_maps_refresh();
+        }
+        pt_agent_unlock(&mask);
+    }
+    return result;
+}
+
+/* ---- the exits that run no destructors ---- */
+
+static void last_words(void)
+{
+    if (is_this_process()) {
+        sigset_t mask;
+        pt_agent_lock(&mask);
+        pt_session_stop(PT_JOURNAL_EXITED_FAST, &mask);
+    }
+}
+
+static _Noreturn void leave(int status)
+{
+    last_words();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+PT_EXPORT void _exit(int status)
+{
+    leave(status);
+}
+
+PT_EXPORT void _Exit(int status)
+{
+    leave(status);
+}
+
+/* ---- the signal ---- */
+
+static bool taken;               /* our handler is in place */
+static struct sigaction as_host; /* what the host believes is there */
+
+static int real_sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    sigaction_fn *const next = NEXT(sigaction);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return next(signo, act, old);
+}
+
+static bool is_handler(const struct sigaction *act)
+{
+    return (act->sa_flags & SA_SIGINFO) != 0 ||
+           (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
+}
+
+bool pt_signal_take(void)
+{
+    if (taken) return !is_handler(&as_host);
+    struct sigaction now;
+    if (real_sigaction(SIGPROF, NULL, &now) != 0 || is_handler(&now)) return false;
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    ours.sa_sigaction = pt_tick_handler;
+    sigfillset(&ours.sa_mask);
+    if (real_sigaction(SIGPROF, &ours, NULL) != 0) return false;
+    as_host = now;
+    taken = true;
+    return true;
+}
+
+/* A host that sets every signal to its default (many do before exec, or at start) must not be ended
+ * by the next tick; one that installs its own profiler's handler gets the signal for itself. */
+static int host_sigaction(const struct sigaction *act, struct sigaction *old)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    int result = 0;
+    const struct sigaction before = as_host;
+    if (!taken) {
+        result = real_sigaction(SIGPROF, act, old);
+    } else {
+        if (act != NULL && is_handler(act)) {
+            pt_session_suspend();
+            result = real_sigaction(SIGPROF, act, NULL);
+            taken = result != 0;
+        } else if (act != NULL) {
+            as_host = *act;
+        }
+        if (old != NULL) *old = before;
+    }
+    pt_agent_unlock(&mask);
+    return result;
+}
+
+PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    if (signo != SIGPROF || !taken || getpid() != pt_agent.pid)
+        return real_sigaction(signo, act, old);
+    return host_sigaction(act, old);
+}
+
+PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
+{
+    signal_fn *const next = NEXT(signal);
+    if (next != NULL && (signo != SIGPROF || !taken || getpid() != pt_agent.pid))
+        return next(signo, handler);
+    struct sigaction act = {.sa_flags = SA_RESTART}, old; /* signal(2): BSD semantics */
+    act.sa_handler = handler;
+    sigemptyset(&act.sa_mask);
+    sigaddset(&act.sa_mask, signo);
+    return sigaction(signo, &act, &old) != 0 ? SIG_ERR : old.sa_handler;
+}
+
+/* ---- where threads begin in libc ---- */
+
+static pt_tick_code around(void *function, size_t before, size_t behind)
+{
+    const uintptr_t addr = (uintptr_t)function;
+    return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
+}
+
+void pt_interpose_init(void)
+{
+    (void)NEXT(pthread_create);
+    (void)NEXT(dlclose);
+    (void)NEXT(sigaction);
+    (void)NEXT(signal);
+    /* The functions that call main and start routines have no public names. They are compiled in
+     * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
+     * nptl/pthread_create.c). */
+    pt_tick.main_start = around(dlsym(RTLD_DEFAULT, "__libc_start_main"), 256, 512);
+    pt_tick.thread_start = around((void *)(uintptr_t)NEXT(pthread_create), 1024, 0);
+    pt_tick.own_start =
+        (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
+    at_quick_exit(last_words);
+}

@@ -1,0 +1,382 @@
+/* maps.c: which files are mapped executable, since when, until when, and which build of them.
+ *
+ * /proc/self/maps is read, not the loader's list: no loader lock, and code that no loader knows
+ * (vDSO, JIT) is there too. The list is read again when a sample lies outside of what is known,
+ * and before a library is unloaded.
+ *
+ * Epochs keep an address apart from the same address in another library mapped there later: when a
+ * mapping goes, the epoch grows, and stacks seen from then on carry the new number.
+ */
+#include "agent/agent.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "elf/image.h"
+
+enum {
+    LIVE_MAX = 4096,        /* executable mappings at once; what is beyond stays unknown */
+    AREA_BYTES = 8 << 10,   /* of maps in the journal; more areas follow */
+    TEXT_BYTES = 64 << 10,  /* of /proc/self/maps held at once */
+    NOTES_MAX_BYTES = 8192, /* notes of one segment; more is not a build id's neighbourhood */
+    BUILD_ID_MAX = 64,
+    PHDR_MAX = 64,
+};
+
+/* A mapping that is alive, sorted by start. */
+typedef struct {
+    uint64_t start, limit;
+    pt_journal_map *record; /* in the journal */
+    bool seen;              /* in the present reading */
+} live_map;
+
+/* A line of /proc/self/maps. path points into the text. */
+typedef struct {
+    pt_journal_map map;
+    const char *path;
+} maps_line;
+
+static struct {
+    live_map *live;
+    size_t count;
+    char *text;
+    pt_journal_area *area;
+    uint32_t epoch;
+    uint32_t next_epoch; /* of the present reading, should something be gone */
+    uint64_t now_ns;
+    uint64_t header_start; /* where the file of the present lines is mapped from its beginning */
+    uint64_t header_inode;
+} maps;
+
+void pt_maps_reset(void)
+{
+    maps.count = 0;
+    maps.area = NULL;
+    maps.epoch = 0;
+}
+
+uint16_t pt_maps_epoch(void)
+{
+    return (uint16_t)maps.epoch;
+}
+
+static size_t first_after(uint64_t addr)
+{
+    size_t low = 0, high = maps.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (maps.live[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool pt_maps_known(uint64_t addr)
+{
+    const size_t i = first_after(addr);
+    return i > 0 && addr < maps.live[i - 1].limit;
+}
+
+/* ---- reading a line ---- */
+
+static bool number(const char **at, unsigned base, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    const char *const start = *at;
+    for (;; (*at)++) {
+        const char c = **at;
+        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                      : 99;
+        if (digit >= base) break;
+        value = value * base + digit;
+    }
+    *ret_value = value;
+    return *at > start;
+}
+
+static bool after(const char **at, char c)
+{
+    if (**at != c) return false;
+    (*at)++;
+    return true;
+}
+
+/* "START-LIMIT rwxp OFFSET MAJOR:MINOR INODE   PATH", ended by a zero byte. */
+static bool parse_line(const char *at, maps_line *ret_line)
+{
+    pt_journal_map map = {0};
+    uint64_t major, minor;
+    if (!number(&at, 16, &map.start) || !after(&at, '-') || !number(&at, 16, &map.limit) ||
+        !after(&at, ' ') || strlen(at) < 5)
+        return false;
+    map.prot = (at[0] == 'r' ? 4u : 0) | (at[1] == 'w' ? 2u : 0) | (at[2] == 'x' ? 1u : 0);
+    at += 5;
+    if (!number(&at, 16, &map.file_offset) || !after(&at, ' ') || !number(&at, 16, &major) ||
+        !after(&at, ':') || !number(&at, 16, &minor) || !after(&at, ' ') ||
+        !number(&at, 10, &map.inode))
+        return false;
+    map.device_major = (uint32_t)major;
+    map.device_minor = (uint32_t)minor;
+    at += strspn(at, " ");
+    const size_t length = strlen(at);
+    map.path_bytes = (uint16_t)(length > UINT16_MAX ? UINT16_MAX : length);
+    *ret_line = (maps_line){.map = map, .path = at};
+    return true;
+}
+
+/* ---- build ids, read from memory without ever faulting ---- */
+
+static bool peek(uint64_t addr, void *bytes, size_t size)
+{
+    const struct iovec to = {bytes, size}, from = {(void *)(uintptr_t)addr, size};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
+}
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Ehdr native_ehdr;
+typedef Elf64_Phdr native_phdr;
+#else
+typedef Elf32_Ehdr native_ehdr;
+typedef Elf32_Phdr native_phdr;
+#endif
+
+/* Of the image whose first bytes are mapped at `image`; 0 bytes if it has none. */
+static size_t build_id_at(uint64_t image, uint8_t *ret_id)
+{
+    native_ehdr ehdr;
+    native_phdr phdrs[PHDR_MAX];
+    uint8_t notes[NOTES_MAX_BYTES];
+    if (!peek(image, &ehdr, sizeof ehdr) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 ||
+        ehdr.e_phentsize != sizeof phdrs[0] || ehdr.e_phnum > PHDR_MAX ||
+        !peek(image + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof phdrs[0]))
+        return 0;
+    uint64_t first_addr = 0;
+    for (unsigned i = 0; i < ehdr.e_phnum; i++) {
+        if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_offset == 0) first_addr = phdrs[i].p_vaddr;
+    }
+    for (unsigned i = 0; i < ehdr.e_phnum; i++) {
+        const native_phdr *const segment = &phdrs[i];
+        if (segment->p_type != PT_NOTE || segment->p_memsz > sizeof notes ||
+            !peek(image + (segment->p_vaddr - first_addr), notes, segment->p_memsz))
+            continue;
+        const pt_elf_id id = pt_elf_build_id_in_notes(notes, segment->p_memsz, segment->p_align,
+                                                      __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+        if (id.bytes != NULL && id.size_bytes <= BUILD_ID_MAX) {
+            memcpy(ret_id, id.bytes, id.size_bytes);
+            return id.size_bytes;
+        }
+    }
+    return 0;
+}
+
+/* ---- the journal's records ---- */
+
+static pt_journal_map *append(const maps_line *line, const uint8_t *build_id, size_t id_bytes)
+{
+    const size_t size = (sizeof(pt_journal_map) + id_bytes + line->map.path_bytes + 7) / 8 * 8;
+    if (maps.area == NULL ||
+        size > maps.area->size_bytes - sizeof *maps.area - maps.area->used_bytes) {
+        const size_t least = sizeof *maps.area + size;
+        maps.area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_MAPS,
+                                        least > AREA_BYTES ? least : AREA_BYTES);
+        if (maps.area == NULL) return NULL;
+        pt_journal_area_commit(maps.area);
+    }
+    uint8_t *const at = (uint8_t *)(maps.area + 1) + maps.area->used_bytes;
+    pt_journal_map *const record = (pt_journal_map *)at;
+    *record = line->map;
+    record->build_id_bytes = (uint16_t)id_bytes;
+    memcpy(at + sizeof *record, build_id, id_bytes);
+    memcpy(at + sizeof *record + id_bytes, line->path, line->map.path_bytes);
+    __atomic_store_n(&maps.area->used_bytes, maps.area->used_bytes + size, __ATOMIC_RELEASE);
+    return record;
+}
+
+static bool same(const pt_journal_map *record, const maps_line *line)
+{
+    const pt_journal_map *const map = &line->map;
+    return record->start == map->start && record->limit == map->limit &&
+           record->file_offset == map->file_offset && record->inode == map->inode &&
+           record->device_major == map->device_major && record->device_minor == map->device_minor &&
+           record->path_bytes == map->path_bytes &&
+           memcmp((const char *)(record + 1) + record->build_id_bytes, line->path,
+                  map->path_bytes) == 0;
+}
+
+static void gone(size_t i)
+{
+    if (maps.live[i].record != NULL) {
+        maps.live[i].record->to_ns = maps.now_ns;
+        maps.live[i].record->epoch_to = maps.next_epoch;
+    }
+    maps.epoch = maps.next_epoch;
+    memmove(&maps.live[i], &maps.live[i + 1], (maps.count - i - 1) * sizeof maps.live[0]);
+    maps.count--;
+}
+
+typedef struct {
+    uint64_t start, limit;
+    uint32_t epoch;
+} reuse;
+
+static void note_reuse(const pt_journal_map *map, void *arg)
+{
+    reuse *const range = arg;
+    if (map->start < range->limit && range->start < map->limit && map->epoch_to != UINT32_MAX &&
+        map->epoch_to > range->epoch)
+        range->epoch = map->epoch_to;
+}
+
+/* True if the line is news. Anything alive that it overlaps is gone. A mapping counts from the
+ * first epoch on, unless something else was there before. */
+static bool meet(maps_line *line)
+{
+    size_t i = first_after(line->map.start);
+    if (i > 0 && maps.live[i - 1].limit > line->map.start) i--;
+    if (i < maps.count && maps.live[i].record != NULL && same(maps.live[i].record, line)) {
+        maps.live[i].seen = true;
+        return false;
+    }
+    while (i < maps.count && maps.live[i].start < line->map.limit)
+        gone(i);
+    if (maps.count == LIVE_MAX) return false;
+    uint8_t build_id[BUILD_ID_MAX];
+    const bool has_image = maps.header_start != 0 && maps.header_inode == line->map.inode;
+    const size_t id_bytes = has_image ? build_id_at(maps.header_start, build_id) : 0;
+    reuse range = {.start = line->map.start, .limit = line->map.limit};
+    pt_maps_each(note_reuse, &range);
+    line->map.from_ns = maps.now_ns;
+    line->map.epoch_from = range.epoch;
+    line->map.epoch_to = UINT32_MAX;
+    memmove(&maps.live[i + 1], &maps.live[i], (maps.count - i) * sizeof maps.live[0]);
+    maps.live[i] = (live_map){.start = line->map.start,
+                              .limit = line->map.limit,
+                              .record = append(line, build_id, id_bytes),
+                              .seen = true};
+    maps.count++;
+    return true;
+}
+
+static bool take_line(const char *text, void *arg)
+{
+    (void)arg;
+    maps_line line;
+    if (!parse_line(text, &line)) return false;
+    const bool is_vdso = strcmp(line.path, "[vdso]") == 0;
+    if (line.map.file_offset == 0 && (line.map.inode != 0 || is_vdso)) {
+        maps.header_start = line.map.start;
+        maps.header_inode = line.map.inode;
+    } else if (line.map.inode != maps.header_inode) {
+        maps.header_start = 0;
+    }
+    const bool news = (line.map.prot & 1) != 0 && meet(&line);
+    if (is_vdso) maps.header_start = 0; /* other mappings without a file follow */
+    return news;
+}
+
+/* Calls take for each line, with only TEXT_BYTES of them in memory; true if any call was. */
+static bool read_lines(int fd, bool (*take)(const char *text, void *arg), void *arg)
+{
+    size_t held = 0;
+    bool any = false;
+    for (;;) {
+        const ssize_t got = read(fd, maps.text + held, TEXT_BYTES - 1 - held);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return any;
+        held += (size_t)got;
+        char *start = maps.text, *end;
+        while ((end = memchr(start, '\n', held - (size_t)(start - maps.text))) != NULL) {
+            *end = '\0';
+            any |= take(start, arg);
+            start = end + 1;
+        }
+        held -= (size_t)(start - maps.text);
+        memmove(maps.text, start, held);
+        if (held == TEXT_BYTES - 1) held = 0; /* no path is that long */
+    }
+}
+
+static int open_maps(void)
+{
+    if (maps.live == NULL) {
+        maps.live = pt_agent_map((LIVE_MAX + 1) * sizeof maps.live[0]);
+        maps.text = pt_agent_map(TEXT_BYTES);
+    }
+    return maps.live == NULL || maps.text == NULL ? -1
+                                                  : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+}
+
+/* The mapping around an address; the answer goes to low and limit. */
+typedef struct {
+    uint64_t addr, low, limit;
+} around;
+
+static bool take_around(const char *text, void *arg)
+{
+    around *const want = arg;
+    maps_line line;
+    if (!parse_line(text, &line) || (line.map.prot & 4) == 0 || want->addr < line.map.start ||
+        want->addr >= line.map.limit)
+        return false;
+    want->low = line.map.start;
+    want->limit = line.map.limit;
+    return true;
+}
+
+bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit)
+{
+    around want = {.addr = addr};
+    const int fd = open_maps();
+    const bool found = fd >= 0 && read_lines(fd, take_around, &want);
+    if (fd >= 0) close(fd);
+    if (found) {
+        *ret_low = want.low;
+        *ret_limit = want.limit;
+    }
+    return found;
+}
+
+bool pt_maps_refresh(void)
+{
+    const int fd = open_maps();
+    if (fd < 0) return false;
+    maps.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    maps.next_epoch = maps.epoch < UINT16_MAX ? maps.epoch + 1 : maps.epoch;
+    for (size_t i = 0; i < maps.count; i++)
+        maps.live[i].seen = false;
+    maps.header_start = 0;
+    bool changed = read_lines(fd, take_line, NULL);
+    close(fd);
+    for (size_t i = maps.count; i-- > 0;) {
+        if (!maps.live[i].seen) {
+            gone(i);
+            changed = true;
+        }
+    }
+    if (pt_agent.journal.header != NULL) pt_agent.journal.header->epoch = maps.epoch;
+    return changed;
+}
+
+void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg)
+{
+    const pt_agent_journal *const journal = &pt_agent.journal;
+    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
+        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
+        for (size_t used = 0; area->kind == PT_JOURNAL_MAPS && used < area->used_bytes;) {
+            const pt_journal_map *const map =
+                (const pt_journal_map *)((const uint8_t *)(area + 1) + used);
+            use(map, arg);
+            used += (sizeof *map + map->build_id_bytes + map->path_bytes + 7) / 8 * 8;
+        }
+        at += area->size_bytes;
+    }
+}

@@ -1,0 +1,486 @@
+/* session.c: a profile from its start to its end, with the drain thread in between.
+ *
+ *   start     signal, journal, timers for all threads, drain thread
+ *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header
+ *   fork      the child starts a session of its own: other journal, other timers, other name
+ *   stop      timers off, last drain, journal -> gperftools file
+ *
+ * A process that is killed at any moment leaves its journal, which is a profile that pitot reads.
+ */
+#include "agent/agent.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+pt_session pt_agent;
+
+enum {
+    USUAL_HZ = 100,    /* the original's default */
+    ENV_MAX_HZ = 4000, /* and its limit for CPUPROFILE_FREQUENCY */
+    RECORD_MAX_HZ = 20000,
+    DRAIN_MAX_MS = 100,
+    SAMPLE_WORDS = 48, /* a deep usual stack, for choosing how often to drain */
+    DRAIN_STACK_BYTES = 256 << 10,
+};
+
+#if defined(__x86_64__)
+#define THIS_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define THIS_MACHINE EM_AARCH64
+#endif
+
+/* ---- facts ---- */
+
+/* How often the kernel looks at CPU-clock timers: its coarse clocks advance on the same tick. */
+static uint32_t tick_hz(void)
+{
+    struct timespec tick;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0 || tick.tv_sec != 0 || tick.tv_nsec == 0)
+        return 0;
+    return (uint32_t)(1000000000 / tick.tv_nsec);
+}
+
+static uint32_t read_file(const char *path, char *to, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    size_t held = 0;
+    ssize_t got;
+    while (held < size && ((got = read(fd, to + held, size - held)) > 0 || errno == EINTR)) {
+        if (got > 0) held += (size_t)got;
+    }
+    close(fd);
+    return (uint32_t)held;
+}
+
+static void note_comm(pt_journal_header *header)
+{
+    char comm[PT_JOURNAL_COMM_BYTES + 1] = "";
+    const uint32_t length = read_file("/proc/self/comm", comm, sizeof comm - 1);
+    if (length > 0 && comm[length - 1] == '\n') comm[length - 1] = '\0';
+    comm[sizeof header->comm - 1] = '\0';
+    memcpy(header->comm, comm, sizeof header->comm);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    return pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0;
+}
+
+static void note_start(uint32_t asked_hz)
+{
+    pt_journal_header *const header = pt_agent.journal.header;
+    header->byte_order = PT_JOURNAL_BYTE_ORDER;
+    header->version = PT_JOURNAL_VERSION;
+    header->header_bytes = PT_JOURNAL_HEADER_BYTES;
+    header->word_bytes = sizeof(void *);
+    header->machine = THIS_MACHINE;
+    header->pid = (uint32_t)getpid();
+    header->ppid = (uint32_t)getppid();
+    header->sequence = pt_agent.sequence++;
+    header->engine = pt_agent.engine->id;
+    header->asked_hz = asked_hz;
+    header->tick_hz = pt_agent.engine == &pt_timer_posix ? tick_hz() : 0;
+    header->period_ns = pt_agent.period_ns;
+    header->start_realtime_ns = pt_agent_clock_ns(CLOCK_REALTIME);
+    header->start_monotonic_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    header->last_monotonic_ns = header->start_monotonic_ns;
+    header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    note_comm(header);
+    const ssize_t exe_bytes = readlink("/proc/self/exe", header->exe, sizeof header->exe);
+    header->exe_bytes = exe_bytes > 0 ? (uint32_t)exe_bytes : 0;
+    header->command_bytes =
+        read_file("/proc/self/cmdline", header->command, sizeof header->command);
+    uint64_t magic;
+    memcpy(&magic, PT_JOURNAL_MAGIC, sizeof magic);
+    __atomic_store_n((uint64_t *)header->magic, magic, __ATOMIC_RELEASE);
+}
+
+static void note_progress(void)
+{
+    pt_journal_header *const header = pt_agent.journal.header;
+    header->last_monotonic_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    header->cpu_own_ns = own_cpu_ns();
+    header->cpu_used_ns =
+        pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - header->cpu_before_ns - header->cpu_own_ns;
+}
+
+static void add_ticks(pt_journal_ring *ring, void *arg)
+{
+    *(uint64_t *)arg += ring->weight;
+}
+
+uint64_t pt_session_samples(void)
+{
+    uint64_t samples = 0;
+    pt_threads_each_ring(add_ticks, &samples);
+    return samples;
+}
+
+/* ---- the drain thread ---- */
+
+uint64_t pt_session_drain(void)
+{
+    const uint64_t fullest = pt_fold_rings();
+    pt_threads_find_stacks();
+    note_progress();
+    return fullest;
+}
+
+static void sleep_unless_quit(uint64_t ns)
+{
+    const struct timespec time = {.tv_sec = 0, .tv_nsec = (long)ns};
+    syscall(SYS_futex, &pt_agent.drain_quit, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0);
+}
+
+/* As long as a busy thread with usual stacks needs to fill half a ring. */
+static uint64_t longest_sleep_ns(void)
+{
+    const uint64_t ns = pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS);
+    const uint64_t most = UINT64_C(1000000) * DRAIN_MAX_MS;
+    return ns < most ? ns : most;
+}
+
+static void *drain_main(void *arg)
+{
+    (void)arg;
+    uint64_t sleep_ns = longest_sleep_ns();
+    while (!atomic_load(&pt_agent.drain_quit)) {
+        sleep_unless_quit(sleep_ns);
+        sigset_t mask;
+        pt_agent_lock(&mask);
+        if (pt_agent.on && !atomic_load(&pt_agent.drain_quit)) {
+            const uint64_t fullest = pt_session_drain();
+            if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
+                sleep_ns /= 2; /* deep stacks, or a late wake-up */
+            else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
+                sleep_ns += sleep_ns / 2;
+        }
+        pt_agent_unlock(&mask);
+    }
+    return NULL;
+}
+
+/* All signals are blocked here, and therefore in the new thread. */
+static bool drain_start(void)
+{
+    pthread_attr_t attr;
+    atomic_store(&pt_agent.drain_quit, 0);
+    if (pthread_attr_init(&attr) != 0) return false;
+    pthread_attr_setstacksize(&attr, DRAIN_STACK_BYTES);
+    pt_agent.drain_runs = pt_real_pthread_create(&pt_agent.drain, &attr, drain_main, NULL) == 0;
+    pthread_attr_destroy(&attr);
+    if (pt_agent.drain_runs) pthread_getcpuclockid(pt_agent.drain, &pt_agent.drain_clock);
+    return pt_agent.drain_runs;
+}
+
+/* ---- start ---- */
+
+/* Above the kernel's tick only perf events tick as often as asked; POSIX timers stay exact in sum.
+ * The period is whole microseconds, as the file's header counts them. */
+static uint32_t choose_rate(void)
+{
+    const char *const record_hz = pt_agent.recording ? getenv("PITOT_RECORD_HZ") : NULL;
+    uint64_t hz =
+        pt_agent_number(record_hz != NULL ? record_hz : getenv("CPUPROFILE_FREQUENCY"), USUAL_HZ);
+    const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
+    if (hz == 0) hz = USUAL_HZ;
+    if (hz > most) {
+        pt_agent_say("%llu samples a second are more than %llu, sampling at that",
+                     (unsigned long long)hz, (unsigned long long)most);
+        hz = most;
+    }
+    pt_agent.period_ns = (1000000 + hz / 2) / hz * 1000;
+    pt_agent.engine = hz > tick_hz() && pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf
+                                                                                : &pt_timer_posix;
+    return (uint32_t)hz;
+}
+
+static bool create_journal(const char *path)
+{
+    if (pt_agent.recording) {
+        char name[PATH_MAX];
+        do {
+            if (snprintf(name, sizeof name, "%s/%d.%u.journal", pt_agent.base_path, (int)getpid(),
+                         pt_agent.sequence) >= (int)sizeof name) {
+                errno = ENAMETOOLONG;
+                return false;
+            }
+        } while (access(name, F_OK) == 0 && ++pt_agent.sequence < 1000000);
+        return pt_journal_create(&pt_agent.journal, name);
+    }
+    return pt_journal_create(&pt_agent.journal, path);
+}
+
+/* The host may change directory before the end. */
+static bool absolute(const char *path, char *ret_path)
+{
+    if (path[0] == '/') return pt_agent_join(ret_path, PATH_MAX, path, "");
+    return getcwd(ret_path, PATH_MAX) != NULL && pt_agent_join(ret_path, PATH_MAX, ret_path, "/") &&
+           pt_agent_join(ret_path, PATH_MAX, ret_path, path);
+}
+
+static bool begin(const char *path)
+{
+    const uint32_t asked_hz = choose_rate();
+    if (!create_journal(path)) {
+        pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
+                     strerror(errno),
+                     errno == ELOOP ? " (symbolic links are not followed; name the file itself)"
+                                    : "");
+        return false;
+    }
+    if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");
+    pt_maps_reset();
+    pt_fold_reset();
+    pt_threads_forget_rings();
+    pt_agent.pid = getpid();
+    pt_agent.start_time = time(NULL);
+    pt_agent.suspended = false;
+    note_start(asked_hz);
+    pt_agent.on = true;
+    pt_threads_attach_all();
+    if (!drain_start())
+        pt_agent_say("no thread could be started to collect samples; long runs will lose some");
+    return true;
+}
+
+bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
+{
+    if (pt_agent.on) return false;
+    if (path != NULL && (!absolute(path, pt_agent.path) || path[0] == '\0')) {
+        pt_agent_say("%s: not a file name: %s", path, strerror(errno));
+        return false;
+    }
+    if (!pt_signal_take()) {
+        pt_agent_say("the program has its own handler for SIGPROF; not profiling");
+        return false;
+    }
+    pt_agent.recording = path == NULL;
+    if (!pt_agent.recording)
+        pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, pt_agent.path, "");
+    pt_tick.filter = filter;
+    pt_tick.filter_arg = filter_arg;
+    return begin(pt_agent.path);
+}
+
+/* ---- end ---- */
+
+void pt_session_suspend(void)
+{
+    if (!pt_agent.on || pt_agent.suspended) return;
+    pt_threads_detach_all();
+    pt_agent.suspended = true;
+    pt_agent_say("the program installed its own handler for SIGPROF; profiled up to here");
+}
+
+static void write_result(void)
+{
+    pt_agent_journal *const journal = &pt_agent.journal;
+    pt_maps_refresh();
+    if (!pt_profile_write(pt_agent.path)) {
+        pt_agent_say("%s: cannot be written: %s; the samples are in the journal %s, which pitot "
+                     "reads as well",
+                     pt_agent.path, strerror(errno), journal->path);
+    } else if (strcmp(journal->path, pt_agent.path) != 0) {
+        unlink(journal->path);
+    }
+}
+
+/* Of a journal that stays, only what says something keeps its blocks: thousands of short processes
+ * may lie in one directory in memory. */
+static void shrink_ring(pt_journal_ring *ring, void *arg)
+{
+    (void)arg;
+    uint8_t *const area = (uint8_t *)ring - sizeof(pt_journal_area);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t keep =
+        (size_t)(area - pt_agent.journal.base + page + sizeof(pt_journal_area)) / page * page;
+    const size_t end = (size_t)(area - pt_agent.journal.base) +
+                       (size_t)((pt_journal_area *)area)->size_bytes / page * page;
+    if (end > keep) madvise(pt_agent.journal.base + keep, end - keep, MADV_REMOVE);
+}
+
+void pt_session_stop(uint32_t end, const sigset_t *mask)
+{
+    const int saved_errno = errno;
+    bool join = false;
+    pthread_t drain = {0};
+    if (pt_agent.on) {
+        pt_threads_detach_all();
+        pt_session_drain();
+        note_comm(pt_agent.journal.header);
+        __atomic_store_n(&pt_agent.journal.header->end, end, __ATOMIC_RELEASE);
+        if (pt_agent.recording)
+            pt_threads_each_ring(shrink_ring, NULL);
+        else
+            write_result();
+        pt_agent.on = false;
+        pt_threads_forget_rings();
+        pt_journal_close(&pt_agent.journal);
+        pt_tick.filter = NULL;
+        join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
+        drain = pt_agent.drain;
+        pt_agent.drain_runs = false;
+        atomic_store(&pt_agent.drain_quit, 1);
+        syscall(SYS_futex, &pt_agent.drain_quit, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    pt_agent_unlock(mask);
+    if (join) pthread_join(drain, NULL);
+    errno = saved_errno;
+}
+
+/* The journal gives its name to the file and lives on beside it until the end. */
+void pt_session_flush(void)
+{
+    pt_agent_journal *const journal = &pt_agent.journal;
+    if (!pt_agent.on || pt_agent.recording) return;
+    pt_session_drain();
+    if (strcmp(journal->path, pt_agent.path) == 0) {
+        char name[PATH_MAX];
+        if (!pt_agent_join(name, sizeof name, journal->path, ".journal") ||
+            rename(journal->path, name) != 0)
+            return;
+        pt_agent_join(journal->path, sizeof journal->path, name, "");
+    }
+    if (!pt_profile_write(pt_agent.path))
+        pt_agent_say("%s: cannot be written: %s", pt_agent.path, strerror(errno));
+}
+
+/* ---- fork ---- */
+
+static sigset_t mask_before_fork;
+
+/* All signals stay blocked while the kernel copies the process: a tick in the middle would make it
+ * start again, for ever in a large one. */
+static void before_fork(void)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    mask_before_fork = mask;
+}
+
+static void after_fork_in_parent(void)
+{
+    const sigset_t mask = mask_before_fork;
+    pt_agent_unlock(&mask);
+}
+
+static void name_child(void)
+{
+    char suffix[24];
+    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
+    pt_agent_join(pt_agent.path, sizeof pt_agent.path, pt_agent.base_path, suffix);
+}
+
+static void after_fork_in_child(void)
+{
+    const sigset_t mask = mask_before_fork;
+    sigset_t blocked;
+    const bool again = pt_agent.on && !pt_agent.suspended;
+    pt_agent_lock_reset();
+    pt_agent_lock(&blocked);
+    pt_agent.on = false;
+    pt_agent.pid = getpid();
+    pt_agent.drain_runs = false;
+    pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
+    pt_threads_after_fork();
+    if (again) {
+        if (!pt_agent.recording) name_child();
+        pt_agent.sequence = 0;
+        begin(pt_agent.path);
+    }
+    pt_agent_unlock(&mask);
+}
+
+/* ---- the library comes and goes ---- */
+
+/* Environment variables are someone else's word in a program with more rights than its caller. */
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
+}
+
+static void meet_main_thread(void)
+{
+    enum { USUAL_STACK_BYTES = 128 << 20 };
+    if (getpid() != gettid()) { /* the library was loaded by another thread */
+        pt_thread_register_self();
+        return;
+    }
+    /* Linux keeps mappings away from the stack by its limit, at least 128 MiB, as it was at exec
+     * (mmap_base in arch/x86/mm/mmap.c). */
+    struct rlimit limit;
+    uintptr_t bytes = USUAL_STACK_BYTES;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes)
+        bytes = (uintptr_t)limit.rlim_cur;
+    /* The dynamic linker's note of the stack pointer at the program's entry. */
+    void *const *const noted = dlsym(RTLD_DEFAULT, "__libc_stack_end");
+    const uintptr_t end = noted != NULL ? (uintptr_t)*noted : 0;
+    pt_thread *const slot = pt_thread_new();
+    const pt_tick_stack stack = {.low = end == 0 ? 0 : end - bytes, .limit = end};
+    if (slot != NULL) pt_thread_begin(slot, &stack);
+}
+
+/* The first process of CPUPROFILE writes the file of that name; those it starts add their process
+ * id. It tells them through the environment; one that it becomes by exec is still the first. */
+static void start_from_environment(void)
+{
+    static const char first_name[] = "PITOT_CPUPROFILE_FIRST";
+    const char *const record_dir = getenv("PITOT_RECORD_DIR");
+    const char *const path = getenv("CPUPROFILE");
+    sigset_t mask;
+    if (record_dir != NULL && record_dir[0] == '/') {
+        pt_agent_lock(&mask);
+        if (pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, record_dir, ""))
+            pt_session_start(NULL, NULL, NULL);
+        pt_agent_unlock(&mask);
+        return;
+    }
+    if (path == NULL || path[0] == '\0') return;
+    char own_pid[24], name[PATH_MAX];
+    snprintf(own_pid, sizeof own_pid, "_%d", (int)getpid());
+    const char *const first = getenv(first_name);
+    if (first == NULL) setenv(first_name, own_pid + 1, 1);
+    const bool is_child = first != NULL && strcmp(first, own_pid + 1) != 0;
+    if (!pt_agent_join(name, sizeof name, path, is_child ? own_pid : "")) return;
+    pt_agent_lock(&mask);
+    if (pt_session_start(name, NULL, NULL)) absolute(path, pt_agent.base_path);
+    pt_agent_unlock(&mask);
+}
+
+__attribute__((constructor)) static void library_comes(void)
+{
+    const int saved_errno = errno;
+    pt_interpose_init();
+    pt_agent.pid = getpid();
+    if (!pt_threads_init()) return;
+    meet_main_thread();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (!is_privileged()) start_from_environment();
+    errno = saved_errno;
+}
+
+__attribute__((destructor)) static void library_goes(void)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    if (pt_agent.on && getpid() == pt_agent.pid)
+        pt_session_stop(PT_JOURNAL_EXITED, &mask);
+    else
+        pt_agent_unlock(&mask);
+}

@@ -1,0 +1,325 @@
+/* threads.c: a slot for every thread of the host, from birth to death, and what a slot is given
+ * while a session runs: a ring in the journal and a timer.
+ *
+ * Slots live in chunks that are never unmapped, so that a handler may look through them at any
+ * time. Rings outlive their threads until they are empty, then serve another thread.
+ */
+#include "agent/agent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    CHUNK_SLOTS = 256,
+    CHUNKS_MAX = 1024,
+    RINGS_MAX = 65536,
+    LISTING_BYTES = 16384,
+};
+
+static pt_thread *chunks[CHUNKS_MAX];
+static _Atomic(size_t) chunk_count;
+static pt_thread *free_slots;
+static pt_journal_ring **rings;
+static size_t ring_count;
+static pthread_key_t ended_key;
+
+/* ---- slots ---- */
+
+/* Runs in the handler of a thread that has no slot of its own yet. */
+static pt_thread *find(int tid)
+{
+    const size_t count = atomic_load(&chunk_count);
+    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
+        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+        if (atomic_load(&slot->live) && atomic_load(&slot->tid) == tid) return slot;
+    }
+    return NULL;
+}
+
+static void each_live(void (*use)(pt_thread *slot))
+{
+    const size_t count = atomic_load(&chunk_count);
+    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
+        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+        if (atomic_load(&slot->live)) use(slot);
+    }
+}
+
+static bool more_slots(void)
+{
+    const size_t count = atomic_load(&chunk_count);
+    pt_thread *const chunk =
+        count == CHUNKS_MAX ? NULL : pt_agent_map(CHUNK_SLOTS * sizeof(pt_thread));
+    if (chunk == NULL) return false;
+    for (size_t i = CHUNK_SLOTS; i-- > 0;) {
+        chunk[i].next_free = free_slots;
+        free_slots = &chunk[i];
+    }
+    chunks[count] = chunk;
+    atomic_store(&chunk_count, count + 1);
+    return true;
+}
+
+static pt_thread *take_slot(void)
+{
+    if (free_slots == NULL && !more_slots()) return NULL;
+    pt_thread *const slot = free_slots;
+    free_slots = slot->next_free;
+    return slot;
+}
+
+static void give_slot(pt_thread *slot)
+{
+    atomic_store(&slot->live, 0);
+    atomic_store(&slot->tid, 0);
+    slot->stack = (pt_tick_stack){0};
+    atomic_store(&slot->wants_stack, 0);
+    slot->next_free = free_slots;
+    free_slots = slot;
+}
+
+pt_thread *pt_thread_new(void)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    pt_thread *const slot = take_slot();
+    pt_agent_unlock(&mask);
+    return slot;
+}
+
+void pt_thread_free(pt_thread *thread)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    give_slot(thread);
+    pt_agent_unlock(&mask);
+}
+
+/* ---- rings ---- */
+
+void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg)
+{
+    for (size_t i = 0; i < ring_count; i++)
+        use(rings[i], arg);
+}
+
+static pt_journal_ring *take_ring(int tid)
+{
+    for (size_t i = 0; i < ring_count; i++) {
+        if (rings[i]->tid == 0 && rings[i]->head_words == rings[i]->tail_words) {
+            rings[i]->tid = (uint64_t)tid;
+            return rings[i];
+        }
+    }
+    if (ring_count == RINGS_MAX) return NULL;
+    pt_journal_area *const area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_RING,
+                                                      sizeof *area + sizeof(pt_journal_ring) +
+                                                          PT_RING_WORDS * sizeof(uint64_t));
+    if (area == NULL) return NULL;
+    pt_journal_ring *const ring = (pt_journal_ring *)(area + 1);
+    ring->ring_words = PT_RING_WORDS;
+    ring->tid = (uint64_t)tid;
+    pt_journal_area_commit(area);
+    rings[ring_count++] = ring;
+    return ring;
+}
+
+/* ---- giving and taking ---- */
+
+static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64_t first_ns)
+{
+    slot->engine = engine;
+    return engine->attach(slot, pt_agent.period_ns, first_ns);
+}
+
+/* The slot's thread is sampled from now on. */
+static void attach(pt_thread *slot)
+{
+    pt_journal_header *const header = pt_agent.journal.header;
+    if (slot->engine != NULL || !pt_agent.on || pt_agent.suspended) return;
+    pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
+    const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
+    if (ring != NULL) {
+        atomic_store(&slot->ring, ring);
+        if (attach_engine(pt_agent.engine, slot, first_ns) ||
+            attach_engine(&pt_timer_posix, slot, first_ns)) {
+            header->threads_seen++;
+            return;
+        }
+        atomic_store(&slot->ring, NULL);
+        ring->tid = 0;
+    }
+    slot->engine = NULL;
+    header->threads_unsampled++;
+}
+
+static void detach(pt_thread *slot)
+{
+    if (slot->engine == NULL) return;
+    pt_journal_ring *const ring = atomic_load(&slot->ring);
+    atomic_store(&slot->ring, NULL);
+    while (atomic_load(&slot->busy) && slot != pt_tick_self)
+        sched_yield(); /* its handler is short */
+    slot->engine->detach(slot);
+    slot->engine = NULL;
+    if (ring != NULL) ring->tid = 0;
+}
+
+static void allow_ticks(void)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGPROF);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
+void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    thread->stack = *stack;
+    atomic_store(&thread->tid, gettid());
+    atomic_store(&thread->live, 1);
+    pt_tick_self = thread;
+    pthread_setspecific(ended_key, thread);
+    attach(thread);
+    const bool sampled = thread->engine != NULL;
+    pt_agent_unlock(&mask);
+    /* Threads often start with every signal blocked, and would never be seen. */
+    if (sampled) allow_ticks();
+}
+
+void pt_thread_end(pt_thread *thread)
+{
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    detach(thread);
+    pt_tick_self = NULL;
+    give_slot(thread);
+    pt_agent_unlock(&mask);
+}
+
+static void thread_ended(void *thread)
+{
+    if (pt_tick_self == thread) pt_thread_end(thread);
+}
+
+bool pt_threads_init(void)
+{
+    rings = pt_agent_map(RINGS_MAX * sizeof(pt_journal_ring *));
+    pt_tick.find = find;
+    return rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
+}
+
+void pt_thread_register_self(void)
+{
+    if (pt_tick_self != NULL) return;
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    pt_thread *slot = find(gettid());
+    if (slot != NULL)
+        pt_tick_self = slot;
+    else
+        slot = take_slot();
+    const pt_tick_stack stack = slot != NULL ? slot->stack : (pt_tick_stack){0};
+    pt_agent_unlock(&mask);
+    if (slot != NULL)
+        pt_thread_begin(slot, &stack); /* the drain finds the bounds if they are not known */
+}
+
+/* A thread that did not come through our pthread_create. */
+static void meet_task(int tid)
+{
+    if (find(tid) != NULL) return;
+    pt_thread *const slot = take_slot();
+    if (slot == NULL) {
+        pt_agent.journal.header->threads_unsampled++;
+        return;
+    }
+    atomic_store(&slot->tid, tid);
+    atomic_store(&slot->live, 1);
+}
+
+struct listed { /* linux_dirent64, include/linux/dirent.h */
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static void meet_tasks(void)
+{
+    static char listing[LISTING_BYTES] __attribute__((aligned(8)));
+    const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long got;
+    while (fd >= 0 && (got = syscall(SYS_getdents64, fd, listing, sizeof listing)) > 0) {
+        for (long at = 0; at < got;) {
+            const struct listed *const one = (const struct listed *)(listing + at);
+            const uint64_t tid = pt_agent_number(one->name, 0);
+            if (tid != 0) meet_task((int)tid);
+            at += one->bytes;
+        }
+    }
+    if (fd >= 0) close(fd);
+}
+
+void pt_threads_attach_all(void)
+{
+    meet_tasks();
+    each_live(attach);
+    if (pt_tick_self == NULL) pt_tick_self = find(gettid());
+    allow_ticks();
+}
+
+void pt_threads_detach_all(void)
+{
+    each_live(detach);
+}
+
+/* The journal and its rings are going. */
+void pt_threads_forget_rings(void)
+{
+    ring_count = 0;
+}
+
+static void forget_other(pt_thread *slot)
+{
+    /* Timers, events and the journal's mapping are not inherited by a child. */
+    atomic_store(&slot->ring, NULL);
+    atomic_store(&slot->busy, 0);
+    slot->engine = NULL;
+    slot->timer = NULL;
+    slot->event_head = NULL;
+    if (slot != pt_tick_self) give_slot(slot);
+}
+
+void pt_threads_after_fork(void)
+{
+    each_live(forget_other);
+    pt_threads_forget_rings();
+    if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, gettid());
+}
+
+static void find_stack(pt_thread *slot)
+{
+    const uintptr_t sp = atomic_load(&slot->wants_stack);
+    uint64_t low, limit;
+    if (sp == 0 || slot->stack.low != slot->stack.limit || !pt_maps_around(sp, &low, &limit))
+        return;
+    /* Whichever of the two a handler sees first, what it may read is mapped. */
+    __atomic_store_n(&slot->stack.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELEASE);
+    atomic_store(&slot->wants_stack, 0);
+}
+
+void pt_threads_find_stacks(void)
+{
+    each_live(find_stack);
+}

@@ -1,0 +1,92 @@
+/* tick.c: the signal handler. */
+#include "agent/tick/tick.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+pt_tick_settings pt_tick;
+_Thread_local pt_thread *pt_tick_self;
+
+/* Room that a sample must find in the ring: less would cut nearly every stack. */
+enum { ROOM_WORDS = 128 };
+
+/* How many periods this signal stands for; 0 when it is not one of ours. */
+static uint32_t weight_of(pt_thread *self, const siginfo_t *info)
+{
+    if (info->si_code == SI_TIMER && info->si_value.sival_ptr == self)
+        return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+    if (self->event_head == NULL || info->si_code <= 0) return 0;
+    /* The event writes 8 bytes a period, also for periods whose signal found one still pending. */
+    const uint64_t head = *self->event_head;
+    const uint64_t periods = (head - self->event_seen) / 8;
+    self->event_seen = head;
+    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
+}
+
+static void add(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED); /* one writer */
+}
+
+static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, const void *context)
+{
+    const uint64_t mask = ring->ring_words - 1;
+    const uint64_t head = ring->head_words;
+    const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
+    const uint64_t room = ring->ring_words - (head - tail);
+    if (room < ROOM_WORDS) {
+        add(&ring->dropped, weight);
+        return;
+    }
+    const uint64_t most = room - 1 < PT_JOURNAL_DEPTH_MAX ? room - 1 : PT_JOURNAL_DEPTH_MAX;
+
+    pt_tick_regs regs;
+    pt_tick_regs_of(context, &regs);
+    if (self->stack.low == self->stack.limit)
+        atomic_store_explicit(&self->wants_stack, regs.sp, memory_order_relaxed);
+    unsigned depth = 0;
+    int step;
+    ring->words[(head + ++depth) & mask] = regs.pc != 0 ? regs.pc : 1;
+    while ((step = pt_tick_step(&regs, &self->stack)) < 0) {
+        if (depth == most) {
+            step = PT_JOURNAL_END_TRUNCATED;
+            break;
+        }
+        ring->words[(head + ++depth) & mask] = regs.pc;
+        if (step == PT_TICK_LAST_FRAME) {
+            step = PT_JOURNAL_END_ROOT;
+            break;
+        }
+    }
+    ring->words[head & mask] = pt_journal_ring_word(weight, depth, (unsigned)step);
+    add(&ring->weight, weight);
+    __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
+}
+
+static void tick(pt_thread *self, const siginfo_t *info, const void *context)
+{
+    pt_journal_ring *const ring = atomic_load(&self->ring);
+    if (ring == NULL) return;
+    const uint32_t weight = weight_of(self, info);
+    if (weight == 0) return;
+    add(&ring->ticks, 1);
+    if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
+        add(&ring->filtered, weight);
+    else
+        sample(self, ring, weight, context);
+}
+
+void pt_tick_handler(int signo, siginfo_t *info, void *context)
+{
+    (void)signo;
+    const int saved_errno = errno;
+    if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());
+    pt_thread *const self = pt_tick_self;
+    if (self != NULL) {
+        atomic_store(&self->busy, 1);
+        tick(self, info, context);
+        atomic_store(&self->busy, 0);
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,87 @@
+/* tick.h: what a tick needs to know, and the signal handler that takes a sample.
+ *
+ * Everything in this folder may run inside a signal handler, at any instruction of the host: no
+ * lock, no memory allocation, no stdio, no system call (but one gettid in a thread that the library
+ * has never met). The archive's undefined symbols are compared with tests/abi/tick-undefined.txt.
+ *
+ *   signal -> this thread's pt_thread -> walk the stack into its ring -> publish
+ *
+ * The ring lies in the journal (wire/journal.h). The thread that owns it is its only writer; the
+ * drain thread is its only reader.
+ */
+#ifndef PT_AGENT_TICK_H
+#define PT_AGENT_TICK_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/journal.h"
+
+/* Where a thread's stack may be read: from its stack pointer, if that lies in [low, limit), up to
+ * limit. All of that is mapped while the thread runs on it. low == limit: not known. */
+typedef struct {
+    uintptr_t low, limit;
+    uintptr_t root_fp; /* the frame of our own function below the thread's start routine, or 0 */
+} pt_tick_stack;
+
+/* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
+typedef struct pt_thread {
+    _Atomic(pt_journal_ring *) ring; /* NULL: not sampled now */
+    _Atomic(uintptr_t) wants_stack;  /* a stack pointer whose bounds the drain should find, or 0 */
+    _Atomic(int) busy;               /* its handler is running */
+    _Atomic(int) live;
+    _Atomic(int) tid;
+    pt_tick_stack stack;
+    const volatile uint64_t *event_head; /* perf engine: bytes its event has written; else NULL */
+    uint64_t event_seen;                 /* of those, accounted for */
+
+    /* Not touched by the handler. */
+    const struct pt_timer_engine *engine; /* that made its timer; NULL = has none */
+    void *timer;                          /* the engine's */
+    struct pt_thread *next_free;
+    void *(*start_routine)(void *);
+    void *start_arg;
+    size_t stack_bytes;
+} pt_thread;
+
+/* Code from which threads start, so that a return address there ends a stack. */
+typedef struct {
+    uintptr_t low, limit;
+} pt_tick_code;
+
+/* Set before the first timer is armed. */
+typedef struct {
+    int (*filter)(void *arg); /* NULL = every tick is taken; else runs in the handler */
+    void *filter_arg;
+    pt_tick_code main_start;   /* around the call of main in libc */
+    pt_tick_code thread_start; /* around the call of a start routine in libc */
+    pt_tick_code own_start;    /* our thread function, which stands between those two */
+    /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
+    pt_thread *(*find)(int tid);
+} pt_tick_settings;
+
+extern pt_tick_settings pt_tick;
+
+/* The calling thread's slot; NULL in threads that were not started through our pthread_create. */
+extern _Thread_local pt_thread *pt_tick_self;
+
+/* The handler. Saves errno. */
+void pt_tick_handler(int signo, siginfo_t *info, void *context);
+
+/* ---- unwinding ---- */
+
+typedef struct {
+    uintptr_t pc, sp, fp;
+} pt_tick_regs;
+
+/* What a step came to: a caller's frame in *regs, or why there is none (PT_JOURNAL_END_X). */
+enum { PT_TICK_FRAME = -1, PT_TICK_LAST_FRAME = -2 /* a caller, and it is the root */ };
+
+void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs);
+
+/* One frame outwards. Reads nothing outside [regs->sp, stack->limit), and each step moves sp up. */
+int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);
+
+#endif

@@ -1,0 +1,58 @@
+/* unwind_fp.c: one step outwards along the chain of frame pointers.
+ *
+ *   fp -> | caller's fp | return address | caller's frame ...        higher addresses
+ *
+ * (System V ABI, AMD64 3.2.2; the AArch64 procedure call standard 6.4.6 keeps the same record.)
+ *
+ * A chain is believed only while it climbs, is aligned and stays on the thread's own stack. It is
+ * complete when it reaches code from which threads start: our own thread function, whose frame is
+ * known exactly, or the few instructions of libc that call main or a start routine. Code without
+ * frame pointers uses the register for anything; a chain that ends elsewhere is not complete.
+ */
+#include "agent/tick/tick.h"
+
+#include <ucontext.h>
+
+void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs)
+{
+    const ucontext_t *const host = context;
+#if defined(__x86_64__)
+    ret_regs->pc = (uintptr_t)host->uc_mcontext.gregs[REG_RIP];
+    ret_regs->sp = (uintptr_t)host->uc_mcontext.gregs[REG_RSP];
+    ret_regs->fp = (uintptr_t)host->uc_mcontext.gregs[REG_RBP];
+#elif defined(__aarch64__)
+    ret_regs->pc = (uintptr_t)host->uc_mcontext.pc;
+    ret_regs->sp = (uintptr_t)host->uc_mcontext.sp;
+    ret_regs->fp = (uintptr_t)host->uc_mcontext.regs[29];
+#else
+#error "no register names for this machine yet"
+#endif
+}
+
+static bool within(pt_tick_code code, uintptr_t addr)
+{
+    return addr - code.low < code.limit - code.low;
+}
+
+int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
+{
+    enum { WORD = sizeof(uintptr_t), RECORD = 2 * WORD };
+    if (regs->sp < stack->low || regs->sp >= stack->limit) return PT_JOURNAL_END_BAD_READ;
+    const uintptr_t fp = regs->fp;
+    if (fp < regs->sp || fp > stack->limit - RECORD || fp % WORD != 0)
+        return PT_JOURNAL_END_NO_RULE;
+    const uintptr_t *const record = (const uintptr_t *)fp;
+    if (record[1] < 4096) return PT_JOURNAL_END_NO_RULE;
+    if (fp == stack->root_fp) return regs->pc = record[1], PT_TICK_LAST_FRAME;
+    regs->fp = record[0];
+    regs->pc = record[1];
+    regs->sp = fp + RECORD;
+    if (within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
+        /* The caller is our own thread function: show the one that called it instead. */
+        regs->pc = ((const uintptr_t *)stack->root_fp)[1];
+        return PT_TICK_LAST_FRAME;
+    }
+    if (within(pt_tick.main_start, regs->pc) || within(pt_tick.thread_start, regs->pc))
+        return PT_TICK_LAST_FRAME;
+    return PT_TICK_FRAME;
+}

@@ -1,0 +1,106 @@
+/* util.c: the lock, one line on stderr, clocks, chance, memory. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void pt_agent_lock(sigset_t *ret_mask)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, ret_mask);
+    pthread_mutex_lock(&lock);
+}
+
+void pt_agent_unlock(const sigset_t *mask)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+void pt_agent_lock_reset(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+void pt_agent_say(const char *format, ...)
+{
+    static const char prefix[] = "pitot: libprofiler: ";
+    const int saved_errno = errno;
+    char line[1024];
+    memcpy(line, prefix, sizeof prefix);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + sizeof prefix - 1, sizeof line - sizeof prefix, format, args);
+    va_end(args);
+    const size_t length = strlen(line);
+    line[length] = '\n';
+    pt_agent_write(STDERR_FILENO, line, length + 1);
+    errno = saved_errno;
+}
+
+uint64_t pt_agent_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pt_agent_random(uint64_t below)
+{
+    uint64_t bits;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
+        bits = pt_agent_clock_ns(CLOCK_MONOTONIC) * UINT64_C(0x9e3779b97f4a7c15) >> 8;
+    return below == 0 ? 0 : bits % below;
+}
+
+void *pt_agent_map(size_t bytes)
+{
+    void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+bool pt_agent_write(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        const ssize_t done = write(fd, at, size);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        at += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+uint64_t pt_agent_number(const char *text, uint64_t fallback)
+{
+    uint64_t value = 0;
+    if (text == NULL || *text == '\0') return fallback;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || value > UINT32_MAX) return fallback;
+        value = value * 10 + (uint64_t)(*text - '0');
+    }
+    return value;
+}
+
+bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
+{
+    const size_t first_bytes = strlen(first), second_bytes = strlen(second);
+    const bool fits = first_bytes + second_bytes < size;
+    if (!fits) {
+        errno = ENAMETOOLONG;
+        to[0] = '\0';
+        return false;
+    }
+    memmove(to, first, first_bytes);
+    memcpy(to + first_bytes, second, second_bytes + 1);
+    return true;
+}

@@ -1,0 +1,211 @@
+/* object.c: an image with its companions, and what is asked of them together.
+ *
+ *   image ----- .symtab, else the debug file's, else .dynsym ----> symbol index
+ *     `-------- .debug_info, else the debug file's -------------> DWARF reader (+ supplement)
+ *
+ * Everything is opened when it is first needed. */
+#include "object/object_int.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct pt_object {
+    pt_image_file image, debug, supplement;
+    pt_elf elf, debug_elf;
+    pt_find_companion *find;
+    void *find_context;
+    bool debug_asked, has_debug; /* debug and debug_elf are valid */
+    bool symbols_asked, is_dynamic_only;
+    pt_symbol_index symbols;
+    bool dwarf_asked;
+    pt_dwarf *dwarf; /* or NULL */
+    pt_error dwarf_error;
+};
+
+void pt_image_file_done(pt_image_file *file)
+{
+    pt_blob_done(&file->blob);
+    if (file->fd >= 0) close(file->fd);
+    free(file->path);
+    *file = PT_IMAGE_FILE_INIT;
+}
+
+pt_status pt_object_open(pt_image_file *image, pt_find_companion *find, void *context,
+                         pt_object **ret_object, pt_error *reterr)
+{
+    pt_image_file taken = *image;
+    *image = PT_IMAGE_FILE_INIT;
+    pt_elf elf;
+    const pt_elf_status status = pt_elf_open(taken.blob.data, taken.blob.size, &elf);
+    if (status != PT_ELF_OK || elf.type == ET_REL) {
+        const pt_status failure =
+            status == PT_ELF_OK
+                ? pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                               "is a relocatable file, whose code has no addresses yet")
+                : pt_error_set(reterr, status == PT_ELF_NOT_ELF ? PT_ERR_FORMAT : PT_ERR_DAMAGED,
+                               "%s", pt_elf_status_text(status));
+        pt_error_where(reterr, taken.path, NULL, -1);
+        pt_image_file_done(&taken);
+        return failure;
+    }
+    pt_object *object = pt_alloc(1, sizeof *object);
+    *object = (pt_object){.image = taken,
+                          .debug = PT_IMAGE_FILE_INIT,
+                          .supplement = PT_IMAGE_FILE_INIT,
+                          .elf = elf,
+                          .find = find,
+                          .find_context = context,
+                          .dwarf_error = PT_ERROR_INIT};
+    *ret_object = object;
+    return PT_OK;
+}
+
+void pt_object_free(pt_object *object)
+{
+    if (object == NULL) return;
+    pt_symbol_index_done(&object->symbols);
+    pt_dwarf_free(object->dwarf);
+    pt_image_file_done(&object->supplement);
+    pt_image_file_done(&object->debug);
+    pt_image_file_done(&object->image);
+    free(object);
+}
+
+const pt_elf *pt_object_elf(const pt_object *object)
+{
+    return &object->elf;
+}
+
+/* ---- companions ---- */
+
+/* The separate debug file; false when there is none. It is looked for once. */
+static bool with_debug_file(pt_object *object)
+{
+    if (object->debug_asked || object->find == NULL) return object->has_debug;
+    object->debug_asked = true;
+    pt_companion wanted = {.kind = PT_COMPANION_DEBUG,
+                           .image_path = object->image.path,
+                           .build_id = pt_elf_build_id(&object->elf)};
+    wanted.has_crc = pt_elf_debuglink(&object->elf, &wanted.link_name, &wanted.link_crc);
+    if (!object->find(object->find_context, &wanted, &object->debug)) return false;
+    if (pt_elf_open(object->debug.blob.data, object->debug.blob.size, &object->debug_elf) ==
+        PT_ELF_OK)
+        object->has_debug = true;
+    else
+        pt_image_file_done(&object->debug);
+    return object->has_debug;
+}
+
+/* Finds the file that dwz shared out of `elf`; none leaves object->supplement empty. */
+static void find_supplement(pt_object *object, const pt_elf *elf, const char *path)
+{
+    pt_companion wanted = {.kind = PT_COMPANION_SUPPLEMENT, .image_path = path};
+    if (object->find == NULL || !pt_elf_debugaltlink(elf, &wanted.link_name, &wanted.build_id))
+        return;
+    object->find(object->find_context, &wanted, &object->supplement);
+}
+
+/* ---- symbols ---- */
+
+static const pt_symbol_index *with_symbols(pt_object *object)
+{
+    if (object->symbols_asked) return &object->symbols;
+    object->symbols_asked = true;
+    pt_elf_symbols table;
+    const pt_elf_symbols *found = &table;
+    if (!pt_elf_symbols_open(&object->elf, SHT_SYMTAB, &table) &&
+        !(with_debug_file(object) && pt_elf_symbols_open(&object->debug_elf, SHT_SYMTAB, &table))) {
+        object->is_dynamic_only = pt_elf_symbols_open(&object->elf, SHT_DYNSYM, &table);
+        found = object->is_dynamic_only ? &table : NULL;
+    }
+    pt_symbol_index_init(&object->symbols, found);
+    return &object->symbols;
+}
+
+bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)
+{
+    return pt_symbol_index_find(with_symbols(object), addr, ret_symbol);
+}
+
+/* ---- DWARF ---- */
+
+static bool has_dwarf(const pt_elf *elf)
+{
+    pt_elf_section s;
+    uint64_t size_bytes;
+    return (pt_elf_section_named(elf, ".debug_info", &s) ||
+            pt_elf_section_named(elf, ".zdebug_info", &s)) &&
+           pt_elf_section_bytes(elf, &s, &size_bytes) != NULL;
+}
+
+/* The executable segments; free the result. */
+static pt_code_range *code_ranges(const pt_elf *elf, size_t *ret_count)
+{
+    pt_code_range *code = pt_alloc(elf->segment_count + 1, sizeof *code);
+    size_t count = 0;
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
+        if (s.type == PT_LOAD && (s.flags & PF_X) != 0 && s.memory_bytes <= UINT64_MAX - s.addr)
+            code[count++] = (pt_code_range){s.addr, s.addr + s.memory_bytes};
+    *ret_count = count;
+    return code;
+}
+
+static pt_dwarf *with_dwarf(pt_object *object)
+{
+    if (object->dwarf_asked) return object->dwarf;
+    object->dwarf_asked = true;
+    const pt_image_file *file = NULL;
+    if (has_dwarf(&object->elf)) {
+        file = &object->image;
+        find_supplement(object, &object->elf, object->image.path);
+    } else if (with_debug_file(object) && has_dwarf(&object->debug_elf)) {
+        file = &object->debug;
+        find_supplement(object, &object->debug_elf, object->debug.path);
+    }
+    if (file == NULL) return NULL;
+    size_t code_count;
+    PT_FREE pt_code_range *code = code_ranges(&object->elf, &code_count);
+    const bool has_supplement = object->supplement.blob.size > 0;
+    object->dwarf = pt_dwarf_open(file, has_supplement ? &object->supplement : NULL, code,
+                                  code_count, &object->dwarf_error);
+    return object->dwarf;
+}
+
+void pt_object_look(pt_object *object, pt_object_facts *ret_facts)
+{
+    const pt_symbol_index *symbols = with_symbols(object);
+    const bool has_lines = with_dwarf(object) != NULL;
+    *ret_facts = (pt_object_facts){
+        .symbol_count = symbols->symbol_count,
+        .is_dynamic_only = object->is_dynamic_only,
+        .has_lines = has_lines,
+        .debug_path = object->has_debug ? object->debug.path : NULL,
+        .lines_error = object->dwarf_error.status != PT_OK ? object->dwarf_error.message : NULL,
+    };
+}
+
+/* ---- both ---- */
+
+size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
+                         size_t count, pt_object_sink *sink, void *context)
+{
+    PT_FREE bool *done = pt_alloc(count + 1, sizeof *done);
+    with_symbols(object);
+    if (detail == PT_OBJECT_LINES && with_dwarf(object) != NULL)
+        pt_dwarf_resolve(object->dwarf, addrs, count, done, object, sink, context);
+    size_t resolved = 0;
+    for (size_t i = 0; i < count; i++) {
+        pt_object_symbol symbol;
+        if (!done[i] && pt_object_symbol_at(object, addrs[i], &symbol)) {
+            const pt_object_frame frame = {
+                .linkage_name = symbol.name, .name = symbol.name, .file = ""};
+            sink(context, i, &frame, 1, symbol.end_addr - symbol.addr);
+            done[i] = true;
+        }
+        resolved += done[i];
+    }
+    return resolved;
+}

@@ -1,0 +1,110 @@
+/* object.h: facts about one image: which symbol, function, file and line an address belongs to,
+ * with the functions that were inlined there.
+ *
+ * Addresses are virtual addresses as linked (elf/image.h turns addresses of a process into them).
+ * Where files come from is the caller's business: the image is given, separate debug files are
+ * asked for through a callback. How DWARF is read (libdw today) does not show in this header.
+ *
+ * An object belongs to one thread at a time; different objects may be used at once.
+ */
+#ifndef PT_OBJECT_OBJECT_H
+#define PT_OBJECT_OBJECT_H
+
+#include "base/error.h"
+#include "base/file.h"
+#include "elf/image.h"
+
+/* A file that somebody found: its bytes, and a descriptor (or -1) for readers that map it on their
+ * own. All three parts are owned. */
+typedef struct pt_image_file {
+    pt_blob blob;
+    int fd;
+    char *path; /* for messages */
+} pt_image_file;
+
+#define PT_IMAGE_FILE_INIT ((pt_image_file){.blob = PT_BLOB_INIT, .fd = -1})
+void pt_image_file_done(pt_image_file *file);
+
+typedef enum {
+    PT_COMPANION_DEBUG,      /* the separate debug file of a stripped image */
+    PT_COMPANION_SUPPLEMENT, /* what dwz moved out of several debug files (.gnu_debugaltlink) */
+} pt_companion_kind;
+
+typedef struct pt_companion {
+    pt_companion_kind kind;
+    const char *image_path;
+    pt_elf_id build_id;    /* that the file must have; bytes NULL: unknown */
+    const char *link_name; /* file name in the image's debug link, or NULL */
+    bool has_crc;          /* link_crc is known: CRC-32 of the whole file */
+    uint32_t link_crc;
+} pt_companion;
+
+/* Finds a companion; the result passes to the object. False when there is none. Only ever called
+ * while the object is being used, on that thread. */
+typedef bool pt_find_companion(void *context, const pt_companion *wanted, pt_image_file *ret_file);
+
+typedef struct pt_object pt_object;
+
+/* Takes over *image in any case (it is left empty). find may be NULL. PT_ERR_FORMAT when it is no
+ * ELF file, PT_ERR_UNSUPPORTED for relocatable files, whose sections have no addresses yet. */
+pt_status pt_object_open(pt_image_file *image, pt_find_companion *find, void *context,
+                         pt_object **ret_object, pt_error *reterr);
+void pt_object_free(pt_object *object); /* accepts NULL */
+
+/* Lives as long as the object. */
+const pt_elf *pt_object_elf(const pt_object *object);
+
+/* What there is to work with; finds and opens the companions that are needed to tell. */
+typedef struct pt_object_facts {
+    uint32_t symbol_count;   /* that name code */
+    bool is_dynamic_only;    /* of .dynsym: exported ones, the rest was stripped */
+    bool has_lines;          /* DWARF with units */
+    const char *debug_path;  /* the separate debug file in use, or NULL */
+    const char *lines_error; /* why DWARF that is there cannot be read, or NULL */
+} pt_object_facts;
+void pt_object_look(pt_object *object, pt_object_facts *ret_facts);
+
+typedef struct pt_object_symbol {
+    const char *name; /* as linked; lives as long as the object */
+    uint64_t addr, end_addr;
+} pt_object_symbol;
+
+/* The symbol that covers addr.
+ *
+ * A symbol ends at its size or at its section's end, whichever comes first; one without a size
+ * (assembler) ends where the next symbol or its section does. Past the end there is no symbol:
+ * false, never the previous name. Where several cover an address the one that begins last is meant;
+ * of those that begin together a function is preferred to an untyped symbol, global to weak to
+ * local, fewer leading underscores, then the lesser name. Labels inside a sized symbol, mapping
+ * symbols ($x) and compiler's local labels (.L) are not names. Clones (foo.cold, foo.isra.0) are
+ * symbols of their own. */
+bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
+
+/* One function at an address: the innermost inlined one, its caller, ... up to the function that
+ * has the code. Strings live as long as the object. */
+typedef struct pt_object_frame {
+    const char *linkage_name; /* mangled if it is; else the same as name */
+    const char *name;         /* as in the source, maybe without its scope; "" if only mangled */
+    const char *file;         /* of the line; "" = unknown. Joined with the unit's directories,
+                                 "." and "x/.." taken out */
+    uint32_t line, column;    /* of the address, or of the call of the frame before; 0 = unknown */
+    uint32_t start_line;      /* where the function is declared, when that is in `file`; or 0 */
+} pt_object_frame;
+
+typedef enum {
+    PT_OBJECT_SYMBOLS, /* symbol tables only: one frame, no lines */
+    PT_OBJECT_LINES,   /* DWARF where it knows the address, else the symbol */
+} pt_object_detail;
+
+/* frames: innermost first, valid during the call. symbol_bytes: size of the symbol that covers the
+ * address, or 0. */
+typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *frames,
+                            size_t frame_count, uint64_t symbol_bytes);
+
+/* Resolves many addresses at once, which must ascend: the work is one walk over each compilation
+ * unit that holds any of them. The sink is called once for each address that has a name, in any
+ * order. Returns how many had one. */
+size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
+                         size_t count, pt_object_sink *sink, void *context);
+
+#endif

@@ -1,0 +1,71 @@
+/* object_int.h: what the files of this layer share. */
+#ifndef PT_OBJECT_OBJECT_INT_H
+#define PT_OBJECT_OBJECT_INT_H
+
+#include "base/index.h"
+#include "object/object.h"
+
+/* ---- symbols.c: an index from address to symbol ---- */
+
+typedef struct {
+    uint64_t addr, end_addr;          /* the addresses at which this symbol is the answer */
+    uint64_t symbol_addr, symbol_end; /* the symbol's own */
+    uint32_t symbol;                  /* in the table */
+} pt_symbol_range;
+
+typedef struct {
+    pt_symbol_range *items; /* disjoint, ascending */
+    size_t count, cap;
+    uint32_t symbol_count; /* that name code */
+    pt_elf_symbols table;
+} pt_symbol_index;
+
+/* Symbols of that table which name code. table stays in use. An empty index when table is NULL. */
+void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *table);
+void pt_symbol_index_done(pt_symbol_index *index);
+bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr,
+                          pt_object_symbol *ret_symbol);
+
+/* ---- lines.c: functions, inlined calls and lines by DWARF ---- */
+
+typedef struct pt_dwarf pt_dwarf;
+
+/* Ranges of addresses that hold code; what DWARF says of others is about code that the linker threw
+ * away. None: anything may be code. */
+typedef struct {
+    uint64_t addr, end_addr;
+} pt_code_range;
+
+/* NULL with PT_ERR_NOTFOUND when the file has no DWARF units, else with why they cannot be read.
+ * file and supplement (may be NULL) stay the caller's and in use. */
+pt_dwarf *pt_dwarf_open(const pt_image_file *file, const pt_image_file *supplement,
+                        const pt_code_range *code, size_t code_count, pt_error *reterr);
+void pt_dwarf_free(pt_dwarf *dwarf); /* accepts NULL */
+
+/* Calls the sink for each address that a function or, with a symbol, a line is known of, and sets
+ * done[i] for it. The object gives symbols, for functions that DWARF does not name fully. */
+void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool *done,
+                      pt_object *object, pt_object_sink *sink, void *context);
+
+/* ---- paths.c: file names as DWARF gives them, made tidy once each ---- */
+
+typedef struct {
+    const char *raw, *tidy; /* raw: known by its address, not its text */
+    bool is_owned;
+} pt_tidy_path;
+
+typedef struct {
+    pt_tidy_path *items;
+    size_t count, cap;
+    pt_index index;
+} pt_tidy_paths;
+
+void pt_tidy_paths_init(pt_tidy_paths *paths);
+void pt_tidy_paths_done(pt_tidy_paths *paths);
+/* raw must stay where it is and unchanged, as must what is returned. "" for NULL. */
+const char *pt_tidy_path_of(pt_tidy_paths *paths, const char *raw);
+/* "a/./b//c/../d" -> "a/b/d", by text alone (a symbolic link could have meant another folder).
+ * Leading ".." stay. Writes at most as many bytes as text has. */
+void pt_tidy_path_text(const char *text, char *out);
+
+#endif
