@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# What `make install` puts where.
+. "$(dirname "$0")/lib.sh"
+
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'a sanitized build is not installed'
+
+run env DESTDIR="$PWD/root" meson install -C "$PITOT_BUILD" --no-rebuild
+prefix=$(find root -path '*/include/gperftools' -type d)
+prefix=$PWD/${prefix%/include/gperftools}
+libdir=$(dirname "$(find "$prefix/lib" -name libprofiler.so.0 | head -n 1)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+
+cat >prog.c <<'END'
+#include <gperftools/profiler.h>
+int main(int argc, char **argv)
+{
+    return argc > 1 ? ProfilerStart(argv[1]) : ProfilingIsEnabledForAllThreads();
+}
+END
+
+it 'installs the library, its link for -lprofiler, the archive and both headers'
+for file in libprofiler.so.0 libprofiler.so libprofiler.a pkgconfig/libprofiler.pc; do
+    expect [ -e "$libdir/$file" ]
+done
+for file in gperftools/profiler.h google/profiler.h; do
+    expect [ -f "$prefix/include/$file" ]
+done
+
+it 'pkg-config and -lprofiler link a program with what was installed'
+if needs pkg-config; then
+    flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs libprofiler)
+    # shellcheck disable=SC2086
+    run gcc -o prog prog.c $flags
+    expect_status 0
+    expect_no_stderr
+    run env LD_LIBRARY_PATH="$libdir" ./prog
+    expect_status 0
+fi
+
+it 'libprofiler.a links a program that needs no library of ours to run'
+run gcc -o prog prog.c -I"$prefix/include" "$libdir/libprofiler.a" -pthread
+expect_status 0
+expect_no_stderr
+run ./prog
+expect_status 0
+expect [ -z "$(readelf -dW prog | grep libprofiler)" ]
+
+it 'installs the program, which starts where it was put'
+if [ -x "$PITOT_BUILD/pitot" ]; then
+    run "$prefix/bin/pitot" version
+    expect_status 0
+    expect_stdout_line 'pitot *'
+else
+    skip 'pitot is not built yet'
+fi
