@@ -147,6 +147,7 @@ static uint32_t child_for(planting *t, const group *parent, uint32_t node, uint3
 
 static void weigh_item(group *child, int64_t value, bool inlined)
 {
+    PT_BUG_IF(child == NULL);
     child->count++;
     child->total = pt_saturating_add(child->total, value);
     if (__builtin_add_overflow(child->weight, pt_magnitude(value), &child->weight))

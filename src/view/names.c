@@ -57,7 +57,7 @@ static uint64_t hash_unnamed(const naming *n, uint32_t location)
 static uint32_t unnamed_name(naming *n, uint32_t location)
 {
     const uint64_t hash = hash_unnamed(n, location);
-    pt_probe probe;
+    pt_probe probe = {0};
     for (uint32_t id = pt_index_first(&n->unnamed, hash, &probe); id != PT_NONE;
          id = pt_index_next(&n->unnamed, &probe))
         if (same_unnamed(n, n->location.items[id], location)) return id;

@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     const pt_profile *profile;
-    const pt_table_request *request;
+    const pt_top_request *request;
     pt_names names;
     int64_t *leaf_value; /* per location: self of stacks that end there */
     uint8_t *used;       /* per location: some stack has it */
@@ -102,7 +102,7 @@ static void count_all(counting *t)
     }
 }
 
-static void counting_init(counting *t, const pt_profile *profile, const pt_table_request *request)
+static void counting_init(counting *t, const pt_profile *profile, const pt_top_request *request)
 {
     t->profile = profile;
     t->request = request;
@@ -177,7 +177,7 @@ static int compare_lines(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-static void place_at(const pt_profile *p, pt_table_row *row, uint32_t function, int64_t line)
+static void place_at(const pt_profile *p, pt_top_row *row, uint32_t function, int64_t line)
 {
     row->file = pt_text(p, p->function->file[function]);
     row->line = line;
@@ -186,6 +186,7 @@ static void place_at(const pt_profile *p, pt_table_row *row, uint32_t function, 
 /* Puts each row on its line with the largest self; on equal ones the first. */
 static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
 {
+    if (lines->count == 0) return;
     qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
     PT_FREE uint64_t *best = pt_alloc(top->count, sizeof *best);
     for (size_t i = 0, next; i < lines->count; i = next) {
@@ -213,7 +214,7 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_na
         const uint32_t *names = pt_names_of(&t->names, l, &one, &count);
         for (uint32_t i = 0; i < count; i++) {
             if (row_of_name[names[i]] == PT_NONE) continue;
-            pt_table_row *row = &top->row[row_of_name[names[i]]];
+            pt_top_row *row = &top->row[row_of_name[names[i]]];
             if (i + 1 == count) row->inlined = false;
             if (row->unnamed) continue;
             const uint32_t line = p->location->line_first[l] + i;
@@ -238,7 +239,7 @@ static void fill_rows(const counting *t, pt_top *top, const entry *entries)
     for (size_t i = 0; i < top->count; i++) {
         const entry *e = &entries[i];
         row_of_name[e->name] = (uint32_t)i;
-        top->row[i] = (pt_table_row){
+        top->row[i] = (pt_top_row){
             .name = pt_names_text(&t->names, e->name),
             .file = "",
             .self = e->self,
@@ -252,7 +253,7 @@ static void fill_rows(const counting *t, pt_top *top, const entry *entries)
     place_rows(t, top, row_of_name);
 }
 
-pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_table_request *request,
+pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr)
 {
     counting t = {0};

@@ -12,15 +12,15 @@
 
 typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 
-typedef struct pt_table_request {
+typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
     int64_t whole;  /* what 100 % is; see pt_view_magnitude */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_unnamed unnamed;
     size_t limit; /* rows wanted; 0 = all */
-} pt_table_request;
+} pt_top_request;
 
-typedef struct pt_table_row {
+typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
     int64_t line; /* where most of self is; without self where the function starts; 0 = unknown */
@@ -28,17 +28,17 @@ typedef struct pt_table_row {
     double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
     bool inlined;                   /* every frame of it was inlined into another */
     bool unnamed;                   /* the name is an address or a file */
-} pt_table_row;
+} pt_top_row;
 
 typedef struct pt_top {
-    pt_table_row *row;
+    pt_top_row *row;
     size_t count;
     size_t more; /* rows beyond the limit */
     int64_t whole;
 } pt_top;
 
 /* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */
-pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_table_request *request,
+pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr);
 void pt_top_done(pt_top *top);
 

@@ -11,7 +11,7 @@
 #define SAMPLES "samples/count"
 
 /* One row a line: "name self total". */
-static void expect_top(const pt_profile *profile, pt_table_request request, const char *expected)
+static void expect_top(const pt_profile *profile, pt_top_request request, const char *expected)
 {
     request.whole = pt_view_magnitude(profile, request.event);
     pt_top top;
@@ -32,34 +32,34 @@ static void self_is_the_leaf_and_total_every_frame(void **state)
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;parse;read 3\n"
                                                                "main;parse 2\n"
                                                                "main;emit 1\n");
-    expect_top(p, (pt_table_request){0}, "read 3 3\nparse 2 5\nemit 1 1\nmain 0 6\n");
+    expect_top(p, (pt_top_request){0}, "read 3 3\nparse 2 5\nemit 1 1\nmain 0 6\n");
 }
 
 static void recursion_counts_a_stack_once(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;f;g;f;g;f 7\n"
                                                                "main;f;f 2\n");
-    expect_top(p, (pt_table_request){0}, "f 9 9\nmain 0 9\ng 0 7\n");
+    expect_top(p, (pt_top_request){0}, "f 9 9\nmain 0 9\ng 0 7\n");
 }
 
 static void inlined_frames_are_rows_and_self_is_the_innermost(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;grow~copy~move 4\n"
                                                                "main;grow;leaf 1\n");
-    expect_top(p, (pt_table_request){0}, "move 4 4\nleaf 1 1\ngrow 0 5\nmain 0 5\ncopy 0 4\n");
+    expect_top(p, (pt_top_request){0}, "move 4 4\nleaf 1 1\ngrow 0 5\nmain 0 5\ncopy 0 4\n");
 }
 
 static void a_function_called_and_inlined_into_itself_counts_once(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;f~f;f 4\n");
-    expect_top(p, (pt_table_request){0}, "f 4 4\nmain 0 4\n");
+    expect_top(p, (pt_top_request){0}, "f 4 4\nmain 0 4\n");
 }
 
 static void functions_of_one_name_are_one_row(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;read@a.c:1 4\n"
                                                                "main;read@b.c:9 5\n");
-    expect_top(p, (pt_table_request){0}, "read 9 9\nmain 0 9\n");
+    expect_top(p, (pt_top_request){0}, "read 9 9\nmain 0 9\n");
 }
 
 static void unnamed_frames_are_their_address_or_their_file(void **state)
@@ -68,40 +68,39 @@ static void unnamed_frames_are_their_address_or_their_file(void **state)
         profile_of(SAMPLES, "main;/lib/x.so+0x10 4\n"
                             "main;/lib/x.so+0x20;/lib/x.so+0x10 2\n"
                             "main;/lib/y.so+0x10 1\n");
-    expect_top(p, (pt_table_request){0},
+    expect_top(p, (pt_top_request){0},
                "[x.so+0x10] 6 6\n[y.so+0x10] 1 1\nmain 0 7\n[x.so+0x20] 0 2\n");
-    expect_top(p, (pt_table_request){.unnamed = PT_UNNAMED_OBJECT},
+    expect_top(p, (pt_top_request){.unnamed = PT_UNNAMED_OBJECT},
                "[x.so] 6 6\n[y.so] 1 1\nmain 0 7\n");
 }
 
 static void rows_sort_by_self_or_total_then_name_and_the_rest_is_counted(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;b 1\nmain;a 1\nmain;c 5\n");
-    expect_top(p, (pt_table_request){.limit = 2}, "c 5 5\na 1 1\n2 more\n");
-    expect_top(p, (pt_table_request){.limit = 2, .sort = PT_SORT_TOTAL},
-               "main 0 7\nc 5 5\n2 more\n");
-    expect_top(p, (pt_table_request){.limit = 4}, "c 5 5\na 1 1\nb 1 1\nmain 0 7\n");
+    expect_top(p, (pt_top_request){.limit = 2}, "c 5 5\na 1 1\n2 more\n");
+    expect_top(p, (pt_top_request){.limit = 2, .sort = PT_SORT_TOTAL}, "main 0 7\nc 5 5\n2 more\n");
+    expect_top(p, (pt_top_request){.limit = 4}, "c 5 5\na 1 1\nb 1 1\nmain 0 7\n");
 }
 
 static void each_event_has_its_own_numbers(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
         profile_of("samples/count cpu/nanoseconds", "main;a 1 500\nmain;b 2 100\n");
-    expect_top(p, (pt_table_request){.event = 0}, "b 2 2\na 1 1\nmain 0 3\n");
-    expect_top(p, (pt_table_request){.event = 1}, "a 500 500\nb 100 100\nmain 0 600\n");
+    expect_top(p, (pt_top_request){.event = 0}, "b 2 2\na 1 1\nmain 0 3\n");
+    expect_top(p, (pt_top_request){.event = 1}, "a 500 500\nb 100 100\nmain 0 600\n");
 }
 
 static void a_row_without_any_value_is_not_shown(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;a 1\nmain;b 0\n- 3\n");
-    expect_top(p, (pt_table_request){0}, "a 1 1\nmain 0 1\n");
+    expect_top(p, (pt_top_request){0}, "a 1 1\nmain 0 1\n");
     assert_int_equal(pt_view_magnitude(p, 0), 4);
 }
 
 static void negative_values_sort_by_magnitude(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, "main;a 3\nmain;b -5\n");
-    expect_top(p, (pt_table_request){0}, "b -5 -5\na 3 3\nmain 0 -2\n");
+    expect_top(p, (pt_top_request){0}, "b -5 -5\na 3 3\nmain 0 -2\n");
     assert_int_equal(pt_view_magnitude(p, 0), 8);
 }
 
@@ -109,7 +108,7 @@ static void sums_beyond_63_bits_saturate(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
         profile_of(SAMPLES, "main;a 9223372036854775807\nmain;b 9223372036854775807\n");
-    expect_top(p, (pt_table_request){0},
+    expect_top(p, (pt_top_request){0},
                "a 9223372036854775807 9223372036854775807\n"
                "b 9223372036854775807 9223372036854775807\n"
                "main 0 9223372036854775807\n");
@@ -123,7 +122,7 @@ static void a_row_lies_on_its_hottest_line_and_is_inlined_if_all_of_it_is(void *
                                                                "main@m.c:6;hot@h.c:20 2\n"
                                                                "main@m.c:5;o@o.c:1~in@i.c:7 1\n"
                                                                "main@m.c:5;o@o.c:2~hot@h.c:3 1\n");
-    const pt_table_request request = {.whole = 9};
+    const pt_top_request request = {.whole = 9};
     pt_top top;
     pt_error error = PT_ERROR_INIT;
     assert_int_equal(pt_top_init(&top, p, &request, &error), PT_OK);
@@ -219,7 +218,7 @@ static void a_tree_of_nothing_is_a_root(void **state)
     expect_tree(p, (pt_calltree_request){0}, "all 0 0\n");
     PT_UNREF_PROFILE const pt_profile *q = profile_of(SAMPLES, "- 3\n");
     expect_tree(q, (pt_calltree_request){0}, "all 3 3\n");
-    expect_top(q, (pt_table_request){0}, "");
+    expect_top(q, (pt_top_request){0}, "");
 }
 
 int main(void)

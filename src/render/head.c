@@ -1,0 +1,108 @@
+/* head.c: what stands above every report: what was profiled, and how much of it to believe.
+ *
+ *     pitot.pb.gz: cpu, 12.3s in 3.10s, 12,340 samples at 1000 Hz
+ *     complete stacks 99.8%, unnamed 0.3%, 12 samples lost
+ *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
+ */
+#include "render/report.h"
+#include "render/value.h"
+
+static void put_what(pt_out *out, const pt_report_head *head)
+{
+    const pt_summary *s = &head->summary;
+    pt_text_put(out, head->title, 0);
+    pt_out_text(out, ": ");
+    pt_text_put(out, s->type[0] != '\0' ? s->type : "value", 0);
+    pt_out_text(out, ", ");
+    pt_text_put(out, pt_value_of(s->unit, s->total).text, 0);
+    if (s->duration_ns > 0) pt_outf(out, " in %s", pt_value_of("nanoseconds", s->duration_ns).text);
+    pt_outf(out, ", %s sample%s", pt_count_of(s->samples).text, s->samples == 1 ? "" : "s");
+    if (s->rate_hz > 0) pt_outf(out, " at %.4g Hz", s->rate_hz);
+    pt_out_char(out, '\n');
+}
+
+static void put_trust(pt_out *out, const pt_summary *s)
+{
+    if (s->ends_known) pt_outf(out, "complete stacks %s, ", pt_percent_of(s->complete_share).text);
+    pt_outf(out, "unnamed %s", pt_percent_of(s->unnamed_share).text);
+    if (s->cpu_used_ns > 0)
+        pt_outf(out, ", CPU time seen %s of %s", pt_value_of("nanoseconds", s->cpu_seen_ns).text,
+                pt_value_of("nanoseconds", s->cpu_used_ns).text);
+    if (s->lost > 0)
+        pt_outf(out, ", %s sample%s lost", pt_count_of(s->lost).text, s->lost == 1 ? "" : "s");
+    pt_out_text(out, s->damaged ? ", damaged file: only a part of it was read\n" : "\n");
+}
+
+static void put_query(pt_out *out, const pt_report_head *head)
+{
+    pt_text_put(out, head->query, 0);
+    pt_outf(out, ": %s of it, ", pt_value_of(head->summary.unit, head->kept_total).text);
+    pt_outf(out, "%s (%s sample%s)%s\n", pt_percent_of(head->kept_share).text,
+            pt_count_of(head->kept).text, head->kept == 1 ? "" : "s",
+            head->relative ? "; percentages are of these" : "");
+}
+
+void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
+{
+    pt_text_colour(out, look, PT_COLOUR_QUIET);
+    put_what(out, head);
+    put_trust(out, &head->summary);
+    if (head->query[0] != '\0') put_query(out, head);
+    pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+    pt_out_char(out, '\n');
+}
+
+static void put_text(pt_json_w *w, const char *key, const char *text)
+{
+    pt_json_key(w, key);
+    pt_json_text(w, text);
+}
+
+static void put_int(pt_json_w *w, const char *key, int64_t value)
+{
+    pt_json_key(w, key);
+    pt_json_int(w, value);
+}
+
+/* A fact that the source may not tell: null when it does not. */
+static void put_known(pt_json_w *w, const char *key, double value, bool known)
+{
+    pt_json_key(w, key);
+    if (known)
+        pt_json_double(w, value);
+    else
+        pt_json_null(w);
+}
+
+void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head)
+{
+    const pt_summary *s = &head->summary;
+    pt_json_object(w);
+    put_int(w, "schema", PT_REPORT_SCHEMA);
+    put_text(w, "report", name);
+    pt_json_key(w, "profile");
+    pt_json_object(w);
+    put_text(w, "name", head->title);
+    put_text(w, "event", s->type);
+    put_text(w, "unit", s->unit);
+    put_int(w, "total", s->total);
+    put_int(w, "samples", s->samples);
+    put_int(w, "stacks", s->stacks);
+    put_known(w, "duration_ns", (double)s->duration_ns, s->duration_ns > 0);
+    put_known(w, "rate_hz", s->rate_hz, s->rate_hz > 0);
+    put_known(w, "complete_share", s->complete_share, s->ends_known);
+    put_known(w, "unnamed_share", s->unnamed_share, true);
+    put_known(w, "cpu_used_ns", (double)s->cpu_used_ns, s->cpu_used_ns > 0);
+    put_known(w, "cpu_seen_ns", (double)s->cpu_seen_ns, s->cpu_used_ns > 0);
+    pt_json_key(w, "lost");
+    pt_json_uint(w, s->lost);
+    pt_json_key(w, "damaged");
+    pt_json_bool(w, s->damaged);
+    pt_json_object_end(w);
+    put_text(w, "query", head->query);
+    put_int(w, "kept_samples", head->kept);
+    put_int(w, "kept_total", head->kept_total);
+    put_known(w, "kept_share", head->kept_share, true);
+    pt_json_key(w, "relative");
+    pt_json_bool(w, head->relative);
+}

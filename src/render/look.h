@@ -1,0 +1,13 @@
+/* look.h: what a report may do on its way to where it is read. The command line finds it out; a
+ * pipe gets no colour and no width. */
+#ifndef PT_RENDER_LOOK_H
+#define PT_RENDER_LOOK_H
+
+#include <stdbool.h>
+
+typedef struct pt_look {
+    bool colour;    /* escape sequences are welcome */
+    unsigned width; /* columns of the terminal; 0 = no limit: nothing is cut */
+} pt_look;
+
+#endif

@@ -1,0 +1,47 @@
+/* report.h: reports as text, JSON and CSV. Each takes a head (which profile, how much of it) and a
+ * view's result; nothing is computed here but how it looks.
+ *
+ * JSON: every document is an object with "schema" (its number; it grows when a field changes its
+ * meaning or goes away), "report", "profile" (the head) and the report's own fields. Shares are
+ * fractions of 1. CSV is RFC 4180 with a header line; rows only.
+ */
+#ifndef PT_RENDER_REPORT_H
+#define PT_RENDER_REPORT_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "render/look.h"
+#include "view/summary.h"
+#include "view/table.h"
+#include "view/tree.h"
+
+#define PT_REPORT_SCHEMA 1
+
+typedef struct pt_report_head {
+    const char *title;  /* the profile's file name, or "3 profiles" */
+    pt_summary summary; /* of the profile before filtering */
+    const char *query;  /* the analysis options as typed, "" = none */
+    bool relative;      /* 100 % is what the query left */
+    uint32_t kept;      /* samples that the query left */
+    int64_t kept_total; /* their magnitudes, of the chosen event */
+    double kept_share;  /* of the whole profile's */
+} pt_report_head;
+
+/* Two or three lines and an empty one. */
+void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head);
+/* Begins the document: {"schema": 1, "report": name, "profile": {...}; the caller ends it. */
+void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head);
+
+void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top);
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top);
+void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top);
+
+void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                  const pt_tree *tree);
+void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree);
+void pt_tree_csv(pt_out *out, const pt_report_head *head, const pt_tree *tree);
+
+/* A CSV field, quoted if it must be (RFC 4180, section 2). */
+void pt_csv_put(pt_out *out, const char *text);
+
+#endif

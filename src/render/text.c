@@ -1,0 +1,159 @@
+/* text.c: widths, safe text, colours, percentages. */
+#include "render/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+typedef struct {
+    uint32_t first, last;
+} range;
+
+/* Marks that take no column of their own (Unicode 15: Mn, Me and zero-width format characters, the
+ * common scripts). */
+static const range zero_width[] = {
+    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},   {0x0610, 0x061a},   {0x064b, 0x065f},
+    {0x06d6, 0x06dc}, {0x0900, 0x0902}, {0x093a, 0x093a},   {0x093c, 0x093c},   {0x0941, 0x0948},
+    {0x094d, 0x094d}, {0x0e31, 0x0e31}, {0x0e34, 0x0e3a},   {0x0e47, 0x0e4e},   {0x1ab0, 0x1aff},
+    {0x1dc0, 0x1dff}, {0x200b, 0x200d}, {0x2060, 0x2064},   {0x20d0, 0x20f0},   {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0x1f3fb, 0x1f3ff}, {0xe0100, 0xe01ef},
+};
+
+/* East Asian Width W and F (Unicode 15), in broad ranges. */
+static const range two_wide[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x25fd, 0x25fe},
+    {0x2614, 0x2615},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
+    {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+    {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+};
+
+/* What a terminal would obey, or what turns the direction of writing. */
+static const range unsafe[] = {
+    {0x00, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
+    {0x2028, 0x202e}, {0x2066, 0x2069}, {PT_UTF8_REPLACEMENT, PT_UTF8_REPLACEMENT},
+};
+
+#define IN(table, c) is_in(table, sizeof table / sizeof *table, c)
+
+static bool is_in(const range *table, size_t count, uint32_t c)
+{
+    for (size_t i = 0; i < count && table[i].first <= c; i++)
+        if (c <= table[i].last) return true;
+    return false;
+}
+
+static size_t width_of(uint32_t c)
+{
+    if (c < 0x300) return 1;
+    if (IN(unsafe, c)) return 1;
+    if (IN(zero_width, c)) return 0;
+    return IN(two_wide, c) ? 2 : 1;
+}
+
+size_t pt_text_width(const char *text)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    size_t left = strlen(text), width = 0;
+    while (left > 0) {
+        uint32_t c;
+        int valid;
+        const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
+        width += width_of(c);
+        at += bytes;
+        left -= bytes;
+    }
+    return width;
+}
+
+/* Puts the characters that lie in columns [from, to). */
+static void put_columns(pt_out *out, const char *text, size_t from, size_t to)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    size_t left = strlen(text), column = 0;
+    while (left > 0 && column < to) {
+        uint32_t c;
+        int valid;
+        const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
+        const size_t width = width_of(c);
+        if (column >= from && column + width <= to) {
+            if (!valid || IN(unsafe, c))
+                pt_out_char(out, '?');
+            else
+                pt_out_put(out, at, bytes);
+        }
+        column += width;
+        at += bytes;
+        left -= bytes;
+    }
+}
+
+void pt_text_put(pt_out *out, const char *text, size_t limit)
+{
+    static const char dots[] = "...";
+    const size_t width = pt_text_width(text);
+    if (limit == 0 || width <= limit || limit < 8) {
+        put_columns(out, text, 0, SIZE_MAX);
+        return;
+    }
+    const size_t shown = limit - (sizeof dots - 1);
+    put_columns(out, text, 0, shown / 2);
+    pt_out_text(out, dots);
+    put_columns(out, text, width - (shown - shown / 2), SIZE_MAX);
+}
+
+void pt_text_pad(pt_out *out, size_t n)
+{
+    static const char spaces[] = "                                ";
+    for (; n >= sizeof spaces - 1; n -= sizeof spaces - 1)
+        pt_out_put(out, spaces, sizeof spaces - 1);
+    pt_out_put(out, spaces, n);
+}
+
+static const char *const sequences[] = {
+    [PT_COLOUR_NONE] = "",         [PT_COLOUR_STRONG] = "\033[1m", [PT_COLOUR_HOT] = "\033[1;31m",
+    [PT_COLOUR_WARM] = "\033[33m", [PT_COLOUR_QUIET] = "\033[2m",
+};
+
+void pt_text_colour(pt_out *out, const pt_look *look, pt_colour colour)
+{
+    if (look->colour) pt_out_text(out, sequences[colour]);
+}
+
+void pt_text_colour_end(pt_out *out, const pt_look *look, pt_colour colour)
+{
+    if (look->colour && colour != PT_COLOUR_NONE) pt_out_text(out, "\033[0m");
+}
+
+pt_percent pt_percent_of(double share)
+{
+    pt_percent p;
+    const double percent = share * 100, size = fabs(percent);
+    if (size == 0)
+        snprintf(p.text, sizeof p.text, "0%%");
+    else if (size < 0.01)
+        snprintf(p.text, sizeof p.text, "%s<0.01%%", percent < 0 ? "-" : "");
+    else if (size < 0.1)
+        snprintf(p.text, sizeof p.text, "%.2f%%", percent);
+    else if (size >= 1e6)
+        snprintf(p.text, sizeof p.text, "%s>999999%%", percent < 0 ? "-" : "");
+    else
+        snprintf(p.text, sizeof p.text, "%.1f%%", percent);
+    return p;
+}
+
+pt_count_text pt_count_of(uint64_t count)
+{
+    char digits[24];
+    pt_count_text c;
+    const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    size_t to = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) c.text[to++] = ',';
+        c.text[to++] = digits[i];
+    }
+    c.text[to] = '\0';
+    return c;
+}

@@ -1,0 +1,50 @@
+/* text.h: text for people: columns that line up, whatever script a name is written in, and nothing
+ * from a file that a terminal would obey.
+ *
+ * Names come from files. Control characters (and C1, and the marks that turn the direction of
+ * writing) are shown as U+FFFD's stand-in "?", so that no profile can move the cursor or dress up
+ * as another.
+ */
+#ifndef PT_RENDER_TEXT_H
+#define PT_RENDER_TEXT_H
+
+#include "base/buf.h"
+#include "render/look.h"
+
+/* Columns that a text takes on a terminal: 0 for combining marks, 2 for wide characters (East Asian
+ * wide and fullwidth, emoji), else 1. A control character or a wrong byte counts 1. */
+size_t pt_text_width(const char *text);
+
+/* Puts the text without anything a terminal obeys. If it is wider than limit (0 = no limit) its
+ * middle is replaced by "...", the end being what tells names apart. */
+void pt_text_put(pt_out *out, const char *text, size_t limit);
+
+/* Puts n spaces. */
+void pt_text_pad(pt_out *out, size_t n);
+
+typedef enum {
+    PT_COLOUR_NONE,
+    PT_COLOUR_STRONG, /* what the eye looks for */
+    PT_COLOUR_HOT,    /* much of the whole */
+    PT_COLOUR_WARM,
+    PT_COLOUR_QUIET, /* what may be skipped */
+} pt_colour;
+
+/* Begin and end of a colour; nothing if the look has none. */
+void pt_text_colour(pt_out *out, const pt_look *look, pt_colour colour);
+void pt_text_colour_end(pt_out *out, const pt_look *look, pt_colour colour);
+
+/* A share of 0..1 as a percentage: "45.2%", "0.04%", "<0.01%", "100%", "0%"; negative ones as
+ * "-3.1%". Returns buf. */
+typedef struct {
+    char text[16];
+} pt_percent;
+pt_percent pt_percent_of(double share);
+
+/* A count with thousands separated: "1,234,567". */
+typedef struct {
+    char text[32];
+} pt_count_text;
+pt_count_text pt_count_of(uint64_t count);
+
+#endif

@@ -1,0 +1,105 @@
+/* top.c: the flat table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/report.h"
+#include "render/text.h"
+#include "render/value.h"
+
+/* "util.h:12", without the folders (JSON and CSV have them); "" = unknown. */
+static char *place_of(const pt_top_row *row)
+{
+    if (row->file[0] == '\0') return pt_strdup("");
+    const char *slash = strrchr(row->file, '/');
+    const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : row->file;
+    return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
+}
+
+static void put_row(pt_out *out, const pt_look *look, const char *unit, int width,
+                    const pt_top_row *row)
+{
+    const pt_colour colour = pt_colour_of_share(row->self_share);
+    const char *inlined = row->inlined ? "  (inlined)" : "";
+    PT_FREE char *place = place_of(row);
+    pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(unit, row->self).text,
+            pt_percent_of(row->self_share).text, width, pt_value_of(unit, row->total).text,
+            pt_percent_of(row->total_share).text);
+    const size_t before = 20 + 2 * (size_t)width + strlen(inlined) + pt_text_width(place);
+    pt_text_colour(out, look, colour);
+    pt_text_put(out, row->name, look->width > before + 20 ? look->width - before : 0);
+    pt_text_colour_end(out, look, colour);
+    pt_text_colour(out, look, PT_COLOUR_QUIET);
+    if (place[0] != '\0') pt_out_text(out, "  ");
+    pt_text_put(out, place, 0);
+    pt_out_text(out, inlined);
+    pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+    pt_out_char(out, '\n');
+}
+
+void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
+{
+    pt_report_head_text(out, look, head);
+    const char *unit = head->summary.unit;
+    int width = 6;
+    for (size_t i = 0; i < top->count; i++) {
+        pt_value_fit(&width, unit, top->row[i].total);
+        pt_value_fit(&width, unit, top->row[i].self);
+    }
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    pt_outf(out, "%*s %7s %*s %7s  function\n", width, "self", "self%", width, "total", "total%");
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
+        put_row(out, look, unit, width, &top->row[i]);
+    if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
+}
+
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_report_head_json(&w, "top", head);
+    pt_json_key(&w, "rows");
+    pt_json_array(&w);
+    for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
+        const pt_top_row *row = &top->row[i];
+        pt_json_object(&w);
+        pt_json_key(&w, "name");
+        pt_json_text(&w, row->name);
+        pt_json_key(&w, "file");
+        pt_json_text(&w, row->file);
+        pt_json_key(&w, "line");
+        pt_json_int(&w, row->line);
+        pt_json_key(&w, "self");
+        pt_json_int(&w, row->self);
+        pt_json_key(&w, "total");
+        pt_json_int(&w, row->total);
+        pt_json_key(&w, "self_share");
+        pt_json_double(&w, row->self_share);
+        pt_json_key(&w, "total_share");
+        pt_json_double(&w, row->total_share);
+        pt_json_key(&w, "inlined");
+        pt_json_bool(&w, row->inlined);
+        pt_json_key(&w, "unnamed");
+        pt_json_bool(&w, row->unnamed);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_key(&w, "more");
+    pt_json_uint(&w, top->more);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
+{
+    pt_out_text(out, "self,self_share,total,total_share,name,file,line,inlined\n");
+    for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
+        const pt_top_row *row = &top->row[i];
+        pt_outf(out, "%lld,%.6g,%lld,%.6g,", (long long)row->self, row->self_share,
+                (long long)row->total, row->total_share);
+        pt_csv_put(out, row->name);
+        pt_out_char(out, ',');
+        pt_csv_put(out, row->file);
+        pt_outf(out, ",%lld,%s\n", (long long)row->line, row->inlined ? "true" : "false");
+    }
+}

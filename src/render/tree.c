@@ -1,0 +1,132 @@
+/* tree.c: the call tree: numbers in columns, then guides that show which rows hang below which.
+ *
+ *      total%    total   self%    self
+ *       100%       6 s   0.0%        0  main
+ *      83.3%       5 s  33.3%      2 s  ├─ parse
+ *      50.0%       3 s  50.0%      3 s  │  └─ read
+ *      16.7%       1 s  16.7%      1 s  └─ emit
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "render/report.h"
+#include "render/text.h"
+#include "render/value.h"
+
+/* Which ancestors have siblings to come: a byte a depth. */
+typedef struct {
+    bool *items;
+    size_t count, cap;
+} guides;
+
+static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_tree_row *row)
+{
+    PT_GROW(*open, (size_t)row->depth + 1);
+    open->items[row->depth] = !row->last;
+    pt_text_colour(out, look, PT_COLOUR_QUIET);
+    for (uint32_t d = 2; d < row->depth; d++)
+        pt_out_text(out, open->items[d] ? "│  " : "   ");
+    if (row->depth > 1) pt_out_text(out, row->last ? "└─ " : "├─ ");
+    pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+}
+
+static void put_row(pt_out *out, const pt_look *look, const char *unit, int width, guides *open,
+                    const pt_tree_row *row)
+{
+    const pt_colour colour = pt_colour_of_share(row->self_share);
+    const pt_value_text total = pt_value_of(unit, row->total);
+    const pt_value_text self = pt_value_of(unit, row->self);
+    pt_outf(out, "%7s %*s ", pt_percent_of(row->total_share).text, width, total.text);
+    if (row->folded > 0)
+        pt_outf(out, "%7s %*s  ", "", width, "");
+    else
+        pt_outf(out, "%7s %*s  ", pt_percent_of(row->self_share).text, width, self.text);
+    put_guides(out, look, open, row);
+    if (row->folded > 0) {
+        pt_text_colour(out, look, PT_COLOUR_QUIET);
+        pt_outf(out, "(%s more below the limit)\n", pt_count_of(row->folded).text);
+        pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+        return;
+    }
+    pt_text_colour(out, look, colour);
+    const size_t before = 20 + 2 * (size_t)width + 3 * (size_t)row->depth;
+    pt_text_put(out, row->name, look->width > before + 20 ? look->width - before : 0);
+    pt_text_colour_end(out, look, colour);
+    pt_out_text(out, row->inlined ? "  (inlined)\n" : "\n");
+}
+
+void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_tree *tree)
+{
+    pt_report_head_text(out, look, head);
+    const char *unit = head->summary.unit;
+    int width = 6;
+    for (size_t i = 0; i < tree->count; i++) {
+        pt_value_fit(&width, unit, tree->row[i].total);
+        pt_value_fit(&width, unit, tree->row[i].self);
+    }
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    pt_outf(out, "%7s %*s %7s %*s  function\n", "total%", width, "total", "self%", width, "self");
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    guides open = {0};
+    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++)
+        put_row(out, look, unit, width, &open, &tree->row[i]);
+    free(open.items);
+    if (tree->rootless != 0)
+        pt_outf(out, "%s in samples without any frame\n", pt_value_of(unit, tree->rootless).text);
+}
+
+/* Rows stand in preorder; "depth" says where they hang. */
+void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_report_head_json(&w, "tree", head);
+    pt_json_key(&w, "rows");
+    pt_json_array(&w);
+    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++) {
+        const pt_tree_row *row = &tree->row[i];
+        pt_json_object(&w);
+        pt_json_key(&w, "depth");
+        pt_json_uint(&w, row->depth);
+        if (row->folded > 0) {
+            pt_json_key(&w, "folded");
+            pt_json_uint(&w, row->folded);
+        } else {
+            pt_json_key(&w, "name");
+            pt_json_text(&w, row->name);
+            pt_json_key(&w, "file");
+            pt_json_text(&w, row->file);
+            pt_json_key(&w, "inlined");
+            pt_json_bool(&w, row->inlined);
+        }
+        pt_json_key(&w, "self");
+        pt_json_int(&w, row->self);
+        pt_json_key(&w, "total");
+        pt_json_int(&w, row->total);
+        pt_json_key(&w, "self_share");
+        pt_json_double(&w, row->self_share);
+        pt_json_key(&w, "total_share");
+        pt_json_double(&w, row->total_share);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_key(&w, "without_frames");
+    pt_json_int(&w, tree->rootless);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_tree_csv(pt_out *out, const pt_report_head *head, const pt_tree *tree)
+{
+    pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded\n");
+    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++) {
+        const pt_tree_row *row = &tree->row[i];
+        pt_outf(out, "%u,%lld,%.6g,%lld,%.6g,", row->depth, (long long)row->self, row->self_share,
+                (long long)row->total, row->total_share);
+        pt_csv_put(out, row->name);
+        pt_out_char(out, ',');
+        pt_csv_put(out, row->file);
+        pt_outf(out, ",%s,%u\n", row->inlined ? "true" : "false", row->folded);
+    }
+}

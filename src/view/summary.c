@@ -1,0 +1,64 @@
+/* summary.c: one look at each sample, one at each distinct stack. */
+#include "view/summary.h"
+
+#include <stdlib.h>
+
+#include "view/table.h"
+
+/* True if the innermost line of the location has a function's name. */
+static bool has_name(const pt_profile *p, uint32_t location)
+{
+    const uint32_t first = p->location->line_first[location];
+    if (first == p->location->line_first[location + 1]) return false;
+    const uint32_t function = p->line->function[first];
+    return function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0;
+}
+
+static double rate_of(const pt_event *event, const pt_provenance *source)
+{
+    if (event->rate_hz > 0) return event->rate_hz;
+    if (source->true_hz > 0) return source->true_hz;
+    return source->asked_hz;
+}
+
+/* Sums magnitudes a stack, so that what cancels out still counts as seen. */
+static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
+{
+    const pt_samples *samples = p->sample;
+    PT_FREE double *weight = pt_alloc(p->stack->t.count, sizeof *weight);
+    for (uint32_t i = 0; i < samples->t.count; i++)
+        weight[samples->stack[i]] += (double)pt_magnitude(samples->value[event][i]);
+    double all = 0, complete = 0, unnamed = 0;
+    for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        if (weight[s] == 0) continue;
+        summary->stacks++;
+        all += weight[s];
+        summary->ends_known |= p->stack->end[s] != PT_STACK_END_UNKNOWN;
+        if (p->stack->end[s] == PT_STACK_END_ROOT) complete += weight[s];
+        if (pt_stack_depth(p, s) == 0 || !has_name(p, pt_stack_frames(p, s)[0]))
+            unnamed += weight[s];
+    }
+    summary->complete_share = all > 0 ? complete / all : 0;
+    summary->unnamed_share = all > 0 ? unnamed / all : 0;
+}
+
+pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
+{
+    const pt_event *e = &p->event->row[event];
+    const pt_provenance *source = pt_profile_provenance(p);
+    pt_summary summary = {
+        .type = pt_text(p, e->type),
+        .unit = pt_text(p, e->unit),
+        .kind = e->kind,
+        .samples = p->sample->t.count,
+        .total = pt_view_magnitude(p, event),
+        .duration_ns = source->duration_ns,
+        .rate_hz = rate_of(e, source),
+        .lost = source->lost,
+        .cpu_used_ns = source->cpu_used_ns,
+        .cpu_seen_ns = source->cpu_seen_ns,
+        .damaged = source->damaged,
+    };
+    look_at_stacks(p, event, &summary);
+    return summary;
+}

@@ -1,0 +1,27 @@
+/* summary.h: what a report's head says: which profile, which event, how much, and how much of it
+ * to believe. Facts that the source does not tell are marked unknown, never guessed.
+ */
+#ifndef PT_VIEW_SUMMARY_H
+#define PT_VIEW_SUMMARY_H
+
+#include "model/profile.h"
+
+typedef struct pt_summary {
+    const char *type, *unit; /* of the event: "cpu", "nanoseconds"; the profile's strings */
+    pt_event_kind kind;
+    uint32_t samples, stacks;         /* rows; distinct stacks that have a value */
+    int64_t total;                    /* the sum of the magnitudes of the values; saturates */
+    int64_t duration_ns;              /* 0 = unknown */
+    double rate_hz;                   /* of sampling; 0 = unknown */
+    uint64_t lost;                    /* samples known to be lost; 0 = none known */
+    int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
+    bool ends_known;                  /* the source says why stacks ended */
+    double complete_share;            /* of the total in stacks that reach the thread's start */
+    double unnamed_share;             /* of the total in samples whose leaf has no name */
+    bool damaged;                     /* only a part of the source could be read */
+} pt_summary;
+
+/* Borrows strings of the profile. */
+pt_summary pt_summary_of(const pt_profile *profile, uint32_t event);
+
+#endif

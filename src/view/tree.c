@@ -1,0 +1,83 @@
+/* tree.c: nodes of the merged call tree become rows; the tree's order is already the shown one. */
+#include "view/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "view/table.h"
+
+static const char *file_of(const pt_names *names, uint32_t name, uint32_t location)
+{
+    const pt_profile *p = names->profile;
+    if (pt_names_is_unnamed(names, name)) {
+        const uint32_t mapping = p->location->mapping[location];
+        return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
+    }
+    const uint32_t first = p->location->line_first[location];
+    const uint32_t end = p->location->line_first[location + 1];
+    for (uint32_t line = first; line < end; line++) {
+        const uint32_t function = p->line->function[line];
+        if (function != PT_NONE && p->function->name[function] == names->string[name])
+            return pt_text(p, p->function->file[function]);
+    }
+    return "";
+}
+
+static pt_tree_row row_of(const pt_names *names, const pt_calltree *tree, uint32_t node,
+                          int64_t whole)
+{
+    const bool folded = tree->folded[node] > 0;
+    const uint32_t name = tree->name[node];
+    return (pt_tree_row){
+        .name = folded ? pt_strdup("") : pt_names_text(names, name),
+        .file = folded ? "" : file_of(names, name, tree->location[node]),
+        .depth = tree->depth[node],
+        .folded = tree->folded[node],
+        .self = tree->self[node],
+        .total = tree->total[node],
+        .self_share = pt_share(tree->self[node], whole),
+        .total_share = pt_share(tree->total[node], whole),
+        .inlined = tree->inlined[node],
+        .last = tree->end[node] == tree->end[tree->parent[node]],
+    };
+}
+
+/* The least weight that is not folded: ceil(share * whole). */
+static uint64_t min_weight_of(const pt_tree_request *request)
+{
+    const double least = ceil(request->min_share * (double)pt_magnitude(request->whole));
+    return least <= 0 ? 0 : least >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)least;
+}
+
+pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
+                       pt_error *reterr)
+{
+    pt_names names;
+    pt_status status = pt_names_init(&names, profile, request->unnamed, reterr);
+    if (status != PT_OK) return status;
+    const pt_calltree_request merged = {
+        .event = request->event,
+        .min_weight = min_weight_of(request),
+        .max_depth = request->max_depth,
+    };
+    pt_calltree tree;
+    status = pt_calltree_init(&tree, &names, &merged, reterr);
+    if (status == PT_OK) {
+        ret_tree->count = tree.count - 1;
+        ret_tree->rootless = tree.self[0];
+        ret_tree->row = pt_alloc(ret_tree->count, sizeof *ret_tree->row);
+        for (uint32_t i = 1; i < tree.count; i++)
+            ret_tree->row[i - 1] = row_of(&names, &tree, i, request->whole);
+        pt_calltree_done(&tree);
+    }
+    pt_names_done(&names);
+    return status;
+}
+
+void pt_tree_done(pt_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        free(tree->row[i].name);
+    free(tree->row);
+    *tree = (pt_tree){0};
+}

@@ -1,0 +1,37 @@
+/* tree.h: the call tree as lines to be shown: root first, a line a node, what is light folded. */
+#ifndef PT_VIEW_TREE_H
+#define PT_VIEW_TREE_H
+
+#include "view/calltree.h"
+
+typedef struct pt_tree_request {
+    uint32_t event;
+    int64_t whole;      /* what 100 % is; see pt_view_magnitude */
+    double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
+    uint32_t max_depth; /* 0 = none */
+    pt_unnamed unnamed;
+} pt_tree_request;
+
+typedef struct pt_tree_row {
+    char *name;       /* "" for a folded row */
+    const char *file; /* of the function, or of the mapped file if it has no name; "" = unknown */
+    uint32_t depth;   /* 1 for outermost functions */
+    uint32_t folded;  /* 0, or how many siblings the row stands for */
+    int64_t self, total;
+    double self_share, total_share;
+    bool inlined; /* wherever this path was seen, the frame was inlined into the one above */
+    bool last;    /* no sibling follows */
+} pt_tree_row;
+
+typedef struct pt_tree {
+    pt_tree_row *row;
+    size_t count;
+    int64_t rootless; /* value of samples without any frame */
+} pt_tree;
+
+/* *ret_tree borrows strings of the profile; done with pt_tree_done. */
+pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
+                       pt_error *reterr);
+void pt_tree_done(pt_tree *tree);
+
+#endif

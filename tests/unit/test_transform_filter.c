@@ -1,0 +1,244 @@
+/* test_transform_filter.c: which samples and frames a query leaves. Expected stacks are worked out
+ * by hand from the rules in transform/filter.h. */
+#include "profile_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "transform/filter.h"
+
+/* The samples as text again: "main;grow~alloc 2" a line. */
+static char *text_of(const pt_profile *p)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint32_t stack = p->sample->stack[i];
+        for (uint32_t f = pt_stack_depth(p, stack); f-- > 0;) {
+            const uint32_t location = pt_stack_frames(p, stack)[f];
+            const uint32_t first = p->location->line_first[location];
+            uint32_t line = p->location->line_first[location + 1];
+            char unnamed[64];
+            pt_location_text(p, location, unnamed, sizeof unnamed);
+            if (line == first) pt_put_text(&text, unnamed);
+            while (line-- > first)
+                pt_putf(&text, "%s%s", pt_text(p, p->function->name[p->line->function[line]]),
+                        line > first ? "~" : "");
+            if (f > 0) pt_put_u8(&text, ';');
+        }
+        pt_putf(&text, " %lld\n", (long long)p->sample->value[0][i]);
+    }
+    return pt_buf_take(&text, NULL);
+}
+
+static const char profile_text[] = "main;parse@parse.c:1;read@io.c:3 3\n"
+                                   "main;parse@parse.c:1 2\n"
+                                   "main;grow~alloc~move 5\n"
+                                   "main;emit;/lib/libz.so+0x10 7\n"
+                                   "main;/lib/libz.so!deflate;emit 11\n"
+                                   "main 13\n";
+
+/* The query leaves exactly this; nothing is lost on the way. */
+static pt_filtered expect_left(pt_query query, const char *expected)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", profile_text);
+    pt_filtered f;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_filter(p, &query, &f, NULL, &error), PT_OK);
+    if (pt_profile_check(f.profile, &error) != PT_OK) fail_msg("%s", error.message);
+    PT_FREE char *text = text_of(f.profile);
+    assert_string_equal(text, expected);
+    assert_int_equal(f.profile->sample->t.count, f.kept);
+    assert_int_equal(f.kept + f.ignored + f.unfocused + f.emptied, p->sample->t.count);
+    const pt_filtered counts = f;
+    pt_filtered_done(&f);
+    return counts;
+}
+
+static void no_query_gives_the_profile_itself(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", profile_text);
+    pt_filtered f;
+    assert_int_equal(pt_filter(p, &(pt_query){0}, &f, NULL, NULL), PT_OK);
+    assert_ptr_equal(f.profile, p);
+    assert_int_equal(f.kept, 6);
+    pt_filtered_done(&f);
+}
+
+static void focus_keeps_samples_with_a_matching_function_file_or_object(void **state)
+{
+    expect_left((pt_query){.focus = "^read$"}, "main;parse;read 3\n");
+    expect_left((pt_query){.focus = "parse\\.c"}, "main;parse;read 3\nmain;parse 2\n");
+    expect_left((pt_query){.focus = "libz"}, "main;emit;[libz.so+0x10] 7\nmain;deflate;emit 11\n");
+}
+
+static void focus_looks_into_inlined_frames(void **state)
+{
+    expect_left((pt_query){.focus = "alloc"}, "main;grow~alloc~move 5\n");
+}
+
+static void ignore_wins_over_focus(void **state)
+{
+    const pt_filtered f = expect_left((pt_query){.focus = "parse|grow", .ignore = "read"},
+                                      "main;parse 2\nmain;grow~alloc~move 5\n");
+    assert_int_equal(f.ignored, 1);
+    assert_int_equal(f.unfocused, 3);
+}
+
+static void hide_takes_out_functions_and_drops_what_is_left_empty(void **state)
+{
+    const pt_filtered f =
+        expect_left((pt_query){.hide = "main|^alloc"}, "parse;read 3\nparse 2\ngrow~move 5\n"
+                                                       "emit;[libz.so+0x10] 7\ndeflate;emit 11\n");
+    assert_int_equal(f.emptied, 1);
+}
+
+static void hide_by_mapped_file_takes_out_all_of_the_frame(void **state)
+{
+    expect_left((pt_query){.hide = "libz", .focus = "emit"}, "main;emit 7\nmain;emit 11\n");
+}
+
+static void show_keeps_only_matching_functions(void **state)
+{
+    expect_left((pt_query){.show = "parse|move|libz"},
+                "parse 3\nparse 2\nmove 5\n[libz.so+0x10] 7\ndeflate 11\n");
+}
+
+static void focus_is_decided_before_frames_are_hidden(void **state)
+{
+    expect_left((pt_query){.focus = "read", .hide = "read"}, "main;parse 3\n");
+}
+
+static void stacks_that_become_equal_are_one_but_samples_stay(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p =
+        profile_of("samples/count", "main;a;x 1\nmain;a;y 2\nmain;a 4\n");
+    pt_filtered f;
+    assert_int_equal(pt_filter(p, &(pt_query){.hide = "x|y"}, &f, NULL, NULL), PT_OK);
+    assert_int_equal(f.profile->stack->t.count, 1);
+    assert_int_equal(f.profile->sample->t.count, 3);
+    assert_int_equal(total_of(f.profile, 0), 7);
+    pt_filtered_done(&f);
+}
+
+static void tables_that_do_not_change_are_shared(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", profile_text);
+    pt_filtered f;
+    assert_int_equal(pt_filter(p, &(pt_query){.focus = "read"}, &f, NULL, NULL), PT_OK);
+    assert_ptr_equal(f.profile->stack, p->stack);
+    assert_ptr_equal(f.profile->location, p->location);
+    assert_ptr_equal(f.profile->string, p->string);
+    pt_filtered_done(&f);
+    assert_int_equal(pt_filter(p, &(pt_query){.hide = "main"}, &f, NULL, NULL), PT_OK);
+    assert_ptr_equal(f.profile->location, p->location);
+    assert_ptr_not_equal(f.profile->stack, p->stack);
+    pt_filtered_done(&f);
+}
+
+static void a_pattern_says_whether_anything_matched(void **state)
+{
+    const pt_filtered f =
+        expect_left((pt_query){.focus = "nowhere", .ignore = "parse", .hide = "nothing"}, "");
+    assert_true(f.asked[PT_FILTER_FOCUS] && !f.matched[PT_FILTER_FOCUS]);
+    assert_true(f.asked[PT_FILTER_IGNORE] && f.matched[PT_FILTER_IGNORE]);
+    assert_true(f.asked[PT_FILTER_HIDE] && !f.matched[PT_FILTER_HIDE]);
+    assert_false(f.asked[PT_FILTER_SHOW]);
+}
+
+static void a_bad_pattern_is_named_with_its_option(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", profile_text);
+    pt_filtered f;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_filter(p, &(pt_query){.hide = "a("}, &f, NULL, &error), PT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "--hide=a("));
+}
+
+static void a_sample_without_frames_goes_with_the_first_filter(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", "- 4\nmain 1\n");
+    pt_filtered f;
+    assert_int_equal(pt_filter(p, &(pt_query){.ignore = "other"}, &f, NULL, NULL), PT_OK);
+    assert_int_equal(total_of(f.profile, 0), 1);
+    assert_int_equal(f.unfocused, 1);
+    pt_filtered_done(&f);
+}
+
+/* A linear congruential generator (Knuth's MMIX constants); the upper bits are the random ones. */
+static unsigned random_below(uint64_t *seed, unsigned limit)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % limit;
+}
+
+/* Random stacks over few names, random patterns: whatever is asked, per event what is kept and what
+ * is dropped add up to the whole, and asking again changes nothing. */
+static void kept_and_dropped_add_up_to_the_whole(void **state)
+{
+    static const char *const patterns[] = {NULL, "a", "b|c", "^d$", "f.c", "lib", "zz"};
+    uint64_t seed = 42;
+    pt_buf text = PT_BUF_INIT;
+    for (int i = 0; i < 300; i++) {
+        const unsigned depth = 1 + random_below(&seed, 6);
+        for (unsigned d = 0; d < depth; d++) {
+            static const char *const frames[] = {"a",       "b",           "c~a",
+                                                 "d@f.c:2", "/lib.so+0x8", "e~d~b"};
+            pt_putf(&text, "%s%s", d > 0 ? ";" : "", frames[random_below(&seed, 6)]);
+        }
+        pt_putf(&text, " %u %u\n", random_below(&seed, 100), random_below(&seed, 1000));
+    }
+    PT_UNREF_PROFILE const pt_profile *p =
+        profile_of("samples/count cpu/nanoseconds", pt_buf_text(&text));
+    pt_buf_done(&text);
+    for (int round = 0; round < 200; round++) {
+        const pt_query query = {.focus = patterns[random_below(&seed, 7)],
+                                .ignore = patterns[random_below(&seed, 7)],
+                                .hide = patterns[random_below(&seed, 7)],
+                                .show = patterns[random_below(&seed, 7)]};
+        pt_filtered f, again;
+        assert_int_equal(pt_filter(p, &query, &f, NULL, NULL), PT_OK);
+        assert_int_equal(pt_profile_check(f.profile, NULL), PT_OK);
+        assert_int_equal(f.kept + f.ignored + f.unfocused + f.emptied, p->sample->t.count);
+        /* Values are untouched, so a kept sample is found in order among the old ones. */
+        for (uint32_t e = 0; e < 2; e++) {
+            int64_t dropped = 0;
+            uint32_t kept = 0;
+            for (uint32_t i = 0; i < p->sample->t.count; i++) {
+                if (kept < f.kept && f.profile->sample->value[0][kept] == p->sample->value[0][i] &&
+                    f.profile->sample->value[1][kept] == p->sample->value[1][i])
+                    kept++;
+                else
+                    dropped += p->sample->value[e][i];
+            }
+            assert_int_equal(kept, f.kept);
+            assert_int_equal(total_of(f.profile, e) + dropped, total_of(p, e));
+        }
+        const pt_query frames_only = {.hide = query.hide, .show = query.show};
+        assert_int_equal(pt_filter(f.profile, &frames_only, &again, NULL, NULL), PT_OK);
+        assert_int_equal(total_of(again.profile, 1), total_of(f.profile, 1));
+        pt_filtered_done(&again);
+        pt_filtered_done(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_query_gives_the_profile_itself),
+        cmocka_unit_test(focus_keeps_samples_with_a_matching_function_file_or_object),
+        cmocka_unit_test(focus_looks_into_inlined_frames),
+        cmocka_unit_test(ignore_wins_over_focus),
+        cmocka_unit_test(hide_takes_out_functions_and_drops_what_is_left_empty),
+        cmocka_unit_test(hide_by_mapped_file_takes_out_all_of_the_frame),
+        cmocka_unit_test(show_keeps_only_matching_functions),
+        cmocka_unit_test(focus_is_decided_before_frames_are_hidden),
+        cmocka_unit_test(stacks_that_become_equal_are_one_but_samples_stay),
+        cmocka_unit_test(tables_that_do_not_change_are_shared),
+        cmocka_unit_test(a_pattern_says_whether_anything_matched),
+        cmocka_unit_test(a_bad_pattern_is_named_with_its_option),
+        cmocka_unit_test(a_sample_without_frames_goes_with_the_first_filter),
+        cmocka_unit_test(kept_and_dropped_add_up_to_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
