@@ -115,7 +115,7 @@ export class Graph {
   scrollTo(node: number): void {
     const { y } = this.boxOf(node);
     if (y < 0) this.frame.scrollTop += y - ROW_PX;
-    else if (y + ROW_PX > this.height) this.frame.scrollTop += y + 2 * ROW_PX - this.height;
+    else if (y + ROW_PX > this.frame.clientHeight) this.frame.scrollTop += y + 2 * ROW_PX - this.frame.clientHeight;
   }
 
   private scale(): number {
@@ -125,7 +125,7 @@ export class Graph {
 
   /* With the root below, a tree lower than its frame still stands on the frame's bottom. */
   private bottom(): number {
-    return Math.max(this.rows * ROW_PX, this.height);
+    return Math.max(this.rows * ROW_PX, this.frame.clientHeight);
   }
 
   private rowTop(row: number): number {

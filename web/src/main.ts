@@ -39,6 +39,7 @@ class Page {
       byId("empty").hidden = false;
     }
     this.graph.scrollToRoot();
+    this.graph.scrollTo(this.scene.zoom);
     document.documentElement.dataset.ready = "1";
   }
 
