@@ -16,7 +16,7 @@ all: build/build.ninja
 
 build/build.ninja:
 	@$(DEPS) build
-	@meson setup build
+	@meson setup build -Dtests=disabled
 
 ## make help      this list
 help:
