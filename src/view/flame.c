@@ -10,8 +10,10 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/units.h"
 #include "view/calltree.h"
 #include "view/names.h"
+#include "view/summary.h"
 
 typedef struct {
     const pt_profile *profile;
@@ -269,37 +271,25 @@ static void add_fact(building *b, const char *format, ...)
     f->fact[f->fact_count++] = string;
 }
 
-static double share(int64_t part, int64_t whole)
-{
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* Of the stacks whose end is known, how much reaches the thread's start. */
-static void add_completeness(building *b, const int64_t *values)
-{
-    const pt_profile *p = b->profile;
-    int64_t complete = 0, known = 0;
-    for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        const uint8_t end = p->stack->end[p->sample->stack[i]];
-        if (end == PT_STACK_END_UNKNOWN) continue;
-        known += values[i];
-        if (end == PT_STACK_END_ROOT) complete += values[i];
-    }
-    if (known > 0) add_fact(b, "%.1f%% in complete stacks", share(complete, known));
-}
-
 static void add_facts(building *b, uint32_t event)
 {
-    const pt_profile *p = b->profile;
-    const pt_provenance *from = pt_profile_provenance(p);
-    add_fact(b, "%u distinct stacks", p->stack->t.count);
-    if (from->duration_ns > 0) add_fact(b, "%.3g s long", (double)from->duration_ns / 1e9);
-    if (from->cpu_used_ns > 0 && from->cpu_seen_ns > 0)
+    const pt_summary is = pt_summary_of(b->profile, event);
+    pt_buf counts = PT_BUF_INIT;
+    pt_put_count(&counts, is.samples);
+    pt_put_text(&counts, " samples, ");
+    pt_put_count(&counts, is.stacks);
+    pt_put_text(&counts, " distinct stacks");
+    add_fact(b, "%s", pt_buf_text(&counts));
+    pt_buf_done(&counts);
+    if (is.duration_ns > 0) add_fact(b, "%.3g s long", (double)is.duration_ns / 1e9);
+    if (is.cpu_used_ns > 0 && is.cpu_seen_ns > 0)
         add_fact(b, "%.1f%% of the CPU time used was seen",
-                 share(from->cpu_seen_ns, from->cpu_used_ns));
-    add_completeness(b, p->sample->value[event]);
-    if (from->lost > 0) add_fact(b, "%llu samples were lost", (unsigned long long)from->lost);
-    if (from->damaged) add_fact(b, "the file is damaged: this is the part that could be read");
+                 100.0 * (double)is.cpu_seen_ns / (double)is.cpu_used_ns);
+    if (is.ends_known) add_fact(b, "%.1f%% in complete stacks", 100 * is.complete_share);
+    if (is.unnamed_share >= 0.0005)
+        add_fact(b, "%.1f%% ends in code without names", 100 * is.unnamed_share);
+    if (is.lost > 0) add_fact(b, "%llu samples were lost", (unsigned long long)is.lost);
+    if (is.damaged) add_fact(b, "the file is damaged: this is the part that could be read");
 }
 
 /* ---- building ---- */
