@@ -199,8 +199,9 @@ pt_status pt_parse_int(const char *text, int64_t *ret_value, pt_error *reterr)
     return PT_OK;
 }
 
-/* An unsigned decimal number such as 1.5 at the start of text; its end, or NULL. */
-static const char *decimal(const char *text, double *ret_value)
+/* An unsigned decimal number such as 1.5 at the start of text, times 10^power (rounded once); its
+ * end, or NULL. */
+static const char *scaled_decimal(const char *text, int power, double *ret_value)
 {
     const char *end = text + strspn(text, "0123456789");
     size_t digits = (size_t)(end - text);
@@ -210,11 +211,15 @@ static const char *decimal(const char *text, double *ret_value)
         end += 1 + fraction;
     }
     if (digits == 0 || digits > 60) return NULL;
-    char copy[64];
-    memcpy(copy, text, (size_t)(end - text));
-    copy[end - text] = '\0';
+    char copy[80];
+    snprintf(copy, sizeof copy, "%.*se%d", (int)(end - text), text, power);
     *ret_value = strtod(copy, NULL);
     return end;
+}
+
+static const char *decimal(const char *text, double *ret_value)
+{
+    return scaled_decimal(text, 0, ret_value);
 }
 
 pt_status pt_parse_double(const char *text, double *ret_value, pt_error *reterr)
@@ -290,11 +295,11 @@ pt_status pt_parse_duration(const char *text, int64_t *ret_ns, pt_error *reterr)
 
 pt_status pt_parse_percent(const char *text, double *ret_share, pt_error *reterr)
 {
-    double value = 0;
-    const char *const end = decimal(text, &value);
+    double share = 0;
+    const char *const end = scaled_decimal(text, -2, &share);
     if (end == NULL || (*end != '\0' && strcmp(end, "%") != 0))
         return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a percentage such as 0.5%%", text);
-    if (value > 100) return pt_error_set(reterr, PT_ERR_USAGE, "%s is more than 100%%", text);
-    *ret_share = value / 100;
+    if (share > 1) return pt_error_set(reterr, PT_ERR_USAGE, "%s is more than 100%%", text);
+    *ret_share = share;
     return PT_OK;
 }
