@@ -340,7 +340,7 @@ uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
 {
     builder_stacks *t = &b->stack;
     const size_t used = (size_t)t->offset[t->count];
-    RESERVE(*t, frame, used + depth);
+    RESERVE(*t, frame, used + (depth > 0 ? depth : 1)); /* an empty stack has an address, too */
     return t->frame + used;
 }
 

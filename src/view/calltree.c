@@ -212,7 +212,7 @@ static size_t lay_out_children(planting *t, uint64_t first, group *folded)
         folded->depth = child->depth;
         child->first = UINT64_MAX;
     }
-    qsort_r(t->place, shown, sizeof *t->place, compare_children, t);
+    if (shown > 1) qsort_r(t->place, shown, sizeof *t->place, compare_children, t);
     for (size_t i = 0; i < shown; i++) {
         group *child = &t->children.items[t->place[i]];
         child->first = first;

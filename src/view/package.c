@@ -49,12 +49,13 @@ static const char *inside_brackets(const char *name)
 {
     static const char *const words[] = {"mut", "dyn", "const"};
     if (*name != '<') return name;
-    for (name++;; name++) {
+    for (name++;;) {
         while (*name != '\0' && !is_word(*name))
             name++;
         size_t skipped = 0;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (starts(name, words[i])) skipped = strlen(words[i]);
+            if (starts(name, words[i]) && !is_word(name[strlen(words[i])]))
+                skipped = strlen(words[i]);
         if (skipped == 0) return name;
         name += skipped;
     }

@@ -230,6 +230,7 @@ static void packages_are_read_from_names(void **state)
         {"::", ""},
         {"<", ""},
         {"<<<<mut", ""},
+        {"<&mut mutable::C>::f", "mutable"},
         {")>)>", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
