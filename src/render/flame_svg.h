@@ -6,6 +6,8 @@
 #include "view/flame.h"
 
 #define PT_FLAME_SVG_WIDTH_PX 1200
+/* A box takes some 200 bytes. */
+#define PT_FLAME_SVG_MAX_NODES 20000
 
 /* Writes the picture; errors stay in out. A static picture with hover text for any viewer; browsers
  * also run its script (zoom, search, keys). title is any text. */

@@ -320,6 +320,7 @@ static void fill(building *b, const pt_flame_request *request)
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);
     keep_nodes(b, request);
+    if (request->note != NULL) add_fact(b, "%s", request->note);
     add_facts(b, request->event);
 }
 

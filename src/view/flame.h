@@ -30,6 +30,7 @@ typedef struct pt_flame_request {
     uint32_t event;     /* column of the samples */
     uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
+    const char *note;   /* the first of the facts, or NULL */
 } pt_flame_request;
 
 typedef struct pt_flame_frame {

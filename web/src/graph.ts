@@ -1,8 +1,8 @@
 /* graph.ts: the flame graph on a canvas.
  *
  * The canvas is as large as what is seen of it, however deep the tree: it sticks to the scrolled frame and
- * a spacer gives the scroll bar its length. Row 0 is the root, at the top unless `inverted`. Only
- * boxes of at least half a pixel are drawn; a click is found by its row, then by binary search.
+ * a spacer gives the scroll bar its length. Row 0 is the root, at the top unless `inverted`: that is where
+ * reading begins, and there it stays in sight however deep the stacks go. Only boxes of at least half a pixel are drawn; a click is found by its row, then by binary search.
  */
 
 import { Kind, Tree } from "./data";

@@ -17,7 +17,7 @@ const TIME: Step[] = [
 const BYTES: Step[] = ["PB", "TB", "GB", "MB", "kB", "B"].map((name, i) => ({ size: 1024 ** (5 - i), name }));
 
 /* Names of units, in lower case without a plural s: how many of the family's smallest they are. */
-const KNOWN: Record<string, [number, Step[]]> = {
+const KNOWN = new Map<string, [number, Step[]]>(Object.entries({
   ns: [1, TIME],
   nanosecond: [1, TIME],
   us: [1e3, TIME],
@@ -33,7 +33,7 @@ const KNOWN: Record<string, [number, Step[]]> = {
   kilobyte: [1024, BYTES],
   mb: [1024 ** 2, BYTES],
   megabyte: [1024 ** 2, BYTES],
-};
+}));
 
 function grouped(value: number): string {
   return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -47,7 +47,7 @@ function threeDigits(value: number): string {
 /* A value of the event in the step of its unit that suits its size; a plain count for other units. */
 export function amount(value: number, unit: string): string {
   const name = unit.toLowerCase();
-  const known = new Map(Object.entries(KNOWN)).get(name.length > 2 ? name.replace(/s$/, "") : name);
+  const known = KNOWN.get(name.length > 2 ? name.replace(/s$/, "") : name);
   if (value === 0) return "0";
   if (known === undefined) return grouped(value);
   const scaled = value * known[0];
