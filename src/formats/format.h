@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/reader.h"
 #include "model/builder.h"
 #include "model/profile.h"
@@ -18,8 +19,8 @@ typedef enum {
     PT_PROBE_HEURISTIC, /* structure or text that looks right; asked only if no magic claimed */
 } pt_probe_kind;
 
-/* What a format can hold. convert compares what a profile uses with what the writer holds and
- * reports the difference (pt_format_losses). */
+/* What a format can hold; pt_capabilities names them. convert compares what a profile uses with
+ * what the writer holds and reports the difference (pt_format_losses). */
 enum {
     PT_CAN_STACKS = 1 << 0,
     PT_CAN_LABELS = 1 << 1,
@@ -37,6 +38,8 @@ enum {
     PT_CAN_UNITS = 1 << 13, /* says what its values are */
     PT_CAN_END = 1 << 14,   /* why a stack ended */
     PT_CAN_COMMENTS = 1 << 15,
+    PT_CAN_HEADER = 1 << 16,  /* when, how long, at what period */
+    PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
 };
 
 /* What a probe may look at: the first bytes after peeling, zero padded to at least 64. */
@@ -62,10 +65,10 @@ typedef struct pt_read_hooks {
 } pt_read_hooks;
 
 typedef struct pt_write_options {
-    uint32_t event;   /* for formats with one value a sample; PT_NONE = the default one */
-    bool raw;         /* profile.proto: not gzipped */
-    unsigned threads; /* for compression; 0 = all */
-    pt_diag *diag;
+    uint32_t event; /* for formats with one value a sample; PT_NONE = the default one */
+    bool raw;       /* profile.proto: not gzipped */
+    pt_pool *pool;  /* for compression; NULL = inline */
+    pt_diag *diag;  /* what was changed on the way, beyond pt_format_losses; may be NULL */
 } pt_write_options;
 
 /* Where a writer's files go. One profile may become several files (DCPI). */
@@ -96,6 +99,14 @@ typedef struct pt_format {
 /* All formats, in the order of formats.def. */
 extern const pt_format *const pt_formats[];
 extern const size_t pt_format_count;
+
+/* The bits of `capabilities`, lowest first: a word and a line for `pitot formats`. */
+typedef struct pt_capability {
+    uint32_t bit;
+    const char *name, *help;
+} pt_capability;
+extern const pt_capability pt_capabilities[];
+extern const size_t pt_capability_count;
 
 /* By name or alias; NULL if there is none. */
 const pt_format *pt_format_find(const char *name);

@@ -1,0 +1,179 @@
+/* losses.c: what each capability stands for, and what of a profile a format without it cannot hold.
+ *
+ * A row a capability: how many things of the profile need it, and what is said when the format does
+ * not have it. */
+#include "formats/format.h"
+
+const pt_capability pt_capabilities[] = {
+    {PT_CAN_STACKS, "stacks", "whole call stacks"},
+    {PT_CAN_LABELS, "labels", "labels of samples"},
+    {PT_CAN_EVENTS, "events", "several values a sample"},
+    {PT_CAN_LINES, "lines", "source files and lines"},
+    {PT_CAN_INLINES, "inlines", "which frames were inlined"},
+    {PT_CAN_ADDRESSES, "addresses", "instruction addresses"},
+    {PT_CAN_MAPPINGS, "mappings", "mapped images and their build ids"},
+    {PT_CAN_ARCS, "arcs", "exact call counts from caller to callee"},
+    {PT_CAN_BINS, "bins", "histograms over address ranges"},
+    {PT_CAN_BLOCKS, "blocks", "basic block counts"},
+    {PT_CAN_TIME, "time", "the time of each sample"},
+    {PT_CAN_EXTRA, "extra", "header lines that are unknown"},
+    {PT_CAN_NAMES, "names", "function names"},
+    {PT_CAN_UNITS, "units", "what the values are"},
+    {PT_CAN_END, "ends", "why each stack ended"},
+    {PT_CAN_COMMENTS, "comments", "comments"},
+    {PT_CAN_HEADER, "header", "when, how long, at what period"},
+    {PT_CAN_UNKNOWN, "unknown", "unknown protobuf fields"},
+};
+const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
+
+static uint64_t stacks(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        n += pt_stack_depth(p, p->sample->stack[i]) > 1;
+    return n;
+}
+
+static uint64_t labelled(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        n += p->sample->labels[i] != 0;
+    return n;
+}
+
+static uint64_t other_events(const pt_profile *p)
+{
+    return p->event->t.count > 1 ? p->event->t.count - 1 : 0;
+}
+
+static uint64_t lines(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->line->t.count; i++)
+        n += p->line->line[i] != 0;
+    return n;
+}
+
+static uint64_t inlined(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->location->t.count; i++)
+        n += p->location->line_first[i + 1] - p->location->line_first[i] > 1;
+    return n;
+}
+
+static uint64_t addresses(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->location->t.count; i++)
+        n += p->location->address[i] != 0;
+    return n;
+}
+
+static uint64_t mappings(const pt_profile *p)
+{
+    return p->mapping->t.count;
+}
+
+static uint64_t arcs(const pt_profile *p)
+{
+    return p->arc->t.count;
+}
+
+static uint64_t bins(const pt_profile *p)
+{
+    return p->bin->t.count;
+}
+
+static uint64_t blocks(const pt_profile *p)
+{
+    return p->block->t.count;
+}
+
+static uint64_t timed(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; p->sample->time_ns && i < p->sample->t.count; i++)
+        n += p->sample->time_ns[i] != 0;
+    return n;
+}
+
+static uint64_t extras(const pt_profile *p)
+{
+    return p->extra->t.count;
+}
+
+static uint64_t names(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->function->t.count; i++)
+        n += p->function->name[i] != 0 || p->function->system_name[i] != 0;
+    return n;
+}
+
+static uint64_t units(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->event->t.count; i++)
+        n += p->event->row[i].kind != PT_EVENT_COUNT;
+    return n;
+}
+
+static uint64_t ends(const pt_profile *p)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->stack->t.count; i++)
+        n += p->stack->end[i] != PT_STACK_END_UNKNOWN;
+    return n;
+}
+
+static uint64_t comments(const pt_profile *p)
+{
+    return pt_profile_provenance(p)->comment_count;
+}
+
+static uint64_t header(const pt_profile *p)
+{
+    const pt_provenance *const from = pt_profile_provenance(p);
+    return (from->start_ns != 0) + (from->duration_ns != 0) + (from->period != 0);
+}
+
+static uint64_t unknowns(const pt_profile *p)
+{
+    return p->unknown->t.count;
+}
+
+static const struct {
+    uint32_t bit;
+    uint64_t (*count)(const pt_profile *);
+    const char *lost;
+} rows[] = {
+    {PT_CAN_STACKS, stacks, "samples keep only their innermost frame"},
+    {PT_CAN_LABELS, labelled, "samples lose their labels"},
+    {PT_CAN_EVENTS, other_events, "other values of each sample are left out"},
+    {PT_CAN_LINES, lines, "source lines are left out"},
+    {PT_CAN_INLINES, inlined, "locations no longer tell which frames were inlined"},
+    {PT_CAN_ADDRESSES, addresses, "addresses are left out"},
+    {PT_CAN_MAPPINGS, mappings, "mappings are left out"},
+    {PT_CAN_ARCS, arcs, "call arcs are left out"},
+    {PT_CAN_BINS, bins, "histogram bins are left out"},
+    {PT_CAN_BLOCKS, blocks, "basic block counts are left out"},
+    {PT_CAN_TIME, timed, "samples lose their time"},
+    {PT_CAN_EXTRA, extras, "unknown header lines are left out"},
+    {PT_CAN_NAMES, names, "function names are left out"},
+    {PT_CAN_UNITS, units, "values lose their unit"},
+    {PT_CAN_END, ends, "stacks no longer tell why they ended"},
+    {PT_CAN_COMMENTS, comments, "comments are left out"},
+    {PT_CAN_HEADER, header, "facts about time and period are left out"},
+    {PT_CAN_UNKNOWN, unknowns, "unknown fields are left out"},
+};
+
+void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (format->capabilities & rows[i].bit) continue;
+        const uint64_t count = rows[i].count(profile);
+        if (count > 0) pt_diag_add(ret_losses, count, "%s", rows[i].lost);
+    }
+}

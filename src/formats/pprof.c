@@ -1,0 +1,88 @@
+/* pprof.c: profile.proto, what `go tool pprof` and most collectors write. pprof_int.h has the
+ * layout; reading is pprof_read.c and pprof_samples.c, writing pprof_write.c.
+ *
+ * The format has no magic. A file of it begins, mostly, with `0a`, the tag of the first sample
+ * type; the probe checks that the fields it can see are those of Profile and nest as they should.
+ */
+#include "formats/pprof_int.h"
+
+/* Is the message made of varint fields numbered 1..most only, as far as it can be seen? */
+static bool varints_only(const pb_field *message, uint32_t most)
+{
+    pb_cursor cursor = pb_open(message->data, message->size);
+    pb_field field;
+    while (pb_next(&cursor, &field)) {
+        if (field.wire != PB_VARINT || field.number > most) return false;
+    }
+    return cursor.ok;
+}
+
+/* How much a field speaks for Profile: -1 = against. */
+static int evidence(const pb_field *field)
+{
+    switch (field->number) {
+    case PPROF_SAMPLE_TYPE:
+    case PPROF_PERIOD_TYPE: return field->wire == PB_BYTES && varints_only(field, 2) ? 3 : -1;
+    case PPROF_FUNCTION: return field->wire == PB_BYTES && varints_only(field, 5) ? 1 : -1;
+    case PPROF_MAPPING: return field->wire == PB_BYTES && varints_only(field, 10) ? 1 : -1;
+    case PPROF_SAMPLE:
+    case PPROF_LOCATION:
+    case PPROF_STRING_TABLE: return field->wire == PB_BYTES ? 1 : -1;
+    case PPROF_COMMENT: return field->wire == PB_BYTES || field->wire == PB_VARINT ? 1 : -1;
+    default:
+        if (field->number > PPROF_DOC_URL) return 0;
+        return field->wire == PB_VARINT ? 1 : -1;
+    }
+}
+
+/* A field that begins in the head but ends behind it: is its tag one of Profile's, and does its
+ * length fit the file? 1 yes, 0 cannot tell (the file is cut there), -1 no. */
+static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
+{
+    const uint8_t *const end = input->head + input->head_bytes;
+    uint64_t tag, size;
+    if (!pb_varint(&pos, end, &tag)) return end - pos < 10 ? 0 : -1;
+    if ((tag & 7) == PB_VARINT) return end - pos < 10 ? 0 : -1;
+    if ((tag & 7) != PB_BYTES || tag >> 3 < 1 || tag >> 3 > PPROF_COMMENT) return -1;
+    if (!pb_varint(&pos, end, &size)) return end - pos < 10 ? 0 : -1;
+    return size <= input->file_bytes ? 1 : 0;
+}
+
+static int probe(const pt_probe_input *input)
+{
+    pb_cursor cursor = pb_open(input->head, input->head_bytes);
+    int sum = 0, fields = 0;
+    pb_field field;
+    while (pb_next(&cursor, &field)) {
+        const int more = evidence(&field);
+        if (more < 0) return 0;
+        if (more == 0 && fields == 0) return 0; /* nobody begins with a field that is not known */
+        sum += more;
+        fields++;
+    }
+    if (!cursor.ok) {
+        const int more = partial_evidence(input, cursor.bad);
+        if (more < 0) return 0;
+        sum += more;
+    }
+    if (sum == 0) return 0;
+    if (sum >= 4) return 90;
+    return sum >= 2 ? 60 : 30;
+}
+
+static const char *const aliases[] = {"proto", "profile.proto", "pb", NULL};
+static const char *const extensions[] = {".pb.gz", ".pb", ".pprof", ".pgo", NULL};
+
+const pt_format pt_format_pprof = {
+    .name = "pprof",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "profile.proto, gzipped or not: go tool pprof, runtime/pprof, most collectors",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
+                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES | PT_CAN_UNITS |
+                    PT_CAN_COMMENTS | PT_CAN_HEADER | PT_CAN_UNKNOWN,
+    .probe = probe,
+    .read = pprof_read,
+    .write = pprof_write,
+};

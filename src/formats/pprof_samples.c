@@ -1,0 +1,377 @@
+/* pprof_samples.c: profile.proto: the second walk, over the samples only. This is where the time of
+ * reading goes: tens of millions of location ids, each a varint of one to four bytes. */
+#include "formats/pprof_int.h"
+
+#include "base/grow.h"
+#include "base/hash.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+#define DISCARD_BYTES ((size_t)4 << 20)
+
+/* In profiles of services most samples repeat a stack that has been seen, in the same bytes. The
+ * memo knows stacks by those bytes and saves decoding and hashing them again. It stops learning
+ * when it is full and is given up if it does not pay. */
+#define MEMO_BYTES_MAX ((size_t)32 << 20)
+#define MEMO_TRIAL     ((uint64_t)1 << 15) /* this many look-ups ... */
+#define MEMO_PAYS      8                   /* ... of which one in so many must hit */
+
+typedef struct {
+    bool on;
+    uint64_t tries, hits;
+    pt_index index;
+    pt_buf bytes; /* what was seen, one list behind the other */
+    struct {
+        struct memo_entry {
+            size_t first, size; /* in bytes */
+            uint32_t stack;
+        } * items;
+        size_t count, cap;
+    } entry;
+} memo;
+
+/* A sample while it is decoded; the arrays are used again for the next. */
+typedef struct {
+    memo memo;
+    const uint8_t *packed; /* the packed list of locations that the sample begins with, or NULL */
+    size_t packed_size;
+    uint32_t known;  /* the stack of that list, if the memo knows it; else PT_NONE */
+    uint32_t *frame; /* space in the builder for as many frames as the message has bytes */
+    size_t depth;
+    int64_t *value; /* one an event */
+    size_t value_count;
+    struct {
+        pt_label *items;
+        size_t count, cap;
+    } label;
+    pt_buf label_unknown;
+    size_t label_with_unknown; /* the label they belong to; only one is kept a sample */
+} sample;
+
+static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t hash)
+{
+    pt_probe probe = {0};
+    m->tries++;
+    for (uint32_t at = pt_index_first(&m->index, hash, &probe); at != PT_NONE;
+         at = pt_index_next(&m->index, &probe)) {
+        const struct memo_entry *const e = &m->entry.items[at];
+        if (e->size == size && memcmp(m->bytes.data + e->first, data, size) == 0) {
+            m->hits++;
+            return e->stack;
+        }
+    }
+    if (m->tries >= MEMO_TRIAL && m->hits < m->tries / MEMO_PAYS) m->on = false;
+    return PT_NONE;
+}
+
+static void memo_add(memo *m, const uint8_t *data, size_t size, uint64_t hash, uint32_t stack)
+{
+    if (!m->on || m->bytes.size + size > MEMO_BYTES_MAX || stack == PT_NONE) return;
+    PT_GROW(m->entry, m->entry.count + 1);
+    m->entry.items[m->entry.count] = (struct memo_entry){m->bytes.size, size, stack};
+    pt_put(&m->bytes, data, size);
+    pt_index_add(&m->index, hash, (uint32_t)m->entry.count++);
+}
+
+static void memo_done(memo *m)
+{
+    pt_index_done(&m->index);
+    pt_buf_done(&m->bytes);
+    free(m->entry.items);
+}
+
+/* A location that the file does not have: a row with no address and no name keeps the shape of the
+ * stacks. */
+static __attribute__((cold, noinline)) uint32_t missing_location(pprof_reader *r, uint64_t id)
+{
+    if (r->locations.missing_zero != PT_NONE && id == 0) return r->locations.missing_zero;
+    const pt_location none = {.mapping = PT_NONE, .source_id = id};
+    const uint32_t row = pt_builder_append_location(r->builder, &none, NULL, 0).v;
+    if (id == 0)
+        r->locations.missing_zero = row;
+    else
+        pprof_ids_add(&r->locations, id, row);
+    r->damage.locations++;
+    return row;
+}
+
+static inline uint32_t location_row(pprof_reader *r, uint64_t id)
+{
+    const uint32_t row = pprof_ids_get(&r->locations, id);
+    return __builtin_expect(row != PT_NONE, 1) ? row : missing_location(r, id);
+}
+
+/* A packed list of location ids. In real files they take one to three bytes: those are cut out of
+ * one 8-byte load. */
+static bool add_packed_frames(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
+{
+    uint32_t *frame = s->frame + s->depth;
+    const uint8_t *const fast_end = end - pos >= 8 ? end - 8 : pos;
+    while (pos < fast_end) {
+        uint64_t bytes, id;
+        memcpy(&bytes, pos, sizeof bytes);
+        bytes = le64toh(bytes);
+        if (!(bytes & 0x80)) {
+            id = bytes & 0x7f;
+            pos += 1;
+        } else if (!(bytes & 0x8000)) {
+            id = (bytes & 0x7f) | (bytes >> 1 & 0x3f80);
+            pos += 2;
+        } else if (!(bytes & 0x800000)) {
+            id = (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | (bytes >> 2 & 0x1fc000);
+            pos += 3;
+        } else if (!pb_varint(&pos, end, &id)) {
+            s->depth = (size_t)(frame - s->frame);
+            return false;
+        }
+        *frame++ = location_row(r, id);
+    }
+    bool ok = true;
+    while (pos < end) {
+        uint64_t id;
+        ok = pb_varint(&pos, end, &id);
+        if (!ok) break;
+        *frame++ = location_row(r, id);
+    }
+    s->depth = (size_t)(frame - s->frame);
+    return ok;
+}
+
+static inline void add_value(const pprof_reader *r, sample *s, uint64_t value)
+{
+    if (s->value_count < r->event_count) s->value[s->value_count] = (int64_t)value;
+    s->value_count++;
+}
+
+static bool add_packed_values(const pprof_reader *r, sample *s, const uint8_t *pos,
+                              const uint8_t *end)
+{
+    while (pos < end) {
+        uint64_t value;
+        if (!pb_varint(&pos, end, &value)) return false;
+        add_value(r, s, value);
+    }
+    return true;
+}
+
+/* A label has a text or a number. One with neither is the number 0: protobuf leaves zeros out, and
+ * writers of numeric labels (thread ids) do write 0. */
+static void add_label(pprof_reader *r, sample *s, const pb_field *message)
+{
+    uint64_t key = 0, str = 0, unit = 0;
+    int64_t num = 0;
+    const size_t unknown_first = s->label_unknown.size;
+    pb_cursor cursor = pb_open(message->data, message->size);
+    pb_field field;
+    while (pb_next(&cursor, &field)) {
+        if (field.wire != PB_VARINT) field.number = 0;
+        switch (field.number) {
+        case 1: key = field.value; break;
+        case 2: str = field.value; break;
+        case 3: num = (int64_t)field.value; break;
+        case 4: unit = field.value; break;
+        default: pprof_keep_unknown(&s->label_unknown, &cursor, &field);
+        }
+    }
+    pprof_close(r, &cursor);
+    if (str != 0 && num != 0) r->both_label_values++;
+    if (s->label_unknown.size > unknown_first) {
+        if (unknown_first > 0) {
+            s->label_unknown.size = unknown_first;
+            r->lost_unknown++;
+        } else {
+            s->label_with_unknown = s->label.count;
+        }
+    }
+    PT_GROW(s->label, s->label.count + 1);
+    pt_label *const label = &s->label.items[s->label.count++];
+    *label = (pt_label){.key = pprof_string(r, key), .kind = PT_LABEL_NUMBER};
+    if (str != 0) {
+        label->kind = PT_LABEL_STRING;
+        label->str = pprof_string(r, str);
+    } else {
+        label->num = num;
+        label->unit = pprof_string(r, unit);
+    }
+}
+
+/* The set of the sample's labels. Unknown fields of a label belong to the row of the first sample
+ * that has the set; rows are counted here, since sets are interned and get their rows in order. */
+static pt_labels_id intern_labels(pprof_reader *r, sample *s)
+{
+    if (s->label.count == 0) return PT_NO_LABELS;
+    const pt_labels_id set = pt_builder_labels(r->builder, s->label.items, s->label.count);
+    const bool is_new = set.v == r->label_set_count;
+    if (s->label_unknown.size > 0) {
+        if (is_new)
+            pt_builder_unknown(r->builder, PT_IN_LABEL,
+                               (uint32_t)(r->label_count + s->label_with_unknown),
+                               s->label_unknown.data, s->label_unknown.size);
+        else
+            r->lost_unknown++;
+    }
+    if (is_new) {
+        r->label_set_count++;
+        r->label_count += s->label.count;
+    }
+    return set;
+}
+
+/* The sample has more locations than the list that the memo knows: decodes that after all. */
+static bool forget_known(pprof_reader *r, sample *s)
+{
+    const uint8_t *const packed = s->packed;
+    const bool was_known = s->known != PT_NONE;
+    s->known = PT_NONE;
+    s->packed = NULL;
+    return !was_known || add_packed_frames(r, s, packed, packed + s->packed_size);
+}
+
+/* Any field. False at the first that does not fit. */
+static bool add_other(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end)
+{
+    pb_cursor cursor = pb_open(*pos, (size_t)(end - *pos));
+    pb_field field;
+    if (!pb_next(&cursor, &field)) return false;
+    *pos = cursor.pos;
+    if (field.number == 1 && !forget_known(r, s)) return false;
+    if (field.number == 3 && field.wire == PB_BYTES)
+        add_label(r, s, &field);
+    else if (field.number == 1 && field.wire == PB_BYTES)
+        return add_packed_frames(r, s, field.data, field.data + field.size);
+    else if (field.number == 1 && field.wire == PB_VARINT)
+        s->frame[s->depth++] = location_row(r, field.value);
+    else if (field.number == 2 && field.wire == PB_BYTES)
+        return add_packed_values(r, s, field.data, field.data + field.size);
+    else if (field.number == 2 && field.wire == PB_VARINT)
+        add_value(r, s, field.value);
+    else
+        pprof_keep_unknown(&r->unknown, &cursor, &field);
+    return true;
+}
+
+/* The packed list that nearly every sample begins with. Returns false if its inside is damaged;
+ * *pos stays if there is no such list. */
+static bool begin_sample(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end,
+                         uint64_t *ret_hash)
+{
+    const uint8_t *p = *pos;
+    uint64_t size;
+    if (p == end || *p++ != (1 << 3 | PB_BYTES)) return true;
+    if (!pb_varint(&p, end, &size) || size > (size_t)(end - p)) return true;
+    *pos = p + size;
+    s->packed = p;
+    s->packed_size = (size_t)size;
+    if (s->memo.on) {
+        *ret_hash = pt_hash_bytes(p, s->packed_size);
+        s->known = memo_find(&s->memo, p, s->packed_size, *ret_hash);
+        if (s->known != PT_NONE) return true;
+    }
+    return add_packed_frames(r, s, p, p + size);
+}
+
+static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
+{
+    uint64_t hash = 0;
+    s->frame = pt_builder_stack_space(r->builder, (size_t)(end - pos));
+    s->depth = s->value_count = s->label.count = 0;
+    s->packed = NULL;
+    s->known = PT_NONE;
+    pt_buf_clear(&s->label_unknown);
+    bool ok = begin_sample(r, s, &pos, end, &hash);
+    while (ok && pos < end) {
+        uint64_t value;
+        const uint8_t *p = pos + 1;
+        if (*pos == (2 << 3 | PB_VARINT) && pb_varint(&p, end, &value)) {
+            add_value(r, s, value);
+            pos = p;
+        } else {
+            ok = add_other(r, s, &pos, end);
+        }
+    }
+    if (!ok) r->damage.messages++;
+    if (__builtin_expect(s->value_count != r->event_count, 0)) {
+        r->damage.values++;
+        for (size_t i = s->value_count; i < r->event_count; i++)
+            s->value[i] = 0;
+    }
+    uint32_t stack = s->known;
+    if (stack == PT_NONE) {
+        stack = pt_builder_stack_commit(r->builder, s->depth, PT_STACK_END_UNKNOWN).v;
+        if (s->packed && ok) memo_add(&s->memo, s->packed, s->packed_size, hash, stack);
+    }
+    const pt_labels_id labels = intern_labels(r, s);
+    if (__builtin_expect(r->unknown.size > 0, 0))
+        pprof_file_unknown(r, PT_IN_SAMPLE, pt_builder_sample_count(r->builder));
+    pt_builder_sample(r->builder, (pt_stack_id){stack}, labels, s->value);
+}
+
+/* A file whose sample types are lost still has its values: as many columns as its first sample. */
+static void make_up_events(pprof_reader *r, const uint8_t *pos, const uint8_t *end)
+{
+    sample s = {0};
+    pb_cursor cursor = pb_open(pos, (size_t)(end - pos));
+    pb_field field;
+    while (pb_next(&cursor, &field)) {
+        if (field.number == 2 && field.wire == PB_BYTES)
+            add_packed_values(r, &s, field.data, field.data + field.size);
+        else if (field.number == 2 && field.wire == PB_VARINT)
+            add_value(r, &s, field.value);
+    }
+    for (size_t i = 0; i < s.value_count && i < 64; i++)
+        pprof_made_up_event(r);
+}
+
+/* The next sample at or after *pos; false when there is none. Everything between *pos and r->end is
+ * known to be whole fields. */
+static bool next_sample(const pprof_reader *r, const uint8_t **pos, const uint8_t **ret_end)
+{
+    const uint8_t *p = *pos;
+    while (p < r->end) {
+        uint64_t size = 0;
+        if (*p == (PPROF_SAMPLE << 3 | PB_BYTES)) {
+            p++;
+            pb_varint(&p, r->end, &size);
+            *pos = p;
+            *ret_end = p + size;
+            return true;
+        }
+        pb_cursor cursor = pb_open(p, (size_t)(r->end - p));
+        pb_field field;
+        if (!pb_next(&cursor, &field)) return false;
+        p = cursor.pos;
+        if (field.number == PPROF_SAMPLE && field.wire == PB_BYTES) { /* an overlong tag */
+            *pos = field.data;
+            *ret_end = field.data + field.size;
+            return true;
+        }
+    }
+    return false;
+}
+
+void pprof_read_samples(pprof_reader *r)
+{
+    const uint8_t *pos = r->start, *end = NULL;
+    const uint8_t *discarded = pos;
+    sample s = {0};
+    r->label_set_count = 1; /* set 0 is the empty one */
+    r->locations.missing_zero = PT_NONE;
+    if (r->event_count == 0 && next_sample(r, &pos, &end)) make_up_events(r, pos, end);
+    /* A frame takes at least a byte; most take two or three. */
+    pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 3);
+    s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
+    s.memo.on = true;
+    for (pos = r->start; next_sample(r, &pos, &end); pos = end) {
+        read_sample(r, &s, pos, end);
+        if ((size_t)(end - discarded) < DISCARD_BYTES) continue;
+        discarded = end;
+        if (pt_builder_status(r->builder, NULL) != PT_OK) break;
+        if (r->hooks->discard)
+            r->hooks->discard(r->hooks->context, r->offset + (uint64_t)(end - r->start));
+    }
+    free(s.value);
+    free(s.label.items);
+    memo_done(&s.memo);
+    pt_buf_done(&s.label_unknown);
+}

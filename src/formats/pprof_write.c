@@ -1,0 +1,542 @@
+/* pprof_write.c: profile.proto, written in the order and form in which google/pprof's Go writer
+ * does it (profile/encode.go, profile/proto.go), so that a file of Go's that is read and written
+ * again has the same bytes before compression:
+ *
+ *   fields of a message in ascending order, zeros left out, default_sample_type always there;
+ *   repeated numbers packed only if there are more than two;
+ *   strings numbered in order of first use: sample types, labels, mappings, functions, header.
+ *
+ * Unknown fields of a message follow its known ones. They may hold string numbers, so a profile
+ * that has any keeps the numbers of all its strings.
+ */
+#include "formats/pprof_int.h"
+
+#include "base/compress.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+/* Ids by which rows of a table are referred to: those of the source if they are all there and
+ * different, else row + 1. */
+typedef struct {
+    const uint64_t *source; /* NULL: row + 1 */
+} row_ids;
+
+/* Columns of the samples that become labels, since the format has no place of its own for them. */
+enum { KEY_PID, KEY_TID, KEY_CPU, KEY_COMM, COLUMN_KEYS };
+static const char *const column_key_text[COLUMN_KEYS] = {"pid", "tid", "cpu", "comm"};
+
+/* The unknown fields of one kind of message, by ascending row. */
+typedef struct {
+    struct unknown_row {
+        uint32_t row, order, bytes;
+    } * items;
+    size_t count, cap;
+} unknown_rows;
+
+typedef struct {
+    const pt_profile *p;
+    uint32_t *number; /* string id -> number in the file; PT_NONE = not used yet */
+    struct {
+        uint32_t *items; /* number -> string id */
+        size_t count, cap;
+    } string;
+    uint32_t second_empty; /* number of another "" (see empty_text); PT_NONE = none yet */
+    row_ids mapping, function, location;
+    uint64_t *mapping_id;             /* the mappings' ids as a column, or NULL */
+    uint32_t column_key[COLUMN_KEYS]; /* string numbers; 0 = no such column */
+    unknown_rows unknown[PT_IN_PERIOD_TYPE + 1];
+    pt_buf body, line; /* messages at hand, before their length is known */
+    pt_buf out;
+} writer;
+
+/* ---- Strings ---- */
+
+static void number_string(writer *w, uint32_t id)
+{
+    if (w->number[id] != PT_NONE) return;
+    w->number[id] = (uint32_t)w->string.count;
+    PT_GROW(w->string, w->string.count + 1);
+    w->string.items[w->string.count++] = id;
+}
+
+/* A label of text "" needs a string number that is not 0, since 0 says that it has no text. */
+static void number_empty_text(writer *w)
+{
+    if (w->second_empty != PT_NONE) return;
+    w->second_empty = (uint32_t)w->string.count;
+    PT_GROW(w->string, w->string.count + 1);
+    w->string.items[w->string.count++] = 0;
+}
+
+static void number_label_strings(writer *w)
+{
+    const pt_profile *const p = w->p;
+    PT_FREE uint8_t *seen = pt_alloc(p->labels->t.count, 1);
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint32_t set = p->sample->labels[i];
+        if (!seen[set]) {
+            seen[set] = 1;
+            for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++) {
+                const pt_label *const label = &p->labels->row[l];
+                number_string(w, label->key);
+                if (label->kind == PT_LABEL_STRING && label->str == 0)
+                    number_empty_text(w);
+                else
+                    number_string(w, label->kind == PT_LABEL_STRING ? label->str : label->unit);
+            }
+        }
+        if (p->sample->comm) number_string(w, p->sample->comm[i]);
+    }
+}
+
+/* How many of the profile's first strings are those of the file it was read from: the reader adds
+ * unknown fields, which the model keeps as strings too, behind them. */
+static uint32_t source_strings(const writer *w)
+{
+    uint32_t count = w->p->string->t.count;
+    for (uint32_t i = 0; i < w->p->unknown->t.count; i++) {
+        const uint32_t id = w->p->unknown->bytes[i];
+        if (id < count && w->number[id] == PT_NONE) count = id;
+    }
+    return count;
+}
+
+static void number_known_strings(writer *w)
+{
+    const pt_profile *const p = w->p;
+    const pt_provenance *const from = pt_profile_provenance(p);
+    number_string(w, 0);
+    for (uint32_t i = 0; i < p->event->t.count; i++) {
+        number_string(w, p->event->row[i].type);
+        number_string(w, p->event->row[i].unit);
+    }
+    number_label_strings(w);
+    for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+        number_string(w, p->mapping->row[i].file);
+        number_string(w, p->mapping->row[i].build_id);
+    }
+    for (uint32_t i = 0; i < p->function->t.count; i++) {
+        number_string(w, p->function->name[i]);
+        number_string(w, p->function->system_name[i]);
+        number_string(w, p->function->file[i]);
+    }
+    number_string(w, from->drop_frames);
+    number_string(w, from->keep_frames);
+    if (from->has_period_type) {
+        number_string(w, from->period_type);
+        number_string(w, from->period_unit);
+    }
+    for (uint32_t i = 0; i < from->comment_count; i++)
+        number_string(w, from->comments[i]);
+    number_string(w, from->default_event);
+    number_string(w, from->doc_url);
+}
+
+static void number_strings(writer *w)
+{
+    number_known_strings(w);
+    if (w->p->unknown->t.count == 0) return;
+    const uint32_t keep = source_strings(w);
+    memset(w->number, 0xff, w->p->string->t.count * sizeof *w->number);
+    w->string.count = 0;
+    w->second_empty = PT_NONE;
+    for (uint32_t id = 0; id < keep; id++)
+        number_string(w, id);
+    number_known_strings(w);
+}
+
+/* Keys of labels that are made of columns may not be in the profile's string table; they follow the
+ * file's other strings. */
+static void number_column_keys(writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    const bool used[COLUMN_KEYS] = {s->pid != NULL, s->tid != NULL, s->cpu != NULL,
+                                    s->comm != NULL};
+    uint32_t number = (uint32_t)w->string.count;
+    for (size_t i = 0; i < COLUMN_KEYS; i++)
+        w->column_key[i] = used[i] ? number++ : 0;
+}
+
+/* ---- Ids ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* May the ids of the source be used again? They must be there, and be different. */
+static bool usable_ids(const uint64_t *ids, uint32_t count)
+{
+    if (!ids) return false;
+    bool ascending = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i] == 0) return false;
+        if (i > 0 && ids[i] <= ids[i - 1]) ascending = false;
+    }
+    if (ascending) return true;
+    PT_FREE uint64_t *sorted = pt_alloc(count, sizeof *sorted);
+    memcpy(sorted, ids, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_ids);
+    for (uint32_t i = 1; i < count; i++) {
+        if (sorted[i] == sorted[i - 1]) return false;
+    }
+    return true;
+}
+
+static row_ids ids_of(const uint64_t *ids, uint32_t count)
+{
+    return (row_ids){usable_ids(ids, count) ? ids : NULL};
+}
+
+static inline uint64_t row_id(row_ids ids, uint32_t row)
+{
+    return ids.source ? ids.source[row] : (uint64_t)row + 1;
+}
+
+static void choose_ids(writer *w)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t count = p->mapping->t.count;
+    w->mapping_id = pt_alloc(count + 1, sizeof *w->mapping_id);
+    for (uint32_t i = 0; i < count; i++)
+        w->mapping_id[i] = p->mapping->row[i].source_id;
+    w->mapping = ids_of(w->mapping_id, count);
+    w->function = ids_of(p->function->source_id, p->function->t.count);
+    w->location = ids_of(p->location->source_id, p->location->t.count);
+}
+
+/* ---- Fields ---- */
+
+static void put_number(pt_buf *buf, uint32_t field, uint64_t value)
+{
+    pt_put_varint(buf, (uint64_t)field << 3 | PB_VARINT);
+    pt_put_varint(buf, value);
+}
+
+static void put_nonzero(pt_buf *buf, uint32_t field, uint64_t value)
+{
+    if (value != 0) put_number(buf, field, value);
+}
+
+static void put_bytes(pt_buf *buf, uint32_t field, const void *data, size_t size)
+{
+    pt_put_varint(buf, (uint64_t)field << 3 | PB_BYTES);
+    pt_put_varint(buf, size);
+    pt_put(buf, data, size);
+}
+
+/* Room for count varints, to be written with varint_at and given back with end_varints. */
+static uint8_t *begin_varints(pt_buf *buf, size_t count)
+{
+    pt_buf_reserve(buf, count * PT_VARINT_MAX);
+    return buf->data + buf->size;
+}
+
+static inline uint8_t *varint_at(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+/* Puts the length before the varints that lie behind the buffer's end, up to `end`, which moves
+ * them by its own size. */
+static void end_packed(pt_buf *buf, uint32_t field, const uint8_t *end)
+{
+    const size_t size = (size_t)(end - (buf->data + buf->size));
+    uint8_t head[2 * PT_VARINT_MAX];
+    uint8_t *const head_end = varint_at(varint_at(head, field << 3 | PB_BYTES), size);
+    const size_t head_bytes = (size_t)(head_end - head);
+    pt_buf_reserve(buf, head_bytes + size);
+    memmove(buf->data + buf->size + head_bytes, buf->data + buf->size, size);
+    memcpy(buf->data + buf->size, head, head_bytes);
+    buf->size += head_bytes + size;
+}
+
+static int compare_unknown(const void *a, const void *b)
+{
+    const struct unknown_row *x = a, *y = b;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static void sort_unknown(writer *w)
+{
+    const pt_unknowns *const u = w->p->unknown;
+    for (uint32_t i = 0; i < u->t.count; i++) {
+        unknown_rows *const rows = &w->unknown[u->message[i]];
+        PT_GROW(*rows, rows->count + 1);
+        rows->items[rows->count++] = (struct unknown_row){u->row[i], i, u->bytes[i]};
+    }
+    for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++) {
+        if (w->unknown[m].count > 1)
+            qsort(w->unknown[m].items, w->unknown[m].count, sizeof *w->unknown[m].items,
+                  compare_unknown);
+    }
+}
+
+static void put_unknown(const writer *w, pt_buf *buf, pt_message message, uint32_t row)
+{
+    const unknown_rows *const rows = &w->unknown[message];
+    size_t low = 0, high = rows->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rows->items[middle].row < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < rows->count && rows->items[low].row == row; low++)
+        pt_put(buf, pt_text(w->p, rows->items[low].bytes),
+               pt_text_bytes(w->p, rows->items[low].bytes));
+}
+
+static void put_message(writer *w, uint32_t field)
+{
+    put_bytes(&w->out, field, w->body.data, w->body.size);
+    pt_buf_clear(&w->body);
+}
+
+static void put_value_type(writer *w, uint32_t field, uint32_t type, uint32_t unit,
+                           pt_message message, uint32_t row)
+{
+    put_nonzero(&w->body, 1, w->number[type]);
+    put_nonzero(&w->body, 2, w->number[unit]);
+    put_unknown(w, &w->body, message, row);
+    put_message(w, field);
+}
+
+/* ---- Samples ---- */
+
+static void put_frames(writer *w, uint32_t stack)
+{
+    const uint32_t depth = pt_stack_depth(w->p, stack);
+    const uint32_t *const frames = pt_stack_frames(w->p, stack);
+    if (depth <= 2) {
+        for (uint32_t i = 0; i < depth; i++)
+            put_number(&w->body, 1, row_id(w->location, frames[i]));
+        return;
+    }
+    uint8_t *at = begin_varints(&w->body, depth);
+    for (uint32_t i = 0; i < depth; i++)
+        at = varint_at(at, row_id(w->location, frames[i]));
+    end_packed(&w->body, 1, at);
+}
+
+static void put_values(writer *w, uint32_t sample)
+{
+    const pt_samples *const s = w->p->sample;
+    if (s->event_count <= 2) {
+        for (uint32_t e = 0; e < s->event_count; e++)
+            put_number(&w->body, 2, (uint64_t)s->value[e][sample]);
+        return;
+    }
+    uint8_t *at = begin_varints(&w->body, s->event_count);
+    for (uint32_t e = 0; e < s->event_count; e++)
+        at = varint_at(at, (uint64_t)s->value[e][sample]);
+    end_packed(&w->body, 2, at);
+}
+
+static void put_label(writer *w, uint32_t row)
+{
+    const pt_label *const label = &w->p->labels->row[row];
+    pt_buf_clear(&w->line);
+    put_nonzero(&w->line, 1, w->number[label->key]);
+    if (label->kind == PT_LABEL_STRING)
+        put_nonzero(&w->line, 2, label->str ? w->number[label->str] : w->second_empty);
+    put_nonzero(&w->line, 3, (uint64_t)label->num);
+    put_nonzero(&w->line, 4, w->number[label->unit]);
+    put_unknown(w, &w->line, PT_IN_LABEL, row);
+    put_bytes(&w->body, 3, w->line.data, w->line.size);
+}
+
+/* A column of the samples as a label, so that it is not lost. */
+static void put_column_label(writer *w, uint32_t key, uint32_t text, uint64_t number)
+{
+    pt_buf_clear(&w->line);
+    put_nonzero(&w->line, 1, key);
+    put_nonzero(&w->line, 2, text);
+    put_nonzero(&w->line, 3, number);
+    put_bytes(&w->body, 3, w->line.data, w->line.size);
+}
+
+static void put_column_labels(writer *w, uint32_t i)
+{
+    const pt_samples *const s = w->p->sample;
+    if (s->pid && s->pid[i] != PT_NONE) put_column_label(w, w->column_key[KEY_PID], 0, s->pid[i]);
+    if (s->tid && s->tid[i] != PT_NONE) put_column_label(w, w->column_key[KEY_TID], 0, s->tid[i]);
+    if (s->cpu && s->cpu[i] != PT_NONE) put_column_label(w, w->column_key[KEY_CPU], 0, s->cpu[i]);
+    if (s->comm && s->comm[i] != 0)
+        put_column_label(w, w->column_key[KEY_COMM], w->number[s->comm[i]], 0);
+}
+
+static void put_samples(writer *w)
+{
+    const pt_profile *const p = w->p;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        put_frames(w, p->sample->stack[i]);
+        put_values(w, i);
+        const uint32_t set = p->sample->labels[i];
+        for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
+            put_label(w, (uint32_t)l);
+        put_column_labels(w, i);
+        put_unknown(w, &w->body, PT_IN_SAMPLE, i);
+        put_message(w, PPROF_SAMPLE);
+    }
+}
+
+/* ---- The small tables ---- */
+
+static void put_mappings(writer *w)
+{
+    for (uint32_t i = 0; i < w->p->mapping->t.count; i++) {
+        const pt_mapping *const m = &w->p->mapping->row[i];
+        put_number(&w->body, 1, row_id(w->mapping, i));
+        put_nonzero(&w->body, 2, m->start);
+        put_nonzero(&w->body, 3, m->limit);
+        put_nonzero(&w->body, 4, m->file_offset);
+        put_nonzero(&w->body, 5, w->number[m->file]);
+        put_nonzero(&w->body, 6, w->number[m->build_id]);
+        put_nonzero(&w->body, 7, (m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0);
+        put_nonzero(&w->body, 8, (m->flags & PT_MAPPING_HAS_FILENAMES) != 0);
+        put_nonzero(&w->body, 9, (m->flags & PT_MAPPING_HAS_LINES) != 0);
+        put_nonzero(&w->body, 10, (m->flags & PT_MAPPING_HAS_INLINES) != 0);
+        put_unknown(w, &w->body, PT_IN_MAPPING, i);
+        put_message(w, PPROF_MAPPING);
+    }
+}
+
+static void put_line(writer *w, uint32_t row)
+{
+    const pt_lines *const l = w->p->line;
+    pt_buf_clear(&w->line);
+    if (l->function[row] != PT_NONE) put_number(&w->line, 1, row_id(w->function, l->function[row]));
+    put_nonzero(&w->line, 2, (uint64_t)l->line[row]);
+    if (l->column) put_nonzero(&w->line, 3, (uint64_t)l->column[row]);
+    put_unknown(w, &w->line, PT_IN_LINE, row);
+    put_bytes(&w->body, 4, w->line.data, w->line.size);
+}
+
+/* The address as profile.proto wants it: of the call, not behind it. */
+static uint64_t written_address(const pt_locations *l, uint32_t row)
+{
+    return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
+}
+
+static void put_locations(writer *w)
+{
+    const pt_locations *const l = w->p->location;
+    for (uint32_t i = 0; i < l->t.count; i++) {
+        put_number(&w->body, 1, row_id(w->location, i));
+        if (l->mapping[i] != PT_NONE) put_number(&w->body, 2, row_id(w->mapping, l->mapping[i]));
+        put_nonzero(&w->body, 3, written_address(l, i));
+        for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++)
+            put_line(w, k);
+        put_nonzero(&w->body, 5, (l->flags[i] & PT_LOCATION_FOLDED) != 0);
+        put_unknown(w, &w->body, PT_IN_LOCATION, i);
+        put_message(w, PPROF_LOCATION);
+    }
+}
+
+static void put_functions(writer *w)
+{
+    const pt_functions *const f = w->p->function;
+    for (uint32_t i = 0; i < f->t.count; i++) {
+        put_number(&w->body, 1, row_id(w->function, i));
+        put_nonzero(&w->body, 2, w->number[f->name[i]]);
+        put_nonzero(&w->body, 3, w->number[f->system_name[i]]);
+        put_nonzero(&w->body, 4, w->number[f->file[i]]);
+        put_nonzero(&w->body, 5, (uint64_t)f->start_line[i]);
+        put_unknown(w, &w->body, PT_IN_FUNCTION, i);
+        put_message(w, PPROF_FUNCTION);
+    }
+}
+
+static void put_comments(writer *w, const pt_provenance *from)
+{
+    if (from->comment_count <= 2) {
+        for (uint32_t i = 0; i < from->comment_count; i++)
+            put_number(&w->out, PPROF_COMMENT, w->number[from->comments[i]]);
+        return;
+    }
+    uint8_t *at = begin_varints(&w->out, from->comment_count);
+    for (uint32_t i = 0; i < from->comment_count; i++)
+        at = varint_at(at, w->number[from->comments[i]]);
+    end_packed(&w->out, PPROF_COMMENT, at);
+}
+
+static void put_header(writer *w)
+{
+    const pt_provenance *const from = pt_profile_provenance(w->p);
+    put_nonzero(&w->out, PPROF_DROP_FRAMES, w->number[from->drop_frames]);
+    put_nonzero(&w->out, PPROF_KEEP_FRAMES, w->number[from->keep_frames]);
+    put_nonzero(&w->out, PPROF_TIME_NANOS, (uint64_t)from->start_ns);
+    put_nonzero(&w->out, PPROF_DURATION_NANOS, (uint64_t)from->duration_ns);
+    if (from->has_period_type)
+        put_value_type(w, PPROF_PERIOD_TYPE, from->period_type, from->period_unit,
+                       PT_IN_PERIOD_TYPE, 0);
+    put_nonzero(&w->out, PPROF_PERIOD, (uint64_t)from->period);
+    put_comments(w, from);
+    put_number(&w->out, PPROF_DEFAULT_SAMPLE_TYPE, w->number[from->default_event]);
+    put_nonzero(&w->out, PPROF_DOC_URL, w->number[from->doc_url]);
+    put_unknown(w, &w->out, PT_IN_PROFILE, 0);
+}
+
+static void put_profile(writer *w)
+{
+    for (uint32_t i = 0; i < w->p->event->t.count; i++)
+        put_value_type(w, PPROF_SAMPLE_TYPE, w->p->event->row[i].type, w->p->event->row[i].unit,
+                       PT_IN_EVENT, i);
+    put_samples(w);
+    put_mappings(w);
+    put_locations(w);
+    put_functions(w);
+    for (size_t i = 0; i < w->string.count; i++)
+        put_bytes(&w->out, PPROF_STRING_TABLE, pt_text(w->p, w->string.items[i]),
+                  pt_text_bytes(w->p, w->string.items[i]));
+    for (size_t i = 0; i < COLUMN_KEYS; i++) {
+        if (w->column_key[i])
+            put_bytes(&w->out, PPROF_STRING_TABLE, column_key_text[i], strlen(column_key_text[i]));
+    }
+    put_header(w);
+}
+
+static pt_status send(writer *w, const pt_output *output, const pt_write_options *options,
+                      pt_error *reterr)
+{
+    pt_out *const out = output->open(output->context, "", reterr);
+    if (!out) return PT_ERR_SYSTEM;
+    if (options->raw)
+        pt_out_put(out, w->out.data, w->out.size);
+    else
+        pt_gzip(w->out.data, w->out.size, PT_GZIP_LEVEL, options->pool, out);
+    return pt_out_flush(out, reterr);
+}
+
+pt_status pprof_write(const pt_profile *profile, const pt_output *output,
+                      const pt_write_options *options, pt_error *reterr)
+{
+    writer w = {.p = profile, .second_empty = PT_NONE};
+    w.number = pt_alloc(profile->string->t.count, sizeof *w.number);
+    memset(w.number, 0xff, profile->string->t.count * sizeof *w.number);
+    sort_unknown(&w);
+    number_strings(&w);
+    number_column_keys(&w);
+    choose_ids(&w);
+    put_profile(&w);
+    const pt_status status = send(&w, output, options, reterr);
+    free(w.number);
+    for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++)
+        free(w.unknown[m].items);
+    free(w.mapping_id);
+    free(w.string.items);
+    pt_buf_done(&w.body);
+    pt_buf_done(&w.line);
+    pt_buf_done(&w.out);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* protobuf.h: protobuf's wire format, read field by field out of memory.
+ *
+ *   field = tag varint (number << 3 | wire) + value       protobuf.dev, "Encoding"
+ *   wire 0 varint | 1 eight bytes | 2 length + bytes | 3, 4 group begin and end | 5 four bytes
+ *
+ * A cursor walks one message. It never fails loudly: the first thing that does not fit makes it
+ * stop with ok = false and `bad` where that was, and what came before stays usable.
+ */
+#ifndef PT_FORMATS_PROTOBUF_H
+#define PT_FORMATS_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PB_VARINT = 0,
+    PB_FIXED64 = 1,
+    PB_BYTES = 2,
+    PB_GROUP = 3,
+    PB_GROUP_END = 4,
+    PB_FIXED32 = 5
+};
+
+#define PB_NUMBER_MAX      ((1u << 29) - 1)
+#define PB_GROUP_DEPTH_MAX 64
+
+typedef struct pb_cursor {
+    const uint8_t *pos, *end;
+    bool ok;
+    const uint8_t *bad; /* start of the field that did not fit, when !ok */
+} pb_cursor;
+
+typedef struct pb_field {
+    uint32_t number, wire;
+    uint64_t value;       /* PB_VARINT, PB_FIXED32, PB_FIXED64 */
+    const uint8_t *data;  /* PB_BYTES */
+    size_t size;          /* PB_BYTES */
+    const uint8_t *start; /* the whole field is [start, cursor.pos) */
+} pb_field;
+
+static inline pb_cursor pb_open(const uint8_t *data, size_t size)
+{
+    return (pb_cursor){.pos = data, .end = data + size, .ok = true};
+}
+
+/* Reads a varint at *pos (at most ten bytes, bits above the 64th dropped); false if it does not end
+ * before end. */
+static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *ret_value)
+{
+    const uint8_t *p = *pos;
+    if (__builtin_expect(p < end && *p < 0x80, 1)) {
+        *ret_value = *p;
+        *pos = p + 1;
+        return true;
+    }
+    uint64_t value = 0;
+    for (unsigned shift = 0; p < end && shift < 70; shift += 7) {
+        const uint8_t byte = *p++;
+        if (shift < 64) value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret_value = value;
+            *pos = p;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next field; false at the end of the message and at the first field that does not fit (ok
+ * tells which). */
+bool pb_next(pb_cursor *cursor, pb_field *ret_field);
+
+#endif

@@ -1,0 +1,118 @@
+/* registry.c: which formats there are, which one an input is, and what writing one loses. */
+#include "formats/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#define X(name) extern const pt_format pt_format_##name;
+#include "formats/formats.def"
+#undef X
+
+const pt_format *const pt_formats[] = {
+#define X(name) &pt_format_##name,
+#include "formats/formats.def"
+#undef X
+};
+const size_t pt_format_count = sizeof pt_formats / sizeof pt_formats[0];
+
+const pt_format *pt_format_find(const char *name)
+{
+    for (size_t i = 0; i < pt_format_count; i++) {
+        if (strcasecmp(pt_formats[i]->name, name) == 0) return pt_formats[i];
+        for (const char *const *alias = pt_formats[i]->aliases; *alias; alias++) {
+            if (strcasecmp(*alias, name) == 0) return pt_formats[i];
+        }
+    }
+    return NULL;
+}
+
+const pt_format *pt_format_for_path(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    const size_t name_bytes = strlen(name);
+    const pt_format *best = NULL;
+    size_t best_bytes = 0;
+    for (size_t i = 0; i < pt_format_count; i++) {
+        for (const char *const *ext = pt_formats[i]->extensions; *ext; ext++) {
+            const size_t bytes = strlen(*ext);
+            if (bytes > best_bytes && bytes < name_bytes &&
+                strcasecmp(name + name_bytes - bytes, *ext) == 0) {
+                best = pt_formats[i];
+                best_bytes = bytes;
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- Probing ---- */
+
+/* What bytes that nobody claims look like, for the message. */
+static const char *looks_like(const pt_probe_input *input)
+{
+    static const struct {
+        const char *magic;
+        size_t bytes;
+        const char *what;
+    } known[] = {
+        {"\177ELF", 4, "it is an ELF image: a program, not a profile"},
+        {"PERFILE2", 8, "it is perf.data, which is not read yet"},
+        {"2ELIFREP", 8, "it is perf.data, which is not read yet"},
+        {"gmon", 4, "it is a gmon.out, which is not read yet"},
+        {"heap profile:", 13, "it is a gperftools heap profile, which is not read yet"},
+        {"# callgrind format", 18, "it is a callgrind profile, which is not read yet"},
+        {"\211PNG", 4, "it is a picture"},
+        {"PK\3\4", 4, "it is a zip archive"},
+        {"#!", 2, "it is a script"},
+        {"<", 1, "it looks like HTML or XML"},
+        {"{", 1, "it looks like JSON"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (input->head_bytes >= known[i].bytes &&
+            memcmp(input->head, known[i].magic, known[i].bytes) == 0)
+            return known[i].what;
+    }
+    size_t text = 0;
+    const size_t look = input->head_bytes < 512 ? input->head_bytes : 512;
+    for (size_t i = 0; i < look; i++)
+        text += (input->head[i] >= 0x20 && input->head[i] != 0x7f) || input->head[i] == '\n' ||
+                input->head[i] == '\t' || input->head[i] == '\r';
+    return text == look ? "it is some other text" : "it is some other binary file";
+}
+
+static pt_status say_tie(const pt_format *a, const pt_format *b, pt_error *reterr)
+{
+    return pt_error_set(reterr, PT_ERR_FORMAT,
+                        "could be %s or %s; say which with --from=%s or --from=%s", a->name,
+                        b->name, a->name, b->name);
+}
+
+pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_format,
+                          pt_error *reterr)
+{
+    static const pt_probe_kind order[] = {PT_PROBE_MAGIC, PT_PROBE_HEURISTIC};
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+        const pt_format *best = NULL, *tied = NULL;
+        int best_score = 0;
+        for (size_t i = 0; i < pt_format_count; i++) {
+            const pt_format *const format = pt_formats[i];
+            if (format->kind != order[k] || !format->probe) continue;
+            const int score = format->probe(input);
+            if (score == 0 || score < best_score) continue;
+            tied = score == best_score ? best : NULL;
+            best = format;
+            best_score = score;
+        }
+        if (tied) return say_tie(tied, best, reterr);
+        if (best) {
+            *ret_format = best;
+            return PT_OK;
+        }
+    }
+    return pt_error_set(reterr, PT_ERR_FORMAT,
+                        "not a profile in any format known here (%s); pitot formats lists them, "
+                        "--from=FORMAT insists on one",
+                        looks_like(input));
+}

@@ -1,0 +1,308 @@
+/* load.c: see load.h. Each input is one task: fetch, peel, probe, read, freeze. The calling thread
+ * takes the results in the order of the names and folds them into one profile. */
+#include "load/load.h"
+
+#include "base/compress.h"
+#include "base/file.h"
+#include "model/builder.h"
+#include "transform/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD_BYTES     65536
+#define HEAD_BYTES_MIN 64
+
+/* What a task makes of one name. */
+typedef struct {
+    pt_load_input input;
+    const pt_profile *profile; /* NULL for a program */
+    pt_diag diag;
+} item;
+
+typedef struct {
+    const char *const *names;
+    const pt_load_options *options;
+    uint64_t max_bytes;
+    pt_loaded *loaded;
+    const pt_profile *only; /* the first profile, while there is no second */
+    const char *only_name;
+    pt_merge *merge;
+} loading;
+
+static uint64_t half_of_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return (uint64_t)1 << 30;
+    return (uint64_t)pages * (uint64_t)page / 2;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- One input ---- */
+
+static pt_status fetch(const loading *l, const char *name, pt_blob *ret_blob, pt_error *reterr)
+{
+    if (strcmp(name, "-") == 0)
+        return pt_file_read_fd(STDIN_FILENO, "standard input", 0, l->max_bytes, ret_blob, reterr);
+    if (strstr(name, "://")) {
+        pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                     "fetching from a URL is not there yet; save it to a file first (curl -o)");
+        if (reterr) pt_error_where(reterr, name, NULL, -1);
+        return PT_ERR_UNSUPPORTED;
+    }
+    return pt_file_read(name, 0, l->max_bytes, ret_blob, reterr);
+}
+
+static pt_status probe(const pt_blob *blob, const char *name, const pt_format **ret_format,
+                       pt_error *reterr)
+{
+    uint8_t padded[HEAD_BYTES_MIN] = {0};
+    pt_probe_input input = {
+        .head = blob->data,
+        .head_bytes = blob->size < HEAD_BYTES ? blob->size : HEAD_BYTES,
+        .file_bytes = blob->size,
+        .name = file_name(name),
+    };
+    if (blob->size < sizeof padded) {
+        if (blob->size > 0) memcpy(padded, blob->data, blob->size);
+        input.head = padded;
+    }
+    return pt_format_probe(&input, ret_format, reterr);
+}
+
+static void discard(void *context, uint64_t upto)
+{
+    pt_blob_discard(context, (size_t)upto);
+}
+
+/* Bytes to a frozen profile. PT_ERR_DAMAGED with a profile if only a part could be read. */
+static pt_status read_profile(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+{
+    const pt_read_hooks hooks = {
+        .diag = &it->diag,
+        .context = blob,
+        .discard = discard,
+        .word_bytes = l->options->word_bytes,
+        .strict = l->options->strict,
+    };
+    pt_reader reader;
+    pt_reader_init(&reader, blob->data, blob->size, NULL);
+    pt_builder *builder = pt_builder_new();
+    const pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
+    if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {
+        pt_builder_free(builder);
+        return status;
+    }
+    const pt_status frozen = pt_builder_freeze(builder, &it->profile, reterr);
+    return frozen == PT_OK ? status : frozen;
+}
+
+/* The message of a damaged input: what is wrong with the compression, if that is the cause, and
+ * what was kept. */
+static void describe_damage(const loading *l, item *it, const pt_error *peel, const pt_error *read)
+{
+    pt_error *const error = &it->input.error;
+    *error = peel->status == PT_ERR_DAMAGED ? *peel : *read;
+    char message[sizeof error->message];
+    snprintf(message, sizeof message, "%s", error->message);
+    if (peel->status == PT_ERR_DAMAGED)
+        snprintf(error->message, sizeof error->message, "%.400s; kept %u samples%s", message,
+                 it->profile ? it->profile->sample->t.count : 0,
+                 l->options->strict ? "" : " (--strict refuses)");
+    else if (!l->options->strict)
+        snprintf(error->message, sizeof error->message, "%.480s (--strict refuses)", message);
+    error->status = PT_ERR_DAMAGED;
+}
+
+static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
+                             pt_error *reterr)
+{
+    it->input.format = l->options->from;
+    if (blob->size == 0 && peel->status == PT_ERR_DAMAGED) {
+        *reterr = *peel;
+        return PT_ERR_DAMAGED;
+    }
+    if (blob->size == 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
+    pt_status status = PT_OK;
+    if (!it->input.format) status = probe(blob, it->input.name, &it->input.format, reterr);
+    if (status == PT_OK) status = read_profile(l, it, blob, reterr);
+    if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
+    if (status == PT_OK && !pt_blob_intact(blob)) {
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "became shorter while it was read");
+        if (l->options->strict) return status;
+    }
+    const bool damaged = status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED;
+    if (!damaged || (status != PT_OK && status != PT_ERR_DAMAGED)) return status;
+    describe_damage(l, it, peel, reterr);
+    if (l->options->strict || !it->profile) {
+        *reterr = it->input.error;
+        return PT_ERR_DAMAGED;
+    }
+    return PT_OK;
+}
+
+static pt_status load_one(const loading *l, item *it, pt_error *reterr)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    pt_status status = fetch(l, it->input.name, &blob, reterr);
+    if (status != PT_OK) return status;
+    it->input.file_bytes = blob.size;
+    it->input.compression = pt_compression_name(pt_compression_of(blob.data, blob.size));
+    if (blob.size >= 4 && memcmp(blob.data, "\177ELF", 4) == 0 && !l->options->from) {
+        it->input.is_program = true;
+    } else {
+        pt_error peel = PT_ERROR_INIT;
+        status = pt_peel(&blob, l->max_bytes, NULL, &it->diag, &peel);
+        it->input.peeled_bytes = blob.size;
+        if (status == PT_OK || (status == PT_ERR_DAMAGED && !l->options->strict))
+            status = read_peeled(l, it, &blob, &peel, reterr);
+        else
+            *reterr = peel;
+    }
+    pt_blob_done(&blob);
+    return status;
+}
+
+/* ---- All of them ---- */
+
+static void item_done(item *it)
+{
+    free(it->input.name);
+    pt_diag_done(&it->diag);
+    pt_profile_unref(it->profile);
+    free(it);
+}
+
+static pt_status produce(void *context, unsigned worker, size_t index, void **ret_item,
+                         pt_error *reterr)
+{
+    (void)worker;
+    const loading *const l = context;
+    item *it = pt_alloc(1, sizeof *it);
+    it->input.name = pt_strdup(l->names[index]);
+    it->input.error = PT_ERROR_INIT;
+    pt_diag_init(&it->diag);
+    pt_error error = PT_ERROR_INIT;
+    const pt_status status = load_one(l, it, &error);
+    const char *const path = strcmp(it->input.name, "-") == 0 ? "standard input" : it->input.name;
+    pt_error_where(&it->input.error, path, NULL, -1);
+    if (status != PT_OK) {
+        if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
+        if (reterr) *reterr = error;
+        item_done(it);
+        return status;
+    }
+    *ret_item = it;
+    return PT_OK;
+}
+
+static pt_status add_to_merge(loading *l, const pt_profile *profile, const char *name,
+                              pt_error *reterr)
+{
+    const pt_status status = pt_merge_add(l->merge, profile, reterr);
+    if (status != PT_OK && reterr) pt_error_where(reterr, name, NULL, -1);
+    return status;
+}
+
+static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
+{
+    if (!l->only && !l->merge && !l->options->merge_one) {
+        l->only = it->profile;
+        l->only_name = name;
+        it->profile = NULL;
+        return PT_OK;
+    }
+    pt_status status = PT_OK;
+    if (!l->merge) l->merge = pt_merge_new(&l->loaded->diag);
+    if (l->only) {
+        status = add_to_merge(l, l->only, l->only_name, reterr);
+        pt_profile_unref(l->only);
+        l->only = NULL;
+    }
+    return status == PT_OK ? add_to_merge(l, it->profile, name, reterr) : status;
+}
+
+static pt_status commit(void *context, size_t index, void *taken, pt_error *reterr)
+{
+    loading *const l = context;
+    item *const it = taken;
+    pt_diag_merge(&l->loaded->diag, &it->diag);
+    l->loaded->damaged_count += it->input.error.status == PT_ERR_DAMAGED;
+    pt_status status = PT_OK;
+    if (it->profile) status = fold(l, it, l->names[index], reterr);
+    l->loaded->inputs[l->loaded->input_count++] = it->input;
+    it->input.name = NULL;
+    item_done(it);
+    return status;
+}
+
+static void drop(void *context, void *taken)
+{
+    (void)context;
+    item_done(taken);
+}
+
+static pt_status check_names(const char *const *names, size_t count, pt_error *reterr)
+{
+    if (count == 0) return pt_error_set(reterr, PT_ERR_USAGE, "no profile was named");
+    size_t dashes = 0;
+    for (size_t i = 0; i < count; i++)
+        dashes += strcmp(names[i], "-") == 0;
+    if (dashes > 1)
+        return pt_error_set(reterr, PT_ERR_USAGE, "standard input (-) can be read once only");
+    return PT_OK;
+}
+
+pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
+                  pt_loaded *ret_loaded, pt_error *reterr)
+{
+    *ret_loaded = (pt_loaded){0};
+    pt_diag_init(&ret_loaded->diag);
+    pt_status status = check_names(names, count, reterr);
+    if (status != PT_OK) return status;
+    ret_loaded->inputs = pt_alloc(count, sizeof *ret_loaded->inputs);
+    loading l = {
+        .names = names,
+        .options = options,
+        .max_bytes = options->inflated_bytes ? options->inflated_bytes : half_of_memory(),
+        .loaded = ret_loaded,
+    };
+    const pt_ordered how = {.ctx = &l, .produce = produce, .commit = commit, .drop = drop};
+    status = pt_pool_ordered(options->pool, count, &how, reterr);
+    if (status == PT_OK && l.merge) {
+        status = pt_merge_finish(l.merge, &ret_loaded->profile, reterr);
+    } else if (status == PT_OK) {
+        ret_loaded->profile = l.only;
+        return PT_OK;
+    } else {
+        pt_merge_free(l.merge);
+    }
+    pt_profile_unref(l.only);
+    return status;
+}
+
+void pt_loaded_done(pt_loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->input_count; i++)
+        free(loaded->inputs[i].name);
+    free(loaded->inputs);
+    pt_profile_unref(loaded->profile);
+    pt_diag_done(&loaded->diag);
+    *loaded = (pt_loaded){0};
+}
+
+const char *pt_loaded_program(const pt_loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        if (loaded->inputs[i].is_program) return loaded->inputs[i].name;
+    }
+    return NULL;
+}

@@ -1,0 +1,36 @@
+/* merge.h: several profiles as one, by content: what google/pprof's profile.Merge does (pprof's own
+ * rules, so that results agree):
+ *
+ *   mapping   size rounded up to 4 KiB, file offset, build id or else file
+ *   location  mapping, address relative to it, lines with columns, flags
+ *   function  name, system name, file, start line
+ *   sample    stack, labels (texts before numbers, each by key)
+ *
+ * Rows keep the order of first use by a sample; unused rows, samples whose values are all 0, and
+ * unknown protobuf fields are dropped. Memory follows the distinct stacks of the result, not the
+ * number of profiles.
+ */
+#ifndef PT_TRANSFORM_MERGE_H
+#define PT_TRANSFORM_MERGE_H
+
+#include "base/error.h"
+#include "model/profile.h"
+
+typedef struct pt_merge pt_merge;
+
+/* diag (may be NULL) must outlive the merge. */
+pt_merge *pt_merge_new(pt_diag *diag);
+void pt_merge_free(pt_merge *merge); /* accepts NULL */
+
+/* Adds a profile, which may be let go afterwards. Events are matched by type and unit; those that
+ * not every profile has are left out of the result, and counted. Thread and CPU columns become
+ * labels, as in profile.proto; times are dropped. PT_ERR_USAGE if the profile has no event in
+ * common with those before it, PT_ERR_UNSUPPORTED if it has arcs, bins or blocks. */
+pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr);
+
+/* Frees the merge and gives its result with one reference. Header: the earliest start, the sum of
+ * durations and of lost samples, the longest period, all comments once; drop_frames and keep_frames
+ * of the first; other facts only if all agree. PT_ERR_USAGE if nothing was added. */
+pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_error *reterr);
+
+#endif
