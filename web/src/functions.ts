@@ -1,6 +1,6 @@
 /* functions.ts: self and total of each function, and self of each package, under one box. */
 
-import { Tree } from "./data";
+import { Kind, Tree } from "./data";
 
 export interface FunctionRow {
   name: string;
@@ -12,6 +12,7 @@ export interface FunctionRow {
 export interface GroupRow {
   name: string;
   hue: number;
+  kernel: boolean;
   self: number;
 }
 
@@ -40,10 +41,17 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
 export function groupsUnder(tree: Tree, top: number): GroupRow[] {
   const { groups, frames, strings } = tree.data;
   const self = new Float64Array(groups.name.length);
-  for (let i = Math.max(top, 1); i < tree.end[top]; i++) self[frames.group[tree.frame[i]]] += tree.self[i];
+  const kernel = new Uint8Array(groups.name.length);
+  for (let i = Math.max(top, 1); i < tree.end[top]; i++) {
+    const group = frames.group[tree.frame[i]];
+    self[group] += tree.self[i];
+    if (tree.kind(i) === Kind.Kernel) kernel[group] = 1;
+  }
   const rows: GroupRow[] = [];
   for (let g = 0; g < self.length; g++) {
-    if (self[g] > 0) rows.push({ name: strings[groups.name[g]], hue: groups.hue[g], self: self[g] });
+    if (self[g] <= 0) continue;
+    const name = strings[groups.name[g]] || "(unknown)";
+    rows.push({ name, hue: groups.hue[g], kernel: kernel[g] === 1, self: self[g] });
   }
   return rows.sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
 }

@@ -4,10 +4,12 @@ import { Tree } from "./data";
 import { byId, element } from "./dom";
 import { FunctionRow, functionsUnder, groupsUnder } from "./functions";
 import { boxColour } from "./palette";
+import { formWithin } from "./text";
 import { percent } from "./units";
 
 const TABLE_ROWS = 25;
 const GROUP_ROWS = 8;
+const NAME_LENGTH = 36; /* characters that fit beside the numbers */
 
 /* A smaller share that was cut away is not worth a word. */
 export const NOTEWORTHY = 0.0005;
@@ -40,7 +42,7 @@ export class Panel {
     byId("groups").replaceChildren(
       ...groups.map((group) => {
         const swatch = element("span", "swatch");
-        swatch.style.backgroundColor = boxColour(dark, "function", group.hue, 1);
+        swatch.style.backgroundColor = boxColour(dark, group.kernel ? "kernel" : "function", group.hue, 1);
         return element("li", "", swatch, element("span", "name", group.name), percent(group.self, this.whole));
       })
     );
@@ -53,7 +55,7 @@ export class Panel {
     byId("by-total").parentElement!.setAttribute("aria-sort", key === "total" ? "descending" : "none");
     byId("rows").replaceChildren(
       ...this.rows.slice(0, TABLE_ROWS).map((row) => {
-        const button = element("button", "link", row.name);
+        const button = element("button", "link", formWithin(row.name, NAME_LENGTH));
         button.title = row.name;
         button.addEventListener("click", () => this.choose(row.name));
         const name = element("td", "name", button);

@@ -41,6 +41,12 @@ function withoutNested(name: string, open: string, close: string, lastOnly: bool
   return lastOpen > 0 && !name.slice(lastOpen).includes("::") ? name.slice(0, lastOpen) : name;
 }
 
+/* The longest form of at most `most` characters, else the shortest. */
+export function formWithin(name: string, most: number): string {
+  const forms = shorterForms(name);
+  return forms.find((form) => form.length <= most) || forms[forms.length - 1];
+}
+
 /* Measures text by adding up the widths of its characters, measured once each: kerning is ignored, which
  * errs on the wide side. */
 export class Ruler {
