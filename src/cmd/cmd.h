@@ -1,0 +1,126 @@
+/* cmd.h: what a command is to the rest of src/cmd: a constant struct. One file a command;
+ * commands.def lists them, one X(name) a line, in the order in which help shows them.
+ *
+ *     typedef struct { bool gzip; } squeeze_settings;
+ *     static const pt_option squeeze_options[] = { ... base/options.h ... };
+ *     static int squeeze_run(pt_cmd_context *context, void *settings) { ... return PT_EXIT_OK; }
+ *     const pt_command pt_command_squeeze = {
+ *         .name = "squeeze", .group = PT_GROUP_FILES, .summary = "make a profile smaller",
+ *         .arguments = "PROFILE...", .needs = PT_NEEDS_PROFILE,
+ *         .options = &squeeze_table, .settings_bytes = sizeof(squeeze_settings),
+ *         .run = squeeze_run, ...};
+ *
+ * The driver (run.c) parses the options into the settings, loads, symbolizes and filters what
+ * `needs` asks for, and calls run; what run returns is the exit status. Help, man page and
+ * completion come from the same struct.
+ */
+#ifndef PT_CMD_CMD_H
+#define PT_CMD_CMD_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "base/pool.h"
+#include "load/load.h"
+#include "model/profile.h"
+#include "render/look.h"
+#include "render/report.h"
+#include "transform/filter.h"
+#include "transform/query.h"
+
+/* The name that `record` writes to and reports read when nothing is named. */
+#define PT_DEFAULT_PROFILE "pitot.pb.gz"
+
+/* Exit statuses; `pitot help` lists them. */
+typedef enum {
+    PT_EXIT_OK = 0,
+    PT_EXIT_FAILED = 1,   /* it could not be done */
+    PT_EXIT_USAGE = 2,    /* wrong usage */
+    PT_EXIT_NO_MATCH = 3, /* nothing matched */
+    PT_EXIT_DAMAGED = 4,  /* answered, from damaged input */
+} pt_exit;
+
+typedef enum {
+    PT_GROUP_COLLECT,
+    PT_GROUP_ANSWER,
+    PT_GROUP_FILES,
+    PT_GROUP_HELP,
+} pt_command_group;
+#define PT_GROUP_COUNT 4
+
+enum {
+    /* The arguments are profiles and programs, in any order: context->loaded, ->profile. Adds the
+     * options of reading (--from, --strict, --max-memory). Without an argument pitot.pb.gz. */
+    PT_NEEDS_PROFILE = 1 << 0,
+    /* ->profile has names and lines; adds the options of symbolizing. */
+    PT_NEEDS_SYMBOLS = 1 << 1,
+    /* Takes the analysis options: ->query, and what it leaves: ->answer, ->event, ->whole. */
+    PT_NEEDS_QUERY = 1 << 2,
+};
+
+struct pt_cmd_context;
+
+typedef struct pt_command {
+    const char *name;
+    const char *const *aliases; /* NULL, or NULL-terminated */
+    pt_command_group group;
+    const char *summary;         /* one line for the list, without a full stop */
+    const char *arguments;       /* "[PROGRAM] [PROFILE...]"; "" = takes none */
+    const char *description;     /* paragraphs for help and man page, separated by empty lines */
+    const char *const *examples; /* NULL, or pairs: command line, what it does; then NULL */
+    unsigned needs;              /* PT_NEEDS_x */
+    size_t max_args;             /* 0 = none, SIZE_MAX = any number */
+    bool stops_at_argument;      /* what follows the first argument is not ours: record COMMAND */
+    const pt_option_table *options; /* NULL, or the command's own options */
+    size_t settings_bytes;          /* of the struct that they fill */
+    int (*run)(struct pt_cmd_context *context, void *settings);
+} pt_command;
+
+/* All of them, in commands.def's order; NULL at the end. */
+extern const pt_command *const pt_commands[];
+/* By name or alias; NULL if there is none. */
+const pt_command *pt_command_find(const char *name);
+/* The command whose name is nearest to a word that is none; NULL if none is near. */
+const pt_command *pt_command_nearest(const char *word);
+
+/* What every command may use. Made by the driver; a command frees nothing of it. */
+typedef struct pt_cmd_context {
+    const pt_command *command;
+    const char *const *args; /* what is left of the command line after the options */
+    size_t arg_count;
+    struct pt_common_settings *common; /* options of every command */
+    struct pt_input_settings *input;   /* options of reading */
+    bool brief;                        /* `pitot` alone: help in ten lines */
+    pt_out *out;                       /* standard output; its errors are the driver's to report */
+    pt_look look;                      /* of standard output */
+    pt_pool *pool;                     /* PT_NEEDS_PROFILE: as many threads as -j says */
+    pt_diag diag; /* facts that are no failure: shown on standard error at the end */
+
+    /* PT_NEEDS_PROFILE */
+    pt_loaded loaded;
+    const pt_profile *profile; /* as loaded, and symbolized if so asked */
+    const char *title;         /* the profile's file name, or "N profiles" */
+    char *title_memory;        /* what is to be freed of it */
+
+    /* PT_NEEDS_QUERY */
+    pt_query query;
+    char *query_text;         /* as it would be typed */
+    pt_filtered filtered;     /* how much it dropped, and why */
+    const pt_profile *answer; /* what it leaves of profile */
+    uint32_t event;           /* the chosen event */
+    int64_t whole;            /* what 100 % is */
+    pt_report_head head;      /* for the renderers */
+} pt_cmd_context;
+
+/* "pitot: ..." on standard error. */
+void pt_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Says an error and returns the exit status that it stands for. */
+int pt_cmd_fail(const pt_error *error);
+/* Says what is wrong with the command line and where help is; returns PT_EXIT_USAGE. */
+int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The whole program: main() is a call of this. Returns the exit status. */
+int pt_cmd_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,85 @@
+/* first.c: the first word of a command line: a command, a profile, a program, or a typing error. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/first.h"
+#include "cmd/input.h"
+#include "cmd/rows.h"
+
+static pt_first first_of(const pt_command *command, int skip)
+{
+    return (pt_first){.command = command, .skip = skip};
+}
+
+static pt_first said(int status)
+{
+    return (pt_first){.status = status};
+}
+
+/* `pitot` alone: the profile that lies here, else help. */
+static pt_first nothing_said(void)
+{
+    if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
+        return (pt_first){.command = &pt_command_help, .skip = 1, .brief = true};
+    return first_of(&pt_command_top, 1);
+}
+
+/* `pitot PROGRAM ...` where no argument may be a profile. */
+static pt_first only_a_program(const char *path, pt_path_kind kind)
+{
+    pt_cmd_say("%s is a %s, not a profile; to record it: pitot record %s%s", path,
+               kind == PT_PATH_SCRIPT ? "script" : "program", strchr(path, '/') ? "" : "./", path);
+    return said(PT_EXIT_USAGE);
+}
+
+static bool may_be_profile(const char *argument)
+{
+    return strcmp(argument, "-") == 0 || pt_path_look(argument) == PT_PATH_OTHER;
+}
+
+/* Files in the place of a command: `pitot FILE` is `pitot top FILE`. */
+static pt_first files_said(int argc, char **argv, pt_path_kind kind)
+{
+    if (kind == PT_PATH_FOLDER) {
+        pt_cmd_say("%s is a folder; name a profile in it", argv[1]);
+        return said(PT_EXIT_USAGE);
+    }
+    for (int i = 1; i < argc; i++)
+        if (may_be_profile(argv[i])) return first_of(&pt_command_top, 1);
+    return only_a_program(argv[1], kind);
+}
+
+static pt_first unknown_word(const char *word)
+{
+    const pt_command *near = pt_command_nearest(word);
+    if (near != NULL)
+        pt_cmd_say("there is no command and no file '%s'; did you mean `pitot %s`?", word,
+                   near->name);
+    else
+        pt_cmd_say("there is no command and no file '%s'; `pitot help` lists the commands", word);
+    return said(PT_EXIT_USAGE);
+}
+
+static pt_first option_said(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return first_of(&pt_command_help, 2);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return first_of(&pt_command_version, 2);
+    return first_of(&pt_command_top, 1);
+}
+
+pt_first pt_first_word(int argc, char **argv)
+{
+    if (argc < 2) return nothing_said();
+    const char *word = argv[1];
+    if (strcmp(word, "-") == 0) return first_of(&pt_command_top, 1);
+    if (word[0] == '-') return option_said(word);
+    const pt_command *command = pt_command_find(word);
+    if (command != NULL) return first_of(command, 2);
+    const pt_path_kind kind = pt_path_look(word);
+    if (kind != PT_PATH_MISSING) return files_said(argc, argv, kind);
+    return strchr(word, '/') != NULL ? first_of(&pt_command_top, 1) : unknown_word(word);
+}

@@ -1,0 +1,120 @@
+/* input.c: which arguments are programs, which are profiles; loading, then names. */
+#include "cmd/input.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/options.h"
+#ifdef PT_HAVE_SYMBOLIZE
+#include "symbolize/symbolize.h"
+#endif
+
+pt_path_kind pt_path_look(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return PT_PATH_MISSING;
+    if (S_ISDIR(st.st_mode)) return PT_PATH_FOLDER;
+    if (!S_ISREG(st.st_mode)) return PT_PATH_OTHER; /* reading a pipe would eat its beginning */
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char head[4] = {0};
+    if (fd < 0 || read(fd, head, sizeof head) < 2) return PT_PATH_OTHER;
+    if (memcmp(head, "\177ELF", 4) == 0) return PT_PATH_IMAGE;
+    return memcmp(head, "#!", 2) == 0 ? PT_PATH_SCRIPT : PT_PATH_OTHER;
+}
+
+/* A program alone is a question about recording it. */
+static int only_programs(const pt_cmd_context *context, const char *program)
+{
+    if (pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_OTHER)
+        return pt_cmd_usage(
+            context, "%s is a program; its profile is missing: pitot %s %s " PT_DEFAULT_PROFILE,
+            program, context->command->name, program);
+    return pt_cmd_usage(context, "%s is a program, not a profile; to record it: pitot record %s%s",
+                        program, strchr(program, '/') != NULL ? "" : "./", program);
+}
+
+/* What is wrong with each damaged input; the rest of it is used. */
+static void say_damage(const pt_loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->input_count; i++)
+        if (loaded->inputs[i].error.status != PT_OK) pt_cmd_fail(&loaded->inputs[i].error);
+}
+
+static void set_title(pt_cmd_context *context)
+{
+    const pt_loaded *loaded = &context->loaded;
+    size_t profiles = 0;
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        if (loaded->inputs[i].is_program) continue;
+        context->title = loaded->inputs[i].name;
+        profiles++;
+    }
+    if (profiles == 1) return;
+    context->title_memory = pt_strf("%zu profiles", profiles);
+    context->title = context->title_memory;
+}
+
+static int find_format(const pt_cmd_context *context, const pt_format **ret_format)
+{
+    const char *name = context->input->from;
+    *ret_format = NULL;
+    if (name == NULL) return PT_EXIT_OK;
+    *ret_format = pt_format_find(name);
+    if (*ret_format != NULL) return PT_EXIT_OK;
+    const char *names[64];
+    size_t count = 0;
+    for (size_t i = 0; i < pt_format_count && count < 64; i++)
+        names[count++] = pt_formats[i]->name;
+    const char *near = pt_nearest(name, names, count);
+    return pt_cmd_usage(context, "--from=%s: there is no such format%s%s%s", name,
+                        near != NULL ? "; did you mean "
+                                     : "; `pitot version --features` lists them",
+                        near != NULL ? near : "", near != NULL ? "?" : "");
+}
+
+/* Names and lines for the addresses that have none. */
+static int symbolize(pt_cmd_context *context)
+{
+#ifdef PT_HAVE_SYMBOLIZE
+    const pt_symbolize_options options = {.program = pt_loaded_program(&context->loaded)};
+    const pt_profile *named;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_symbolize(context->profile, &options, context->pool, &named, &context->diag, &error) !=
+        PT_OK)
+        return pt_cmd_fail(&error);
+    pt_profile_unref(context->profile);
+    context->profile = named;
+#endif
+    return PT_EXIT_OK;
+}
+
+int pt_cmd_load(pt_cmd_context *context)
+{
+    static const char *const usual[] = {PT_DEFAULT_PROFILE};
+    const bool usual_one = context->arg_count == 0;
+    const char *const *names = usual_one ? usual : context->args;
+    const size_t count = usual_one ? 1 : context->arg_count;
+    if (usual_one && pt_path_look(PT_DEFAULT_PROFILE) == PT_PATH_MISSING)
+        return pt_cmd_usage(context,
+                            "%s: no profile is named and there is no " PT_DEFAULT_PROFILE " here",
+                            context->command->name);
+    if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
+    pt_load_options options = {.inflated_bytes = context->input->max_memory,
+                               .strict = context->input->strict};
+    int status = find_format(context, &options.from);
+    if (status != PT_EXIT_OK) return status;
+    context->pool = pt_pool_new((unsigned)context->input->threads);
+    options.pool = context->pool;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_load(names, count, &options, &context->loaded, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    if (context->loaded.profile == NULL) return only_programs(context, names[0]);
+    say_damage(&context->loaded);
+    pt_diag_merge(&context->diag, &context->loaded.diag);
+    context->profile = pt_profile_ref(context->loaded.profile);
+    set_title(context);
+    return context->command->needs & PT_NEEDS_SYMBOLS ? symbolize(context) : PT_EXIT_OK;
+}

@@ -1,0 +1,128 @@
+/* options.c: the rows of the options that commands share. */
+#include "cmd/options.h"
+
+static const pt_option common_rows[] = {
+    {.name = "color",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(pt_common_settings, color),
+     .initial = "auto",
+     .bare = "always",
+     .choices = "auto always never",
+     .aliases = "colour",
+     .metavar = "WHEN",
+     .help = "colour the report",
+     .details = "auto colours on a terminal, unless the environment variable NO_COLOR is set to "
+                "something or TERM is dumb.",
+     .group = "Other"},
+    {.name = "help",
+     .letter = 'h',
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(pt_common_settings, help),
+     .help = "show this help",
+     .details = "The same text as `pitot help COMMAND`."},
+};
+const pt_option_table pt_common_options = PT_OPTION_TABLE(common_rows);
+
+static const pt_option input_rows[] = {
+    {.name = "from",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_input_settings, from),
+     .metavar = "FORMAT",
+     .help = "read the profile as this format",
+     .details = "Without it the format is known by content. `pitot formats` lists them.",
+     .group = "Reading"},
+    {.name = "strict",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_input_settings, strict),
+     .help = "refuse a damaged file",
+     .details = "Without it what can be read of a damaged file is used, a line on standard error "
+                "says what is missing, and the exit status is 4."},
+    {.name = "max-memory",
+     .type = PT_OPT_SIZE,
+     .offset = offsetof(pt_input_settings, max_memory),
+     .metavar = "SIZE",
+     .help = "the most that one file may inflate to",
+     .details = "Half of the machine's memory if not given. 64k, 1.5G: steps are 1024."},
+    {.name = "threads",
+     .letter = 'j',
+     .type = PT_OPT_INT,
+     .offset = offsetof(pt_input_settings, threads),
+     .min = 0,
+     .max = 1024,
+     .aliases = "jobs",
+     .help = "work with this many threads",
+     .details = "0, the default, is one a processor. The answer is the same for any number."},
+};
+const pt_option_table pt_input_options = PT_OPTION_TABLE(input_rows);
+
+/* What patterns match, for the man page. */
+#define PATTERN                                                                                    \
+    "The pattern is a regular expression (Perl's syntax) that may match anywhere in a function's " \
+    "name, its source file or the mapped file; inlined functions count. "
+
+static const pt_option query_rows[] = {
+    {.name = "event",
+     .letter = 'e',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, event),
+     .metavar = "EVENT",
+     .aliases = "sample-index",
+     .help = "which values to show: a number, a type, or type/unit",
+     .details = "Without it the event that the profile names as its default, else its last one. "
+                "`pitot info` lists them.",
+     .group = "Which samples and frames"},
+    {.name = "focus",
+     .letter = 'f',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, focus),
+     .metavar = "PATTERN",
+     .help = "only samples with a frame that matches",
+     .details = PATTERN "Percentages stay those of the whole profile; see --relative."},
+    {.name = "ignore",
+     .letter = 'i',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, ignore),
+     .metavar = "PATTERN",
+     .help = "no samples with a frame that matches",
+     .details = PATTERN "A sample that matches both --focus and --ignore is dropped."},
+    {.name = "hide",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, hide),
+     .metavar = "PATTERN",
+     .help = "take frames that match out of the stacks",
+     .details = PATTERN "What a hidden function took counts for its caller. A sample without any "
+                        "frame left is dropped. --focus and --ignore look at the stack as it was."},
+    {.name = "show",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, show),
+     .metavar = "PATTERN",
+     .help = "take all other frames out of the stacks",
+     .details = PATTERN "The opposite of --hide; with both, a frame must pass both."},
+    {.name = "relative",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_query, relative),
+     .help = "percentages of what is left, not of the whole",
+     .details = "Without it 100 % is the whole profile, whatever is focused on or ignored."},
+};
+const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
+
+static void add_part(pt_command_options *o, const pt_option_table *table, void *into)
+{
+    o->parts[o->options.part_count++] = (pt_option_part){.table = table, .into = into};
+}
+
+void pt_command_options_init(pt_command_options *o, const pt_command *command, void *settings,
+                             pt_cmd_context *context)
+{
+    *o = (pt_command_options){0};
+    o->options.parts = o->parts;
+    o->options.stop_at_operand = command->stops_at_argument;
+    if (command->options != NULL) add_part(o, command->options, settings);
+    if (command->needs & PT_NEEDS_QUERY)
+        add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
+    if (command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
+        add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
+    add_part(o, &pt_common_options, context != NULL ? context->common : NULL);
+}

@@ -1,0 +1,37 @@
+/* options.h: the options that commands share, and a command's options as a whole. */
+#ifndef PT_CMD_OPTIONS_H
+#define PT_CMD_OPTIONS_H
+
+#include "cmd/cmd.h"
+
+typedef enum { PT_WHEN_AUTO, PT_WHEN_ALWAYS, PT_WHEN_NEVER } pt_when;
+
+/* Every command. */
+typedef struct pt_common_settings {
+    bool help;
+    pt_when color;
+} pt_common_settings;
+
+/* Commands that read profiles. */
+typedef struct pt_input_settings {
+    const char *from;
+    uint64_t max_memory;
+    bool strict;
+    int64_t threads;
+} pt_input_settings;
+
+extern const pt_option_table pt_common_options;
+extern const pt_option_table pt_input_options;
+extern const pt_option_table pt_query_options; /* fill a pt_query */
+
+/* A command's own options first, then what it shares with others. */
+typedef struct pt_command_options {
+    pt_option_part parts[4];
+    pt_options options; /* points into this struct: do not copy */
+} pt_command_options;
+
+/* settings, context: where parsing puts values; both NULL for help, man page and completion. */
+void pt_command_options_init(pt_command_options *ret, const pt_command *command, void *settings,
+                             pt_cmd_context *context);
+
+#endif

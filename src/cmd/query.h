@@ -1,0 +1,18 @@
+/* query.h: the analysis options, applied: which event, which samples and frames. */
+#ifndef PT_CMD_QUERY_H
+#define PT_CMD_QUERY_H
+
+#include "cmd/cmd.h"
+#include "render/report.h"
+#include "transform/filter.h"
+
+/* Applies context->query to context->profile: fills ->filtered, ->answer, ->event, ->whole, ->head.
+ * Returns PT_EXIT_OK, or the exit status of what was said: PT_EXIT_USAGE for a bad pattern or
+ * event, PT_EXIT_NO_MATCH when nothing is left. */
+int pt_cmd_ask(pt_cmd_context *context);
+
+/* The patterns of a query as they would be typed: "--focus=parse --hide='^std::'"; "" for none. The
+ * caller frees. */
+char *pt_query_text(const pt_query *query);
+
+#endif

@@ -1,0 +1,150 @@
+/* run.c: from the command line to the exit status: find the command, parse its options, give it
+ * what it needs, run it, say what was noticed, and see that the output arrived. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/first.h"
+#include "cmd/help.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/query.h"
+#include "render/text.h"
+
+/* ---- Standard output ---- */
+
+static bool wants_colour(pt_when when)
+{
+    if (when != PT_WHEN_AUTO) return when == PT_WHEN_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"); /* any value but the empty one: no-color.org */
+    const char *term = getenv("TERM");
+    return (no_color == NULL || no_color[0] == '\0') && isatty(STDOUT_FILENO) &&
+           (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static pt_look look_of_output(pt_when when)
+{
+    struct winsize size = {0};
+    const bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return (pt_look){.colour = wants_colour(when), .width = terminal ? size.ws_col : 0};
+}
+
+/* A handler instead of SIG_IGN: programs that we start get the default action back. */
+static void reader_has_left(int signal_number)
+{
+    (void)signal_number;
+}
+
+static void survive_closed_pipes(void)
+{
+    const struct sigaction action = {.sa_handler = reader_has_left, .sa_flags = SA_RESTART};
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+/* A reader that has left is no failure: `pitot top x | head -1` wanted one line. */
+static int finish_output(pt_out *out, int status)
+{
+    const bool reader_left = out->broken_pipe;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
+    pt_cmd_say("cannot write to standard output: %s", error.message);
+    return PT_EXIT_FAILED;
+}
+
+/* ---- One command ---- */
+
+static void say_facts(const pt_diag *diag)
+{
+    for (size_t i = 0; i < diag->count; i++)
+        pt_cmd_say("%s %s", pt_count_of(diag->facts[i].count).text, diag->facts[i].text);
+}
+
+static int check_arguments(const pt_cmd_context *context)
+{
+    const pt_command *command = context->command;
+    if (context->arg_count <= command->max_args) return PT_EXIT_OK;
+    if (command->max_args == 0)
+        return pt_cmd_usage(context, "%s takes no argument: '%s'", command->name, context->args[0]);
+    return pt_cmd_usage(context, "%s takes at most %zu argument%s: '%s' is too many", command->name,
+                        command->max_args, command->max_args == 1 ? "" : "s",
+                        context->args[command->max_args]);
+}
+
+static int give_and_run(pt_cmd_context *context, void *settings)
+{
+    const pt_command *command = context->command;
+    if (context->common->help) {
+        pt_help_command(context->out, command, context->look.width);
+        return PT_EXIT_OK;
+    }
+    int status = check_arguments(context);
+    if (status == PT_EXIT_OK && command->needs != 0) status = pt_cmd_load(context);
+    if (status == PT_EXIT_OK && command->needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
+    if (status == PT_EXIT_OK) status = command->run(context, settings);
+    say_facts(&context->diag);
+    if (status == PT_EXIT_OK && context->loaded.damaged_count > 0) status = PT_EXIT_DAMAGED;
+    return status;
+}
+
+static int parse_and_run(pt_cmd_context *context, const char *const *args, size_t count)
+{
+    const pt_command *command = context->command;
+    PT_FREE void *settings = pt_alloc(1, command->settings_bytes);
+    pt_command_options o;
+    pt_option_list operands = {0};
+    pt_error error = PT_ERROR_INIT;
+    pt_command_options_init(&o, command, settings, context);
+    pt_options_init(&o.options);
+    int status;
+    if (pt_options_parse(&o.options, args, count, &operands, &error) != PT_OK) {
+        status = pt_cmd_usage(context, "%s: %s", command->name, error.message);
+    } else {
+        context->args = operands.items;
+        context->arg_count = operands.count;
+        context->look = look_of_output(context->common->color);
+        status = give_and_run(context, settings);
+    }
+    free(operands.items);
+    pt_options_done(&o.options);
+    return status;
+}
+
+static int run_command(const pt_first *first, const char *const *args, size_t count)
+{
+    pt_out out;
+    pt_common_settings common = {0};
+    pt_input_settings input = {0};
+    pt_cmd_context context = {
+        .command = first->command,
+        .out = &out,
+        .common = &common,
+        .input = &input,
+        .brief = first->brief,
+    };
+    pt_out_to_fd(&out, STDOUT_FILENO);
+    int status = parse_and_run(&context, args, count);
+    status = finish_output(&out, status);
+    pt_filtered_done(&context.filtered);
+    pt_profile_unref(context.profile);
+    pt_loaded_done(&context.loaded);
+    pt_diag_done(&context.diag);
+    pt_pool_free(context.pool);
+    free(context.query_text);
+    free(context.title_memory);
+    return status;
+}
+
+int pt_cmd_main(int argc, char **argv)
+{
+    survive_closed_pipes();
+    pt_file_guard();
+    const pt_first first = pt_first_word(argc, argv);
+    if (first.command == NULL) return first.status;
+    const size_t skip = (size_t)first.skip < (size_t)argc ? (size_t)first.skip : (size_t)argc;
+    return run_command(&first, (const char *const *)argv + skip, (size_t)argc - skip);
+}

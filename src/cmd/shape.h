@@ -1,0 +1,24 @@
+/* shape.h: the options that say in which form a report is written. */
+#ifndef PT_CMD_SHAPE_H
+#define PT_CMD_SHAPE_H
+
+typedef enum { PT_SHAPE_TEXT, PT_SHAPE_JSON, PT_SHAPE_CSV } pt_shape;
+
+/* Rows for a settings struct with a field `shape`. */
+#define PT_SHAPE_JSON_ROW(settings)                                                                \
+    {                                                                                              \
+        .name = "json", .type = PT_OPT_SET, .offset = offsetof(settings, shape),                   \
+        .min = PT_SHAPE_JSON, .help = "write JSON",                                                \
+        .details =                                                                                 \
+            "One object with a schema number; values are whole numbers in the event's unit, "      \
+            "shares are fractions of 1."                                                           \
+    }
+#define PT_SHAPE_CSV_ROW(settings)                                                                 \
+    {                                                                                              \
+        .name = "csv", .type = PT_OPT_SET, .offset = offsetof(settings, shape),                    \
+        .min = PT_SHAPE_CSV, .help = "write CSV",                                                  \
+        .details =                                                                                 \
+            "RFC 4180 with a line of column names; values are whole numbers in the event's unit."  \
+    }
+
+#endif

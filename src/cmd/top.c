@@ -1,0 +1,92 @@
+/* top.c: pitot top, the flat table. */
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "view/table.h"
+
+typedef struct {
+    int64_t rows;
+    pt_sort sort;
+    pt_unnamed unnamed;
+    pt_shape shape;
+} top_settings;
+
+static const pt_option top_rows[] = {
+    {.name = "rows",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(top_settings, rows),
+     .initial = "20",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "show this many rows; 0 shows all",
+     .details = "A last line says how many more there are."},
+    {.name = "sort",
+     .letter = 's',
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(top_settings, sort),
+     .initial = "self",
+     .choices = "self total",
+     .help = "the column to sort by",
+     .details = "self is what was spent in the function itself, total includes what it called."},
+    {.name = "unnamed",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(top_settings, unnamed),
+     .initial = "address",
+     .choices = "address object",
+     .help = "what a frame without a name is counted as",
+     .details = "address: each address is a row, [libfoo.so+0x1234]. object: all addresses of a "
+                "mapped file are one row, [libfoo.so], as in pprof."},
+    PT_SHAPE_JSON_ROW(top_settings),
+    PT_SHAPE_CSV_ROW(top_settings),
+};
+static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
+
+static int top_run(pt_cmd_context *context, void *own)
+{
+    const top_settings *settings = own;
+    const pt_top_request request = {
+        .event = context->event,
+        .whole = context->whole,
+        .sort = settings->sort,
+        .unnamed = settings->unnamed,
+        .limit = (size_t)settings->rows,
+    };
+    pt_top top;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
+    case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;
+    case PT_SHAPE_TEXT: pt_top_text(context->out, &context->look, &context->head, &top); break;
+    }
+    pt_top_done(&top);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_top = {
+    .name = "top",
+    .aliases = (const char *const[]){"report", NULL},
+    .group = PT_GROUP_ANSWER,
+    .summary = "functions by their own time",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "One row a function: self is the value of the samples that were taken in it, total that of "
+        "the samples with it anywhere on the stack, both also as shares of the whole profile. A "
+        "recursive function counts once a sample. Inlined functions have rows of their own; one "
+        "that was inlined everywhere is marked. The line is the one where most of self lies, or "
+        "where the function begins.\n\n"
+        "Several profiles are added up. Without a profile " PT_DEFAULT_PROFILE " is read.",
+    .examples = (const char *const[]){"pitot top", "the profile that pitot record wrote",
+                                      "pitot top -n 0 --csv a.pb.gz > a.csv",
+                                      "every row, for a "
+                                      "spreadsheet",
+                                      "pitot top --focus=parse a.pb.gz",
+                                      "where the time below "
+                                      "functions named parse goes",
+                                      NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &top_options,
+    .settings_bytes = sizeof(top_settings),
+    .run = top_run,
+};

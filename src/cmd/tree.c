@@ -1,0 +1,83 @@
+/* tree.c: pitot tree, who called what. */
+#include "view/tree.h"
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+
+typedef struct {
+    double min_share;
+    int64_t depth;
+    pt_unnamed unnamed;
+    pt_shape shape;
+} tree_settings;
+
+static const pt_option tree_rows[] = {
+    {.name = "min",
+     .letter = 'm',
+     .type = PT_OPT_PERCENT,
+     .offset = offsetof(tree_settings, min_share),
+     .initial = "0.5%",
+     .help = "fold what takes less than this share",
+     .details = "Of the whole profile, or with --relative of what the query leaves. The functions "
+                "that are folded are one line that says how many they are. 0 shows all."},
+    {.name = "depth",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(tree_settings, depth),
+     .min = 0,
+     .max = UINT32_MAX,
+     .help = "fold what lies deeper than this; 0 shows all",
+     .details = "The outermost function is at depth 1."},
+    {.name = "unnamed",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(tree_settings, unnamed),
+     .initial = "address",
+     .choices = "address object",
+     .help = "what a frame without a name is counted as",
+     .details = "address: each address is a node, [libfoo.so+0x1234]. object: all addresses of a "
+                "mapped file are one, [libfoo.so]."},
+    PT_SHAPE_JSON_ROW(tree_settings),
+    PT_SHAPE_CSV_ROW(tree_settings),
+};
+static const pt_option_table tree_options = PT_OPTION_TABLE(tree_rows);
+
+static int tree_run(pt_cmd_context *context, void *own)
+{
+    const tree_settings *settings = own;
+    const pt_tree_request request = {
+        .event = context->event,
+        .whole = context->whole,
+        .min_share = settings->min_share,
+        .max_depth = (uint32_t)settings->depth,
+        .unnamed = settings->unnamed,
+    };
+    pt_tree tree;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_tree_init(&tree, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_tree_json(context->out, &context->head, &tree); break;
+    case PT_SHAPE_CSV: pt_tree_csv(context->out, &context->head, &tree); break;
+    case PT_SHAPE_TEXT: pt_tree_text(context->out, &context->look, &context->head, &tree); break;
+    }
+    pt_tree_done(&tree);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_tree = {
+    .name = "tree",
+    .group = PT_GROUP_ANSWER,
+    .summary = "who called what, from the root down",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "The stacks of the profile merged from the root: a line a function, below the one that "
+        "called it, the heaviest first, with its total and its own share. Functions inlined into "
+        "their caller are marked. What takes less than --min is folded into one line.\n\n"
+        "In CSV and JSON rows stand in the same order, and the column depth says where they hang.",
+    .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only what is heavy",
+                                      "pitot tree --focus=parse -n 6 a.pb.gz",
+                                      "the paths that lead to parse, six functions deep", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &tree_options,
+    .settings_bytes = sizeof(tree_settings),
+    .run = tree_run,
+};

@@ -1,0 +1,60 @@
+/* version.c: which pitot this is, and what it was built with. */
+#include <libdeflate.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "cmd/cmd.h"
+#include "formats/format.h"
+
+typedef struct {
+    bool features;
+} version_settings;
+
+static const pt_option version_rows[] = {
+    {.name = "features",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(version_settings, features),
+     .help = "also list formats and libraries",
+     .details = "Formats that can be read and written, and the libraries this program was built "
+                "with."},
+};
+static const pt_option_table version_options = PT_OPTION_TABLE(version_rows);
+
+static void put_formats(pt_out *out)
+{
+    for (size_t i = 0; i < pt_format_count; i++) {
+        const pt_format *f = pt_formats[i];
+        pt_outf(out, "format  %-12s %s\n", f->name,
+                f->read != NULL && f->write != NULL ? "read, write"
+                : f->read != NULL                   ? "read"
+                                                    : "write");
+    }
+}
+
+static int version_run(pt_cmd_context *context, void *own)
+{
+    const version_settings *settings = own;
+    pt_outf(context->out, "pitot %s\n", PT_VERSION);
+    if (!settings->features) return PT_EXIT_OK;
+    put_formats(context->out);
+    pt_outf(context->out, "gzip    libdeflate %s, zlib %s\n", LIBDEFLATE_VERSION_STRING,
+            zlibVersion());
+    pt_outf(context->out, "zstd    libzstd %s\n", ZSTD_versionString());
+    pt_outf(context->out, "regular expressions  pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_version = {
+    .name = "version",
+    .group = PT_GROUP_HELP,
+    .summary = "which pitot this is, and what it was built with",
+    .arguments = "",
+    .description = "`pitot --version` is the same.",
+    .max_args = 0,
+    .options = &version_options,
+    .settings_bytes = sizeof(version_settings),
+    .run = version_run,
+};
