@@ -361,7 +361,7 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
 static pt_status parse_letters(struct parsing *in, const char *arg)
 {
     for (const char *letter = arg + 1; *letter != '\0'; letter++) {
-        struct option_at at;
+        struct option_at at = {0};
         pt_status status = find_letter(in->options, *letter, &at, in->reterr);
         if (status != PT_OK) return status;
         const char spelling[3] = {'-', *letter, '\0'};
