@@ -6,9 +6,8 @@
   diff_top.py peer-truth PROFILE TRUTH go tool pprof -top against the same: checks the generator
 
 Every event of a profile is compared, and every row, in the event's own unit, so that figures are
-whole numbers. Frames without a name are one row per address with us and one per file with pprof:
-their flat values are compared as a sum per file. Prints a line for each profile; exit status 1 if
-any differ. The program under test is $PITOT.
+whole numbers. Frames without a name are one row per mapped file on both sides. Prints a line for each
+event; exit status 1 if any differ. The program under test is $PITOT.
 """
 import csv
 import json
@@ -20,8 +19,8 @@ import sys
 SHOWN = 8  # differences printed per event
 
 PPROF_ROW = re.compile(r'\s*(\S+)\s+\S+%\s+\S+%\s+(\S+)\s+\S+%  (.*?)( \((?:partial-)?inline\))?')
-# [libfoo.so+0x1234] is an address of ours; pprof has [libfoo.so], or <unknown>.
-UNNAMED = re.compile(r'\[(.*?)(?:\+0x[0-9a-f]+)?\]|<unknown>')
+# What a frame without name and mapping is called.
+PPROF_UNKNOWN, PITOT_UNKNOWN = '<unknown>', '[unknown]'
 
 
 class Trouble(Exception):
@@ -79,12 +78,14 @@ def pprof_top(profile, index, unit):
 def pitot_top(profile, index):
     """{name: (flat, cum)} of one event."""
     answer = json.loads(output_of([os.environ.get('PITOT', 'pitot'), 'top', '--json', '-n', '0',
-                                   f'--event={index}', profile]))
+                                   '--unnamed=object', f'--event={index}', profile]))
     rows = {}
     for row in answer['rows']:
-        if row['name'] in rows:
-            raise Trouble(f'pitot printed {row["name"]!r} twice')
-        rows[row['name']] = (row['self'], row['total'])
+        unknown = row['unnamed'] and row['name'] == PITOT_UNKNOWN
+        name = PPROF_UNKNOWN if unknown else row['name']
+        if name in rows:
+            raise Trouble(f'pitot printed {name!r} twice')
+        rows[name] = (row['self'], row['total'])
     return rows
 
 
@@ -101,32 +102,13 @@ def truth_tables(path):
 
 # --- the comparison
 
-def split_unnamed(rows):
-    """The rows with names, and the flat sums per file of those without."""
-    named, unnamed = {}, {}
-    for name, values in rows.items():
-        match = UNNAMED.fullmatch(name)
-        if match:
-            file = match[1] or 'unknown'
-            unnamed[file] = unnamed.get(file, 0) + values[0]
-        else:
-            named[name] = values
-    return named, unnamed
-
-
 def differences(ours, theirs):
     """Lines that say where two tables differ. A row that is zero in both columns may be absent."""
     found = []
-    our_named, our_unnamed = split_unnamed(ours)
-    their_named, their_unnamed = split_unnamed(theirs)
-    for name in sorted(our_named.keys() | their_named.keys()):
-        a, b = our_named.get(name, (0, 0)), their_named.get(name, (0, 0))
+    for name in sorted(ours.keys() | theirs.keys()):
+        a, b = ours.get(name, (0, 0)), theirs.get(name, (0, 0))
         if a != b:
             found.append(f'{name}: flat {a[0]}, cum {a[1]}; expected {b[0]}, {b[1]}')
-    for file in sorted(our_unnamed.keys() | their_unnamed.keys()):
-        a, b = our_unnamed.get(file, 0), their_unnamed.get(file, 0)
-        if a != b:
-            found.append(f'[{file}], flat of all addresses: {a}; expected {b}')
     return found
 
 
