@@ -116,7 +116,7 @@ static void put_numbers(const drawing *d, const char *what, int64_t value)
     pt_outf(d->out, "\n%s ", what);
     pt_xml_text(d->out, (const char *)text.data, text.size);
     pt_buf_done(&text);
-    pt_outf(d->out, " (%.2f%%)", f->total > 0 ? 100.0 * (double)value / (double)f->total : 0);
+    pt_outf(d->out, " (%.2f%%)", f->whole > 0 ? 100.0 * (double)value / (double)f->whole : 0);
 }
 
 static void put_hover(const drawing *d, uint32_t node)
@@ -216,7 +216,7 @@ static void put_facts(const drawing *d)
     if (f->cut_nodes > 0)
         pt_putf(&line, " · %llu narrow %s left out (%.2f%%)", (unsigned long long)f->cut_nodes,
                 f->cut_nodes == 1 ? "branch" : "branches",
-                100.0 * (double)f->cut_total / (double)f->total);
+                100.0 * (double)f->cut_total / (double)f->whole);
     pt_outf(d->out, "<text class=\"facts\" x=\"%d\" y=\"42\">", MARGIN_PX);
     put_fitting(d->out, (const char *)line.data, line.size, 170);
     pt_out_text(d->out, "</text>\n");

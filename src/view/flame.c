@@ -346,6 +346,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         building b = {.profile = profile, .names = &names, .tree = &tree};
         b.flame = pt_alloc(1, sizeof *b.flame);
         b.flame->total = total;
+        b.flame->whole = request->whole > 0 ? request->whole : total;
         pt_index_init(&b.strings);
         pt_index_init(&b.groups);
         pt_index_init(&b.frames);

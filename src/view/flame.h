@@ -30,6 +30,7 @@ typedef struct pt_flame_request {
     uint32_t event;     /* column of the samples */
     uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
+    int64_t whole;      /* what 100 % is; 0 = the sum of the values */
     const char *note;   /* the first of the facts, or NULL */
 } pt_flame_request;
 
@@ -48,7 +49,7 @@ typedef struct pt_flame_group {
 
 typedef struct pt_flame {
     uint32_t event_type, event_unit; /* strings */
-    int64_t total;
+    int64_t total, whole;
     pt_buf bytes;          /* of the strings, each followed by a NUL; any bytes may occur */
     uint64_t *string;      /* [string_count + 1] offsets in bytes */
     pt_flame_frame *frame; /* [frame_count] */

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """flame_page.t.py: the flame graph's page and picture in a real browser, used by keys and pointer. Prints TAP.
 
-The pages under test are web/dist/flame.html with data written here, as docs/flame-data.md describes them.
-Numbers expected are arithmetic on the stacks below.
+The pages under test are web/dist/flame.html with data written here, as docs/flame-data.md describes them,
+and what `pitot flame` writes. Numbers expected are arithmetic on the stacks below.
 """
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -15,6 +16,7 @@ import browser as browsers
 
 ROOT = os.environ.get('PITOT_ROOT') or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+PITOT = os.environ.get('PITOT') or os.path.join(ROOT, 'build', 'pitot')
 
 # all 100: main 75 (f 60: f 20, g 30, f itself 10; main itself 15), idle 25
 STACKS = {'main;f;g': 30, 'main;f;f': 20, 'main;f': 10, 'main': 15, 'idle': 25}
@@ -42,14 +44,14 @@ def tree_of(stacks):
     return rows
 
 
-def data_of(rows, schema=1, cut=0):
+def data_of(rows, schema=1, cut=0, whole=0):
     names = sorted({name for _, name, _, _ in rows} - {'all'})
     strings = ['', 'all', 'app'] + names
     frame = {name: i + 1 for i, name in enumerate(names)}
     count = len(names) + 1
     return {
         'schema': schema, 'title': 'test.pb.gz', 'event': {'type': 'cpu', 'unit': 'nanoseconds'},
-        'total': rows[0][3], 'facts': ['5 distinct stacks'], 'strings': strings,
+        'total': rows[0][3], 'whole': whole or rows[0][3], 'facts': ['5 distinct stacks'], 'strings': strings,
         'groups': {'name': [0, 2], 'hue': [0, 5]},
         'frames': {'name': [1] + [3 + i for i in range(len(names))], 'file': [0] * count,
                    'line': [0] * count, 'module': [2] * count, 'group': [0] + [1] * len(names),
@@ -200,6 +202,18 @@ def what_was_cut_makes_shares_a_lower_bound(browser):
     contains(page.text('#facts'), '1 narrow branch left out (5.00%)')
 
 
+def shares_are_of_the_whole_when_a_part_is_drawn(browser):
+    page = browser.open(page_of('part.html', data_of(tree_of(STACKS), whole=200)), fragment='#find=f')
+    equal(page.text('#matches'), '30.0% in 2 boxes')
+    focus_graph(page)
+    page.key('ArrowDown')
+    contains(page.text('#details'), 'total 100ns (50.0%)')
+    equal(page.eval('document.querySelector("#rows td").textContent'), '15.0%')
+    for key in ['ArrowDown', 'Enter']:
+        page.key(key)
+    equal(page.text('#matches'), '80.0% of the zoom in 2 boxes')
+
+
 def the_address_keeps_zoom_and_search(browser):
     first = small(browser)
     focus_graph(first)
@@ -331,6 +345,60 @@ def data_of_another_schema_are_refused_in_words(browser):
     contains(page.text('.broken'), 'schema 1, not 2')
 
 
+def pitot_flame(extension):
+    """The file that pitot makes of STACKS."""
+    folded = os.path.join(FOLDER, 'stacks.folded')
+    with open(folded, 'w') as f:
+        f.writelines(f'{stack} {value}\n' for stack, value in STACKS.items())
+    path = os.path.join(FOLDER, f'made.{extension}')
+    done = subprocess.run([PITOT, 'flame', folded, '-o', path], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    equal((done.returncode, done.stdout if done.returncode else ''), (0, ''))
+    return path
+
+
+def the_page_that_pitot_writes_shows_the_profile(browser):
+    page = browser.open(pitot_flame('html'))
+    focus_graph(page)
+    for key in ['ArrowDown', 'ArrowDown', 'ArrowDown']:
+        page.key(key)
+    equal(page.text('#details strong'), 'f')
+    contains(page.text('#details'), '(60.0%)')
+    page.key('Enter')
+    equal(crumbs(page), ['all', 'main', 'f'])
+    equal(browser.complaints, [])
+
+
+def svg_box(page, name, row):
+    """The place of the box of this name in this row, or None when it is not shown."""
+    return page.eval(
+        '(() => { for (const g of document.querySelectorAll("g.b")) {'
+        ' const t = g.querySelector("title").textContent.split("\\n")[0];'
+        ' const r = g.querySelector("rect"), at = k => Number(r.getAttribute(k));'
+        f' if (t === {json.dumps(name)} && at("y") === 76 + 18 * {row})'
+        ' return g.style.display === "none" ? null : [at("x"), at("width")]; } return null; })()')
+
+
+def the_picture_that_pitot_writes_zooms_and_searches(browser):
+    page = browser.open(pitot_flame('svg'))
+    equal(svg_box(page, 'f', 2), [10, 708])  # 0.6 of 1180
+    page.click(20, 76 + 18 * 2 + 5)
+    equal(svg_box(page, 'f', 2), [10, 1180])
+    equal(svg_box(page, 'g', 3), [10, 590])
+    equal(svg_box(page, 'idle', 1), None)
+    equal(svg_box(page, 'main', 1), [10, 1180])
+    page.key('Escape')
+    equal(svg_box(page, 'idle', 1), [895, 295])
+    page.key('/')
+    page.type('f')
+    equal(page.text('.status'), '60.0% of all')
+    page.key('Escape')
+    for key in ['ArrowDown', 'ArrowRight', 'Enter']:
+        page.key(key)
+    equal(svg_box(page, 'idle', 1), [10, 1180])
+    equal(browser.complaints, [])
+
+
 TESTS = [
     the_page_opens_from_a_file_and_nothing_complains,
     arrow_keys_read_out_each_box_with_its_share,
@@ -340,6 +408,7 @@ TESTS = [
     search_counts_nested_matches_once,
     search_takes_regular_expressions_and_says_what_is_none,
     what_was_cut_makes_shares_a_lower_bound,
+    shares_are_of_the_whole_when_a_part_is_drawn,
     the_address_keeps_zoom_and_search,
     the_table_counts_a_function_that_calls_itself_once,
     boxes_are_painted_where_they_should_be,
@@ -352,6 +421,8 @@ TESTS = [
     nothing_overflows_on_a_narrow_screen,
     a_profile_without_samples_says_so,
     data_of_another_schema_are_refused_in_words,
+    the_page_that_pitot_writes_shows_the_profile,
+    the_picture_that_pitot_writes_zooms_and_searches,
 ]
 
 

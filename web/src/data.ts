@@ -17,6 +17,7 @@ export interface FlameData {
   title: string;
   event: { type: string; unit: string };
   total: number;
+  whole: number;
   facts: string[];
   strings: string[];
   groups: { name: number[]; hue: number[] };
@@ -155,6 +156,11 @@ export class Tree {
 
   isUnder(node: number, top: number): boolean {
     return node >= top && node < this.end[top];
+  }
+
+  /* What 100 % is while `zoom` is shown. */
+  whole(zoom: number): number {
+    return zoom > 0 ? this.total[zoom] : this.data.whole;
   }
 
   /* What was cut under `top`: no box shows it. */

@@ -44,13 +44,13 @@ class Page {
   }
 
   private header(): void {
-    const { title, event, total, facts, cut } = this.data;
+    const { title, event, total, whole, facts, cut } = this.data;
     document.title = `${title} – pitot flame`;
     byId("title").textContent = title;
     const all = [`${event.type}: ${amount(total, event.unit)}`, ...facts];
     if (cut.nodes > 0) {
       const what = cut.nodes === 1 ? "branch" : "branches";
-      all.push(`${cut.nodes} narrow ${what} left out (${percent(cut.total, total)})`);
+      all.push(`${cut.nodes} narrow ${what} left out (${percent(cut.total, whole)})`);
     }
     byId("facts").replaceChildren(...all.map((fact) => element("li", "", fact)));
   }
@@ -179,7 +179,7 @@ class Page {
     const { zoom } = this.scene;
     const matches = search(this.tree, zoom, test);
     this.scene.matched = matches.frame;
-    const whole = this.tree.total[zoom];
+    const whole = this.tree.whole(zoom);
     const of = zoom > 0 ? " of the zoom" : "";
     const least = matches.unknown > NOTEWORTHY * whole;
     result.title = least ? `${percent(matches.unknown, whole)} more lies in branches too narrow to draw` : "";
@@ -195,7 +195,7 @@ class Page {
     const line = (what: string, value: number): string => {
       const zoomed = this.scene.zoom > 0 && tree.isUnder(node, this.scene.zoom);
       const ofZoom = zoomed ? `, ${percent(value, tree.total[this.scene.zoom])} of the zoom` : "";
-      return `${what} ${amount(value, unit)} (${percent(value, data.total)}${ofZoom})`;
+      return `${what} ${amount(value, unit)} (${percent(value, data.whole)}${ofZoom})`;
     };
     return [line("total", tree.total[node]), line("self", tree.self[node])];
   }

@@ -30,7 +30,7 @@ export class Panel {
 
   show(zoom: number, dark: boolean): void {
     this.rows = functionsUnder(this.tree, zoom);
-    this.whole = this.tree.total[zoom];
+    this.whole = this.tree.whole(zoom);
     this.showTable();
     const cut = this.tree.cutUnder(zoom);
     byId("uncounted").textContent =

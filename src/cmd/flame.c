@@ -1,0 +1,163 @@
+/* flame.c: pitot flame: the flame graph as a file to open, HTML or SVG. */
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "render/flame_html.h"
+#include "render/flame_svg.h"
+#include "view/flame.h"
+
+typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG } flame_format;
+
+typedef struct {
+    const char *output;
+    int format; /* flame_format */
+} flame_settings;
+
+static const pt_option flame_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(flame_settings, output),
+     .metavar = "FILE",
+     .help = "write to this file, - is standard output (default: flame.html)",
+     .details = "The name's end chooses the format: .html, .htm or .svg."},
+    {.name = "format",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(flame_settings, format),
+     .choices = "auto html svg",
+     .initial = "auto",
+     .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name"},
+};
+static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
+
+/* What a format is made of, by flame_format. */
+static const struct {
+    const char *file; /* where to, when nothing was said */
+    uint32_t width_px, max_nodes;
+    void (*render)(pt_out *out, const pt_flame *flame, const char *title);
+} formats[] = {
+    [FORMAT_HTML] = {"flame.html", PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES,
+                     pt_render_flame_html},
+    /* Twice its width: one step of zooming in a browser still shows everything. */
+    [FORMAT_SVG] = {"flame.svg", 2 * PT_FLAME_SVG_WIDTH_PX, PT_FLAME_SVG_MAX_NODES,
+                    pt_render_flame_svg},
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length > end_length && strcasecmp(text + length - end_length, end) == 0;
+}
+
+/* FORMAT_AUTO when the name tells nothing. */
+static flame_format format_of(const flame_settings *settings)
+{
+    if (settings->format != FORMAT_AUTO) return (flame_format)settings->format;
+    const char *file = settings->output;
+    if (file == NULL || strcmp(file, "-") == 0) return FORMAT_HTML;
+    if (ends_with(file, ".svg")) return FORMAT_SVG;
+    return ends_with(file, ".html") || ends_with(file, ".htm") ? FORMAT_HTML : FORMAT_AUTO;
+}
+
+/* What the patterns left, in words: "12.3% of the profile: --focus=parse"; NULL without patterns.
+ * The caller frees. */
+static char *note_of(const pt_cmd_context *context)
+{
+    bool asked = false;
+    for (int k = 0; k < PT_FILTER_COUNT; k++)
+        asked |= context->filtered.asked[k];
+    if (!asked) return NULL;
+    return pt_strf("%.1f%% of the profile: %s", 100 * context->head.kept_share,
+                   context->query_text);
+}
+
+/* Writes the file whole or not at all; *ret_bytes is its size. */
+static pt_status write_file(const char *path, flame_format format, const pt_flame *flame,
+                            const char *title, uint64_t *ret_bytes, pt_error *reterr)
+{
+    pt_file_writer writer;
+    const pt_status status = pt_file_create(path, &writer, reterr);
+    if (status != PT_OK) return status;
+    formats[format].render(&writer.out, flame, title);
+    *ret_bytes = writer.out.count;
+    return pt_file_commit(&writer, false, reterr);
+}
+
+static void say_what_was_written(pt_cmd_context *context, const char *path, uint32_t boxes,
+                                 uint64_t bytes)
+{
+    pt_buf line = PT_BUF_INIT;
+    pt_put_text(&line, path);
+    pt_put_text(&line, ": ");
+    pt_put_count(&line, boxes);
+    pt_put_text(&line, boxes == 1 ? " box, " : " boxes, ");
+    pt_put_value(&line, (int64_t)bytes, "bytes", NULL, PT_STYLE_SHORT);
+    pt_put_text(&line, "; open it in a browser: xdg-open ");
+    pt_put_quoted(&line, path);
+    pt_put_u8(&line, '\n');
+    pt_out_put(context->out, line.data, line.size);
+    pt_buf_done(&line);
+}
+
+static int flame_run(pt_cmd_context *context, void *settings_)
+{
+    const flame_settings *settings = settings_;
+    const flame_format format = format_of(settings);
+    if (format == FORMAT_AUTO)
+        return pt_cmd_usage(context,
+                            "'%s' ends neither in .html nor in .svg; name the format with --format",
+                            settings->output);
+    PT_FREE char *note = note_of(context);
+    const pt_flame_request request = {.event = context->event,
+                                      .width_px = formats[format].width_px,
+                                      .max_nodes = formats[format].max_nodes,
+                                      .whole = context->whole,
+                                      .note = note};
+    PT_FREE_FLAME pt_flame *flame = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_flame_new(context->answer, &request, &flame, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    if (settings->output != NULL && strcmp(settings->output, "-") == 0) {
+        formats[format].render(context->out, flame, context->title);
+        return PT_EXIT_OK;
+    }
+    const char *path = settings->output != NULL ? settings->output : formats[format].file;
+    uint64_t bytes = 0;
+    if (write_file(path, format, flame, context->title, &bytes, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    say_what_was_written(context, path, flame->node_count, bytes);
+    return PT_EXIT_OK;
+}
+
+static const char *const flame_examples[] = {
+    "pitot flame app.pb.gz",
+    "writes flame.html; open it in a browser",
+    "pitot flame app.pb.gz -o app.svg",
+    "a picture, for a document or a ticket",
+    "pitot flame app.pb.gz --focus=parse",
+    "only the samples that pass through parse",
+    NULL,
+};
+
+const pt_command pt_command_flame = {
+    .name = "flame",
+    .group = PT_GROUP_ANSWER,
+    .summary = "flame graph: a page or picture to open in a browser",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "Writes one file that needs no other and no network. The page has search, zoom, keyboard "
+        "(? shows the keys) and a table of the functions in view; the picture is complete in any "
+        "viewer, and zooms and searches in a browser.\n\n"
+        "Each box is a function, as wide as its share of the samples; what it calls hangs from it. "
+        "Boxes under half a pixel on a screen 4,000 pixels wide are left out, and counted.",
+    .examples = flame_examples,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &flame_table,
+    .settings_bytes = sizeof(flame_settings),
+    .run = flame_run,
+};

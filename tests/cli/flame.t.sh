@@ -1,0 +1,93 @@
+#!/bin/bash
+# pitot flame: where it writes, what it says. What is in the files: tests/unit/test_flame.c; how they look and
+# move in a browser: tests/web/flame_page.t.py.
+. "$(dirname "$0")/lib.sh"
+
+# all 100: main 75 (f 60: f 20, g 30, f itself 10; main itself 15), idle 25
+cat >app.folded <<'EOF'
+main;f;g 30
+main;f;f 20
+main;f 10
+main 15
+idle 25
+EOF
+
+it 'writes flame.html here and says what to do with it'
+run pitot flame app.folded
+expect_status 0
+expect_stdout_line 'flame.html: 6 boxes, *; open it in a browser: xdg-open flame.html'
+expect_no_stderr
+expect grep -q '"total":100,' flame.html
+expect grep -q '"title":"app.folded"' flame.html
+
+it 'writes a picture when the name ends in .svg'
+run pitot flame app.folded -o out.svg
+expect_status 0
+expect_stdout_line 'out.svg: 6 boxes, *'
+expect grep -q '^<svg ' out.svg
+expect grep -q 'total 60 (60.00%)' out.svg
+if command -v xmllint >/dev/null; then expect xmllint --nonet --noout out.svg; fi
+
+it 'streams to standard output, and says nothing else there'
+run pitot flame app.folded -o - --format=svg
+expect_status 0
+expect_stdout_line '<svg *'
+expect_stdout_line '</svg>'
+expect_no_stdout_line '*xdg-open*'
+
+it 'streams a page when no format is named'
+run pitot flame app.folded -o -
+expect_status 0
+expect_stdout_line '<!DOCTYPE html>'
+
+it 'takes a name without an end when the format is named'
+run pitot flame app.folded --format=svg -o picture
+expect_status 0
+expect grep -q '^<svg ' picture
+
+it 'refuses a name whose end tells nothing'
+run pitot flame app.folded -o flame.png
+expect_status 2
+expect_stderr_has "'flame.png' ends neither in .html nor in .svg; name the format with --format"
+expect test ! -e flame.png
+
+it 'draws what the query leaves and says what share that is'
+run pitot flame app.folded --focus=g -o focus.html
+expect_status 0
+expect grep -q '"total":30,' focus.html
+expect grep -q '"whole":100,' focus.html
+expect grep -qF '"30.0% of the profile: --focus=g"' focus.html
+run pitot flame app.folded --focus=g --relative -o relative.html
+expect grep -q '"whole":30,' relative.html
+
+it 'writes no file when nothing matches'
+run pitot flame app.folded --focus=nowhere -o none.html
+expect_status 3
+expect test ! -e none.html
+
+it 'says when there is no room to write'
+run pitot flame app.folded --format=html -o /dev/full
+expect_status 1
+expect_stderr_has '/dev/full'
+expect_no_stdout
+
+it 'says which folder is not there'
+run pitot flame app.folded -o nowhere/flame.html
+expect_status 1
+expect_stderr_has 'nowhere/flame.html'
+
+it 'makes the same bytes each time'
+run pitot flame app.folded -o one.html
+run pitot flame app.folded -o two.html
+expect_same one.html two.html
+
+it 'draws hostile names without markup of theirs'
+printf '%s 5\n' 'main;</script><script>alert(1)</script>;]]></style><img src=x>' >hostile.folded
+run pitot flame hostile.folded -o hostile.html
+expect_status 0
+run pitot flame hostile.folded -o hostile.svg
+expect_status 0
+expect_equal 'scripts in the page' "$(grep -o '<script' hostile.html | wc -l)" 2
+expect_equal 'scripts in the picture' "$(grep -o '<script' hostile.svg | wc -l)" 1
+expect_equal 'images' "$(cat hostile.html hostile.svg | grep -c '<img')" 0
+if command -v xmllint >/dev/null; then expect xmllint --nonet --noout hostile.svg; fi
