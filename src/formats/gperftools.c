@@ -1,0 +1,614 @@
+/* gperftools.c: the gperftools binary CPU profile, both word sizes, both byte orders.
+ *
+ *   header   | 0 | n >= 3 | 0 | period_us | 0 | more ... |   slots are words of the profiled
+ * program; n counts the slots after itself record   | count >= 1 | depth >= 1 | pc0 (leaf) ... |
+ * repeated trailer  | 0 | 1 | 0 |                                  then text: the mapped objects
+ *
+ * Rule: "Google CPU Profiler Binary Data File Format", last modified 2007-08-27. Beyond it: a file
+ * without a trailer is read to its end; frames of the signal handler that the original leaves on
+ * every stack are taken out as google/pprof does (profile/legacy_profile.go).
+ *
+ * pcs above the leaf are return addresses: kept as they are, marked PT_LOCATION_RETURN_ADDR.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "formats/format.h"
+#include "formats/procmaps.h"
+#include "wire/gperftools.h"
+
+#define HEADER_SLOTS_MIN 3
+#define TRAILER_SLOTS    3
+
+/* ---- Which words ---- */
+
+/* The header of one word size and byte order; false if it is not that. */
+static bool header_fits(const uint8_t *head, size_t bytes, unsigned word_bytes, bool big_endian,
+                        uint64_t *ret_slots, uint64_t *ret_period_us)
+{
+    pt_reader r;
+    pt_reader_init(&r, head, bytes, NULL);
+    pt_reader_set_word(&r, word_bytes);
+    pt_reader_set_order(&r, big_endian);
+    const uint64_t count = pt_read_word(&r);
+    const uint64_t slots = pt_read_word(&r);
+    const uint64_t version = pt_read_word(&r);
+    const uint64_t period_us = pt_read_word(&r);
+    *ret_slots = slots;
+    *ret_period_us = period_us;
+    return pt_reader_ok(&r) && count == 0 && slots >= HEADER_SLOTS_MIN && slots < (1 << 16) &&
+           version == 0 && period_us > 0 && period_us <= INT64_MAX / 1000;
+}
+
+typedef struct {
+    unsigned word_bytes;
+    bool big_endian;
+    uint64_t slots, period_us;
+} header;
+
+static bool find_header(const uint8_t *head, size_t bytes, header *ret)
+{
+    static const header variants[] = {
+        {4, false, 0, 0}, {4, true, 0, 0}, {8, false, 0, 0}, {8, true, 0, 0}};
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        *ret = variants[i];
+        if (header_fits(head, bytes, ret->word_bytes, ret->big_endian, &ret->slots,
+                        &ret->period_us))
+            return true;
+    }
+    return false;
+}
+
+static int probe(const pt_probe_input *in)
+{
+    header h;
+    return find_header(in->head, in->head_bytes, &h) ? 90 : 0;
+}
+
+/* ---- Records ---- */
+
+typedef struct {
+    uint64_t count, depth;
+    const uint8_t *pcs; /* depth words, unaligned, in the file's order */
+} record;
+
+/* The next record; false at the trailer, at the end of the file, or after a failure of the reader.
+ */
+static bool next_record(pt_reader *r, record *ret)
+{
+    if (pt_reader_left(r) == 0) return false;
+    const uint64_t at = pt_reader_offset(r);
+    ret->count = pt_read_word(r);
+    ret->depth = pt_read_word(r);
+    if (!pt_reader_ok(r)) return false;
+    if (ret->depth == 0 || ret->depth > pt_reader_left(r) / r->word_bytes) {
+        pt_reader_fail_at(r, at, PT_ERR_DAMAGED,
+                          "record at byte %" PRIu64 " claims %" PRIu64 " frames, %zu are left", at,
+                          ret->depth, pt_reader_left(r) / r->word_bytes);
+        return false;
+    }
+    ret->pcs = pt_read_bytes(r, ret->depth * r->word_bytes);
+    return true;
+}
+
+static uint64_t pc_at(const pt_reader *r, const record *rec, uint64_t i)
+{
+    uint64_t wide;
+    uint32_t narrow;
+    if (r->word_bytes == 8) {
+        memcpy(&wide, rec->pcs + i * 8, 8);
+        return r->swap ? __builtin_bswap64(wide) : wide;
+    }
+    memcpy(&narrow, rec->pcs + i * 4, 4);
+    return r->swap ? __builtin_bswap32(narrow) : narrow;
+}
+
+static bool is_trailer(const pt_reader *r, const record *rec)
+{
+    return rec->count == 0 && rec->depth == 1 && pc_at(r, rec, 0) == 0;
+}
+
+/* Addresses counted. */
+typedef struct {
+    pt_index index;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } pc, seen;
+} pc_counts;
+
+static void count_pc(pc_counts *c, uint64_t pc)
+{
+    const uint64_t hash = pt_hash_mix(pc, 1);
+    pt_probe probe_at;
+    for (uint32_t i = pt_index_first(&c->index, hash, &probe_at); i != PT_NONE;
+         i = pt_index_next(&c->index, &probe_at)) {
+        if (c->pc.items[i] == pc) {
+            c->seen.items[i]++;
+            return;
+        }
+    }
+    PT_GROW(c->pc, c->pc.count + 1);
+    PT_GROW(c->seen, c->seen.count + 1);
+    pt_index_add(&c->index, hash, (uint32_t)c->pc.count);
+    c->pc.items[c->pc.count++] = pc;
+    c->seen.items[c->seen.count++] = 1;
+}
+
+static void pc_counts_done(pc_counts *c)
+{
+    pt_index_done(&c->index);
+    free(c->pc.items);
+    free(c->seen.items);
+}
+
+#define SIGNAL_ROUNDS 2
+
+/* Which second frames belong to the signal handler: google/pprof's rule, an address that is second
+ * on at least 31 of 32 records, looked for twice. */
+typedef struct {
+    uint64_t pc[SIGNAL_ROUNDS];
+    unsigned count;
+} signal_frames;
+
+/* The place of the record's second frame after the frames found so far were taken out: frame 1, or
+ * the one after each that was. */
+static uint64_t second_frame(const pt_reader *r, const record *rec, const signal_frames *s)
+{
+    uint64_t at = 1;
+    for (unsigned round = 0; round < s->count && at < rec->depth; round++) {
+        if (pc_at(r, rec, at) == s->pc[round]) at++;
+    }
+    return at;
+}
+
+/* First pass: where the records end, how much there is, and the signal handler's frames. */
+typedef struct {
+    uint64_t records, frames;
+    signal_frames signal;
+    bool trailer;
+    pt_reader text; /* what follows the trailer */
+} survey;
+
+static void find_signal_frame(pt_reader records, survey *s)
+{
+    pc_counts counts = {0};
+    uint64_t seen = 0;
+    for (record rec; next_record(&records, &rec) && !is_trailer(&records, &rec); seen++) {
+        const uint64_t at = second_frame(&records, &rec, &s->signal);
+        if (at < rec.depth) count_pc(&counts, pc_at(&records, &rec, at));
+    }
+    for (size_t i = 0; i < counts.pc.count; i++) {
+        if (counts.seen.items[i] >= seen - seen / 32) {
+            s->signal.pc[s->signal.count++] = counts.pc.items[i];
+            break;
+        }
+    }
+    pc_counts_done(&counts);
+}
+
+static survey survey_records(pt_reader *r)
+{
+    survey s = {0};
+    /* A copy walks ahead; what it fails at, the second pass will fail at too. */
+    pt_reader ahead = *r;
+    ahead.error = NULL;
+    ahead.parent = NULL;
+    const pt_reader begin = ahead;
+    for (record rec; next_record(&ahead, &rec);) {
+        if (is_trailer(&ahead, &rec)) {
+            s.trailer = true;
+            break;
+        }
+        s.records++;
+        s.frames += rec.depth;
+    }
+    s.text = ahead;
+    /* Our library leaves no such frames, so an address that is always second is the program's own.
+     * Its files can be told by the lines that only it writes. */
+    if (memmem(ahead.pos, pt_reader_left(&ahead), PT_PROCMAPS_BUILD_ID,
+               sizeof PT_PROCMAPS_BUILD_ID - 1) != NULL)
+        return s;
+    for (unsigned round = 0; round < SIGNAL_ROUNDS && s.signal.count == round; round++)
+        find_signal_frame(begin, &s);
+    return s;
+}
+
+/* ---- Locations ---- */
+
+/* Location ids by address; leaves and return addresses apart. */
+typedef struct {
+    pt_builder *b;
+    pt_index index[2];
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } address; /* by location id */
+    struct {
+        pt_mapping *items;
+        uint32_t *id;
+        size_t count;
+    } by_start;
+} locations;
+
+static int by_start(const void *a, const void *b)
+{
+    const pt_mapping *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static void locations_init(locations *l, pt_builder *b)
+{
+    *l = (locations){.b = b};
+    const uint32_t n = pt_builder_mapping_count(b);
+    l->by_start.items = pt_alloc(n, sizeof *l->by_start.items);
+    l->by_start.count = n;
+    for (uint32_t m = 0; m < n; m++) {
+        l->by_start.items[m] = *pt_builder_mapping_at(b, (pt_mapping_id){m});
+        l->by_start.items[m].source_id = m; /* here: the row */
+    }
+    qsort(l->by_start.items, n, sizeof *l->by_start.items, by_start);
+}
+
+static void locations_done(locations *l)
+{
+    pt_index_done(&l->index[0]);
+    pt_index_done(&l->index[1]);
+    free(l->address.items);
+    free(l->by_start.items);
+}
+
+static uint32_t mapping_of(const locations *l, uint64_t pc)
+{
+    size_t low = 0, high = l->by_start.count; /* first mapping that begins above pc */
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (l->by_start.items[middle].start > pc)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == 0 || pc >= l->by_start.items[low - 1].limit) return PT_NONE;
+    return (uint32_t)l->by_start.items[low - 1].source_id;
+}
+
+static uint32_t location_of(locations *l, uint64_t pc, bool is_return)
+{
+    pt_index *index = &l->index[is_return];
+    const uint64_t hash = pt_hash_mix(pc, 2);
+    pt_probe probe_at;
+    for (uint32_t id = pt_index_first(index, hash, &probe_at); id != PT_NONE;
+         id = pt_index_next(index, &probe_at)) {
+        if (l->address.items[id] == pc) return id;
+    }
+    /* A call may be the last instruction of its mapping. */
+    const uint32_t mapping = mapping_of(l, is_return && pc > 0 ? pc - 1 : pc);
+    const pt_location_id id = pt_builder_append_location(
+        l->b,
+        &(pt_location){
+            .mapping = mapping, .address = pc, .flags = is_return ? PT_LOCATION_RETURN_ADDR : 0},
+        NULL, 0);
+    if (id.v == PT_NONE) return 0;
+    PT_GROW(l->address, l->address.count + 1);
+    l->address.items[l->address.count++] = pc;
+    pt_index_add(index, hash, id.v);
+    return id.v;
+}
+
+/* ---- Reading ---- */
+
+typedef struct {
+    locations at;
+    const signal_frames *signal;
+    int64_t period_ns;
+    uint64_t zero_leaf, empty, saturated, stripped;
+} reading;
+
+static void add_record(reading *s, const pt_reader *r, const record *rec)
+{
+    if (rec->count == 0) {
+        s->empty++;
+        return;
+    }
+    pt_builder *b = s->at.b;
+    uint64_t i = second_frame(r, rec, s->signal);
+    s->stripped += i > 1;
+    uint32_t *frames = pt_builder_stack_space(b, (size_t)rec->depth);
+    const uint64_t leaf = pc_at(r, rec, 0);
+    size_t depth = 0;
+    frames[depth++] = location_of(&s->at, leaf, false);
+    /* The original's unwinder may give the interrupted pc twice. */
+    if (i < rec->depth && pc_at(r, rec, i) == leaf) i++;
+    for (; i < rec->depth; i++)
+        frames[depth++] = location_of(&s->at, pc_at(r, rec, i), true);
+    int64_t values[2] = {(int64_t)rec->count, 0};
+    if (rec->count > INT64_MAX || __builtin_mul_overflow(values[0], s->period_ns, &values[1])) {
+        values[0] = rec->count > INT64_MAX ? INT64_MAX : values[0];
+        values[1] = INT64_MAX;
+        s->saturated++;
+    }
+    if (leaf == 0) s->zero_leaf += rec->count;
+    pt_builder_sample(b, pt_builder_stack_commit(b, depth, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
+                      values);
+}
+
+static void describe(pt_builder *b, const header *h)
+{
+    const uint32_t cpu = pt_builder_text(b, "cpu").v, ns = pt_builder_text(b, "nanoseconds").v;
+    const int64_t period_ns = (int64_t)h->period_us * 1000;
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "samples").v,
+                                    .unit = pt_builder_text(b, "count").v});
+    pt_builder_event(b, &(pt_event){.type = cpu, .unit = ns, .period = period_ns});
+    pt_provenance *p = pt_builder_provenance(b);
+    p->has_period_type = true;
+    p->period_type = cpu;
+    p->period_unit = ns;
+    p->period = period_ns;
+    p->word_bytes = h->word_bytes;
+    p->big_endian = h->big_endian;
+    p->true_hz = 1e6 / (double)h->period_us;
+}
+
+static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
+                              pt_error *reterr)
+{
+    header h;
+    if (!find_header(r->pos, pt_reader_left(r), &h))
+        return pt_error_set(reterr, PT_ERR_FORMAT, "has no header of a gperftools CPU profile");
+    pt_reader_set_word(r, h.word_bytes);
+    pt_reader_set_order(r, h.big_endian);
+    pt_skip(r, (2 + h.slots) * h.word_bytes);
+    if (!pt_reader_ok(r)) return pt_error_set(reterr, PT_ERR_DAMAGED, "ends inside its header");
+
+    describe(b, &h);
+    survey found = survey_records(r);
+    if (found.trailer) pt_procmaps_read(&found.text, b, hooks->diag);
+    pt_builder_reserve_samples(b, (size_t)found.records, (size_t)found.frames);
+    reading s = {.signal = &found.signal, .period_ns = (int64_t)h.period_us * 1000};
+    locations_init(&s.at, b);
+    uint64_t records = 0;
+    for (record rec; next_record(r, &rec) && !is_trailer(r, &rec); records++) {
+        add_record(&s, r, &rec);
+        if (hooks->discard != NULL && records % 65536 == 65535)
+            hooks->discard(hooks->context, pt_reader_offset(r));
+    }
+    locations_done(&s.at);
+    pt_diag_add(hooks->diag, s.zero_leaf, "samples at address 0 kept as [unknown]");
+    pt_diag_add(hooks->diag, s.stripped, "stacks freed of the signal handler's frames");
+    pt_diag_add(hooks->diag, s.empty, "records of no samples left out");
+    pt_diag_add(hooks->diag, s.saturated, "counts beyond 63 bits held at the limit");
+    if (!found.trailer && pt_reader_ok(r))
+        pt_diag_add(hooks->diag, 1, "missing trailer: the list of mappings is missing too");
+    if (!pt_reader_ok(r)) {
+        if (reterr != NULL && r->error != NULL && r->error != reterr) *reterr = *r->error;
+        return r->status;
+    }
+    return pt_builder_status(b, reterr);
+}
+
+/* ---- Writing ---- */
+
+typedef struct {
+    const pt_profile *p;
+    pt_out *out;
+    pt_gperf_target target;
+    uint32_t event;     /* whose values are written */
+    int64_t per_sample; /* so much of the event is one sample */
+    uint64_t nameless;  /* frames without an address, left out */
+    uint64_t lost;      /* samples without any address, left out */
+    uint64_t remainder; /* of values that are no multiple of the period */
+    uint64_t negative;
+} writing;
+
+/* The event that counts samples: the one asked for, if it counts; else one named "samples", else
+ * time divided by the period. */
+static pt_status choose_event(writing *w, const pt_write_options *options, pt_error *reterr)
+{
+    const pt_profile *p = w->p;
+    const int64_t period = pt_profile_provenance(p)->period;
+    w->event = options->event;
+    w->per_sample = 1;
+    if (w->event == PT_NONE) w->event = pt_profile_find_event(p, "samples/count");
+    if (w->event == PT_NONE) w->event = pt_profile_default_event(p);
+    if (w->event == PT_NONE)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no values to write");
+    if (p->event->row[w->event].kind == PT_EVENT_COUNT) return PT_OK;
+    if (p->event->row[w->event].kind == PT_EVENT_TIME && period > 0 &&
+        strcmp(pt_text(p, p->event->row[w->event].unit), "nanoseconds") == 0) {
+        w->per_sample = period;
+        return PT_OK;
+    }
+    return pt_error_set(
+        reterr, PT_ERR_UNSUPPORTED, "holds counts of samples, not %s/%s; choose one with --event",
+        pt_text(p, p->event->row[w->event].type), pt_text(p, p->event->row[w->event].unit));
+}
+
+/* Microseconds between samples: the profile's period, else what the totals say, else 10 ms. */
+static uint64_t period_us(const pt_profile *p, pt_diag *diag)
+{
+    const pt_provenance *s = pt_profile_provenance(p);
+    const char *unit = pt_text(p, s->period_unit);
+    const int64_t per_us = strcmp(unit, "nanoseconds") == 0    ? 1000
+                           : strcmp(unit, "microseconds") == 0 ? 1
+                                                               : 0;
+    if (s->period > 0 && per_us > 0) {
+        if (s->period % per_us != 0)
+            pt_diag_add(diag, 1, "period of %" PRId64 " ns rounded to microseconds", s->period);
+        const int64_t us = (s->period + per_us / 2) / per_us;
+        return us > 0 ? (uint64_t)us : 1;
+    }
+    pt_diag_add(diag, 1, "unknown sampling period written as 10 ms");
+    return 10000;
+}
+
+/* What a slot holds for frame i: leaves as they are, callers as return addresses. */
+static uint64_t slot_of(const pt_profile *p, uint32_t location, bool leaf)
+{
+    const uint64_t address = p->location->address[location];
+    const bool is_return = p->location->flags[location] & PT_LOCATION_RETURN_ADDR;
+    return leaf || is_return ? address : address + 1;
+}
+
+static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
+{
+    const pt_profile *p = w->p;
+    const int64_t value = p->sample->value[w->event][sample];
+    if (value <= 0) {
+        w->negative += value < 0;
+        return;
+    }
+    const int64_t count = value / w->per_sample;
+    w->remainder += value % w->per_sample != 0;
+    const uint32_t stack = p->sample->stack[sample], depth = pt_stack_depth(p, stack);
+    const uint32_t *frame = pt_stack_frames(p, stack);
+    pt_buf_clear(buf);
+    uint64_t *pcs = (uint64_t *)(void *)pt_buf_extend(buf, (size_t)depth * sizeof *pcs);
+    size_t n = 0;
+    for (uint32_t i = 0; i < depth; i++) {
+        if (p->location->address[frame[i]] == 0 &&
+            p->location->line_first[frame[i]] != p->location->line_first[frame[i] + 1])
+            w->nameless++;
+        else
+            pcs[n++] = slot_of(p, frame[i], i == 0);
+    }
+    if (n == 0 || count == 0) {
+        w->lost += (uint64_t)(count > 0 ? count : 1);
+        return;
+    }
+    const size_t size = (n + 2) * w->target.word_bytes;
+    uint8_t *bytes = pt_alloc(size, 1);
+    pt_wire_buf wire = pt_wire_buf_init(bytes, size);
+    if (pt_gperf_record(&wire, w->target, (uint64_t)count, pcs, n))
+        pt_out_put(w->out, bytes, size);
+    else
+        w->lost += (uint64_t)count;
+    free(bytes);
+}
+
+/* One line of the text list; made twice, first to learn its size. */
+static void put_line(writing *w, const pt_gperf_mapping *m, const uint8_t *id, size_t id_bytes)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        pt_wire_buf wire = pt_wire_buf_init(bytes, size);
+        if (id == NULL)
+            pt_gperf_mapping_line(&wire, m);
+        else
+            pt_gperf_build_id_line(&wire, m, id, id_bytes);
+        if (pass == 0) {
+            size = wire.need_bytes;
+            bytes = pt_alloc(size, 1);
+        }
+    }
+    pt_out_put(w->out, bytes, size);
+    free(bytes);
+}
+
+/* Hex digits to bytes; 0 if the text is not whole bytes of hex. */
+static size_t from_hex(const char *text, size_t length, uint8_t *ret_bytes, size_t cap)
+{
+    if (length == 0 || length % 2 != 0 || length / 2 > cap) return 0;
+    for (size_t i = 0; i < length / 2; i++) {
+        char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+        char *end;
+        ret_bytes[i] = (uint8_t)strtoul(digits, &end, 16);
+        if (*end != '\0' || digits[0] == ' ' || digits[0] == '-' || digits[0] == '+') return 0;
+    }
+    return length / 2;
+}
+
+static void write_text(writing *w)
+{
+    const pt_profile *p = w->p;
+    for (uint32_t pass = 0; pass < 2; pass++) { /* all mappings, then their builds */
+        for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+            const pt_mapping *m = &p->mapping->row[i];
+            const pt_gperf_mapping line = {.start = m->start,
+                                           .limit = m->limit,
+                                           .file_offset = m->file_offset,
+                                           .prot = PT_GPERF_READ | PT_GPERF_EXEC,
+                                           .path = pt_text(p, m->file),
+                                           .path_bytes = pt_text_bytes(p, m->file)};
+            uint8_t id[64];
+            const size_t id_bytes =
+                from_hex(pt_text(p, m->build_id), pt_text_bytes(p, m->build_id), id, sizeof id);
+            if (pass == 0)
+                put_line(w, &line, NULL, 0);
+            else if (id_bytes > 0)
+                put_line(w, &line, id, id_bytes);
+        }
+    }
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_PROCMAPS_EXTRA) != 0) continue;
+        pt_out_put(w->out, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
+        pt_out_char(w->out, '\n');
+    }
+}
+
+/* A profile of 32-bit words stays one, unless an address does not fit. */
+static pt_gperf_target choose_target(const pt_profile *p)
+{
+    const pt_provenance *s = pt_profile_provenance(p);
+    pt_gperf_target target = {.word_bytes = s->word_bytes == 4 ? 4 : 8,
+                              .big_endian = s->big_endian};
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        if (p->location->address[l] >= UINT32_MAX) target.word_bytes = 8;
+    }
+    return target;
+}
+
+static pt_status write_profile(const pt_profile *p, const pt_output *output,
+                               const pt_write_options *options, pt_error *reterr)
+{
+    writing w = {.p = p, .target = choose_target(p)};
+    const pt_status status = choose_event(&w, options, reterr);
+    if (status != PT_OK) return status;
+    bool any_address = p->location->t.count == 0;
+    for (uint32_t l = 0; l < p->location->t.count && !any_address; l++)
+        any_address = p->location->address[l] != 0;
+    if (!any_address)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "holds addresses, and this profile has names only; "
+                            "write pprof or folded instead");
+    w.out = output->open(output->context, "", reterr);
+    if (w.out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+
+    uint8_t bytes[5 * 8];
+    pt_wire_buf wire = pt_wire_buf_init(bytes, sizeof bytes);
+    pt_gperf_header(&wire, w.target, period_us(p, options->diag));
+    pt_out_put(w.out, bytes, wire.need_bytes);
+    pt_buf buf = PT_BUF_INIT;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        write_sample(&w, i, &buf);
+    pt_buf_done(&buf);
+    wire = pt_wire_buf_init(bytes, sizeof bytes);
+    pt_gperf_trailer(&wire, w.target);
+    pt_out_put(w.out, bytes, wire.need_bytes);
+    write_text(&w);
+    pt_diag_add(options->diag, w.nameless, "frames without an address left out");
+    pt_diag_add(options->diag, w.lost, "samples without an address left out");
+    pt_diag_add(options->diag, w.negative, "negative values left out");
+    pt_diag_add(options->diag, w.remainder, "values rounded down to whole samples");
+    return pt_out_flush(w.out, reterr);
+}
+
+static const char *const aliases[] = {"gperftools-cpu", "google-perftools", NULL};
+static const char *const extensions[] = {".prof", NULL};
+
+const pt_format pt_format_gperftools = {
+    .name = "gperftools",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "gperftools CPU profile (libprofiler), 32 and 64 bit, both byte orders",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities =
+        PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_EXTRA,
+    .probe = probe,
+    .read = read_profile,
+    .write = write_profile,
+};

@@ -1,0 +1,26 @@
+/* procmaps.h: the text list of mapped objects that ends a gperftools profile.
+ *
+ *   build=/path/to/binary                                       what $build below stands for
+ *   40000000-40015000 r-xp 00000000 03:01 12845071   /lib/ld.so     a line of /proc/PID/maps
+ *   400000-5ab000: /usr/bin/prog (@1000) 1b2c3d                 the brief form of other profilers
+ *   # build-id 40000000-40015000 1b2c3d4e5f /lib/ld.so          ours: which build was mapped there
+ *
+ * Lines of other forms are ignored, as "Text List of Mapped Objects" of the gperftools CPU profile
+ * format demands, but kept as extras, so that a rewrite gives them back.
+ */
+#ifndef PT_FORMATS_PROCMAPS_H
+#define PT_FORMATS_PROCMAPS_H
+
+#include "base/reader.h"
+#include "model/builder.h"
+
+/* Key of the extras that hold lines nobody understood. */
+#define PT_PROCMAPS_EXTRA "maps.line"
+/* How our own line of a build id begins; no other writer's file has it. */
+#define PT_PROCMAPS_BUILD_ID "# build-id "
+
+/* Reads to the end and appends the executable mappings, the main binary first; others are left out.
+ * Adjacent pieces of one file that continue each other are one mapping. Facts go to diag. */
+void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag);
+
+#endif
