@@ -13,6 +13,7 @@
 #ifndef PT_BASE_INDEX_H
 #define PT_BASE_INDEX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define PT_NONE UINT32_MAX /* no such row; never a valid id */
@@ -54,10 +55,9 @@ static inline uint32_t pt_index_next(const pt_index *index, pt_probe *probe)
 
 static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_probe *probe)
 {
-    if (index->slots == 0) return PT_NONE;
-    probe->tag = (uint32_t)(hash >> 32);
-    probe->position = pt_index_home(probe->tag, index->mask);
-    return pt_index_next(index, probe);
+    const uint32_t tag = (uint32_t)(hash >> 32);
+    *probe = (pt_probe){.position = pt_index_home(tag, index->mask), .tag = tag};
+    return index->slots != NULL ? pt_index_next(index, probe) : PT_NONE;
 }
 
 #endif

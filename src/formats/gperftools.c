@@ -606,8 +606,8 @@ const pt_format pt_format_gperftools = {
     .extensions = extensions,
     .summary = "gperftools CPU profile (libprofiler), 32 and 64 bit, both byte orders",
     .kind = PT_PROBE_MAGIC,
-    .capabilities =
-        PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_EXTRA,
+    .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
+                    PT_CAN_EXTRA | PT_CAN_HEADER,
     .probe = probe,
     .read = read_profile,
     .write = write_profile,
