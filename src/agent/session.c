@@ -262,6 +262,7 @@ static bool begin(const char *path)
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {
     if (pt_agent.on) return false;
+    pt_agent.recording = path == NULL;
     if (path != NULL && (!absolute(path, pt_agent.path) || path[0] == '\0')) {
         pt_agent_say("%s: not a file name: %s", path, strerror(errno));
         return false;
@@ -270,7 +271,6 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
         pt_agent_say("the program has its own handler for SIGPROF; not profiling");
         return false;
     }
-    pt_agent.recording = path == NULL;
     if (!pt_agent.recording)
         pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, pt_agent.path, "");
     pt_tick.filter = filter;

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,19 +31,31 @@ void pt_agent_lock_reset(void)
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
+/* A recorded program's stderr is its own: what there is to say goes to `pitot record`. */
+static int open_messages(void)
+{
+    char path[PATH_MAX];
+    return pt_agent_join(path, sizeof path, pt_agent.base_path, "/messages")
+               ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600)
+               : -1;
+}
+
 void pt_agent_say(const char *format, ...)
 {
-    static const char prefix[] = "pitot: libprofiler: ";
     const int saved_errno = errno;
     char line[1024];
-    memcpy(line, prefix, sizeof prefix);
+    const int prefix = pt_agent.recording
+                           ? snprintf(line, sizeof line, "process %d: ", (int)getpid())
+                           : snprintf(line, sizeof line, "pitot: libprofiler: ");
     va_list args;
     va_start(args, format);
-    vsnprintf(line + sizeof prefix - 1, sizeof line - sizeof prefix, format, args);
+    vsnprintf(line + prefix, sizeof line - (size_t)prefix - 1, format, args);
     va_end(args);
     const size_t length = strlen(line);
     line[length] = '\n';
-    pt_agent_write(STDERR_FILENO, line, length + 1);
+    const int fd = pt_agent.recording ? open_messages() : STDERR_FILENO;
+    if (fd >= 0) pt_agent_write(fd, line, length + 1);
+    if (pt_agent.recording && fd >= 0) close(fd);
     errno = saved_errno;
 }
 

@@ -1,0 +1,260 @@
+/* record_collect.c: the journals of a process tree become one profile, or one each. */
+#include "cmd/record_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+
+#define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
+
+/* ---- facts ---- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), end_length = strlen(end);
+    return length > end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+static void read_facts(pt_recorded_process *process)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    process->error = PT_ERROR_INIT;
+    if (pt_file_read(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
+        pt_reader reader;
+        pt_reader_init(&reader, blob.data, blob.size, &process->error);
+        pt_journal_read_facts(&reader, &process->facts, &process->error);
+    }
+    pt_blob_done(&blob);
+}
+
+static char *read_messages(const char *path)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    char *text = NULL;
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) == PT_OK && blob.size > 0)
+        text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    return text;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const pt_journal_facts *const x = &((const pt_recorded_process *)a)->facts;
+    const pt_journal_facts *const y = &((const pt_recorded_process *)b)->facts;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    if (x->start_monotonic_ns != y->start_monotonic_ns)
+        return x->start_monotonic_ns < y->start_monotonic_ns ? -1 : 1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
+static int by_pid(const void *a, const void *b)
+{
+    const pt_journal_facts *const x = &(*(const pt_recorded_process *const *)a)->facts;
+    const pt_journal_facts *const y = &(*(const pt_recorded_process *const *)b)->facts;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return (x->start_monotonic_ns > y->start_monotonic_ns) -
+           (x->start_monotonic_ns < y->start_monotonic_ns);
+}
+
+static bool still_runs(const pt_journal_facts *facts)
+{
+    return facts->end == PT_JOURNAL_RUNNING && (kill((pid_t)facts->pid, 0) == 0 || errno == EPERM);
+}
+
+static void add_processes(pt_recorded *all, uint64_t *ret_running_ns)
+{
+    const pt_recorded_process **const sorted = pt_alloc(all->count, sizeof *sorted);
+    for (size_t i = 0; i < all->count; i++)
+        sorted[i] = &all->processes[i];
+    if (all->count > 1) qsort(sorted, all->count, sizeof *sorted, by_pid);
+    for (size_t i = 0; i < all->count; i++) {
+        const pt_journal_facts *const f = &sorted[i]->facts;
+        if (i + 1 < all->count && sorted[i + 1]->facts.pid == f->pid) continue;
+        const uint64_t cpu_ns = f->cpu_before_ns + f->cpu_used_ns + f->cpu_own_ns;
+        all->reached_ns += cpu_ns;
+        all->images++;
+        if (still_runs(f)) {
+            all->running++;
+            *ret_running_ns += cpu_ns;
+        }
+    }
+    free(sorted);
+}
+
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
+{
+    struct {
+        pt_recorded_process *items;
+        size_t count, cap;
+    } found = {0};
+    *recorded = (pt_recorded){0};
+    DIR *const dir = opendir(run->folder);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!ends_with(entry->d_name, ".journal")) continue;
+        PT_GROW(found, found.count + 1);
+        pt_recorded_process *const process = &found.items[found.count++];
+        *process = (pt_recorded_process){.path = pt_strf("%s/%s", run->folder, entry->d_name)};
+        read_facts(process);
+    }
+    if (dir != NULL) closedir(dir);
+    PT_FREE char *const messages = pt_strf("%s/messages", run->folder);
+    recorded->messages = read_messages(messages);
+    recorded->processes = found.items;
+    recorded->count = found.count;
+    if (found.count > 1) qsort(found.items, found.count, sizeof found.items[0], by_weight);
+
+    uint64_t running_ns = 0;
+    add_processes(recorded, &running_ns);
+    recorded->used_ns =
+        timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime) + running_ns;
+    for (size_t i = 0; i < recorded->count; i++) {
+        const pt_journal_facts *const f = &recorded->processes[i].facts;
+        recorded->ticks += f->ticks;
+        recorded->lost += f->dropped;
+        recorded->unsampled_threads += f->threads_unsampled;
+        recorded->period_ns = f->period_ns != 0 ? f->period_ns : recorded->period_ns;
+        recorded->tick_bound |= f->tick_hz != 0 && f->tick_hz < f->asked_hz && f->ticks > 0;
+    }
+}
+
+void pt_recorded_done(pt_recorded *recorded)
+{
+    for (size_t i = 0; i < recorded->count; i++)
+        free(recorded->processes[i].path);
+    free(recorded->processes);
+    free(recorded->messages);
+    *recorded = (pt_recorded){0};
+}
+
+/* ---- profiles ---- */
+
+static void comment(pt_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void comment(pt_builder *b, const char *format, ...)
+{
+    va_list args;
+    pt_buf text = PT_BUF_INIT;
+    va_start(args, format);
+    pt_vputf(&text, format, args);
+    va_end(args);
+    pt_builder_comment(b, pt_builder_text(b, pt_buf_text(&text)));
+    pt_buf_done(&text);
+}
+
+static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, uint64_t lost)
+{
+    const pt_recorded *const all = story->recorded;
+    struct utsname host = {0};
+    uname(&host);
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->tool = pt_builder_text(b, "pitot record").v;
+    p->host = pt_builder_text(b, host.nodename).v;
+    p->command_line = pt_builder_text(b, story->command).v;
+    p->period_type = pt_builder_text(b, "cpu").v;
+    p->period_unit = pt_builder_text(b, "nanoseconds").v;
+    p->has_period_type = true;
+    p->period = (int64_t)all->period_ns;
+    p->start_ns = story->run->start_ns;
+    p->duration_ns = story->run->duration_ns;
+    p->asked_hz = story->hz;
+    p->true_hz = all->period_ns != 0 ? 1e9 / (double)all->period_ns : 0;
+    p->cpu_used_ns = (int64_t)all->used_ns;
+    p->cpu_seen_ns = (int64_t)(weight * all->period_ns);
+    p->lost = lost;
+    p->word_bytes = sizeof(void *);
+    comment(b, "recorded with: pitot record -F %" PRIu32 " -- %s", story->hz, story->command);
+    comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
+    comment(b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s",
+            (double)all->used_ns / 1e9, (double)(weight * all->period_ns) / 1e9,
+            (double)story->run->duration_ns / 1e9);
+}
+
+/* One journal into the reading. What cannot be read is noted in its process. */
+static void add_journal(pt_journal_reading *reading, pt_recorded_process *process)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    process->error = PT_ERROR_INIT;
+    if (pt_file_read(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
+        pt_reader reader;
+        pt_reader_init(&reader, blob.data, blob.size, &process->error);
+        pt_journal_reading_add(reading, &reader, &process->facts, &process->error);
+    }
+    pt_blob_done(&blob);
+}
+
+pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t count,
+                              const pt_profile **ret_profile, pt_error *reterr)
+{
+    pt_builder *const b = pt_builder_new();
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    uint64_t weight = 0, lost = 0;
+    for (size_t i = first; i < first + count; i++) {
+        pt_recorded_process *const process = &story->recorded->processes[i];
+        add_journal(reading, process);
+        weight += process->facts.weight;
+        lost += process->facts.dropped;
+    }
+    pt_journal_reading_free(reading);
+    pt_builder_event_at(b, 0)->period = 1;
+    pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
+    tell(b, story, weight, lost);
+    return pt_builder_freeze(b, ret_profile, reterr);
+}
+
+/* ---- what is worth a word ---- */
+
+void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)
+{
+    int64_t *const weight = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *weight);
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint32_t stack = p->sample->stack[i], depth = pt_stack_depth(p, stack);
+        if (p->stack->end[stack] != PT_STACK_END_NO_RULE || depth == 0) continue;
+        const uint32_t mapping = p->location->mapping[pt_stack_frames(p, stack)[depth - 1]];
+        if (mapping != PT_NONE) weight[mapping] += p->sample->value[0][i];
+    }
+    buf[0] = '\0';
+    for (int place = 0; place < 2; place++) {
+        uint32_t most = 0;
+        for (uint32_t m = 1; m < p->mapping->t.count; m++)
+            if (weight[m] > weight[most]) most = m;
+        if (p->mapping->t.count == 0 || weight[most] == 0) break;
+        weight[most] = 0;
+        const char *const file = pt_text(p, p->mapping->row[most].file);
+        const char *const slash = strrchr(file, '/');
+        const size_t length = strlen(buf);
+        snprintf(buf + length, size - length, "%s%s", place > 0 ? " and " : "",
+                 file[0] == '\0' ? "generated code"
+                 : slash != NULL ? slash + 1
+                                 : file);
+    }
+    free(weight);
+}
+
+size_t pt_recorded_gone(const pt_profile *p)
+{
+    size_t gone = 0;
+    bool *const sampled = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *sampled);
+    for (uint32_t i = 0; i < p->location->t.count; i++)
+        if (p->location->mapping[i] != PT_NONE) sampled[p->location->mapping[i]] = true;
+    for (uint32_t m = 0; m < p->mapping->t.count; m++) {
+        const char *const file = pt_text(p, p->mapping->row[m].file);
+        gone += sampled[m] && file[0] == '/' && access(file, F_OK) != 0;
+    }
+    free(sampled);
+    return gone;
+}

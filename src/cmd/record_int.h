@@ -1,0 +1,107 @@
+/* record_int.h: the parts of `pitot record`.
+ *
+ *   record_target.c   can this program be preloaded at all? where is our library?
+ *   record_run.c      a folder for journals, the environment, the child, its end
+ *   record_collect.c  journals -> profile and the facts of the whole tree
+ *   record.c          options, what is written, what is said
+ */
+#ifndef PT_CMD_RECORD_INT_H
+#define PT_CMD_RECORD_INT_H
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "formats/journal.h"
+#include "model/profile.h"
+
+/* ---- record_target.c ---- */
+
+typedef enum {
+    PT_TARGET_OK,
+    PT_TARGET_STATIC,     /* no dynamic linker reads LD_PRELOAD */
+    PT_TARGET_PRIVILEGED, /* setuid, setgid or file capabilities: the linker ignores LD_PRELOAD */
+    PT_TARGET_GO,         /* its runtime takes the signal and makes its own threads */
+    PT_TARGET_FOREIGN,    /* another word size or machine than this program */
+} pt_target_kind;
+
+typedef struct pt_target {
+    pt_target_kind kind;
+    char *path;   /* of the image that would run: the interpreter of a script */
+    char *script; /* the script it is for, or NULL */
+} pt_target;
+
+/* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the
+ * attempt to run them gives the message. */
+void pt_target_look(const char *command, pt_target *ret_target);
+void pt_target_done(pt_target *target);
+
+/* The path of libprofiler.so.0 that belongs to this program: beside it, in ../lib, or where it was
+ * installed. NULL and an error if there is none; else the caller frees it. */
+char *pt_record_library(pt_error *reterr);
+
+/* ---- record_run.c ---- */
+
+typedef struct pt_record_run {
+    char *folder; /* where the journals are */
+    pid_t pid;
+    int wait_status;     /* of wait4 */
+    struct rusage usage; /* of the child and all it waited for */
+    int64_t start_ns;    /* Unix time */
+    int64_t duration_ns;
+} pt_record_run;
+
+/* Runs the command with the library preloaded and waits for its end. Standard streams are the
+ * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
+ * any case; that removes the folder. */
+pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
+                                pt_record_run *ret_run, pt_error *reterr);
+void pt_record_run_done(pt_record_run *run);
+
+/* ---- record_collect.c ---- */
+
+typedef struct pt_recorded_process {
+    char *path; /* of its journal */
+    pt_journal_facts facts;
+    pt_error error; /* not PT_OK: what could not be read */
+} pt_recorded_process;
+
+/* The whole tree. */
+typedef struct pt_recorded {
+    pt_recorded_process *processes; /* the one with the most samples first */
+    size_t count;
+    char *messages; /* what the library had to say in the processes, lines; or NULL */
+    uint64_t weight, complete, ticks, lost;
+    uint64_t period_ns;
+    uint64_t seen_ns;    /* CPU time that the samples stand for */
+    uint64_t used_ns;    /* CPU time of all processes, sampled or not */
+    uint64_t reached_ns; /* CPU time of the processes that the library was in */
+    uint64_t unsampled_threads;
+    size_t images;       /* distinct processes */
+    size_t running;      /* of them, still running */
+    bool tick_bound;     /* timers were slower than asked, and weighted */
+    char dead_ends[256]; /* of the heaviest profile: pt_recorded_dead_ends */
+} pt_recorded;
+
+/* Reads what all journals in the run's folder say, without their stacks. */
+void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run);
+void pt_recorded_done(pt_recorded *recorded);
+
+/* What a profile's provenance and comments say of the recording. */
+typedef struct pt_record_story {
+    const char *command; /* as typed */
+    const pt_record_run *run;
+    const pt_recorded *recorded;
+    uint32_t hz;
+} pt_record_story;
+
+/* The profile of processes [first, first + count). Caller unrefs. */
+pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t count,
+                              const pt_profile **ret_profile, pt_error *reterr);
+
+/* Names of the two files in which most incomplete stacks end, "libc.so.6 and prog"; "" if none. */
+void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);
+/* How many mapped files of the profile are no longer there. */
+size_t pt_recorded_gone(const pt_profile *profile);
+
+#endif

@@ -1,0 +1,158 @@
+/* record_target.c: what would run, and whether a preloaded library could see it. */
+#include "cmd/record_int.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "elf/image.h"
+
+#define SCRIPTS_MAX  4 /* as the kernel: interpreters of interpreters */
+#define IMAGE_MAX    (UINT64_C(4) << 30)
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* ---- finding ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static char *find_in_path(const char *command)
+{
+    if (strchr(command, '/') != NULL) return is_program(command) ? pt_strdup(command) : NULL;
+    const char *path = getenv("PATH");
+    for (path = path != NULL ? path : DEFAULT_PATH; *path != '\0';) {
+        const size_t length = strcspn(path, ":");
+        char *const candidate =
+            pt_strf("%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", command);
+        if (is_program(candidate)) return candidate;
+        free(candidate);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* "#!INTERPRETER [ARGUMENT]"; env's argument is the real interpreter. */
+static char *script_interpreter(const uint8_t *head, size_t size)
+{
+    if (size < 3 || head[0] != '#' || head[1] != '!') return NULL;
+    const char *line = (const char *)head + 2;
+    const char *const end = memchr(line, '\n', size - 2);
+    PT_FREE char *const text = pt_strndup(line, end != NULL ? (size_t)(end - line) : size - 2);
+    char *state = NULL;
+    const char *const first = strtok_r(text, " \t\r", &state);
+    if (first == NULL) return NULL;
+    const char *const slash = strrchr(first, '/');
+    const char *word = first;
+    if (slash != NULL && strcmp(slash, "/env") == 0) {
+        do
+            word = strtok_r(NULL, " \t\r", &state);
+        while (word != NULL && (word[0] == '-' || strchr(word, '=') != NULL));
+    }
+    return find_in_path(word != NULL ? word : first);
+}
+
+/* ---- judging ---- */
+
+static bool is_privileged(const char *path)
+{
+    struct stat st;
+    char capabilities[64];
+    if (stat(path, &st) != 0) return false;
+    if ((st.st_mode & S_ISUID) != 0 && st.st_uid != getuid()) return true;
+    if ((st.st_mode & S_ISGID) != 0 && (st.st_mode & S_IXGRP) != 0 && st.st_gid != getgid())
+        return true;
+    return getuid() != 0 &&
+           getxattr(path, "security.capability", capabilities, sizeof capabilities) > 0;
+}
+
+static bool is_go(const pt_elf *elf)
+{
+    pt_elf_section section;
+    return pt_elf_section_named(elf, ".go.buildinfo", &section) ||
+           pt_elf_section_named(elf, ".note.go.buildid", &section) ||
+           pt_elf_section_named(elf, ".gopclntab", &section);
+}
+
+static bool has_interpreter(const pt_elf *elf)
+{
+    pt_elf_segment segment;
+    for (uint32_t i = 0; i < elf->segment_count; i++)
+        if (pt_elf_segment_at(elf, i, &segment) && segment.type == PT_INTERP) return true;
+    return false;
+}
+
+static pt_target_kind judge(const char *path, const pt_blob *image)
+{
+    pt_elf elf;
+    if (pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return PT_TARGET_OK;
+    if (is_go(&elf)) return PT_TARGET_GO;
+    if (!has_interpreter(&elf)) return PT_TARGET_STATIC;
+#if defined(__x86_64__)
+    if (elf.machine != EM_X86_64 || !elf.is_64) return PT_TARGET_FOREIGN;
+#elif defined(__aarch64__)
+    if (elf.machine != EM_AARCH64) return PT_TARGET_FOREIGN;
+#endif
+    return is_privileged(path) ? PT_TARGET_PRIVILEGED : PT_TARGET_OK;
+}
+
+void pt_target_look(const char *command, pt_target *ret_target)
+{
+    *ret_target = (pt_target){.kind = PT_TARGET_OK, .path = find_in_path(command)};
+    for (int depth = 0; ret_target->path != NULL && depth < SCRIPTS_MAX; depth++) {
+        pt_blob image = PT_BLOB_INIT;
+        if (pt_file_read(ret_target->path, PT_FILE_EMPTY_OK, IMAGE_MAX, &image, NULL) != PT_OK)
+            return;
+        char *const interpreter = script_interpreter(image.data, image.size);
+        if (interpreter == NULL) ret_target->kind = judge(ret_target->path, &image);
+        pt_blob_done(&image);
+        if (interpreter == NULL) return;
+        if (ret_target->script == NULL)
+            ret_target->script = ret_target->path;
+        else
+            free(ret_target->path);
+        ret_target->path = interpreter;
+    }
+}
+
+void pt_target_done(pt_target *target)
+{
+    free(target->path);
+    free(target->script);
+    *target = (pt_target){0};
+}
+
+/* ---- our library ---- */
+
+char *pt_record_library(pt_error *reterr)
+{
+    static const char *const places[] = {"libprofiler.so.0", "../lib/libprofiler.so.0",
+                                         "../" PT_LIBDIR "/libprofiler.so.0"};
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) {
+        pt_error_errno(reterr, errno, "where this program lies cannot be read from /proc/self/exe");
+        return NULL;
+    }
+    self[length] = '\0';
+    char *const slash = strrchr(self, '/');
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        PT_FREE char *const path = pt_strf("%s/%s", self, places[i]);
+        char *const real = realpath(path, NULL);
+        if (real != NULL) return real;
+    }
+    pt_error_set(reterr, PT_ERR_NOTFOUND,
+                 "libprofiler.so.0 is neither in %s nor in %s/../lib; install both together", self,
+                 self);
+    return NULL;
+}

@@ -1,0 +1,556 @@
+/* journal.c: the crash journal of libprofiler.so.0; its layout is drawn in wire/journal.h.
+ *
+ * The writer may have been killed at any instruction, or may still run. Only what was committed is
+ * looked at: areas up to the first without a magic, records up to used_bytes, ring words up to
+ * head_words. That is a whole profile and no damage. Damage is what the writer never leaves: sizes
+ * that do not fit, records of no frames.
+ *
+ * Addresses above the leaf are return addresses: kept as they are, PT_LOCATION_RETURN_ADDR.
+ */
+#include "formats/journal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "formats/format.h"
+
+/* Overlapping mappings (one library after another at the same place) that a lookup walks through;
+ * what is beyond is unknown. */
+#define GENERATIONS_MAX 64
+
+/* ---- header ---- */
+
+/* The header's fields in their order; text is read by its place. */
+static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_bytes)
+{
+    pt_skip(r, 16); /* magic, byte order, version: looked at by is_journal */
+    *ret_header_bytes = pt_read_u32(r);
+    pt_reader_set_word(r, pt_read_u32(r) == 4 ? 4 : 8);
+    pt_skip(r, 4); /* machine */
+    f->pid = pt_read_u32(r);
+    f->ppid = pt_read_u32(r);
+    f->sequence = pt_read_u32(r);
+    f->engine = pt_read_u32(r);
+    f->end = pt_read_u32(r);
+    f->asked_hz = pt_read_u32(r);
+    f->tick_hz = pt_read_u32(r);
+    f->period_ns = pt_read_u64(r);
+    f->start_realtime_ns = (int64_t)pt_read_u64(r);
+    f->start_monotonic_ns = pt_read_u64(r);
+    f->last_monotonic_ns = pt_read_u64(r);
+    f->cpu_before_ns = pt_read_u64(r);
+    f->cpu_used_ns = pt_read_u64(r);
+    f->cpu_own_ns = pt_read_u64(r);
+    f->dropped = pt_read_u64(r); /* by the folder; rings add theirs */
+    f->threads_seen = pt_read_u64(r);
+    f->threads_unsampled = pt_read_u64(r);
+}
+
+static void copy_text(char *to, const uint8_t *from, size_t bytes, size_t cap)
+{
+    const size_t size = bytes < cap ? bytes : cap;
+    memcpy(to, from, size);
+    to[size] = '\0';
+}
+
+/* Arguments are ended by zero bytes; people read spaces. */
+static void copy_command(char *to, const uint8_t *from, size_t bytes)
+{
+    copy_text(to, from, bytes, PT_JOURNAL_COMMAND_BYTES);
+    for (size_t i = 0; i + 1 < bytes && i < PT_JOURNAL_COMMAND_BYTES; i++)
+        if (to[i] == '\0') to[i] = ' ';
+}
+
+static bool read_byte_order(pt_reader *r, const uint8_t *head)
+{
+    uint32_t order;
+    memcpy(&order, head + offsetof(pt_journal_header, byte_order), sizeof order);
+    const bool native_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    if (order != PT_JOURNAL_BYTE_ORDER && order != __builtin_bswap32(PT_JOURNAL_BYTE_ORDER))
+        return false;
+    pt_reader_set_order(r, (order == PT_JOURNAL_BYTE_ORDER) == native_big);
+    return true;
+}
+
+bool pt_journal_is(const uint8_t *head, size_t head_bytes)
+{
+    return head_bytes >= sizeof(pt_journal_header) && memcmp(head, PT_JOURNAL_MAGIC, 8) == 0;
+}
+
+/* Leaves the reader at the first area. */
+static pt_status begin(pt_reader *r, pt_journal_facts *f, uint64_t *ret_epoch)
+{
+    const uint8_t *const head = r->pos;
+    memset(f, 0, sizeof *f);
+    if (!pt_journal_is(head, pt_reader_left(r)) || !read_byte_order(r, head))
+        return pt_reader_fail(r, PT_ERR_FORMAT, "not a journal of libprofiler");
+    pt_reader fields = *r;
+    fields.parent = NULL;
+    pt_skip(&fields, offsetof(pt_journal_header, version));
+    const uint32_t version = pt_read_u32(&fields);
+    if (version != PT_JOURNAL_VERSION)
+        return pt_reader_fail(r, PT_ERR_UNSUPPORTED,
+                              "journal version %" PRIu32 ", this pitot reads version %d", version,
+                              PT_JOURNAL_VERSION);
+    uint32_t header_bytes;
+    fields = *r;
+    read_header(&fields, f, &header_bytes);
+    *ret_epoch = pt_read_u64(&fields);
+    pt_skip(&fields, 8);
+    const uint32_t exe_bytes = pt_read_u32(&fields), command_bytes = pt_read_u32(&fields);
+    memcpy(f->comm, head + offsetof(pt_journal_header, comm), sizeof f->comm);
+    f->comm[sizeof f->comm - 1] = '\0';
+    copy_text(f->exe, head + offsetof(pt_journal_header, exe), exe_bytes, PT_JOURNAL_EXE_BYTES);
+    copy_command(f->command, head + offsetof(pt_journal_header, command), command_bytes);
+    if (f->period_ns == 0 || f->period_ns > INT64_MAX)
+        return pt_reader_fail(r, PT_ERR_DAMAGED, "a period of %" PRIu64 " ns", f->period_ns);
+    if (header_bytes < sizeof(pt_journal_header))
+        return pt_reader_fail(r, PT_ERR_DAMAGED, "a header of %" PRIu32 " bytes", header_bytes);
+    pt_reader_set_word(r, fields.word_bytes);
+    pt_skip(r, header_bytes);
+    return r->status;
+}
+
+/* ---- mappings ---- */
+
+/* A mapping of the journal being read, and what it is in the builder. */
+typedef struct {
+    uint64_t start, limit;
+    uint64_t upto;  /* the largest limit up to here: where a search backwards ends */
+    uint64_t delta; /* address in the builder's mapping - address in this process, mod 2^64 */
+    uint64_t epoch_from, epoch_to;
+    uint32_t mapping;
+} known_map;
+
+struct pt_journal_reading {
+    pt_builder *builder;
+    bool label_processes;
+    pt_index shared; /* mappings of all journals by content, to builder ids */
+    struct {
+        known_map *items;
+        size_t count, cap;
+    } map;
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } frame;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } pc;
+    uint32_t key_pid, key_comm; /* strings */
+    pt_labels_id labels;        /* of the process being read */
+};
+
+typedef struct {
+    uint64_t start, limit, file_offset, inode, from_ns, to_ns;
+    uint32_t epoch_from, epoch_to, prot;
+    uint32_t build_id_bytes, path_bytes;
+    const uint8_t *build_id, *path;
+} map_record;
+
+static bool read_map(pt_reader *r, map_record *m)
+{
+    m->start = pt_read_u64(r);
+    m->limit = pt_read_u64(r);
+    m->file_offset = pt_read_u64(r);
+    m->inode = pt_read_u64(r);
+    m->from_ns = pt_read_u64(r);
+    m->to_ns = pt_read_u64(r);
+    m->epoch_from = pt_read_u32(r);
+    m->epoch_to = pt_read_u32(r);
+    pt_skip(r, 8); /* device */
+    m->prot = pt_read_u32(r);
+    m->build_id_bytes = pt_read_u16(r);
+    m->path_bytes = pt_read_u16(r);
+    m->build_id = pt_read_bytes(r, m->build_id_bytes);
+    m->path = pt_read_bytes(r, m->path_bytes);
+    const uint32_t tail = (m->build_id_bytes + m->path_bytes) % 8;
+    pt_skip(r, tail == 0 ? 0 : 8 - tail);
+    if (pt_reader_ok(r) && m->limit <= m->start)
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a mapping that ends before it starts");
+    return pt_reader_ok(r);
+}
+
+static uint32_t hex_string(pt_builder *b, const uint8_t *bytes, size_t size)
+{
+    char text[2 * 64 + 1] = "";
+    for (size_t i = 0; i < size && i < 64; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return pt_builder_text(b, text).v;
+}
+
+/* Same piece of the same build of the same file. */
+static uint32_t find_shared(const pt_journal_reading *g, uint64_t hash, const pt_mapping *like)
+{
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&g->shared, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&g->shared, &probe)) {
+        const pt_mapping *const m = pt_builder_mapping_at(g->builder, (pt_mapping_id){id});
+        if (m->file == like->file && m->build_id == like->build_id &&
+            m->file_offset == like->file_offset && m->limit - m->start == like->limit - like->start)
+            return id;
+    }
+    return PT_NONE;
+}
+
+static uint32_t builder_mapping(pt_journal_reading *g, const pt_mapping *like, bool can_share)
+{
+    const uint64_t hash = pt_hash_mix(pt_hash_mix(like->file, like->build_id),
+                                      pt_hash_mix(like->file_offset, like->limit - like->start));
+    const uint32_t found = can_share ? find_shared(g, hash, like) : PT_NONE;
+    if (found != PT_NONE) return found;
+    const uint32_t id = pt_builder_append_mapping(g->builder, like).v;
+    if (can_share && id != PT_NONE) pt_index_add(&g->shared, hash, id);
+    return id;
+}
+
+static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal_facts *f)
+{
+    pt_builder *const b = g->builder;
+    const bool is_file = m->path_bytes > 0 && m->path[0] == '/';
+    pt_mapping mapping = {.start = m->start, .limit = m->limit, .file_offset = m->file_offset};
+    mapping.file = m->path_bytes == 0 || memcmp(m->path, "//anon", m->path_bytes) == 0
+                       ? 0
+                       : pt_builder_string(b, (const char *)m->path, m->path_bytes).v;
+    mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
+    if (m->to_ns != 0) { /* it was unloaded */
+        const int64_t base = f->start_realtime_ns - (int64_t)f->start_monotonic_ns;
+        mapping.valid_from_ns = base + (int64_t)m->from_ns;
+        mapping.valid_to_ns = base + (int64_t)m->to_ns;
+    }
+    if (m->path_bytes == 0) mapping.flags = PT_MAPPING_JIT;
+    const uint32_t id = builder_mapping(g, &mapping, is_file || m->build_id_bytes > 0);
+    if (id == PT_NONE) return;
+    const uint64_t at = pt_builder_mapping_at(b, (pt_mapping_id){id})->start;
+    PT_GROW(g->map, g->map.count + 1);
+    g->map.items[g->map.count++] = (known_map){.start = m->start,
+                                               .limit = m->limit,
+                                               .delta = at - m->start,
+                                               .epoch_from = m->epoch_from,
+                                               .epoch_to = m->epoch_to,
+                                               .mapping = id};
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const known_map *const x = a, *const y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return (x->epoch_from > y->epoch_from) - (x->epoch_from < y->epoch_from);
+}
+
+static void sort_maps(pt_journal_reading *g)
+{
+    if (g->map.count > 1) qsort(g->map.items, g->map.count, sizeof g->map.items[0], by_start);
+    uint64_t upto = 0;
+    for (size_t i = 0; i < g->map.count; i++) {
+        if (g->map.items[i].limit > upto) upto = g->map.items[i].limit;
+        g->map.items[i].upto = upto;
+    }
+}
+
+/* NULL if nothing known was mapped there in that epoch. */
+static const known_map *find_map(const pt_journal_reading *g, uint64_t addr, uint16_t epoch)
+{
+    size_t low = 0, high = g->map.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (g->map.items[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i-- > 0 && low - i <= GENERATIONS_MAX && g->map.items[i].upto > addr;) {
+        const known_map *const m = &g->map.items[i];
+        if (addr < m->limit && m->epoch_from <= epoch && epoch < m->epoch_to) return m;
+    }
+    return NULL;
+}
+
+/* ---- stacks ---- */
+
+static pt_stack_end end_of(unsigned end)
+{
+    switch (end) {
+    case PT_JOURNAL_END_ROOT: return PT_STACK_END_ROOT;
+    case PT_JOURNAL_END_TRUNCATED: return PT_STACK_END_TRUNCATED;
+    case PT_JOURNAL_END_NO_RULE: return PT_STACK_END_NO_RULE;
+    case PT_JOURNAL_END_BAD_READ: return PT_STACK_END_BAD_READ;
+    default: return PT_STACK_END_UNKNOWN;
+    }
+}
+
+static int64_t saturated(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? INT64_MAX
+                                                                         : (int64_t)product;
+}
+
+/* The addresses are in g->pc. */
+static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, unsigned end,
+                      uint16_t epoch)
+{
+    g->frame.count = 0;
+    PT_GROW(g->frame, g->pc.count);
+    for (size_t i = 0; i < g->pc.count; i++) {
+        /* A call at the end of a mapping returns behind it. */
+        const uint64_t pc = g->pc.items[i];
+        const known_map *const map = find_map(g, i > 0 && pc > 0 ? pc - 1 : pc, epoch);
+        const pt_location location = {
+            .mapping = map != NULL ? map->mapping : PT_NONE,
+            .flags = PT_LOCATION_USER | (i > 0 ? PT_LOCATION_RETURN_ADDR : 0u),
+            .address = map != NULL ? pc + map->delta : pc,
+        };
+        g->frame.items[g->frame.count++] = pt_builder_location(g->builder, &location, NULL, 0).v;
+    }
+    const pt_stack_id stack =
+        pt_builder_stack(g->builder, g->frame.items, g->frame.count, end_of(end));
+    const int64_t values[2] = {saturated(weight, 1), saturated(weight, f->period_ns)};
+    pt_builder_add(g->builder, stack, g->labels, values);
+    if (__builtin_add_overflow(f->weight, weight, &f->weight)) f->weight = UINT64_MAX;
+    if (end == PT_JOURNAL_END_ROOT && __builtin_add_overflow(f->complete, weight, &f->complete))
+        f->complete = UINT64_MAX;
+}
+
+static bool plausible_depth(pt_reader *r, uint64_t depth)
+{
+    if (pt_reader_ok(r) && (depth == 0 || depth > PT_JOURNAL_DEPTH_MAX))
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a stack of %" PRIu64 " frames", depth);
+    return pt_reader_ok(r);
+}
+
+static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f)
+{
+    while (pt_reader_left(r) > 0) {
+        const uint64_t count = pt_read_u64(r);
+        const uint32_t depth = pt_read_u32(r);
+        const uint16_t epoch = pt_read_u16(r);
+        const uint8_t end = pt_read_u8(r);
+        pt_skip(r, 1);
+        if (!plausible_depth(r, depth) || !pt_reader_has(r, depth, 8)) return;
+        PT_GROW(g->pc, depth);
+        g->pc.count = depth;
+        for (uint32_t i = 0; i < depth; i++)
+            g->pc.items[i] = pt_read_u64(r);
+        add_stack(g, f, count, end, epoch);
+    }
+}
+
+/* A ring's samples that were not folded. words is where ring word 0 lies. */
+typedef struct {
+    const uint8_t *words;
+    uint64_t mask;
+    bool swap;
+} ring_words;
+
+static uint64_t ring_word(const ring_words *ring, uint64_t n)
+{
+    uint64_t word;
+    memcpy(&word, ring->words + (n & ring->mask) * 8, 8);
+    return ring->swap ? __builtin_bswap64(word) : word;
+}
+
+static void read_ring(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint16_t epoch)
+{
+    const uint64_t words = pt_read_u64(r);
+    pt_skip(r, 8); /* tid */
+    const uint64_t head = pt_read_u64(r), tail = pt_read_u64(r);
+    f->ticks += pt_read_u64(r);
+    pt_skip(r, 8); /* weight: counted from the stacks */
+    f->dropped += pt_read_u64(r);
+    f->filtered += pt_read_u64(r);
+    if (!pt_reader_ok(r) || g == NULL) return;
+    if (words == 0 || (words & (words - 1)) != 0 || head - tail > words) {
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a ring of %" PRIu64 " words that holds %" PRIu64, words,
+                       head - tail);
+        return;
+    }
+    if (!pt_reader_has(r, words, 8)) return;
+    const ring_words ring = {.words = r->pos, .mask = words - 1, .swap = r->swap};
+    for (uint64_t at = tail; at != head;) {
+        const uint64_t first = ring_word(&ring, at);
+        const uint32_t depth = pt_journal_ring_depth(first);
+        if (!plausible_depth(r, depth)) return;
+        if (depth >= head - at) {
+            pt_reader_fail(r, PT_ERR_DAMAGED, "a sample longer than what its ring holds");
+            return;
+        }
+        PT_GROW(g->pc, depth);
+        g->pc.count = depth;
+        for (uint32_t i = 0; i < depth; i++)
+            g->pc.items[i] = ring_word(&ring, at + 1 + i);
+        add_stack(g, f, pt_journal_ring_weight(first), pt_journal_ring_end(first), epoch);
+        at += 1 + depth;
+    }
+}
+
+/* ---- areas ---- */
+
+typedef enum { ONLY_MAPS, ONLY_SAMPLES, ONLY_COUNTERS } what;
+
+/* Each area, up to the first that was not committed. */
+static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint64_t epoch,
+                       what wanted)
+{
+    while (pt_reader_ok(r) && pt_reader_left(r) >= sizeof(pt_journal_area)) {
+        pt_reader head = *r; /* looked at without moving */
+        head.parent = NULL;
+        head.error = NULL;
+        const uint32_t magic = pt_read_u32(&head), kind = pt_read_u32(&head);
+        const uint64_t size = pt_read_u64(&head), used = pt_read_u64(&head);
+        if (magic != PT_JOURNAL_AREA_MAGIC) return;
+        if (size < sizeof(pt_journal_area) || used > size - sizeof(pt_journal_area)) {
+            pt_reader_fail(r, PT_ERR_DAMAGED, "an area of %" PRIu64 " bytes that holds %" PRIu64,
+                           size, used);
+            return;
+        }
+        /* A copy that was cut short ends inside an area. */
+        const uint64_t there = size < pt_reader_left(r) ? size : pt_reader_left(r);
+        pt_reader area = pt_reader_sub(r, there);
+        pt_skip(&area, sizeof(pt_journal_area));
+        pt_reader records = area;
+        if (kind != PT_JOURNAL_RING) records = pt_reader_sub(&area, used);
+        map_record map;
+        while (kind == PT_JOURNAL_MAPS && wanted == ONLY_MAPS && pt_reader_left(&records) > 0 &&
+               read_map(&records, &map))
+            add_map(g, &map, f);
+        if (kind == PT_JOURNAL_STACKS && wanted == ONLY_SAMPLES) read_stacks(g, &records, f);
+        if (kind == PT_JOURNAL_RING && wanted != ONLY_MAPS)
+            read_ring(wanted == ONLY_SAMPLES ? g : NULL, &records, f, (uint16_t)epoch);
+        if (size > there) pt_reader_short(r, size - there);
+    }
+}
+
+pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr)
+{
+    uint64_t epoch;
+    reader->error = reterr;
+    if (begin(reader, ret_facts, &epoch) == PT_OK)
+        read_areas(NULL, reader, ret_facts, epoch, ONLY_COUNTERS);
+    return reader->status;
+}
+
+/* ---- many into one builder ---- */
+
+pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes)
+{
+    pt_journal_reading *const g = pt_alloc(1, sizeof *g);
+    g->builder = builder;
+    g->label_processes = label_processes;
+    pt_index_init(&g->shared);
+    const pt_event samples = {.type = pt_builder_text(builder, "samples").v,
+                              .unit = pt_builder_text(builder, "count").v};
+    const pt_event cpu = {.type = pt_builder_text(builder, "cpu").v,
+                          .unit = pt_builder_text(builder, "nanoseconds").v};
+    pt_builder_event(builder, &samples);
+    pt_builder_event(builder, &cpu);
+    g->key_pid = pt_builder_text(builder, "pid").v;
+    g->key_comm = pt_builder_text(builder, "comm").v;
+    return g;
+}
+
+void pt_journal_reading_free(pt_journal_reading *reading)
+{
+    if (reading == NULL) return;
+    pt_index_done(&reading->shared);
+    free(reading->map.items);
+    free(reading->frame.items);
+    free(reading->pc.items);
+    free(reading);
+}
+
+static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
+{
+    const pt_label labels[] = {
+        {.key = g->key_pid, .kind = PT_LABEL_NUMBER, .num = f->pid},
+        {.key = g->key_comm,
+         .kind = PT_LABEL_STRING,
+         .str = pt_builder_text(g->builder, f->comm).v},
+    };
+    g->labels = g->label_processes ? pt_builder_labels(g->builder, labels, 2) : PT_NO_LABELS;
+}
+
+pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
+                                 pt_journal_facts *ret_facts, pt_error *reterr)
+{
+    pt_journal_facts facts;
+    uint64_t epoch;
+    reader->error = reterr;
+    if (begin(reader, &facts, &epoch) == PT_OK) {
+        pt_reader again = *reader;
+        g->map.count = 0;
+        set_labels(g, &facts);
+        read_areas(g, reader, &facts, epoch, ONLY_MAPS);
+        sort_maps(g);
+        if (!pt_reader_ok(reader)) again.error = NULL; /* the first damage is the one told */
+        read_areas(g, &again, &facts, epoch, ONLY_SAMPLES);
+        if (pt_reader_ok(reader)) reader->status = again.status;
+    }
+    if (ret_facts != NULL) *ret_facts = facts;
+    return reader->status;
+}
+
+/* ---- the format: one journal ---- */
+
+static int probe(const pt_probe_input *input)
+{
+    return pt_journal_is(input->head, input->head_bytes) ? 100 : 0;
+}
+
+static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
+{
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->tool = pt_builder_text(b, "pitot libprofiler").v;
+    p->command_line = pt_builder_text(b, f->command).v;
+    p->source_format = pt_builder_text(b, "journal").v;
+    p->period_type = pt_builder_text(b, "cpu").v;
+    p->period_unit = pt_builder_text(b, "nanoseconds").v;
+    p->has_period_type = true;
+    p->period = (int64_t)f->period_ns;
+    p->start_ns = f->start_realtime_ns;
+    p->duration_ns = f->last_monotonic_ns > f->start_monotonic_ns
+                         ? (int64_t)(f->last_monotonic_ns - f->start_monotonic_ns)
+                         : 0;
+    p->lost = f->dropped;
+    p->asked_hz = f->asked_hz;
+    p->true_hz = 1e9 / (double)f->period_ns;
+    p->cpu_used_ns = saturated(f->cpu_used_ns, 1);
+    p->cpu_seen_ns = saturated(f->weight, f->period_ns);
+}
+
+static pt_status read_one(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                          pt_error *reterr)
+{
+    pt_journal_facts facts;
+    pt_journal_reading *const reading = pt_journal_reading_new(builder, false);
+    const pt_status status = pt_journal_reading_add(reading, reader, &facts, reterr);
+    pt_journal_reading_free(reading);
+    if (status != PT_OK && status != PT_ERR_DAMAGED) return status;
+    for (uint32_t event = 0; facts.period_ns != 0 && event < 2; event++)
+        pt_builder_event_at(builder, event)->period = event == 0 ? 1 : (int64_t)facts.period_ns;
+    if (facts.period_ns != 0) fill_provenance(builder, &facts);
+    if (hooks != NULL && hooks->diag != NULL && facts.end == PT_JOURNAL_RUNNING)
+        pt_diag_add(hooks->diag, 1,
+                    "journal of a process that was killed or still runs (pid %" PRIu32
+                    "): complete up to its last sample",
+                    facts.pid);
+    return status;
+}
+
+static const char *const no_names[] = {NULL};
+
+const pt_format pt_format_journal = {
+    .name = "journal",
+    .aliases = no_names,
+    .extensions = no_names,
+    .summary = "crash journal of libprofiler.so.0, of a process that was killed or still runs",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_END | PT_CAN_UNITS |
+                    PT_CAN_EVENTS,
+    .probe = probe,
+    .read = read_one,
+};
