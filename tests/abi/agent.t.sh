@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# libprofiler.so.0 in programs: what the functions do, what is seen, and that the host is left alone.
+# Time is CPU time as the program itself measures it, never the wall's.
+. "$(dirname "$0")/../cli/lib.sh"
+
+here=$PITOT_ROOT/tests/abi
+[ -e "$PITOT_BUILD/libprofiler.so.0" ] || skip_all 'libprofiler.so.0 is not there'
+for tool in "${CC:-cc}" nm python3; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+unset CPUPROFILE CPUPROFILE_FREQUENCY LD_PRELOAD
+
+flags='-O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread'
+${CC:-cc} $flags -D_GNU_SOURCE -Wno-unused-parameter -I "$PITOT_ROOT/include" "$here/host.c" -o host \
+    -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl || exit 1
+printf '%s\n' 'void burn_here(double);' '#include <time.h>' \
+    'void plugin_burn(double s) { struct timespec t; volatile unsigned x = 1; double e = -1, n;' \
+    'do { for (int i = 0; i < 20000; i++) x = x * 3 + 1; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);' \
+    'n = t.tv_sec + t.tv_nsec * 1e-9; if (e < 0) e = n + s; } while (n < e); }' >plugin.c
+${CC:-cc} $flags -shared -fPIC plugin.c -o plugin.so || exit 1
+
+# profiled HZ CASE...: runs it with CPUPROFILE=prof and keeps what it prints in `facts`.
+profiled() {
+    rm -f prof prof_*
+    CPUPROFILE=prof CPUPROFILE_FREQUENCY=$1 run ./host "${@:2}"
+    cp "$t_out/stdout" facts
+}
+
+# fact NAME: what the program printed under that name; told NAME: what prof.py did.
+fact() { awk -v name="$1" '$1 == name { print $2 }' facts; }
+told() { awk -v name="$1" '$1 == name { print $2 }' told; }
+read_profile() { python3 "$here/prof.py" "$@" >told 2>"$t_out/prof.err" || cat "$t_out/prof.err"; }
+
+# agrees SEEN USED PERIOD_S: within 3 sigma + 2 % of the CPU time used, and 30 ms for the start of
+# the program, which no profiler can see.
+agrees() {
+    python3 - "$@" <<'PY'
+import math, sys
+seen, used, period = map(float, sys.argv[1:])
+sys.exit(abs(seen - used) > 3 * math.sqrt(used * period) + 0.02 * used + 0.03)
+PY
+}
+
+it 'the ten functions do what their header says'
+ln -s elsewhere link.prof
+run ./host api
+cp "$t_out/stdout" facts
+expect_status 0
+for pair in nowhere=0 link=0 off=0 start=1 again=0 on=1 enabled=1 name=api.prof age=1 after=0 filtered=1 \
+    asked=1 restart=1; do
+    expect_equal "${pair%=*}" "$(fact "${pair%=*}")" "${pair#*=}"
+done
+expect grep -q 'link.prof: cannot be written: .*symbolic link' "$t_out/stderr"
+expect [ ! -e elsewhere ]
+read_profile api.prof
+expect agrees "$(told seconds)" 0.4 0.01
+expect [ "$(fact gathered)" -ge 25 ]
+expect_equal 'mode of the file' "$(stat -c %a api.prof)" 600
+read_profile filtered.prof
+expect_equal 'samples that the filter left' "$(told samples)" 0
+read_profile restart.prof
+expect agrees "$(told seconds)" 0.2 0.01
+expect_equal 'files' "$(ls -- *.prof* | tr '\n' ' ')" 'api.prof filtered.prof link.prof restart.prof '
+
+it 'the file is the specification, word for word'
+profiled 100 burn 0.3
+read_profile prof
+expect_equal 'header' "$(grep ^header told)" 'header 0 3 0 10000 0'
+expect_equal 'only executable mappings are listed' "$(told executable)" True
+expect_equal 'each stack is one record' "$(told distinct)" True
+expect [ "$(told ids)" -ge 2 ]
+expect grep -q "^file .*/host$" told
+
+it 'google-pprof and go tool pprof read the same samples'
+if needs google-pprof go; then
+    profiled 1000 workers
+    read_profile prof
+    google-pprof --text ./host prof 2>/dev/null >perl
+    go tool pprof -sample_index=0 -top ./host prof 2>/dev/null >go
+    expect grep -q "^Total: $(told samples) samples" perl
+    expect grep -q " of $(told samples) total" go
+    expect grep -Eq '^ *[0-9]+ .* burn$' perl
+    expect grep -Eq '^ *[0-9]+ .* burn$' go
+    expect_equal 'burn by both' "$(awk '$6 == "burn" { print $1 }' perl)" "$(awk '$6 == "burn" { print $1 }' go)"
+fi
+
+it 'samples times period are the CPU seconds used, at every rate'
+for hz in 100 250 1000 4000; do
+    profiled $hz burn 1
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
+    expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
+done
+
+it 'a rate that is no whole number is 100, one above 4000 is 4000 and is said to be'
+profiled 12x burn 0.1
+read_profile prof
+expect_equal 'period' "$(told period_us)" 10000
+profiled 100000 burn 0.1
+read_profile prof
+expect_equal 'period' "$(told period_us)" 250
+expect grep -q '100000 samples a second are more than 4000' "$t_out/stderr"
+
+it 'all threads are seen, each with its share'
+profiled 1000 workers 0.15
+workers='worker1 worker2 worker3 worker4 worker5 worker6 worker7 worker8'
+read_profile prof $workers
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+for worker in $workers; do
+    expect agrees "$(python3 -c "print($(told $worker) / 1000)")" 0.15 0.004
+done
+
+it 'threads of two milliseconds are seen'
+profiled 1000 short
+read_profile prof worker1
+paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 4)
+if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
+    skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
+else
+    expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.8 0.001
+fi
+
+it 'a thread that starts with all signals blocked is seen'
+profiled 1000 blocked
+read_profile prof worker1
+expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.3 0.004
+
+it 'threads that lived before the profile are seen'
+CPUPROFILE_FREQUENCY=1000 run ./host alive
+expect_status 0
+read_profile alive.prof worker1 worker2
+expect [ "$(told worker1)" -ge 150 ]
+expect agrees "$(python3 -c "print($(told worker2) / 1000)")" 0.1 0.004
+
+it 'a stack trace begins here and ends at main'
+run ./host trace
+cp "$t_out/stdout" facts
+for pair in mine=1 skipped=1 limit=1; do
+    expect_equal "${pair%=*}" "$(fact "${pair%=*}")" "${pair#*=}"
+done
+
+it 'errno and the signal mask stay as they are'
+profiled 4000 errno
+expect_equal 'changes of errno' "$(fact changed)" 0
+profiled 4000 mask
+expect_equal 'blocked signals' "$(fact blocked)" 0
+
+it 'a host that resets every signal lives, and is profiled on'
+profiled 1000 reset
+expect_status 0
+expect_equal 'what it believes' "$(fact default)" 1
+read_profile prof
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+
+it 'a host that takes SIGPROF gets it, and the profile ends there with a word'
+profiled 1000 takes
+expect_status 0
+expect_equal 'its own signals' "$(fact hits)" 1
+read_profile prof
+expect agrees "$(told seconds)" 0.1 0.004
+expect grep -q 'installed its own handler for SIGPROF' "$t_out/stderr"
+
+it 'a host that has a handler for SIGPROF keeps it'
+run ./host has
+cp "$t_out/stdout" facts
+expect_equal 'started' "$(fact start)" 0
+expect_equal 'kept' "$(fact kept)" 1
+expect grep -q 'has its own handler for SIGPROF' "$t_out/stderr"
+
+it 'no descriptor of ours is in the host, and closing all of them harms nothing'
+profiled 1000 descriptors
+expect_equal 'the first free descriptor' "$(fact first)" 3
+profiled 1000 closes
+expect_equal 'the first free descriptor' "$(fact first)" 3
+read_profile prof
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+
+it 'the file is where the program started, wherever it went'
+profiled 1000 chdir
+expect [ -s prof ]
+
+it 'every way to end writes the file and keeps the exit status'
+for end in exit=3 fast=4 quick=5; do
+    profiled 1000 "${end%=*}"
+    expect_status "${end#*=}"
+    read_profile prof
+    expect agrees "$(told seconds)" 0.1 0.004
+done
+
+it 'a process that is killed leaves its journal under that name'
+rm -f prof
+CPUPROFILE=prof run bash -c './host kill; exit $?'
+expect_status 137
+expect_equal 'the first bytes' "$(head -c 8 prof)" PITOTJNL
+expect_equal 'mode' "$(stat -c %a prof)" 600
+
+it 'fork, exec and both give each process a file of its own'
+profiled 1000 fork
+expect_equal 'status' "$(fact status)" 0
+expect_equal 'files' "$(ls prof*| tr '\n' ' ')" "prof prof_$(fact child) "
+read_profile prof
+expect agrees "$(told seconds)" 0.2 0.004
+read_profile "prof_$(fact child)"
+expect agrees "$(told seconds)" 0.2 0.004
+profiled 1000 exec
+expect_equal 'files' "$(ls prof*| tr '\n' ' ')" "prof prof_$(fact child) "
+read_profile "prof_$(fact child)"
+expect agrees "$(told seconds)" 0.2 0.004
+
+it 'a child of vfork that ends at once leaves its parent alone'
+profiled 1000 vfork
+expect_equal 'status' "$(fact status)" 7
+read_profile prof
+expect agrees "$(told seconds)" 0.2 0.004
+
+it 'forking while threads tick neither hangs nor loses a child'
+profiled 4000 forks
+expect_status 0
+expect_equal 'children' "$(fact done)" 30
+
+it 'a program started through a wrapper writes the file itself'
+rm -f prof prof_*
+CPUPROFILE=prof LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run env ./host burn 0.2
+expect_equal 'files' "$(ls prof*| tr '\n' ' ')" 'prof '
+read_profile prof
+expect agrees "$(told seconds)" 0.2 0.01
+
+it 'an unloaded library keeps its samples'
+profiled 1000 unload ./plugin.so
+expect_equal 'dlclose' "$(fact closed)" 0
+read_profile prof
+expect grep -q '^file .*/plugin.so$' told
+
+it 'a name may begin with any letter'
+CPUPROFILE=Ägypten run ./host burn 0.1
+expect [ -s Ägypten ]
+
+it 'a program with more rights than its caller is not profiled'
+if [ "$(id -u)" != 0 ]; then
+    skip 'only root can make one'
+else
+    cp host secure
+    chown 65534 secure
+    chmod u+s secure
+    chmod 777 .
+    CPUPROFILE=secure.prof run ./secure burn 0.1
+    expect_status 0
+    expect [ ! -e secure.prof ]
+fi

@@ -1,0 +1,399 @@
+/* host.c: the programs that agent.t.sh profiles: `host CASE [ARGUMENT]`. Built with frame pointers
+ * and -lprofiler. Each case prints what it knows of itself, one "name value" a line.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gperftools/profiler.h>
+
+enum { THREADS_MAX = 2048 };
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Uses CPU time in user space only, but for a look at the clock now and then. */
+__attribute__((noinline)) static void burn(double cpu_s)
+{
+    const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + cpu_s;
+    volatile uint64_t x = 88172645463325252u;
+    do {
+        for (int i = 0; i < 20000; i++)
+            x = x * 6364136223846793005u + 1442695040888963407u;
+    } while (seconds(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+static double argument(char **argv, double usual)
+{
+    return argv[0] != NULL && argv[1] != NULL ? atof(argv[1]) : usual;
+}
+
+static int say_cpu(void)
+{
+    printf("cpu %.6f\n", seconds(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+static int case_burn(char **argv)
+{
+    burn(argument(argv, 0.5));
+    return say_cpu();
+}
+
+/* ---- threads ---- */
+
+#define WORKER(n)                                                                                  \
+    __attribute__((noinline)) static void *worker##n(void *cpu_s)                                  \
+    {                                                                                              \
+        burn(*(double *)cpu_s);                                                                    \
+        __asm__ volatile("" : : : "memory");                                                       \
+        return NULL;                                                                               \
+    }
+WORKER(1) WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7) WORKER(8)
+
+static int case_workers(char **argv)
+{
+    static void *(*const workers[])(void *) = {worker1, worker2, worker3, worker4,
+                                               worker5, worker6, worker7, worker8};
+    double cpu_s = argument(argv, 0.15);
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, workers[i], &cpu_s);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    return say_cpu();
+}
+
+/* 400 threads of 2 ms, four at a time. */
+static int case_short(char **argv)
+{
+    double cpu_s = 0.002;
+    for (int wave = 0; wave < 100; wave++) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, worker1, &cpu_s);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+    return say_cpu();
+}
+
+static int case_blocked(char **argv)
+{
+    sigset_t all, before;
+    double cpu_s = 0.3;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(&thread, NULL, worker1, &cpu_s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_join(thread, NULL);
+    return say_cpu();
+}
+
+/* Threads that live when the profile starts, and one that ends by pthread_exit. */
+static void *exits(void *cpu_s)
+{
+    worker2(cpu_s);
+    pthread_exit(NULL);
+}
+
+static int case_alive(char **argv)
+{
+    double long_s = 0.3, short_s = 0.1;
+    pthread_t a, b;
+    pthread_create(&a, NULL, worker1, &long_s);
+    burn(0.02);
+    printf("started %d\n", ProfilerStart("alive.prof"));
+    pthread_create(&b, NULL, exits, &short_s);
+    pthread_join(b, NULL);
+    pthread_join(a, NULL);
+    ProfilerStop();
+    return say_cpu();
+}
+
+/* ---- the functions ---- */
+
+static int refuse_all(void *calls)
+{
+    ++*(volatile int *)calls;
+    return 0;
+}
+
+static int case_api(char **argv)
+{
+    struct ProfilerState state;
+    int calls = 0;
+    const struct ProfilerOptions options = {refuse_all, &calls};
+    printf("nowhere %d\n", ProfilerStart("no/such/folder/file"));
+    printf("link %d\n", ProfilerStart("link.prof"));
+    printf("off %d\n", ProfilingIsEnabledForAllThreads());
+    printf("start %d\n", ProfilerStart("api.prof"));
+    printf("again %d\n", ProfilerStart("other.prof"));
+    burn(0.2);
+    ProfilerFlush();
+    ProfilerRegisterThread();
+    ProfilerDisable();
+    burn(0.2);
+    ProfilerEnable();
+    ProfilerGetCurrentState(&state);
+    printf("on %d\nenabled %d\nname %s\n", ProfilingIsEnabledForAllThreads(), state.enabled,
+           strrchr(state.profile_name, '/') + 1);
+    printf("age %d\n", (int)(time(NULL) - state.start_time) <= 2);
+    printf("gathered %d\n", state.samples_gathered);
+    ProfilerStop();
+    ProfilerStop();
+    ProfilerGetCurrentState(&state);
+    printf("after %d [%s]\n", state.enabled, state.profile_name);
+    printf("filtered %d\n", ProfilerStartWithOptions("filtered.prof", &options));
+    burn(0.2);
+    ProfilerStop();
+    printf("asked %d\n", calls > 0);
+    printf("restart %d\n", ProfilerStart("restart.prof"));
+    burn(0.2);
+    ProfilerStop();
+    return 0;
+}
+
+__attribute__((noinline)) static int depth_here(void **pcs)
+{
+    const int depth = ProfilerGetStackTrace(pcs, 32, 0, NULL);
+    __asm__ volatile("" : : : "memory");
+    return depth;
+}
+
+static int case_trace(char **argv)
+{
+    void *all[32], *fewer[32];
+    const int depth = depth_here(all);
+    const int skipped = ProfilerGetStackTrace(fewer, 32, 1, NULL);
+    printf("depth %d\n", depth);
+    printf("mine %d\n", (char *)all[0] > (char *)depth_here && (char *)all[0] < (char *)depth_here + 128);
+    printf("skipped %d\n", skipped == depth - 2);
+    printf("limit %d\n", ProfilerGetStackTrace(fewer, 1, 0, NULL));
+    return 0;
+}
+
+/* ---- a host's own affairs ---- */
+
+static int case_errno(char **argv)
+{
+    const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + 0.5;
+    long changed = 0;
+    errno = 4711;
+    do {
+        for (volatile int i = 0; i < 10000; i++)
+            changed += errno != 4711;
+    } while (seconds(CLOCK_THREAD_CPUTIME_ID) < end);
+    printf("changed %ld\n", changed);
+    return 0;
+}
+
+static int case_mask(char **argv)
+{
+    sigset_t mask;
+    burn(0.3);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    int blocked = 0;
+    for (int signo = 1; signo < 32; signo++)
+        blocked += sigismember(&mask, signo) == 1;
+    printf("blocked %d\n", blocked);
+    return 0;
+}
+
+static int case_reset(char **argv)
+{
+    for (int signo = 1; signo < 32; signo++)
+        signal(signo, SIG_DFL);
+    burn(0.15);
+    struct sigaction usual = {0}, seen;
+    sigaction(SIGPROF, &usual, &seen);
+    printf("default %d\n", seen.sa_handler == SIG_DFL);
+    burn(0.15);
+    return say_cpu();
+}
+
+static volatile sig_atomic_t hits;
+static void on_signal(int signo)
+{
+    hits++;
+}
+
+static int case_takes(char **argv)
+{
+    burn(0.1);
+    signal(SIGPROF, on_signal);
+    burn(0.1);
+    raise(SIGPROF);
+    printf("hits %d\n", (int)hits);
+    return say_cpu();
+}
+
+static int case_has(char **argv)
+{
+    struct sigaction act = {0}, now;
+    act.sa_handler = on_signal;
+    sigaction(SIGPROF, &act, NULL);
+    printf("start %d\n", ProfilerStart("has.prof"));
+    sigaction(SIGPROF, NULL, &now);
+    printf("kept %d\n", now.sa_handler == on_signal);
+    return 0;
+}
+
+static int case_closes(char **argv)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    const int first = open("/dev/null", O_RDONLY);
+    printf("first %d\n", first);
+    burn(0.2);
+    return say_cpu();
+}
+
+static int case_descriptors(char **argv)
+{
+    printf("first %d\n", open("/dev/null", O_RDONLY));
+    return 0;
+}
+
+static int case_chdir(char **argv)
+{
+    burn(0.1);
+    return chdir("/");
+}
+
+/* ---- ends ---- */
+
+static int case_exit(char **argv)
+{
+    burn(0.1);
+    exit(3);
+}
+
+static int case_fast(char **argv)
+{
+    burn(0.1);
+    _exit(4);
+}
+
+static int case_quick(char **argv)
+{
+    burn(0.1);
+    quick_exit(5);
+}
+
+static int case_kill(char **argv)
+{
+    burn(0.5);
+    printf("cpu %.6f\n", seconds(CLOCK_PROCESS_CPUTIME_ID));
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+    return 0;
+}
+
+/* ---- children ---- */
+
+static int case_fork(char **argv)
+{
+    burn(0.1);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        burn(0.2);
+        exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    burn(0.1);
+    printf("child %d\nstatus %d\n", (int)child, status);
+    return say_cpu();
+}
+
+static int case_exec(char **argv)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "host", "burn", "0.2", NULL);
+        _exit(127);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    printf("child %d\nstatus %d\n", (int)child, status);
+    return 0;
+}
+
+static int case_vfork(char **argv)
+{
+    burn(0.1);
+    const pid_t child = vfork();
+    if (child == 0) _exit(7);
+    int status;
+    waitpid(child, &status, 0);
+    burn(0.1);
+    printf("status %d\n", WEXITSTATUS(status));
+    return say_cpu();
+}
+
+/* fork in a loop while every thread ticks. */
+static int case_forks(char **argv)
+{
+    double cpu_s = 0.3;
+    pthread_t thread;
+    pthread_create(&thread, NULL, worker1, &cpu_s);
+    int done = 0;
+    for (int i = 0; i < 30; i++) {
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        done += waitpid(child, NULL, 0) == child;
+    }
+    pthread_join(thread, NULL);
+    printf("done %d\n", done);
+    return 0;
+}
+
+/* A library that is gone when the profile is written: argv[1]. */
+static int case_unload(char **argv)
+{
+    void *const handle = dlopen(argv[1], RTLD_NOW);
+    void (*const plugin)(double) = (void (*)(double))(uintptr_t)dlsym(handle, "plugin_burn");
+    plugin(0.3);
+    printf("closed %d\n", dlclose(handle));
+    return say_cpu();
+}
+
+static const struct {
+    const char *name;
+    int (*run)(char **argv);
+} cases[] = {
+    {"burn", case_burn},         {"workers", case_workers}, {"short", case_short},
+    {"blocked", case_blocked},   {"alive", case_alive},     {"api", case_api},
+    {"trace", case_trace},       {"errno", case_errno},     {"mask", case_mask},
+    {"reset", case_reset},       {"takes", case_takes},     {"has", case_has},
+    {"closes", case_closes},     {"chdir", case_chdir},     {"exit", case_exit},
+    {"fast", case_fast},         {"quick", case_quick},     {"kill", case_kill},
+    {"fork", case_fork},         {"exec", case_exec},       {"vfork", case_vfork},
+    {"forks", case_forks},       {"unload", case_unload},   {"descriptors", case_descriptors},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i].name, argv[1]) == 0) return cases[i].run(argv + 1);
+    fprintf(stderr, "usage: host CASE [ARGUMENT]\n");
+    return 2;
+}
