@@ -13,8 +13,7 @@
 #include "cmd/record_int.h"
 #include "formats/format.h"
 
-#define USUAL_OUTPUT "pitot.pb.gz"
-#define HZ_MAX       20000
+#define HZ_MAX 20000
 
 typedef struct {
     int64_t hz;
@@ -38,7 +37,7 @@ static const pt_option record_rows[] = {
      .letter = 'o',
      .type = PT_OPT_STRING,
      .offset = offsetof(record_settings, output),
-     .initial = USUAL_OUTPUT,
+     .initial = PT_DEFAULT_PROFILE,
      .metavar = "FILE",
      .help = "write the profile here; a file that is there becomes FILE.old",
      .details =
@@ -107,14 +106,13 @@ static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
     return &file->writer.out;
 }
 
-static pt_status write_profile(const pt_cmd_context *context, const pt_profile *profile,
-                               const char *path, pt_error *reterr)
+static pt_status write_profile(const pt_profile *profile, const char *path, pt_error *reterr)
 {
     const pt_format *format = pt_format_for_path(path);
     if (format == NULL || format->write == NULL) format = pt_format_find("pprof");
     one_file file = {.path = path};
     const pt_output output = {.context = &file, .open = open_one};
-    const pt_write_options options = {.event = PT_NONE, .threads = context->threads};
+    const pt_write_options options = {.event = PT_NONE};
     pt_status status = pt_file_keep_old(path, NULL, reterr);
     if (status == PT_OK) status = format->write(profile, &output, &options, reterr);
     if (status == PT_OK && file.open) return pt_file_commit(&file.writer, false, reterr);
@@ -165,7 +163,7 @@ static void say_summary(const record_settings *settings, const pt_recorded *all,
     char processes[64] = "", lost[64] = "", next[4200];
     if (all->images > 1) snprintf(processes, sizeof processes, ", %zu processes", all->images);
     if (all->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", all->lost);
-    const bool usual = strcmp(settings->output, USUAL_OUTPUT) == 0 && !settings->split;
+    const bool usual = strcmp(settings->output, PT_DEFAULT_PROFILE) == 0 && !settings->split;
     snprintf(next, sizeof next, "pitot top%s%s", usual ? "" : " ", usual ? "" : files);
     pt_cmd_say("%s: %s samples, %.0f a second of CPU; %.2f of %.2f CPU seconds seen, %s of the "
                "stacks complete%s%s; next: %s",
@@ -232,13 +230,12 @@ static void say_doubts(const pt_recorded *all)
 /* ---- the command ---- */
 
 /* Profiles of processes [first, first + count) to the file; adds what is in it to the totals. */
-static pt_status write_part(const pt_cmd_context *context, const pt_record_story *story,
-                            pt_recorded *all, size_t first, size_t count, const char *path,
-                            pt_error *reterr)
+static pt_status write_part(const pt_record_story *story, pt_recorded *all, size_t first,
+                            size_t count, const char *path, pt_error *reterr)
 {
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
     pt_status status = pt_recorded_profile(story, first, count, &profile, reterr);
-    if (status == PT_OK) status = write_profile(context, profile, path, reterr);
+    if (status == PT_OK) status = write_profile(profile, path, reterr);
     if (status != PT_OK) return status;
     for (size_t i = first; i < first + count; i++) {
         all->weight += all->processes[i].facts.weight;
@@ -255,16 +252,15 @@ static pt_status write_part(const pt_cmd_context *context, const pt_record_story
     return PT_OK;
 }
 
-static pt_status write_all(const pt_cmd_context *context, const record_settings *settings,
-                           const pt_record_story *story, pt_recorded *all, pt_error *reterr)
+static pt_status write_all(const record_settings *settings, const pt_record_story *story,
+                           pt_recorded *all, pt_error *reterr)
 {
-    if (!settings->split)
-        return write_part(context, story, all, 0, all->count, settings->output, reterr);
+    if (!settings->split) return write_part(story, all, 0, all->count, settings->output, reterr);
     pt_status status = PT_OK;
     for (size_t i = 0; i < all->count && status == PT_OK; i++) {
         if (all->processes[i].facts.ticks == 0) continue;
-        PT_FREE char *const path = split_name(settings->output, &all->processes[i].facts);
-        status = write_part(context, story, all, i, 1, path, reterr);
+        PT_FREE char *path = split_name(settings->output, &all->processes[i].facts);
+        status = write_part(story, all, i, 1, path, reterr);
     }
     return status;
 }
@@ -290,11 +286,11 @@ static int finish(const pt_cmd_context *context, const record_settings *settings
         pt_cmd_say("no process could be sampled, nothing is written");
         say_doubts(&all);
         status = status != 0 ? status : PT_EXIT_FAILED;
-    } else if (write_all(context, settings, &story, &all, &error) != PT_OK) {
+    } else if (write_all(settings, &story, &all, &error) != PT_OK) {
         const int failed = pt_cmd_fail(&error);
         status = status != 0 ? status : failed;
     } else {
-        PT_FREE char *const first =
+        PT_FREE char *first =
             settings->split ? split_name(settings->output, &all.processes[0].facts) : NULL;
         all.seen_ns = all.weight * all.period_ns;
         say_doubts(&all);
@@ -317,11 +313,11 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     if (refused != PT_EXIT_OK) return refused;
 
     pt_error error = PT_ERROR_INIT;
-    PT_FREE char *const library = pt_record_library(&error);
+    PT_FREE char *library = pt_record_library(&error);
     if (library == NULL) return pt_cmd_fail(&error);
     const char **const command = pt_alloc(context->arg_count + 1, sizeof *command);
     memcpy(command, args, context->arg_count * sizeof *command);
-    PT_FREE char *const text = command_text(args, context->arg_count);
+    PT_FREE char *text = command_text(args, context->arg_count);
     pt_record_run run;
     int status;
     const pt_status ran =
@@ -360,7 +356,7 @@ const pt_command pt_command_record = {
         "is written. A process that is killed loses nothing.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
-    .program_args = true,
+    .stops_at_argument = true,
     .options = &record_table,
     .settings_bytes = sizeof(record_settings),
     .run = record_run,

@@ -113,7 +113,7 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
         read_facts(process);
     }
     if (dir != NULL) closedir(dir);
-    PT_FREE char *const messages = pt_strf("%s/messages", run->folder);
+    PT_FREE char *messages = pt_strf("%s/messages", run->folder);
     recorded->messages = read_messages(messages);
     recorded->processes = found.items;
     recorded->count = found.count;

@@ -78,8 +78,8 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
 {
     const char *const present = getenv("LD_PRELOAD");
     const bool any = present != NULL && present[0] != '\0';
-    PT_FREE char *const preload = pt_strf("%s%s%s", any ? present : "", any ? ":" : "", library);
-    PT_FREE char *const rate = pt_strf("%u", hz);
+    PT_FREE char *preload = pt_strf("%s%s%s", any ? present : "", any ? ":" : "", library);
+    PT_FREE char *rate = pt_strf("%u", hz);
     setenv("LD_PRELOAD", preload, 1);
     setenv("PITOT_RECORD_DIR", folder, 1);
     setenv("PITOT_RECORD_HZ", rate, 1);
@@ -187,7 +187,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
 void pt_record_run_done(pt_record_run *run)
 {
     if (run->folder != NULL) {
-        PT_FREE char *const link = pt_strf("%s/.libprofiler.so.0", run->folder);
+        PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
         unlink(link);
         remove_folder(run->folder);
     }

@@ -47,7 +47,7 @@ static char *script_interpreter(const uint8_t *head, size_t size)
     if (size < 3 || head[0] != '#' || head[1] != '!') return NULL;
     const char *line = (const char *)head + 2;
     const char *const end = memchr(line, '\n', size - 2);
-    PT_FREE char *const text = pt_strndup(line, end != NULL ? (size_t)(end - line) : size - 2);
+    PT_FREE char *text = pt_strndup(line, end != NULL ? (size_t)(end - line) : size - 2);
     char *state = NULL;
     const char *const first = strtok_r(text, " \t\r", &state);
     if (first == NULL) return NULL;
@@ -147,7 +147,7 @@ char *pt_record_library(pt_error *reterr)
     char *const slash = strrchr(self, '/');
     *slash = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        PT_FREE char *const path = pt_strf("%s/%s", self, places[i]);
+        PT_FREE char *path = pt_strf("%s/%s", self, places[i]);
         char *const real = realpath(path, NULL);
         if (real != NULL) return real;
     }

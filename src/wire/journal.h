@@ -83,7 +83,7 @@ typedef struct {
     uint64_t threads_seen;      /* threads that had a timer */
     uint64_t threads_unsampled; /* threads that could not be given one */
     uint64_t epoch;             /* the mappings' present epoch, see pt_journal_map */
-    uint64_t lost_ns;           /* CPU time of ended threads after their last tick, where known */
+    uint64_t reserved;
     uint32_t exe_bytes, command_bytes;
     char comm[PT_JOURNAL_COMM_BYTES];       /* zero-terminated */
     char exe[PT_JOURNAL_EXE_BYTES];         /* path of the image; exe_bytes of them */

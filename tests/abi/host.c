@@ -64,9 +64,10 @@ static int case_burn(char **argv)
         __asm__ volatile("" : : : "memory");                                                       \
         return NULL;                                                                               \
     }
-WORKER(1) WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7) WORKER(8)
+WORKER(1)
+WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7) WORKER(8)
 
-static int case_workers(char **argv)
+    static int case_workers(char **argv)
 {
     static void *(*const workers[])(void *) = {worker1, worker2, worker3, worker4,
                                                worker5, worker6, worker7, worker8};
@@ -183,7 +184,8 @@ static int case_trace(char **argv)
     const int depth = depth_here(all);
     const int skipped = ProfilerGetStackTrace(fewer, 32, 1, NULL);
     printf("depth %d\n", depth);
-    printf("mine %d\n", (char *)all[0] > (char *)depth_here && (char *)all[0] < (char *)depth_here + 128);
+    printf("mine %d\n",
+           (char *)all[0] > (char *)depth_here && (char *)all[0] < (char *)depth_here + 128);
     printf("skipped %d\n", skipped == depth - 2);
     printf("limit %d\n", ProfilerGetStackTrace(fewer, 1, 0, NULL));
     return 0;
@@ -380,14 +382,14 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } cases[] = {
-    {"burn", case_burn},         {"workers", case_workers}, {"short", case_short},
-    {"blocked", case_blocked},   {"alive", case_alive},     {"api", case_api},
-    {"trace", case_trace},       {"errno", case_errno},     {"mask", case_mask},
-    {"reset", case_reset},       {"takes", case_takes},     {"has", case_has},
-    {"closes", case_closes},     {"chdir", case_chdir},     {"exit", case_exit},
-    {"fast", case_fast},         {"quick", case_quick},     {"kill", case_kill},
-    {"fork", case_fork},         {"exec", case_exec},       {"vfork", case_vfork},
-    {"forks", case_forks},       {"unload", case_unload},   {"descriptors", case_descriptors},
+    {"burn", case_burn},       {"workers", case_workers}, {"short", case_short},
+    {"blocked", case_blocked}, {"alive", case_alive},     {"api", case_api},
+    {"trace", case_trace},     {"errno", case_errno},     {"mask", case_mask},
+    {"reset", case_reset},     {"takes", case_takes},     {"has", case_has},
+    {"closes", case_closes},   {"chdir", case_chdir},     {"exit", case_exit},
+    {"fast", case_fast},       {"quick", case_quick},     {"kill", case_kill},
+    {"fork", case_fork},       {"exec", case_exec},       {"vfork", case_vfork},
+    {"forks", case_forks},     {"unload", case_unload},   {"descriptors", case_descriptors},
 };
 
 int main(int argc, char **argv)
