@@ -68,9 +68,8 @@ static char *command_text(const char *const *args, size_t count)
 static int refuse(const char *command, const pt_target *target)
 {
     static const char *const why[] = {
-        [PT_TARGET_STATIC] = "is statically linked, so no library can be loaded into it",
-        [PT_TARGET_PRIVILEGED] = "runs with more rights than you (setuid, setgid or file "
-                                 "capabilities), so the system loads no library of yours into it",
+        [PT_TARGET_STATIC] = "is statically linked: no library can be loaded into it",
+        [PT_TARGET_PRIVILEGED] = "runs with more rights than you: no library of yours is let in",
         [PT_TARGET_GO] = "is a Go program, whose runtime keeps threads and signals to itself",
         [PT_TARGET_FOREIGN] = "is built for another machine or word size than this pitot",
     };
@@ -80,8 +79,9 @@ static int refuse(const char *command, const pt_target *target)
         [PT_TARGET_GO] = "use its own runtime/pprof, whose files pitot reads",
         [PT_TARGET_FOREIGN] = "use a pitot built for it",
     };
-    pt_cmd_say("%s: %s%s%s; recording from outside is not there yet: %s", command,
-               target->script != NULL ? target->path : "it", target->script != NULL ? " " : " ",
+    const bool is_script = target->script != NULL;
+    pt_cmd_say("%s%s%s %s; recording from outside is not there yet: %s", command,
+               is_script ? ": its interpreter " : "", is_script ? target->path : "",
                why[target->kind], next[target->kind]);
     return PT_EXIT_FAILED;
 }

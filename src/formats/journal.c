@@ -427,7 +427,7 @@ static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f,
 
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr)
 {
-    uint64_t epoch;
+    uint64_t epoch = 0;
     reader->error = reterr;
     if (begin(reader, ret_facts, &epoch) == PT_OK)
         read_areas(NULL, reader, ret_facts, epoch, ONLY_COUNTERS);
@@ -478,7 +478,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
     pt_journal_facts facts;
-    uint64_t epoch;
+    uint64_t epoch = 0;
     reader->error = reterr;
     if (begin(reader, &facts, &epoch) == PT_OK) {
         pt_reader again = *reader;

@@ -61,11 +61,13 @@ static int case_burn(char **argv)
     __attribute__((noinline)) static void *worker##n(void *cpu_s)                                  \
     {                                                                                              \
         burn(*(double *)cpu_s);                                                                    \
-        __asm__ volatile("" : : : "memory");                                                       \
         return NULL;                                                                               \
     }
 WORKER(1)
-WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7) WORKER(8)
+WORKER(2)
+WORKER(3)
+WORKER(4)
+WORKER(5) WORKER(6) WORKER(7) WORKER(8)
 
     static int case_workers(char **argv)
 {
