@@ -37,7 +37,7 @@ static int position_in(const char *list, const char *word, size_t length)
     return -1;
 }
 
-/* The words of a space-separated list, to be freed with pt_words_done. */
+/* The words of a space-separated list, to be freed with words_done. */
 static pt_option_list words_of(const char *list, const char *prefix)
 {
     pt_option_list words = {0};

@@ -122,6 +122,10 @@ void pt_options_man(const pt_options *options, pt_out *out);
  * metavar or choices, tab, help. Optional arguments count as flags. */
 void pt_options_complete(const pt_options *options, pt_out *out);
 
+/* For a test of the tables: appends a line for everything that is wrong with them (two options of
+ * one spelling, no help, an initial value that does not parse, ...) and returns how many lines. */
+size_t pt_options_check(const pt_options *options, pt_buf *problems);
+
 /* The word nearest to what was typed, by edits (letters missing, added, changed, two exchanged),
  * without regard to case; NULL if none is near enough to be meant. A word that begins with what was
  * typed is near. The first of equals. */

@@ -381,6 +381,46 @@ static void completion_has_a_line_a_spelling(void **state)
     pt_buf_done(&buf);
 }
 
+static void check_finds(const pt_option *bad_rows, size_t count, const char *expected)
+{
+    const pt_option_table bad_table = {bad_rows, count};
+    const pt_option_part part = {&bad_table, NULL, NULL};
+    pt_buf problems = PT_BUF_INIT;
+    const size_t n = pt_options_check(&(pt_options){.parts = &part, .part_count = 1}, &problems);
+    assert_string_equal(pt_buf_text(&problems), expected);
+    assert_true((n == 0) == (expected[0] == '\0'));
+    pt_buf_done(&problems);
+}
+
+static void a_bad_table_is_found_out(void **state)
+{
+    check_finds(rows, sizeof rows / sizeof rows[0], "");
+    const pt_option twice[] = {
+        {.name = "rows", .letter = 'n', .type = PT_OPT_INT, .help = "x", .aliases = "all more"},
+        {.name = "more", .letter = 'n', .type = PT_OPT_FLAG, .help = "y"}};
+    check_finds(twice, 2, "-n is there twice\n--more is there twice\n");
+    const pt_option hidden_negation[] = {
+        {.name = "trim", .type = PT_OPT_FLAG, .flags = PT_OPT_NEGATABLE, .help = "x"},
+        {.name = "no-trim", .type = PT_OPT_FLAG, .help = "y"}};
+    check_finds(hidden_negation, 2, "--no-trim is there twice\n");
+    const pt_option careless[] = {
+        {.name = "a", .type = PT_OPT_INT, .initial = "x", .help = "h"},
+        {.name = "b", .type = PT_OPT_FLAG, .initial = "true", .help = "h"},
+        {.name = "c", .type = PT_OPT_CHOICE, .help = "h"},
+        {.name = "d", .type = PT_OPT_FLAG, .help = "Upper case."},
+        {.name = "e", .type = PT_OPT_FLAG},
+        {.type = PT_OPT_FLAG, .help = "h"},
+        {.name = "g", .type = PT_OPT_SIZE, .bare = "lots", .help = "h"}};
+    check_finds(careless, 7,
+                "--a: its initial value: 'x' is not a whole number such as 20\n"
+                "--b is on and cannot be turned off\n"
+                "--c has nothing to choose from\n"
+                "--d: help begins with a capital or ends with a full stop\n"
+                "--e has no help\n"
+                "-?: an option without a name and a letter\n"
+                "--g: what it means alone: 'lots' is not a size such as 4096, 64k or 1.5G\n");
+}
+
 static void the_nearest_word_is_a_few_edits_away(void **state)
 {
     const char *const words[] = {"top", "tree", "peek", "list", "flame", "convert", "merge"};
@@ -422,6 +462,7 @@ int main(void)
         cmocka_unit_test(help_lists_every_option_wrapped),
         cmocka_unit_test(the_man_page_has_details_and_escapes),
         cmocka_unit_test(completion_has_a_line_a_spelling),
+        cmocka_unit_test(a_bad_table_is_found_out),
         cmocka_unit_test(the_nearest_word_is_a_few_edits_away),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
