@@ -78,10 +78,18 @@ static void sequences_done(sequences *s)
     pt_index_done(&s->index);
 }
 
-/* Replaces bytes that would be taken for the end of a frame or of a line. */
+/* Bytes that say at the start of a file how it is encoded. */
+static bool begins_like_bom(const char *text, size_t size)
+{
+    return (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) ||
+           (size >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0));
+}
+
+/* Replaces bytes that would be taken for the end of a frame or of a line, or for an encoding. */
 static bool sanitize(char *text, size_t size)
 {
-    bool changed = false;
+    bool changed = begins_like_bom(text, size);
+    if (changed) text[0] = '?';
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
         if (c == ';')
@@ -100,7 +108,7 @@ static uint32_t intern_name(writer *w, const char *text, size_t size)
     pt_put(&w->names, text, size);
     pt_put_u8(&w->names, '\0');
     char *const name = (char *)w->names.data + begin;
-    const bool changed = sanitize(name, size);
+    w->changed += sanitize(name, size);
     const uint64_t hash = pt_hash_bytes(name, size);
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(&w->name_index, hash, &probe); id != PT_NONE;
@@ -110,7 +118,6 @@ static uint32_t intern_name(writer *w, const char *text, size_t size)
             return id;
         }
     }
-    w->changed += changed;
     PT_GROW(w->name, w->name.count + 1);
     w->name.items[w->name.count] = begin;
     pt_index_add(&w->name_index, hash, (uint32_t)w->name.count);

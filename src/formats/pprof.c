@@ -35,6 +35,12 @@ static int evidence(const pb_field *field)
     }
 }
 
+static bool holds_bytes(uint64_t number)
+{
+    return (number >= PPROF_SAMPLE_TYPE && number <= PPROF_STRING_TABLE) ||
+           number == PPROF_PERIOD_TYPE || number == PPROF_COMMENT;
+}
+
 /* A field that begins in the head but ends behind it: is its tag one of Profile's, and does its
  * length fit the file? 1 yes, 0 cannot tell (the file is cut there), -1 no. */
 static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
@@ -43,7 +49,7 @@ static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
     uint64_t tag, size;
     if (!pb_varint(&pos, end, &tag)) return end - pos < 10 ? 0 : -1;
     if ((tag & 7) == PB_VARINT) return end - pos < 10 ? 0 : -1;
-    if ((tag & 7) != PB_BYTES || tag >> 3 < 1 || tag >> 3 > PPROF_COMMENT) return -1;
+    if ((tag & 7) != PB_BYTES || !holds_bytes(tag >> 3)) return -1;
     if (!pb_varint(&pos, end, &size)) return end - pos < 10 ? 0 : -1;
     return size <= input->file_bytes ? 1 : 0;
 }
@@ -65,9 +71,8 @@ static int probe(const pt_probe_input *input)
         if (more < 0) return 0;
         sum += more;
     }
-    if (sum == 0) return 0;
-    if (sum >= 4) return 90;
-    return sum >= 2 ? 60 : 30;
+    if (sum < 2) return 0;
+    return sum >= 4 ? 90 : 60;
 }
 
 static const char *const aliases[] = {"proto", "profile.proto", "pb", NULL};

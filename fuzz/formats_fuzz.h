@@ -1,0 +1,95 @@
+/* formats_fuzz.h: what is asked of any format, given any bytes: reading keeps its promises, and
+ * what was read whole can be written and read again with the same meaning. Written in every other
+ * format as well, which may lose facts but must not fail. */
+#ifndef PT_FUZZ_FORMATS_FUZZ_H
+#define PT_FUZZ_FORMATS_FUZZ_H
+
+#include "formats/format.h"
+#include "model/builder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline _Noreturn void fuzz_fail(const char *what, const char *detail)
+{
+    fprintf(stderr, "%s: %s\n", what, detail);
+    abort();
+}
+
+/* NULL if nothing was kept. *ret_facts: notes made while reading. */
+static inline const pt_profile *fuzz_read(const pt_format *format, const uint8_t *data, size_t size,
+                                          pt_status *ret_status)
+{
+    pt_diag diag;
+    pt_error error = PT_ERROR_INIT;
+    pt_diag_init(&diag);
+    const pt_read_hooks hooks = {.diag = &diag};
+    pt_builder *builder = pt_builder_new();
+    pt_reader reader;
+    pt_reader_init(&reader, data, size, NULL);
+    *ret_status = format->read(&reader, builder, &hooks, &error);
+    pt_diag_done(&diag);
+    if (*ret_status != PT_OK && error.message[0] == '\0') fuzz_fail(format->name, "no message");
+    if (*ret_status != PT_OK && *ret_status != PT_ERR_DAMAGED) {
+        pt_builder_free(builder);
+        return NULL;
+    }
+    const pt_profile *profile = NULL;
+    if (pt_builder_freeze(builder, &profile, &error) != PT_OK) fuzz_fail("freeze", error.message);
+    if (pt_profile_check(profile, &error) != PT_OK) fuzz_fail("check", error.message);
+    return profile;
+}
+
+static inline pt_out *fuzz_open(void *context, const char *suffix, pt_error *reterr)
+{
+    (void)suffix;
+    (void)reterr;
+    return context;
+}
+
+/* False if a name had to be changed, or the format refuses this profile with a message. */
+static inline bool fuzz_write(const pt_format *format, const pt_profile *profile, pt_buf *into)
+{
+    pt_out out;
+    pt_diag diag;
+    pt_error error = PT_ERROR_INIT;
+    pt_diag_init(&diag);
+    pt_out_to_buf(&out, into);
+    const pt_output output = {.context = &out, .open = fuzz_open};
+    const pt_write_options options = {.event = PT_NONE, .raw = true, .diag = &diag};
+    const pt_status status = format->write(profile, &output, &options, &error);
+    if (status != PT_OK && error.message[0] == '\0') fuzz_fail(format->name, "no message");
+    const bool same = status == PT_OK && diag.count == 0;
+    pt_out_done(&out, NULL);
+    pt_diag_done(&diag);
+    return same;
+}
+
+static inline void fuzz_compare(const pt_profile *a, const pt_profile *b)
+{
+    char difference[256] = "";
+    const pt_profile *x = pt_profile_canonical(a), *y = pt_profile_canonical(b);
+    if (!pt_profile_equal(x, y, difference, sizeof difference)) fuzz_fail("round trip", difference);
+    pt_profile_unref(x);
+    pt_profile_unref(y);
+}
+
+static inline void fuzz_format(const pt_format *format, const uint8_t *data, size_t size)
+{
+    pt_status status;
+    const pt_profile *profile = fuzz_read(format, data, size, &status);
+    for (size_t i = 0; profile && i < pt_format_count; i++) {
+        pt_buf bytes = PT_BUF_INIT;
+        if (pt_formats[i]->write && fuzz_write(pt_formats[i], profile, &bytes) &&
+            pt_formats[i] == format && status == PT_OK) {
+            const pt_profile *again = fuzz_read(format, bytes.data, bytes.size, &status);
+            if (!again) fuzz_fail(format->name, "what was written cannot be read");
+            fuzz_compare(profile, again);
+            pt_profile_unref(again);
+        }
+        pt_buf_done(&bytes);
+    }
+    pt_profile_unref(profile);
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* test_load.c: names become a profile: files, several files, programs, damage, merging. */
+#include "formats_check.h"
+
+#include "base/compress.h"
+#include "load/load.h"
+#include "transform/merge.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/pitot-test-load-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command); // NOLINT(cert-env33-c): a fixed command on our own folder
+}
+
+static const char *path_of(const char *name)
+{
+    static char paths[8][128];
+    static unsigned next;
+    char *const path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void put_file(const char *name, const void *data, size_t size)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    fclose(file);
+}
+
+static void put_proto(const char *name, const char *text)
+{
+    proto_bytes bytes = proto_text(text);
+    put_file(name, bytes.data, bytes.size);
+    free(bytes.data);
+}
+
+static void put_gzip(const char *name, const char *text, size_t cut)
+{
+    proto_bytes bytes = proto_text(text);
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &buf);
+    pt_gzip(bytes.data, bytes.size, 6, NULL, &out);
+    pt_out_done(&out, NULL);
+    put_file(name, buf.data, buf.size - cut);
+    pt_buf_done(&buf);
+    free(bytes.data);
+}
+
+#define ONE                                                                                        \
+    "1{1:1 2:2} 2{1[1 2 2] 2:5} 2{1[2 2 2] 2:7} 3{1:1 2:0x1000 3:0x2000 5:3} 4{1:1 2:1 3:0x1010} " \
+    "4{1:2 2:1 3:0x1020} 6\"\" 6\"cpu\" 6\"count\" 6\"/bin/x\" 9:2000 10:10 12:3 13:3 14:0 "
+/* The same image at another address; ids and order differ. */
+#define TWO                                                                                        \
+    "1{1:2 2:1} 2{1[8 8 8] 2:1} 2{1[8 8 9] 2:2} 3{1:4 2:0x7000 3:0x8000 5:3} 4{1:8 2:4 3:0x7020} " \
+    "4{1:9 2:4 3:0x7010} 6\"\" 6\"count\" 6\"cpu\" 6\"/bin/x\" 9:1000 10:5 12:4 13:3 13:2 14:0 "
+
+static pt_status load(const char *const *names, size_t count, bool strict, pt_loaded *loaded,
+                      pt_error *error)
+{
+    const pt_load_options options = {.strict = strict};
+    *error = PT_ERROR_INIT;
+    return pt_load(names, count, &options, loaded, error);
+}
+
+static void assert_fails(const char *name, pt_status status, const char *message)
+{
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){name}, 1, false, &loaded, &error), status);
+    char text[1200];
+    pt_error_text(&error, text, sizeof text);
+    if (!strstr(text, message)) fail_msg("no \"%s\" in \"%s\"", message, text);
+    assert_non_null(strstr(text, name));
+    assert_null(loaded.profile);
+    pt_loaded_done(&loaded);
+}
+
+static void what_is_no_profile_gets_one_clear_line(void **state)
+{
+    (void)state;
+    put_file("empty", "", 0);
+    put_file("text", "hello\n", 6);
+    assert_fails(path_of("missing"), PT_ERR_NOTFOUND, "no such file");
+    assert_fails(folder, PT_ERR_SYSTEM, "is a directory");
+    assert_fails(path_of("empty"), PT_ERR_FORMAT, "empty");
+    assert_fails(path_of("text"), PT_ERR_FORMAT, "not a profile in any format known here");
+    assert_fails("http://localhost:1/debug/pprof/profile", PT_ERR_UNSUPPORTED, "save it to a file");
+}
+
+static void a_program_among_the_names_is_set_aside(void **state)
+{
+    (void)state;
+    put_file("prog", "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16);
+    put_proto("one.pb", ONE);
+    pt_loaded loaded;
+    pt_error error;
+    const char *const names[] = {path_of("prog"), path_of("one.pb")};
+    assert_int_equal(load(names, 2, false, &loaded, &error), PT_OK);
+    assert_string_equal(pt_loaded_program(&loaded), names[0]);
+    assert_int_equal(loaded.profile->sample->t.count, 2);
+    assert_string_equal(loaded.inputs[1].format->name, "pprof");
+    assert_string_equal(loaded.inputs[1].compression, "none");
+    pt_loaded_done(&loaded);
+    assert_int_equal(load(names, 1, false, &loaded, &error), PT_OK);
+    assert_null(loaded.profile);
+    pt_loaded_done(&loaded);
+}
+
+static void gzip_is_peeled_and_a_cut_one_gives_what_is_there(void **state)
+{
+    (void)state;
+    put_gzip("one.gz", ONE, 0);
+    put_gzip("cut.gz", ONE, 12);
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){path_of("one.gz")}, 1, true, &loaded, &error), PT_OK);
+    assert_string_equal(loaded.inputs[0].compression, "gzip");
+    assert_true(loaded.inputs[0].peeled_bytes > 50);
+    assert_int_equal(loaded.damaged_count, 0);
+    pt_loaded_done(&loaded);
+    assert_int_equal(load((const char *[]){path_of("cut.gz")}, 1, false, &loaded, &error), PT_OK);
+    assert_int_equal(loaded.damaged_count, 1);
+    assert_non_null(strstr(loaded.inputs[0].error.message, "kept 2 samples (--strict refuses)"));
+    assert_string_equal(loaded.inputs[0].error.path, path_of("cut.gz"));
+    assert_true(pt_profile_provenance(loaded.profile)->damaged);
+    pt_loaded_done(&loaded);
+    assert_int_equal(load((const char *[]){path_of("cut.gz")}, 1, true, &loaded, &error),
+                     PT_ERR_DAMAGED);
+    assert_null(loaded.profile);
+    pt_loaded_done(&loaded);
+}
+
+static void inflating_stops_at_the_limit(void **state)
+{
+    (void)state;
+    put_gzip("one.gz", ONE, 0);
+    pt_loaded loaded;
+    pt_error error = PT_ERROR_INIT;
+    const pt_load_options options = {.inflated_bytes = 20};
+    assert_int_equal(pt_load((const char *[]){path_of("one.gz")}, 1, &options, &loaded, &error),
+                     PT_ERR_LIMIT);
+    pt_loaded_done(&loaded);
+}
+
+static void assert_stack_value(const pt_profile *p, uint64_t leaf, int64_t value)
+{
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        if (p->location->address[pt_stack_frames(p, p->sample->stack[i])[0]] == leaf) {
+            assert_int_equal(p->sample->value[0][i], value);
+            return;
+        }
+    }
+    fail_msg("no sample at %#llx", (unsigned long long)leaf);
+}
+
+static void several_profiles_are_added_up_by_content(void **state)
+{
+    (void)state;
+    put_proto("one.pb", ONE);
+    put_proto("two.pb", TWO);
+    pt_loaded loaded;
+    pt_error error;
+    const char *const names[] = {path_of("one.pb"), path_of("two.pb")};
+    assert_int_equal(load(names, 2, false, &loaded, &error), PT_OK);
+    const pt_profile *p = loaded.profile;
+    /* 0x1020,0x1020,0x1020 in both (7 + 1); 0x1010,... only in one; 0x1020,0x1020,0x1010 in two */
+    assert_int_equal(p->sample->t.count, 3);
+    assert_int_equal(p->mapping->t.count, 1);
+    assert_int_equal(p->location->t.count, 2);
+    assert_int_equal(pt_profile_total(p, 0), 15);
+    assert_stack_value(p, 0x1010, 5);
+    const pt_provenance *h = pt_profile_provenance(p);
+    assert_int_equal(h->start_ns, 1000);
+    assert_int_equal(h->duration_ns, 15);
+    assert_int_equal(h->period, 4);
+    assert_int_equal(h->comment_count, 2);
+    pt_loaded_done(&loaded);
+}
+
+static void zero_sums_are_dropped_and_events_not_shared_left_out(void **state)
+{
+    (void)state;
+    put_proto("a.pb", "1{1:1} 1{1:2} 2{1:1 2:5 2:1} 2{1:2 2:3 2:0} 4{1:1 3:1} 4{1:2 3:2} "
+                      "6\"\" 6\"cpu\" 6\"other\"");
+    put_proto("b.pb", "1{1:1} 2{1:1 2:-5} 4{1:1 3:1} 6\"\" 6\"cpu\"");
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(
+        load((const char *[]){path_of("a.pb"), path_of("b.pb")}, 2, false, &loaded, &error), PT_OK);
+    assert_int_equal(loaded.profile->event->t.count, 1);
+    assert_int_equal(loaded.profile->sample->t.count, 1);
+    assert_int_equal(loaded.profile->location->t.count, 1);
+    assert_int_equal(fact(&loaded.diag, "(other) left out"), 1);
+    pt_loaded_done(&loaded);
+}
+
+static void profiles_with_nothing_in_common_are_refused(void **state)
+{
+    (void)state;
+    put_proto("a.pb", "1{1:1 2:2} 2{2:5} 6\"\" 6\"cpu\" 6\"nanoseconds\"");
+    put_proto("b.pb", "1{1:1 2:2} 2{2:5} 6\"\" 6\"space\" 6\"bytes\"");
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(
+        load((const char *[]){path_of("a.pb"), path_of("b.pb")}, 2, false, &loaded, &error),
+        PT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "space/bytes"));
+    assert_non_null(strstr(error.message, "cpu/nanoseconds"));
+    assert_string_equal(error.path, path_of("b.pb"));
+    pt_loaded_done(&loaded);
+}
+
+static void labels_are_the_same_in_any_order(void **state)
+{
+    (void)state;
+    put_proto("a.pb", "1{1:1} 2{1:1 2:5 3{1:2 3:9} 3{1:1 2:2}} 4{1:1 3:1} 6\"\" 6\"x\" 6\"y\"");
+    put_proto("b.pb", "1{1:1} 2{1:1 2:6 3{1:1 2:2} 3{1:2 3:9}} 4{1:1 3:1} 6\"\" 6\"x\" 6\"y\"");
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(
+        load((const char *[]){path_of("a.pb"), path_of("b.pb")}, 2, false, &loaded, &error), PT_OK);
+    assert_int_equal(loaded.profile->sample->t.count, 1);
+    assert_int_equal(loaded.profile->sample->value[0][0], 11);
+    pt_loaded_done(&loaded);
+}
+
+/* 40 files whose stacks overlap, each with a fact of its own. */
+static void any_number_of_threads_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    const char *names[40];
+    char paths[40][128];
+    for (int i = 0; i < 40; i++) {
+        char name[16], text[512];
+        snprintf(name, sizeof name, "t%d.pb", i);
+        snprintf(text, sizeof text,
+                 "1{1:1} 2{1[1 2 1] 2:%d} 2{1[2 %d 1] 2:1} 4{1:1 3:%d} 4{1:2 3:%d} 6\"\" 6\"x\" "
+                 "6\"comment %d\" 13:2",
+                 i + 1, i % 3, i % 5 + 1, i % 7 + 1, i);
+        put_proto(name, text);
+        snprintf(paths[i], sizeof paths[i], "%s/%s", folder, name);
+        names[i] = paths[i];
+    }
+    pt_buf bytes[2];
+    uint64_t missing[2];
+    for (unsigned k = 0; k < 2; k++) {
+        pt_pool *pool = pt_pool_new(k == 0 ? 1 : 8);
+        const pt_load_options options = {.pool = pool};
+        pt_loaded loaded;
+        pt_error error = PT_ERROR_INIT;
+        assert_int_equal(pt_load(names, 40, &options, &loaded, &error), PT_OK);
+        bytes[k] = written_as("pprof", loaded.profile, NULL);
+        missing[k] = fact(&loaded.diag, "not in the file");
+        assert_int_equal(loaded.damaged_count, 14); /* i % 3 == 0: location 0 */
+        pt_loaded_done(&loaded);
+        pt_pool_free(pool);
+    }
+    assert_int_equal(missing[0], 14);
+    assert_int_equal(missing[1], 14);
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    pt_buf_done(&bytes[0]);
+    pt_buf_done(&bytes[1]);
+}
+
+static void the_first_name_that_fails_is_the_one_reported(void **state)
+{
+    (void)state;
+    put_proto("one.pb", ONE);
+    pt_pool *pool = pt_pool_new(4);
+    const char *const names[] = {path_of("one.pb"), path_of("gone1"), path_of("gone2")};
+    const pt_load_options options = {.pool = pool};
+    pt_loaded loaded;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(pt_load(names, 3, &options, &loaded, &error), PT_ERR_NOTFOUND);
+    assert_string_equal(error.path, names[1]);
+    assert_null(loaded.profile);
+    pt_loaded_done(&loaded);
+    pt_pool_free(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_profile_gets_one_clear_line),
+        cmocka_unit_test(a_program_among_the_names_is_set_aside),
+        cmocka_unit_test(gzip_is_peeled_and_a_cut_one_gives_what_is_there),
+        cmocka_unit_test(inflating_stops_at_the_limit),
+        cmocka_unit_test(several_profiles_are_added_up_by_content),
+        cmocka_unit_test(zero_sums_are_dropped_and_events_not_shared_left_out),
+        cmocka_unit_test(profiles_with_nothing_in_common_are_refused),
+        cmocka_unit_test(labels_are_the_same_in_any_order),
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
+        cmocka_unit_test(the_first_name_that_fails_is_the_one_reported),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
