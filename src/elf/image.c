@@ -486,6 +486,25 @@ static int fit(const pt_elf_segment *s, uint64_t off)
     return 1 + (is_exact ? 2 : 0) + ((s->flags & PF_X) != 0 ? 1 : 0);
 }
 
+/* A separate debug file keeps its program headers, but objcopy empties the segments: nothing is
+ * left to tell their file offsets. With one executable segment, a mapping that is executable begins
+ * where that does. */
+static bool lay_over_emptied_segment(const pt_elf *elf, uint64_t distance, uint64_t *ret_addr)
+{
+    pt_elf_segment s, only = {0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
+        if (s.type != PT_LOAD || (s.flags & PF_X) == 0) continue;
+        only = s;
+        count++;
+    }
+    const uint64_t low = only.addr & ~UINT64_C(0xfff);
+    if (count != 1 || only.file_bytes != 0 || distance >= only.memory_bytes + (only.addr - low))
+        return false;
+    *ret_addr = low + distance;
+    return true;
+}
+
 bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, uint64_t off,
                            uint64_t pc, uint64_t *ret_addr)
 {
@@ -511,5 +530,5 @@ bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, ui
             *ret_addr = s.addr + (file_off - s.off);
         }
     }
-    return best > 0;
+    return best > 0 || lay_over_emptied_segment(elf, pc - start, ret_addr);
 }

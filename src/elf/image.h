@@ -141,6 +141,8 @@ bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off);
  * - A mapping that covers the whole image from offset 0 (kernels, merged or made-up mappings) is
  * laid over the image's address range.
  * - start = off = 0: the addresses are virtual addresses already.
+ * - In a debug file whose segments objcopy has emptied: from the start of its one executable
+ * segment.
  *
  * False when pc is not in the mapping or no rule fits. */
 bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, uint64_t off,

@@ -30,6 +30,7 @@ typedef struct {
     Dwarf_Die tree_die; /* has the functions */
     size_t range_first, range_count;
     bool is_cxx, is_assembler;
+    bool tells_all; /* an address in no function's ranges is in no inlined call either */
 } unit;
 
 typedef struct {
@@ -157,6 +158,7 @@ static void add_unit(pt_dwarf *d, Dwarf_Half version, Dwarf_Die *die, Dwarf_Die 
                language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
                language == 0x2b || language == 0x2c; /* C++17, C++20 (dwarfstd.org) */
     u.is_assembler = language == DW_LANG_Mips_Assembler;
+    u.tells_all = version > 2;
     Dwarf_Addr base, addr, end_addr;
     for (ptrdiff_t off = 0; (off = dwarf_ranges(die, off, &base, &addr, &end_addr)) > 0;)
         add_unit_range(d, addr, end_addr);
@@ -535,8 +537,8 @@ static void answer(search *s, const unit *u, size_t i)
     s->frames.count = 0;
     if (s->node_of[i] != PT_NONE)
         add_chain(s, u, s->node_of[i], at, has_symbol ? &symbol : NULL);
-    else if (has_symbol && u->is_assembler && at.file[0] != '\0')
-        add_frame(s, symbol.name, symbol.name, at, 0);
+    else if (has_symbol && u->tells_all && at.file[0] != '\0')
+        add_frame(s, symbol.name, symbol.name, at, 0); /* assembler, clang's -gmlt */
     if (s->frames.count == 0) return;
     s->sink(s->sink_context, i, s->frames.items, s->frames.count,
             has_symbol ? symbol.end_addr - symbol.addr : 0);

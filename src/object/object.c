@@ -174,16 +174,18 @@ static pt_dwarf *with_dwarf(pt_object *object)
     return object->dwarf;
 }
 
-void pt_object_look(pt_object *object, pt_object_facts *ret_facts)
+void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts)
 {
     const pt_symbol_index *symbols = with_symbols(object);
-    const bool has_lines = with_dwarf(object) != NULL;
+    const bool has_lines = detail == PT_OBJECT_LINES && with_dwarf(object) != NULL;
     *ret_facts = (pt_object_facts){
         .symbol_count = symbols->symbol_count,
         .is_dynamic_only = object->is_dynamic_only,
         .has_lines = has_lines,
         .debug_path = object->has_debug ? object->debug.path : NULL,
-        .lines_error = object->dwarf_error.status != PT_OK ? object->dwarf_error.message : NULL,
+        .lines_error = detail == PT_OBJECT_LINES && object->dwarf_error.status != PT_OK
+                           ? object->dwarf_error.message
+                           : NULL,
     };
 }
 

@@ -54,7 +54,13 @@ void pt_object_free(pt_object *object); /* accepts NULL */
 /* Lives as long as the object. */
 const pt_elf *pt_object_elf(const pt_object *object);
 
-/* What there is to work with; finds and opens the companions that are needed to tell. */
+typedef enum {
+    PT_OBJECT_SYMBOLS, /* symbol tables only: one frame, no lines */
+    PT_OBJECT_LINES,   /* DWARF where it knows the address, else the symbol */
+} pt_object_detail;
+
+/* What there is to work with for that detail; finds and opens the companions that it takes to tell.
+ * For PT_OBJECT_SYMBOLS nothing is said of lines. */
 typedef struct pt_object_facts {
     uint32_t symbol_count;   /* that name code */
     bool is_dynamic_only;    /* of .dynsym: exported ones, the rest was stripped */
@@ -62,7 +68,7 @@ typedef struct pt_object_facts {
     const char *debug_path;  /* the separate debug file in use, or NULL */
     const char *lines_error; /* why DWARF that is there cannot be read, or NULL */
 } pt_object_facts;
-void pt_object_look(pt_object *object, pt_object_facts *ret_facts);
+void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts);
 
 typedef struct pt_object_symbol {
     const char *name; /* as linked; lives as long as the object */
@@ -90,11 +96,6 @@ typedef struct pt_object_frame {
     uint32_t line, column;    /* of the address, or of the call of the frame before; 0 = unknown */
     uint32_t start_line;      /* where the function is declared, when that is in `file`; or 0 */
 } pt_object_frame;
-
-typedef enum {
-    PT_OBJECT_SYMBOLS, /* symbol tables only: one frame, no lines */
-    PT_OBJECT_LINES,   /* DWARF where it knows the address, else the symbol */
-} pt_object_detail;
 
 /* frames: innermost first, valid during the call. symbol_bytes: size of the symbol that covers the
  * address, or 0. */

@@ -1,0 +1,342 @@
+/* images.c: candidates, one after the other, each opened and judged. */
+#include "source/images.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define DEFAULT_MAX_BYTES (UINT64_C(4) << 30)
+#define HEX_BYTES_MAX     129 /* ids of up to 64 bytes */
+
+static const char *const default_debug_dirs[] = {"/usr/lib/debug"};
+
+/* One search under way. */
+typedef struct {
+    const pt_source_search *search;
+    const char *wanted_id; /* lower-case hex, "" = unknown */
+    bool needs_crc;        /* without a wanted id the CRC decides */
+    uint32_t crc;
+    bool for_names;        /* a debug file: it must have symbols or DWARF */
+    const char *what;      /* for facts: whose file it is */
+    pt_error *passed_over; /* receives why the last one was, or NULL */
+} trial;
+
+static const char *const *debug_dirs_of(const pt_source_options *options, size_t *ret_count)
+{
+    const bool given = options->debug_dir_count > 0;
+    *ret_count = given ? options->debug_dir_count : 1;
+    return given ? options->debug_dirs : default_debug_dirs;
+}
+
+/* ---- one candidate ---- */
+
+static bool open_regular(const pt_source_options *options, const char *path,
+                         pt_image_file *ret_file)
+{
+    /* A path comes from a profile and may be anything: a FIFO must not make us wait. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    if (fd < 0) return false;
+    const uint64_t max = options->max_bytes != 0 ? options->max_bytes : DEFAULT_MAX_BYTES;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
+        pt_file_read_fd(fd, path, 0, max, &file.blob, NULL) != PT_OK) {
+        close(fd);
+        return false;
+    }
+    file.fd = fd;
+    file.path = pt_strdup(path);
+    *ret_file = file;
+    return true;
+}
+
+/* Equal, or equal but for zeros after the shorter: some recorders pad ids to 20 bytes. */
+static bool same_id(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return a[strspn(a, "0")] == '\0' && b[strspn(b, "0")] == '\0';
+}
+
+static bool names_code(const pt_elf *elf)
+{
+    pt_elf_section s;
+    uint64_t size_bytes;
+    return (pt_elf_section_named(elf, ".debug_info", &s) &&
+            pt_elf_section_bytes(elf, &s, &size_bytes) != NULL) ||
+           (pt_elf_section_named(elf, ".zdebug_info", &s) &&
+            pt_elf_section_bytes(elf, &s, &size_bytes) != NULL) ||
+           (pt_elf_section_typed(elf, SHT_SYMTAB, &s) &&
+            pt_elf_section_bytes(elf, &s, &size_bytes) != NULL);
+}
+
+static void pass_over(const trial *t, const char *path, const char *id)
+{
+    pt_error ignored;
+    pt_error *error = t->passed_over != NULL ? t->passed_over : &ignored;
+    if (id[0] != '\0')
+        pt_error_set(error, PT_ERR_FORMAT, "has build id %s, the profile's file had %s", id,
+                     t->wanted_id);
+    else
+        pt_error_set(error, PT_ERR_FORMAT, "has no build id, the profile's file had %s",
+                     t->wanted_id);
+    pt_error_where(error, path, NULL, -1);
+    if (t->for_names)
+        pt_diag_add(t->search->diag, 1, "debug files not used: %s has build id %s, %s has %s", path,
+                    id[0] != '\0' ? id : "none", t->what, t->wanted_id);
+}
+
+/* Opens the candidate and judges it. */
+static bool try_path(const trial *t, const char *path, pt_image_file *ret_file)
+{
+    pt_image_file file;
+    pt_elf elf;
+    char id[HEX_BYTES_MAX];
+    if (!open_regular(t->search->options, path, &file)) return false;
+    bool fits = pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK &&
+                (!t->for_names || names_code(&elf));
+    if (fits && t->wanted_id[0] != '\0') {
+        pt_elf_id_hex(pt_elf_build_id(&elf), id, sizeof id);
+        fits = id[0] != '\0' && same_id(id, t->wanted_id);
+        if (!fits) pass_over(t, path, id);
+    } else if (fits && t->needs_crc && crc32_z(0, file.blob.data, file.blob.size) != t->crc) {
+        pt_diag_add(t->search->diag, 1,
+                    "debug files not used: %s is not the one that %s was stripped into", path,
+                    t->what);
+        fits = false;
+    }
+    if (fits)
+        *ret_file = file;
+    else
+        pt_image_file_done(&file);
+    return fits;
+}
+
+/* Tries the path that is put together; it is freed. */
+static bool try_owned(const trial *t, char *path, pt_image_file *ret_file)
+{
+    const bool found = try_path(t, path, ret_file);
+    free(path);
+    return found;
+}
+
+/* ---- ids ---- */
+
+/* Lower-case hex, or "" for what is no build id of the GNU kind. */
+static void normal_id(const char *build_id, char id[HEX_BYTES_MAX])
+{
+    const size_t n = strlen(build_id);
+    id[0] = '\0';
+    if (n < 4 || n % 2 != 0 || n >= HEX_BYTES_MAX ||
+        strspn(build_id, "0123456789abcdefABCDEF") != n)
+        return;
+    for (size_t i = 0; i <= n; i++)
+        id[i] = (char)(build_id[i] >= 'A' && build_id[i] <= 'F' ? build_id[i] - 'A' + 'a'
+                                                                : build_id[i]);
+}
+
+static bool try_build_id_trees(const trial *t, const char *suffix, pt_image_file *ret_file)
+{
+    size_t count;
+    const char *const *dirs = debug_dirs_of(t->search->options, &count);
+    for (size_t i = 0; i < count && t->wanted_id[0] != '\0'; i++)
+        if (try_owned(
+                t,
+                pt_strf("%s/.build-id/%.2s/%s%s", dirs[i], t->wanted_id, t->wanted_id + 2, suffix),
+                ret_file))
+            return true;
+    return false;
+}
+
+/* ---- images ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Any file in DIR/ID. */
+static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
+{
+    PT_FREE char *pattern = pt_strf("%s/%s/*", dir, t->wanted_id);
+    glob_t found = {0};
+    bool any = false;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && !any; i++)
+            any = try_path(t, found.gl_pathv[i], ret_file);
+    globfree(&found);
+    return any;
+}
+
+/* The order is that of google/pprof for PPROF_BINARY_PATH. */
+static bool try_binary_dir(const trial *t, const char *dir, const char *path,
+                           pt_image_file *ret_file)
+{
+    const char *id = t->wanted_id, *base = base_name(path);
+    if (id[0] != '\0' && (try_owned(t, pt_strf("%s/%s/%s", dir, id, base), ret_file) ||
+                          try_folder(t, dir, ret_file) ||
+                          try_owned(t, pt_strf("%s/%s/%s", dir, path, id), ret_file)))
+        return true;
+    return base[0] != '\0' && (try_owned(t, pt_strf("%s/%s", dir, base), ret_file) ||
+                               try_owned(t, pt_strf("%s/%s", dir, path), ret_file));
+}
+
+/* The vDSO that the kernel gave this process, copied: its pages are not ours to hand out. */
+static bool own_vdso(pt_image_file *ret_file)
+{
+    const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    const uint64_t page_bytes = (uint64_t)getpagesize();
+    pt_elf elf;
+    pt_elf_segment s;
+    /* The first page holds the header; the segments tell how far the mapping reaches. */
+    if (vdso == NULL || pt_elf_open(vdso, page_bytes, &elf) != PT_ELF_OK) return false;
+    uint64_t end = 0;
+    for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
+        if (s.type == PT_LOAD && s.off + s.file_bytes > end) end = s.off + s.file_bytes;
+    const uint64_t size_bytes = (end + page_bytes - 1) & ~(page_bytes - 1);
+    if (end == 0 || size_bytes > (1u << 20) ||
+        pt_blob_new(size_bytes, &ret_file->blob, NULL) != PT_OK)
+        return false;
+    memcpy(pt_blob_bytes(&ret_file->blob), vdso, size_bytes);
+    ret_file->path = pt_strdup("[vdso]");
+    return true;
+}
+
+static pt_status find_vdso(const trial *t, pt_image_file *ret_file, pt_error *reterr)
+{
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_elf elf;
+    char id[HEX_BYTES_MAX] = "";
+    if (!own_vdso(&file))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "this process has no vdso to look into");
+    if (pt_elf_open(file.blob.data, file.blob.size, &elf) == PT_ELF_OK)
+        pt_elf_id_hex(pt_elf_build_id(&elf), id, sizeof id);
+    const bool is_known = t->wanted_id[0] != '\0';
+    if (is_known ? same_id(id, t->wanted_id) : t->search->options->is_this_boot) {
+        *ret_file = file;
+        return PT_OK;
+    }
+    pt_image_file_done(&file);
+    if (!is_known)
+        return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                            "the profile may be of another kernel, whose vdso is not here");
+    return pt_error_set(reterr, PT_ERR_FORMAT,
+                        "this kernel's vdso has build id %s, the profile's had %s", id,
+                        t->wanted_id);
+}
+
+static bool is_vdso(const char *path)
+{
+    return strcmp(path, "[vdso]") == 0 || strncmp(path, "linux-vdso.so", 13) == 0 ||
+           strncmp(path, "linux-gate.so", 13) == 0;
+}
+
+pt_status pt_source_find_image(const pt_source_search *search, const char *path,
+                               const char *build_id, pt_image_file *ret_file, pt_error *reterr)
+{
+    static const char deleted[] = " (deleted)";
+    char id[HEX_BYTES_MAX];
+    normal_id(build_id, id);
+    pt_error passed_over = PT_ERROR_INIT;
+    const trial t = {.search = search, .wanted_id = id, .what = path, .passed_over = &passed_over};
+    if (is_vdso(path)) return find_vdso(&t, ret_file, reterr);
+    PT_FREE char *plain = pt_strdup(path);
+    const size_t n = strlen(plain);
+    if (n > sizeof deleted - 1 && strcmp(plain + n - (sizeof deleted - 1), deleted) == 0)
+        plain[n - (sizeof deleted - 1)] = '\0';
+    if (plain[0] != '\0' && plain[0] != '[' && try_path(&t, plain, ret_file)) return PT_OK;
+    for (size_t i = 0; i < search->options->binary_dir_count; i++)
+        if (try_binary_dir(&t, search->options->binary_dirs[i], plain, ret_file)) return PT_OK;
+    if (try_build_id_trees(&t, "", ret_file) || try_build_id_trees(&t, ".debug", ret_file))
+        return PT_OK;
+    if (passed_over.status != PT_OK) {
+        if (reterr != NULL) *reterr = passed_over;
+        return passed_over.status;
+    }
+    pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no such program or library here");
+    pt_error_where(reterr, plain, NULL, -1);
+    return PT_ERR_NOTFOUND;
+}
+
+/* ---- companions ---- */
+
+/* "/usr/bin/x" -> "/usr/bin"; "" for a name alone. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return pt_strndup(path, slash != NULL ? (size_t)(slash - path) : 0);
+}
+
+static bool try_debug_link(const trial *t, const char *image_path, const char *link_name,
+                           pt_image_file *ret_file)
+{
+    const pt_source_options *options = t->search->options;
+    PT_FREE char *real = realpath(image_path, NULL); /* libraries are often named by a link */
+    PT_FREE char *folder = folder_of(real != NULL ? real : image_path);
+    if (strchr(link_name, '/') != NULL) return false;
+    if (try_owned(t, pt_strf("%s/%s", folder, link_name), ret_file) ||
+        try_owned(t, pt_strf("%s/.debug/%s", folder, link_name), ret_file))
+        return true;
+    size_t count;
+    const char *const *dirs = debug_dirs_of(options, &count);
+    for (size_t i = 0; i < count; i++)
+        if (try_owned(t, pt_strf("%s%s/%s", dirs[i], folder, link_name), ret_file)) return true;
+    for (size_t i = 0; i < options->binary_dir_count; i++) {
+        const char *dir = options->binary_dirs[i];
+        if (try_owned(t, pt_strf("%s/%s", dir, link_name), ret_file) ||
+            try_owned(t, pt_strf("%s%s/.debug/%s", dir, folder, link_name), ret_file) ||
+            try_owned(t, pt_strf("%s/usr/lib/debug%s/%s", dir, folder, link_name), ret_file))
+            return true;
+    }
+    return false;
+}
+
+static bool find_debug_file(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    const pt_source_options *options = t->search->options;
+    if (try_build_id_trees(t, ".debug", ret_file)) return true;
+    for (size_t i = 0; i < options->binary_dir_count && t->wanted_id[0] != '\0'; i++)
+        if (try_owned(t,
+                      pt_strf("%s/%.2s/%s.debug", options->binary_dirs[i], t->wanted_id,
+                              t->wanted_id + 2),
+                      ret_file))
+            return true;
+    return wanted->link_name != NULL && (t->wanted_id[0] != '\0' || t->needs_crc) &&
+           try_debug_link(t, wanted->image_path, wanted->link_name, ret_file);
+}
+
+static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    if (t->wanted_id[0] == '\0' || wanted->link_name == NULL) return false;
+    if (wanted->link_name[0] == '/')
+        return try_path(t, wanted->link_name, ret_file) ||
+               try_build_id_trees(t, ".debug", ret_file);
+    PT_FREE char *real = realpath(wanted->image_path, NULL);
+    PT_FREE char *folder = folder_of(real != NULL ? real : wanted->image_path);
+    return try_owned(t, pt_strf("%s/%s", folder, wanted->link_name), ret_file) ||
+           try_build_id_trees(t, ".debug", ret_file);
+}
+
+bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    char id[HEX_BYTES_MAX];
+    pt_elf_id_hex(wanted->build_id, id, sizeof id);
+    const trial t = {.search = context,
+                     .wanted_id = id,
+                     .needs_crc = wanted->has_crc,
+                     .crc = wanted->link_crc,
+                     .for_names = true,
+                     .what = wanted->image_path};
+    return wanted->kind == PT_COMPANION_DEBUG ? find_debug_file(&t, wanted, ret_file)
+                                              : find_supplement(&t, wanted, ret_file);
+}

@@ -1,0 +1,506 @@
+/* symbolize.c: addresses of a profile -> functions, lines, inlined frames. See symbolize.h. */
+#include "symbolize/symbolize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "model/builder.h"
+
+/* A function as the object gave it; the strings are ours. */
+typedef struct {
+    const char *raw_linkage_name, *raw_name, *raw_file; /* the object's: known by their addresses */
+    char *name, *system_name;
+    uint32_t file; /* in image.files */
+    uint32_t start_line;
+    pt_function_id id; /* in the builder; v == PT_NONE until it is used */
+} function;
+
+typedef struct {
+    uint32_t function, line, column;
+} frame;
+
+/* What one address, as linked, was found to be. */
+typedef struct {
+    uint32_t frame_first, frame_count;
+    uint64_t symbol_bytes;
+} answer;
+
+typedef struct {
+    uint64_t addr; /* as linked */
+    uint32_t location;
+    uint32_t answer; /* row of the distinct addresses */
+} wanted;
+
+/* One file, with all its mappings. */
+typedef struct {
+    const char *path, *build_id;
+    uint32_t path_string, build_id_string; /* in the profile; PT_NONE: given by the caller */
+    struct {
+        wanted *items;
+        size_t count, cap;
+    } wanted;
+    /* Results. */
+    uint64_t *addrs; /* distinct, ascending */
+    answer *answers; /* one an address */
+    size_t addr_count;
+    struct {
+        frame *items;
+        size_t count, cap;
+    } frames;
+    struct {
+        function *items;
+        size_t count, cap;
+    } functions;
+    pt_index function_index;
+    struct {
+        const char **raw;
+        char **items;
+        size_t count, cap;
+    } files;
+    pt_index file_index;
+    bool has_lines;
+    pt_diag diag;
+} image;
+
+typedef struct {
+    const pt_profile *profile;
+    const pt_symbolize_options *options;
+    image *images;
+    size_t image_count, image_cap;
+    pt_index image_index;
+    uint32_t *order;    /* images with most addresses first */
+    uint32_t *image_of; /* for each mapping, or PT_NONE; the row after the last: no mapping */
+    uint64_t *bias;     /* for each mapping */
+    bool *has_bias;
+} work;
+
+bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode)
+{
+    static const char *const names[] = {"full", "symbols", "off"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret_mode = (pt_symbolize_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what is wanted ---- */
+
+/* Anonymous memory, devices and the like: no file holds the code. */
+static bool is_a_file(const char *path)
+{
+    if (strcmp(path, "[vdso]") == 0) return true;
+    return path[0] != '\0' && path[0] != '[' && strncmp(path, "//", 2) != 0 &&
+           strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/memfd:", 7) != 0 &&
+           strncmp(path, "/SYSV", 5) != 0 && strncmp(path, "anon_inode:", 11) != 0;
+}
+
+/* path: what it reads, if the string is PT_NONE. */
+static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_string,
+                            const char *path)
+{
+    const uint64_t hash = pt_hash_u32_pair(path_string, build_id_string);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&w->image_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&w->image_index, &probe))
+        if (w->images[i].path_string == path_string &&
+            w->images[i].build_id_string == build_id_string)
+            return i;
+    w->images = pt_grow(w->images, &w->image_cap, w->image_count + 1, sizeof *w->images);
+    image *m = &w->images[w->image_count];
+    *m = (image){.path = path,
+                 .build_id = pt_text(w->profile, build_id_string),
+                 .path_string = path_string,
+                 .build_id_string = build_id_string};
+    pt_index_init(&m->function_index);
+    pt_index_init(&m->file_index);
+    pt_diag_init(&m->diag);
+    pt_index_add(&w->image_index, hash, (uint32_t)w->image_count);
+    return (uint32_t)w->image_count++;
+}
+
+/* Which image each mapping is of. */
+static void choose_images(work *w)
+{
+    const pt_profile *p = w->profile;
+    const uint32_t count = p->mapping->t.count;
+    const char *program = w->options->program;
+    for (uint32_t i = 0; i < count; i++) {
+        const pt_mapping *m = &p->mapping->row[i];
+        const bool is_given = i == 0 && program != NULL;
+        const char *path = is_given ? program : pt_text(p, m->file);
+        const bool has_names = (m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0 && !w->options->force;
+        w->image_of[i] = PT_NONE;
+        if (!has_names && (m->flags & (PT_MAPPING_KERNEL | PT_MAPPING_JIT)) == 0 &&
+            (is_given || is_a_file(path)))
+            w->image_of[i] = image_named(w, is_given ? PT_NONE : m->file, m->build_id, path);
+    }
+    w->image_of[count] =
+        count == 0 && program != NULL ? image_named(w, PT_NONE, 0, program) : PT_NONE;
+}
+
+/* Locations that some stack or arc refers to; free the result. */
+static bool *used_locations(const pt_profile *p)
+{
+    bool *used = pt_alloc(p->location->t.count + 1, sizeof *used);
+    const uint64_t frame_count = p->stack->offset[p->stack->t.count];
+    for (uint64_t i = 0; i < frame_count; i++)
+        used[p->stack->frame[i]] = true;
+    for (uint32_t i = 0; i < p->arc->t.count; i++)
+        used[p->arc->from[i]] = used[p->arc->to[i]] = true;
+    return used;
+}
+
+static void gather(work *w)
+{
+    const pt_profile *p = w->profile;
+    const pt_locations *l = p->location;
+    PT_FREE bool *used = used_locations(p);
+    for (uint32_t i = 0; i < l->t.count; i++) {
+        const bool has_lines = l->line_first[i + 1] > l->line_first[i];
+        if (!used[i] || l->address[i] == 0 || (has_lines && !w->options->force)) continue;
+        const uint32_t mapping = l->mapping[i] != PT_NONE ? l->mapping[i] : p->mapping->t.count;
+        if (w->image_of[mapping] == PT_NONE) continue;
+        image *m = &w->images[w->image_of[mapping]];
+        PT_GROW(m->wanted, m->wanted.count + 1);
+        m->wanted.items[m->wanted.count++] = (wanted){.location = i};
+    }
+}
+
+static int by_most_addresses(const void *x, const void *y, void *context)
+{
+    const work *w = context;
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    const size_t m = w->images[a].wanted.count, n = w->images[b].wanted.count;
+    return m != n ? (m > n ? -1 : 1) : (a > b) - (a < b);
+}
+
+/* ---- one image, on any thread ---- */
+
+static int by_address(const void *x, const void *y)
+{
+    const wanted *a = x, *b = y;
+    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
+    return (a->location > b->location) - (a->location < b->location);
+}
+
+/* Turns addresses of the process into those of the image, sorts them, keeps the ones that lie in
+ * it. Returns how many do not. */
+static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
+{
+    const pt_locations *l = w->profile->location;
+    const uint32_t mapping_count = w->profile->mapping->t.count;
+    const size_t all = m->wanted.count;
+    size_t kept = 0;
+    for (size_t i = 0; i < all; i++) {
+        wanted at = m->wanted.items[i];
+        const uint32_t mapping = l->mapping[at.location];
+        const pt_mapping whole = {0};
+        const pt_mapping *map = mapping != PT_NONE ? &w->profile->mapping->row[mapping] : &whole;
+        const bool is_return = (l->flags[at.location] & PT_LOCATION_RETURN_ADDR) != 0;
+        const uint64_t pc = l->address[at.location] - (is_return ? 1 : 0);
+        if (!pt_elf_addr_of_mapped(elf, map->start, map->limit, map->file_offset, pc, &at.addr))
+            continue;
+        if (mapping < mapping_count && !w->has_bias[mapping]) {
+            w->bias[mapping] = pc - at.addr;
+            w->has_bias[mapping] = true;
+        }
+        m->wanted.items[kept++] = at;
+    }
+    m->wanted.count = kept;
+    qsort(m->wanted.items, kept, sizeof *m->wanted.items, by_address);
+    m->addrs = pt_alloc(kept + 1, sizeof *m->addrs);
+    m->answers = pt_alloc(kept + 1, sizeof *m->answers);
+    for (size_t i = 0; i < kept; i++) {
+        if (i == 0 || m->wanted.items[i].addr != m->addrs[m->addr_count - 1])
+            m->addrs[m->addr_count++] = m->wanted.items[i].addr;
+        m->wanted.items[i].answer = (uint32_t)(m->addr_count - 1);
+    }
+    return all - kept;
+}
+
+static uint32_t file_of(image *m, const char *raw)
+{
+    const uint64_t hash = pt_hash_mix((uintptr_t)raw, 2);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&m->file_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&m->file_index, &probe))
+        if (m->files.raw[i] == raw) return i;
+    const uint32_t id = (uint32_t)m->files.count++;
+    size_t raw_cap = m->files.cap;
+    m->files.raw = pt_grow(m->files.raw, &raw_cap, m->files.count, sizeof *m->files.raw);
+    PT_GROW(m->files, m->files.count);
+    m->files.raw[id] = raw;
+    m->files.items[id] = pt_strdup(raw);
+    pt_index_add(&m->file_index, hash, id);
+    return id;
+}
+
+static uint32_t function_of(image *m, const pt_object_frame *f)
+{
+    const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->linkage_name, (uintptr_t)f->name),
+                                      pt_hash_mix((uintptr_t)f->file, f->start_line));
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&m->function_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&m->function_index, &probe)) {
+        const function *known = &m->functions.items[i];
+        if (known->raw_linkage_name == f->linkage_name && known->raw_name == f->name &&
+            known->raw_file == f->file && known->start_line == f->start_line)
+            return i;
+    }
+    const uint32_t id = (uint32_t)m->functions.count;
+    PT_GROW(m->functions, m->functions.count + 1);
+    m->functions.items[m->functions.count++] = (function){.raw_linkage_name = f->linkage_name,
+                                                          .raw_name = f->name,
+                                                          .raw_file = f->file,
+                                                          .file = file_of(m, f->file),
+                                                          .start_line = f->start_line,
+                                                          .id = {PT_NONE}};
+    pt_index_add(&m->function_index, hash, id);
+    return id;
+}
+
+static void take_answer(void *context, size_t index, const pt_object_frame *frames,
+                        size_t frame_count, uint64_t symbol_bytes)
+{
+    image *m = context;
+    m->answers[index] = (answer){.frame_first = (uint32_t)m->frames.count,
+                                 .frame_count = (uint32_t)frame_count,
+                                 .symbol_bytes = symbol_bytes};
+    PT_GROW(m->frames, m->frames.count + frame_count);
+    for (size_t i = 0; i < frame_count; i++)
+        m->frames.items[m->frames.count++] =
+            (frame){function_of(m, &frames[i]), frames[i].line, frames[i].column};
+}
+
+/* Names that outlive the object, each demangled once. */
+static void name_functions(image *m, pt_demangle_mode mode)
+{
+    for (size_t i = 0; i < m->functions.count; i++) {
+        function *f = &m->functions.items[i];
+        const bool has_plain = f->raw_name[0] != '\0';
+        f->system_name = pt_strdup(f->raw_linkage_name);
+        f->name = pt_demangle(f->raw_linkage_name, mode);
+        if (f->name == NULL && mode != PT_DEMANGLE_NONE && has_plain)
+            f->name = pt_strdup(f->raw_name);
+        if (f->name == NULL) f->name = pt_strdup(f->raw_linkage_name);
+    }
+}
+
+static const char *short_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void say_what_is_missing(image *m, pt_object *object, pt_object_detail detail,
+                                size_t outside, size_t nameless)
+{
+    if (outside > 0)
+        pt_diag_add(&m->diag, outside,
+                    "addresses without a name: %s has no segment where they were mapped", m->path);
+    pt_object_facts facts;
+    pt_object_look(object, detail, &facts);
+    m->has_lines = facts.has_lines;
+    if (facts.lines_error != NULL)
+        pt_diag_add(&m->diag, m->wanted.count, "addresses without lines: %s: %s", m->path,
+                    facts.lines_error);
+    if (nameless == 0) return;
+    if (facts.symbol_count == 0 && !facts.has_lines)
+        pt_diag_add(&m->diag, nameless,
+                    "addresses without a name: %s is stripped and no debug file was found",
+                    m->path);
+    else if (facts.is_dynamic_only && !facts.has_lines)
+        pt_diag_add(&m->diag, nameless,
+                    "addresses without a name: %s has only exported symbols and no debug file "
+                    "was found",
+                    m->path);
+    else
+        pt_diag_add(&m->diag, nameless, "addresses without a name: no symbol of %s covers them",
+                    short_name(m->path));
+}
+
+static size_t count_nameless(const image *m)
+{
+    size_t nameless = 0;
+    for (size_t i = 0; i < m->wanted.count; i++)
+        nameless += m->answers[m->wanted.items[i].answer].frame_count == 0;
+    return nameless;
+}
+
+static void resolve_image(const work *w, image *m)
+{
+    const pt_symbolize_options *options = w->options;
+    const pt_object_detail detail =
+        options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
+    pt_source_search search = {.options = &options->source, .diag = &m->diag};
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_error error = PT_ERROR_INIT;
+    pt_object *object = NULL;
+    if (pt_source_find_image(&search, m->path, m->build_id, &file, &error) != PT_OK ||
+        pt_object_open(&file, pt_source_find_companion, &search, &object, &error) != PT_OK) {
+        char text[1024];
+        pt_error_text(&error, text, sizeof text);
+        pt_diag_add(&m->diag, m->wanted.count, "addresses without a name: %s%s%s",
+                    error.path[0] != '\0' ? "" : m->path, error.path[0] != '\0' ? "" : ": ", text);
+        m->wanted.count = 0;
+        return;
+    }
+    const size_t outside = place_addresses(w, m, pt_object_elf(object));
+    pt_object_resolve(object, detail, m->addrs, m->addr_count, take_answer, m);
+    name_functions(m, options->demangle);
+    say_what_is_missing(m, object, detail, outside, count_nameless(m));
+    pt_object_free(object);
+}
+
+static pt_status resolve_range(void *context, unsigned worker, size_t begin, size_t end,
+                               pt_error *reterr)
+{
+    (void)worker;
+    (void)reterr;
+    const work *w = context;
+    for (size_t i = begin; i < end; i++)
+        if (w->images[w->order[i]].wanted.count > 0) resolve_image(w, &w->images[w->order[i]]);
+    return PT_OK;
+}
+
+/* ---- the new profile ---- */
+
+static pt_function_id function_row(pt_builder *b, const image *m, function *f)
+{
+    if (f->id.v == PT_NONE)
+        f->id = pt_builder_function(
+            b, &(pt_function){.name = pt_builder_text(b, f->name).v,
+                              .system_name = pt_builder_text(b, f->system_name).v,
+                              .file = pt_builder_text(b, m->files.items[f->file]).v,
+                              .start_line = f->start_line});
+    return f->id;
+}
+
+static void commit_location(pt_builder *b, image *m, uint32_t location, const answer *a)
+{
+    PT_FREE pt_line *lines = pt_alloc(a->frame_count, sizeof *lines);
+    for (uint32_t i = 0; i < a->frame_count; i++) {
+        const frame *f = &m->frames.items[a->frame_first + i];
+        lines[i] = (pt_line){.function = function_row(b, m, &m->functions.items[f->function]).v,
+                             .line = f->line,
+                             .column = f->column};
+    }
+    pt_builder_set_lines(b, (pt_location_id){location}, lines, a->frame_count, a->symbol_bytes);
+}
+
+/* Which answer each location has, if any; free the result. */
+static const answer **answers_by_location(const work *w)
+{
+    const answer **found = pt_alloc(w->profile->location->t.count + 1, sizeof(answer *));
+    for (size_t i = 0; i < w->image_count; i++) {
+        const image *m = &w->images[i];
+        for (size_t k = 0; k < m->wanted.count; k++) {
+            const answer *a = &m->answers[m->wanted.items[k].answer];
+            if (a->frame_count > 0) found[m->wanted.items[k].location] = a;
+        }
+    }
+    return found;
+}
+
+static void commit_mappings(const work *w, pt_builder *b)
+{
+    const pt_profile *p = w->profile;
+    for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+        if (!w->has_bias[i]) continue;
+        const image *m = &w->images[w->image_of[i]];
+        pt_mapping *row = pt_builder_mapping_at(b, (pt_mapping_id){i});
+        row->bias = w->bias[i];
+        row->flags |= PT_MAPPING_HAS_BIAS;
+        if (m->frames.count > 0) row->flags |= PT_MAPPING_HAS_FUNCTIONS;
+        if (m->has_lines)
+            row->flags |= PT_MAPPING_HAS_FILENAMES | PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES;
+        if (i == 0 && w->options->program != NULL)
+            row->file = pt_builder_text(b, w->options->program).v;
+    }
+}
+
+static pt_status commit(const work *w, const pt_profile **ret_profile, pt_error *reterr)
+{
+    const pt_profile *p = w->profile;
+    pt_builder *b = pt_builder_extend(p);
+    PT_FREE const answer **found = answers_by_location(w);
+    for (uint32_t i = 0; i < p->location->t.count; i++) {
+        if (found[i] == NULL) continue;
+        const uint32_t mapping =
+            p->location->mapping[i] != PT_NONE ? p->location->mapping[i] : p->mapping->t.count;
+        commit_location(b, &w->images[w->image_of[mapping]], i, found[i]);
+    }
+    commit_mappings(w, b);
+    return pt_builder_freeze(b, ret_profile, reterr);
+}
+
+static void image_done(image *m)
+{
+    for (size_t i = 0; i < m->functions.count; i++) {
+        free(m->functions.items[i].name);
+        free(m->functions.items[i].system_name);
+    }
+    for (size_t i = 0; i < m->files.count; i++)
+        free(m->files.items[i]);
+    free(m->wanted.items);
+    free(m->addrs);
+    free(m->answers);
+    free(m->frames.items);
+    free(m->functions.items);
+    free(m->files.raw);
+    free(m->files.items);
+    pt_index_done(&m->function_index);
+    pt_index_done(&m->file_index);
+    pt_diag_done(&m->diag);
+}
+
+static void work_done(work *w)
+{
+    for (size_t i = 0; i < w->image_count; i++)
+        image_done(&w->images[i]);
+    pt_index_done(&w->image_index);
+    free(w->images);
+    free(w->order);
+    free(w->image_of);
+    free(w->bias);
+    free(w->has_bias);
+}
+
+pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *options,
+                       pt_pool *pool, const pt_profile **ret_profile, pt_diag *diag,
+                       pt_error *reterr)
+{
+    const uint32_t mapping_count = profile->mapping->t.count;
+    work w = {.profile = profile, .options = options};
+    pt_status status = PT_OK;
+    size_t resolved = 0;
+    pt_index_init(&w.image_index);
+    if (options->mode != PT_SYMBOLIZE_OFF) {
+        w.image_of = pt_alloc(mapping_count + 1, sizeof *w.image_of);
+        w.bias = pt_alloc(mapping_count + 1, sizeof *w.bias);
+        w.has_bias = pt_alloc(mapping_count + 1, sizeof *w.has_bias);
+        choose_images(&w);
+        gather(&w);
+        w.order = pt_alloc(w.image_count + 1, sizeof *w.order);
+        for (size_t i = 0; i < w.image_count; i++)
+            w.order[i] = (uint32_t)i;
+        qsort_r(w.order, w.image_count, sizeof *w.order, by_most_addresses, &w);
+        status = pt_pool_for(pool, w.image_count, 1, resolve_range, &w, reterr);
+        for (size_t i = 0; i < w.image_count; i++) {
+            if (diag != NULL) pt_diag_merge(diag, &w.images[i].diag);
+            resolved += w.images[i].addr_count;
+        }
+    }
+    if (status == PT_OK && resolved == 0)
+        *ret_profile = pt_profile_ref(profile);
+    else if (status == PT_OK)
+        status = commit(&w, ret_profile, reterr);
+    work_done(&w);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* symbolize.h: gives the locations of a profile functions, lines and inlined frames.
+ *
+ *   locations that stacks and arcs use, by image -> one task an image, in parallel:
+ *       image -> addresses as linked, ascending -> symbols, DWARF -> functions, demangled once each
+ *   -> committed in the order of the locations, so that threads do not change a byte
+ *
+ * Left alone: mappings that have names and locations that have lines (unless forced), addresses
+ * that no symbol covers (reports show [libfoo.so+0x1234], see pt_location_text), what is in no
+ * file.
+ */
+#ifndef PT_SYMBOLIZE_SYMBOLIZE_H
+#define PT_SYMBOLIZE_SYMBOLIZE_H
+
+#include "base/pool.h"
+#include "model/profile.h"
+#include "object/demangle.h"
+#include "source/images.h"
+
+typedef enum {
+    PT_SYMBOLIZE_FULL = 0, /* functions, files, lines, inlined frames */
+    PT_SYMBOLIZE_SYMBOLS,  /* functions by symbol tables only: no DWARF is read */
+    PT_SYMBOLIZE_OFF,
+} pt_symbolize_mode;
+
+/* The mode called "full", "symbols" or "off". */
+bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode);
+
+typedef struct pt_symbolize_options {
+    pt_symbolize_mode mode;
+    pt_demangle_mode demangle;
+    bool force;          /* names that are there are replaced where better ones are found */
+    const char *program; /* the file of the main binary, instead of its recorded path; or NULL.
+                            In a profile without mappings all addresses are taken to be in it */
+    pt_source_options source;
+} pt_symbolize_options;
+
+/* The profile with names; a reference to the same one when there was nothing to add. Facts (counted
+ * in addresses) say what stayed without a name and why: no file, another build, no symbols.
+ * Function rows get the demangled name and, as system name, the mangled one; mappings get their
+ * bias and what they now have. Fails only as the builder does (limits). */
+pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *options,
+                       pt_pool *pool, const pt_profile **ret_profile, pt_diag *diag,
+                       pt_error *reterr);
+
+#endif

@@ -1,0 +1,557 @@
+/* test_object.c: symbols, functions, lines and inlined calls of images that gcc, clang, as and ld
+ * made (tests/unit/images), judged by nm and addr2line (binutils), llvm-symbolizer (LLVM 14), and
+ * the layout that the sources state; and of images written here where no tool makes them so. */
+#include "image_check.h"
+
+#include <elf.h>
+
+#include "base/grow.h"
+#include "elf_maker.h"
+#include "object/demangle.h"
+#include "object/object_int.h"
+
+/* ---- symbols ---- */
+
+static void a_symbol_ends_at_its_size(void **state)
+{
+    NEED_IMAGE("labels.so");
+    pt_object *o = open_object(image_path("labels.so"));
+    const uint64_t sized = address_of(o, SHT_SYMTAB, "sized");
+    assert_string_equal(symbol_at(o, sized - 1), "");
+    for (uint64_t i = 0; i < 16; i++)
+        assert_string_equal(symbol_at(o, sized + i), "sized");
+    for (uint64_t i = 16; i < 32; i++) /* padding: nobody's */
+        assert_string_equal(symbol_at(o, sized + i), "");
+    pt_object_free(o);
+}
+
+static void a_symbol_without_a_size_ends_where_the_next_one_begins(void **state)
+{
+    NEED_IMAGE("labels.so");
+    pt_object *o = open_object(image_path("labels.so"));
+    const uint64_t unsized = address_of(o, SHT_SYMTAB, "unsized");
+    for (uint64_t i = 0; i < 16; i++)
+        assert_string_equal(symbol_at(o, unsized + i), "unsized");
+    assert_string_equal(symbol_at(o, unsized + 16), "next");
+    pt_object_free(o);
+}
+
+static void address_past_the_last_symbol_has_no_name(void **state)
+{
+    NEED_IMAGE("labels.so");
+    pt_object *o = open_object(image_path("labels.so"));
+    /* It says 4096 bytes, its section has 16. */
+    const uint64_t overlong = address_of(o, SHT_SYMTAB, "overlong");
+    const uint64_t alone = address_of(o, SHT_SYMTAB, "alone");
+    assert_string_equal(symbol_at(o, overlong + 15), "overlong");
+    assert_string_not_equal(symbol_at(o, overlong + 16), "overlong");
+    assert_string_equal(symbol_at(o, alone + 15), "alone");
+    assert_string_equal(symbol_at(o, alone + 16), "");
+    assert_string_equal(symbol_at(o, alone + 4096), "");
+    assert_string_equal(symbol_at(o, UINT64_MAX), "");
+    assert_string_equal(symbol_at(o, 0), "");
+    pt_object_symbol symbol;
+    assert_true(pt_object_symbol_at(o, overlong, &symbol));
+    assert_int_equal(symbol.end_addr, overlong + 16);
+    pt_object_free(o);
+}
+
+enum { TEXT = 1, DATA = 2 };
+
+/* An image with .text at 0x1000 (0x400 bytes), .data at 0x2000 and these symbols. */
+static pt_object *object_of(const made_symbol *symbols, size_t count, bool is_64, bool big,
+                            uint16_t machine)
+{
+    static const uint8_t bytes[0x400];
+    made_bytes entries, strings;
+    make_symbols(is_64, big, symbols, count, &entries, &strings);
+    const made_section sections[] = {
+        {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, bytes, 0x400, 0, 0, 16, 0},
+        {".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x2000, bytes, 0x100, 0, 0, 16, 0},
+        {".symtab", SHT_SYMTAB, 0, 0, entries.bytes, entries.size_bytes, 4, 1, 8, is_64 ? 24 : 16},
+        {".strtab", SHT_STRTAB, 0, 0, strings.bytes, strings.size_bytes, 0, 0, 1, 0},
+    };
+    const made_segment segments[] = {{.type = PT_LOAD,
+                                      .flags = PF_R | PF_X,
+                                      .addr = 0x1000,
+                                      .align = 0x1000,
+                                      .of_section = TEXT}};
+    const made_elf made = {is_64, big, ET_DYN, machine, segments, 1, sections, 4};
+    made_bytes file = make_elf(&made);
+    free(entries.bytes);
+    free(strings.bytes);
+    pt_image_file image = PT_IMAGE_FILE_INIT;
+    assert_int_equal(pt_blob_new(file.size_bytes, &image.blob, NULL), PT_OK);
+    memcpy(pt_blob_bytes(&image.blob), file.bytes, file.size_bytes);
+    free(file.bytes);
+    image.path = pt_strdup("made");
+    pt_object *o = NULL;
+    assert_int_equal(pt_object_open(&image, NULL, NULL, &o, NULL), PT_OK);
+    return o;
+}
+
+static void of_symbols_at_one_address_the_public_plain_one_is_meant(void **state)
+{
+    const made_symbol symbols[] = {
+        {"local_name", 0x1000, 16, TEXT, STB_LOCAL, STT_FUNC},
+        {"weak_name", 0x1000, 16, TEXT, STB_WEAK, STT_FUNC},
+        {"__global_name", 0x1000, 16, TEXT, STB_GLOBAL, STT_FUNC},
+        {"global_name", 0x1000, 16, TEXT, STB_GLOBAL, STT_FUNC},
+        {"a_label", 0x1000, 16, TEXT, STB_GLOBAL, STT_NOTYPE},
+        {"a_point", 0x1000, 0, TEXT, STB_GLOBAL, STT_FUNC},
+        {"weak_2", 0x1020, 16, TEXT, STB_WEAK, STT_FUNC},
+        {"local_2", 0x1020, 16, TEXT, STB_LOCAL, STT_FUNC},
+        {"b_same", 0x1040, 16, TEXT, STB_GLOBAL, STT_FUNC},
+        {"a_same", 0x1040, 16, TEXT, STB_GLOBAL, STT_FUNC},
+    };
+    for (int form = 0; form < 4; form++) { /* each class and byte order */
+        pt_object *o = object_of(symbols, 10, form & 1, form & 2, EM_PPC64);
+        assert_string_equal(symbol_at(o, 0x1008), "global_name");
+        assert_string_equal(symbol_at(o, 0x1028), "weak_2");
+        assert_string_equal(symbol_at(o, 0x104f), "a_same");
+        pt_object_free(o);
+    }
+}
+
+static void an_inner_symbol_hides_that_part_of_the_outer_one(void **state)
+{
+    const made_symbol symbols[] = {
+        {"outer", 0x1000, 0x100, TEXT, STB_GLOBAL, STT_FUNC},
+        {"inner", 0x1040, 0x20, TEXT, STB_LOCAL, STT_FUNC},
+        {"innermost", 0x1048, 8, TEXT, STB_LOCAL, STT_FUNC},
+        {"longer", 0x1000, 0x180, TEXT, STB_LOCAL, STT_FUNC},
+        {"overlapping", 0x10f0, 0x20, TEXT, STB_LOCAL, STT_FUNC},
+    };
+    static const struct {
+        uint64_t addr;
+        const char *name;
+    } expected[] = {{0x1000, "outer"},
+                    {0x103f, "outer"},
+                    {0x1040, "inner"},
+                    {0x1048, "innermost"},
+                    {0x1050, "inner"},
+                    {0x105f, "inner"},
+                    {0x1060, "outer"},
+                    {0x10ef, "outer"},
+                    {0x10f0, "overlapping"},
+                    {0x110f, "overlapping"},
+                    {0x1110, "longer"},
+                    {0x117f, "longer"},
+                    {0x1180, ""}};
+    pt_object *o = object_of(symbols, 5, true, false, EM_X86_64);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_string_equal(symbol_at(o, expected[i].addr), expected[i].name);
+    pt_object_free(o);
+}
+
+static void what_marks_code_is_no_name_for_it(void **state)
+{
+    const made_symbol symbols[] = {
+        {"$x", 0x1000, 0, TEXT, STB_LOCAL, STT_NOTYPE},
+        {"$d.1", 0x1010, 0, TEXT, STB_LOCAL, STT_NOTYPE},
+        {".Lloop", 0x1020, 0, TEXT, STB_LOCAL, STT_NOTYPE},
+        {"", 0x1030, 16, TEXT, STB_GLOBAL, STT_FUNC},
+        {"of_data", 0x1040, 16, TEXT, STB_GLOBAL, STT_OBJECT},
+        {"elsewhere", 0x1050, 16, DATA, STB_GLOBAL, STT_FUNC},
+        {"undefined", 0x1060, 16, SHN_UNDEF, STB_GLOBAL, STT_FUNC},
+        {"outside", 0x1400, 16, TEXT, STB_GLOBAL, STT_FUNC},
+        {"thumb", 0x1071, 16, TEXT, STB_GLOBAL, STT_FUNC},
+    };
+    pt_object *o = object_of(symbols, 9, false, false, EM_ARM);
+    for (uint64_t addr = 0x1000; addr < 0x1070; addr++)
+        assert_string_equal(symbol_at(o, addr), "");
+    assert_string_equal(symbol_at(o, 0x1400), "");
+    assert_string_equal(symbol_at(o, 0x1070), "thumb"); /* bit 0 says Thumb, not where */
+    assert_string_equal(symbol_at(o, 0x1080), "");
+    pt_object_free(o);
+    /* On other machines "$x" is as good a name as any. */
+    o = object_of(symbols, 1, true, false, EM_X86_64);
+    assert_string_equal(symbol_at(o, 0x1008), "$x");
+    pt_object_free(o);
+}
+
+/* nm -S knows where each function begins and how long it is. */
+static void every_function_of_nm_is_found_from_its_first_byte_to_its_last(void **state)
+{
+    NEED_IMAGE("shapes-gcc-O2");
+    const char *path = image_path("shapes-gcc-O2");
+    pt_object *o = open_object(path);
+    char command[1200], line[1024], type, name[512];
+    unsigned long long addr, size_bytes;
+    unsigned checked = 0;
+    snprintf(command, sizeof command, "nm -S --defined-only '%s'", path);
+    FILE *nm = popen(command, "r");
+    assert_non_null(nm);
+    while (fgets(line, sizeof line, nm) != NULL) {
+        if (sscanf(line, "%llx %llx %c %511s", &addr, &size_bytes, &type, name) != 4 ||
+            strchr("tTwW", type) == NULL)
+            continue;
+        pt_object_symbol symbol;
+        assert_true(pt_object_symbol_at(o, addr, &symbol));
+        assert_string_equal(symbol.name, name);
+        assert_true(symbol.addr == addr && symbol.end_addr == addr + size_bytes);
+        assert_string_equal(symbol_at(o, addr + size_bytes - 1), name);
+        checked++;
+    }
+    pclose(nm);
+    assert_true(checked >= 6);
+    pt_object_free(o);
+}
+
+/* ---- lines ---- */
+
+typedef struct {
+    char *name, *file; /* file "" and line 0: unknown */
+    unsigned line, column;
+} known_frame;
+
+typedef struct {
+    known_frame *items;
+    size_t count, cap;
+} known_chain;
+
+static void add_known(known_chain *chain, const char *name, const char *file, unsigned line,
+                      unsigned column)
+{
+    char *tidy = malloc(strlen(file) + 1);
+    pt_tidy_path_text(strncmp(file, "??", 2) == 0 ? "" : file, tidy);
+    PT_GROW(*chain, chain->count + 1);
+    chain->items[chain->count++] = (known_frame){pt_strdup(name), tidy, line, column};
+}
+
+static void free_chains(known_chain *chains, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < chains[i].count; k++) {
+            free(chains[i].items[k].name);
+            free(chains[i].items[k].file);
+        }
+        free(chains[i].items);
+    }
+    free(chains);
+}
+
+static void keep_frames(void *context, size_t index, const pt_object_frame *frames, size_t count,
+                        uint64_t symbol_bytes)
+{
+    known_chain *chains = context;
+    assert_true(count > 0);
+    assert_int_equal(chains[index].count, 0); /* once only */
+    for (size_t i = 0; i < count; i++)
+        add_known(&chains[index], frames[i].linkage_name, frames[i].file, frames[i].line,
+                  frames[i].column);
+}
+
+/* Every address of .text, and what the object says of each. */
+static known_chain *ask_text(const char *path, uint64_t **ret_addrs, size_t *ret_count)
+{
+    pt_object *o = open_object(path);
+    pt_elf_section text;
+    assert_true(pt_elf_section_named(pt_object_elf(o), ".text", &text));
+    uint64_t *addrs = pt_alloc(text.size_bytes, sizeof *addrs);
+    for (uint64_t i = 0; i < text.size_bytes; i++)
+        addrs[i] = text.addr + i;
+    known_chain *chains = pt_alloc(text.size_bytes, sizeof *chains);
+    pt_object_resolve(o, PT_OBJECT_LINES, addrs, text.size_bytes, keep_frames, chains);
+    pt_object_free(o);
+    *ret_addrs = addrs;
+    *ret_count = text.size_bytes;
+    return chains;
+}
+
+/* The command's answers for the addresses, which it reads from its standard input. Blocks end at an
+ * empty line, or begin with a line "0x...". A frame is a line with the name and one with the place.
+ */
+static known_chain *ask_tool(const char *command, const char *path, const uint64_t *addrs,
+                             size_t count)
+{
+    char input[] = "/tmp/pitot-test-XXXXXX", line[4096], name[4096] = "", full[8192];
+    FILE *f = fdopen(mkstemp(input), "w");
+    assert_non_null(f);
+    for (size_t i = 0; i < count; i++)
+        fprintf(f, "0x%llx\n", (unsigned long long)addrs[i]);
+    fclose(f);
+    snprintf(full, sizeof full, "%s '%s' <%s 2>/dev/null", command, path, input);
+    FILE *tool = popen(full, "r");
+    assert_non_null(tool);
+    known_chain *chains = pt_alloc(count, sizeof *chains);
+    size_t block = 0;
+    bool begun = false, by_address = false;
+    while (fgets(line, sizeof line, tool) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const bool is_address = strncmp(line, "0x", 2) == 0;
+        by_address |= is_address;
+        if (line[0] == '\0' || is_address) {
+            block += begun ? 1 : 0;
+            begun = is_address;
+            name[0] = '\0';
+            continue;
+        }
+        begun = true;
+        if (name[0] == '\0') {
+            snprintf(name, sizeof name, "%s", line);
+            continue;
+        }
+        unsigned number = 0, column = 0;
+        char *colon = strchr(line, ' '); /* " (discriminator 3)" */
+        if (colon != NULL) *colon = '\0';
+        if (!by_address && (colon = strrchr(line, ':')) != NULL) {
+            column = (unsigned)strtoul(colon + 1, NULL, 10);
+            *colon = '\0';
+        }
+        if ((colon = strrchr(line, ':')) != NULL) {
+            number = (unsigned)strtoul(colon + 1, NULL, 10);
+            *colon = '\0';
+        }
+        assert_true(block < count);
+        if (strcmp(name, "??") != 0) add_known(&chains[block], name, line, number, column);
+        name[0] = '\0';
+    }
+    const int status = pclose(tool);
+    unlink(input);
+    if (status != 0) {
+        free_chains(chains, count);
+        return NULL;
+    }
+    return chains;
+}
+
+/* The same function: equal as linked, but for a clone's suffix (foo.cold) and for which of the
+ * symbols of a constructor it is; or the tool gives the bare name of what we name with its scope.
+ */
+static bool same_function(const char *own, const char *tool)
+{
+    const size_t own_bytes = strlen(own), tool_bytes = strlen(tool);
+    if (strcmp(own, tool) == 0 || (strncmp(own, tool, own_bytes) == 0 && tool[own_bytes] == '.'))
+        return true;
+    if (own_bytes > tool_bytes + 2 && strcmp(own + own_bytes - tool_bytes, tool) == 0 &&
+        strncmp(own + own_bytes - tool_bytes - 2, "::", 2) == 0)
+        return true;
+    char *a = pt_demangle(own, PT_DEMANGLE_FULL), *b = pt_demangle(tool, PT_DEMANGLE_FULL);
+    const bool same = a != NULL && b != NULL && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+static const char *const shapes[] = {
+    "shapes-gcc-O0",    "shapes-gcc-O2",    "shapes-gcc-dwarf3",   "shapes-gcc-dwarf4-gz",
+    "shapes-gcc-fixed", "shapes-gcc-split", "shapes-gcc-lto",      "libshapes.so",
+    "shapes-clang-O0",  "shapes-clang-O2",  "shapes-clang-gmlt",   "shapes-clang-split",
+    "shapes-i386.so",   "shapes-mips.so",   "shapes-powerpc64.so", "shapes-aarch64.so"};
+
+static void check_against_llvm(const char *image, const known_chain *own, const known_chain *tool,
+                               const uint64_t *addrs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].count != tool[i].count)
+            fail_msg("%s 0x%llx: %zu frames, llvm-symbolizer has %zu", image,
+                     (unsigned long long)addrs[i], own[i].count, tool[i].count);
+        for (size_t k = 0; k < own[i].count; k++) {
+            const known_frame *a = &own[i].items[k], *b = &tool[i].items[k];
+            /* Without lines it takes the file from the symbol table's file names. */
+            const bool same_place =
+                (a->file[0] == '\0' && b->line == 0) ||
+                (strcmp(a->file, b->file) == 0 && a->line == b->line && a->column == b->column);
+            if (!same_place || !same_function(a->name, b->name))
+                fail_msg("%s 0x%llx frame %zu: %s %s:%u:%u, llvm-symbolizer has %s %s:%u:%u", image,
+                         (unsigned long long)addrs[i], k, a->name, a->file, a->line, a->column,
+                         b->name, b->file, b->line, b->column);
+        }
+    }
+}
+
+static void every_address_is_named_as_llvm_symbolizer_names_it(void **state)
+{
+    unsigned compared = 0;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const char *path = image_path(shapes[s]);
+        if (path == NULL) continue;
+        uint64_t *addrs;
+        size_t count;
+        known_chain *own = ask_text(path, &addrs, &count);
+        known_chain *tool = ask_tool("llvm-symbolizer-14 --inlines --functions=linkage "
+                                     "--no-demangle --output-style=LLVM -e",
+                                     path, addrs, count);
+        if (tool != NULL) {
+            check_against_llvm(shapes[s], own, tool, addrs, count);
+            free_chains(tool, count);
+            compared++;
+        }
+        free_chains(own, count);
+        free(addrs);
+    }
+    if (compared == 0) skip();
+}
+
+/* addr2line takes names from symbols past their end, so only places are compared, where we have
+ * one. Left out: split DWARF, machines that its BFD is not built for, what gcc 12 made with -flto
+ * (it says <artificial> for files). */
+static void every_line_and_inlined_call_is_where_addr2line_puts_it(void **state)
+{
+    unsigned compared = 0;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const char *path = image_path(shapes[s]);
+        if (path == NULL ||
+            (strstr(shapes[s], "gcc-") == NULL && strstr(shapes[s], "lib") == NULL) ||
+            strstr(shapes[s], "split") != NULL || strstr(shapes[s], "lto") != NULL)
+            continue;
+        uint64_t *addrs;
+        size_t count;
+        known_chain *own = ask_text(path, &addrs, &count);
+        known_chain *tool = ask_tool("addr2line -a -f -i -e", path, addrs, count);
+        for (size_t i = 0; tool != NULL && i < count; i++) {
+            if (own[i].count == 0 || own[i].items[0].file[0] == '\0') continue;
+            assert_int_equal(own[i].count, tool[i].count);
+            for (size_t k = 0; k < own[i].count; k++) {
+                assert_string_equal(own[i].items[k].file, tool[i].items[k].file);
+                assert_int_equal(own[i].items[k].line, tool[i].items[k].line);
+            }
+            compared++;
+        }
+        if (tool != NULL) free_chains(tool, count);
+        free_chains(own, count);
+        free(addrs);
+    }
+    if (compared == 0) skip();
+}
+
+/* shapes.cc: walk_all calls walk, which calls sign_of, in each other's bodies. */
+static void a_chain_of_inlined_calls_begins_with_the_innermost(void **state)
+{
+    NEED_IMAGE("shapes-gcc-O2");
+    uint64_t *addrs;
+    size_t count;
+    known_chain *own = ask_text(image_path("shapes-gcc-O2"), &addrs, &count);
+    unsigned found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].count != 3 || strstr(own[i].items[0].name, "sign_of") == NULL) continue;
+        assert_string_equal(own[i].items[0].name, "geometry::(anonymous namespace)::sign_of");
+        assert_string_equal(own[i].items[1].name, "geometry::(anonymous namespace)::walker::walk");
+        assert_string_equal(own[i].items[2].name, "_ZN8geometry8walk_allEi");
+        found++;
+    }
+    assert_true(found > 0);
+    free_chains(own, count);
+    free(addrs);
+}
+
+/* ---- damage ---- */
+
+static void ask_damaged(const uint8_t *bytes, size_t size_bytes)
+{
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_object *o = NULL;
+    assert_int_equal(pt_blob_new(size_bytes > 0 ? size_bytes : 1, &file.blob, NULL), PT_OK);
+    assert_int_equal(pt_blob_resize(&file.blob, size_bytes, NULL), PT_OK);
+    if (size_bytes > 0) memcpy(pt_blob_bytes(&file.blob), bytes, size_bytes);
+    if (pt_object_open(&file, NULL, NULL, &o, NULL) != PT_OK) return;
+    uint64_t addrs[0x600];
+    for (size_t i = 0; i < 0x600; i++)
+        addrs[i] = i;
+    known_chain *chains = pt_alloc(0x600, sizeof *chains);
+    pt_object_resolve(o, PT_OBJECT_LINES, addrs, 0x600, keep_frames, chains);
+    free_chains(chains, 0x600);
+    pt_object_free(o);
+}
+
+static void an_image_cut_short_or_altered_at_any_byte_is_survived(void **state)
+{
+    NEED_IMAGE("tiny.so");
+    pt_image_file tiny = open_image_file(image_path("tiny.so"));
+    const size_t n = tiny.blob.size;
+    assert_true(n < 4096);
+    uint8_t *copy = malloc(n);
+    for (size_t size_bytes = 0; size_bytes < n; size_bytes += 1)
+        ask_damaged(tiny.blob.data, size_bytes);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(copy, tiny.blob.data, n);
+        copy[i] ^= 0xff;
+        ask_damaged(copy, n);
+        copy[i] ^= 0xfe; /* the lowest bit is altered alone */
+        ask_damaged(copy, n);
+    }
+    free(copy);
+    pt_image_file_done(&tiny);
+}
+
+static void what_is_no_image_is_refused_by_name(void **state)
+{
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_object *o = NULL;
+    pt_error error = PT_ERROR_INIT;
+    file.blob = pt_blob_borrow("#!/bin/sh\n", 10);
+    file.path = pt_strdup("/bin/script");
+    assert_int_equal(pt_object_open(&file, NULL, NULL, &o, &error), PT_ERR_FORMAT);
+    assert_string_equal(error.path, "/bin/script");
+    assert_string_equal(error.message, "not an elf file");
+    assert_null(file.path); /* taken over all the same */
+}
+
+static void paths_are_tidied_by_text_alone(void **state)
+{
+    static const char *const cases[][2] = {
+        {"/a/b/../c/./d//e.c", "/a/c/d/e.c"},
+        {"./x.c", "x.c"},
+        {"../../x.c", "../../x.c"},
+        {"a/../../x.c", "../x.c"},
+        {"/../x.c", "/x.c"},
+        {"a/..", ""},
+        {"/usr/bin/../lib/gcc/x/12/../../../../include/c++/12/v", "/usr/include/c++/12/v"},
+        {"", ""},
+        {"/", "/"},
+        {"a/.../b", "a/.../b"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[128];
+        pt_tidy_path_text(cases[i][0], out);
+        assert_string_equal(out, cases[i][1]);
+    }
+}
+
+static void keep_start_lines(void *context, size_t index, const pt_object_frame *frames,
+                             size_t count, uint64_t symbol_bytes)
+{
+    uint32_t *start = context;
+    start[0] = frames[0].start_line;
+    start[1] = count > 1 ? frames[1].start_line : 0;
+    start[2] = (uint32_t)symbol_bytes;
+}
+
+/* tiny.c: square is declared in line 2, tiny in line 7; the imul is square's. */
+static void a_frame_knows_where_its_function_begins(void **state)
+{
+    NEED_IMAGE("tiny.so");
+    pt_object *o = open_object(image_path("tiny.so"));
+    const uint64_t addr = address_of(o, SHT_SYMTAB, "tiny");
+    pt_object_symbol symbol;
+    assert_true(pt_object_symbol_at(o, addr, &symbol));
+    uint32_t start[3] = {0};
+    assert_int_equal(pt_object_resolve(o, PT_OBJECT_LINES, &addr, 1, keep_start_lines, start), 1);
+    assert_int_equal(start[2], symbol.end_addr - symbol.addr);
+    assert_true((start[0] == 2 && start[1] == 7) || (start[0] == 7 && start[1] == 0));
+    pt_object_facts facts;
+    pt_object_look(o, PT_OBJECT_LINES, &facts);
+    assert_true(facts.has_lines && !facts.is_dynamic_only && facts.debug_path == NULL);
+    pt_object_free(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_symbol_ends_at_its_size),
+        cmocka_unit_test(a_symbol_without_a_size_ends_where_the_next_one_begins),
+        cmocka_unit_test(address_past_the_last_symbol_has_no_name),
+        cmocka_unit_test(of_symbols_at_one_address_the_public_plain_one_is_meant),
+        cmocka_unit_test(an_inner_symbol_hides_that_part_of_the_outer_one),
+        cmocka_unit_test(what_marks_code_is_no_name_for_it),
+        cmocka_unit_test(every_function_of_nm_is_found_from_its_first_byte_to_its_last),
+        cmocka_unit_test(every_address_is_named_as_llvm_symbolizer_names_it),
+        cmocka_unit_test(every_line_and_inlined_call_is_where_addr2line_puts_it),
+        cmocka_unit_test(a_chain_of_inlined_calls_begins_with_the_innermost),
+        cmocka_unit_test(a_frame_knows_where_its_function_begins),
+        cmocka_unit_test(an_image_cut_short_or_altered_at_any_byte_is_survived),
+        cmocka_unit_test(what_is_no_image_is_refused_by_name),
+        cmocka_unit_test(paths_are_tidied_by_text_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
