@@ -46,10 +46,17 @@ expect_status 0
 expect [ -z "$(readelf -dW prog | grep libprofiler)" ]
 
 it 'installs the program, which starts where it was put'
-if [ -x "$PITOT_BUILD/pitot" ]; then
-    run "$prefix/bin/pitot" version
-    expect_status 0
-    expect_stdout_line 'pitot *'
-else
-    skip 'pitot is not built yet'
-fi
+run "$prefix/bin/pitot" version
+expect_status 0
+expect_stdout_line 'pitot *'
+
+it 'installs a man page for the program and for each command'
+expect [ -s "$prefix/share/man/man1/pitot.1" ]
+for command in $(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT/src/cmd/commands.def"); do
+    expect grep -q '^\.TH' "$prefix/share/man/man1/pitot-$command.1"
+done
+
+it 'installs completions for bash, zsh and fish'
+expect bash -n "$prefix/share/bash-completion/completions/pitot"
+expect grep -q '^#compdef pitot' "$prefix/share/zsh/site-functions/_pitot"
+expect [ -s "$prefix/share/fish/vendor_completions.d/pitot.fish" ]
