@@ -42,8 +42,8 @@ expect test "$line" -ge "$from" -a "$line" -le "$to"
 it 'marks the helper that the compiler put into it as inlined'
 run pitot top -n 0 out/demo.pb.gz
 expect_status 0
-expect_stdout_line '*substitution_cost*wordstat.cc:*(inlined)'
-expect_no_stdout_line "* $planted *(inlined)"
+expect_stdout_line '*substitution_cost*wordstat.cc:* [(]inlined[)]'
+expect_no_stdout_line "* $planted * [(]inlined[)]"
 
 it 'says that few stacks are complete without frame pointers'
 complete() { sed -n 's/.*[^0-9.]\([0-9.]*\) % of the stacks complete.*/\1/p' said; }
