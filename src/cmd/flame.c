@@ -153,7 +153,8 @@ const pt_command pt_command_flame = {
         "(? shows the keys) and a table of the functions in view; the picture is complete in any "
         "viewer, and zooms and searches in a browser.\n\n"
         "Each box is a function, as wide as its share of the samples; what it calls hangs from it. "
-        "Boxes under half a pixel on a screen 4,000 pixels wide are left out, and counted.",
+        "The page holds the 60,000 widest boxes, the picture 20,000; what is narrower is left out, "
+        "and counted.",
     .examples = flame_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,

@@ -92,6 +92,18 @@ static void put_nodes(pt_json_w *w, const pt_flame *f)
     pt_json_object_end(w);
 }
 
+static void put_functions(pt_json_w *w, const pt_flame *f)
+{
+    pt_json_key(w, "functions");
+    pt_json_object(w);
+    PUT_COLUMN(w, "name", f->function_count, f->function[i].name);
+    PUT_COLUMN(w, "self", f->function_count, f->function[i].self);
+    PUT_COLUMN(w, "total", f->function_count, f->function[i].total);
+    pt_json_key(w, "more");
+    pt_json_uint(w, f->more_functions);
+    pt_json_object_end(w);
+}
+
 static void put_data(pt_out *out, const pt_flame *f, const char *title)
 {
     pt_json_w w;
@@ -100,6 +112,7 @@ static void put_data(pt_out *out, const pt_flame *f, const char *title)
     put_head(&w, f, title);
     put_frames(&w, f);
     put_nodes(&w, f);
+    put_functions(&w, f);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

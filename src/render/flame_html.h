@@ -5,8 +5,9 @@
 #include "base/buf.h"
 #include "view/flame.h"
 
-/* A box of half a pixel on a screen this wide is still in the page: zooming shows it. */
-#define PT_FLAME_HTML_WIDTH_PX  4000
+/* The page keeps boxes of half a pixel at this width, eight screens of 4,000 pixels: zooming shows
+ * them. More boxes than open at once lose their narrowest. */
+#define PT_FLAME_HTML_WIDTH_PX  32000
 #define PT_FLAME_HTML_MAX_NODES 60000
 
 /* Writes the page of web/ with the data in it, as docs/flame-data.md describes them; errors stay in

@@ -213,10 +213,12 @@ static void put_facts(const drawing *d)
     pt_put_value(&line, f->total, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
     for (uint32_t i = 0; i < f->fact_count; i++)
         pt_putf(&line, " · %s", pt_flame_text(f, f->fact[i]));
-    if (f->cut_nodes > 0)
-        pt_putf(&line, " · %llu narrow %s left out (%.2f%%)", (unsigned long long)f->cut_nodes,
-                f->cut_nodes == 1 ? "branch" : "branches",
+    if (f->cut_nodes > 0) {
+        pt_put_text(&line, " · ");
+        pt_put_count(&line, (int64_t)f->cut_nodes);
+        pt_putf(&line, " narrow %s left out (%.2f%%)", f->cut_nodes == 1 ? "branch" : "branches",
                 100.0 * (double)f->cut_total / (double)f->whole);
+    }
     pt_outf(d->out, "<text class=\"facts\" x=\"%d\" y=\"42\">", MARGIN_PX);
     put_fitting(d->out, (const char *)line.data, line.size, 170);
     pt_out_text(d->out, "</text>\n");

@@ -14,6 +14,7 @@
 #include "view/calltree.h"
 #include "view/names.h"
 #include "view/summary.h"
+#include "view/table.h"
 
 typedef struct {
     const pt_profile *profile;
@@ -254,6 +255,43 @@ static void keep_nodes(building *b, const pt_flame_request *request)
     }
 }
 
+/* ---- functions ---- */
+
+static int by_total(const void *left, const void *right)
+{
+    const pt_top_row *a = *(const pt_top_row *const *)left, *b = *(const pt_top_row *const *)right;
+    if (a->total != b->total) return a->total < b->total ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+static void add_function(building *b, const pt_top_row *row)
+{
+    b->flame->function[b->flame->function_count++] =
+        (pt_flame_function){.name = add_text(b, row->name), .self = row->self, .total = row->total};
+}
+
+/* The rows that lead by self, then those that lead by total and are not among them. */
+static pt_status add_functions(building *b, uint32_t event, pt_error *reterr)
+{
+    const pt_top_request request = {.event = event, .whole = b->flame->total};
+    pt_top top;
+    const pt_status status = pt_top_init(&top, b->profile, &request, reterr);
+    if (status != PT_OK) return status;
+    const size_t shown = top.count < PT_FLAME_FUNCTIONS ? top.count : PT_FLAME_FUNCTIONS;
+    b->flame->function = pt_alloc(2 * PT_FLAME_FUNCTIONS, sizeof *b->flame->function);
+    for (size_t i = 0; i < shown; i++)
+        add_function(b, &top.row[i]);
+    PT_FREE const pt_top_row **order = pt_alloc(top.count, sizeof *order);
+    for (size_t i = 0; i < top.count; i++)
+        order[i] = &top.row[i];
+    if (top.count > 0) qsort(order, top.count, sizeof *order, by_total);
+    for (size_t i = 0; i < shown; i++)
+        if (order[i] >= top.row + shown) add_function(b, order[i]);
+    b->flame->more_functions = top.count - b->flame->function_count;
+    pt_top_done(&top);
+    return PT_OK;
+}
+
 /* ---- facts ---- */
 
 static void add_fact(building *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -274,14 +312,18 @@ static void add_fact(building *b, const char *format, ...)
 static void add_facts(building *b, uint32_t event)
 {
     const pt_summary is = pt_summary_of(b->profile, event);
-    pt_buf counts = PT_BUF_INIT;
-    pt_put_count(&counts, is.samples);
-    pt_put_text(&counts, " samples, ");
-    pt_put_count(&counts, is.stacks);
-    pt_put_text(&counts, " distinct stacks");
-    add_fact(b, "%s", pt_buf_text(&counts));
-    pt_buf_done(&counts);
-    if (is.duration_ns > 0) add_fact(b, "%.3g s long", (double)is.duration_ns / 1e9);
+    pt_buf text = PT_BUF_INIT;
+    pt_put_count(&text, is.samples);
+    pt_put_text(&text, " samples, ");
+    pt_put_count(&text, is.stacks);
+    pt_put_text(&text, " distinct stacks");
+    add_fact(b, "%s", pt_buf_text(&text));
+    if (is.duration_ns > 0) {
+        pt_buf_clear(&text);
+        pt_put_value(&text, is.duration_ns, "ns", NULL, PT_STYLE_SHORT);
+        add_fact(b, "%s long", pt_buf_text(&text));
+    }
+    pt_buf_done(&text);
     if (is.cpu_used_ns > 0 && is.cpu_seen_ns > 0)
         add_fact(b, "%.1f%% of the CPU time used was seen",
                  100.0 * (double)is.cpu_seen_ns / (double)is.cpu_used_ns);
@@ -312,7 +354,7 @@ static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_to
     return PT_OK;
 }
 
-static void fill(building *b, const pt_flame_request *request)
+static pt_status fill(building *b, const pt_flame_request *request, pt_error *reterr)
 {
     const pt_event *event = &b->profile->event->row[request->event];
     add_string(b, "", 0);
@@ -322,6 +364,7 @@ static void fill(building *b, const pt_flame_request *request)
     keep_nodes(b, request);
     if (request->note != NULL) add_fact(b, "%s", request->note);
     add_facts(b, request->event);
+    return b->flame->cut_nodes > 0 ? add_functions(b, request->event, reterr) : PT_OK;
 }
 
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
@@ -350,13 +393,16 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         pt_index_init(&b.strings);
         pt_index_init(&b.groups);
         pt_index_init(&b.frames);
-        fill(&b, request);
+        status = fill(&b, request, reterr);
         pt_index_done(&b.strings);
         pt_index_done(&b.groups);
         pt_index_done(&b.frames);
         free(b.frame_name.items);
         pt_calltree_done(&tree);
-        *ret_flame = b.flame;
+        if (status == PT_OK)
+            *ret_flame = b.flame;
+        else
+            pt_flame_free(b.flame);
     }
     pt_names_done(&names);
     return status;
@@ -370,6 +416,7 @@ void pt_flame_free(pt_flame *flame)
     free(flame->frame);
     free(flame->group);
     free(flame->fact);
+    free(flame->function);
     free(flame->parent);
     free(flame->node_frame);
     free(flame->depth);

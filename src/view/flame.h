@@ -47,6 +47,14 @@ typedef struct pt_flame_group {
     uint32_t hue;
 } pt_flame_group;
 
+/* A row of the table beside the graph. */
+typedef struct pt_flame_function {
+    uint32_t name; /* string */
+    int64_t self, total;
+} pt_flame_function;
+
+#define PT_FLAME_FUNCTIONS 25 /* rows shown, by self or by total */
+
 typedef struct pt_flame {
     uint32_t event_type, event_unit; /* strings */
     int64_t total, whole;
@@ -58,9 +66,14 @@ typedef struct pt_flame {
     uint32_t string_count, frame_count, group_count, fact_count, node_count;
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
-    uint32_t rows;      /* deepest depth + 1 */
-    uint64_t cut_nodes; /* subtrees left out, each counted as one */
-    int64_t cut_total;  /* what they hold */
+    uint32_t rows; /* deepest depth + 1 */
+    /* When something was cut, the nodes cannot tell each function's self and total any more: here
+     * are those that lead by self or by total, at most 2 * PT_FLAME_FUNCTIONS. */
+    pt_flame_function *function;
+    uint32_t function_count;
+    uint64_t more_functions; /* than those */
+    uint64_t cut_nodes;      /* subtrees left out, each counted as one */
+    int64_t cut_total;       /* what they hold */
 } pt_flame;
 
 /* Merges the stacks of a profile. *ret_flame borrows nothing; pt_flame_free it. Fails with

@@ -157,6 +157,44 @@ static void what_is_narrower_than_half_a_pixel_is_cut_and_counted(void **state)
     pt_profile_unref(p);
 }
 
+/* c is narrow twice, and wide in all. */
+static void functions_are_counted_before_anything_is_cut(void **state)
+{
+    const pt_profile *p = profile_of("n/count", "a 900\na;c 45\nb;c 45\nd 10\n");
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 10, 0);
+    assert_drawn(f, "all 0 1000\n a 900 945\n");
+    static const struct {
+        const char *name;
+        int64_t self, total;
+    } rows[] = {{"a", 900, 945}, {"c", 90, 90}, {"d", 10, 10}, {"b", 0, 45}};
+    assert_int_equal(f->function_count, 4);
+    assert_int_equal(f->more_functions, 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(pt_flame_text(f, f->function[i].name), rows[i].name);
+        assert_int_equal(f->function[i].self, rows[i].self);
+        assert_int_equal(f->function[i].total, rows[i].total);
+    }
+    PT_FREE_FLAME pt_flame *whole = flame_of(p, 0, 0);
+    assert_int_equal(whole->function_count, 0);
+    pt_profile_unref(p);
+}
+
+/* 30 functions lead by self, one of depth 1 by total. */
+static void functions_lead_by_self_or_by_total(void **state)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (unsigned i = 0; i < 30; i++)
+        pt_putf(&text, "main;f%02u %u\n", i, 1000 - i);
+    const pt_profile *p = profile_of("n/count", pt_buf_text(&text));
+    pt_buf_done(&text);
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 0, 2);
+    assert_int_equal(f->function_count, PT_FLAME_FUNCTIONS + 1);
+    assert_int_equal(f->more_functions, 30 - PT_FLAME_FUNCTIONS);
+    assert_string_equal(pt_flame_text(f, f->function[0].name), "f00");
+    assert_string_equal(pt_flame_text(f, f->function[PT_FLAME_FUNCTIONS].name), "main");
+    pt_profile_unref(p);
+}
+
 static void of_too_many_boxes_the_widest_are_kept(void **state)
 {
     const pt_profile *p = profile_of("n/count", "a;b;c 5\nd 3\ne 2\nf 1\n");
@@ -592,6 +630,8 @@ int main(void)
         cmocka_unit_test(boxes_say_what_is_inlined_kernel_or_nameless),
         cmocka_unit_test(a_box_knows_the_file_of_its_own_function),
         cmocka_unit_test(what_is_narrower_than_half_a_pixel_is_cut_and_counted),
+        cmocka_unit_test(functions_are_counted_before_anything_is_cut),
+        cmocka_unit_test(functions_lead_by_self_or_by_total),
         cmocka_unit_test(of_too_many_boxes_the_widest_are_kept),
         cmocka_unit_test(a_profile_without_samples_is_an_empty_root),
         cmocka_unit_test(samples_without_a_stack_are_the_roots_own),

@@ -60,6 +60,7 @@ def data_of(rows, schema=1, cut=0, whole=0):
                   'frame': [0 if i == 0 else frame[r[1]] for i, r in enumerate(rows)],
                   'self': [r[2] for r in rows], 'total': [r[3] for r in rows]},
         'cut': {'nodes': 1 if cut else 0, 'total': cut},
+        'functions': {'name': [], 'self': [], 'total': [], 'more': 0},
     }
 
 
@@ -255,6 +256,38 @@ def boxes_are_painted_where_they_should_be(browser):
         assert pixel(page, round(width * x), 50) != [255, 255, 255, 255]
 
 
+def the_table_of_everything_counts_what_was_cut(browser):
+    data = data_of(tree_of({'main': 90}) , cut=10)
+    data['nodes']['total'] = [100, 100]
+    data['total'] = data['whole'] = 100
+    data['functions'] = {'name': [data['strings'].index('main')], 'self': [97], 'total': [100],
+                         'more': 1234}
+    page = browser.open(page_of('exact.html', data))
+    equal(page.eval('Array.from(document.querySelectorAll("#rows td")).map(c => c.textContent)'),
+          ['97.0%', '100%', 'main'])
+    equal(page.text('#more'), '1,234 more')
+    contains(page.text('#uncounted'), 'The colours below are without the 10.0%')
+    focus_graph(page)
+    for key in ['ArrowDown', 'ArrowDown', 'Enter']:
+        page.key(key)
+    equal(page.text('#rows td'), '90.0%')
+    contains(page.text('#uncounted'), '10.0%')
+
+
+def what_is_too_narrow_leaves_a_bar(browser):
+    stacks = {'main': 500, **{('main', f'f{i}'): 1 for i in range(4500)}}
+    rows = tree_of(stacks)
+    page = browser.open(page_of('narrow.html', data_of(rows)))
+    _, _, width, _ = canvas_box(page)
+    assert pixel(page, round(width * 0.5), 42) != [255, 255, 255, 255]
+    equal(pixel(page, round(width * 0.5), 50), [255, 255, 255, 255])
+    equal(pixel(page, round(width * 0.95), 42), [255, 255, 255, 255])  # main's own
+    rows[1:] = [(0, 'main', 500, 5000)]  # the same, left out of the data
+    page = browser.open(page_of('left-out.html', data_of(rows, cut=4500)))
+    assert pixel(page, round(width * 0.5), 42) != [255, 255, 255, 255]
+    equal(pixel(page, round(width * 0.95), 42), [255, 255, 255, 255])
+
+
 def light_and_dark_follow_the_system_until_toggled(browser):
     background = 'getComputedStyle(document.body).backgroundColor'
     page = small(browser, dark=True)
@@ -312,7 +345,7 @@ def sixty_thousand_boxes_can_be_searched_and_zoomed(browser):
     page.key('/')
     page.type('c48')
     share = 100 * sum(v for s, v in stacks.items() if s[3] == 'c48') / sum(stacks.values())
-    equal(page.text('#matches'), f'{share:.2f}% in 1200 boxes')
+    equal(page.text('#matches'), f'{share:.2f}% in 1,200 boxes')
     page.key('Enter')
     page.key('Enter')
     equal(crumbs(page)[-1], 'c48')
@@ -412,6 +445,8 @@ TESTS = [
     the_address_keeps_zoom_and_search,
     the_table_counts_a_function_that_calls_itself_once,
     boxes_are_painted_where_they_should_be,
+    the_table_of_everything_counts_what_was_cut,
+    what_is_too_narrow_leaves_a_bar,
     light_and_dark_follow_the_system_until_toggled,
     the_root_can_stand_below,
     help_opens_by_its_key_and_takes_the_keys,
@@ -436,7 +471,7 @@ def main():
             browser.complaints.clear()
             try:
                 test(browser)
-            except (AssertionError, browsers.BrowserError) as error:
+            except (AssertionError, OSError, browsers.BrowserError) as error:
                 failed += 1
                 for line in traceback.format_exc().splitlines()[-4:] + str(error).splitlines():
                     print(f'# {line}')

@@ -32,6 +32,7 @@ export interface FlameData {
   };
   nodes: { parent: number[]; frame: number[]; self: number[]; total: number[] };
   cut: { nodes: number; total: number };
+  functions: { name: number[]; self: number[]; total: number[]; more: number };
 }
 
 export const SCHEMA = 1;
@@ -53,6 +54,8 @@ export class Tree {
   readonly total: Float64Array;
   readonly depth: Int32Array;
   readonly start: Float64Array; /* left edge, in units of the event, from the root's left edge */
+  readonly cut: Float64Array; /* what was left out directly under a node */
+  readonly cutStart: Float64Array; /* its left edge: right of the last child */
   readonly end: Int32Array; /* one past the last node of the subtree */
   readonly rowFirst: Int32Array; /* row d is rowNodes[rowFirst[d] .. rowFirst[d + 1]) */
   readonly rowNodes: Int32Array;
@@ -67,7 +70,7 @@ export class Tree {
     this.start = new Float64Array(n);
     this.end = new Int32Array(n);
 
-    const next = new Float64Array(n); /* where a node's next child begins */
+    const next = (this.cutStart = new Float64Array(n)); /* where a node's next child begins */
     let deepest = 0;
     for (let i = 1; i < n; i++) {
       const up = this.parent[i];
@@ -80,6 +83,8 @@ export class Tree {
       this.end[i] = Math.max(this.end[i], i + 1);
       if (i > 0) this.end[this.parent[i]] = Math.max(this.end[this.parent[i]], this.end[i]);
     }
+
+    this.cut = this.total.map((total, i) => Math.max(0, this.start[i] + total - this.self[i] - next[i]));
 
     this.rowFirst = new Int32Array(deepest + 2);
     for (let i = 0; i < n; i++) this.rowFirst[this.depth[i] + 1]++;

@@ -4,7 +4,6 @@ import { Kind, Tree } from "./data";
 
 export interface FunctionRow {
   name: string;
-  node: number; /* the first box that shows it */
   self: number;
   total: number; /* a function that calls itself counts once */
 }
@@ -25,7 +24,7 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
     const name = names[tree.frame[i]];
     let row = rows.get(name);
     if (row === undefined) {
-      row = { name: tree.data.strings[name], node: i, self: 0, total: 0 };
+      row = { name: tree.data.strings[name], self: 0, total: 0 };
       rows.set(name, row);
     }
     row.self += tree.self[i];
@@ -35,6 +34,16 @@ export function functionsUnder(tree: Tree, top: number): FunctionRow[] {
     }
   }
   return Array.from(rows.values());
+}
+
+/* The leading functions of everything, counted before anything was cut; empty when nothing was. */
+export function functionsOfAll(tree: Tree): FunctionRow[] {
+  const { strings, functions } = tree.data;
+  return functions.name.map((name, i) => ({
+    name: strings[name],
+    self: functions.self[i],
+    total: functions.total[i],
+  }));
 }
 
 /* Packages under `top`, most self first. */

@@ -12,6 +12,7 @@ import { Ruler } from "./text";
 export const ROW_PX = 20;
 const LEAST_PX = 0.5;
 const PADDING_PX = 5;
+const CUT_PX = 4; /* height of the bar that stands for what is too narrow to draw */
 const FONT = '12px system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 export interface Scene {
@@ -31,6 +32,7 @@ interface Skin {
   edge: string;
   back: string;
   mark: string;
+  cut: string;
 }
 
 function skin(dark: boolean): Skin {
@@ -41,8 +43,28 @@ function skin(dark: boolean): Skin {
     );
   }
   return dark
-    ? { fill, text: TEXT.dark, match: "#f2c94c", matchText: "#16181d", edge: "#ffffff", back: "#15171b", mark: "#aab4c4" }
-    : { fill, text: TEXT.light, match: "#8f1d8a", matchText: "#ffffff", edge: "#0b3d91", back: "#ffffff", mark: "#4a5568" };
+    ? { fill, text: TEXT.dark, match: "#f2c94c", matchText: "#16181d", edge: "#ffffff", back: "#15171b", mark: "#aab4c4", cut: "#4b525e" }
+    : { fill, text: TEXT.light, match: "#8f1d8a", matchText: "#ffffff", edge: "#0b3d91", back: "#ffffff", mark: "#4a5568", cut: "#c3c9d3" };
+}
+
+/* Adds up neighbours too narrow to be seen alone. */
+class Run {
+  private from = 0;
+  private to = -1;
+
+  constructor(private draw: (x: number, width: number) => void) {}
+
+  add(x: number, width: number): void {
+    if (x > this.to + LEAST_PX) {
+      this.end();
+      this.from = x;
+    }
+    this.to = x + width;
+  }
+
+  end(): void {
+    if (this.to - this.from >= LEAST_PX) this.draw(this.from, this.to - this.from);
+  }
 }
 
 export class Graph {
@@ -83,7 +105,7 @@ export class Graph {
   relayout(): void {
     const end = this.scene.inverted ? this.frame.scrollHeight - this.frame.clientHeight - this.frame.scrollTop : 0;
     this.rows = this.tree.deepest(this.scene.zoom) + 1;
-    this.spacer.style.height = `${this.rows * ROW_PX + 1}px`;
+    this.spacer.style.height = `${this.rows * ROW_PX + CUT_PX + 1}px`;
     if (this.scene.inverted) this.frame.scrollTop = this.frame.scrollHeight - this.frame.clientHeight - end;
     this.redraw();
   }
@@ -176,14 +198,39 @@ export class Graph {
         continue;
       }
       const stop = tree.firstInRow(row, tree.end[scene.zoom]);
+      const narrow = new Run((x, width) => this.lowBar(row, x, width, colours));
       for (let k = tree.firstInRow(row, scene.zoom); k < stop; k++) {
         const node = tree.rowNodes[k];
+        const x = (tree.start[node] - left) * scale;
         const width = tree.total[node] * scale;
-        if (width >= LEAST_PX) this.box(node, (tree.start[node] - left) * scale, y, width, colours);
+        if (width >= LEAST_PX) this.box(node, x, y, width, colours);
+        else if (tree.total[tree.parent[node]] * scale >= LEAST_PX) narrow.add(x, width);
       }
+      narrow.end();
     }
+    for (let row = Math.max(first - 1, zoomDepth); row <= last; row++) this.drawCut(row, colours);
     for (const [node, width] of [[scene.hovered, 1], [scene.selected, 2]]) {
       if (node >= 0) this.outline(node, width, colours);
+    }
+  }
+
+  /* A low bar at the side of the root stands for boxes too narrow to draw. */
+  private lowBar(row: number, x: number, width: number, colours: Skin): void {
+    const y = this.rowTop(row) + (this.scene.inverted ? ROW_PX - 1 - CUT_PX : 0);
+    this.context.fillStyle = colours.cut;
+    this.context.fillRect(x, y, width, CUT_PX);
+  }
+
+  /* The same beyond each box of a row that has branches which the page does not hold. */
+  private drawCut(row: number, colours: Skin): void {
+    const { tree, scene } = this;
+    const scale = this.scale();
+    const left = tree.start[scene.zoom];
+    const stop = tree.firstInRow(row, tree.end[scene.zoom]);
+    for (let k = tree.firstInRow(row, scene.zoom); k < stop; k++) {
+      const node = tree.rowNodes[k];
+      const width = tree.cut[node] * scale;
+      if (width >= LEAST_PX) this.lowBar(row + 1, (tree.cutStart[node] - left) * scale, width, colours);
     }
   }
 

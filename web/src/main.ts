@@ -6,7 +6,7 @@ import { Graph, Scene } from "./graph";
 import { Place, readHash, writeHash } from "./hash";
 import { NOTEWORTHY, Panel } from "./panel";
 import { compile, escapeRegExp, search } from "./search";
-import { amount, percent } from "./units";
+import { amount, grouped, percent } from "./units";
 import { child, neighbour, nextMatch } from "./walk";
 
 const KINDS: Record<number, string> = {
@@ -50,7 +50,7 @@ class Page {
     const all = [`${event.type}: ${amount(total, event.unit)}`, ...facts];
     if (cut.nodes > 0) {
       const what = cut.nodes === 1 ? "branch" : "branches";
-      all.push(`${cut.nodes} narrow ${what} left out (${percent(cut.total, whole)})`);
+      all.push(`${grouped(cut.nodes)} narrow ${what} left out (${percent(cut.total, whole)})`);
     }
     byId("facts").replaceChildren(...all.map((fact) => element("li", "", fact)));
   }
@@ -186,7 +186,7 @@ class Page {
     result.textContent =
       matches.nodes === 0
         ? "no match"
-        : `${least ? "≥ " : ""}${percent(matches.total, whole)}${of} in ${matches.nodes} ${matches.nodes === 1 ? "box" : "boxes"}`;
+        : `${least ? "≥ " : ""}${percent(matches.total, whole)}${of} in ${grouped(matches.nodes)} ${matches.nodes === 1 ? "box" : "boxes"}`;
   }
 
   private numbers(node: number): string[] {

@@ -2,10 +2,10 @@
 
 import { Tree } from "./data";
 import { byId, element } from "./dom";
-import { FunctionRow, functionsUnder, groupsUnder } from "./functions";
+import { FunctionRow, functionsOfAll, functionsUnder, groupsUnder } from "./functions";
 import { boxColour } from "./palette";
 import { formWithin } from "./text";
-import { percent } from "./units";
+import { grouped, percent } from "./units";
 
 const TABLE_ROWS = 25;
 const GROUP_ROWS = 8;
@@ -17,6 +17,7 @@ export const NOTEWORTHY = 0.0005;
 export class Panel {
   private sort: "self" | "total" = "self";
   private rows: FunctionRow[] = [];
+  private others = 0; /* functions that have no row */
   private whole = 0;
 
   constructor(private tree: Tree, private choose: (name: string) => void) {
@@ -29,14 +30,20 @@ export class Panel {
   }
 
   show(zoom: number, dark: boolean): void {
-    this.rows = functionsUnder(this.tree, zoom);
+    this.rows = zoom === 0 ? functionsOfAll(this.tree) : [];
+    this.others = this.rows.length > 0 ? this.tree.data.functions.more : 0;
+    const exact = this.rows.length > 0;
+    if (!exact) this.rows = functionsUnder(this.tree, zoom);
     this.whole = this.tree.whole(zoom);
     this.showTable();
     const cut = this.tree.cutUnder(zoom);
+    const without = `without the ${percent(cut, this.whole)} in branches too narrow to draw`;
     byId("uncounted").textContent =
-      cut > NOTEWORTHY * this.whole
-        ? `Without the ${percent(cut, this.whole)} in branches too narrow to draw; pitot top counts everything.`
-        : "";
+      cut <= NOTEWORTHY * this.whole
+        ? ""
+        : exact
+        ? `The colours below are ${without}.`
+        : `Counted ${without}; pitot top counts everything.`;
     const groups = groupsUnder(this.tree, zoom).slice(0, GROUP_ROWS);
     byId("colours").hidden = groups.length === 0;
     byId("groups").replaceChildren(
@@ -68,7 +75,7 @@ export class Panel {
         );
       })
     );
-    const more = this.rows.length - TABLE_ROWS;
-    byId("more").textContent = more > 0 ? `${more} more` : "";
+    const more = Math.max(0, this.rows.length - TABLE_ROWS) + this.others;
+    byId("more").textContent = more > 0 ? `${grouped(more)} more` : "";
   }
 }

@@ -35,7 +35,8 @@ const KNOWN = new Map<string, [number, Step[]]>(Object.entries({
   megabyte: [1024 ** 2, BYTES],
 }));
 
-function grouped(value: number): string {
+/* 1234567 -> "1,234,567" */
+export function grouped(value: number): string {
   return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
