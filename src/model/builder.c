@@ -127,7 +127,8 @@ pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size)
     for (uint32_t id = pt_index_first(&s->index, hash, &probe); id != PT_NONE;
          id = pt_index_next(&s->index, &probe)) {
         const uint64_t begin = s->offset[id];
-        if (s->offset[id + 1] - begin - 1 == size && memcmp(s->bytes + begin, bytes, size) == 0)
+        if (s->offset[id + 1] - begin - 1 == size &&
+            (size == 0 || memcmp(s->bytes + begin, bytes, size) == 0))
             return (pt_string_id){id};
     }
     if (!room_for_row(b, s->count, "strings")) return (pt_string_id){0};
@@ -298,13 +299,19 @@ static bool lines_equal(const pt_line *a, const pt_line *b, size_t count)
     return true;
 }
 
+/* NULL for a row without lines: the table may be empty. */
+static const pt_line *lines_of(const builder_locations *t, const builder_location *r)
+{
+    return r->line_count > 0 ? t->line + r->line_first : NULL;
+}
+
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
                                    size_t line_count)
 {
     builder_locations *t = &b->location;
     for (; t->indexed < t->count; t->indexed++) {
         const builder_location *r = &t->row[t->indexed];
-        pt_index_add(&t->index, location_hash(&r->row, t->line + r->line_first, r->line_count),
+        pt_index_add(&t->index, location_hash(&r->row, lines_of(t, r), r->line_count),
                      (uint32_t)t->indexed);
     }
     pt_probe probe;
@@ -316,7 +323,7 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
             r->row.mapping == location->mapping && r->row.flags == location->flags &&
             r->row.symbol_bytes == location->symbol_bytes &&
             r->row.source_id == location->source_id &&
-            lines_equal(t->line + r->line_first, lines, line_count))
+            lines_equal(lines_of(t, r), lines, line_count))
             return (pt_location_id){id};
     }
     return pt_builder_append_location(b, location, lines, line_count);

@@ -67,7 +67,8 @@ WORKER(1)
 WORKER(2)
 WORKER(3)
 WORKER(4)
-WORKER(5) WORKER(6) WORKER(7) WORKER(8)
+WORKER(5)
+WORKER(6) WORKER(7) WORKER(8)
 
     static int case_workers(char **argv)
 {
