@@ -56,6 +56,8 @@ enum {
     PT_NEEDS_SYMBOLS = 1 << 1,
     /* Takes the analysis options: ->query, and what it leaves: ->answer, ->event, ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
+    /* Frames that the profile itself calls uninteresting stay: dump. */
+    PT_NEEDS_ALL_FRAMES = 1 << 3,
 };
 
 struct pt_cmd_context;

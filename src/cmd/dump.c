@@ -64,7 +64,7 @@ const pt_command pt_command_dump = {
                                       "the values alone",
                                       "diff <(pitot dump --raw a) <(pitot dump --raw b)",
                                       "what differs between two profiles", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES,
     .max_args = SIZE_MAX,
     .options = &dump_options,
     .settings_bytes = sizeof(dump_settings),

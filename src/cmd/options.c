@@ -105,6 +105,13 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, relative),
      .help = "percentages of what is left, not of the whole",
      .details = "Without it 100 % is the whole profile, whatever is focused on or ignored."},
+    {.name = "all-frames",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_query, all_frames),
+     .help = "keep frames that the profile itself calls uninteresting",
+     .details = "A profile may name functions to leave out with all that they called, such as the "
+                "inside of an allocator (drop_frames and keep_frames of profile.proto)."},
 };
 const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
 

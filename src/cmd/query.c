@@ -7,6 +7,7 @@
 
 #include "cmd/near.h"
 #include "cmd/options.h"
+#include "transform/prune.h"
 
 /* ---- Back to a command line ---- */
 
@@ -14,7 +15,7 @@ char *pt_query_text(const pt_query *query)
 {
     pt_query filters = *query;
     filters.event = NULL;
-    filters.relative = false;
+    filters.relative = filters.all_frames = false;
     const pt_option_part part = {.table = &pt_query_options, .into = &filters};
     const pt_options options = {.parts = &part, .part_count = 1};
     pt_buf buf = PT_BUF_INIT;
@@ -91,6 +92,11 @@ int pt_cmd_ask(pt_cmd_context *context)
 {
     int status = choose_event(context);
     if (status != PT_EXIT_OK) return status;
+    if (!context->query.all_frames && !(context->command->needs & PT_NEEDS_ALL_FRAMES)) {
+        const pt_profile *pruned = pt_prune(context->profile, &context->diag);
+        pt_profile_unref(context->profile);
+        context->profile = pruned;
+    }
     pt_error error = PT_ERROR_INIT;
     if (pt_filter(context->profile, &context->query, &context->filtered, &context->diag, &error) !=
         PT_OK)

@@ -45,7 +45,7 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
     put_guides(out, look, open, row);
     if (row->folded > 0) {
         pt_text_colour(out, look, PT_COLOUR_QUIET);
-        pt_outf(out, "(%s more below the limit)\n", pt_count_of(row->folded).text);
+        pt_outf(out, "(%s more, folded)\n", pt_count_of(row->folded).text);
         pt_text_colour_end(out, look, PT_COLOUR_QUIET);
         return;
     }
@@ -72,6 +72,9 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
     for (size_t i = 0; i < tree->count && pt_out_ok(out); i++)
         put_row(out, look, unit, width, &open, &tree->row[i]);
     free(open.items);
+    if (tree->left_out > 0)
+        pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
+                pt_count_of(tree->left_out).text, tree->left_out == 1 ? "" : "s");
     if (tree->rootless != 0)
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(unit, tree->rootless).text);
 }
@@ -111,6 +114,8 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree)
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
+    pt_json_key(&w, "left_out");
+    pt_json_uint(&w, tree->left_out);
     pt_json_key(&w, "without_frames");
     pt_json_int(&w, tree->rootless);
     pt_json_object_end(&w);

@@ -235,6 +235,14 @@ static void judge_stacks(filtering *f)
     }
 }
 
+/* A frame that was already ignored or hidden was not shown to later patterns: ask those again. */
+static bool matches_anywhere(filtering *f, pt_filter_kind kind)
+{
+    for (uint32_t l = 0; l < f->profile->location->t.count; l++)
+        if (matches_location(&f->pattern[kind], l)) return true;
+    return false;
+}
+
 static pt_status run(filtering *f, pt_diag *diag, pt_error *reterr)
 {
     f->location = pt_alloc(f->profile->location->t.count, 1);
@@ -243,6 +251,8 @@ static pt_status run(filtering *f, pt_diag *diag, pt_error *reterr)
     f->dropped = pt_alloc(f->profile->stack->t.count, sizeof *f->dropped);
     judge_locations(f);
     for (int k = 0; k < PT_FILTER_COUNT; k++) {
+        if (asks(f, (pt_filter_kind)k) && !f->result->matched[k])
+            f->result->matched[k] = matches_anywhere(f, (pt_filter_kind)k);
         const pt_error *why = &f->pattern[k].error;
         if (why->status != PT_OK)
             return pt_error_set(reterr, why->status, "--%s: %s", kinds[k].name, why->message);

@@ -14,6 +14,7 @@ typedef struct pt_query {
     const char *hide;   /* drop frames that match; samples left without frames are dropped */
     const char *show;   /* keep only frames that match */
     bool relative;      /* percentages of what is left, not of the whole profile */
+    bool all_frames;    /* keep frames that the profile itself says to drop (transform/prune.h) */
 } pt_query;
 
 #endif

@@ -142,14 +142,33 @@ static int compare_entries(const void *left, const void *right, void *context)
     return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
 }
 
+/* Puts the first `limit` entries in order at the front; the others are left in any order. */
+static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
+{
+    for (size_t i = 1; i < count; i++) {
+        const entry e = entries[i];
+        size_t at = i < limit ? i : limit;
+        if (at < i && compare_entries(&e, &entries[at - 1], t) >= 0) continue;
+        if (at < i) entries[i] = entries[--at];
+        for (; at > 0 && compare_entries(&e, &entries[at - 1], t) < 0; at--)
+            entries[at] = entries[at - 1];
+        entries[at] = e;
+    }
+}
+
+/* Every name with a value, as many in order as are asked for. */
 static entry *sorted_entries(counting *t, size_t *ret_count)
 {
+    const size_t limit = t->request->limit;
     entry *entries = pt_alloc(t->names.count, sizeof *entries);
     size_t count = 0;
     for (uint32_t n = 0; n < t->names.count; n++)
         if (t->self[n] != 0 || t->cell[n].total != 0)
             entries[count++] = (entry){t->self[n], t->cell[n].total, n};
-    qsort_r(entries, count, sizeof *entries, compare_entries, t);
+    if (limit > 0 && limit <= 100) /* most reports: the first few of many */
+        sort_front(t, entries, count, limit);
+    else
+        qsort_r(entries, count, sizeof *entries, compare_entries, t);
     *ret_count = count;
     return entries;
 }

@@ -23,13 +23,34 @@ static const char *file_of(const pt_names *names, uint32_t name, uint32_t locati
     return "";
 }
 
-static pt_tree_row row_of(const pt_names *names, const pt_calltree *tree, uint32_t node,
-                          int64_t whole)
+/* The text of a name, made when it is first asked for. */
+static const char *text_of(pt_tree *shown, const pt_names *names, uint32_t name)
+{
+    char **text = &shown->name_text[name];
+    if (*text == NULL) *text = pt_names_text(names, name);
+    return *text;
+}
+
+/* Folded siblings that even together are too light for a row. */
+static bool is_left_out(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+{
+    return tree->folded[node] > 0 && pt_magnitude(tree->total[node]) < request->min_weight;
+}
+
+/* A folded node stands behind its siblings, so that only it can follow unseen. */
+static bool is_last(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+{
+    const uint32_t next = tree->end[node], end = tree->end[tree->parent[node]];
+    return next == end || is_left_out(tree, next, request);
+}
+
+static pt_tree_row row_of(pt_tree *shown, const pt_names *names, const pt_calltree *tree,
+                          uint32_t node, const pt_calltree_request *request, int64_t whole)
 {
     const bool folded = tree->folded[node] > 0;
     const uint32_t name = tree->name[node];
     return (pt_tree_row){
-        .name = folded ? pt_strdup("") : pt_names_text(names, name),
+        .name = folded ? "" : text_of(shown, names, name),
         .file = folded ? "" : file_of(names, name, tree->location[node]),
         .depth = tree->depth[node],
         .folded = tree->folded[node],
@@ -38,7 +59,7 @@ static pt_tree_row row_of(const pt_names *names, const pt_calltree *tree, uint32
         .self_share = pt_share(tree->self[node], whole),
         .total_share = pt_share(tree->total[node], whole),
         .inlined = tree->inlined[node],
-        .last = tree->end[node] == tree->end[tree->parent[node]],
+        .last = is_last(tree, node, request),
     };
 }
 
@@ -47,6 +68,23 @@ static uint64_t min_weight_of(const pt_tree_request *request)
 {
     const double least = ceil(request->min_share * (double)pt_magnitude(request->whole));
     return least <= 0 ? 0 : least >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)least;
+}
+
+static void fill_rows(pt_tree *shown, const pt_names *names, const pt_calltree *tree,
+                      const pt_calltree_request *request, int64_t whole)
+{
+    *shown = (pt_tree){
+        .row = pt_alloc(tree->count, sizeof *shown->row),
+        .name_count = names->count,
+        .name_text = pt_alloc(names->count, sizeof *shown->name_text),
+        .rootless = tree->self[0],
+    };
+    for (uint32_t i = 1; i < tree->count; i++) {
+        if (is_left_out(tree, i, request))
+            shown->left_out += tree->folded[i];
+        else
+            shown->row[shown->count++] = row_of(shown, names, tree, i, request, whole);
+    }
 }
 
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
@@ -63,11 +101,7 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
     pt_calltree tree;
     status = pt_calltree_init(&tree, &names, &merged, reterr);
     if (status == PT_OK) {
-        ret_tree->count = tree.count - 1;
-        ret_tree->rootless = tree.self[0];
-        ret_tree->row = pt_alloc(ret_tree->count, sizeof *ret_tree->row);
-        for (uint32_t i = 1; i < tree.count; i++)
-            ret_tree->row[i - 1] = row_of(&names, &tree, i, request->whole);
+        fill_rows(ret_tree, &names, &tree, &merged, request->whole);
         pt_calltree_done(&tree);
     }
     pt_names_done(&names);
@@ -76,8 +110,9 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
 
 void pt_tree_done(pt_tree *tree)
 {
-    for (size_t i = 0; i < tree->count; i++)
-        free(tree->row[i].name);
+    for (size_t i = 0; i < tree->name_count; i++)
+        free(tree->name_text[i]);
+    free(tree->name_text);
     free(tree->row);
     *tree = (pt_tree){0};
 }

@@ -1,4 +1,5 @@
-/* tree.h: the call tree as lines to be shown: root first, a line a node, what is light folded. */
+/* tree.h: the call tree as lines to be shown: root first, a line a node. Siblings that are too
+ * light are folded into one row, if together they are heavy enough to be one. */
 #ifndef PT_VIEW_TREE_H
 #define PT_VIEW_TREE_H
 
@@ -13,7 +14,7 @@ typedef struct pt_tree_request {
 } pt_tree_request;
 
 typedef struct pt_tree_row {
-    char *name;       /* "" for a folded row */
+    const char *name; /* of the tree's own; "" for a folded row */
     const char *file; /* of the function, or of the mapped file if it has no name; "" = unknown */
     uint32_t depth;   /* 1 for outermost functions */
     uint32_t folded;  /* 0, or how many siblings the row stands for */
@@ -26,7 +27,11 @@ typedef struct pt_tree_row {
 typedef struct pt_tree {
     pt_tree_row *row;
     size_t count;
-    int64_t rootless; /* value of samples without any frame */
+    char **name_text; /* the texts of the rows' names, each once */
+    size_t name_count;
+    int64_t rootless;  /* value of samples without any frame */
+    uint64_t left_out; /* functions of folded rows that are themselves below the least share: no
+                          row says of them */
 } pt_tree;
 
 /* *ret_tree borrows strings of the profile; done with pt_tree_done. */

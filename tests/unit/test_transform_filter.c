@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "transform/filter.h"
+#include "transform/prune.h"
 
 /* The samples as text again: "main;grow~alloc 2" a line. */
 static char *text_of(const pt_profile *p)
@@ -146,6 +147,14 @@ static void a_pattern_says_whether_anything_matched(void **state)
     assert_false(f.asked[PT_FILTER_SHOW]);
 }
 
+static void a_pattern_matches_even_what_another_took_away(void **state)
+{
+    pt_filtered f = expect_left((pt_query){.focus = "read", .ignore = "main"}, "");
+    assert_true(f.matched[PT_FILTER_FOCUS] && f.matched[PT_FILTER_IGNORE]);
+    f = expect_left((pt_query){.hide = ".", .show = "read"}, "");
+    assert_true(f.matched[PT_FILTER_HIDE] && f.matched[PT_FILTER_SHOW]);
+}
+
 static void a_bad_pattern_is_named_with_its_option(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", profile_text);
@@ -222,6 +231,55 @@ static void kept_and_dropped_add_up_to_the_whole(void **state)
     }
 }
 
+/* ---- Frames that the profile itself drops ---- */
+
+/* What is left when the profile drops and keeps these patterns; rules of google/pprof's Prune. */
+static void expect_pruned(const char *stacks, const char *drop, const char *keep,
+                          const char *expected)
+{
+    PT_UNREF_PROFILE const pt_profile *plain = profile_of("samples/count", stacks);
+    pt_builder *b = pt_builder_extend(plain);
+    pt_builder_provenance(b)->drop_frames = pt_builder_text(b, drop).v;
+    pt_builder_provenance(b)->keep_frames = pt_builder_text(b, keep).v;
+    const pt_profile *profile;
+    assert_int_equal(pt_builder_freeze(b, &profile, NULL), PT_OK);
+    const pt_profile *pruned = pt_prune(profile, NULL);
+    assert_int_equal(pt_profile_check(pruned, NULL), PT_OK);
+    PT_FREE char *text = text_of(pruned);
+    assert_string_equal(text, expected);
+    pt_profile_unref(pruned);
+    pt_profile_unref(profile);
+}
+
+static void dropped_frames_go_with_all_they_called(void **state)
+{
+    expect_pruned("main;grow;malloc;lock 3\nmain;lock 1\n", "malloc|free", "",
+                  "main;grow 3\nmain;lock 1\n");
+}
+
+static void the_pattern_must_match_the_whole_simple_name(void **state)
+{
+    expect_pruned("main;malloc_usable;x 3\nmain;malloc(unsigned);x 1\n"
+                  "main;.malloc;x 2\nmain;a::operator()(int);x 4\n",
+                  "malloc|a::operator..", "", "main;malloc_usable;x 3\nmain 1\nmain 2\nmain 4\n");
+}
+
+static void what_keep_frames_matches_stays(void **state)
+{
+    expect_pruned("main;alloc_a;x 3\nmain;alloc_b;x 1\n", "alloc_.*", "alloc_b",
+                  "main 3\nmain;alloc_b;x 1\n");
+}
+
+static void nothing_is_dropped_before_some_frame_that_stays(void **state)
+{
+    expect_pruned("malloc;malloc;f;malloc;g 3\n", "malloc", "", "malloc;malloc;f 3\n");
+}
+
+static void an_inlined_match_takes_what_is_inside_it(void **state)
+{
+    expect_pruned("main;grow~alloc~lock;x 3\n", "alloc", "", "main;grow 3\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,9 +294,15 @@ int main(void)
         cmocka_unit_test(stacks_that_become_equal_are_one_but_samples_stay),
         cmocka_unit_test(tables_that_do_not_change_are_shared),
         cmocka_unit_test(a_pattern_says_whether_anything_matched),
+        cmocka_unit_test(a_pattern_matches_even_what_another_took_away),
         cmocka_unit_test(a_bad_pattern_is_named_with_its_option),
         cmocka_unit_test(a_sample_without_frames_goes_with_the_first_filter),
         cmocka_unit_test(kept_and_dropped_add_up_to_the_whole),
+        cmocka_unit_test(dropped_frames_go_with_all_they_called),
+        cmocka_unit_test(the_pattern_must_match_the_whole_simple_name),
+        cmocka_unit_test(what_keep_frames_matches_stays),
+        cmocka_unit_test(nothing_is_dropped_before_some_frame_that_stays),
+        cmocka_unit_test(an_inlined_match_takes_what_is_inside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,29 @@ static void rows_sort_by_self_or_total_then_name_and_the_rest_is_counted(void **
     expect_top(p, (pt_top_request){.limit = 4}, "c 5 5\na 1 1\nb 1 1\nmain 0 7\n");
 }
 
+static void a_short_table_is_the_beginning_of_the_whole_one(void **state)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (unsigned i = 0; i < 500; i++)
+        pt_putf(&text, "f%u;g%u %u\n", i * 7919 % 83, i * 104729 % 97, i * 31 % 11);
+    PT_UNREF_PROFILE const pt_profile *p = profile_of(SAMPLES, pt_buf_text(&text));
+    pt_buf_done(&text);
+    for (int sort = 0; sort < 2; sort++) {
+        pt_top whole, part;
+        const pt_top_request all = {.whole = 1, .sort = (pt_sort)sort};
+        assert_int_equal(pt_top_init(&whole, p, &all, NULL), PT_OK);
+        for (size_t limit = 1; limit < whole.count + 3; limit += 6) {
+            const pt_top_request some = {.whole = 1, .sort = (pt_sort)sort, .limit = limit};
+            assert_int_equal(pt_top_init(&part, p, &some, NULL), PT_OK);
+            assert_int_equal(part.count + part.more, whole.count);
+            for (size_t i = 0; i < part.count; i++)
+                assert_string_equal(part.row[i].name, whole.row[i].name);
+            pt_top_done(&part);
+        }
+        pt_top_done(&whole);
+    }
+}
+
 static void each_event_has_its_own_numbers(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(functions_of_one_name_are_one_row),
         cmocka_unit_test(unnamed_frames_are_their_address_or_their_file),
         cmocka_unit_test(rows_sort_by_self_or_total_then_name_and_the_rest_is_counted),
+        cmocka_unit_test(a_short_table_is_the_beginning_of_the_whole_one),
         cmocka_unit_test(each_event_has_its_own_numbers),
         cmocka_unit_test(a_row_without_any_value_is_not_shown),
         cmocka_unit_test(negative_values_sort_by_magnitude),

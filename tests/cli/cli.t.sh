@@ -1,0 +1,252 @@
+#!/usr/bin/env bash
+# The command line as a whole: first words, help, messages, exit statuses, standard output.
+. "$(dirname "$0")/lib.sh"
+
+printf 'main;parse;read 3\nmain;parse 2\nmain;emit 1\nstart;main;emit 4\n' >a.folded
+
+it 'helps in ten lines or so when nothing is typed and no profile is here'
+run pitot
+expect_status 0
+expect_stdout_has 'pitot top'
+expect_stdout_line 'There is no pitot.pb.gz here*'
+expect [ "$(stdout | wc -l)" -le 12 ]
+expect_no_stderr
+
+it 'shows pitot.pb.gz when nothing is typed and it lies here, and says so'
+mkdir -p here && cp a.folded here/pitot.pb.gz && cd here || exit 1
+run pitot
+cd ..
+expect_status 0
+expect_stdout_has 'parse'
+expect_stderr 'pitot: showing pitot.pb.gz'
+
+it 'takes a file in the place of a command as something for top'
+run pitot a.folded
+stdout >short.txt
+run pitot top a.folded
+stdout >long.txt
+expect_same short.txt long.txt
+
+it 'takes options before the file for top, too'
+run pitot --csv a.folded
+expect_status 0
+expect_stdout_line 'self,self_share,*'
+
+it 'names the nearest command for a word that is none'
+run pitot tpo
+expect_status 2
+expect_stderr 'pitot: there is no command and no file '\''tpo'\''; did you mean `pitot top`?'
+expect_no_stdout
+
+it 'points to help when no command is near'
+run pitot xylophone
+expect_status 2
+expect_stderr_has 'pitot help'
+
+it 'says of a program how to record it'
+run pitot /bin/true
+expect_status 2
+expect_stderr 'pitot: /bin/true is a program, not a profile; to record it: pitot record /bin/true'
+
+it 'says of a script in this folder how to record it'
+printf '#!/bin/sh\ntrue\n' >job
+run pitot job
+expect_status 2
+expect_stderr 'pitot: job is a script, not a profile; to record it: pitot record ./job'
+
+it 'says of a folder that it is one'
+run pitot .
+expect_status 2
+expect_stderr 'pitot: . is a folder; name a profile in it'
+
+it 'takes a program among the arguments as the program, in either order'
+run pitot top /bin/true a.folded
+expect_status 0
+stdout >first.txt
+run pitot top a.folded /bin/true
+expect_status 0
+stdout >second.txt
+expect_same first.txt second.txt
+run pitot /bin/true a.folded
+expect_status 0
+
+it 'says what is missing when only a program is named'
+run pitot top /bin/true
+expect_status 2
+expect_stderr_line 'pitot: /bin/true is a program, not a profile*'
+
+it 'names the nearest option for one that is unknown'
+run pitot top --focsu=x a.folded
+expect_status 2
+expect_stderr_has 'unknown option --focsu'
+expect_stderr_has '--focus'
+expect_no_stdout
+
+it 'refuses a number that is none, and says what it would take'
+run pitot top -n twenty a.folded
+expect_status 2
+expect_stderr_has 'twenty'
+
+it 'knows perf report by its name, and has no annotate before it can'
+run pitot report a.folded
+expect_status 0
+run pitot annotate a.folded
+expect_status 2
+
+it 'says that a file is missing'
+run pitot top no/such.pb.gz
+expect_status 1
+expect_stderr_has 'no/such.pb.gz'
+expect_stderr_has 'no such file'
+
+it 'says that an empty file is empty'
+: >empty
+run pitot top empty
+expect_status 1
+expect_stderr_has 'empty'
+expect_stderr_lines 1
+
+it 'asks for a profile when none is named and none lies here'
+run pitot top
+expect_status 2
+expect_stderr_has 'pitot.pb.gz'
+
+it 'names the nearest format for one that is unknown'
+run pitot top --from=foldde a.folded
+expect_status 2
+expect_stderr_has 'did you mean folded'
+
+it 'prints its version in two ways'
+run pitot --version
+expect_status 0
+expect_stdout_line 'pitot [0-9]*'
+stdout >a.txt
+run pitot version
+stdout >b.txt
+expect_same a.txt b.txt
+
+it 'lists formats and libraries with version --features'
+run pitot version --features
+expect_status 0
+expect_stdout_line 'format*folded*'
+expect_stdout_line '*libdeflate*'
+
+it 'refuses arguments where it takes none'
+run pitot version now
+expect_status 2
+expect_stderr_has 'takes no argument'
+
+it 'shows the same help for --help and for help COMMAND'
+run pitot top --help
+expect_status 0
+stdout >a.txt
+run pitot help top
+stdout >b.txt
+expect_same a.txt b.txt
+expect_stdout_has '--focus=PATTERN'
+
+it 'lists every command in help and has help for each'
+run pitot help
+expect_status 0
+stdout | sed -n 's/^  \([a-z]*\) .*/\1/p' >names
+expect grep -qx top names
+expect grep -qx version names
+while read -r name; do
+    run pitot help "$name"
+    expect_status 0
+    expect_stdout_line "pitot $name *"
+    expect_stdout_line '*--color*'
+    run pitot help --man "$name"
+    expect_status 0
+    expect_stdout_line '.TH PITOT*'
+done <names
+
+it 'has no option without a help line and no man page that roff complains about'
+if needs man; then
+    for name in top tree dump help version; do
+        pitot help --man "$name" >page
+        expect_equal "warnings of $name" "$(LC_ALL=C man --warnings -l page 2>&1 >/dev/null)" ''
+    done
+fi
+
+it 'names the nearest command for help on a word that is none'
+run pitot help tre
+expect_status 2
+expect_stderr_has "did you mean 'tree'?"
+
+it 'prints completion scripts that the shells accept'
+run pitot help --completion=bash
+expect_status 0
+stdout >complete.bash
+expect bash -n complete.bash
+expect_equal 'completions of pitot to' "$(bash -c '. ./complete.bash
+    COMP_WORDS=(pitot to) COMP_CWORD=1; _pitot; echo "${COMPREPLY[0]}"')" top
+expect_equal 'completions of --foc' "$(bash -c '. ./complete.bash
+    compopt() { :; }
+    COMP_WORDS=(pitot top --foc) COMP_CWORD=2; _pitot; echo "${COMPREPLY[*]}"')" --focus=
+run pitot help --completion=tcsh
+expect_status 2
+expect_stderr_has 'bash, zsh or fish'
+
+it 'gives one line and status 1 when the disk is full'
+if [ ! -w /dev/full ]; then skip 'there is no /dev/full'; else
+    status=0
+    "$PITOT" top a.folded >/dev/full 2>err || status=$?
+    expect_status 1
+    expect_equal lines "$(wc -l <err)" 1
+    expect grep -q 'No space left on device' err
+fi
+
+it 'says that standard output is closed'
+status=0
+"$PITOT" top a.folded >&- 2>err || status=$?
+expect_status 1
+expect_equal lines "$(wc -l <err)" 1
+
+it 'is quiet when the reader of a pipe has left'
+for i in $(seq 3000); do echo "f$i;g$i $i"; done >many.folded
+set -o pipefail
+status=0
+"$PITOT" dump many.folded 2>err | head -n 1 >/dev/null || status=$?
+set +o pipefail
+expect_status 0
+expect_equal 'standard error' "$(cat err)" ''
+
+it 'has no colour in a pipe, unless it is asked for'
+run pitot top a.folded
+expect [ "$(stdout | grep -c $'\033')" = 0 ]
+run pitot top --color=always a.folded
+expect [ "$(stdout | grep -c $'\033')" != 0 ]
+run pitot top --color a.folded
+expect [ "$(stdout | grep -c $'\033')" != 0 ]
+
+it 'has colour on a terminal, but not with NO_COLOR or TERM=dumb or --color=never'
+if needs script; then
+    on_terminal() { script -qec "$*" /dev/null </dev/null 2>&1; }
+    expect [ "$(TERM=xterm on_terminal "$PITOT" top a.folded | grep -c $'\033')" != 0 ]
+    expect [ "$(TERM=xterm NO_COLOR=1 on_terminal "$PITOT" top a.folded | grep -c $'\033')" = 0 ]
+    expect [ "$(TERM=dumb on_terminal "$PITOT" top a.folded | grep -c $'\033')" = 0 ]
+    expect [ "$(TERM=xterm on_terminal "$PITOT" top --color=never a.folded | grep -c $'\033')" = 0 ]
+    run env NO_COLOR=1 "$PITOT" top --color=always a.folded
+    expect [ "$(stdout | grep -c $'\033')" != 0 ]
+fi
+
+it 'shows no control character of a file as such'
+printf 'main;evil\033[2Jname 1\n' >evil.folded
+run pitot top evil.folded
+expect_status 0
+expect [ "$(stdout | grep -c $'\033')" = 0 ]
+expect_stdout_has 'evil?[2Jname'
+run pitot "$(printf 'a\033b')"
+expect [ "$(stderr | grep -c $'\033')" = 0 ]
+
+it 'answers from a damaged file with status 4 and a line, and refuses it with --strict'
+if corpus pprof/speedscope__simple.prof; then
+    gzip -dc "$corpus" 2>/dev/null >whole.pb || cp "$corpus" whole.pb
+    head -c $(($(wc -c <whole.pb) * 9 / 10)) whole.pb >cut.pb
+    run pitot top --from=pprof cut.pb
+    expect_status 4
+    expect [ "$(stderr | wc -l)" -ge 1 ]
+    run pitot top --from=pprof --strict cut.pb
+    expect_status 1
+fi

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# pitot top: numbers by arithmetic, columns, filters, forms.
+. "$(dirname "$0")/lib.sh"
+
+printf 'main;parse;read 3\nmain;parse 2\nmain;emit 1\nstart;main;emit 4\n' >a.folded
+
+it 'shows self and total of each function with their shares, largest self first'
+run pitot top a.folded
+expect_status 0
+expect_stdout 'a.folded: samples, 10, 4 samples
+unnamed 0%
+
+  self   self%  total  total%  function
+     5   50.0%      5   50.0%  emit
+     3   30.0%      3   30.0%  read
+     2   20.0%      5   50.0%  parse
+     0      0%     10  100.0%  main
+     0      0%      4   40.0%  start'
+expect_no_stderr
+
+it 'sorts by total when asked'
+run pitot top --sort=total --csv a.folded
+expect_equal 'first row' "$(stdout | sed -n 2p)" '0,0,10,1,main,,0,false'
+
+it 'shows so many rows and says how many more there are'
+run pitot top -n 2 a.folded
+expect_stdout_line '3 more (-n 0)'
+expect_stdout_lines 7
+
+it 'shows twenty rows in a pipe too, and all with -n 0'
+for i in $(seq 80); do echo "main;f$i $i"; done >many.folded
+run pitot top many.folded
+expect_stdout_line '61 more (-n 0)'
+expect_equal rows "$(stdout | grep -c ' f[0-9]')" 20
+run pitot top -n 0 many.folded
+expect_equal rows "$(stdout | grep -c ' f[0-9]')" 80
+expect_no_stdout_line '*more*'
+
+it 'counts a recursive function once a stack'
+printf 'main;f;f;g;f 5\n' >r.folded
+run pitot top --csv r.folded
+expect_stdout_line '5,1,5,1,f,,0,false'
+
+it 'keeps percentages of the whole under focus, and of the rest with --relative'
+run pitot top --focus=read a.folded
+expect_status 0
+expect_stdout_line '     3   30.0%      3   30.0%  read'
+expect_stdout_line '--focus=read: 3 of it, 30.0% (1 sample)'
+run pitot top --focus=read --relative a.folded
+expect_stdout_line '     3  100.0%      3  100.0%  read'
+
+it 'drops samples with --ignore and frames with --hide and --show'
+run pitot top --csv --ignore=read a.folded
+expect_no_stdout_line '*read*'
+expect_stdout_line '2,0.2,2,0.2,parse,,0,false'
+run pitot top --csv --hide=read a.folded
+expect_stdout_line '5,0.5,5,0.5,parse,,0,false'
+run pitot top --csv --show='parse|read' a.folded
+expect_no_stdout_line '*main*'
+expect_stdout_line '3,0.3,3,0.3,read,,0,false'
+
+it 'ends with status 3 and near names when a pattern matches nothing'
+run pitot top --focus=prase a.folded
+expect_status 3
+expect_stderr 'pitot: --focus=prase matches no function, source file or mapped file; near: parse'
+expect_no_stdout
+
+it 'ends with status 3 when the patterns together leave nothing'
+run pitot top --focus=read --ignore=parse a.folded
+expect_status 3
+expect_stderr_line 'pitot: --focus=read --ignore=parse leaves none of the 4 samples*'
+
+it 'answers when a pattern that only takes away matches nothing, and says so'
+run pitot top --ignore=nothing a.folded
+expect_status 0
+expect_stderr_line 'pitot: --ignore=nothing matches no function*'
+
+it 'shows a pattern that is wrong, with its option'
+run pitot top --hide='a(' a.folded
+expect_status 2
+expect_stderr_line 'pitot: --hide=a(: *'
+
+it 'lists the events when one is asked for that is not there'
+run pitot top --event=cycles a.folded
+expect_status 2
+expect_stderr 'pitot: --event=cycles: the profile has no such event, but: samples'
+
+it 'adds up several profiles'
+run pitot top --csv a.folded a.folded
+expect_status 0
+expect_stdout_line '10,0.5,10,0.5,emit,,0,false'
+
+it 'reads standard input'
+status=0
+"$PITOT" top --csv - <a.folded >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
+expect_status 0
+expect_stdout_line '5,0.5,5,0.5,emit,,0,false'
+
+it 'writes JSON with a schema number that other tools read'
+run pitot top --json a.folded
+expect_status 0
+if needs python3; then
+    stdout >a.json
+    expect_equal 'schema, rows, first row' "$(python3 -c '
+import json; d = json.load(open("a.json"))
+r = d["rows"][0]
+print(d["schema"], d["report"], len(d["rows"]), r["name"], r["self"], r["total"], r["self_share"])
+')" '1 top 5 emit 5 5 0.5'
+fi
+
+it 'quotes CSV as RFC 4180 has it'
+printf 'main;a"b,c 1\n' >q.folded
+run pitot top --csv q.folded
+expect_stdout_line '1,1,1,1,"a""b,c",,0,false'
+
+it 'lines up names of any script'
+printf '主;関数 3\nmain;é 2\n' >u.folded
+run pitot top u.folded
+expect_status 0
+expect_stdout_line '     3   60.0%      3   60.0%  関数'
+
+it 'never cuts a name in a pipe'
+name=$(printf 'x%.0s' $(seq 3000))
+echo "main;$name 1" >long.folded
+run pitot top long.folded
+expect_stdout_has "$name"
+
+it 'says when there is no sample at all'
+printf '' >none.folded
+run pitot top --from=folded none.folded
+expect [ "$status" != 0 ]
+
+it 'shows file and line of functions in a real profile, and unit and duration in the head'
+if corpus pprof/mtg__default.pgo; then
+    run pitot top "$corpus"
+    expect_status 0
+    expect_stdout_line '*: cpu, 29.3s in 10.0min, 1,115 samples*'
+    expect_stdout_line '*49.1%*internal/runtime/syscall/linux.Syscall6*asm_linux_amd64.s:*'
+    expect_stdout_line '*runtime.nanotime*[(]inlined)'
+fi
+
+it 'leaves out the frames that the profile itself drops, as pprof does, unless all are asked for'
+if corpus pprof-goldens/fixtures/heap.pb.gz; then
+    run pitot top --csv "$corpus"
+    expect_no_stdout_line '*operator new*'
+    run pitot top --csv --all-frames "$corpus"
+    expect_stdout_line '*operator new*'
+fi
