@@ -92,6 +92,7 @@ typedef struct pt_cmd_context {
     size_t arg_count;
     struct pt_common_settings *common; /* options of every command */
     struct pt_input_settings *input;   /* options of reading */
+    struct pt_symbol_settings *symbol; /* options of symbolizing */
     bool brief;                        /* `pitot` alone: help in ten lines */
     pt_out *out;                       /* standard output; its errors are the driver's to report */
     pt_look look;                      /* of standard output */

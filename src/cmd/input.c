@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
-#ifdef PT_HAVE_SYMBOLIZE
 #include "symbolize/symbolize.h"
-#endif
 
 pt_path_kind pt_path_look(const char *path)
 {
@@ -78,8 +76,17 @@ static int find_format(const pt_cmd_context *context, const pt_format **ret_form
 /* Names and lines for the addresses that have none. */
 static int symbolize(pt_cmd_context *context)
 {
-#ifdef PT_HAVE_SYMBOLIZE
-    const pt_symbolize_options options = {.program = pt_loaded_program(&context->loaded)};
+    const pt_symbol_settings *asked = context->symbol;
+    const pt_symbolize_options options = {
+        .mode = asked->mode,
+        .demangle = asked->demangle,
+        .force = asked->force,
+        .program = pt_loaded_program(&context->loaded),
+        .source = {.binary_dirs = asked->binary_dirs.items,
+                   .binary_dir_count = asked->binary_dirs.count,
+                   .debug_dirs = asked->debug_dirs.items,
+                   .debug_dir_count = asked->debug_dirs.count},
+    };
     const pt_profile *named;
     pt_error error = PT_ERROR_INIT;
     if (pt_symbolize(context->profile, &options, context->pool, &named, &context->diag, &error) !=
@@ -87,7 +94,6 @@ static int symbolize(pt_cmd_context *context)
         return pt_cmd_fail(&error);
     pt_profile_unref(context->profile);
     context->profile = named;
-#endif
     return PT_EXIT_OK;
 }
 

@@ -56,6 +56,51 @@ static const pt_option input_rows[] = {
 };
 const pt_option_table pt_input_options = PT_OPTION_TABLE(input_rows);
 
+/* The choices stand in the order of pt_symbolize_mode and pt_demangle_mode. */
+static const pt_option symbol_rows[] = {
+    {.name = "symbols",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(pt_symbol_settings, mode),
+     .initial = "full",
+     .choices = "full symbols off",
+     .metavar = "HOW",
+     .help = "how to name addresses without a name",
+     .details = "full: functions, files, lines and inlined functions, from symbols and debug "
+                "information. symbols: functions only, from symbol tables. off: leave them.",
+     .group = "Names"},
+    {.name = "demangle",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(pt_symbol_settings, demangle),
+     .initial = "templates",
+     .choices = "templates simple full none",
+     .metavar = "HOW",
+     .help = "how much of a C++ or Rust name to show",
+     .details = "templates: without parameters; simple: without template arguments either; full: "
+                "with both; none: as the linker knows it. Names that the profile brings are as "
+                "they are."},
+    {.name = "binary-path",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_symbol_settings, binary_dirs),
+     .metavar = "FOLDER",
+     .help = "look for programs and libraries here, too",
+     .details = "May be given several times. A file is taken when its build id is the one that was "
+                "recorded."},
+    {.name = "debug-path",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_symbol_settings, debug_dirs),
+     .metavar = "FOLDER",
+     .help = "look for debug information here instead of /usr/lib/debug",
+     .details = "May be given several times. Below it .build-id/xx/yyyy.debug, and the paths that "
+                "debug links name."},
+    {.name = "rename",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_symbol_settings, force),
+     .help = "name anew what the profile names already",
+     .details = "Names that the profile brings are replaced where the program's file tells more."},
+};
+const pt_option_table pt_symbol_options = PT_OPTION_TABLE(symbol_rows);
+
 /* What patterns match, for the man page. */
 #define PATTERN                                                                                    \
     "The pattern is a regular expression (Perl's syntax) that may match anywhere in a function's " \
@@ -131,5 +176,7 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
     if (command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
+    if (command->needs & PT_NEEDS_SYMBOLS)
+        add_part(o, &pt_symbol_options, context != NULL ? context->symbol : NULL);
     add_part(o, &pt_common_options, context != NULL ? context->common : NULL);
 }

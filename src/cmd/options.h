@@ -3,6 +3,7 @@
 #define PT_CMD_OPTIONS_H
 
 #include "cmd/cmd.h"
+#include "symbolize/symbolize.h"
 
 typedef enum { PT_WHEN_AUTO, PT_WHEN_ALWAYS, PT_WHEN_NEVER } pt_when;
 
@@ -20,13 +21,22 @@ typedef struct pt_input_settings {
     int64_t threads;
 } pt_input_settings;
 
+/* Commands that show names. */
+typedef struct pt_symbol_settings {
+    pt_symbolize_mode mode;
+    pt_demangle_mode demangle;
+    bool force;
+    pt_option_list binary_dirs, debug_dirs;
+} pt_symbol_settings;
+
 extern const pt_option_table pt_common_options;
 extern const pt_option_table pt_input_options;
+extern const pt_option_table pt_symbol_options;
 extern const pt_option_table pt_query_options; /* fill a pt_query */
 
 /* A command's own options first, then what it shares with others. */
 typedef struct pt_command_options {
-    pt_option_part parts[4];
+    pt_option_part parts[5];
     pt_options options; /* points into this struct: do not copy */
 } pt_command_options;
 

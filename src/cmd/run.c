@@ -119,11 +119,13 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_out out;
     pt_common_settings common = {0};
     pt_input_settings input = {0};
+    pt_symbol_settings symbol = {0};
     pt_cmd_context context = {
         .command = first->command,
         .out = &out,
         .common = &common,
         .input = &input,
+        .symbol = &symbol,
         .brief = first->brief,
     };
     pt_out_to_fd(&out, STDOUT_FILENO);
