@@ -105,6 +105,7 @@ typedef struct pprof_reader {
     size_t label_set_count, label_count; /* label sets and rows so far */
     pprof_damage damage;
     uint64_t both_label_values, lost_unknown;
+    uint32_t end_key;      /* string of PPROF_END_KEY when the file says why stacks ended; else 0 */
     pt_buf unknown;        /* unknown fields of the message at hand */
     pt_buf header_unknown; /* those of Profile itself, till the end */
 } pprof_reader;
@@ -119,6 +120,18 @@ void pprof_file_unknown(pprof_reader *r, pt_message message, uint32_t row);
 void pprof_made_up_event(pprof_reader *r);
 /* Counts the message as damaged if its cursor has failed. */
 void pprof_close(pprof_reader *r, const pb_cursor *cursor);
+
+/* What the format has no field for, and pitot does not want to lose (pprof_facts.c). Why a stack
+ * ended is a label of its samples; one without it reached its thread's start. Figures of the whole
+ * recording are one comment, "pitot: asked_hz=1000 cpu_used_ns=4610000000 stack_end=root". */
+#define PPROF_END_KEY "stack_end"
+/* The comment, to be freed by the caller; NULL when there is nothing to say. */
+char *pprof_facts_text(const pt_profile *profile);
+bool pprof_ends_known(const pt_profile *profile);
+/* Takes such a comment in; false if it is not one, or says anything that is not known here. */
+bool pprof_take_facts(pprof_reader *r, const char *comment);
+/* The end that a label's text names; false if there is none of that name. */
+bool pprof_end_named(const char *text, pt_stack_end *ret_end);
 
 /* Second walk (pprof_samples.c). */
 void pprof_read_samples(pprof_reader *r);

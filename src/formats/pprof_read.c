@@ -380,10 +380,17 @@ static void read_location(pprof_reader *r, const struct pprof_slice *slice, line
     r->line_count += (uint32_t)lines->count;
 }
 
+static void read_comment(pprof_reader *r, uint64_t index)
+{
+    const pt_string_id comment = {pprof_string(r, index)};
+    if (!pprof_take_facts(r, pt_builder_get_text(r->builder, comment)))
+        pt_builder_comment(r->builder, comment);
+}
+
 static void read_comments(pprof_reader *r, const pb_field *field)
 {
     if (field->wire == PB_VARINT) {
-        pt_builder_comment(r->builder, (pt_string_id){pprof_string(r, field->value)});
+        read_comment(r, field->value);
         return;
     }
     const uint8_t *pos = field->data, *const end = field->data + field->size;
@@ -393,7 +400,7 @@ static void read_comments(pprof_reader *r, const pb_field *field)
             r->damage.messages++;
             return;
         }
-        pt_builder_comment(r->builder, (pt_string_id){pprof_string(r, index)});
+        read_comment(r, index);
     }
 }
 

@@ -45,6 +45,7 @@ typedef struct {
         pt_label *items;
         size_t count, cap;
     } label;
+    pt_stack_end end;
     pt_buf label_unknown;
     size_t label_with_unknown; /* the label they belong to; only one is kept a sample */
 } sample;
@@ -175,6 +176,10 @@ static void add_label(pprof_reader *r, sample *s, const pb_field *message)
         }
     }
     pprof_close(r, &cursor);
+    if (__builtin_expect(r->end_key != 0, 0) && str != 0 && pprof_string(r, key) == r->end_key &&
+        pprof_end_named(pt_builder_get_text(r->builder, (pt_string_id){pprof_string(r, str)}),
+                        &s->end))
+        return;
     if (str != 0 && num != 0) r->both_label_values++;
     if (s->label_unknown.size > unknown_first) {
         if (unknown_first > 0) {
@@ -278,6 +283,7 @@ static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const ui
     s->depth = s->value_count = s->label.count = 0;
     s->packed = NULL;
     s->known = PT_NONE;
+    s->end = r->end_key != 0 ? PT_STACK_END_ROOT : PT_STACK_END_UNKNOWN;
     pt_buf_clear(&s->label_unknown);
     bool ok = begin_sample(r, s, &pos, end, &hash);
     while (ok && pos < end) {
@@ -298,7 +304,7 @@ static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const ui
     }
     uint32_t stack = s->known;
     if (stack == PT_NONE) {
-        stack = pt_builder_stack_commit(r->builder, s->depth, PT_STACK_END_UNKNOWN).v;
+        stack = pt_builder_stack_commit(r->builder, s->depth, s->end).v;
         if (s->packed && ok) memo_add(&s->memo, s->packed, s->packed_size, hash, stack);
     }
     const pt_labels_id labels = intern_labels(r, s);
@@ -361,7 +367,7 @@ void pprof_read_samples(pprof_reader *r)
     /* A frame takes at least a byte; most take two or three. */
     pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 3);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
-    s.memo.on = true;
+    s.memo.on = r->end_key == 0; /* equal bytes are then equal stacks */
     for (pos = r->start; next_sample(r, &pos, &end); pos = end) {
         read_sample(r, &s, pos, end);
         if ((size_t)(end - discarded) < DISCARD_BYTES) continue;

@@ -43,8 +43,14 @@ typedef struct {
     } string;
     uint32_t second_empty; /* number of another "" (see empty_text); PT_NONE = none yet */
     row_ids mapping, function, location;
-    uint64_t *mapping_id;             /* the mappings' ids as a column, or NULL */
-    uint32_t column_key[COLUMN_KEYS]; /* string numbers; 0 = no such column */
+    uint64_t *mapping_id; /* the mappings' ids as a column, or NULL */
+    struct {
+        char **items; /* strings that the profile does not have; they follow its own */
+        size_t count, cap;
+    } added;
+    uint32_t column_key[COLUMN_KEYS];               /* string numbers; 0 = no such column */
+    uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* the same, for why stacks ended */
+    uint32_t facts;                                 /* the comment of pprof_facts.c */
     unknown_rows unknown[PT_IN_PERIOD_TYPE + 1];
     pt_buf body, line; /* messages at hand, before their length is known */
     pt_buf out;
@@ -146,16 +152,28 @@ static void number_strings(writer *w)
     number_known_strings(w);
 }
 
-/* Keys of labels that are made of columns may not be in the profile's string table; they follow the
- * file's other strings. */
-static void number_column_keys(writer *w)
+static uint32_t add_string(writer *w, char *text)
+{
+    PT_GROW(w->added, w->added.count + 1);
+    w->added.items[w->added.count] = text;
+    return (uint32_t)(w->string.count + w->added.count++);
+}
+
+/* Strings of ours need not be in the profile's table: keys of labels that are made of columns and
+ * of why a stack ended, and the comment that holds what the format has no field for. */
+static void add_strings(writer *w)
 {
     const pt_samples *const s = w->p->sample;
     const bool used[COLUMN_KEYS] = {s->pid != NULL, s->tid != NULL, s->cpu != NULL,
                                     s->comm != NULL};
-    uint32_t number = (uint32_t)w->string.count;
     for (size_t i = 0; i < COLUMN_KEYS; i++)
-        w->column_key[i] = used[i] ? number++ : 0;
+        w->column_key[i] = used[i] ? add_string(w, pt_strdup(column_key_text[i])) : 0;
+    char *const facts = pprof_facts_text(w->p);
+    if (facts) w->facts = add_string(w, facts);
+    if (!pprof_ends_known(w->p)) return;
+    w->end_key = add_string(w, pt_strdup(PPROF_END_KEY));
+    for (int end = 0; end < PT_STACK_END_COUNT; end++)
+        w->end_text[end] = add_string(w, pt_strdup(pt_stack_end_name((pt_stack_end)end)));
 }
 
 /* ---- Ids ---- */
@@ -373,6 +391,9 @@ static void put_column_labels(writer *w, uint32_t i)
     if (s->cpu && s->cpu[i] != PT_NONE) put_column_label(w, w->column_key[KEY_CPU], 0, s->cpu[i]);
     if (s->comm && s->comm[i] != 0)
         put_column_label(w, w->column_key[KEY_COMM], w->number[s->comm[i]], 0);
+    const uint8_t end = w->p->stack->end[s->stack[i]];
+    if (w->end_key && end != PT_STACK_END_ROOT)
+        put_column_label(w, w->end_key, w->end_text[end], 0);
 }
 
 static void put_samples(writer *w)
@@ -459,14 +480,19 @@ static void put_functions(writer *w)
 
 static void put_comments(writer *w, const pt_provenance *from)
 {
-    if (from->comment_count <= 2) {
-        for (uint32_t i = 0; i < from->comment_count; i++)
-            put_number(&w->out, PPROF_COMMENT, w->number[from->comments[i]]);
+    const uint32_t count = from->comment_count + (w->facts != 0);
+    PT_FREE uint32_t *number = pt_alloc(count, sizeof *number);
+    for (uint32_t i = 0; i < from->comment_count; i++)
+        number[i] = w->number[from->comments[i]];
+    if (w->facts) number[count - 1] = w->facts;
+    if (count <= 2) {
+        for (uint32_t i = 0; i < count; i++)
+            put_number(&w->out, PPROF_COMMENT, number[i]);
         return;
     }
-    uint8_t *at = begin_varints(&w->out, from->comment_count);
-    for (uint32_t i = 0; i < from->comment_count; i++)
-        at = varint_at(at, w->number[from->comments[i]]);
+    uint8_t *at = begin_varints(&w->out, count);
+    for (uint32_t i = 0; i < count; i++)
+        at = varint_at(at, number[i]);
     end_packed(&w->out, PPROF_COMMENT, at);
 }
 
@@ -499,10 +525,8 @@ static void put_profile(writer *w)
     for (size_t i = 0; i < w->string.count; i++)
         put_bytes(&w->out, PPROF_STRING_TABLE, pt_text(w->p, w->string.items[i]),
                   pt_text_bytes(w->p, w->string.items[i]));
-    for (size_t i = 0; i < COLUMN_KEYS; i++) {
-        if (w->column_key[i])
-            put_bytes(&w->out, PPROF_STRING_TABLE, column_key_text[i], strlen(column_key_text[i]));
-    }
+    for (size_t i = 0; i < w->added.count; i++)
+        put_bytes(&w->out, PPROF_STRING_TABLE, w->added.items[i], strlen(w->added.items[i]));
     put_header(w);
 }
 
@@ -526,7 +550,7 @@ pt_status pprof_write(const pt_profile *profile, const pt_output *output,
     memset(w.number, 0xff, profile->string->t.count * sizeof *w.number);
     sort_unknown(&w);
     number_strings(&w);
-    number_column_keys(&w);
+    add_strings(&w);
     choose_ids(&w);
     put_profile(&w);
     const pt_status status = send(&w, output, options, reterr);
@@ -534,6 +558,9 @@ pt_status pprof_write(const pt_profile *profile, const pt_output *output,
     for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++)
         free(w.unknown[m].items);
     free(w.mapping_id);
+    for (size_t i = 0; i < w.added.count; i++)
+        free(w.added.items[i]);
+    free(w.added.items);
     free(w.string.items);
     pt_buf_done(&w.body);
     pt_buf_done(&w.line);
