@@ -309,12 +309,21 @@ static void add_fact(building *b, const char *format, ...)
     f->fact[f->fact_count++] = string;
 }
 
+/* What the source counts as samples; its rows when it does not: equal samples may share a row. */
+static int64_t samples_of(const pt_profile *p)
+{
+    const uint32_t event = pt_profile_find_event(p, "samples");
+    if (event != PT_NONE && p->event->row[event].kind == PT_EVENT_COUNT)
+        return pt_profile_total(p, event);
+    return p->sample->t.count;
+}
+
 static void add_facts(building *b, uint32_t event)
 {
     const pt_summary is = pt_summary_of(b->profile, event);
     pt_buf text = PT_BUF_INIT;
-    pt_put_count(&text, is.samples);
-    pt_put_text(&text, " samples, ");
+    pt_put_count(&text, samples_of(b->profile));
+    pt_put_text(&text, " samples in ");
     pt_put_count(&text, is.stacks);
     pt_put_text(&text, " distinct stacks");
     add_fact(b, "%s", pt_buf_text(&text));

@@ -1,44 +1,87 @@
 /* text.ts: a name made to fit its box. */
 
+const OPERATOR = /\boperator\s*(\(\)|\[\]|<=>|[-+*/%^&|~!=<>,]{1,3})/y;
+
+/* For each character of a C++ or Rust name what encloses it, outermost: nothing (0), <> (1) or () (2). NULL
+ * when brackets do not match. The brackets of operator<, operator() and the like enclose nothing. */
+function nesting(name: string): Uint8Array | null {
+  const marks = new Uint8Array(name.length);
+  let level = 0;
+  let kind = 0;
+  for (let i = 0; i < name.length; i++) {
+    OPERATOR.lastIndex = i;
+    const operator = level === 0 ? OPERATOR.exec(name) : null;
+    if (operator !== null) {
+      i += operator[0].length - 1;
+      continue;
+    }
+    const c = name[i];
+    if ((c === "<" || c === "(") && level++ === 0) kind = c === "<" ? 1 : 2;
+    marks[i] = level > 0 ? kind : 0;
+    if ((c === ">" && name[i - 1] !== "-") || c === ")") level--;
+    if (level < 0) return null;
+  }
+  return level === 0 ? marks : null;
+}
+
+/* "f(int) const" -> "f" */
+function withoutArguments(name: string): string {
+  const marks = nesting(name);
+  if (marks === null) return name;
+  let open = -1;
+  for (let i = 0; i < name.length; i++) {
+    if (marks[i] === 2 && (i === 0 || marks[i - 1] !== 2)) open = i;
+    if (marks[i] === 0 && name.startsWith("::", i)) open = -1;
+  }
+  return open > 0 ? name.slice(0, open) : name;
+}
+
+/* "void a<b<c>>::d<e>" -> "a::d" */
+function withoutTemplates(name: string): string {
+  const marks = nesting(name);
+  if (marks === null) return name;
+  const kept: number[] = [];
+  for (let i = 0; i < name.length; i++) if (marks[i] !== 1) kept.push(i);
+  const plain = kept.map((i) => name[i]).join("");
+  const path = plain.indexOf("::");
+  const space = plain.lastIndexOf(" ", path);
+  return path > 0 && space >= 0 && marks[kept[space]] === 0 ? plain.slice(space + 1) : plain;
+}
+
+/* The parts between "::" that stand in no brackets. */
+function pathOf(name: string): string[] {
+  const marks = nesting(name);
+  if (marks === null) return [name];
+  const parts: string[] = [];
+  let from = 0;
+  for (let i = 0; i < name.length; i++) {
+    if (marks[i] !== 0 || !name.startsWith("::", i)) continue;
+    parts.push(name.slice(from, i));
+    from = i + 2;
+  }
+  return [...parts, name.slice(from)];
+}
+
 /* Shorter and shorter forms of one name, each still naming the function: without its arguments, without
  * template arguments, without the path of its package, the last two parts, the last part. */
 export function shorterForms(name: string): string[] {
   const forms = [name];
+  const last = (): string => forms[forms.length - 1];
   const add = (form: string): void => {
-    if (form !== "" && form.length < forms[forms.length - 1].length) forms.push(form);
+    if (form !== "" && form.length < last().length) forms.push(form);
   };
-  const cxx = name.includes("::") || name.includes("<");
-  if (cxx) add(withoutNested(name, "(", ")", true));
-  if (cxx) add(withoutNested(forms[forms.length - 1], "<", ">", false));
-  const last = forms[forms.length - 1];
-  const slash = last.lastIndexOf("/", last.indexOf("(") >= 0 ? last.indexOf("(") : last.length);
-  if (slash >= 0 && !last.startsWith("[")) add(last.slice(slash + 1));
-  const path = forms[forms.length - 1].split("::");
-  if (path.length > 2) add(path.slice(-2).join("::"));
-  add(path[path.length - 1]);
-  return forms;
-}
-
-/* "a<b<c>>::d" -> "a::d". Names such as operator< or "(anonymous namespace)" are left as they are. With
- * `lastOnly`, only what closes the name goes: the argument list and what follows it. */
-function withoutNested(name: string, open: string, close: string, lastOnly: boolean): string {
-  if (name.includes("operator")) return name;
-  let level = 0;
-  let kept = "";
-  let lastOpen = -1;
-  for (let i = 0; i < name.length; i++) {
-    const c = name[i];
-    if (c === open) {
-      if (level++ === 0) lastOpen = i;
-    } else if (c === close && name[i - 1] !== "-") {
-      if (--level < 0) return name;
-    } else if (level === 0) {
-      kept += c;
-    }
+  if (name.startsWith("[")) return forms;
+  if (name.includes("::") || name.includes("<")) {
+    add(withoutArguments(name));
+    add(withoutTemplates(last()));
+    const path = pathOf(last());
+    if (path.length > 2) add(path.slice(-2).join("::"));
+    add(path[path.length - 1]);
+  } else {
+    const open = name.indexOf("(");
+    add(name.slice(name.lastIndexOf("/", open >= 0 ? open : name.length) + 1));
   }
-  if (level !== 0) return name;
-  if (!lastOnly) return kept;
-  return lastOpen > 0 && !name.slice(lastOpen).includes("::") ? name.slice(0, lastOpen) : name;
+  return forms;
 }
 
 /* The longest form of at most `most` characters, else the shortest. */
