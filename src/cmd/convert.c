@@ -1,0 +1,41 @@
+/* convert.c: pitot convert: a profile in another format. */
+#include <stddef.h>
+
+#include "cmd/output.h"
+
+typedef struct {
+    pt_output_settings output;
+} convert_settings;
+
+static const pt_option convert_rows[] = {
+    PT_OUTPUT_ROWS(convert_settings),
+};
+static const pt_option_table convert_options = PT_OPTION_TABLE(convert_rows);
+
+static int convert_run(pt_cmd_context *context, void *own)
+{
+    const convert_settings *settings = own;
+    return pt_cmd_write(context, &settings->output, context->profile, NULL);
+}
+
+const pt_command pt_command_convert = {
+    .name = "convert",
+    .group = PT_GROUP_FILES,
+    .summary = "write a profile in another format, and tell what that loses",
+    .arguments = "[PROFILE] -o FILE",
+    .description =
+        "The format follows from FILE's name (.pb.gz, .folded) or --to. What the profile has and "
+        "the format cannot hold is told, each fact with its count; --strict makes a loss an error "
+        "and writes nothing.\n\nA profile.proto that go tool pprof wrote and that is written "
+        "again has the same bytes before compression; fields that pitot does not know are kept.",
+    .examples =
+        (const char *const[]){"pitot convert cpu.pb.gz -o cpu.folded", "for flame graph scripts",
+                              "pitot convert stacks.txt -o stacks.pb.gz", "for pprof",
+                              "pitot convert a.pb.gz --canonical --raw -o a.pb",
+                              "to compare two profiles byte by byte", NULL},
+    .needs = PT_NEEDS_PROFILE,
+    .max_args = 1,
+    .options = &convert_options,
+    .settings_bytes = sizeof(convert_settings),
+    .run = convert_run,
+};

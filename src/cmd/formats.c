@@ -1,0 +1,129 @@
+/* formats.c: pitot formats: what can be read and written, and what each format holds. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "render/text.h"
+
+typedef struct {
+    pt_shape shape;
+} formats_settings;
+
+static const pt_option formats_rows[] = {
+    PT_SHAPE_JSON_ROW(formats_settings),
+};
+static const pt_option_table formats_options = PT_OPTION_TABLE(formats_rows);
+
+static void put_words(pt_out *out, const char *heading, const char *const *words)
+{
+    if (words[0] == NULL) return;
+    pt_outf(out, "    %s", heading);
+    for (; *words != NULL; words++)
+        pt_outf(out, " %s", *words);
+    pt_out_char(out, '\n');
+}
+
+static void put_capabilities(pt_out *out, const char *heading, uint32_t bits)
+{
+    if (bits == 0) return;
+    pt_outf(out, "    %s", heading);
+    for (size_t i = 0; i < pt_capability_count; i++)
+        if (bits & pt_capabilities[i].bit) pt_outf(out, " %s", pt_capabilities[i].name);
+    pt_out_char(out, '\n');
+}
+
+static void put_format(pt_cmd_context *context, const pt_format *format)
+{
+    pt_out *out = context->out;
+    const char *can = format->read == NULL    ? "write only"
+                      : format->write == NULL ? "read only"
+                                              : "read, write";
+    pt_text_colour(out, &context->look, PT_COLOUR_STRONG);
+    pt_out_text(out, format->name);
+    pt_text_colour_end(out, &context->look, PT_COLOUR_STRONG);
+    pt_outf(out, " (%s): %s\n", can, format->summary);
+    put_words(out, "also called", format->aliases);
+    put_words(out, "files named", format->extensions);
+    put_capabilities(out, "holds", format->capabilities);
+}
+
+static void put_text(pt_cmd_context *context)
+{
+    for (size_t i = 0; i < pt_format_count; i++)
+        put_format(context, pt_formats[i]);
+    pt_out_text(context->out, "\nwhat a format may hold:\n");
+    for (size_t i = 0; i < pt_capability_count; i++)
+        pt_outf(context->out, "    %-10s %s\n", pt_capabilities[i].name, pt_capabilities[i].help);
+}
+
+static void put_list(pt_json_w *w, const char *key, const char *const *words)
+{
+    pt_json_key(w, key);
+    pt_json_array(w);
+    for (; *words != NULL; words++)
+        pt_json_text(w, *words);
+    pt_json_array_end(w);
+}
+
+static void put_format_json(pt_json_w *w, const pt_format *format)
+{
+    pt_json_object(w);
+    pt_json_key(w, "name");
+    pt_json_text(w, format->name);
+    pt_json_key(w, "summary");
+    pt_json_text(w, format->summary);
+    pt_json_key(w, "reads");
+    pt_json_bool(w, format->read != NULL);
+    pt_json_key(w, "writes");
+    pt_json_bool(w, format->write != NULL);
+    put_list(w, "aliases", format->aliases);
+    put_list(w, "extensions", format->extensions);
+    pt_json_key(w, "holds");
+    pt_json_array(w);
+    for (size_t i = 0; i < pt_capability_count; i++)
+        if (format->capabilities & pt_capabilities[i].bit) pt_json_text(w, pt_capabilities[i].name);
+    pt_json_array_end(w);
+    pt_json_object_end(w);
+}
+
+static void put_json(pt_out *out)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_json_object(&w);
+    pt_json_key(&w, "schema");
+    pt_json_int(&w, PT_REPORT_SCHEMA);
+    pt_json_key(&w, "report");
+    pt_json_text(&w, "formats");
+    pt_json_key(&w, "formats");
+    pt_json_array(&w);
+    for (size_t i = 0; i < pt_format_count; i++)
+        put_format_json(&w, pt_formats[i]);
+    pt_json_array_end(&w);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+static int formats_run(pt_cmd_context *context, void *own)
+{
+    const formats_settings *settings = own;
+    if (settings->shape == PT_SHAPE_JSON)
+        put_json(context->out);
+    else
+        put_text(context);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_formats = {
+    .name = "formats",
+    .group = PT_GROUP_FILES,
+    .summary = "which formats are read and written, and what each holds",
+    .arguments = "",
+    .description = "Formats are recognised by content; --from=FORMAT insists on one. When "
+                   "writing, the end of the file's name chooses, or --to=FORMAT.",
+    .options = &formats_options,
+    .settings_bytes = sizeof(formats_settings),
+    .run = formats_run,
+};

@@ -1,0 +1,151 @@
+/* output.c: see output.h. */
+#include "cmd/output.h"
+
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cmd/options.h"
+#include "render/text.h"
+
+bool pt_cmd_writes_stdout(const pt_output_settings *settings)
+{
+    return settings->output == NULL || strcmp(settings->output, "-") == 0;
+}
+
+static int no_such_format(const pt_cmd_context *context, const char *name)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (size_t i = 0; i < pt_format_count && count < 64; i++)
+        names[count++] = pt_formats[i]->name;
+    const char *near = pt_nearest(name, names, count);
+    if (near != NULL)
+        return pt_cmd_usage(context, "--to=%s: there is no such format; did you mean %s?", name,
+                            near);
+    return pt_cmd_usage(context, "--to=%s: there is no such format; `pitot formats` lists them",
+                        name);
+}
+
+static int choose_format(const pt_cmd_context *context, const pt_output_settings *settings,
+                         const char *otherwise, const pt_format **ret_format)
+{
+    const pt_format *format = NULL;
+    if (settings->to != NULL) {
+        format = pt_format_find(settings->to);
+        if (format == NULL) return no_such_format(context, settings->to);
+    } else if (!pt_cmd_writes_stdout(settings)) {
+        format = pt_format_for_path(settings->output);
+    }
+    if (format == NULL && otherwise != NULL) format = pt_format_find(otherwise);
+    if (format == NULL && settings->output != NULL)
+        return pt_cmd_usage(context,
+                            "%s: the name does not tell a format; say which with --to=FORMAT",
+                            settings->output);
+    if (format == NULL)
+        return pt_cmd_usage(context,
+                            "%s: say where to with -o FILE, or which format with "
+                            "--to=FORMAT",
+                            context->command->name);
+    if (format->write == NULL) {
+        pt_cmd_say("%s cannot be written, only read; `pitot formats` tells which can",
+                   format->name);
+        return PT_EXIT_FAILED;
+    }
+    *ret_format = format;
+    return PT_EXIT_OK;
+}
+
+/* Compares what the profile uses with what the format holds. */
+static int weigh_losses(pt_cmd_context *context, const pt_profile *profile, const pt_format *format)
+{
+    pt_diag losses;
+    pt_diag_init(&losses);
+    pt_format_losses(profile, format, &losses);
+    const bool refuse = context->input->strict && losses.count > 0;
+    for (size_t i = 0; i < losses.count; i++) {
+        if (refuse)
+            pt_cmd_say("%s cannot hold everything: %s %s", format->name,
+                       pt_count_of(losses.facts[i].count).text, losses.facts[i].text);
+        else
+            pt_diag_add(&context->diag, losses.facts[i].count, "%s in %s", losses.facts[i].text,
+                        format->name);
+    }
+    pt_diag_done(&losses);
+    if (!refuse) return PT_EXIT_OK;
+    pt_cmd_say("nothing was written; without --strict it is, and the losses are told");
+    return PT_EXIT_FAILED;
+}
+
+static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
+{
+    (void)suffix;
+    (void)reterr;
+    return context;
+}
+
+static bool ends_in_pb(const char *path)
+{
+    const size_t length = path != NULL ? strlen(path) : 0;
+    return length > 3 && strcasecmp(path + length - 3, ".pb") == 0;
+}
+
+static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
+                    const pt_profile *profile, const pt_format *format, uint32_t event)
+{
+    const pt_write_options options = {
+        .event = event,
+        .raw = settings->raw || ends_in_pb(settings->output),
+        .pool = context->pool,
+        .diag = &context->diag,
+    };
+    pt_error error = PT_ERROR_INIT;
+    pt_status status;
+    if (pt_cmd_writes_stdout(settings)) {
+        const pt_output output = {.context = context->out, .open = open_one};
+        status = format->write(profile, &output, &options, &error);
+        return status == PT_OK || context->out->broken_pipe ? PT_EXIT_OK : pt_cmd_fail(&error);
+    }
+    pt_file_writer file;
+    status = pt_file_create(settings->output, &file, &error);
+    if (status != PT_OK) return pt_cmd_fail(&error);
+    const pt_output output = {.context = &file.out, .open = open_one};
+    status = format->write(profile, &output, &options, &error);
+    if (status == PT_OK)
+        status = pt_file_commit(&file, false, &error);
+    else
+        pt_file_abandon(&file);
+    if (status == PT_OK) return PT_EXIT_OK;
+    if (error.path[0] == '\0') pt_error_where(&error, settings->output, NULL, -1);
+    return pt_cmd_fail(&error);
+}
+
+int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
+                 const pt_profile *profile, const char *otherwise)
+{
+    const pt_format *format = NULL;
+    int status = choose_format(context, settings, otherwise, &format);
+    if (status != PT_EXIT_OK) return status;
+    uint32_t event = PT_NONE;
+    if (settings->event != NULL) {
+        event = pt_profile_find_event(profile, settings->event);
+        if (event == PT_NONE)
+            return pt_cmd_usage(context,
+                                "--event=%s: the profile has no such event; `pitot info` "
+                                "lists what it has",
+                                settings->event);
+    }
+    if (pt_cmd_writes_stdout(settings) && isatty(STDOUT_FILENO) &&
+        format->capabilities & PT_CAN_MAPPINGS)
+        return pt_cmd_usage(context,
+                            "%s is binary and would not do a terminal good; name a file "
+                            "with -o FILE",
+                            format->name);
+    status = weigh_losses(context, profile, format);
+    if (status != PT_EXIT_OK) return status;
+    const pt_profile *ordered = settings->canonical ? pt_profile_canonical(profile) : NULL;
+    status = write_to(context, settings, ordered != NULL ? ordered : profile, format, event);
+    pt_profile_unref(ordered);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* output.h: a profile goes to a file: which format, what that loses, written whole or not at all.
+ */
+#ifndef PT_CMD_OUTPUT_H
+#define PT_CMD_OUTPUT_H
+
+#include "cmd/cmd.h"
+
+/* The options of commands that write a profile. */
+typedef struct pt_output_settings {
+    const char *output; /* NULL or "-": standard output */
+    const char *to;     /* NULL: by the file's name */
+    const char *event;  /* NULL: the default one */
+    bool raw;
+    bool canonical;
+} pt_output_settings;
+
+/* Rows for a settings struct with a field `output` of this type. */
+#define PT_OUTPUT_ROWS(settings)                                                                   \
+    {.name = "output",                                                                             \
+     .letter = 'o',                                                                                \
+     .type = PT_OPT_STRING,                                                                        \
+     .offset = offsetof(settings, output.output),                                                  \
+     .metavar = "FILE",                                                                            \
+     .help = "write to this file; - is standard output",                                           \
+     .details = "The name's end chooses the format unless --to does. The file appears whole or "   \
+                "not at all; an older one of the name is replaced."},                              \
+        {.name = "to",                                                                             \
+         .type = PT_OPT_STRING,                                                                    \
+         .offset = offsetof(settings, output.to),                                                  \
+         .metavar = "FORMAT",                                                                      \
+         .help = "write in this format; `pitot formats` lists them"},                              \
+        {.name = "event",                                                                          \
+         .letter = 'e',                                                                            \
+         .type = PT_OPT_STRING,                                                                    \
+         .offset = offsetof(settings, output.event),                                               \
+         .metavar = "EVENT",                                                                       \
+         .help = "for formats with one value a sample: this one, by number or name"},              \
+        {.name = "canonical",                                                                      \
+         .type = PT_OPT_FLAG,                                                                      \
+         .offset = offsetof(settings, output.canonical),                                           \
+         .help = "in an order that follows from the content alone",                                \
+         .details = "Equal samples are added up, unused rows dropped and all tables sorted, so "   \
+                    "that profiles that mean the same become equal files."},                       \
+    {                                                                                              \
+        .name = "raw", .type = PT_OPT_FLAG, .offset = offsetof(settings, output.raw),              \
+        .help = "do not compress profile.proto (also if FILE ends in .pb)"                         \
+    }
+
+/* Writes the profile. With --strict a loss is an error and nothing is written; else losses are
+ * facts for the diag. otherwise: the format when neither --to nor the name tells; NULL = ask.
+ * Returns the exit status. */
+int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
+                 const pt_profile *profile, const char *otherwise);
+
+/* True if the output goes to standard output. */
+bool pt_cmd_writes_stdout(const pt_output_settings *settings);
+
+#endif

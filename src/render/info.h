@@ -1,0 +1,24 @@
+/* info.h: `pitot info` as text and JSON. */
+#ifndef PT_RENDER_INFO_H
+#define PT_RENDER_INFO_H
+
+#include "base/buf.h"
+#include "render/look.h"
+#include "view/info.h"
+
+/* A file that the profile was made of. */
+typedef struct pt_info_file {
+    const char *name;
+    const char *format;      /* "pprof" */
+    const char *compression; /* "gzip", "zstd" or "none" */
+    uint64_t bytes, peeled_bytes;
+    const char *damage; /* NULL, or what is wrong with it */
+} pt_info_file;
+
+/* profile: for the strings of its provenance. */
+void pt_info_text(pt_out *out, const pt_look *look, const pt_profile *profile, const pt_info *info,
+                  const pt_info_file *files, size_t file_count);
+void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
+                  const pt_info_file *files, size_t file_count);
+
+#endif

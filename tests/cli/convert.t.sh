@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# pitot convert and pitot formats: other formats, what they lose, files that appear whole or not.
+. "$(dirname "$0")/lib.sh"
+
+golden=$PITOT_ROOT/tests/golden/pprof
+
+# What go says of a profile, without its first line (PeriodType stands first in all).
+go_raw() { HOME=$PWD PPROF_TMPDIR=$PWD go tool pprof -raw -symbolize=none "$1" 2>/dev/null; }
+
+it 'turns folded stacks into a profile that go reads with the same stacks and counts'
+if needs go; then
+    printf 'main;run;parse 12\nmain;run;write 3\n' >a.folded
+    run pitot convert a.folded -o a.pb.gz
+    expect_status 0
+    expect_no_stderr
+    go_raw a.pb.gz >raw
+    expect_equal 'the samples' "$(grep -A2 '^samples/count' raw | tail -n 2 | tr -s ' ' | sed 's/^ //; s/ $//')" \
+        "$(printf '12: 1 2 3\n3: 4 2 3')"
+    expect_equal 'the names' "$(awk '/^Mappings/ {on = 0} on {printf "%s ", $4} /^Locations/ {on = 1}' raw)" \
+        'parse run main write '
+fi
+
+it 'writes folded stacks and tells what is lost'
+run pitot convert "$golden/cpu.pb.gz" -o b.folded
+expect_status 0
+expect_stderr_line 'pitot: * samples lose their labels in folded'
+expect_stderr_line 'pitot: * addresses are left out in folded'
+total=$(awk '{s += $NF} END {print s}' b.folded)
+expect_equal 'the sum of the lines is the total of info' "$total" \
+    "$(pitot info --json "$golden/cpu.pb.gz" | python3 -c 'import json, sys; print(json.load(sys.stdin)["events"][1]["total"])')"
+
+it 'refuses a loss with --strict and writes nothing'
+run pitot convert --strict "$golden/cpu.pb.gz" -o c.folded
+expect_status 1
+expect_stderr_line 'pitot: folded cannot hold everything: * addresses are left out'
+expect test ! -e c.folded
+
+it 'takes the event that is asked for'
+run pitot convert -e samples "$golden/cpu.pb.gz" -o d.folded
+expect_status 0
+expect_equal 'the sum' "$(awk '{s += $NF} END {print s}' d.folded)" \
+    "$(pitot info --json "$golden/cpu.pb.gz" | python3 -c 'import json, sys; print(json.load(sys.stdin)["events"][0]["total"])')"
+run pitot convert -e nonsense "$golden/cpu.pb.gz" -o d.folded
+expect_status 2
+
+it 'rewrites what go wrote with the same bytes'
+gzip -dc "$golden/merged.pb.gz" >expected
+run pitot convert "$golden/merged.pb.gz" --raw -o rewritten.pb.gz
+expect_status 0
+expect_same expected rewritten.pb.gz
+run pitot convert "$golden/merged.pb.gz" -o rewritten.pb
+expect_same expected rewritten.pb
+run pitot convert "$golden/merged.pb.gz" -o again.pb.gz
+gzip -dc again.pb.gz >again
+expect_same expected again
+
+it 'gives go the same raw dump for every golden'
+if needs go; then
+    for file in "$golden"/*.pb.gz; do
+        pitot convert "$file" -o e.pb.gz
+        go_raw "$file" >expected
+        go_raw e.pb.gz >got
+        expect_same expected got
+        expect test -s got
+    done
+fi
+
+it 'gives go the same raw dump for real profiles'
+if needs go && corpus pprof; then
+    for file in "$corpus"/* "$corpus"/../pprof-goldens/fixtures/*; do
+        pitot convert "$file" -o e.pb.gz
+        go_raw "$file" >expected
+        go_raw e.pb.gz >got
+        expect_same expected got
+    done
+fi
+
+it 'gives the same file for shuffled profiles under --canonical'
+printf 'a;b 1\na;c 2\na;b 4\nd 1\n' >one.folded
+printf 'd 1\na;b 5\na;c 2\n' >two.folded
+pitot convert --canonical one.folded -o one.pb.gz
+pitot convert --canonical two.folded -o two.pb.gz
+expect_same one.pb.gz two.pb.gz
+pitot convert one.folded -o one.pb.gz
+pitot convert two.folded -o two.pb.gz
+expect test "$(cmp -s one.pb.gz two.pb.gz && echo same)" = ''
+
+it 'reads and writes standard streams'
+run bash -c 'printf "a;b 3\n" | "$PITOT" convert - --to=pprof --raw | "$PITOT" convert - --to=folded'
+expect_status 0
+expect_stdout 'a;b 3'
+
+it 'asks for a format that the name does not tell'
+printf 'a;b 3\n' >a.folded
+run pitot convert a.folded -o out.txt
+expect_status 2
+expect_stderr_line 'pitot: out.txt: the name does not tell a format; say which with --to=FORMAT'
+run pitot convert a.folded
+expect_status 2
+run pitot convert a.folded --to=fodled
+expect_status 2
+expect_stderr_line '*did you mean folded?*'
+
+it 'answers from a damaged file with status 4, and refuses it with --strict'
+gzip -dc "$golden/heap.pb.gz" | head -c 700 >cut.pb
+run pitot convert cut.pb -o kept.pb.gz
+expect_status 4
+expect_stderr_line 'pitot: cut.pb: pprof: *kept * samples* (--strict refuses)*'
+expect test -s kept.pb.gz
+rm kept.pb.gz
+run pitot convert --strict cut.pb -o kept.pb.gz
+expect_status 1
+expect test ! -e kept.pb.gz
+
+it 'names the file that cannot be written and leaves the old one'
+run pitot convert a.folded -o no/such/folder.folded
+expect_status 1
+expect_stderr_line 'pitot: *no/such*'
+run pitot convert "$golden/cpu.pb.gz" -o a.folded --event=7
+expect_status 2
+expect_equal 'the old file' "$(cat a.folded)" 'a;b 3'
+
+it 'refuses two profiles in one file and says how to join them'
+gzip -dc "$golden/cpu.pb.gz" "$golden/heap.pb.gz" >two.pb
+run pitot convert two.pb -o out.pb.gz
+expect_status 1
+expect_stderr_line '*pitot merge*'
+
+it 'lists formats as text and JSON'
+run pitot formats
+expect_status 0
+expect_stdout_line 'pprof (read, write): *'
+run bash -c '"$PITOT" formats --json | python3 -c "
+import json, sys
+formats = json.load(sys.stdin)[\"formats\"]
+print(*(f[\"name\"] for f in formats if \"stacks\" in f[\"holds\"] and f[\"writes\"]))"'
+expect_stdout_line 'pprof folded*'

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# pitot merge: sums by content.
+. "$(dirname "$0")/lib.sh"
+
+golden=$PITOT_ROOT/tests/golden/pprof
+
+it 'adds up stacks of several files, in the order of the files'
+printf 'a;b 1\nc 2\n' >one.folded
+printf 'd 1\na;b 10\n' >two.folded
+run pitot merge one.folded two.folded -o sum.folded
+expect_status 0
+expect_stdout 'sum.folded: 3 samples of 2 profiles'
+expect_equal 'the sum' "$(cat sum.folded)" "$(printf 'a;b 11\nc 2\nd 1')"
+
+it 'writes the bytes that go tool pprof -proto wrote'
+pitot merge "$golden/cpu.pb.gz" "$golden/cpu-rewritten.pb.gz" --raw -o sum.pb >/dev/null
+gzip -dc "$golden/merged.pb.gz" >expected
+expect_same expected sum.pb
+
+it 'agrees with the go tool of this machine on several profiles'
+if needs go; then
+    export PPROF_TMPDIR=$PWD
+    go tool pprof -proto -symbolize=none -output go.pb.gz \
+        "$golden/heap.pb.gz" "$golden/heap.pb.gz" "$golden/heap.pb.gz" >/dev/null 2>&1
+    pitot merge "$golden/heap.pb.gz" "$golden/heap.pb.gz" "$golden/heap.pb.gz" -o ours.pb.gz >/dev/null
+    go tool pprof -raw -symbolize=none go.pb.gz >expected 2>/dev/null
+    go tool pprof -raw -symbolize=none ours.pb.gz >got 2>/dev/null
+    expect_same expected got
+    expect test -s got
+fi
+
+it 'gives the same bytes with one thread and with eight'
+for i in 0 1 2 3 4 5 6 7 8 9; do
+    "$PITOT_BUILD/bench/gen" --shape=S --samples=300 --functions=200 --run=$i -o run$i.pb.gz
+done
+pitot merge -j1 run*.pb.gz -o one.pb.gz >/dev/null
+pitot merge -j8 run*.pb.gz -o eight.pb.gz >/dev/null
+expect_same one.pb.gz eight.pb.gz
+
+it 'keeps the total, whatever the order'
+total() { pitot info --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["events"][0]["total"])'; }
+sum=0
+for i in 0 1 2 3 4 5 6 7 8 9; do sum=$((sum + $(total run$i.pb.gz))); done
+expect_equal 'the total' "$(total one.pb.gz)" "$sum"
+pitot merge --canonical run[0-4].pb.gz run[5-9].pb.gz -o forth.pb.gz >/dev/null
+pitot merge --canonical run[5-9].pb.gz run[0-4].pb.gz -o back.pb.gz >/dev/null
+expect_equal 'the other order' "$(total back.pb.gz)" "$sum"
+
+it 'adds up the equal samples of a single file'
+printf 'a;b 1\na;b 2\n' >twice.folded
+run pitot merge twice.folded -o once.pb.gz
+expect_stdout 'once.pb.gz: 1 sample of 1 profile'
+
+it 'refuses profiles that measure different things'
+run pitot merge "$golden/goroutine.pb.gz" "$golden/heap.pb.gz" -o x.pb.gz
+expect_status 2
+expect_stderr_line 'pitot: *heap.pb.gz: measures *nothing in common*'
+expect test ! -e x.pb.gz
+
+it 'refuses a program and names the first missing file'
+run pitot merge "$PITOT" one.folded -o x.folded
+expect_status 2
+expect_stderr_line '*is a program; merge takes profiles'
+run pitot merge one.folded gone1 gone2 -o x.folded
+expect_status 1
+expect_stderr_line 'pitot: gone1: *'
