@@ -72,11 +72,16 @@ fi
 
 it "agrees with go tool pprof on the profiles of pprof's own tests"
 if needs go && corpus pprof-goldens/fixtures; then
-    agrees_with_pprof $(ls "$corpus"/*.pb.gz | grep -v /heap)
+    agrees_with_pprof "$corpus"/*.pb.gz
 fi
 
-it 'agrees with go tool pprof on profiles that say which frames to drop'
-if needs go && corpus pprof-goldens/fixtures; then
-    skip 'drop_frames and keep_frames of a profile are kept, but not yet applied'
-    agrees_with_pprof "$corpus"/heap*.pb.gz
+it 'agrees with go tool pprof on a generated gperftools profile'
+if needs go; then
+    expect "$gen" --format=gperftools --samples=2000 --functions=300 -o p.prof
+    agrees_with_pprof p.prof
+fi
+
+it 'agrees with go tool pprof on gperftools profiles'
+if needs go && corpus gperftools-cpu; then
+    agrees_with_pprof "$corpus"/*
 fi
