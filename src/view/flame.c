@@ -192,26 +192,89 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The widest `most` nodes are those wider than `width` and the first `equal` that are as wide. A
- * parent is as wide as its children and stands before them, so whoever is kept has its parent. */
+/* The widest `most` nodes are those wider than `width`; of those just as wide, those less deep than
+ * `depth`, and the first `equal` at that depth. A parent is as wide as its children, less deep, and
+ * stands before them: whoever is kept has its parent. */
 typedef struct {
     int64_t width;
+    uint32_t depth;
     uint64_t equal;
 } limit;
 
+static bool is_folded(const pt_calltree *tree, uint32_t node)
+{
+    return node > 0 && tree->name[node] == PT_NONE;
+}
+
+/* Folded nodes are never kept: they rank last. */
+static int64_t width_of(const pt_calltree *tree, uint32_t node)
+{
+    return is_folded(tree, node) ? -1 : tree->total[node];
+}
+
+static int64_t width_of_rank(const pt_calltree *tree, uint32_t rank, uint64_t *ret_wider)
+{
+    PT_FREE int64_t *widths = pt_alloc(tree->count, sizeof *widths);
+    for (uint32_t i = 0; i < tree->count; i++)
+        widths[i] = width_of(tree, i);
+    qsort(widths, tree->count, sizeof *widths, descending);
+    uint64_t wider = 0;
+    while (widths[wider] > widths[rank])
+        wider++;
+    *ret_wider = wider;
+    return widths[rank];
+}
+
 static limit find_limit(const pt_calltree *tree, uint32_t most)
 {
-    limit found = {.width = 0, .equal = UINT64_MAX};
+    limit found = {.width = INT64_MIN, .depth = UINT32_MAX};
     if (most == 0 || tree->count <= most) return found;
-    PT_FREE int64_t *widths = pt_alloc(tree->count, sizeof *widths);
-    memcpy(widths, tree->total, tree->count * sizeof *widths);
-    qsort(widths, tree->count, sizeof *widths, descending);
-    found.width = widths[most - 1];
-    uint32_t wider = 0;
-    while (widths[wider] > found.width)
-        wider++;
+    uint64_t wider;
+    found.width = width_of_rank(tree, most - 1, &wider);
     found.equal = most - wider;
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (tree->depth[i] > deepest) deepest = tree->depth[i];
+    PT_FREE uint32_t *at_depth = pt_alloc((size_t)deepest + 1, sizeof *at_depth);
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (width_of(tree, i) == found.width) at_depth[tree->depth[i]]++;
+    for (found.depth = 0; at_depth[found.depth] < found.equal; found.depth++)
+        found.equal -= at_depth[found.depth];
     return found;
+}
+
+/* Whether the node is within the limit; to be asked in preorder. */
+static bool is_wide_enough(limit *l, int64_t width, uint32_t depth)
+{
+    if (width != l->width) return width > l->width;
+    if (depth != l->depth) return depth < l->depth;
+    if (l->equal == 0) return false;
+    l->equal--;
+    return true;
+}
+
+/* No more nodes than this are made before the widest are chosen: some 200 MB. */
+#define TREE_NODES_MAX 4000000
+
+/* How deep the call tree may go to stay below TREE_NODES_MAX; 0 = to the leaves. A level has at
+ * most `slots` nodes (0 = any number), narrower ones being folded, and at most one a stack that
+ * reaches it. */
+static uint32_t depth_limit(const pt_profile *p, uint64_t slots)
+{
+    const uint32_t stacks = p->stack->t.count;
+    uint32_t deepest = 0;
+    for (uint32_t s = 0; s < stacks; s++)
+        if (pt_stack_depth(p, s) > deepest) deepest = pt_stack_depth(p, s);
+    PT_FREE uint32_t *ending = pt_alloc((size_t)deepest + 1, sizeof *ending);
+    for (uint32_t s = 0; s < stacks; s++)
+        ending[pt_stack_depth(p, s)]++;
+    uint64_t nodes = 0, reaching = stacks;
+    for (uint32_t d = 1; d <= deepest; d++) {
+        reaching -= ending[d - 1];
+        nodes += slots != 0 && slots < reaching ? slots : reaching;
+        if (nodes > TREE_NODES_MAX) return d;
+    }
+    return 0;
 }
 
 static void cut(pt_flame *f, uint64_t nodes, int64_t total)
@@ -236,14 +299,12 @@ static void keep_nodes(building *b, const pt_flame_request *request)
     PT_FREE uint32_t *kept_as = pt_alloc(tree->count, sizeof *kept_as);
     for (uint32_t i = 0; i < tree->count;) {
         const int64_t total = tree->total[i];
-        const bool folded = i > 0 && tree->name[i] == PT_NONE;
-        const bool keep = !folded && total >= l.width && (total > l.width || l.equal > 0);
-        if (!keep) {
+        const bool folded = is_folded(tree, i);
+        if (folded || !is_wide_enough(&l, total, tree->depth[i])) {
             cut(f, folded ? tree->folded[i] : 1, total);
             i = tree->end[i];
             continue;
         }
-        if (total == l.width) l.equal--;
         const uint32_t node = kept_as[i] = f->node_count++;
         f->parent[node] = i == 0 ? 0 : kept_as[tree->parent[i]];
         f->node_frame[node] = i == 0 ? 0 : frame_of(b, i);
@@ -391,6 +452,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     const pt_calltree_request wanted = {
         .event = request->event,
         .min_weight = slots == 0 ? 0 : ((uint64_t)total + slots - 1) / slots,
+        .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots),
     };
     pt_calltree tree;
     status = pt_calltree_init(&tree, &names, &wanted, reterr);

@@ -7,7 +7,7 @@
  *
  * Nodes are in preorder, siblings widest first; total = self + the children's totals + what was cut
  * under the node. A subtree narrower than half a pixel on the widest screen is cut, and counted;
- * more nodes than asked for lose their narrowest.
+ * more nodes than asked for lose their narrowest, of equal ones the deepest.
  */
 #ifndef PT_VIEW_FLAME_H
 #define PT_VIEW_FLAME_H

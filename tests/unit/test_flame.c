@@ -208,6 +208,22 @@ static void of_too_many_boxes_the_widest_are_kept(void **state)
     pt_profile_unref(p);
 }
 
+/* At 10 px half a pixel is 20 of 400: 30 children of 10 are folded, and take no box's place. */
+static void what_is_cut_takes_no_place_among_the_widest(void **state)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (unsigned i = 0; i < 30; i++)
+        pt_putf(&text, "a;f%02u 10\n", i);
+    pt_put_text(&text, "b 50\nc 50\n");
+    const pt_profile *p = profile_of("n/count", pt_buf_text(&text));
+    pt_buf_done(&text);
+    PT_FREE_FLAME pt_flame *f = flame_of(p, 10, 4);
+    assert_drawn(f, "all 0 400\n a 0 300\n b 50 50\n c 50 50\n");
+    assert_int_equal(f->cut_nodes, 30);
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
 static void a_profile_without_samples_is_an_empty_root(void **state)
 {
     const pt_profile *p = profile_of("n/count", "");
@@ -621,6 +637,34 @@ static void a_very_deep_recursion_is_kept_from_the_root_down(void **state)
     pt_profile_unref(p);
 }
 
+/* 3,000 stacks that never meet, 3,000 deep: 9 M tree nodes. Only what may be kept is made. */
+static void many_very_deep_stacks_are_cut_from_below(void **state)
+{
+    enum { STACKS = 3000, DEPTH = 3000 };
+    pt_builder *b = pt_builder_new();
+    pt_builder_event(b, &(pt_event){0});
+    uint32_t *frames = pt_alloc(DEPTH, sizeof *frames);
+    for (uint32_t s = 0; s < STACKS; s++) {
+        PT_FREE char *text = pt_strf("f%u", s);
+        const uint32_t name = pt_builder_text(b, text).v;
+        const pt_function f = {.name = name, .system_name = name};
+        const pt_line line = {.function = pt_builder_function(b, &f).v};
+        frames[0] = pt_builder_location(b, &(pt_location){.mapping = PT_NONE}, &line, 1).v;
+        for (uint32_t i = 1; i < DEPTH; i++)
+            frames[i] = frames[0];
+        pt_builder_sample(b, pt_builder_stack(b, frames, DEPTH, PT_STACK_END_ROOT), PT_NO_LABELS,
+                          &(int64_t){1});
+    }
+    free(frames);
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    PT_FREE_FLAME pt_flame *f = flame_of(p, PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES);
+    assert_int_equal(f->node_count, PT_FLAME_HTML_MAX_NODES);
+    assert_int_equal(f->rows, 21); /* the root's, 19 whole ones of 3,000, and what is left */
+    assert_conserved(f);
+    pt_profile_unref(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -633,6 +677,7 @@ int main(void)
         cmocka_unit_test(functions_are_counted_before_anything_is_cut),
         cmocka_unit_test(functions_lead_by_self_or_by_total),
         cmocka_unit_test(of_too_many_boxes_the_widest_are_kept),
+        cmocka_unit_test(what_is_cut_takes_no_place_among_the_widest),
         cmocka_unit_test(a_profile_without_samples_is_an_empty_root),
         cmocka_unit_test(samples_without_a_stack_are_the_roots_own),
         cmocka_unit_test(negative_values_are_refused),
@@ -648,6 +693,7 @@ int main(void)
         cmocka_unit_test(an_empty_profile_makes_a_page_and_a_picture),
         cmocka_unit_test(two_million_tree_nodes_make_a_small_page),
         cmocka_unit_test(a_very_deep_recursion_is_kept_from_the_root_down),
+        cmocka_unit_test(many_very_deep_stacks_are_cut_from_below),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
