@@ -78,6 +78,13 @@ static const pt_option symbol_rows[] = {
      .details = "templates: without parameters; simple: without template arguments either; full: "
                 "with both; none: as the linker knows it. Names that the profile brings are as "
                 "they are."},
+    {.name = "long-names",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_symbol_settings, long_names),
+     .help = "show template arguments of long names, too",
+     .details = "In text, a name of more than 60 characters has its template arguments shown as "
+                "<...>. JSON and CSV always have the whole name."},
     {.name = "binary-path",
      .type = PT_OPT_LIST,
      .offset = offsetof(pt_symbol_settings, binary_dirs),

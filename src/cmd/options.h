@@ -25,7 +25,7 @@ typedef struct pt_input_settings {
 typedef struct pt_symbol_settings {
     pt_symbolize_mode mode;
     pt_demangle_mode demangle;
-    bool force;
+    bool force, long_names;
     pt_option_list binary_dirs, debug_dirs;
 } pt_symbol_settings;
 

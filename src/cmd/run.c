@@ -107,6 +107,7 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
         context->args = operands.items;
         context->arg_count = operands.count;
         context->look = look_of_output(context->common->color);
+        context->look.long_names = context->symbol->long_names;
         status = give_and_run(context, settings);
     }
     free(operands.items);

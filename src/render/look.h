@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 typedef struct pt_look {
-    bool colour;    /* escape sequences are welcome */
-    unsigned width; /* columns of the terminal; 0 = no limit: nothing is cut */
+    bool colour;     /* escape sequences are welcome */
+    unsigned width;  /* columns of the terminal; 0 = no limit: nothing is cut */
+    bool long_names; /* names with all their template arguments (brief.h) */
 } pt_look;
 
 #endif

@@ -1,6 +1,8 @@
 /* text.c: widths, safe text, colours, percentages. */
 #include "render/text.h"
 
+#include "render/brief.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +104,18 @@ void pt_text_put(pt_out *out, const char *text, size_t limit)
     put_columns(out, text, 0, shown / 2);
     pt_out_text(out, dots);
     put_columns(out, text, width - (shown - shown / 2), SIZE_MAX);
+}
+
+void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit)
+{
+    if (look->long_names) {
+        pt_text_put(out, name, limit);
+        return;
+    }
+    pt_buf brief = PT_BUF_INIT;
+    pt_brief_name(name, &brief);
+    pt_text_put(out, pt_buf_text(&brief), limit);
+    pt_buf_done(&brief);
 }
 
 void pt_text_pad(pt_out *out, size_t n)

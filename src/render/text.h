@@ -19,6 +19,9 @@ size_t pt_text_width(const char *text);
  * middle is replaced by "...", the end being what tells names apart. */
 void pt_text_put(pt_out *out, const char *text, size_t limit);
 
+/* The same for a function's name, which is made brief first unless the look wants all of it. */
+void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
+
 /* Puts n spaces. */
 void pt_text_pad(pt_out *out, size_t n);
 

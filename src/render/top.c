@@ -26,7 +26,7 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
             pt_percent_of(row->total_share).text);
     const size_t before = 20 + 2 * (size_t)width + strlen(inlined) + pt_text_width(place);
     pt_text_colour(out, look, colour);
-    pt_text_put(out, row->name, look->width > before + 20 ? look->width - before : 0);
+    pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
     pt_text_colour_end(out, look, colour);
     pt_text_colour(out, look, PT_COLOUR_QUIET);
     if (place[0] != '\0') pt_out_text(out, "  ");

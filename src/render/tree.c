@@ -51,7 +51,7 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
     }
     pt_text_colour(out, look, colour);
     const size_t before = 20 + 2 * (size_t)width + 3 * (size_t)row->depth;
-    pt_text_put(out, row->name, look->width > before + 20 ? look->width - before : 0);
+    pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
     pt_text_colour_end(out, look, colour);
     pt_out_text(out, row->inlined ? "  (inlined)\n" : "\n");
 }
