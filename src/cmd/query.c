@@ -110,7 +110,7 @@ int pt_cmd_ask(pt_cmd_context *context)
         .summary = pt_summary_of(context->profile, context->event),
         .query = context->query_text,
         .relative = context->query.relative,
-        .kept = context->filtered.kept,
+        .kept = pt_summary_samples(context->answer),
         .kept_total = pt_view_magnitude(context->answer, context->event),
     };
     context->head.kept_share = pt_share(context->head.kept_total, context->head.summary.total);

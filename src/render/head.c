@@ -4,19 +4,34 @@
  *     complete stacks 99.8%, unnamed 0.3%, 12 samples lost
  *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
  */
+#include <string.h>
+
 #include "render/report.h"
 #include "render/value.h"
 
+static void put_samples(pt_out *out, int64_t count)
+{
+    pt_outf(out, "%s sample%s", pt_count_of((uint64_t)count).text, count == 1 ? "" : "s");
+}
+
+/* Where the event is the samples themselves, their number is said once. */
 static void put_what(pt_out *out, const pt_report_head *head)
 {
     const pt_summary *s = &head->summary;
+    const bool counts_samples = s->kind == PT_EVENT_COUNT && strcmp(s->type, "samples") == 0;
     pt_text_put(out, head->title, 0);
     pt_out_text(out, ": ");
-    pt_text_put(out, s->type[0] != '\0' ? s->type : "value", 0);
-    pt_out_text(out, ", ");
-    pt_text_put(out, pt_value_of(s->unit, s->total).text, 0);
+    if (!counts_samples) {
+        pt_text_put(out, s->type[0] != '\0' ? s->type : "value", 0);
+        pt_outf(out, ", %s", pt_value_of(s->unit, s->total).text);
+    } else {
+        put_samples(out, s->samples);
+    }
     if (s->duration_ns > 0) pt_outf(out, " in %s", pt_value_of("nanoseconds", s->duration_ns).text);
-    pt_outf(out, ", %s sample%s", pt_count_of(s->samples).text, s->samples == 1 ? "" : "s");
+    if (!counts_samples) {
+        pt_out_text(out, ", ");
+        put_samples(out, s->samples);
+    }
     if (s->rate_hz > 0) pt_outf(out, " at %.4g Hz", s->rate_hz);
     pt_out_char(out, '\n');
 }
@@ -37,9 +52,9 @@ static void put_query(pt_out *out, const pt_report_head *head)
 {
     pt_text_put(out, head->query, 0);
     pt_outf(out, ": %s of it, ", pt_value_of(head->summary.unit, head->kept_total).text);
-    pt_outf(out, "%s (%s sample%s)%s\n", pt_percent_of(head->kept_share).text,
-            pt_count_of(head->kept).text, head->kept == 1 ? "" : "s",
-            head->relative ? "; percentages are of these" : "");
+    pt_outf(out, "%s (", pt_percent_of(head->kept_share).text);
+    put_samples(out, head->kept);
+    pt_out_text(out, head->relative ? "); percentages are of these\n" : ")\n");
 }
 
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
@@ -87,6 +102,7 @@ void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *h
     put_text(w, "unit", s->unit);
     put_int(w, "total", s->total);
     put_int(w, "samples", s->samples);
+    put_int(w, "rows", s->rows);
     put_int(w, "stacks", s->stacks);
     put_known(w, "duration_ns", (double)s->duration_ns, s->duration_ns > 0);
     put_known(w, "rate_hz", s->rate_hz, s->rate_hz > 0);

@@ -2,7 +2,9 @@
 #include "view/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/units.h"
 #include "view/table.h"
 
 /* True if the innermost line of the location has a function's name. */
@@ -14,11 +16,26 @@ static bool has_name(const pt_profile *p, uint32_t location)
     return function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0;
 }
 
-static double rate_of(const pt_event *event, const pt_provenance *source)
+/* What one sample stands for, where that is a time, gives the rate. */
+static double rate_of(const pt_profile *p, const pt_event *event)
 {
+    const pt_provenance *source = pt_profile_provenance(p);
     if (event->rate_hz > 0) return event->rate_hz;
     if (source->true_hz > 0) return source->true_hz;
-    return source->asked_hz;
+    if (source->asked_hz > 0) return source->asked_hz;
+    const pt_unit *unit = pt_unit_parse(pt_text(p, source->period_unit));
+    if (unit == NULL || unit->family != PT_FAMILY_TIME || source->period <= 0) return 0;
+    return 1e9 / ((double)source->period * unit->factor);
+}
+
+/* Readers add equal samples up, and writers have: the count of samples is then an event. */
+int64_t pt_summary_samples(const pt_profile *p)
+{
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        if (p->event->row[e].kind == PT_EVENT_COUNT &&
+            strcmp(pt_text(p, p->event->row[e].type), "samples") == 0)
+            return pt_view_magnitude(p, e);
+    return p->sample->t.count;
 }
 
 /* Sums magnitudes a stack, so that what cancels out still counts as seen. */
@@ -50,10 +67,11 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
         .type = pt_text(p, e->type),
         .unit = pt_text(p, e->unit),
         .kind = e->kind,
-        .samples = p->sample->t.count,
+        .samples = pt_summary_samples(p),
+        .rows = p->sample->t.count,
         .total = pt_view_magnitude(p, event),
         .duration_ns = source->duration_ns,
-        .rate_hz = rate_of(e, source),
+        .rate_hz = rate_of(p, e),
         .lost = source->lost,
         .cpu_used_ns = source->cpu_used_ns,
         .cpu_seen_ns = source->cpu_seen_ns,

@@ -9,17 +9,22 @@
 typedef struct pt_summary {
     const char *type, *unit; /* of the event: "cpu", "nanoseconds"; the profile's strings */
     pt_event_kind kind;
-    uint32_t samples, stacks;         /* rows; distinct stacks that have a value */
-    int64_t total;                    /* the sum of the magnitudes of the values; saturates */
-    int64_t duration_ns;              /* 0 = unknown */
-    double rate_hz;                   /* of sampling; 0 = unknown */
-    uint64_t lost;                    /* samples known to be lost; 0 = none known */
+    int64_t samples;       /* that were taken: the event called samples, if there is one, else
+                              rows */
+    uint32_t rows, stacks; /* of the sample table; distinct stacks that have a value */
+    int64_t total;         /* the sum of the magnitudes of the values; saturates */
+    int64_t duration_ns;   /* 0 = unknown */
+    double rate_hz;        /* of sampling; 0 = unknown */
+    uint64_t lost;         /* samples known to be lost; 0 = none known */
     int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
     bool ends_known;                  /* the source says why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unnamed_share;             /* of the total in samples whose leaf has no name */
     bool damaged;                     /* only a part of the source could be read */
 } pt_summary;
+
+/* How many samples were taken; see above. */
+int64_t pt_summary_samples(const pt_profile *profile);
 
 /* Borrows strings of the profile. */
 pt_summary pt_summary_of(const pt_profile *profile, uint32_t event);

@@ -7,7 +7,7 @@ printf 'main;parse;read 3\nmain;parse 2\nmain;emit 1\nstart;main;emit 4\n' >a.fo
 it 'shows self and total of each function with their shares, largest self first'
 run pitot top a.folded
 expect_status 0
-expect_stdout 'a.folded: samples, 10, 4 samples
+expect_stdout 'a.folded: 10 samples
 unnamed 0%
 
   self   self%  total  total%  function
@@ -45,7 +45,7 @@ it 'keeps percentages of the whole under focus, and of the rest with --relative'
 run pitot top --focus=read a.folded
 expect_status 0
 expect_stdout_line '     3   30.0%      3   30.0%  read'
-expect_stdout_line '--focus=read: 3 of it, 30.0% (1 sample)'
+expect_stdout_line '--focus=read: 3 of it, 30.0% (3 samples)'
 run pitot top --focus=read --relative a.folded
 expect_stdout_line '     3  100.0%      3  100.0%  read'
 
@@ -134,7 +134,7 @@ it 'shows file and line of functions in a real profile, and unit and duration in
 if corpus pprof/mtg__default.pgo; then
     run pitot top "$corpus"
     expect_status 0
-    expect_stdout_line '*: cpu, 29.3s in 10.0min, 1,115 samples*'
+    expect_stdout_line '*: cpu, 29.3s in 10.0min, 2,929 samples at 100 Hz'
     expect_stdout_line '*49.1%*internal/runtime/syscall/linux.Syscall6*asm_linux_amd64.s:*'
     expect_stdout_line '*runtime.nanotime*[(]inlined)'
 fi

@@ -7,7 +7,7 @@ printf 'main;parse;read 3\nmain;parse 2\nmain;emit 1\nstart;main;emit 4\n' >a.fo
 it 'shows who called what, the heaviest first, with guides'
 run pitot tree a.folded
 expect_status 0
-expect_stdout 'a.folded: samples, 10, 4 samples
+expect_stdout 'a.folded: 10 samples
 unnamed 0%
 
  total%  total   self%   self  function
