@@ -30,7 +30,10 @@ static const pt_option flame_options[] = {
      .offset = offsetof(flame_settings, format),
      .choices = "auto html svg",
      .initial = "auto",
-     .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name"},
+     .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name",
+     .details =
+         "Either is one file that needs nothing else. auto takes a name that ends in .svg for "
+         "a picture and all others for a page."},
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 

@@ -28,13 +28,16 @@ typedef struct pt_output_settings {
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.to),                                                  \
          .metavar = "FORMAT",                                                                      \
-         .help = "write in this format; `pitot formats` lists them"},                              \
+         .help = "write in this format; `pitot formats` lists them",                               \
+         .details =                                                                                \
+             "What the format cannot hold is lost and said; --strict makes that an error."},       \
         {.name = "event",                                                                          \
          .letter = 'e',                                                                            \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.event),                                               \
          .metavar = "EVENT",                                                                       \
-         .help = "for formats with one value a sample: this one, by number or name"},              \
+         .help = "for formats with one value a sample: this one, by number or name",               \
+         .details = "Without it the profile's default event, else its last one."},                 \
         {.name = "canonical",                                                                      \
          .type = PT_OPT_FLAG,                                                                      \
          .offset = offsetof(settings, output.canonical),                                           \
@@ -43,7 +46,8 @@ typedef struct pt_output_settings {
                     "that profiles that mean the same become equal files."},                       \
     {                                                                                              \
         .name = "raw", .type = PT_OPT_FLAG, .offset = offsetof(settings, output.raw),              \
-        .help = "do not compress profile.proto (also if FILE ends in .pb)"                         \
+        .help = "do not compress profile.proto (also if FILE ends in .pb)",                        \
+        .details = "A compressed one is gzip, as all readers of profile.proto expect."             \
     }
 
 /* Writes the profile. With --strict a loss is an error and nothing is written; else losses are

@@ -49,6 +49,8 @@ static void each_row(void (*look)(const pt_command *command, const pt_option *ro
     }
 }
 
+static unsigned without_paragraph;
+
 static void has_texts(const pt_command *command, const pt_option *row)
 {
     const char *name = row->name != NULL ? row->name : "(letter)";
@@ -58,13 +60,16 @@ static void has_texts(const pt_command *command, const pt_option *row)
         fail_msg("%s --%s: help begins with a capital", command->name, name);
     if (row->help[strlen(row->help) - 1] == '.')
         fail_msg("%s --%s: help ends with a full stop", command->name, name);
-    if (row->details == NULL || row->details[0] == '\0')
-        fail_msg("%s --%s has no paragraph for the man page", command->name, name);
+    if (row->details == NULL || row->details[0] == '\0') {
+        print_error("%s --%s has no paragraph for the man page\n", command->name, name);
+        without_paragraph++;
+    }
 }
 
 static void every_option_has_a_help_line_and_a_paragraph(void **state)
 {
     each_row(has_texts);
+    assert_int_equal(without_paragraph, 0);
 }
 
 static void is_only_one(const pt_command *command, const pt_option *row)
@@ -123,7 +128,6 @@ static void near_names_are_few_edits_away_or_contain_the_word(void **state)
     expect_near("vector", "std::vector<int>::push_back");
     expect_near("mian", "main");
     expect_near("completely_else", "");
-    expect_near("", "x");
 }
 
 int main(void)

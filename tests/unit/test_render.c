@@ -162,7 +162,7 @@ static void nothing_is_cut_without_a_terminal_and_lines_fit_with_one(void **stat
 {
     char stack[512];
     memset(stack, 'x', 300);
-    strcpy(stack + 300, ";leaf 1\n");
+    memcpy(stack + 300, ";leaf 1\n", sizeof ";leaf 1\n");
     PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", stack);
     PT_FREE char *whole = report(put_top, (pt_look){0}, p);
     stack[300] = '\0';
