@@ -1,10 +1,12 @@
-/* tree.c: the call tree: numbers in columns, then guides that show which rows hang below which.
+/* tree.c: the call tree: numbers in columns, then guides that show which rows hang below which. An
+ * only child goes on in its parent's column.
  *
  *      total%    total   self%    self
- *       100%       6 s   0.0%        0  main
- *      83.3%       5 s  33.3%      2 s  ├─ parse
- *      50.0%       3 s  50.0%      3 s  │  └─ read
- *      16.7%       1 s  16.7%      1 s  └─ emit
+ *      100.0%        6      0%       0  start
+ *      100.0%        6      0%       0  ↓ main
+ *       83.3%        5   33.3%       2  ├─ parse
+ *       50.0%        3   50.0%       3  │  ↓ read
+ *       16.7%        1   16.7%       1  └─ emit
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include "render/text.h"
 #include "render/value.h"
 
-/* Which ancestors have siblings to come: a byte a depth. */
+/* Which branches have siblings to come: a byte an indent. */
 typedef struct {
     bool *items;
     size_t count, cap;
@@ -22,12 +24,15 @@ typedef struct {
 
 static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_tree_row *row)
 {
-    PT_GROW(*open, (size_t)row->depth + 1);
-    open->items[row->depth] = !row->last;
+    const bool branches = row->indent > 0 && !row->only;
+    const uint32_t before = branches ? row->indent - 1 : row->indent;
+    PT_GROW(*open, (size_t)row->indent + 1);
+    if (branches) open->items[row->indent] = !row->last;
     pt_text_colour(out, look, PT_COLOUR_QUIET);
-    for (uint32_t d = 2; d < row->depth; d++)
-        pt_out_text(out, open->items[d] ? "│  " : "   ");
-    if (row->depth > 1) pt_out_text(out, row->last ? "└─ " : "├─ ");
+    for (uint32_t i = 1; i <= before; i++)
+        pt_out_text(out, open->items[i] ? "│  " : "   ");
+    if (branches) pt_out_text(out, row->last ? "└─ " : "├─ ");
+    if (row->only) pt_out_text(out, "↓ ");
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
 }
 
@@ -50,7 +55,7 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
         return;
     }
     pt_text_colour(out, look, colour);
-    const size_t before = 20 + 2 * (size_t)width + 3 * (size_t)row->depth;
+    const size_t before = 20 + 2 * (size_t)width + 3 * (size_t)row->indent + (row->only ? 2 : 0);
     pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
     pt_text_colour_end(out, look, colour);
     pt_out_text(out, row->inlined ? "  (inlined)\n" : "\n");

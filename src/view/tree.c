@@ -44,6 +44,13 @@ static bool is_last(const pt_calltree *tree, uint32_t node, const pt_calltree_re
     return next == end || is_left_out(tree, next, request);
 }
 
+/* Outermost functions are each the beginning of a line of their own. */
+static bool is_only(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+{
+    const uint32_t parent = tree->parent[node];
+    return parent != 0 && node == parent + 1 && is_last(tree, node, request);
+}
+
 static pt_tree_row row_of(pt_tree *shown, const pt_names *names, const pt_calltree *tree,
                           uint32_t node, const pt_calltree_request *request, int64_t whole)
 {
@@ -60,6 +67,7 @@ static pt_tree_row row_of(pt_tree *shown, const pt_names *names, const pt_calltr
         .total_share = pt_share(tree->total[node], whole),
         .inlined = tree->inlined[node],
         .last = is_last(tree, node, request),
+        .only = is_only(tree, node, request),
     };
 }
 
@@ -79,11 +87,16 @@ static void fill_rows(pt_tree *shown, const pt_names *names, const pt_calltree *
         .name_text = pt_alloc(names->count, sizeof *shown->name_text),
         .rootless = tree->self[0],
     };
+    PT_FREE uint32_t *indent = pt_alloc(tree->count, sizeof *indent);
     for (uint32_t i = 1; i < tree->count; i++) {
-        if (is_left_out(tree, i, request))
+        if (is_left_out(tree, i, request)) {
             shown->left_out += tree->folded[i];
-        else
-            shown->row[shown->count++] = row_of(shown, names, tree, i, request, whole);
+            continue;
+        }
+        pt_tree_row *row = &shown->row[shown->count++];
+        *row = row_of(shown, names, tree, i, request, whole);
+        const uint32_t parent = tree->parent[i];
+        row->indent = indent[i] = parent == 0 ? 0 : indent[parent] + !row->only;
     }
 }
 

@@ -20,8 +20,11 @@ typedef struct pt_tree_row {
     uint32_t folded;  /* 0, or how many siblings the row stands for */
     int64_t self, total;
     double self_share, total_share;
-    bool inlined; /* wherever this path was seen, the frame was inlined into the one above */
-    bool last;    /* no sibling follows */
+    bool inlined;    /* wherever this path was seen, the frame was inlined into the one above */
+    bool last;       /* no sibling follows */
+    bool only;       /* nor stands before: the row goes on where its parent's stands, so that long
+                        chains of calls do not wander to the right */
+    uint32_t indent; /* how many branches lead here; 0 for outermost functions */
 } pt_tree_row;
 
 typedef struct pt_tree {
