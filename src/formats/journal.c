@@ -518,8 +518,11 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
     p->lost = f->dropped;
     p->asked_hz = f->asked_hz;
     p->true_hz = 1e9 / (double)f->period_ns;
-    p->cpu_used_ns = saturated(f->cpu_used_ns, 1);
     p->cpu_seen_ns = saturated(f->weight, f->period_ns);
+    p->cpu_used_ns = saturated(f->cpu_used_ns, 1);
+    /* Noted a little before the end, when a process is killed. */
+    if (f->end == PT_JOURNAL_RUNNING && p->cpu_used_ns < p->cpu_seen_ns)
+        p->cpu_used_ns = p->cpu_seen_ns;
 }
 
 static pt_status read_one(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,

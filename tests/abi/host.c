@@ -57,20 +57,25 @@ static int case_burn(char **argv)
 
 /* ---- threads ---- */
 
+/* A function of its own for each, so that a profile tells them apart. */
 #define WORKER(n)                                                                                  \
+    static void *worker##n(void *cpu_s);                                                           \
     __attribute__((noinline)) static void *worker##n(void *cpu_s)                                  \
     {                                                                                              \
         burn(*(double *)cpu_s);                                                                    \
         return NULL;                                                                               \
-    }
-WORKER(1)
-WORKER(2)
-WORKER(3)
-WORKER(4)
-WORKER(5)
-WORKER(6) WORKER(7) WORKER(8)
+    }                                                                                              \
+    static void *worker##n(void *cpu_s)
+WORKER(1);
+WORKER(2);
+WORKER(3);
+WORKER(4);
+WORKER(5);
+WORKER(6);
+WORKER(7);
+WORKER(8);
 
-    static int case_workers(char **argv)
+static int case_workers(char **argv)
 {
     static void *(*const workers[])(void *) = {worker1, worker2, worker3, worker4,
                                                worker5, worker6, worker7, worker8};

@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# pitot record: what it leaves alone, what it writes, and what it says of how much to believe.
+. "$(dirname "$0")/lib.sh"
+
+[ -e "$PITOT_BUILD/libprofiler.so.0" ] || skip_all 'libprofiler.so.0 is not there'
+command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
+unset CPUPROFILE CPUPROFILE_FREQUENCY LD_PRELOAD PITOT_RECORD_DIR PITOT_RECORD_HZ
+
+# burn SECONDS [THREADS]: uses so much CPU time in each thread and prints what all have used.
+cat >burn.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+__attribute__((noinline)) static double spin(double s)
+{
+    const double end = cpu(CLOCK_THREAD_CPUTIME_ID) + s;
+    volatile unsigned x = 1;
+    do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (cpu(CLOCK_THREAD_CPUTIME_ID) < end);
+    return x;
+}
+static void *work(void *s) { spin(*(double *)s); return NULL; }
+int main(int argc, char **argv)
+{
+    double s = atof(argv[1]);
+    pthread_t threads[16];
+    const int count = argc > 2 ? atoi(argv[2]) : 1;
+    for (int i = 1; i < count; i++) pthread_create(&threads[i], NULL, work, &s);
+    spin(s);
+    for (int i = 1; i < count; i++) pthread_join(threads[i], NULL);
+    printf("%.6f\n", cpu(CLOCK_PROCESS_CPUTIME_ID));
+}
+C
+cc=${CC:-cc}
+$cc -O1 -fno-omit-frame-pointer -pthread burn.c -o burn &&
+    $cc -O2 -fomit-frame-pointer -pthread burn.c -o burn-no-fp || exit 1
+
+# summary FIELD: of the last line: samples, seen, used, complete.
+summary() {
+    python3 - "$1" "$t_out/stderr" <<'PY'
+import re, sys
+last = [l for l in open(sys.argv[2]) if ' samples, ' in l][-1]
+m = re.search(r': ([\d,]+) samples, (\d+) a second of CPU; ([\d.]+) of ([\d.]+) CPU seconds seen, '
+              r'([\d.]+) % of the stacks complete', last)
+print(dict(zip(('samples', 'rate', 'seen', 'used', 'complete'),
+               (g.replace(',', '') for g in m.groups())))[sys.argv[1]])
+PY
+}
+
+# within A B SHARE: A is B, within that share of it and 0.03.
+within() { python3 -c 'import sys; a, b, s = map(float, sys.argv[1:]); sys.exit(abs(a - b) > s * b + 0.03)' "$@"; }
+
+it 'writes pitot.pb.gz, says how much to believe and what to type next'
+run pitot record sh -c 'echo "$PITOT_RECORD_DIR" >folder; exec ./burn 0.3 4'
+expect_status 0
+cp "$t_out/stdout" truth
+expect [ -s pitot.pb.gz ]
+expect_stderr_lines 1
+expect_stderr_line 'pitot: pitot.pb.gz: * samples, 1000 a second of CPU; *; next: pitot top'
+expect within "$(summary seen)" "$(cat truth)" 0.05
+expect within "$(summary used)" "$(cat truth)" 0.05
+expect [ "$(summary complete)" = 100 ]
+expect [ -s folder ]
+expect [ ! -e "$(cat folder)" ]
+
+it 'the profile holds the samples that the summary counts, at the true period'
+if needs go; then
+    for hz in 100 997 1000 4000; do
+        run pitot record -F $hz -o "$hz.pb.gz" ./burn 0.3
+        go tool pprof -raw "$hz.pb.gz" 2>/dev/null >raw
+        expect grep -qx "Period: $((1000000 / hz))000" raw
+        expect grep -qx 'PeriodType: cpu nanoseconds' raw
+        expect grep -qx 'samples/count cpu/nanoseconds' raw
+        expect_equal "samples at $hz" "$(awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+:$/ && !/:.*:/ { n += $1 } END { print n }' raw)" "$(summary samples)"
+    done
+fi
+
+it 'all processes of the tree are in one file, told apart by pid and comm'
+run pitot record -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
+expect_status 0
+expect_stderr_line '*, [45] processes; next: pitot top tree.pb.gz'
+expect within "$(summary seen)" 0.4 0.1
+if needs go; then
+    go tool pprof -tags tree.pb.gz 2>/dev/null >tags
+    expect grep -Eq ': burn$' tags
+    expect grep -Eq ': other$' tags
+fi
+
+it '--split writes a file for each process'
+run pitot record --split -o split.pb.gz sh -c './burn 0.2; ./burn 0.2; true'
+expect_status 0
+expect_equal 'files' "$(ls split.*.pb.gz | grep -cE '^split\.[0-9]+(\.[0-9]+)?\.pb\.gz$')" 2
+expect [ ! -e split.pb.gz ]
+
+it 'the exit status is the command'"'"'s'
+run pitot record -o x.pb.gz sh -c './burn 0.05 >/dev/null; exit 7'
+expect_status 7
+run pitot record -o x.pb.gz sh -c './burn 0.05 >/dev/null; kill -TERM $$'
+expect_status 143
+expect_stderr_line 'pitot: sh was ended by signal 15 (*)'
+run pitot record -o x.pb.gz ./not-there
+expect_status 127
+expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
+run pitot record -o x.pb.gz ./burn.c
+expect_status 126
+
+it 'a command that is killed loses nothing'
+run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 & sleep 0.05; for i in 1 2 3 4 5 6 7 8 9; do kill -0 $! && sleep 0.05; done; kill -KILL $!; kill -KILL $$'
+expect_status 137
+expect [ "$(summary samples)" -ge 300 ]
+
+it 'standard streams are the command'"'"'s'
+echo spoken | pitot record -o x.pb.gz sh -c 'cat; echo aside >&2; ./burn 0.05 >/dev/null' >out 2>err
+expect_equal 'stdout' "$(cat out)" spoken
+expect_equal 'first line of stderr' "$(head -n 1 err)" aside
+
+it 'Ctrl-C ends the command and the profile is written'
+if needs python3; then
+    cat >interrupt.py <<'PY'
+import os, signal, subprocess, sys, time
+child = subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.PIPE,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+child.stdout.readline()  # the command runs
+os.killpg(child.pid, signal.SIGINT)
+sys.exit(child.wait())
+PY
+    run python3 interrupt.py "$PITOT" record -o int.pb.gz sh -c './burn 0.2; ./burn 60'
+    expect_status 130
+    expect [ -s int.pb.gz ]
+    expect [ "$(summary samples)" -ge 150 ]
+fi
+
+it 'the file of the last run is kept as .old'
+rm -f pitot.pb.gz*
+run pitot record ./burn 0.05
+cp pitot.pb.gz first
+run pitot record ./burn 0.05
+expect_same first pitot.pb.gz.old
+expect [ -s pitot.pb.gz ]
+
+it 'a rate that cannot be is refused, with the range'
+run pitot record -F 0 ./burn 0.05
+expect_status 2
+expect_stderr_line '*1 to 20000*'
+run pitot record
+expect_status 2
+
+it 'without frame pointers the share of complete stacks is low, and the line before says why'
+run pitot record -o nofp.pb.gz ./burn-no-fp 0.2
+expect_status 0
+expect [ "$(python3 -c "print($(summary complete) < 50)")" = True ]
+expect_stderr_line '*do not reach where their thread began: *burn-no-fp*frame pointers*'
+
+it 'a static program is refused before it runs'
+if $cc -static -O1 -pthread burn.c -o burn-static 2>/dev/null; then
+    run pitot record -o x.pb.gz ./burn-static 0.1
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_line 'pitot: ./burn-static is statically linked: *recording from outside is not there yet*'
+else
+    skip 'no static libc'
+fi
+
+it 'a setuid program is refused before it runs'
+if [ "$(id -u)" = 0 ]; then
+    cp burn burn-setuid
+    chown 65534 burn-setuid
+    chmod u+s burn-setuid
+    run pitot record -o x.pb.gz ./burn-setuid 0.1
+    expect_status 1
+    expect_stderr_line 'pitot: ./burn-setuid runs with more rights than you*'
+else
+    skip 'only root can make one'
+fi
+
+it 'a Go program is refused before it runs, and so is a script for one'
+if needs go; then
+    run pitot record -o x.pb.gz go version
+    expect_status 1
+    expect_stderr_line 'pitot: go is a Go program*'
+    printf '#!%s\n' "$(command -v go)" >script
+    chmod +x script
+    run pitot record -o x.pb.gz ./script
+    expect_status 1
+    expect_stderr_line 'pitot: ./script: its interpreter */go is a Go program*'
+fi
+
+it 'static children are missed, and their CPU time is said to be'
+if [ -x burn-static ]; then
+    run pitot record -o mixed.pb.gz sh -c './burn 0.1; ./burn-static 0.3'
+    expect_status 0
+    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used by processes that no library can be loaded into*'
+    expect within "$(summary seen)" 0.1 0.1
+else
+    skip 'no static libc'
+fi
+
+it 'a library that is preloaded already stays, and CPUPROFILE is left as it is'
+printf '%s\n' '#include <stdio.h>' '__attribute__((constructor)) static void c(void) { fputs("first\n", stderr); }' >pre.c
+$cc -shared -fPIC pre.c -o pre.so
+LD_PRELOAD=$PWD/pre.so CPUPROFILE=mine "$PITOT" record -o x.pb.gz sh -c 'echo "$CPUPROFILE"; ./burn 0.05' >out 2>err
+expect grep -qx first err
+expect_equal 'CPUPROFILE inside' "$(head -n 1 out)" mine
+expect [ ! -e mine ]
+
+it 'a program that starts a profile itself is told that it is being recorded'
+if [ -e "$PITOT_ROOT/tests/abi/host.c" ]; then
+    $cc -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -pthread -I "$PITOT_ROOT/include" "$PITOT_ROOT/tests/abi/host.c" \
+        -o host -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl
+    run pitot record -o x.pb.gz ./host alive
+    expect_status 0
+    expect_stdout_line 'started 0'
+    expect_stderr_line '*alive.prof: not written, since pitot record is profiling this process'
+    expect [ ! -e alive.prof ]
+fi
+
+it 'works from a folder with a space in its name'
+mkdir -p 'with space'
+cp "$PITOT" 'with space/pitot'
+cp -L "$PITOT_BUILD/libprofiler.so.0" 'with space/'
+run 'with space/pitot' record -o space.pb.gz ./burn 0.1
+expect_status 0
+expect [ "$(summary samples)" -ge 50 ]
+
+it 'says where the library should be if it is not there'
+mkdir -p alone
+cp "$PITOT" alone/pitot
+run alone/pitot record -o x.pb.gz ./burn 0.05
+expect_status 1
+expect_stderr_line 'pitot: libprofiler.so.0 is neither in *'
+
+it 'a profile that cannot be written is an error, after the command has run'
+run pitot record -o no/such/folder.pb.gz ./burn 0.05
+expect_status 1
+expect_stderr_line '*no/such/folder*'
+
+it 'the journal that a killed process leaves is a profile'
+$cc -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -pthread -I "$PITOT_ROOT/include" "$PITOT_ROOT/tests/abi/host.c" \
+    -o host -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl
+CPUPROFILE=crash CPUPROFILE_FREQUENCY=1000 run sh -c './host kill; true'
+run pitot top crash
+expect_status 0
+expect_stdout_has host
+expect_stderr_line '*killed or still runs*'
+if needs go; then
+    run pitot dump crash
+    expect_status 0
+fi
