@@ -205,6 +205,7 @@ static uint32_t choose_rate(void)
         hz = most;
     }
     pt_agent.period_ns = (1000000 + hz / 2) / hz * 1000;
+    pt_tick.period_ns = pt_agent.period_ns;
     pt_agent.engine = hz > tick_hz() && pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf
                                                                                 : &pt_timer_posix;
     return (uint32_t)hz;

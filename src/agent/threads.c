@@ -296,7 +296,8 @@ static void forget_other(pt_thread *slot)
     atomic_store(&slot->busy, 0);
     slot->engine = NULL;
     slot->timer = NULL;
-    slot->event_head = NULL;
+    atomic_store(&slot->by_clock, 0);
+    slot->first_event = NULL;
     if (slot != pt_tick_self) give_slot(slot);
 }
 

@@ -241,7 +241,7 @@ $cc -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -pthread -I "$PITOT_ROOT/include" 
 CPUPROFILE=crash CPUPROFILE_FREQUENCY=1000 run sh -c './host kill; true'
 run pitot top crash
 expect_status 0
-expect_stdout_has host
+expect_stdout_has case_kill
 expect_stderr_line '*killed or still runs*'
 if needs go; then
     run pitot dump crash

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 pt_tick_settings pt_tick;
@@ -11,17 +14,35 @@ _Thread_local pt_thread *pt_tick_self;
 /* Room that a sample must find in the ring: less would cut nearly every stack. */
 enum { ROOM_WORDS = 128 };
 
+/* How many periods of the thread's CPU clock went by since the last tick; what is over or short of
+ * whole ones is carried to the next. */
+static uint32_t periods_by_clock(pt_thread *self)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 1;
+    const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    const int64_t periods = (now_ns + period_ns / 2 - self->clock_seen_ns) / period_ns;
+    if (periods <= 0) return 0;
+    self->clock_seen_ns += periods * period_ns;
+    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
+}
+
 /* How many periods this signal stands for; 0 when it is not one of ours. */
 static uint32_t weight_of(pt_thread *self, const siginfo_t *info)
 {
     if (info->si_code == SI_TIMER && info->si_value.sival_ptr == self)
         return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
-    if (self->event_head == NULL || info->si_code <= 0) return 0;
-    /* The event writes 8 bytes a period, also for periods whose signal found one still pending. */
-    const uint64_t head = *self->event_head;
-    const uint64_t periods = (head - self->event_seen) / 8;
-    self->event_seen = head;
-    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
+    if (!atomic_load(&self->by_clock) || info->si_code <= 0) return 0;
+    return periods_by_clock(self);
+}
+
+/* The thread's first tick came at a random time; from here on they come each period. */
+static void arm_for_good(pt_thread *self)
+{
+    munmap(self->first_event, self->first_event_bytes);
+    self->first_event = NULL;
+    prctl(PR_TASK_PERF_EVENTS_ENABLE);
 }
 
 static void add(uint64_t *counter, uint64_t n)
@@ -69,6 +90,7 @@ static void tick(pt_thread *self, const siginfo_t *info, const void *context)
     pt_journal_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
     const uint32_t weight = weight_of(self, info);
+    if (self->first_event != NULL) arm_for_good(self);
     if (weight == 0) return;
     add(&ring->ticks, 1);
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))

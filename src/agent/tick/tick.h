@@ -1,8 +1,10 @@
 /* tick.h: what a tick needs to know, and the signal handler that takes a sample.
  *
  * Everything in this folder may run inside a signal handler, at any instruction of the host: no
- * lock, no memory allocation, no stdio, no system call (but one gettid in a thread that the library
- * has never met). The archive's undefined symbols are compared with tests/abi/tick-undefined.txt.
+ * lock, no memory allocation, no stdio, no system call but a look at the thread's CPU clock and,
+ * once in a thread's life, those that arm its own event (perf engine only), or one gettid in a
+ * thread that the library has never met. The archive's undefined symbols are compared with
+ * tests/abi/tick-undefined.txt.
  *
  *   signal -> this thread's pt_thread -> walk the stack into its ring -> publish
  *
@@ -34,8 +36,11 @@ typedef struct pt_thread {
     _Atomic(int) live;
     _Atomic(int) tid;
     pt_tick_stack stack;
-    const volatile uint64_t *event_head; /* perf engine: bytes its event has written; else NULL */
-    uint64_t event_seen;                 /* of those, accounted for */
+    /* Perf engine: of the thread's CPU clock, so much is accounted for. by_clock: it is in use. */
+    int64_t clock_seen_ns; /* negative: less than a period before a thread's birth */
+    _Atomic(int) by_clock;
+    void *first_event; /* to be removed by the first tick, which enables the thread's other event */
+    size_t first_event_bytes;
 
     /* Not touched by the handler. */
     const struct pt_timer_engine *engine; /* that made its timer; NULL = has none */
@@ -53,6 +58,7 @@ typedef struct {
 
 /* Set before the first timer is armed. */
 typedef struct {
+    uint64_t period_ns;
     int (*filter)(void *arg); /* NULL = every tick is taken; else runs in the handler */
     void *filter_arg;
     pt_tick_code main_start;   /* around the call of main in libc */
