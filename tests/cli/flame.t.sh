@@ -91,3 +91,34 @@ expect_equal 'scripts in the page' "$(grep -o '<script' hostile.html | wc -l)" 2
 expect_equal 'scripts in the picture' "$(grep -o '<script' hostile.svg | wc -l)" 1
 expect_equal 'images' "$(cat hostile.html hostile.svg | grep -c '<img')" 0
 if command -v xmllint >/dev/null; then expect xmllint --nonet --noout hostile.svg; fi
+
+# sums PROFILE: whether the boxes of each function add up to its row in pitot top. A function inside itself
+# counts once.
+cat >sums.py <<'EOF'
+import json, subprocess, sys
+pitot, profile = sys.argv[1:]
+run = lambda *args: subprocess.run([pitot, *args, profile], stdout=subprocess.PIPE, check=True).stdout
+page = run('flame', '-o', '-').decode()
+data = json.loads(page.split('type="application/json">')[1].split('</script>')[0])
+assert data['cut'] == {'nodes': 0, 'total': 0}, data['cut']
+nodes, strings, frames = data['nodes'], data['strings'], data['frames']
+own, whole, above = {}, {}, [frozenset()]
+for i in range(1, len(nodes['parent'])):
+    name, under = strings[frames['name'][nodes['frame'][i]]], above[nodes['parent'][i]]
+    own[name] = own.get(name, 0) + nodes['self'][i]
+    whole[name] = whole.get(name, 0) + (0 if name in under else nodes['total'][i])
+    above.append(under | {name})
+rows = json.loads(run('top', '--json', '-n', '0'))['rows']
+assert len(rows) == len(own) > 0, (len(rows), len(own))
+for row in rows:
+    boxes = own[row['name']], whole[row['name']]
+    assert boxes == (row['self'], row['total']), (row, boxes)
+EOF
+
+it 'has boxes that add up to what pitot top says'
+if needs python3; then expect python3 sums.py "$PITOT" app.folded; fi
+
+it 'has boxes that add up to what pitot top says of a real Go profile with inlined frames'
+if needs python3 && corpus pprof/mtg__default.pgo; then
+    expect python3 sums.py "$PITOT" "$corpus"
+fi

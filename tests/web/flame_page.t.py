@@ -93,13 +93,14 @@ def crumbs(page):
     return page.eval('Array.from(document.querySelectorAll("#crumbs li")).map(e => e.textContent)')
 
 
-def canvas_box(page):
-    return page.eval('(() => { const r = document.getElementById("canvas").getBoundingClientRect();'
-                     ' return [r.left, r.top, r.width, r.height]; })()')
-
-
 def wait_drawn(page):
     page.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
+
+
+def canvas_box(page):
+    wait_drawn(page)  # the canvas gets its size when it is drawn
+    return page.eval('(() => { const r = document.getElementById("canvas").getBoundingClientRect();'
+                     ' return [r.left, r.top, r.width, r.height]; })()')
 
 
 # --- the tests: each is a sentence
@@ -303,7 +304,6 @@ def light_and_dark_follow_the_system_until_toggled(browser):
 def the_root_can_stand_below(browser):
     page = small(browser)
     page.key('i')
-    wait_drawn(page)
     left, top, width, height = canvas_box(page)
     page.click(left + width * 0.9, top + height - 30)
     equal(crumbs(page), ['all', 'idle'])
