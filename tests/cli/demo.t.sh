@@ -25,6 +25,14 @@ expect_status 0
 expect_stdout_line 'the flame graph is */demo.html'
 expect_stdout_line 'Try next'
 
+it 'proposes commands that answer'
+grep '^  pitot t' said >proposed
+expect test "$(wc -l <proposed)" = 2
+while read -r command; do
+    run eval "$command"
+    expect_status 0
+done <proposed
+
 it 'finds the share that the program measured itself, with frame pointers and without'
 expect_equal 'number of shares within 3 sigma' "$(grep -c 'within 3 sigma' said)" 2
 
