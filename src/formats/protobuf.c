@@ -66,7 +66,7 @@ static bool read_value(const uint8_t **pos, const uint8_t *end, pb_field *field)
     }
 }
 
-bool pb_next(pb_cursor *cursor, pb_field *ret_field)
+bool pb_next_slow(pb_cursor *cursor, pb_field *ret_field)
 {
     const uint8_t *pos = cursor->pos;
     if (pos >= cursor->end) return false;

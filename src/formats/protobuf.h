@@ -67,8 +67,32 @@ static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *
     return false;
 }
 
+/* pb_next for fields of any form. */
+bool pb_next_slow(pb_cursor *cursor, pb_field *ret_field);
+
 /* The next field; false at the end of the message and at the first field that does not fit (ok
- * tells which). */
-bool pb_next(pb_cursor *cursor, pb_field *ret_field);
+ * tells which). Nearly all fields have a tag of one byte and are a varint, or bytes whose length
+ * is one byte. */
+static inline bool pb_next(pb_cursor *cursor, pb_field *ret_field)
+{
+    const uint8_t *pos = cursor->pos;
+    if (__builtin_expect(cursor->end - pos >= 2 && *pos >= 8 && *pos < 0x80, 1)) {
+        ret_field->start = pos;
+        ret_field->number = *pos >> 3;
+        ret_field->wire = *pos & 7;
+        pos++;
+        if (ret_field->wire == PB_VARINT && pb_varint(&pos, cursor->end, &ret_field->value)) {
+            cursor->pos = pos;
+            return true;
+        }
+        if (ret_field->wire == PB_BYTES && *pos < 0x80 && *pos < cursor->end - pos) {
+            ret_field->size = *pos;
+            ret_field->data = pos + 1;
+            cursor->pos = pos + 1 + *pos;
+            return true;
+        }
+    }
+    return pb_next_slow(cursor, ret_field);
+}
 
 #endif

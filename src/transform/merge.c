@@ -26,7 +26,12 @@ struct pt_merge {
         size_t count, cap;
     } comment;
     pt_index comment_index; /* of items of comment */
-    uint64_t unknown_dropped, times_dropped, saturated;
+    uint64_t unknown_dropped, times_dropped;
+
+    /* The profile that was added last, and where its rows went. Profiles of one program often have
+     * the very same tables; comparing those is much cheaper than looking each row up again. */
+    const pt_profile *last;
+    uint32_t *last_string, *last_function, *last_location;
 };
 
 /* A profile being added: rows of its tables -> rows of the result, PT_NONE = not looked up yet. */
@@ -62,6 +67,10 @@ void pt_merge_free(pt_merge *merge)
     pt_builder_free(merge->builder);
     free(merge->everywhere);
     free(merge->comment.items);
+    free(merge->last_string);
+    free(merge->last_function);
+    free(merge->last_location);
+    pt_profile_unref(merge->last);
     pt_index_done(&merge->mapping_index);
     pt_index_done(&merge->comment_index);
     free(merge);
@@ -452,11 +461,89 @@ static void add_header(adding *a)
 
 /* ---- Adding ---- */
 
+static bool same_column(const void *a, const void *b, uint32_t count, size_t item_bytes)
+{
+    if (a == NULL || b == NULL) return a == b;
+    return a == b || count == 0 || memcmp(a, b, count * item_bytes) == 0;
+}
+
+static bool same_strings(const pt_strings *a, const pt_strings *b)
+{
+    return a == b || (a->t.count == b->t.count &&
+                      same_column(a->offset, b->offset, a->t.count + 1, sizeof *a->offset) &&
+                      memcmp(a->bytes, b->bytes, (size_t)a->offset[a->t.count]) == 0);
+}
+
+/* Are the functions the same rows? Their strings must be the same already. */
+static bool same_functions(const pt_functions *a, const pt_functions *b)
+{
+    const uint32_t n = a->t.count;
+    return n == b->t.count && same_column(a->name, b->name, n, sizeof *a->name) &&
+           same_column(a->system_name, b->system_name, n, sizeof *a->system_name) &&
+           same_column(a->file, b->file, n, sizeof *a->file) &&
+           same_column(a->start_line, b->start_line, n, sizeof *a->start_line);
+}
+
+static bool same_lines(const pt_lines *a, const pt_lines *b)
+{
+    const uint32_t n = a->t.count;
+    return n == b->t.count && same_column(a->function, b->function, n, sizeof *a->function) &&
+           same_column(a->line, b->line, n, sizeof *a->line) &&
+           same_column(a->column, b->column, n, sizeof *a->column);
+}
+
+static bool same_locations(const pt_locations *a, const pt_locations *b)
+{
+    const uint32_t n = a->t.count;
+    return n == b->t.count && same_column(a->mapping, b->mapping, n, sizeof *a->mapping) &&
+           same_column(a->address, b->address, n, sizeof *a->address) &&
+           same_column(a->line_first, b->line_first, n + 1, sizeof *a->line_first) &&
+           same_column(a->flags, b->flags, n, sizeof *a->flags) &&
+           same_column(a->symbol_bytes, b->symbol_bytes, n, sizeof *a->symbol_bytes);
+}
+
 static uint32_t *new_map(uint32_t count)
 {
     uint32_t *map = pt_alloc((size_t)count + 1, sizeof *map);
     memset(map, 0xff, count * sizeof *map);
     return map;
+}
+
+static void copy_map(uint32_t *into, const uint32_t *from, uint32_t count)
+{
+    memcpy(into, from, count * sizeof *into);
+}
+
+/* Starts with what is known of the last profile's tables, as far as this one's are the same. */
+static void begin_maps(adding *a)
+{
+    const pt_merge *const m = a->merge;
+    const pt_profile *const p = a->p, *const last = m->last;
+    if (last == NULL || !same_strings(p->string, last->string)) return;
+    copy_map(a->string, m->last_string, p->string->t.count);
+    if (!same_functions(p->function, last->function)) return;
+    copy_map(a->function, m->last_function, p->function->t.count);
+    if (p->mapping->t.count != last->mapping->t.count ||
+        !same_column(p->mapping->row, last->mapping->row, p->mapping->t.count,
+                     sizeof *p->mapping->row) ||
+        !same_lines(p->line, last->line) || !same_locations(p->location, last->location))
+        return;
+    copy_map(a->location, m->last_location, p->location->t.count);
+}
+
+/* Keeps the maps for the next profile. */
+static void end_maps(adding *a)
+{
+    pt_merge *const m = a->merge;
+    free(m->last_string);
+    free(m->last_function);
+    free(m->last_location);
+    m->last_string = a->string;
+    m->last_function = a->function;
+    m->last_location = a->location;
+    a->string = a->function = a->location = NULL;
+    pt_profile_unref(m->last);
+    m->last = pt_profile_ref(a->p);
 }
 
 static void add_samples(adding *a)
@@ -501,6 +588,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         .stack = new_map(profile->stack->t.count),
         .labels = new_map(profile->labels->t.count),
     };
+    begin_maps(&a);
     status = match_events(&a, reterr);
     if (status == PT_OK) {
         add_header(&a);
@@ -510,6 +598,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         merge->profile_count++;
         merge->unknown_dropped += profile->unknown->t.count;
         status = pt_builder_status(a.b, reterr);
+        end_maps(&a);
     }
     uint32_t *const maps[] = {a.string, a.mapping, a.function, a.location,
                               a.stack,  a.labels,  a.event};
