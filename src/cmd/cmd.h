@@ -54,6 +54,8 @@ enum {
     PT_NEEDS_PROFILE = 1 << 0,
     /* ->profile has names and lines; adds the options of symbolizing. */
     PT_NEEDS_SYMBOLS = 1 << 1,
+    /* Offers the options of symbolizing; the command calls pt_cmd_symbolize itself if it has to. */
+    PT_OFFERS_SYMBOLS = 1 << 4,
     /* Takes the analysis options: ->query, and what it leaves: ->answer, ->event, ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
     /* Frames that the profile itself calls uninteresting stay: dump. */

@@ -33,7 +33,7 @@ const pt_command pt_command_convert = {
                               "pitot convert stacks.txt -o stacks.pb.gz", "for pprof",
                               "pitot convert a.pb.gz --canonical --raw -o a.pb",
                               "to compare two profiles byte by byte", NULL},
-    .needs = PT_NEEDS_PROFILE,
+    .needs = PT_NEEDS_PROFILE | PT_OFFERS_SYMBOLS,
     .max_args = 1,
     .options = &convert_options,
     .settings_bytes = sizeof(convert_settings),

@@ -73,12 +73,17 @@ static int find_format(const pt_cmd_context *context, const pt_format **ret_form
                         near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
-/* Names and lines for the addresses that have none. */
-static int symbolize(pt_cmd_context *context)
+int pt_cmd_symbolize(pt_cmd_context *context)
 {
+    static const pt_symbolize_mode modes[] = {
+        [PT_SYMBOLS_AUTO] = PT_SYMBOLIZE_FULL,
+        [PT_SYMBOLS_FULL] = PT_SYMBOLIZE_FULL,
+        [PT_SYMBOLS_SYMBOLS] = PT_SYMBOLIZE_SYMBOLS,
+        [PT_SYMBOLS_OFF] = PT_SYMBOLIZE_OFF,
+    };
     const pt_symbol_settings *asked = context->symbol;
     const pt_symbolize_options options = {
-        .mode = asked->mode,
+        .mode = modes[asked->symbols],
         .demangle = asked->demangle,
         .force = asked->force,
         .program = pt_loaded_program(&context->loaded),
@@ -122,5 +127,5 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);
     set_title(context);
-    return context->command->needs & PT_NEEDS_SYMBOLS ? symbolize(context) : PT_EXIT_OK;
+    return context->command->needs & PT_NEEDS_SYMBOLS ? pt_cmd_symbolize(context) : PT_EXIT_OK;
 }

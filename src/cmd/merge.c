@@ -63,7 +63,7 @@ const pt_command pt_command_merge = {
     .examples = (const char *const[]){"pitot merge *.pb.gz -o all.pb.gz", "one profile of all runs",
                                       "pitot merge a.folded b.folded -o both.folded",
                                       "folded stacks stay folded", NULL},
-    .needs = PT_NEEDS_PROFILE,
+    .needs = PT_NEEDS_PROFILE | PT_OFFERS_SYMBOLS,
     .max_args = SIZE_MAX,
     .options = &merge_options,
     .settings_bytes = sizeof(merge_settings),

@@ -56,17 +56,20 @@ static const pt_option input_rows[] = {
 };
 const pt_option_table pt_input_options = PT_OPTION_TABLE(input_rows);
 
-/* The choices stand in the order of pt_symbolize_mode and pt_demangle_mode. */
+/* The choices stand in the order of the enum in pt_symbol_settings and of pt_demangle_mode. */
 static const pt_option symbol_rows[] = {
     {.name = "symbols",
      .type = PT_OPT_CHOICE,
-     .offset = offsetof(pt_symbol_settings, mode),
-     .initial = "full",
-     .choices = "full symbols off",
+     .offset = offsetof(pt_symbol_settings, symbols),
+     .initial = "auto",
+     .choices = "auto full symbols off",
      .metavar = "HOW",
      .help = "how to name addresses without a name",
-     .details = "full: functions, files, lines and inlined functions, from symbols and debug "
-                "information. symbols: functions only, from symbol tables. off: leave them.",
+     .details =
+         "full: functions, files, lines and inlined functions, from symbols and debug "
+         "information. symbols: functions only, from symbol tables. off: leave them. auto: full "
+         "for a report; a file that is written keeps its addresses as they are if its "
+         "format can hold them, and gets names if it cannot.",
      .group = "Names"},
     {.name = "demangle",
      .type = PT_OPT_CHOICE,
@@ -183,7 +186,7 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
     if (command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
-    if (command->needs & PT_NEEDS_SYMBOLS)
+    if (command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS))
         add_part(o, &pt_symbol_options, context != NULL ? context->symbol : NULL);
     add_part(o, &pt_common_options, context != NULL ? context->common : NULL);
 }

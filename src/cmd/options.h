@@ -23,7 +23,7 @@ typedef struct pt_input_settings {
 
 /* Commands that show names. */
 typedef struct pt_symbol_settings {
-    pt_symbolize_mode mode;
+    enum { PT_SYMBOLS_AUTO, PT_SYMBOLS_FULL, PT_SYMBOLS_SYMBOLS, PT_SYMBOLS_OFF } symbols;
     pt_demangle_mode demangle;
     bool force, long_names;
     pt_option_list binary_dirs, debug_dirs;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/text.h"
 
@@ -55,6 +56,15 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
     }
     *ret_format = format;
     return PT_EXIT_OK;
+}
+
+/* Addresses are best left as they are: whoever reads the file can name them. A format that has no
+ * place for them gets names. */
+static bool wants_names(const pt_cmd_context *context, const pt_format *format)
+{
+    if (!(context->command->needs & PT_OFFERS_SYMBOLS)) return false;
+    return context->symbol->symbols != PT_SYMBOLS_AUTO ||
+           !(format->capabilities & PT_CAN_ADDRESSES);
 }
 
 /* Compares what the profile uses with what the format holds. */
@@ -127,6 +137,12 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
     const pt_format *format = NULL;
     int status = choose_format(context, settings, otherwise, &format);
     if (status != PT_EXIT_OK) return status;
+    if (wants_names(context, format)) {
+        PT_BUG_IF(profile != context->profile);
+        status = pt_cmd_symbolize(context);
+        if (status != PT_EXIT_OK) return status;
+        profile = context->profile;
+    }
     uint32_t event = PT_NONE;
     if (settings->event != NULL) {
         event = pt_profile_find_event(profile, settings->event);

@@ -135,3 +135,21 @@ import json, sys
 formats = json.load(sys.stdin)[\"formats\"]
 print(*(f[\"name\"] for f in formats if \"stacks\" in f[\"holds\"] and f[\"writes\"]))"'
 expect_stdout_line 'pprof folded*'
+
+it 'names addresses for a format that has no place for them, and leaves them alone otherwise'
+if [ "$PITOT_SANITIZED" = 1 ]; then
+    skip 'a sanitized library records nothing'
+elif needs cc; then
+    printf 'int main(void) { volatile unsigned long n = 0; while (n < 300000000) n++; return 0; }' >spin.c
+    cc -O1 -g -fno-omit-frame-pointer spin.c -o spin
+    pitot record -o spin.pb.gz ./spin 2>/dev/null
+    run pitot convert spin.pb.gz -o spin.folded
+    expect_status 0
+    expect grep -q ';main [0-9]' spin.folded
+    run pitot convert spin.pb.gz -o plain.pb
+    expect_status 0
+    expect_equal 'functions in the copy' "$(pitot info --json plain.pb | tr -d ' \n' | grep -c '"functions":0')" 1
+    run pitot convert --symbols=full spin.pb.gz -o named.pb
+    expect_status 0
+    expect grep -q main named.pb
+fi
