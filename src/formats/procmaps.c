@@ -39,7 +39,7 @@ static bool hex(cursor *c, uint64_t *ret_value)
     uint64_t value = 0;
     int digits = 0;
     for (; c->at < c->end && isxdigit((unsigned char)*c->at); c->at++, digits++) {
-        const int d = *c->at;
+        const int d = (unsigned char)*c->at;
         value = value << 4 | (uint64_t)(isdigit(d) ? d - '0' : tolower(d) - 'a' + 10);
     }
     *ret_value = value;
