@@ -47,6 +47,12 @@ to=$(awk -v from="$from" 'NR > from && /^}/ { print NR; exit }' "$source")
 line=$(field 7 first)
 expect test "$line" -ge "$from" -a "$line" -le "$to"
 
+it 'recorded a profile on which go tool pprof agrees with top in every figure'
+if needs go && needs python3; then
+    run env PITOT="$PITOT" python3 "$PITOT_ROOT/tests/torture/diff_top.py" pprof out/demo.pb.gz
+    [ "$status" = 0 ] || fail "$(stdout)$(stderr)"
+fi
+
 it 'marks the helper that the compiler put into it as inlined'
 run pitot top -n 0 out/demo.pb.gz
 expect_status 0

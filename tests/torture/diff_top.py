@@ -67,9 +67,10 @@ def pprof_top(profile, index, unit):
         row = PPROF_ROW.fullmatch(line)
         if not row:
             raise Trouble(f'pprof printed a row that is none: {line!r}')
-        if row[3] in rows:
-            raise Trouble(f'pprof printed {row[3]!r} twice')
-        rows[row[3]] = (number(row[1]), number(row[2]))
+        name = re.sub(r'^\[(\[.*\])\]$', r'\1', row[3])  # [[vdso]]
+        if name in rows:
+            raise Trouble(f'pprof printed {name!r} twice')
+        rows[name] = (number(row[1]), number(row[2]))
     return rows
 
 
@@ -78,7 +79,8 @@ def pprof_top(profile, index, unit):
 def pitot_top(profile, index):
     """{name: (flat, cum)} of one event."""
     answer = json.loads(output_of([os.environ.get('PITOT', 'pitot'), 'top', '--json', '-n', '0',
-                                   '--unnamed=object', f'--event={index}', profile]))
+                                   '--symbols=off', '--long-names', '--unnamed=object',
+                                   f'--event={index}', profile]))
     rows = {}
     for row in answer['rows']:
         unknown = row['unnamed'] and row['name'] == PITOT_UNKNOWN
