@@ -1,0 +1,275 @@
+/* test_agent_tick.c: the signal handler on stacks and signals made here. It is called as a
+ * function: the thread, its stack's bounds, the interrupted registers and the ring are all the
+ * test's.
+ */
+#include "base_check.h"
+
+#include "agent/tick/tick.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+
+enum { STACK_WORDS = 4096, RING_WORDS = 1024 };
+
+static uintptr_t stack[STACK_WORDS];
+static struct {
+    pt_journal_ring ring;
+    uint64_t words[RING_WORDS];
+} memory;
+static pt_thread self;
+static ucontext_t host;
+static siginfo_t info;
+
+#if defined(__x86_64__)
+static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
+{
+    host.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    host.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)&stack[sp_word];
+    host.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+}
+#elif defined(__aarch64__)
+static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
+{
+    host.uc_mcontext.pc = pc;
+    host.uc_mcontext.sp = (uintptr_t)&stack[sp_word];
+    host.uc_mcontext.regs[29] = fp;
+}
+#endif
+
+/* A frame record at that word: the caller's frame at `caller` (0: none), its return address. */
+static uintptr_t frame(size_t word, size_t caller, uintptr_t return_addr)
+{
+    stack[word] = caller == 0 ? 0 : (uintptr_t)&stack[caller];
+    stack[word + 1] = return_addr;
+    return (uintptr_t)&stack[word];
+}
+
+static int setup(void **state)
+{
+    memset(&self, 0, sizeof self);
+    memset(&memory, 0, sizeof memory);
+    memset(stack, 0, sizeof stack);
+    memory.ring.ring_words = RING_WORDS;
+    self.stack = (pt_tick_stack){.low = (uintptr_t)stack, .limit = (uintptr_t)stack + sizeof stack};
+    atomic_store(&self.ring, &memory.ring);
+    pt_tick_self = &self;
+    pt_tick = (pt_tick_settings){.period_ns = 1000000, .main_start = {0x7000, 0x7100}};
+    info = (siginfo_t){.si_code = SI_TIMER};
+    info.si_value.sival_ptr = &self;
+    return 0;
+}
+
+/* The only sample in the ring. */
+static void assert_sample(uint32_t weight, unsigned end, const uint64_t *pcs, uint32_t depth)
+{
+    const uint64_t word = memory.ring.words[0];
+    assert_int_equal(pt_journal_ring_weight(word), weight);
+    assert_int_equal(pt_journal_ring_end(word), end);
+    assert_int_equal(pt_journal_ring_depth(word), depth);
+    assert_int_equal(memory.ring.head_words, 1 + depth);
+    for (uint32_t i = 0; i < depth; i++)
+        assert_int_equal(memory.ring.words[1 + i], pcs[i]);
+}
+
+static void chain_that_reaches_the_call_of_main_is_complete(void **state)
+{
+    static const uint64_t pcs[] = {0x5000, 0x5100, 0x5200, 0x7010};
+    frame(100, 200, 0x5200);
+    frame(200, 0, 0x7010);
+    interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 4);
+}
+
+static void thread_s_own_first_frame_is_the_root_and_our_function_is_left_out(void **state)
+{
+    static const uint64_t pcs[] = {0x5000, 0x5100, 0x9999};
+    pt_tick.own_start = (pt_tick_code){0x6000, 0x6100};
+    self.stack.root_fp = frame(300, 0, 0x9999); /* libc's function that starts threads */
+    frame(100, 300, 0x6020);                    /* the start routine returns to ours */
+    interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 3);
+}
+
+static void start_routine_without_a_frame_keeps_its_place(void **state)
+{
+    static const uint64_t pcs[] = {0x5000, 0x5300, 0x9999};
+    pt_tick.own_start = (pt_tick_code){0x6000, 0x6100};
+    self.stack.root_fp = frame(300, 0, 0x9999);
+    interrupt_at(0x5000, 10, frame(50, 300, 0x5300)); /* called by a routine that left fp alone */
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 3);
+}
+
+static void chain_is_believed_only_while_it_climbs_aligned_inside_the_stack(void **state)
+{
+    const uintptr_t bad[] = {
+        0,                                    /* no caller */
+        (uintptr_t)&stack[9],                 /* below the stack pointer */
+        (uintptr_t)&stack[50] + 1,            /* not aligned */
+        (uintptr_t)&stack[STACK_WORDS - 1],   /* a record over the end */
+        (uintptr_t)stack + sizeof stack + 64, /* outside */
+        UINTPTR_MAX - 7,
+    };
+    static const uint64_t leaf[] = {0x5000};
+    frame(50, 0, 0x5100);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memory.ring.head_words = 0;
+        interrupt_at(0x5000, 10, bad[i]);
+        pt_tick_handler(SIGPROF, &info, &host);
+        assert_sample(1, PT_JOURNAL_END_NO_RULE, leaf, 1);
+    }
+}
+
+static void chain_that_turns_back_ends(void **state)
+{
+    static const uint64_t pcs[] = {0x5000, 0x5100, 0x5200};
+    frame(100, 50, 0x5200);
+    interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_NO_RULE, pcs, 3);
+}
+
+static void stack_that_is_not_the_thread_s_is_not_read(void **state)
+{
+    static const uint64_t leaf[] = {0x5000};
+    self.stack.low = (uintptr_t)&stack[2000]; /* the program is on another one: a coroutine's */
+    interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_BAD_READ, leaf, 1);
+}
+
+static void thread_whose_stack_is_unknown_asks_for_it(void **state)
+{
+    self.stack = (pt_tick_stack){0};
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(atomic_load(&self.wants_stack), (uintptr_t)&stack[10]);
+}
+
+static void stack_deeper_than_the_most_is_cut_and_said_to_be(void **state)
+{
+    for (size_t i = 0; i < 1000; i++)
+        frame(20 + 2 * i, 22 + 2 * i, 0x5000 + i);
+    interrupt_at(0x4000, 10, (uintptr_t)&stack[20]);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(pt_journal_ring_depth(memory.ring.words[0]), PT_JOURNAL_DEPTH_MAX);
+    assert_int_equal(pt_journal_ring_end(memory.ring.words[0]), PT_JOURNAL_END_TRUNCATED);
+}
+
+static void overruns_are_weight(void **state)
+{
+    static const uint64_t leaf[] = {0x5000};
+    info.si_overrun = 3;
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(4, PT_JOURNAL_END_NO_RULE, leaf, 1);
+    assert_int_equal(memory.ring.weight, 4);
+    assert_int_equal(memory.ring.ticks, 1);
+}
+
+static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
+{
+    interrupt_at(0x5000, 10, 0);
+    for (int i = 0; i < RING_WORDS; i++)
+        pt_tick_handler(SIGPROF, &info, &host);
+    assert_true(memory.ring.head_words <= RING_WORDS);
+    assert_int_equal(memory.ring.ticks, RING_WORDS);
+    assert_int_equal(memory.ring.weight + memory.ring.dropped, RING_WORDS);
+    assert_true(memory.ring.dropped > 0);
+    memory.ring.tail_words = memory.ring.head_words; /* the drain was here */
+    const uint64_t before = memory.ring.dropped;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(memory.ring.dropped, before);
+}
+
+static int refuse(void *calls)
+{
+    ++*(int *)calls;
+    return 0;
+}
+
+static void filter_that_refuses_leaves_no_sample(void **state)
+{
+    int calls = 0;
+    pt_tick.filter = refuse;
+    pt_tick.filter_arg = &calls;
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(calls, 1);
+    assert_int_equal(memory.ring.filtered, 1);
+    assert_int_equal(memory.ring.head_words, 0);
+}
+
+static void signal_of_somebody_else_is_no_tick(void **state)
+{
+    interrupt_at(0x5000, 10, 0);
+    info.si_code = SI_USER;
+    pt_tick_handler(SIGPROF, &info, &host);
+    info.si_code = SI_TIMER;
+    info.si_value.sival_ptr = &host;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(memory.ring.ticks, 0);
+}
+
+static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void **state)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    /* A period of 1,000 s: what this test itself uses is nothing. */
+    pt_tick.period_ns = UINT64_C(1000000000000);
+    atomic_store(&self.by_clock, 1);
+    self.clock_seen_ns = now_ns - 3 * (int64_t)pt_tick.period_ns;
+    info.si_code = 1; /* POLL_IN, as the kernel sends for a descriptor */
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(memory.ring.weight, 3);
+    assert_int_equal(self.clock_seen_ns, now_ns);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(memory.ring.weight, 3); /* nothing has gone by since */
+}
+
+static void leaf_at_address_zero_is_not_written(void **state)
+{
+    static const uint64_t leaf[] = {1};
+    interrupt_at(0, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_sample(1, PT_JOURNAL_END_NO_RULE, leaf, 1);
+}
+
+static void errno_is_as_it_was(void **state)
+{
+    interrupt_at(0x5000, 10, 0);
+    errno = 4711;
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(errno, 4711);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(chain_that_reaches_the_call_of_main_is_complete),
+        TEST(thread_s_own_first_frame_is_the_root_and_our_function_is_left_out),
+        TEST(start_routine_without_a_frame_keeps_its_place),
+        TEST(chain_is_believed_only_while_it_climbs_aligned_inside_the_stack),
+        TEST(chain_that_turns_back_ends),
+        TEST(stack_that_is_not_the_thread_s_is_not_read),
+        TEST(thread_whose_stack_is_unknown_asks_for_it),
+        TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
+        TEST(overruns_are_weight),
+        TEST(tick_without_room_is_counted_and_the_ring_stays_whole),
+        TEST(filter_that_refuses_leaves_no_sample),
+        TEST(signal_of_somebody_else_is_no_tick),
+        TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),
+        TEST(leaf_at_address_zero_is_not_written),
+        TEST(errno_is_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,396 @@
+/* test_journal.c: the journal's reader on journals written here, field by field, in both byte
+ * orders: as a process leaves them at its end, and as one leaves them that is killed in between.
+ */
+#include "base_check.h"
+
+#include "base/buf.h"
+#include "formats/format.h"
+#include "formats/journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const pt_format pt_format_journal;
+
+/* ---- writing journals ---- */
+
+typedef struct {
+    pt_buf buf;
+    bool big;
+} journal;
+
+static void put(journal *j, uint64_t value, unsigned bytes)
+{
+    if (j->big)
+        pt_put_be(&j->buf, value, bytes);
+    else
+        pt_put_le(&j->buf, value, bytes);
+}
+
+static void pad_to(journal *j, size_t size)
+{
+    while (j->buf.size < size)
+        pt_put_u8(&j->buf, 0);
+}
+
+/* A process "prog -x" with pid 7 that used 30 ms, sampled every millisecond. */
+static void put_header(journal *j, uint32_t end)
+{
+    static const char magic[] = PT_JOURNAL_MAGIC;
+    pt_put(&j->buf, magic, 8);
+    const uint32_t words[] = {PT_JOURNAL_BYTE_ORDER,
+                              PT_JOURNAL_VERSION,
+                              PT_JOURNAL_HEADER_BYTES,
+                              8,
+                              62,
+                              7,
+                              1,
+                              0,
+                              PT_JOURNAL_ENGINE_POSIX,
+                              end,
+                              1000,
+                              250};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        put(j, words[i], 4);
+    const uint64_t longs[] = {
+        1000000, 1700000000000000000, 5000000000, 6000000000, 1000000, 30000000, 0, 0, 1, 0, 1, 0};
+    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++)
+        put(j, longs[i], 8);
+    put(j, 9, 4);
+    put(j, 8, 4);
+    pt_put(&j->buf, "prog\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+    pt_put(&j->buf, "/bin/prog", 9);
+    pad_to(j, offsetof(pt_journal_header, command));
+    pt_put(&j->buf, "prog\0-x\0", 8);
+    pad_to(j, PT_JOURNAL_HEADER_BYTES);
+}
+
+static size_t begin_area(journal *j, uint32_t kind)
+{
+    const size_t at = j->buf.size;
+    put(j, PT_JOURNAL_AREA_MAGIC, 4);
+    put(j, kind, 4);
+    for (int i = 0; i < 3; i++)
+        put(j, 0, 8);
+    return at;
+}
+
+static void set(journal *j, size_t at, uint64_t value)
+{
+    journal number = {.big = j->big};
+    put(&number, value, 8);
+    memcpy(j->buf.data + at, number.buf.data, 8);
+    pt_buf_done(&number.buf);
+}
+
+static void end_area(journal *j, size_t at)
+{
+    set(j, at + offsetof(pt_journal_area, used_bytes), j->buf.size - at - sizeof(pt_journal_area));
+    pad_to(j, (j->buf.size + 4095) / 4096 * 4096);
+    set(j, at + offsetof(pt_journal_area, size_bytes), j->buf.size - at);
+}
+
+static void put_map(journal *j, uint64_t start, uint64_t limit, uint32_t epoch_from,
+                    uint32_t epoch_to, const char *path)
+{
+    const uint64_t longs[] = {start, limit,      0x1000,
+                              99,    5000000000, epoch_to == UINT32_MAX ? 0 : 5500000000};
+    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++)
+        put(j, longs[i], 8);
+    const uint32_t words[] = {epoch_from, epoch_to, 8, 1, 5};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        put(j, words[i], 4);
+    put(j, 2, 2);
+    put(j, strlen(path), 2);
+    pt_put(&j->buf, "\xc0\xff", 2);
+    pt_put(&j->buf, path, strlen(path));
+    pad_to(j, (j->buf.size + 7) / 8 * 8);
+}
+
+static void put_stack(journal *j, uint64_t count, uint16_t epoch, uint8_t end, const uint64_t *pcs,
+                      uint32_t depth)
+{
+    put(j, count, 8);
+    put(j, depth, 4);
+    put(j, epoch, 2);
+    put(j, end, 1);
+    put(j, 0, 1);
+    for (uint32_t i = 0; i < depth; i++)
+        put(j, pcs[i], 8);
+}
+
+/* A ring of 16 words whose only sample, of weight 4, lies over its end. */
+static void put_ring(journal *j, uint64_t head_words)
+{
+    const uint64_t longs[] = {16, 7, head_words, 14, 3, 12, 5, 2};
+    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++)
+        put(j, longs[i], 8);
+    uint64_t words[16] = {0};
+    words[14] = pt_journal_ring_word(4, 3, PT_JOURNAL_END_NO_RULE);
+    words[15] = 0x401010;
+    words[0] = 0x401020;
+    words[1] = 0x401030;
+    for (int i = 0; i < 16; i++)
+        put(j, words[i], 8);
+}
+
+static const uint64_t deep[] = {0x401008, 0x401100, 0x7f0000001000}, flat[] = {0x401008};
+
+static journal whole(bool big, uint32_t end)
+{
+    journal j = {.big = big};
+    put_header(&j, end);
+    size_t area = begin_area(&j, PT_JOURNAL_RING);
+    put_ring(&j, 18);
+    end_area(&j, area);
+    area = begin_area(&j, PT_JOURNAL_MAPS);
+    put_map(&j, 0x401000, 0x402000, 0, UINT32_MAX, "/bin/prog");
+    end_area(&j, area);
+    area = begin_area(&j, PT_JOURNAL_STACKS);
+    put_stack(&j, 20, 1, PT_JOURNAL_END_ROOT, deep, 3);
+    put_stack(&j, 6, 1, PT_JOURNAL_END_BAD_READ, flat, 1);
+    end_area(&j, area);
+    return j;
+}
+
+/* ---- reading them ---- */
+
+static const pt_profile *read_journal(const pt_buf *bytes, size_t size, pt_status want,
+                                      pt_diag *diag)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_reader reader;
+    const pt_read_hooks hooks = {.diag = diag};
+    pt_builder *const b = pt_builder_new();
+    const pt_profile *p = NULL;
+    pt_reader_init(&reader, bytes->data, size, &error);
+    const pt_status status = pt_format_journal.read(&reader, b, &hooks, &error);
+    if (want != PT_OK || status != PT_OK) assert_int_equal(status, want);
+    assert_int_equal(pt_builder_freeze(b, &p, &error), PT_OK);
+    assert_int_equal(pt_profile_check(p, &error), PT_OK);
+    return p;
+}
+
+static void assert_frame(const pt_profile *p, uint32_t stack, uint32_t frame, uint64_t address,
+                         bool is_return)
+{
+    const uint32_t location = pt_stack_frames(p, stack)[frame];
+    assert_int_equal(p->location->address[location], address);
+    assert_int_equal((p->location->flags[location] & PT_LOCATION_RETURN_ADDR) != 0, is_return);
+}
+
+static void assert_whole(const pt_profile *p)
+{
+    assert_int_equal(p->sample->t.count, 3);
+    assert_int_equal(pt_profile_total(p, 0), 30);
+    assert_int_equal(pt_profile_total(p, 1), 30000000);
+    assert_string_equal(pt_text(p, p->mapping->row[0].file), "/bin/prog");
+    assert_string_equal(pt_text(p, p->mapping->row[0].build_id), "c0ff");
+    const pt_provenance *const from = pt_profile_provenance(p);
+    assert_string_equal(pt_text(p, from->command_line), "prog -x");
+    assert_int_equal(from->cpu_used_ns, 30000000);
+    assert_int_equal(from->cpu_seen_ns, 30000000);
+    assert_int_equal(from->period, 1000000);
+    assert_int_equal(from->lost, 5);
+    assert_int_equal(from->start_ns, 1700000000000000000);
+    assert_int_equal(from->duration_ns, 1000000000);
+}
+
+static void stacks_and_what_is_still_in_a_ring_come_back_in_both_byte_orders(void **state)
+{
+    for (int big = 0; big < 2; big++) {
+        journal j = whole(big, PT_JOURNAL_EXITED);
+        PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+        assert_whole(p);
+        /* The ring comes first in this file. */
+        assert_int_equal(p->sample->value[0][0], 4);
+        const uint32_t in_ring = p->sample->stack[0], folded = p->sample->stack[1];
+        assert_int_equal(pt_stack_depth(p, in_ring), 3);
+        assert_frame(p, in_ring, 0, 0x401010, false);
+        assert_frame(p, in_ring, 2, 0x401030, true);
+        assert_int_equal(p->stack->end[in_ring], PT_STACK_END_NO_RULE);
+        assert_int_equal(p->stack->end[folded], PT_STACK_END_ROOT);
+        assert_frame(p, folded, 1, 0x401100, true);
+        assert_int_equal(p->location->mapping[pt_stack_frames(p, folded)[2]], PT_NONE);
+        pt_buf_done(&j.buf);
+    }
+}
+
+static void killed_process_s_journal_is_whole_and_said_to_be_of_one(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_RUNNING);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, &diag);
+    assert_whole(p);
+    assert_int_equal(diag.count, 1);
+    assert_non_null(strstr(diag.facts[0].text, "killed"));
+    pt_diag_done(&diag);
+    pt_buf_done(&j.buf);
+}
+
+static void area_without_its_magic_was_never_committed(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_RUNNING);
+    const size_t area = begin_area(&j, PT_JOURNAL_STACKS);
+    put_stack(&j, 1000, 1, PT_JOURNAL_END_ROOT, deep, 3);
+    end_area(&j, area);
+    memset(j.buf.data + area, 0, 4);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_whole(p);
+    pt_buf_done(&j.buf);
+}
+
+static void record_behind_used_bytes_was_never_committed(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_RUNNING);
+    const size_t area = begin_area(&j, PT_JOURNAL_STACKS);
+    put_stack(&j, 1000, 1, PT_JOURNAL_END_ROOT, deep, 3);
+    end_area(&j, area);
+    set(&j, area + offsetof(pt_journal_area, used_bytes), 0);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_whole(p);
+    pt_buf_done(&j.buf);
+}
+
+static void sample_that_its_ring_had_not_published_is_not_counted(void **state)
+{
+    journal j = {0};
+    put_header(&j, PT_JOURNAL_RUNNING);
+    const size_t area = begin_area(&j, PT_JOURNAL_RING);
+    put_ring(&j, 14);
+    end_area(&j, area);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_int_equal(p->sample->t.count, 0);
+    pt_buf_done(&j.buf);
+}
+
+static void address_belongs_to_the_library_of_its_epoch(void **state)
+{
+    static const uint64_t pc[] = {0x500010};
+    journal j = {0};
+    put_header(&j, PT_JOURNAL_EXITED);
+    size_t area = begin_area(&j, PT_JOURNAL_MAPS);
+    put_map(&j, 0x500000, 0x501000, 0, 1, "/lib/before.so");
+    put_map(&j, 0x500000, 0x502000, 1, UINT32_MAX, "/lib/after.so");
+    end_area(&j, area);
+    area = begin_area(&j, PT_JOURNAL_STACKS);
+    put_stack(&j, 1, 0, PT_JOURNAL_END_ROOT, pc, 1);
+    put_stack(&j, 2, 1, PT_JOURNAL_END_ROOT, pc, 1);
+    end_area(&j, area);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_int_equal(p->sample->t.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t location = pt_stack_frames(p, p->sample->stack[i])[0];
+        const pt_mapping *const m = &p->mapping->row[p->location->mapping[location]];
+        assert_string_equal(pt_text(p, m->file), i == 0 ? "/lib/before.so" : "/lib/after.so");
+        /* The first was unloaded half a second after the start. */
+        assert_int_equal(m->valid_to_ns, i == 0 ? 1700000000500000000 : 0);
+    }
+    pt_buf_done(&j.buf);
+}
+
+static void file_that_two_processes_map_elsewhere_is_one_mapping(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_builder *const b = pt_builder_new();
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    for (uint64_t base = 0x10000000; base <= 0x20000000; base += 0x10000000) {
+        const uint64_t pc[] = {base + 0x123};
+        journal j = {0};
+        put_header(&j, PT_JOURNAL_EXITED);
+        size_t area = begin_area(&j, PT_JOURNAL_MAPS);
+        put_map(&j, base, base + 0x1000, 0, UINT32_MAX, "/lib/shared.so");
+        end_area(&j, area);
+        area = begin_area(&j, PT_JOURNAL_STACKS);
+        put_stack(&j, 3, 0, PT_JOURNAL_END_ROOT, pc, 1);
+        end_area(&j, area);
+        pt_reader reader;
+        pt_journal_facts facts;
+        pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
+        assert_int_equal(pt_journal_reading_add(reading, &reader, &facts, &error), PT_OK);
+        assert_int_equal(facts.weight, 3);
+        assert_int_equal(facts.complete, 3);
+        assert_string_equal(facts.exe, "/bin/prog");
+        pt_buf_done(&j.buf);
+    }
+    pt_journal_reading_free(reading);
+    PT_UNREF_PROFILE const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, &error), PT_OK);
+    assert_int_equal(p->mapping->t.count, 1);
+    assert_int_equal(p->location->t.count, 1);
+    assert_int_equal(p->location->address[0], 0x10000123);
+    assert_int_equal(p->sample->t.count, 1); /* same pid, comm and stack */
+    assert_int_equal(pt_profile_total(p, 0), 6);
+}
+
+static void journal_cut_anywhere_gives_what_is_before_the_cut(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_EXITED);
+    int64_t before = 0;
+    for (size_t size = PT_JOURNAL_HEADER_BYTES; size < j.buf.size; size += 8) {
+        pt_error error = PT_ERROR_INIT;
+        pt_reader reader;
+        pt_builder *const b = pt_builder_new();
+        PT_UNREF_PROFILE const pt_profile *p = NULL;
+        pt_reader_init(&reader, j.buf.data, size, &error);
+        const pt_status status = pt_format_journal.read(&reader, b, NULL, &error);
+        assert_true(status == PT_OK || status == PT_ERR_DAMAGED);
+        assert_int_equal(pt_builder_freeze(b, &p, &error), PT_OK);
+        assert_true(pt_profile_total(p, 0) >= before);
+        before = pt_profile_total(p, 0);
+    }
+    assert_int_equal(before, 30);
+    pt_buf_done(&j.buf);
+}
+
+static void journal_with_any_byte_flipped_is_read_or_refused(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_EXITED);
+    for (size_t at = 0; at < j.buf.size; at++) {
+        pt_error error = PT_ERROR_INIT;
+        pt_reader reader;
+        pt_builder *const b = pt_builder_new();
+        PT_UNREF_PROFILE const pt_profile *p = NULL;
+        j.buf.data[at] ^= 0x81;
+        pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
+        const pt_status status = pt_format_journal.read(&reader, b, NULL, &error);
+        assert_true(status == PT_OK || error.message[0] != '\0');
+        assert_int_equal(pt_builder_freeze(b, &p, &error), PT_OK);
+        j.buf.data[at] ^= 0x81;
+    }
+    pt_buf_done(&j.buf);
+}
+
+static void other_versions_and_other_files_are_refused(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_EXITED);
+    pt_error error = PT_ERROR_INIT;
+    pt_journal_facts facts;
+    pt_reader reader;
+    j.buf.data[offsetof(pt_journal_header, version)] = 2;
+    pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
+    assert_int_equal(pt_journal_read_facts(&reader, &facts, &error), PT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "version 2"));
+    j.buf.data[0] = 'X';
+    pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
+    assert_int_equal(pt_journal_read_facts(&reader, &facts, &error), PT_ERR_FORMAT);
+    pt_buf_done(&j.buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_and_what_is_still_in_a_ring_come_back_in_both_byte_orders),
+        cmocka_unit_test(killed_process_s_journal_is_whole_and_said_to_be_of_one),
+        cmocka_unit_test(area_without_its_magic_was_never_committed),
+        cmocka_unit_test(record_behind_used_bytes_was_never_committed),
+        cmocka_unit_test(sample_that_its_ring_had_not_published_is_not_counted),
+        cmocka_unit_test(address_belongs_to_the_library_of_its_epoch),
+        cmocka_unit_test(file_that_two_processes_map_elsewhere_is_one_mapping),
+        cmocka_unit_test(journal_cut_anywhere_gives_what_is_before_the_cut),
+        cmocka_unit_test(journal_with_any_byte_flipped_is_read_or_refused),
+        cmocka_unit_test(other_versions_and_other_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
