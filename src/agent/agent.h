@@ -124,6 +124,9 @@ enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words *
 /* All threads get rings and timers, known ones and those found in /proc/self/task. */
 void pt_threads_attach_all(void);
 void pt_threads_detach_all(void);
+/* The calling thread gets no ticks, until resumed. */
+void pt_thread_pause_self(void);
+void pt_thread_resume_self(void);
 /* The journal and its rings are going. */
 void pt_threads_forget_rings(void);
 /* In a child of fork: only the calling thread is left. */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -225,6 +226,151 @@ PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
     return sigaction(signo, &act, &old) != 0 ? SIG_ERR : old.sa_handler;
 }
 
+/* ---- exec ---- */
+
+/* A tick that is pending when a program becomes another one would end it: its handler is gone, and
+ * the default action of SIGPROF is death. So the thread's timer is stopped before, and what it
+ * raised is thrown away (a signal that is set to be ignored loses what is pending, POSIX 2.4.3). */
+static bool before_exec(void)
+{
+    if (!is_this_process()) return false;
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction ours;
+    sigset_t mask;
+    pt_agent_lock(&mask);
+    const bool paused = pt_agent.on && taken;
+    if (paused) {
+        pt_thread_pause_self();
+        real_sigaction(SIGPROF, &ignore, &ours);
+        real_sigaction(SIGPROF, &ours, NULL);
+        pt_session_drain();
+    }
+    pt_agent_unlock(&mask);
+    return paused;
+}
+
+/* exec came back: it failed. */
+static int after_exec(bool paused, int result)
+{
+    const int saved_errno = errno;
+    sigset_t mask;
+    if (paused) {
+        pt_agent_lock(&mask);
+        pt_thread_resume_self();
+        pt_agent_unlock(&mask);
+    }
+    errno = saved_errno;
+    return result;
+}
+
+typedef int execve_fn(const char *, char *const[], char *const[]);
+typedef int execvpe_fn(const char *, char *const[], char *const[]);
+typedef int fexecve_fn(int, char *const[], char *const[]);
+typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
+static _Atomic(execve_fn *) next_execve;
+static _Atomic(execvpe_fn *) next_execvpe;
+static _Atomic(fexecve_fn *) next_fexecve;
+static _Atomic(execveat_fn *) next_execveat;
+
+PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    execve_fn *const next = NEXT(execve);
+    const bool paused = before_exec();
+    return after_exec(paused, next(path, argv, envp));
+}
+
+PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    execvpe_fn *const next = NEXT(execvpe);
+    const bool paused = before_exec();
+    return after_exec(paused, next(file, argv, envp));
+}
+
+PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    fexecve_fn *const next = NEXT(fexecve);
+    const bool paused = before_exec();
+    return after_exec(paused, next(fd, argv, envp));
+}
+
+PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    execveat_fn *const next = NEXT(execveat);
+    const bool paused = before_exec();
+    return after_exec(paused, next(fd, path, argv, envp, flags));
+}
+
+PT_EXPORT int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+PT_EXPORT int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+/* The variadic forms: their arguments as an array, in memory of our own. */
+typedef struct {
+    char **argv;
+    size_t bytes;
+    char *const *envp; /* what follows the arguments, if asked for */
+} exec_list;
+
+static exec_list list_of(const char *first, va_list args, bool has_envp)
+{
+    va_list again;
+    va_copy(again, args);
+    size_t count = 1;
+    while (va_arg(again, char *) != NULL)
+        count++;
+    va_end(again);
+    exec_list list = {.bytes = (count + 1) * sizeof(char *), .envp = environ};
+    list.argv = pt_agent_map(list.bytes);
+    if (list.argv == NULL) return list;
+    list.argv[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; i <= count; i++)
+        list.argv[i] = va_arg(args, char *);
+    if (has_envp) list.envp = va_arg(args, char *const *);
+    return list;
+}
+
+static int exec_listed(const char *name, exec_list list, bool look_in_path)
+{
+    if (list.argv == NULL) {
+        errno = E2BIG;
+        return -1;
+    }
+    const int result =
+        look_in_path ? execvpe(name, list.argv, list.envp) : execve(name, list.argv, list.envp);
+    const int saved_errno = errno;
+    munmap(list.argv, list.bytes);
+    errno = saved_errno;
+    return result;
+}
+
+#define EXEC_LISTED(name, first, has_envp, look_in_path)                                           \
+    va_list args;                                                                                  \
+    va_start(args, first);                                                                         \
+    const exec_list list = list_of(first, args, has_envp);                                         \
+    va_end(args);                                                                                  \
+    return exec_listed(name, list, look_in_path)
+
+PT_EXPORT int execl(const char *path, const char *arg, ...)
+{
+    EXEC_LISTED(path, arg, false, false);
+}
+
+PT_EXPORT int execle(const char *path, const char *arg, ...)
+{
+    EXEC_LISTED(path, arg, true, false);
+}
+
+PT_EXPORT int execlp(const char *file, const char *arg, ...)
+{
+    EXEC_LISTED(file, arg, false, true);
+}
+
 /* ---- where threads begin in libc ---- */
 
 static pt_tick_code around(void *function, size_t before, size_t behind)
@@ -239,6 +385,10 @@ void pt_interpose_init(void)
     (void)NEXT(dlclose);
     (void)NEXT(sigaction);
     (void)NEXT(signal);
+    (void)NEXT(execve);
+    (void)NEXT(execvpe);
+    (void)NEXT(fexecve);
+    (void)NEXT(execveat);
     /* The functions that call main and start routines have no public names. They are compiled in
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */

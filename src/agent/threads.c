@@ -278,6 +278,18 @@ void pt_threads_attach_all(void)
     allow_ticks();
 }
 
+void pt_thread_pause_self(void)
+{
+    pt_thread *const slot = pt_tick_self != NULL ? pt_tick_self : find(gettid());
+    pt_tick_self = slot; /* its handler does not run now */
+    if (slot != NULL) detach(slot);
+}
+
+void pt_thread_resume_self(void)
+{
+    if (pt_tick_self != NULL) attach(pt_tick_self);
+}
+
 void pt_threads_detach_all(void)
 {
     each_live(detach);

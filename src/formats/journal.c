@@ -208,14 +208,23 @@ static uint32_t builder_mapping(pt_journal_reading *g, const pt_mapping *like, b
     return id;
 }
 
+/* The path without what the kernel adds when the file has been removed: its build id tells whether
+ * a file of that name is still the same. */
+static size_t named_bytes(const map_record *m)
+{
+    static const char gone[] = " (deleted)";
+    const size_t gone_bytes = sizeof gone - 1;
+    const bool is_gone = m->path_bytes > gone_bytes &&
+                         memcmp(m->path + m->path_bytes - gone_bytes, gone, gone_bytes) == 0;
+    return is_gone ? m->path_bytes - gone_bytes : m->path_bytes;
+}
+
 static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal_facts *f)
 {
     pt_builder *const b = g->builder;
     const bool is_file = m->path_bytes > 0 && m->path[0] == '/';
     pt_mapping mapping = {.start = m->start, .limit = m->limit, .file_offset = m->file_offset};
-    mapping.file = m->path_bytes == 0 || memcmp(m->path, "//anon", m->path_bytes) == 0
-                       ? 0
-                       : pt_builder_string(b, (const char *)m->path, m->path_bytes).v;
+    mapping.file = pt_builder_string(b, (const char *)m->path, named_bytes(m)).v;
     mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
     if (m->to_ns != 0) { /* it was unloaded */
         const int64_t base = f->start_realtime_ns - (int64_t)f->start_monotonic_ns;

@@ -207,6 +207,14 @@ expect_equal 'files' "$(ls prof*| tr '\n' ' ')" "prof prof_$(fact child) "
 read_profile "prof_$(fact child)"
 expect agrees "$(told seconds)" 0.2 0.004
 
+it 'no tick reaches a program that another one becomes'
+for round in 1 2 3 4 5; do
+    profiled 4000 execs
+    expect_status 0
+    expect_equal 'the end of 40 programs' "$(fact done)" 1
+    expect_equal 'errno of an exec that failed' "$(fact errno)" ''
+done
+
 it 'a child of vfork that ends at once leaves its parent alone'
 profiled 1000 vfork
 expect_equal 'status' "$(fact status)" 7

@@ -347,6 +347,32 @@ static int case_exec(char **argv)
     return 0;
 }
 
+/* Becomes itself again and again, by every function there is, while it ticks. */
+static int case_execs(char **argv)
+{
+    const int left = argv[1] != NULL ? atoi(argv[1]) : 40;
+    char next[16], *args[] = {"host", "execs", next, NULL};
+    snprintf(next, sizeof next, "%d", left - 1);
+    burn(0.003);
+    switch (left == 0 ? -1 : left % 8) {
+    case -1: printf("done 1\n"); return 0;
+    case 0: execl("/proc/self/exe", "host", "execs", next, NULL); break;
+    case 1: execle("/proc/self/exe", "host", "execs", next, NULL, environ); break;
+    case 2: execlp("/proc/self/exe", "host", "execs", next, NULL); break;
+    case 3: execv("/proc/self/exe", args); break;
+    case 4: execvp("/proc/self/exe", args); break;
+    case 5: execvpe("/proc/self/exe", args, environ); break;
+    case 6: fexecve(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), args, environ); break;
+    case 7:
+        errno = 0;
+        execv("/no/such/file", args);
+        printf("%s", errno == ENOENT ? "" : "errno 1\n");
+        execve("/proc/self/exe", args, environ);
+        break;
+    }
+    return 1;
+}
+
 static int case_vfork(char **argv)
 {
     burn(0.1);
@@ -390,14 +416,31 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } cases[] = {
-    {"burn", case_burn},       {"workers", case_workers}, {"short", case_short},
-    {"blocked", case_blocked}, {"alive", case_alive},     {"api", case_api},
-    {"trace", case_trace},     {"errno", case_errno},     {"mask", case_mask},
-    {"reset", case_reset},     {"takes", case_takes},     {"has", case_has},
-    {"closes", case_closes},   {"chdir", case_chdir},     {"exit", case_exit},
-    {"fast", case_fast},       {"quick", case_quick},     {"kill", case_kill},
-    {"fork", case_fork},       {"exec", case_exec},       {"vfork", case_vfork},
-    {"forks", case_forks},     {"unload", case_unload},   {"descriptors", case_descriptors},
+    {"burn", case_burn},
+    {"workers", case_workers},
+    {"short", case_short},
+    {"blocked", case_blocked},
+    {"alive", case_alive},
+    {"api", case_api},
+    {"trace", case_trace},
+    {"errno", case_errno},
+    {"mask", case_mask},
+    {"reset", case_reset},
+    {"takes", case_takes},
+    {"has", case_has},
+    {"closes", case_closes},
+    {"chdir", case_chdir},
+    {"exit", case_exit},
+    {"fast", case_fast},
+    {"quick", case_quick},
+    {"kill", case_kill},
+    {"fork", case_fork},
+    {"exec", case_exec},
+    {"vfork", case_vfork},
+    {"execs", case_execs},
+    {"forks", case_forks},
+    {"unload", case_unload},
+    {"descriptors", case_descriptors},
 };
 
 int main(int argc, char **argv)

@@ -90,7 +90,8 @@ fi
 it '--split writes a file for each process'
 run pitot record --split -o split.pb.gz sh -c './burn 0.2; ./burn 0.2; true'
 expect_status 0
-expect_equal 'files' "$(ls split.*.pb.gz | grep -cE '^split\.[0-9]+(\.[0-9]+)?\.pb\.gz$')" 2
+expect [ "$(ls split.*.pb.gz | grep -cE '^split\.[0-9]+(\.[0-9]+)?\.pb\.gz$')" -ge 2 ] # sh may be seen
+
 expect [ ! -e split.pb.gz ]
 
 it 'the exit status is the command'"'"'s'

@@ -15,10 +15,8 @@
 enum { STACK_WORDS = 4096, RING_WORDS = 1024 };
 
 static uintptr_t stack[STACK_WORDS];
-static struct {
-    pt_journal_ring ring;
-    uint64_t words[RING_WORDS];
-} memory;
+static uint64_t memory[sizeof(pt_journal_ring) / sizeof(uint64_t) + RING_WORDS];
+static pt_journal_ring *const ring = (pt_journal_ring *)memory;
 static pt_thread self;
 static ucontext_t host;
 static siginfo_t info;
@@ -50,11 +48,11 @@ static uintptr_t frame(size_t word, size_t caller, uintptr_t return_addr)
 static int setup(void **state)
 {
     memset(&self, 0, sizeof self);
-    memset(&memory, 0, sizeof memory);
+    memset(memory, 0, sizeof memory);
     memset(stack, 0, sizeof stack);
-    memory.ring.ring_words = RING_WORDS;
+    ring->ring_words = RING_WORDS;
     self.stack = (pt_tick_stack){.low = (uintptr_t)stack, .limit = (uintptr_t)stack + sizeof stack};
-    atomic_store(&self.ring, &memory.ring);
+    atomic_store(&self.ring, ring);
     pt_tick_self = &self;
     pt_tick = (pt_tick_settings){.period_ns = 1000000, .main_start = {0x7000, 0x7100}};
     info = (siginfo_t){.si_code = SI_TIMER};
@@ -65,13 +63,13 @@ static int setup(void **state)
 /* The only sample in the ring. */
 static void assert_sample(uint32_t weight, unsigned end, const uint64_t *pcs, uint32_t depth)
 {
-    const uint64_t word = memory.ring.words[0];
+    const uint64_t word = ring->words[0];
     assert_int_equal(pt_journal_ring_weight(word), weight);
     assert_int_equal(pt_journal_ring_end(word), end);
     assert_int_equal(pt_journal_ring_depth(word), depth);
-    assert_int_equal(memory.ring.head_words, 1 + depth);
+    assert_int_equal(ring->head_words, 1 + depth);
     for (uint32_t i = 0; i < depth; i++)
-        assert_int_equal(memory.ring.words[1 + i], pcs[i]);
+        assert_int_equal(ring->words[1 + i], pcs[i]);
 }
 
 static void chain_that_reaches_the_call_of_main_is_complete(void **state)
@@ -118,7 +116,7 @@ static void chain_is_believed_only_while_it_climbs_aligned_inside_the_stack(void
     static const uint64_t leaf[] = {0x5000};
     frame(50, 0, 0x5100);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        memory.ring.head_words = 0;
+        ring->head_words = 0;
         interrupt_at(0x5000, 10, bad[i]);
         pt_tick_handler(SIGPROF, &info, &host);
         assert_sample(1, PT_JOURNAL_END_NO_RULE, leaf, 1);
@@ -157,8 +155,8 @@ static void stack_deeper_than_the_most_is_cut_and_said_to_be(void **state)
         frame(20 + 2 * i, 22 + 2 * i, 0x5000 + i);
     interrupt_at(0x4000, 10, (uintptr_t)&stack[20]);
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(pt_journal_ring_depth(memory.ring.words[0]), PT_JOURNAL_DEPTH_MAX);
-    assert_int_equal(pt_journal_ring_end(memory.ring.words[0]), PT_JOURNAL_END_TRUNCATED);
+    assert_int_equal(pt_journal_ring_depth(ring->words[0]), PT_JOURNAL_DEPTH_MAX);
+    assert_int_equal(pt_journal_ring_end(ring->words[0]), PT_JOURNAL_END_TRUNCATED);
 }
 
 static void overruns_are_weight(void **state)
@@ -168,8 +166,8 @@ static void overruns_are_weight(void **state)
     interrupt_at(0x5000, 10, 0);
     pt_tick_handler(SIGPROF, &info, &host);
     assert_sample(4, PT_JOURNAL_END_NO_RULE, leaf, 1);
-    assert_int_equal(memory.ring.weight, 4);
-    assert_int_equal(memory.ring.ticks, 1);
+    assert_int_equal(ring->weight, 4);
+    assert_int_equal(ring->ticks, 1);
 }
 
 static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
@@ -177,14 +175,14 @@ static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
     interrupt_at(0x5000, 10, 0);
     for (int i = 0; i < RING_WORDS; i++)
         pt_tick_handler(SIGPROF, &info, &host);
-    assert_true(memory.ring.head_words <= RING_WORDS);
-    assert_int_equal(memory.ring.ticks, RING_WORDS);
-    assert_int_equal(memory.ring.weight + memory.ring.dropped, RING_WORDS);
-    assert_true(memory.ring.dropped > 0);
-    memory.ring.tail_words = memory.ring.head_words; /* the drain was here */
-    const uint64_t before = memory.ring.dropped;
+    assert_true(ring->head_words <= RING_WORDS);
+    assert_int_equal(ring->ticks, RING_WORDS);
+    assert_int_equal(ring->weight + ring->dropped, RING_WORDS);
+    assert_true(ring->dropped > 0);
+    ring->tail_words = ring->head_words; /* the drain was here */
+    const uint64_t before = ring->dropped;
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(memory.ring.dropped, before);
+    assert_int_equal(ring->dropped, before);
 }
 
 static int refuse(void *calls)
@@ -201,8 +199,8 @@ static void filter_that_refuses_leaves_no_sample(void **state)
     interrupt_at(0x5000, 10, 0);
     pt_tick_handler(SIGPROF, &info, &host);
     assert_int_equal(calls, 1);
-    assert_int_equal(memory.ring.filtered, 1);
-    assert_int_equal(memory.ring.head_words, 0);
+    assert_int_equal(ring->filtered, 1);
+    assert_int_equal(ring->head_words, 0);
 }
 
 static void signal_of_somebody_else_is_no_tick(void **state)
@@ -213,7 +211,7 @@ static void signal_of_somebody_else_is_no_tick(void **state)
     info.si_code = SI_TIMER;
     info.si_value.sival_ptr = &host;
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(memory.ring.ticks, 0);
+    assert_int_equal(ring->ticks, 0);
 }
 
 static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void **state)
@@ -228,10 +226,10 @@ static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void 
     info.si_code = 1; /* POLL_IN, as the kernel sends for a descriptor */
     interrupt_at(0x5000, 10, 0);
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(memory.ring.weight, 3);
+    assert_int_equal(ring->weight, 3);
     assert_int_equal(self.clock_seen_ns, now_ns);
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(memory.ring.weight, 3); /* nothing has gone by since */
+    assert_int_equal(ring->weight, 3); /* nothing has gone by since */
 }
 
 static void leaf_at_address_zero_is_not_written(void **state)
