@@ -359,6 +359,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     header h;
     if (!find_header(r->pos, pt_reader_left(r), &h))
         return pt_error_set(reterr, PT_ERR_FORMAT, "has no header of a gperftools CPU profile");
+    if (r->error == NULL) r->error = reterr;
     pt_reader_set_word(r, h.word_bytes);
     pt_reader_set_order(r, h.big_endian);
     pt_skip(r, (2 + h.slots) * h.word_bytes);
