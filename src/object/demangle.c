@@ -208,13 +208,25 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
     return text;
 }
 
-char *pt_demangle(const char *name, pt_demangle_mode mode)
+static char *demangle_plain(const char *name, pt_demangle_mode mode)
 {
     const bool may_be_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     const bool may_be_rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
-    if (mode == PT_DEMANGLE_NONE || (!may_be_cxx && !may_be_rust) ||
-        strnlen(name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
-        return NULL;
     char *text = may_be_rust ? demangle_rust(name, mode) : NULL;
     return text == NULL && may_be_cxx ? demangle_cxx(name, mode) : text;
+}
+
+char *pt_demangle(const char *name, pt_demangle_mode mode)
+{
+    if (mode == PT_DEMANGLE_NONE || name[0] != '_' ||
+        strnlen(name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
+        return NULL;
+    const char *suffix = strchr(name, '@');
+    if (suffix == NULL) return demangle_plain(name, mode);
+    PT_FREE char *mangled = pt_strndup(name, (size_t)(suffix - name));
+    char *text = demangle_plain(mangled, mode);
+    if (text == NULL || strcmp(suffix, "@plt") != 0) return text;
+    char *with_suffix = pt_strf("%s@plt", text);
+    free(text);
+    return with_suffix;
 }

@@ -10,8 +10,8 @@
  * TEMPLATES is what our own reports show: overloads fall together, as their file and line tell them
  * apart, but which instance of a template is hot is what one wants to know. SIMPLE is the default
  * of google/pprof. No mode shows clone suffixes (.cold, .part.0, ...) of mangled names, nor Rust's
- * hashes: the system name keeps them. Names that are not mangled (foo.isra.0 of C) stay as they
- * are.
+ * hashes, nor symbol versions (@GLIBC_2.17): the system name keeps them. Stubs keep their @plt.
+ * Names that are not mangled (foo.isra.0 of C) stay as they are.
  */
 #ifndef PT_OBJECT_DEMANGLE_H
 #define PT_OBJECT_DEMANGLE_H

@@ -19,6 +19,7 @@ struct pt_object {
     bool debug_asked, has_debug; /* debug and debug_elf are valid */
     bool symbols_asked, is_dynamic_only;
     pt_symbol_index symbols;
+    pt_plt plt;
     bool dwarf_asked;
     pt_dwarf *dwarf; /* or NULL */
     pt_error dwarf_error;
@@ -66,6 +67,7 @@ void pt_object_free(pt_object *object)
 {
     if (object == NULL) return;
     pt_symbol_index_done(&object->symbols);
+    pt_plt_done(&object->plt);
     pt_dwarf_free(object->dwarf);
     pt_image_file_done(&object->supplement);
     pt_image_file_done(&object->debug);
@@ -121,12 +123,14 @@ static const pt_symbol_index *with_symbols(pt_object *object)
         found = object->is_dynamic_only ? &table : NULL;
     }
     pt_symbol_index_init(&object->symbols, found);
+    pt_plt_init(&object->plt, &object->elf);
     return &object->symbols;
 }
 
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)
 {
-    return pt_symbol_index_find(with_symbols(object), addr, ret_symbol);
+    return pt_symbol_index_find(with_symbols(object), addr, ret_symbol) ||
+           pt_plt_find(&object->plt, addr, ret_symbol);
 }
 
 /* ---- DWARF ---- */

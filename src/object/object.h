@@ -83,7 +83,9 @@ typedef struct pt_object_symbol {
  * of those that begin together a function is preferred to an untyped symbol, global to weak to
  * local, fewer leading underscores, then the lesser name. Labels inside a sized symbol, mapping
  * symbols ($x) and compiler's local labels (.L) are not names. Clones (foo.cold, foo.isra.0) are
- * symbols of their own. */
+ * symbols of their own. The stub of a call into a library is "puts@plt", as objdump has it
+ * (x86-64).
+ */
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
 
 /* One function at an address: the innermost inlined one, its caller, ... up to the function that

@@ -26,6 +26,24 @@ void pt_symbol_index_done(pt_symbol_index *index);
 bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr,
                           pt_object_symbol *ret_symbol);
 
+/* ---- plt.c: names for the stubs of calls into libraries ---- */
+
+typedef struct {
+    uint64_t addr, end_addr;
+    uint32_t symbol; /* in .dynsym */
+    char *name;      /* made when it is first asked for */
+} pt_plt_stub;
+
+typedef struct {
+    pt_plt_stub *items; /* ascending */
+    size_t count, cap;
+    pt_elf_symbols table;
+} pt_plt;
+
+void pt_plt_init(pt_plt *plt, const pt_elf *elf);
+void pt_plt_done(pt_plt *plt);
+bool pt_plt_find(pt_plt *plt, uint64_t addr, pt_object_symbol *ret_symbol);
+
 /* ---- lines.c: functions, inlined calls and lines by DWARF ---- */
 
 typedef struct pt_dwarf pt_dwarf;

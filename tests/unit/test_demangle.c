@@ -64,6 +64,15 @@ static void clone_suffixes_of_mangled_names_are_not_shown(void **state)
     check("foo.isra.0", PT_DEMANGLE_TEMPLATES, NULL);
 }
 
+static void a_stub_keeps_its_mark_and_a_version_goes(void **state)
+{
+    check("_ZNSt6vectorIiSaIiEE9push_backEOi@plt", PT_DEMANGLE_SIMPLE,
+          "std::vector::push_back@plt");
+    check("_Z1fi@plt", PT_DEMANGLE_FULL, "f(int)@plt");
+    check("_Z1fi@@VERSION_1", PT_DEMANGLE_FULL, "f(int)");
+    check("puts@plt", PT_DEMANGLE_FULL, NULL);
+}
+
 static void rust_names_lose_their_hash(void **state)
 {
     /* rustc book, "Symbol Mangling": what rustfilt prints. */
@@ -169,6 +178,7 @@ int main(void)
         cmocka_unit_test(simple_names_lose_template_arguments_too),
         cmocka_unit_test(full_names_are_those_of_cxxfilt),
         cmocka_unit_test(clone_suffixes_of_mangled_names_are_not_shown),
+        cmocka_unit_test(a_stub_keeps_its_mark_and_a_version_goes),
         cmocka_unit_test(rust_names_lose_their_hash),
         cmocka_unit_test(what_is_not_mangled_has_no_other_name),
         cmocka_unit_test(modes_have_names),

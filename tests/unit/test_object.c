@@ -198,6 +198,39 @@ static void every_function_of_nm_is_found_from_its_first_byte_to_its_last(void *
     pt_object_free(o);
 }
 
+/* objdump knows the stubs: "0000000000001030 <puts@plt>:". */
+static void stubs_of_calls_into_libraries_are_named_as_objdump_names_them(void **state)
+{
+    static const char *const images[] = {"calls-lazy", "calls-now", "calls-cet", "calls-lld"};
+    unsigned checked = 0;
+    for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
+        const char *path = image_path(images[i]);
+        if (path == NULL) continue;
+        pt_object *o = open_object(path);
+        char command[1200], line[1024], name[512];
+        unsigned long long addr;
+        snprintf(command, sizeof command, "objdump -d '%s'", path);
+        FILE *objdump = popen(command, "r");
+        assert_non_null(objdump);
+        while (fgets(line, sizeof line, objdump) != NULL) {
+            const char *mark = NULL; /* "puts@plt-0x10" is what comes before the first one */
+            if (sscanf(line, "%llx <%511[^>]>:", &addr, name) != 2 ||
+                (mark = strstr(name, "@plt")) == NULL || mark[4] != '\0')
+                continue;
+            /* With CET a lazy stub before the real one has the same name there; nobody runs it. */
+            if (strcmp(symbol_at(o, addr), "") == 0 && strcmp(images[i], "calls-cet") == 0)
+                continue;
+            assert_string_equal(symbol_at(o, addr), name);
+            assert_string_equal(symbol_at(o, addr + 5), name);
+            checked++;
+        }
+        pclose(objdump);
+        pt_object_free(o);
+    }
+    if (checked == 0) skip();
+    assert_true(checked >= 6);
+}
+
 /* ---- lines ---- */
 
 typedef struct {
@@ -545,6 +578,7 @@ int main(void)
         cmocka_unit_test(an_inner_symbol_hides_that_part_of_the_outer_one),
         cmocka_unit_test(what_marks_code_is_no_name_for_it),
         cmocka_unit_test(every_function_of_nm_is_found_from_its_first_byte_to_its_last),
+        cmocka_unit_test(stubs_of_calls_into_libraries_are_named_as_objdump_names_them),
         cmocka_unit_test(every_address_is_named_as_llvm_symbolizer_names_it),
         cmocka_unit_test(every_line_and_inlined_call_is_where_addr2line_puts_it),
         cmocka_unit_test(a_chain_of_inlined_calls_begins_with_the_innermost),
