@@ -230,3 +230,31 @@ char *pt_demangle(const char *name, pt_demangle_mode mode)
     free(text);
     return with_suffix;
 }
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+char *pt_demangle_source_name(const char *name, pt_demangle_mode mode)
+{
+    static const char word[] = "operator";
+    char *text = pt_strdup(name);
+    if (mode != PT_DEMANGLE_SIMPLE) return text;
+    char *to = text;
+    bool balanced = true;
+    for (const char *from = name; *from != '\0';) {
+        const size_t done = (size_t)(from - name);
+        const bool is_operator =
+            done >= sizeof word - 1 && memcmp(from - (sizeof word - 1), word, sizeof word - 1) == 0;
+        const bool opens = *from == '<' && done > 0 && is_name_byte(from[-1]) && !is_operator;
+        const char *end = balanced && opens ? past_angles(from) : from;
+        balanced = end != NULL;
+        if (balanced && end != from)
+            from = end;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    return text;
+}

@@ -33,4 +33,8 @@ bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode);
  * other without bound). Thread-safe. */
 char *pt_demangle(const char *name, pt_demangle_mode mode);
 
+/* A name as debug information has it, for functions whose mangled name is not known, in that mode
+ * (free it): SIMPLE takes the template arguments away. */
+char *pt_demangle_source_name(const char *name, pt_demangle_mode mode);
+
 #endif

@@ -156,20 +156,46 @@ static bool *used_locations(const pt_profile *p)
     return used;
 }
 
-static void gather(work *w)
+/* Addresses in a mapping (PT_NONE: in none) that no file can name: counts them by the reason. */
+static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t count, pt_diag *diag)
+{
+    if (mapping == PT_NONE) {
+        pt_diag_add(diag, count, "addresses without a name: they are in no mapping");
+        return;
+    }
+    const pt_mapping *m = &p->mapping->row[mapping];
+    const char *path = pt_text(p, m->file);
+    if ((m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0) return;
+    if ((m->flags & PT_MAPPING_KERNEL) != 0)
+        pt_diag_add(diag, count, "addresses without a name: they are in the kernel");
+    else if ((m->flags & PT_MAPPING_JIT) != 0 || path[0] == '\0')
+        pt_diag_add(diag, count, "addresses without a name: their code is in no file");
+    else
+        pt_diag_add(diag, count, "addresses without a name: %s is not a file", path);
+}
+
+static void gather(work *w, pt_diag *diag)
 {
     const pt_profile *p = w->profile;
     const pt_locations *l = p->location;
+    const uint32_t mapping_count = p->mapping->t.count;
     PT_FREE bool *used = used_locations(p);
+    PT_FREE uint64_t *without_file = pt_alloc(mapping_count + 1, sizeof *without_file);
     for (uint32_t i = 0; i < l->t.count; i++) {
         const bool has_lines = l->line_first[i + 1] > l->line_first[i];
         if (!used[i] || l->address[i] == 0 || (has_lines && !w->options->force)) continue;
-        const uint32_t mapping = l->mapping[i] != PT_NONE ? l->mapping[i] : p->mapping->t.count;
-        if (w->image_of[mapping] == PT_NONE) continue;
+        const uint32_t mapping = l->mapping[i] != PT_NONE ? l->mapping[i] : mapping_count;
+        if (w->image_of[mapping] == PT_NONE) {
+            without_file[mapping] += !has_lines;
+            continue;
+        }
         image *m = &w->images[w->image_of[mapping]];
         PT_GROW(m->wanted, m->wanted.count + 1);
         m->wanted.items[m->wanted.count++] = (wanted){.location = i};
     }
+    for (uint32_t i = 0; i <= mapping_count; i++)
+        if (without_file[i] > 0)
+            count_without_file(p, i < mapping_count ? i : PT_NONE, without_file[i], diag);
 }
 
 static int by_most_addresses(const void *x, const void *y, void *context)
@@ -287,7 +313,7 @@ static void name_functions(image *m, pt_demangle_mode mode)
         f->system_name = pt_strdup(f->raw_linkage_name);
         f->name = pt_demangle(f->raw_linkage_name, mode);
         if (f->name == NULL && mode != PT_DEMANGLE_NONE && has_plain)
-            f->name = pt_strdup(f->raw_name);
+            f->name = pt_demangle_source_name(f->raw_name, mode);
         if (f->name == NULL) f->name = pt_strdup(f->raw_linkage_name);
     }
 }
@@ -486,7 +512,7 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
         w.bias = pt_alloc(mapping_count + 1, sizeof *w.bias);
         w.has_bias = pt_alloc(mapping_count + 1, sizeof *w.has_bias);
         choose_images(&w);
-        gather(&w);
+        gather(&w, diag);
         w.order = pt_alloc(w.image_count + 1, sizeof *w.order);
         for (size_t i = 0; i < w.image_count; i++)
             w.order[i] = (uint32_t)i;

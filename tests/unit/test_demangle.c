@@ -64,6 +64,28 @@ static void clone_suffixes_of_mangled_names_are_not_shown(void **state)
     check("foo.isra.0", PT_DEMANGLE_TEMPLATES, NULL);
 }
 
+/* As gcc 12 writes DW_AT_name. */
+static void names_of_the_source_lose_template_arguments_only_when_simple(void **state)
+{
+    static const char *const cases[][2] = {
+        {"std::sort<int*, main(int, char**)::<lambda(int, int)> >", "std::sort"},
+        {"ns::map<int, vector<int> >::get<3>", "ns::map::get"},
+        {"operator<", "operator<"},
+        {"operator<< <char>", "operator<< <char>"},
+        {"A<int>::operator-><long int>", "A::operator-><long int>"},
+        {"<lambda(int)>::operator()", "<lambda(int)>::operator()"},
+        {"broken<int", "broken<int"},
+        {"plain", "plain"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *simple = pt_demangle_source_name(cases[i][0], PT_DEMANGLE_SIMPLE);
+        char *whole = pt_demangle_source_name(cases[i][0], PT_DEMANGLE_TEMPLATES);
+        assert_string_equal(simple, cases[i][1]);
+        assert_string_equal(whole, cases[i][0]);
+        free(simple);
+        free(whole);
+    }
+}
+
 static void a_stub_keeps_its_mark_and_a_version_goes(void **state)
 {
     check("_ZNSt6vectorIiSaIiEE9push_backEOi@plt", PT_DEMANGLE_SIMPLE,
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(simple_names_lose_template_arguments_too),
         cmocka_unit_test(full_names_are_those_of_cxxfilt),
         cmocka_unit_test(clone_suffixes_of_mangled_names_are_not_shown),
+        cmocka_unit_test(names_of_the_source_lose_template_arguments_only_when_simple),
         cmocka_unit_test(a_stub_keeps_its_mark_and_a_version_goes),
         cmocka_unit_test(rust_names_lose_their_hash),
         cmocka_unit_test(what_is_not_mangled_has_no_other_name),

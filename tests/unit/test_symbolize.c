@@ -468,6 +468,36 @@ static void what_dwz_moved_to_a_shared_file_is_found_there(void **state)
     }
 }
 
+static void what_is_in_no_file_is_counted_by_the_reason(void **state)
+{
+    making m = begin();
+    const struct {
+        const char *file;
+        uint32_t flags;
+    } mappings[] = {{"[kernel.kallsyms]", PT_MAPPING_KERNEL}, {"", 0}, {"[heap]", 0}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const pt_mapping mapping = {.start = (i + 1) * 0x10000,
+                                    .limit = (i + 2) * 0x10000,
+                                    .file = pt_builder_text(m.b, mappings[i].file).v,
+                                    .flags = mappings[i].flags};
+        pt_builder_append_mapping(m.b, &mapping);
+        sample_at(&m, i, (i + 1) * 0x10000 + 5, 0);
+        sample_at(&m, i, (i + 1) * 0x10000 + 6, 0);
+    }
+    sample_at(&m, PT_NONE, 0x90000, 0);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    const pt_profile *p = named(finish(&m), &full, 1, &diag);
+    assert_int_equal(diag.count, 4);
+    assert_true(any_fact(&diag, "in the kernel", ""));
+    assert_true(any_fact(&diag, "in no file", ""));
+    assert_true(any_fact(&diag, "[heap] is not a file", ""));
+    assert_true(any_fact(&diag, "in no mapping", ""));
+    assert_int_equal(diag.facts[0].count, 2);
+    pt_diag_done(&diag);
+    pt_profile_unref(p);
+}
+
 /* ---- the kernel's own library ---- */
 
 static void the_vdso_is_read_from_this_process_when_it_is_the_same(void **state)
@@ -566,6 +596,7 @@ int main(void)
         cmocka_unit_test(images_are_looked_for_in_the_folders_given),
         cmocka_unit_test(a_mapping_of_a_fifo_or_a_folder_does_not_make_us_wait),
         cmocka_unit_test(what_dwz_moved_to_a_shared_file_is_found_there),
+        cmocka_unit_test(what_is_in_no_file_is_counted_by_the_reason),
         cmocka_unit_test(the_vdso_is_read_from_this_process_when_it_is_the_same),
         cmocka_unit_test(one_thread_and_eight_give_the_same_profile),
     };
