@@ -79,6 +79,8 @@ static bool take_fact(const char *word, pt_provenance *into)
         case FACT_I64: *(int64_t *)value = strtoll(equals + 1, &end, 10); break;
         case FACT_U64: *(uint64_t *)value = strtoull(equals + 1, &end, 10); break;
         }
+        if (facts[i].kind == FACT_HZ && !(*(double *)value > 0 && *(double *)value < 1e18))
+            return false;
         return *end == '\0' && errno == 0;
     }
     return false;

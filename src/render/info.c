@@ -74,10 +74,10 @@ static void put_events(const info_page *page)
 static void put_period(const info_page *page)
 {
     const pt_provenance *const from = page->info->from;
-    if (from->period == 0) return;
+    if (from->period == 0 && from->asked_hz == 0 && from->true_hz == 0) return;
     const char *const unit = pt_text(page->p, from->period_unit);
     begin(page, "period");
-    pt_text_put(page->out, pt_value_of(unit, from->period).text, 0);
+    pt_text_put(page->out, from->period ? pt_value_of(unit, from->period).text : "not told", 0);
     if (from->period_type != 0) {
         pt_out_text(page->out, " of ");
         pt_text_put(page->out, pt_text(page->p, from->period_type), 0);
