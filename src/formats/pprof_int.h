@@ -45,6 +45,7 @@ enum {
 /* Ids of a file (any 64-bit numbers; 0 = none) to rows. Ids below dense_count, which is chosen from
  * the number of rows, are looked up in an array; others by hash. */
 typedef struct pprof_ids {
+    size_t in_order; /* ids 1, 2, ... in_order are rows 0, 1, ...: needs no table. Most files */
     uint32_t *dense; /* row or PT_NONE */
     size_t dense_count;
     pt_index sparse; /* to entries of the two columns */

@@ -45,6 +45,7 @@ bool pprof_ids_add(pprof_ids *ids, uint64_t id, uint32_t row)
 {
     if (id == 0 || pprof_ids_get(ids, id) != PT_NONE) return false;
     if (id < ids->dense_count) {
+        ids->in_order += id == ids->in_order + 1 && row == ids->in_order;
         ids->dense[id] = row;
         return true;
     }

@@ -31,9 +31,30 @@ typedef struct {
     } entry;
 } memo;
 
+/* Looking a stack up in the builder's index waits for memory. So stacks of simple samples (no
+ * labels, nothing unknown) are decoded some ahead of being committed, their frames one behind the
+ * other at the end of the builder's column; hashing them has fetched their places in the index by
+ * then. */
+#define AHEAD_MAX 16
+
+typedef struct {
+    struct ahead_stack {
+        size_t depth;
+        uint32_t known; /* by the memo: no frames are kept; else PT_NONE */
+        uint64_t hash;
+        const uint8_t *packed; /* for the memo; NULL = not to be learnt */
+        size_t packed_size;
+        uint64_t packed_hash;
+    } stack[AHEAD_MAX];
+    int64_t *values; /* [AHEAD_MAX][event count] */
+    size_t count;
+    size_t frames; /* in the column, not committed */
+} look_ahead;
+
 /* A sample while it is decoded; the arrays are used again for the next. */
 typedef struct {
     memo memo;
+    look_ahead ahead;
     const uint8_t *packed; /* the packed list of locations that the sample begins with, or NULL */
     size_t packed_size;
     uint32_t known;  /* the stack of that list, if the memo knows it; else PT_NONE */
@@ -99,6 +120,7 @@ static __attribute__((cold, noinline)) uint32_t missing_location(pprof_reader *r
 
 static inline uint32_t location_row(pprof_reader *r, uint64_t id)
 {
+    if (__builtin_expect(id - 1 < r->locations.in_order, 1)) return (uint32_t)id - 1;
     const uint32_t row = pprof_ids_get(&r->locations, id);
     return __builtin_expect(row != PT_NONE, 1) ? row : missing_location(r, id);
 }
@@ -276,16 +298,17 @@ static bool begin_sample(pprof_reader *r, sample *s, const uint8_t **pos, const 
     return add_packed_frames(r, s, p, p + size);
 }
 
-static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
+static void decode_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end,
+                          uint64_t *ret_hash)
 {
-    uint64_t hash = 0;
-    s->frame = pt_builder_stack_space(r->builder, (size_t)(end - pos));
+    s->frame = pt_builder_stack_space(r->builder, s->ahead.frames + (size_t)(end - pos));
+    s->frame += s->ahead.frames;
     s->depth = s->value_count = s->label.count = 0;
     s->packed = NULL;
     s->known = PT_NONE;
     s->end = r->end_key != 0 ? PT_STACK_END_ROOT : PT_STACK_END_UNKNOWN;
     pt_buf_clear(&s->label_unknown);
-    bool ok = begin_sample(r, s, &pos, end, &hash);
+    bool ok = begin_sample(r, s, &pos, end, ret_hash);
     while (ok && pos < end) {
         uint64_t value;
         const uint8_t *p = pos + 1;
@@ -296,21 +319,91 @@ static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const ui
             ok = add_other(r, s, &pos, end);
         }
     }
-    if (!ok) r->damage.messages++;
+    if (!ok) {
+        r->damage.messages++;
+        s->packed = NULL;
+    }
     if (__builtin_expect(s->value_count != r->event_count, 0)) {
         r->damage.values++;
         for (size_t i = s->value_count; i < r->event_count; i++)
             s->value[i] = 0;
     }
+}
+
+/* Commits what was decoded ahead. A stack that is not new leaves a gap, which the frames of those
+ * behind it close. */
+static void commit_ahead(pprof_reader *r, sample *s)
+{
+    look_ahead *const ahead = &s->ahead;
+    size_t begin = 0, kept = 0; /* in frames, from where the column ended at first */
+    for (size_t i = 0; i < ahead->count; i++) {
+        const struct ahead_stack *const next = &ahead->stack[i];
+        uint32_t stack = next->known;
+        if (stack == PT_NONE) {
+            uint32_t *const at = pt_builder_stack_space(r->builder, next->depth);
+            if (begin != kept) memmove(at, at - kept + begin, next->depth * sizeof *at);
+            stack = pt_builder_stack_commit_hashed(r->builder, next->depth, PT_STACK_END_UNKNOWN,
+                                                   next->hash)
+                        .v;
+            begin += next->depth;
+            kept += (size_t)(pt_builder_stack_space(r->builder, 0) - at);
+            if (next->packed)
+                memo_add(&s->memo, next->packed, next->packed_size, next->packed_hash, stack);
+        }
+        pt_builder_sample(r->builder, (pt_stack_id){stack}, PT_NO_LABELS,
+                          ahead->values + i * r->event_count);
+    }
+    ahead->count = ahead->frames = 0;
+}
+
+static void put_ahead(const pprof_reader *r, sample *s, uint64_t packed_hash)
+{
+    look_ahead *const ahead = &s->ahead;
+    struct ahead_stack *const next = &ahead->stack[ahead->count];
+    *next = (struct ahead_stack){
+        .depth = s->depth,
+        .known = s->known,
+        .packed = s->packed,
+        .packed_size = s->packed_size,
+        .packed_hash = packed_hash,
+    };
+    if (s->known == PT_NONE) {
+        next->hash = pt_builder_stack_hash(r->builder, s->frame, s->depth, PT_STACK_END_UNKNOWN);
+        ahead->frames += s->depth;
+    }
+    memcpy(ahead->values + ahead->count * r->event_count, s->value,
+           r->event_count * sizeof *s->value);
+    ahead->count++;
+}
+
+/* A sample that is not simple: commits it after all before it. */
+static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
+{
+    commit_ahead(r, s);
     uint32_t stack = s->known;
     if (stack == PT_NONE) {
+        /* Its frames lie where they were; the column may end before them now. */
+        uint32_t *const at = pt_builder_stack_space(r->builder, s->depth);
+        if (at != s->frame) memmove(at, s->frame, s->depth * sizeof *at);
         stack = pt_builder_stack_commit(r->builder, s->depth, s->end).v;
-        if (s->packed && ok) memo_add(&s->memo, s->packed, s->packed_size, hash, stack);
+        if (s->packed) memo_add(&s->memo, s->packed, s->packed_size, packed_hash, stack);
     }
     const pt_labels_id labels = intern_labels(r, s);
-    if (__builtin_expect(r->unknown.size > 0, 0))
+    if (r->unknown.size > 0)
         pprof_file_unknown(r, PT_IN_SAMPLE, pt_builder_sample_count(r->builder));
     pt_builder_sample(r->builder, (pt_stack_id){stack}, labels, s->value);
+}
+
+static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
+{
+    uint64_t packed_hash = 0;
+    decode_sample(r, s, pos, end, &packed_hash);
+    if (s->label.count > 0 || r->unknown.size > 0 || s->end != PT_STACK_END_UNKNOWN) {
+        commit_sample(r, s, packed_hash);
+        return;
+    }
+    put_ahead(r, s, packed_hash);
+    if (s->ahead.count == AHEAD_MAX) commit_ahead(r, s);
 }
 
 /* A file whose sample types are lost still has its values: as many columns as its first sample. */
@@ -367,16 +460,20 @@ void pprof_read_samples(pprof_reader *r)
     /* A frame takes at least a byte; most take two or three. */
     pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 3);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
+    s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
     s.memo.on = r->end_key == 0; /* equal bytes are then equal stacks */
     for (pos = r->start; next_sample(r, &pos, &end); pos = end) {
         read_sample(r, &s, pos, end);
         if ((size_t)(end - discarded) < DISCARD_BYTES) continue;
         discarded = end;
+        commit_ahead(r, &s);
         if (pt_builder_status(r->builder, NULL) != PT_OK) break;
         if (r->hooks->discard)
             r->hooks->discard(r->hooks->context, r->offset + (uint64_t)(end - r->start));
     }
+    commit_ahead(r, &s);
     free(s.value);
+    free(s.ahead.values);
     free(s.label.items);
     memo_done(&s.memo);
     pt_buf_done(&s.label_unknown);

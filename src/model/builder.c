@@ -351,13 +351,34 @@ uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
     return t->frame + used;
 }
 
+static uint64_t stack_hash(const uint32_t *frames, size_t depth, pt_stack_end end)
+{
+    return pt_hash_bytes(frames, depth * sizeof *frames) + (uint64_t)end * 0x9e3779b97f4a7c15u;
+}
+
+uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size_t depth,
+                               pt_stack_end end)
+{
+    const pt_index *index = &b->stack.index;
+    const uint64_t hash = stack_hash(frames, depth, end);
+    if (index->slots != NULL)
+        __builtin_prefetch(&index->slots[pt_index_home((uint32_t)(hash >> 32), index->mask)]);
+    return hash;
+}
+
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end)
+{
+    const uint32_t *frames = b->stack.frame + b->stack.offset[b->stack.count];
+    return pt_builder_stack_commit_hashed(b, depth, end, stack_hash(frames, depth, end));
+}
+
+pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
+                                           uint64_t hash)
 {
     builder_stacks *t = &b->stack;
     const uint64_t begin = t->offset[t->count];
     const uint32_t *frames = t->frame + begin;
     const size_t size = depth * sizeof *frames;
-    const uint64_t hash = pt_hash_bytes(frames, size) + (uint64_t)end * 0x9e3779b97f4a7c15u;
     pt_probe probe;
     for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
          id = pt_index_next(&t->index, &probe)) {

@@ -79,6 +79,12 @@ pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth
  * write them there, then intern. For readers that decode straight into place. */
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth);
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end);
+/* Commit in two steps, for readers that decode several stacks ahead: the hash of frames wherever
+ * they lie, which also fetches its place in the index, and later the commit with that hash. */
+uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size_t depth,
+                               pt_stack_end end);
+pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
+                                           uint64_t hash);
 
 /* Interns an ordered list of labels; duplicates of a key allowed. */
 pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count);

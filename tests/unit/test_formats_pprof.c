@@ -174,6 +174,41 @@ static void samples_that_begin_alike_are_told_apart(void **state)
     reading_done(&r);
 }
 
+/* Samples are decoded some ahead of being interned; repeats leave gaps, labels empty the queue.
+ * Sample i has the stack 1 2 ... n of n = 1 + i * i % 7 frames, or a packed list with 9 behind it.
+ */
+static void many_samples_keep_their_stacks_values_and_order(void **state)
+{
+    (void)state;
+    PT_FREE char *text = pt_alloc(1, 1 << 16);
+    int size = 0;
+    for (int i = 0; i < 600; i++) {
+        size += snprintf(text + size, 200, "2{1[");
+        for (int k = 1; k <= 1 + i * i % 7; k++)
+            size += snprintf(text + size, 200, "%d ", k);
+        size += snprintf(text + size, 200, "] 2:%d%s%s} ", i, i % 5 == 0 ? " 3{1:1 2:1}" : "",
+                         i % 11 == 0 ? " 1:9" : "");
+    }
+    for (int k = 1; k <= 9; k++)
+        size += snprintf(text + size, 200, "4{1:%d} ", k);
+    snprintf(text + size, 200, "1{1:1} 6\"\" 6\"x\"");
+    reading r = read_text(text);
+    const pt_profile *p = r.profile;
+    assert_int_equal(r.status, PT_OK);
+    assert_int_equal(p->sample->t.count, 600);
+    assert_int_equal(p->stack->t.count, 8); /* of 1, 2, 3, 5 frames, with and without 9 */
+    for (uint32_t i = 0; i < 600; i++) {
+        const uint32_t stack = p->sample->stack[i], depth = 1 + i * i % 7;
+        assert_int_equal(p->sample->value[0][i], i);
+        assert_int_equal(p->sample->labels[i], i % 5 == 0);
+        assert_int_equal(pt_stack_depth(p, stack), depth + (i % 11 == 0));
+        for (uint32_t k = 0; k < depth; k++)
+            assert_int_equal(pt_stack_frames(p, stack)[k], k);
+        if (i % 11 == 0) assert_int_equal(pt_stack_frames(p, stack)[depth], 8);
+    }
+    reading_done(&r);
+}
+
 static void ids_may_be_any_numbers(void **state)
 {
     (void)state;
@@ -418,6 +453,7 @@ int main(void)
         cmocka_unit_test(the_string_table_may_come_first_or_last_or_in_pieces),
         cmocka_unit_test(packed_and_single_numbers_mean_the_same_and_may_be_mixed),
         cmocka_unit_test(samples_that_begin_alike_are_told_apart),
+        cmocka_unit_test(many_samples_keep_their_stacks_values_and_order),
         cmocka_unit_test(ids_may_be_any_numbers),
         cmocka_unit_test(unknown_fields_of_every_message_are_written_again),
         cmocka_unit_test(a_text_label_that_is_empty_stays_a_text),
