@@ -4,6 +4,8 @@
 # PITOT_NO_INSTALL=1 only lists them).
 
 prefix ?= $(or $(PREFIX),/usr/local)
+# Where Debian's linker looks; meson knows it only where dpkg-dev is installed.
+libdir ?= $(patsubst %/,%,lib/$(shell gcc -print-multiarch 2>/dev/null))
 FUZZ_SECONDS ?= 30
 DEPS := tools/install-deps
 
@@ -64,7 +66,7 @@ torture:
 
 ## make install   to prefix=/usr/local, below DESTDIR if that is set
 install: all
-	@meson configure build --prefix=$(prefix)
+	@meson configure build --prefix=$(prefix) --libdir=$(libdir)
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 

@@ -7,7 +7,7 @@
 run env DESTDIR="$PWD/root" meson install -C "$PITOT_BUILD" --no-rebuild
 prefix=$(find root -path '*/include/gperftools' -type d)
 prefix=$PWD/${prefix%/include/gperftools}
-libdir=$(dirname "$(find "$prefix/lib" -name libprofiler.so.0 | head -n 1)")
+libdir=$(dirname "$(find "$prefix" -name libprofiler.so.0 | head -n 1)")
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 
 cat >prog.c <<'END'
