@@ -1,11 +1,13 @@
 /* output.c: see output.h. */
 #include "cmd/output.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/text.h"
@@ -88,11 +90,52 @@ static int weigh_losses(pt_cmd_context *context, const pt_profile *profile, cons
     return PT_EXIT_FAILED;
 }
 
-static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
+/* The files of one profile: one, or FILE.SUFFIX for each that the writer opens. */
+typedef struct {
+    pt_cmd_context *context;
+    const pt_output_settings *settings;
+    struct {
+        pt_file_writer **items; /* each of its own, since the sinks are pointed to */
+        size_t count, cap;
+    } file;
+} output_files;
+
+static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
 {
-    (void)suffix;
-    (void)reterr;
-    return context;
+    output_files *files = opaque;
+    if (pt_cmd_writes_stdout(files->settings)) {
+        if (suffix[0] == '\0') return files->context->out;
+        pt_error_set(reterr, PT_ERR_USAGE,
+                     "the profile becomes several files in this format; name them with -o FILE");
+        return NULL;
+    }
+    PT_FREE char *path = pt_strf("%s%s", files->settings->output, suffix);
+    pt_file_writer *file = pt_alloc(1, sizeof *file);
+    if (pt_file_create(path, file, reterr) != PT_OK) {
+        free(file);
+        return NULL;
+    }
+    PT_GROW(files->file, files->file.count + 1);
+    files->file.items[files->file.count++] = file;
+    return &file->out;
+}
+
+/* Gives every file its name, or removes them all. */
+static pt_status close_files(output_files *files, pt_status status, pt_error *reterr)
+{
+    const bool several = files->file.count > 1;
+    for (size_t i = 0; i < files->file.count; i++) {
+        pt_file_writer *file = files->file.items[i];
+        PT_FREE char *path = pt_strdup(file->path);
+        if (status != PT_OK)
+            pt_file_abandon(file);
+        else
+            status = pt_file_commit(file, false, reterr);
+        if (status == PT_OK && several) pt_cmd_say("wrote %s", path);
+        free(file);
+    }
+    free(files->file.items);
+    return status;
 }
 
 static bool ends_in_pb(const char *path)
@@ -111,23 +154,13 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
         .diag = &context->diag,
     };
     pt_error error = PT_ERROR_INIT;
-    pt_status status;
-    if (pt_cmd_writes_stdout(settings)) {
-        const pt_output output = {.context = context->out, .open = open_one};
-        status = format->write(profile, &output, &options, &error);
-        return status == PT_OK || context->out->broken_pipe ? PT_EXIT_OK : pt_cmd_fail(&error);
-    }
-    pt_file_writer file;
-    status = pt_file_create(settings->output, &file, &error);
-    if (status != PT_OK) return pt_cmd_fail(&error);
-    const pt_output output = {.context = &file.out, .open = open_one};
-    status = format->write(profile, &output, &options, &error);
-    if (status == PT_OK)
-        status = pt_file_commit(&file, false, &error);
-    else
-        pt_file_abandon(&file);
-    if (status == PT_OK) return PT_EXIT_OK;
-    if (error.path[0] == '\0') pt_error_where(&error, settings->output, NULL, -1);
+    output_files files = {.context = context, .settings = settings};
+    const pt_output output = {.context = &files, .open = open_file};
+    pt_status status = format->write(profile, &output, &options, &error);
+    status = close_files(&files, status, &error);
+    if (status == PT_OK || context->out->broken_pipe) return PT_EXIT_OK;
+    if (error.path[0] == '\0' && !pt_cmd_writes_stdout(settings))
+        pt_error_where(&error, settings->output, NULL, -1);
     return pt_cmd_fail(&error);
 }
 

@@ -23,6 +23,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +35,7 @@
 #define FOOTER_BYTES      8
 #define GAP_WORTH_A_CHUNK 2 /* zero counts; a chunk's head takes as much */
 #define NS_PER_S          1000000000
+#define UNKNOWN_TEXT      "-" /* a line may not be empty */
 
 /* ---- Header lines ---- */
 
@@ -120,10 +122,10 @@ void pt_dcpi_format_time(int64_t ns, char *buf)
     struct tm tm;
     gmtime_r(&seconds, &tm);
     const int year = tm.tm_year + 1900;
-    const char *form = tm.tm_sec != 0                ? "%Y%m%d%H%M%S"
-                       : year < 1970 || year >= 2070 ? "%Y%m%d%H%M"
-                                                     : "%y%m%d%H%M";
-    strftime(buf, 15, form, &tm);
+    const bool short_year = year >= 1970 && year < 2070;
+    snprintf(buf, 15, "%0*u%02u%02u%02u%02u", short_year ? 2 : 4,
+             (unsigned)(short_year ? year % 100 : year) % 10000, (unsigned)tm.tm_mon % 100 + 1,
+             (unsigned)tm.tm_mday % 100, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100);
 }
 
 typedef struct {
@@ -310,7 +312,7 @@ static void describe(pt_builder *b, const pt_dcpi_header *h)
                        .period = h->period});
     pt_provenance *p = pt_builder_provenance(b);
     p->start_ns = h->start_ns;
-    p->host = h->platform.v;
+    if (strcmp(pt_builder_get_text(b, h->platform), UNKNOWN_TEXT) != 0) p->host = h->platform.v;
     p->period = h->period;
     p->period_type = h->event.v;
     p->period_unit = h->period > 0 ? pt_builder_text(b, "count").v : 0;
@@ -339,6 +341,7 @@ static pt_status read_samples(pt_reader *r, header_reading *s, pt_mapping_id map
 static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
                               pt_error *reterr)
 {
+    if (r->error == NULL) r->error = reterr; /* somebody has to keep the message */
     pt_error error = PT_ERROR_INIT;
     header_reading s = {.b = b,
                         .diag = hooks->diag,
@@ -444,12 +447,17 @@ typedef struct {
     int64_t per_sample;
 } writing;
 
-/* The header lines that the profile came with; 0 if it came from elsewhere. */
+/* How many header lines the profile came with; 0 if it came from elsewhere, or from a version whose
+ * samples look otherwise. */
 static uint32_t kept_lines(const pt_profile *p)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < p->extra->t.count; i++)
-        n += strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) == 0;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        const char *line = pt_text(p, p->extra->value[i]);
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0) continue;
+        if (strncmp(line, "version pdb-", 12) == 0 && strtoul(line + 12, NULL, 10) >= 1) return 0;
+        n++;
+    }
     return n;
 }
 
@@ -472,10 +480,34 @@ static uint64_t choose_granule(const pt_profile *p, uint64_t start, const pt_dcp
     return PT_DCPI_ALPHA_GRANULE;
 }
 
+/* Has the line been put before: the same text, or another value for what is told once? A merge of
+ * files of one image brings each of their headers. */
+static bool is_repeated(const pt_profile *p, uint32_t extra)
+{
+    static const char *const once[] = {"version",  "image",    "epoch",  "platform", "event",
+                                       "period",   "tsize",    "tstart", "cpuspeed", "cpuamask",
+                                       "cpuimplv", "cpucount", "granule"};
+    size_t k, bytes;
+    const char *rest, *line = pt_text(p, p->extra->value[extra]);
+    pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
+    bool single = false;
+    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
+        single = single || keyword_is(line, k, once[i]);
+    for (uint32_t i = 0; i < extra; i++) {
+        const char *other = pt_text(p, p->extra->value[i]);
+        size_t other_k;
+        if (p->extra->key[i] != p->extra->key[extra]) continue;
+        pt_dcpi_split(other, strlen(other), &other_k, &rest, &bytes);
+        if (strcmp(line, other) == 0 || (single && k == other_k && memcmp(line, other, k) == 0))
+            return true;
+    }
+    return false;
+}
+
 static void put_kept_header(const pt_profile *p, pt_buf *buf)
 {
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0) continue;
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i)) continue;
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
     }
@@ -485,7 +517,7 @@ static void put_kept_header(const pt_profile *p, pt_buf *buf)
 static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
 {
     pt_putf(buf, "%s ", keyword);
-    if (text[0] == '\0') pt_put_u8(buf, '-');
+    if (text[0] == '\0') pt_put_text(buf, UNKNOWN_TEXT);
     for (; *text != '\0'; text++)
         pt_put_u8(buf, (uint8_t)(*text == '\n' ? ' ' : *text));
     pt_put_u8(buf, '\n');
@@ -499,6 +531,8 @@ static void put_new_header(const writing *w, const pt_mapping *m, uint32_t event
     const pt_event *e = &p->event->row[event];
     char epoch[16];
     pt_dcpi_format_time(s->start_ns, epoch);
+    pt_diag_add(w->diag, s->start_ns % (60 * (int64_t)NS_PER_S) != 0,
+                "start time cut to the minute");
     pt_put_text(buf, "version pdb-0.07\n");
     put_text_line(buf, "image", pt_dcpi_image_text(p, m));
     pt_putf(buf, "epoch %s\n", epoch);
@@ -666,8 +700,8 @@ const pt_format pt_format_dcpi = {
     .extensions = extensions,
     .summary = "DCPI profile 0.06 and 0.07: counts by address, an image and an event a file",
     .kind = PT_PROBE_MAGIC,
-    .capabilities =
-        PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS | PT_CAN_UNITS | PT_CAN_EXTRA,
+    .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
+                    PT_CAN_UNITS | PT_CAN_EXTRA,
     .probe = probe,
     .read = read_profile,
     .write = write_profile,

@@ -27,7 +27,7 @@ bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
 /* YYMMDDHHMM, YYYYMMDDHHMM or YYYYMMDDHHMMSS, UTC, two-digit years from 1970 to 2069. False if it
  * is none of these or no date. */
 bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns);
-/* Ten digits when they say it all, else twelve or fourteen. buf holds 15 bytes at least. */
+/* Ten digits, to the minute; twelve for a year that ten cannot say. buf holds 15 bytes at least. */
 void pt_dcpi_format_time(int64_t ns, char *buf);
 
 /* The image's mapping from its header: foreign id "dcpi:HEX", and a build id when the

@@ -356,6 +356,7 @@ static void describe(pt_builder *b, const header *h)
 static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
                               pt_error *reterr)
 {
+    if (r->error == NULL) r->error = reterr; /* somebody has to keep the message */
     header h;
     if (!find_header(r->pos, pt_reader_left(r), &h))
         return pt_error_set(reterr, PT_ERR_FORMAT, "has no header of a gperftools CPU profile");
@@ -403,6 +404,7 @@ typedef struct {
     uint64_t lost;      /* samples without any address, left out */
     uint64_t remainder; /* of values that are no multiple of the period */
     uint64_t negative;
+    uint64_t odd_ids; /* build ids that are not bytes in hex */
 } writing;
 
 /* The event that counts samples: the one asked for, if it counts; else one named "samples", else
@@ -542,6 +544,8 @@ static void write_text(writing *w)
                 put_line(w, &line, NULL, 0);
             else if (id_bytes > 0)
                 put_line(w, &line, id, id_bytes);
+            else
+                w->odd_ids += pt_text_bytes(p, m->build_id) > 0;
         }
     }
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
@@ -593,6 +597,7 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     write_text(&w);
     pt_diag_add(options->diag, w.nameless, "frames without an address left out");
     pt_diag_add(options->diag, w.lost, "samples without an address left out");
+    pt_diag_add(options->diag, w.odd_ids, "build ids that are not hex left out");
     pt_diag_add(options->diag, w.negative, "negative values left out");
     pt_diag_add(options->diag, w.remainder, "values rounded down to whole samples");
     return pt_out_flush(w.out, reterr);

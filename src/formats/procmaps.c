@@ -157,7 +157,10 @@ static bool build_id_line(procmaps *s, const char *line, size_t length)
     const char *id;
     if (!range(&c, &start, &limit)) return false;
     const size_t id_bytes = word(&c, &id);
-    if (id_bytes == 0) return false;
+    if (id_bytes == 0 || id_bytes % 2 != 0) return false;
+    for (size_t i = 0; i < id_bytes; i++) {
+        if (!isxdigit((unsigned char)id[i])) return false;
+    }
     for (size_t i = 0; i < s->maps.count; i++) {
         if (s->maps.items[i].start == start && s->maps.items[i].limit == limit)
             s->maps.items[i].build_id = pt_builder_string(s->b, id, id_bytes).v;

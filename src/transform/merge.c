@@ -88,8 +88,9 @@ static uint32_t map_string(adding *a, uint32_t string)
 
 typedef struct {
     uint64_t bytes, file_offset;
-    uint32_t name; /* string of the result: build id, else file */
-    bool by_build_id;
+    uint32_t name;  /* string of the result: build id, else the source's own, else file */
+    uint32_t kind;  /* which of them it is */
+    uint64_t start; /* of what has no name: nothing says that it is the same elsewhere */
 } mapping_key;
 
 static mapping_key key_of(const pt_mapping *m)
@@ -98,8 +99,13 @@ static mapping_key key_of(const pt_mapping *m)
     return (mapping_key){
         .bytes = bytes + (MAPPING_ROUND - bytes % MAPPING_ROUND) % MAPPING_ROUND,
         .file_offset = m->file_offset,
-        .name = m->build_id ? m->build_id : m->file,
-        .by_build_id = m->build_id != 0,
+        .name = m->build_id     ? m->build_id
+                : m->foreign_id ? m->foreign_id
+                                : m->file,
+        .kind = m->build_id     ? 2
+                : m->foreign_id ? 1
+                                : 0,
+        .start = m->build_id || m->foreign_id || m->file ? 0 : m->start,
     };
 }
 
@@ -107,14 +113,14 @@ static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
 {
     const mapping_key key = key_of(mapping);
     const uint64_t hash =
-        pt_hash_mix(key.bytes ^ key.file_offset, pt_hash_u32_pair(key.name, key.by_build_id));
+        pt_hash_mix(key.bytes ^ key.file_offset, pt_hash_u32_pair(key.name, key.kind));
     pt_index *const index = &a->merge->mapping_index;
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
          id = pt_index_next(index, &probe)) {
         const mapping_key other = key_of(pt_builder_mapping_at(a->b, (pt_mapping_id){id}));
         if (other.bytes == key.bytes && other.file_offset == key.file_offset &&
-            other.name == key.name && other.by_build_id == key.by_build_id)
+            other.name == key.name && other.kind == key.kind && other.start == key.start)
             return id;
     }
     const uint32_t id = pt_builder_append_mapping(a->b, mapping).v;

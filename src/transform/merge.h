@@ -1,7 +1,7 @@
 /* merge.h: several profiles as one, by content: what google/pprof's profile.Merge does (pprof's own
  * rules, so that results agree):
  *
- *   mapping   size rounded up to 4 KiB, file offset, build id or else file
+ *   mapping   size rounded up to 4 KiB, file offset, build id, else the source's own id, else file
  *   location  mapping, address relative to it, lines with columns, flags
  *   function  name, system name, file, start line
  *   sample    stack, labels (texts before numbers, each by key)

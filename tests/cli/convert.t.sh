@@ -153,3 +153,18 @@ elif needs cc; then
     expect_status 0
     expect grep -q main named.pb
 fi
+
+it 'writes a file for each image when the format holds one, and says which'
+printf '%s\n' 'version pdb-0.07' 'image 77' 'event cycles' 'period 4' 'tsize 4096' 'tstart 1000' 'samples' >a.dcpi
+printf '\0\0\0\0\1\0\0\0\5\0\0\0\1\0\0\0\5\0\0\0' >>a.dcpi
+sed 's/image 77/image 78/; s/tstart 1000/tstart 9000/' a.dcpi >b.dcpi
+run pitot merge a.dcpi b.dcpi -o both.pb.gz
+expect_status 0
+run pitot convert both.pb.gz -o both.dcpi
+expect_status 0
+expect_equal 'number of files' "$(find . -name 'both.dcpi*' | wc -l)" 2
+expect_stderr_line 'pitot: wrote *both.dcpi*'
+run pitot convert both.pb.gz --to dcpi
+expect_status 2
+expect_stderr_line '*several files*-o FILE*'
+expect_equal 'what one of them holds' "$(pitot info --json "$(find . -name 'both.dcpi*' | head -n 1)" | grep -c '"total": 5')" 1
