@@ -36,10 +36,9 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
 void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top);
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top);
 
-void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head,
-                  const pt_tree *tree);
-void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree);
-void pt_tree_csv(pt_out *out, const pt_report_head *head, const pt_tree *tree);
+void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree);
+void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree);
+void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree);
 
 /* A CSV field, quoted if it must be (RFC 4180, section 2). */
 void pt_csv_put(pt_out *out, const char *text);

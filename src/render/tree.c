@@ -61,21 +61,22 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, int widt
     pt_out_text(out, row->inlined ? "  (inlined)\n" : "\n");
 }
 
-void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_tree *tree)
+void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)
 {
     pt_report_head_text(out, look, head);
     const char *unit = head->summary.unit;
     int width = 6;
-    for (size_t i = 0; i < tree->count; i++) {
-        pt_value_fit(&width, unit, tree->row[i].total);
-        pt_value_fit(&width, unit, tree->row[i].self);
+    pt_tree_row row;
+    while (pt_tree_next(tree, &row)) {
+        pt_value_fit(&width, unit, row.total);
+        pt_value_fit(&width, unit, row.self);
     }
     pt_text_colour(out, look, PT_COLOUR_STRONG);
     pt_outf(out, "%7s %*s %7s %*s  function\n", "total%", width, "total", "self%", width, "self");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     guides open = {0};
-    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++)
-        put_row(out, look, unit, width, &open, &tree->row[i]);
+    while (pt_out_ok(out) && pt_tree_next(tree, &row))
+        put_row(out, look, unit, width, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
         pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
@@ -85,37 +86,37 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
 }
 
 /* Rows stand in preorder; "depth" says where they hang. */
-void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree)
+void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tree", head);
     pt_json_key(&w, "rows");
     pt_json_array(&w);
-    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++) {
-        const pt_tree_row *row = &tree->row[i];
+    pt_tree_row row;
+    while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
         pt_json_object(&w);
         pt_json_key(&w, "depth");
-        pt_json_uint(&w, row->depth);
-        if (row->folded > 0) {
+        pt_json_uint(&w, row.depth);
+        if (row.folded > 0) {
             pt_json_key(&w, "folded");
-            pt_json_uint(&w, row->folded);
+            pt_json_uint(&w, row.folded);
         } else {
             pt_json_key(&w, "name");
-            pt_json_text(&w, row->name);
+            pt_json_text(&w, row.name);
             pt_json_key(&w, "file");
-            pt_json_text(&w, row->file);
+            pt_json_text(&w, row.file);
             pt_json_key(&w, "inlined");
-            pt_json_bool(&w, row->inlined);
+            pt_json_bool(&w, row.inlined);
         }
         pt_json_key(&w, "self");
-        pt_json_int(&w, row->self);
+        pt_json_int(&w, row.self);
         pt_json_key(&w, "total");
-        pt_json_int(&w, row->total);
+        pt_json_int(&w, row.total);
         pt_json_key(&w, "self_share");
-        pt_json_double(&w, row->self_share);
+        pt_json_double(&w, row.self_share);
         pt_json_key(&w, "total_share");
-        pt_json_double(&w, row->total_share);
+        pt_json_double(&w, row.total_share);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -127,16 +128,16 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, const pt_tree *tree)
     pt_json_w_done(&w);
 }
 
-void pt_tree_csv(pt_out *out, const pt_report_head *head, const pt_tree *tree)
+void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
     pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded\n");
-    for (size_t i = 0; i < tree->count && pt_out_ok(out); i++) {
-        const pt_tree_row *row = &tree->row[i];
-        pt_outf(out, "%u,%lld,%.6g,%lld,%.6g,", row->depth, (long long)row->self, row->self_share,
-                (long long)row->total, row->total_share);
-        pt_csv_put(out, row->name);
+    pt_tree_row row;
+    while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
+        pt_outf(out, "%u,%lld,%.6g,%lld,%.6g,", row.depth, (long long)row.self, row.self_share,
+                (long long)row.total, row.total_share);
+        pt_csv_put(out, row.name);
         pt_out_char(out, ',');
-        pt_csv_put(out, row->file);
-        pt_outf(out, ",%s,%u\n", row->inlined ? "true" : "false", row->folded);
+        pt_csv_put(out, row.file);
+        pt_outf(out, ",%s,%u\n", row.inlined ? "true" : "false", row.folded);
     }
 }

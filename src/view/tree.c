@@ -24,51 +24,64 @@ static const char *file_of(const pt_names *names, uint32_t name, uint32_t locati
 }
 
 /* The text of a name, made when it is first asked for. */
-static const char *text_of(pt_tree *shown, const pt_names *names, uint32_t name)
+static const char *text_of(pt_tree *t, uint32_t name)
 {
-    char **text = &shown->name_text[name];
-    if (*text == NULL) *text = pt_names_text(names, name);
+    char **text = &t->name_text[name];
+    if (*text == NULL) *text = pt_names_text(&t->names, name);
     return *text;
 }
 
 /* Folded siblings that even together are too light for a row. */
-static bool is_left_out(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+static bool is_left_out(const pt_tree *t, uint32_t node)
 {
-    return tree->folded[node] > 0 && pt_magnitude(tree->total[node]) < request->min_weight;
+    return t->nodes.folded[node] > 0 && pt_magnitude(t->nodes.total[node]) < t->min_weight;
 }
 
 /* A folded node stands behind its siblings, so that only it can follow unseen. */
-static bool is_last(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+static bool is_last(const pt_tree *t, uint32_t node)
 {
-    const uint32_t next = tree->end[node], end = tree->end[tree->parent[node]];
-    return next == end || is_left_out(tree, next, request);
+    const uint32_t next = t->nodes.end[node], end = t->nodes.end[t->nodes.parent[node]];
+    return next == end || is_left_out(t, next);
 }
 
 /* Outermost functions are each the beginning of a line of their own. */
-static bool is_only(const pt_calltree *tree, uint32_t node, const pt_calltree_request *request)
+static bool is_only(const pt_tree *t, uint32_t node)
 {
-    const uint32_t parent = tree->parent[node];
-    return parent != 0 && node == parent + 1 && is_last(tree, node, request);
+    const uint32_t parent = t->nodes.parent[node];
+    return parent != 0 && node == parent + 1 && is_last(t, node);
 }
 
-static pt_tree_row row_of(pt_tree *shown, const pt_names *names, const pt_calltree *tree,
-                          uint32_t node, const pt_calltree_request *request, int64_t whole)
+static pt_tree_row row_of(pt_tree *t, uint32_t node)
 {
-    const bool folded = tree->folded[node] > 0;
-    const uint32_t name = tree->name[node];
+    const pt_calltree *nodes = &t->nodes;
+    const bool folded = nodes->folded[node] > 0;
+    const uint32_t name = nodes->name[node];
     return (pt_tree_row){
-        .name = folded ? "" : text_of(shown, names, name),
-        .file = folded ? "" : file_of(names, name, tree->location[node]),
-        .depth = tree->depth[node],
-        .folded = tree->folded[node],
-        .self = tree->self[node],
-        .total = tree->total[node],
-        .self_share = pt_share(tree->self[node], whole),
-        .total_share = pt_share(tree->total[node], whole),
-        .inlined = tree->inlined[node],
-        .last = is_last(tree, node, request),
-        .only = is_only(tree, node, request),
+        .name = folded ? "" : text_of(t, name),
+        .file = folded ? "" : file_of(&t->names, name, nodes->location[node]),
+        .depth = nodes->depth[node],
+        .folded = nodes->folded[node],
+        .self = nodes->self[node],
+        .total = nodes->total[node],
+        .self_share = pt_share(nodes->self[node], t->whole),
+        .total_share = pt_share(nodes->total[node], t->whole),
+        .inlined = nodes->inlined[node],
+        .last = is_last(t, node),
+        .only = is_only(t, node),
+        .indent = t->indent[node],
     };
+}
+
+bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row)
+{
+    while (tree->next < tree->nodes.count && is_left_out(tree, tree->next))
+        tree->next++;
+    if (tree->next >= tree->nodes.count) {
+        tree->next = 1;
+        return false;
+    }
+    *ret_row = row_of(tree, tree->next++);
+    return true;
 }
 
 /* The least weight that is not folded: ceil(share * whole). */
@@ -78,54 +91,48 @@ static uint64_t min_weight_of(const pt_tree_request *request)
     return least <= 0 ? 0 : least >= 9e18 ? UINT64_C(9000000000000000000) : (uint64_t)least;
 }
 
-static void fill_rows(pt_tree *shown, const pt_names *names, const pt_calltree *tree,
-                      const pt_calltree_request *request, int64_t whole)
+/* Parents stand before their children, so one pass forward tells how far each is indented. */
+static void lay_out(pt_tree *t)
 {
-    *shown = (pt_tree){
-        .row = pt_alloc(tree->count, sizeof *shown->row),
-        .name_count = names->count,
-        .name_text = pt_alloc(names->count, sizeof *shown->name_text),
-        .rootless = tree->self[0],
-    };
-    PT_FREE uint32_t *indent = pt_alloc(tree->count, sizeof *indent);
-    for (uint32_t i = 1; i < tree->count; i++) {
-        if (is_left_out(tree, i, request)) {
-            shown->left_out += tree->folded[i];
-            continue;
-        }
-        pt_tree_row *row = &shown->row[shown->count++];
-        *row = row_of(shown, names, tree, i, request, whole);
-        const uint32_t parent = tree->parent[i];
-        row->indent = indent[i] = parent == 0 ? 0 : indent[parent] + !row->only;
+    t->name_text = pt_alloc(t->names.count, sizeof *t->name_text);
+    t->indent = pt_alloc(t->nodes.count, sizeof *t->indent);
+    t->rootless = t->nodes.self[0];
+    t->next = 1;
+    for (uint32_t i = 1; i < t->nodes.count; i++) {
+        const uint32_t parent = t->nodes.parent[i];
+        t->indent[i] = parent == 0 ? 0 : t->indent[parent] + !is_only(t, i);
+        if (is_left_out(t, i)) t->left_out += t->nodes.folded[i];
     }
 }
 
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
                        pt_error *reterr)
 {
-    pt_names names;
-    pt_status status = pt_names_init(&names, profile, request->unnamed, reterr);
+    pt_tree t = {.whole = request->whole, .min_weight = min_weight_of(request)};
+    pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
     if (status != PT_OK) return status;
     const pt_calltree_request merged = {
         .event = request->event,
-        .min_weight = min_weight_of(request),
+        .min_weight = t.min_weight,
         .max_depth = request->max_depth,
     };
-    pt_calltree tree;
-    status = pt_calltree_init(&tree, &names, &merged, reterr);
-    if (status == PT_OK) {
-        fill_rows(ret_tree, &names, &tree, &merged, request->whole);
-        pt_calltree_done(&tree);
+    status = pt_calltree_init(&t.nodes, &t.names, &merged, reterr);
+    if (status != PT_OK) {
+        pt_names_done(&t.names);
+        return status;
     }
-    pt_names_done(&names);
-    return status;
+    lay_out(&t);
+    *ret_tree = t;
+    return PT_OK;
 }
 
 void pt_tree_done(pt_tree *tree)
 {
-    for (size_t i = 0; i < tree->name_count; i++)
+    for (uint32_t i = 0; i < tree->names.count; i++)
         free(tree->name_text[i]);
     free(tree->name_text);
-    free(tree->row);
+    free(tree->indent);
+    pt_calltree_done(&tree->nodes);
+    pt_names_done(&tree->names);
     *tree = (pt_tree){0};
 }

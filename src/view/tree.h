@@ -27,19 +27,26 @@ typedef struct pt_tree_row {
     uint32_t indent; /* how many branches lead here; 0 for outermost functions */
 } pt_tree_row;
 
+/* Rows are made as they are asked for: a whole tree may have many more than a screen. */
 typedef struct pt_tree {
-    pt_tree_row *row;
-    size_t count;
-    char **name_text; /* the texts of the rows' names, each once */
-    size_t name_count;
+    pt_names names;
+    pt_calltree nodes;
+    uint64_t min_weight;
+    int64_t whole;
+    char **name_text;  /* per name: its text, once it was asked for */
+    uint32_t *indent;  /* per node */
+    uint32_t next;     /* the node to show next */
     int64_t rootless;  /* value of samples without any frame */
     uint64_t left_out; /* functions of folded rows that are themselves below the least share: no
                           row says of them */
 } pt_tree;
 
-/* *ret_tree borrows strings of the profile; done with pt_tree_done. */
+/* *ret_tree borrows the profile; done with pt_tree_done. */
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
                        pt_error *reterr);
 void pt_tree_done(pt_tree *tree);
+
+/* The next row, root first. False after the last one; then it begins again. */
+bool pt_tree_next(pt_tree *tree, pt_tree_row *ret_row);
 
 #endif
