@@ -17,8 +17,8 @@
  *   PITOT_RECORD_HZ       the rate of that
  *
  * All threads are profiled, from their start to their end, without being registered. While a
- * profile is taken the signal SIGPROF belongs to the profiler: a program that resets it to its
- * default does not notice, one that installs a handler of its own ends the profile.
+ * profile is taken the profiler handles the signal SIGPROF: a program that resets it to its default
+ * does not notice, and a handler that it installs gets every SIGPROF that is no tick of ours.
  *
  * The functions are those of gperftools, with the same meaning, so that programs built against one
  * library run with the other. All are safe to call from any thread.

@@ -145,7 +145,6 @@ bool pt_profile_write(const char *path);
 typedef struct {
     bool on;        /* between start and stop */
     bool recording; /* for `pitot record`: the journal is the result */
-    bool suspended; /* the host took the signal: no more ticks */
     pid_t pid;
     uint64_t period_ns;
     const pt_timer_engine *engine;
@@ -168,8 +167,6 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 void pt_session_stop(uint32_t end, const sigset_t *mask);
 /* Writes the result so far. */
 void pt_session_flush(void);
-/* No ticks from now on; the result is kept and written at the end. */
-void pt_session_suspend(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
 uint64_t pt_session_drain(void);
 /* Ticks so far. */
@@ -177,7 +174,6 @@ uint64_t pt_session_samples(void);
 
 /* ---- interpose.c ---- */
 
-/* The host's idea of SIGPROF's disposition, while ours is in place. */
 bool pt_signal_take(void); /* false if the host has a handler there */
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg);

@@ -171,7 +171,7 @@ static bool is_handler(const struct sigaction *act)
 
 bool pt_signal_take(void)
 {
-    if (taken) return !is_handler(&as_host);
+    if (taken) return true;
     struct sigaction now;
     if (real_sigaction(SIGPROF, NULL, &now) != 0 || is_handler(&now)) return false;
     struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -184,27 +184,22 @@ bool pt_signal_take(void)
 }
 
 /* A host that sets every signal to its default (many do before exec, or at start) must not be ended
- * by the next tick; one that installs its own profiler's handler gets the signal for itself. */
+ * by the next tick. One that installs a handler (bash does, for every signal that could end it)
+ * gets every signal that is not a tick. */
 static int host_sigaction(const struct sigaction *act, struct sigaction *old)
 {
     sigset_t mask;
     pt_agent_lock(&mask);
-    int result = 0;
     const struct sigaction before = as_host;
-    if (!taken) {
-        result = real_sigaction(SIGPROF, act, old);
-    } else {
-        if (act != NULL && is_handler(act)) {
-            pt_session_suspend();
-            result = real_sigaction(SIGPROF, act, NULL);
-            taken = result != 0;
-        } else if (act != NULL) {
-            as_host = *act;
-        }
-        if (old != NULL) *old = before;
+    if (act != NULL) {
+        const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
+        as_host = *act;
+        atomic_store(&pt_tick.host_action, has_info ? act->sa_sigaction : NULL);
+        atomic_store(&pt_tick.host_handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
     }
+    if (old != NULL) *old = before;
     pt_agent_unlock(&mask);
-    return result;
+    return 0;
 }
 
 PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)

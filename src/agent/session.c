@@ -251,7 +251,6 @@ static bool begin(const char *path)
     pt_threads_forget_rings();
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
-    pt_agent.suspended = false;
     note_start(asked_hz);
     pt_agent.on = true;
     pt_threads_attach_all();
@@ -280,14 +279,6 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 }
 
 /* ---- end ---- */
-
-void pt_session_suspend(void)
-{
-    if (!pt_agent.on || pt_agent.suspended) return;
-    pt_threads_detach_all();
-    pt_agent.suspended = true;
-    pt_agent_say("the program installed its own handler for SIGPROF; profiled up to here");
-}
 
 static void write_result(void)
 {
@@ -392,7 +383,7 @@ static void after_fork_in_child(void)
 {
     const sigset_t mask = mask_before_fork;
     sigset_t blocked;
-    const bool again = pt_agent.on && !pt_agent.suspended;
+    const bool again = pt_agent.on;
     pt_agent_lock_reset();
     pt_agent_lock(&blocked);
     pt_agent.on = false;

@@ -142,7 +142,7 @@ static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64
 static void attach(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
-    if (slot->engine != NULL || !pt_agent.on || pt_agent.suspended) return;
+    if (slot->engine != NULL || !pt_agent.on) return;
     pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     if (ring != NULL) {

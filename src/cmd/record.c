@@ -13,7 +13,8 @@
 #include "cmd/record_int.h"
 #include "formats/format.h"
 
-#define HZ_MAX 20000
+#define HZ_MAX           20000
+#define BIRTH_AND_END_NS UINT64_C(2000000)
 
 typedef struct {
     int64_t hz;
@@ -198,8 +199,9 @@ static void say_messages(const char *messages)
 /* What the numbers alone would not tell. */
 static void say_doubts(const pt_recorded *all)
 {
-    const uint64_t unreached_ns =
-        all->used_ns > all->reached_ns ? all->used_ns - all->reached_ns : 0;
+    /* A process' birth and end belong to the kernel: nobody samples them. */
+    const uint64_t known_ns = all->reached_ns + all->images * BIRTH_AND_END_NS;
+    const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
     if (all->tick_bound)
         pt_cmd_say(
             "the kernel's timers tick %.0f times a second of CPU here: each stack stands for "

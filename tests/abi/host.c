@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -244,6 +245,7 @@ static void on_signal(int signo)
     hits++;
 }
 
+/* Installs a handler, raises the signal, and lets an interval timer of its own raise it too. */
 static int case_takes(char **argv)
 {
     burn(0.1);
@@ -251,6 +253,11 @@ static int case_takes(char **argv)
     burn(0.1);
     raise(SIGPROF);
     printf("hits %d\n", (int)hits);
+    const struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_PROF, &every, NULL);
+    burn(0.2);
+    setitimer(ITIMER_PROF, &never, NULL);
+    printf("timed %d\n", hits >= 6 && hits <= 12);
     return say_cpu();
 }
 

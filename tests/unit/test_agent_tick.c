@@ -203,14 +203,22 @@ static void filter_that_refuses_leaves_no_sample(void **state)
     assert_int_equal(ring->head_words, 0);
 }
 
-static void signal_of_somebody_else_is_no_tick(void **state)
+static int host_calls;
+static void host_handler(int signo)
 {
+    host_calls += signo == SIGPROF;
+}
+
+static void signal_of_somebody_else_goes_to_the_host_and_is_no_tick(void **state)
+{
+    atomic_store(&pt_tick.host_handler, host_handler);
     interrupt_at(0x5000, 10, 0);
     info.si_code = SI_USER;
     pt_tick_handler(SIGPROF, &info, &host);
     info.si_code = SI_TIMER;
-    info.si_value.sival_ptr = &host;
+    info.si_value.sival_ptr = &host; /* a timer of a thread that has ended */
     pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(host_calls, 1);
     assert_int_equal(ring->ticks, 0);
 }
 
@@ -264,7 +272,7 @@ int main(void)
         TEST(overruns_are_weight),
         TEST(tick_without_room_is_counted_and_the_ring_stays_whole),
         TEST(filter_that_refuses_leaves_no_sample),
-        TEST(signal_of_somebody_else_is_no_tick),
+        TEST(signal_of_somebody_else_goes_to_the_host_and_is_no_tick),
         TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),
         TEST(leaf_at_address_zero_is_not_written),
         TEST(errno_is_as_it_was),

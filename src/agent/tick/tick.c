@@ -28,13 +28,23 @@ static uint32_t periods_by_clock(pt_thread *self)
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
-/* How many periods this signal stands for; 0 when it is not one of ours. */
+/* The kernel sends POLL_IN and its like for an event's descriptor; other codes are of processes
+ * that raise the signal, or of timers, ours among them. */
+static bool is_timer(const pt_thread *self, const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
+}
+
+static bool is_event(const siginfo_t *info)
+{
+    return info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+}
+
+/* How many periods this signal stands for. */
 static uint32_t weight_of(pt_thread *self, const siginfo_t *info)
 {
-    if (info->si_code == SI_TIMER && info->si_value.sival_ptr == self)
-        return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
-    if (!atomic_load(&self->by_clock) || info->si_code <= 0) return 0;
-    return periods_by_clock(self);
+    if (is_timer(self, info)) return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+    return atomic_load(&self->by_clock) ? periods_by_clock(self) : 0;
 }
 
 /* The thread's first tick came at a random time; from here on they come each period. */
@@ -99,16 +109,28 @@ static void tick(pt_thread *self, const siginfo_t *info, const void *context)
         sample(self, ring, weight, context);
 }
 
+/* A program that profiles itself with the same signal goes on doing so. */
+static void pass_to_host(int signo, siginfo_t *info, void *context)
+{
+    void (*const action)(int, siginfo_t *, void *) = atomic_load(&pt_tick.host_action);
+    void (*const handler)(int) = atomic_load(&pt_tick.host_handler);
+    if (action != NULL)
+        action(signo, info, context);
+    else if (handler != NULL)
+        handler(signo);
+}
+
 void pt_tick_handler(int signo, siginfo_t *info, void *context)
 {
-    (void)signo;
     const int saved_errno = errno;
     if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());
     pt_thread *const self = pt_tick_self;
-    if (self != NULL) {
+    if (self != NULL && (is_timer(self, info) || is_event(info))) {
         atomic_store(&self->busy, 1);
         tick(self, info, context);
         atomic_store(&self->busy, 0);
+    } else if (info->si_code != SI_TIMER && !is_event(info)) {
+        pass_to_host(signo, info, context);
     }
     errno = saved_errno;
 }

@@ -64,6 +64,9 @@ typedef struct {
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* our thread function, which stands between those two */
+    /* The host's own handler for the signal, for signals that are not ticks: at most one is set. */
+    _Atomic(void (*)(int)) host_handler;
+    _Atomic(void (*)(int, siginfo_t *, void *)) host_action;
     /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
     pt_thread *(*find)(int tid);
 } pt_tick_settings;
@@ -73,7 +76,7 @@ extern pt_tick_settings pt_tick;
 /* The calling thread's slot; NULL in threads that were not started through our pthread_create. */
 extern _Thread_local pt_thread *pt_tick_self;
 
-/* The handler. Saves errno. */
+/* The handler. Saves errno. Signals that are not ours go to the host's own. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
 
 /* ---- unwinding ---- */
