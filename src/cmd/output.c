@@ -185,6 +185,7 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                                 "lists what it has",
                                 settings->event);
     }
+    /* Formats that hold addresses are the binary ones. */
     if (pt_cmd_writes_stdout(settings) && isatty(STDOUT_FILENO) &&
         format->capabilities & PT_CAN_MAPPINGS)
         return pt_cmd_usage(context,

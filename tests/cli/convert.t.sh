@@ -90,6 +90,16 @@ run bash -c 'printf "a;b 3\n" | "$PITOT" convert - --to=pprof --raw | "$PITOT" c
 expect_status 0
 expect_stdout 'a;b 3'
 
+it 'reads a pipe that has a name'
+mkfifo pipe
+gzip -dc "$golden/cpu.pb.gz" >pipe &
+run pitot convert pipe --to=pprof --raw
+wait
+expect_status 0
+gzip -dc "$golden/cpu.pb.gz" >plain.pb
+pitot convert plain.pb --to=pprof --raw >expected
+expect_same expected "$t_out/stdout"
+
 it 'asks for a format that the name does not tell'
 printf 'a;b 3\n' >a.folded
 run pitot convert a.folded -o out.txt
