@@ -1,0 +1,119 @@
+/* table.c: opening a blob, and looking up in it. */
+#include "unwind/table.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "unwind/cfi.h"
+#include "unwind/format.h"
+
+const char *pt_unwind_status_text(pt_unwind_status status)
+{
+    static const char *const texts[] = {
+        [PT_UNWIND_OK] = "no error",
+        [PT_UNWIND_NO_FRAMES] = "no call frame information",
+        [PT_UNWIND_NO_MEMORY] = "out of memory",
+        [PT_UNWIND_TOO_LARGE] = "call frame information of code of 4 GiB or more",
+        [PT_UNWIND_UNSUPPORTED] = "a machine or a version that is not supported",
+        [PT_UNWIND_DAMAGED] = "an unwind table that is damaged",
+    };
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown";
+}
+
+static uint64_t mix(uint64_t h, const uint8_t *bytes, size_t size)
+{
+    for (; size >= 8; bytes += 8, size -= 8) {
+        uint64_t word;
+        memcpy(&word, bytes, 8);
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 32;
+    }
+    for (; size > 0; bytes++, size--)
+        h = (h ^ *bytes) * UINT64_C(0x9e3779b97f4a7c15);
+    return h;
+}
+
+uint64_t pt_unwind_checksum(const pt_unwind_header *header, const uint8_t *rest, size_t rest_bytes)
+{
+    pt_unwind_header h = *header;
+    h.checksum = 0;
+    return mix(mix(0, (const uint8_t *)&h, sizeof h), rest, rest_bytes);
+}
+
+static bool rule_is_good(const pt_unwind_rule *rule)
+{
+    return rule->cfa_kind < PT_CFA_COUNT && rule->cfa_reg < PT_CFI_REGS &&
+           rule->pc_slot < PT_SLOT_COUNT && rule->fp_slot < PT_SLOT_COUNT && rule->is_signal <= 1;
+}
+
+/* Each page has a row at 0, and rows that ascend; each row a rule that exists. */
+static bool rows_are_good(const pt_unwind_table *t)
+{
+    if (t->pages[0] != 0 || t->pages[t->page_count] != t->row_count) return false;
+    for (uint32_t page = 0; page < t->page_count; page++) {
+        const uint32_t first = t->pages[page], end = t->pages[page + 1];
+        if (first >= end || end > t->row_count || (t->rows[first] & 0xffff) != 0) return false;
+        for (uint32_t i = first; i < end; i++) {
+            if (t->rows[i] >> 16 >= t->rule_count) return false;
+            if (i > first && (t->rows[i] & 0xffff) <= (t->rows[i - 1] & 0xffff)) return false;
+        }
+    }
+    return true;
+}
+
+pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
+                                      pt_unwind_table *ret_table)
+{
+    const uint8_t *const bytes = blob;
+    pt_unwind_header h;
+    if (blob_bytes < sizeof h || (uintptr_t)blob % 4 != 0) return PT_UNWIND_DAMAGED;
+    memcpy(&h, bytes, sizeof h);
+    if (memcmp(h.magic, PT_UNWIND_MAGIC, sizeof h.magic) != 0) return PT_UNWIND_DAMAGED;
+    if (h.version != PT_UNWIND_VERSION || pt_cfi_machine_of(h.machine) == NULL)
+        return PT_UNWIND_UNSUPPORTED;
+    const uint64_t rest_bytes = ((uint64_t)h.page_count + 1) * sizeof(uint32_t) +
+                                (uint64_t)h.rule_count * sizeof(pt_unwind_rule) +
+                                (uint64_t)h.row_count * sizeof(uint32_t);
+    if (h.size_bytes != blob_bytes || rest_bytes != blob_bytes - sizeof h || h.page_count == 0 ||
+        h.page_count > 65536 || h.rule_count == 0 || h.rule_count > 65536 || h.row_count == 0 ||
+        h.base_addr % 65536 != 0 || h.id_bytes > PT_UNWIND_ID_MAX ||
+        h.checksum != pt_unwind_checksum(&h, bytes + sizeof h, (size_t)rest_bytes))
+        return PT_UNWIND_DAMAGED;
+    pt_unwind_table t = {
+        .base_addr = h.base_addr,
+        .page_count = h.page_count,
+        .rule_count = h.rule_count,
+        .row_count = h.row_count,
+        .machine = h.machine,
+        .id = bytes + offsetof(pt_unwind_header, id),
+        .id_bytes = h.id_bytes,
+    };
+    t.pages = (const uint32_t *)(bytes + sizeof h);
+    t.rules = (const pt_unwind_rule *)(t.pages + t.page_count + 1);
+    t.rows = (const uint32_t *)(t.rules + t.rule_count);
+    for (uint32_t i = 0; i < t.rule_count; i++) {
+        if (!rule_is_good(&t.rules[i])) return PT_UNWIND_DAMAGED;
+    }
+    if (t.rules[0].cfa_kind != PT_CFA_NONE || !rows_are_good(&t)) return PT_UNWIND_DAMAGED;
+    *ret_table = t;
+    return PT_UNWIND_OK;
+}
+
+const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_t addr)
+{
+    static const pt_unwind_rule none;
+    const uint64_t at = addr - table->base_addr; /* wraps to a page that is not there */
+    if (at >> 16 >= table->page_count) return &none;
+    uint32_t low = table->pages[at >> 16], n = table->pages[(at >> 16) + 1];
+    if (low >= n || n > table->row_count) return &none;
+    n -= low;
+    /* The last row at or before it: halves without a branch that could be guessed wrongly. */
+    const uint32_t key = (uint32_t)(at & 0xffff);
+    while (n > 1) {
+        const uint32_t half = n / 2;
+        low = (table->rows[low + half] & 0xffff) <= key ? low + half : low;
+        n -= half;
+    }
+    const uint32_t rule = table->rows[low] >> 16;
+    return rule < table->rule_count ? &table->rules[rule] : &none;
+}

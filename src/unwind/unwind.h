@@ -1,0 +1,90 @@
+/* unwind.h: from registers and a stack to return addresses, without frame pointers.
+ *
+ *   pc ---> cache (a slot a pc) ---> rule ---> CFA, caller's pc, caller's fp ---> the same again
+ *             | not there
+ *             v
+ *           modules (sorted) ---> table (table.h) ---> rule
+ *
+ * All of it is async-signal-safe: no lock, no allocation, no system call, no recursion; the work is
+ * bounded by the depth asked for. Memory is read only inside the limits given, in aligned words,
+ * and each frame must lie above the one before. What cannot be believed ends the walk, and says so.
+ */
+#ifndef PT_UNWIND_UNWIND_H
+#define PT_UNWIND_UNWIND_H
+
+#include "unwind/table.h"
+
+/* Why a walk ended. The numbers are those of pt_stack_end (model/profile.h). */
+typedef enum {
+    PT_UNWIND_END_GOING_ON = 0, /* of a step: it did not */
+    PT_UNWIND_END_ROOT,         /* where the thread started */
+    PT_UNWIND_END_TRUNCATED,    /* more frames than were asked for */
+    PT_UNWIND_END_NO_RULE,      /* code of which nothing is known, or nothing usable */
+    PT_UNWIND_END_BAD_READ, /* the stack is not what the rule says, or not where it may be read */
+} pt_unwind_end;
+
+/* A mapping of code. */
+typedef struct {
+    uint64_t start, limit;
+    uint64_t bias;                /* what the loader added to addresses as linked */
+    const pt_unwind_table *table; /* NULL: no rules at all, so frame pointers are followed */
+} pt_unwind_module;
+
+/* All code of a process at one time; never changed, only replaced. */
+typedef struct {
+    const pt_unwind_module *modules; /* ascending, not overlapping */
+    uint32_t count;
+    uint32_t generation; /* another one whenever the modules are others; never 0 */
+} pt_unwind_modules;
+
+/* Where the stack may be read. */
+typedef struct {
+    uint64_t low, limit;
+    const uint8_t *copy; /* NULL: the process is our own. Else the bytes of [low, limit) */
+} pt_unwind_limits;
+
+typedef struct {
+    uint64_t pc;
+    uint32_t generation; /* 0 = empty */
+    pt_unwind_rule rule;
+} pt_unwind_slot;
+
+enum { PT_UNWIND_CACHE_SLOTS = 4096 };
+
+/* A thread's own; all zero is empty. The handler that uses it must not be interrupted by another
+ * that does. */
+typedef struct {
+    pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
+} pt_unwind_cache;
+
+enum { PT_UNWIND_REGS = 33 }; /* DWARF numbers 0..16 on x86-64, 0..32 on aarch64 */
+
+/* A frame. The caller sets pc, sp, fp and regs from the interrupted context, the rest to zero. */
+typedef struct {
+    uint64_t pc, sp, fp;
+    const uint64_t
+        *regs;       /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
+    bool is_return;  /* pc is a return address: the call is before it. Else the pc itself */
+    bool is_fp_lost; /* fp is not known */
+    bool is_fp_walk; /* it was reached by a frame pointer */
+} pt_unwind_state;
+
+/* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before. cache
+ * may be NULL. */
+pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
+                             const pt_unwind_limits *limits, pt_unwind_cache *cache);
+
+/* Writes pcs, innermost first: state->pc, then return addresses. A pc that was interrupted by a
+ * signal further in is written + 1, so that all but the first are to be looked up at pc - 1.
+ * Returns how many, at most cap; *ret_end says why no more. *state is left at the last frame. */
+uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
+                   const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
+                   uint32_t cap, pt_unwind_end *ret_end);
+
+/* In a module without rules. Never in a table. */
+enum { PT_CFA_FRAME_POINTER = PT_CFA_COUNT };
+
+/* The rule that is used at a pc of the process; cfa_kind PT_CFA_NONE where no module is. */
+pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc);
+
+#endif

@@ -1,0 +1,226 @@
+/* walk.c: one frame outwards, and all of them. Runs in signal handlers: see unwind.h. */
+#include "unwind/unwind.h"
+
+#include <string.h>
+
+enum { WORD = 8 };
+
+/* ---- rules of the process ---- */
+
+static const pt_unwind_module *module_at(const pt_unwind_modules *modules, uint64_t pc)
+{
+    uint32_t low = 0, n = modules->count;
+    while (n > 0) {
+        const uint32_t half = n / 2;
+        if (modules->modules[low + half].start <= pc) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    if (low == 0 || pc >= modules->modules[low - 1].limit) return NULL;
+    return &modules->modules[low - 1];
+}
+
+pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
+{
+    const pt_unwind_module *const module = module_at(modules, pc);
+    if (module == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
+    if (module->table == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_FRAME_POINTER};
+    return *pt_unwind_table_rule(module->table, pc - module->bias);
+}
+
+static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules, pt_unwind_cache *cache,
+                                         uint64_t pc)
+{
+    if (cache == NULL) return pt_unwind_rule_at(modules, pc);
+    _Static_assert(PT_UNWIND_CACHE_SLOTS == 1 << 12, "the index is the top 12 bits of a product");
+    pt_unwind_slot *const slot = &cache->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    if (__builtin_expect(slot->pc != pc || slot->generation != modules->generation, 0)) {
+        slot->rule = pt_unwind_rule_at(modules, pc);
+        slot->pc = pc;
+        slot->generation = modules->generation;
+    }
+    return slot->rule;
+}
+
+/* ---- the stack ---- */
+
+static inline bool read_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t *ret_word)
+{
+    if (addr < limits->low || addr >= limits->limit || limits->limit - addr < WORD ||
+        addr % WORD != 0)
+        return false;
+    if (limits->copy == NULL)
+        *ret_word = *(const uint64_t *)(uintptr_t)addr;
+    else
+        memcpy(ret_word, limits->copy + (addr - limits->low), WORD);
+    return true;
+}
+
+/* Numbers of sp and fp on the machine that this is compiled for. */
+#if defined(__aarch64__)
+enum { SP = 31, FP = 29 };
+#else
+enum { SP = 7, FP = 6 };
+#endif
+
+/* Register reg of DWARF, if this is the innermost frame and they were given. */
+static bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
+{
+    if (state->regs == NULL || reg >= PT_UNWIND_REGS) return false;
+    *ret_value = state->regs[reg];
+    return true;
+}
+
+static bool register_value(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
+{
+    if (reg == SP) {
+        *ret_value = state->sp;
+        return true;
+    }
+    if (reg == FP) {
+        *ret_value = state->fp;
+        return !state->is_fp_lost;
+    }
+    return register_of(state, reg, ret_value);
+}
+
+static inline pt_unwind_end cfa_of(const pt_unwind_state *state, const pt_unwind_rule *rule,
+                                   const pt_unwind_limits *limits, uint64_t *ret_cfa)
+{
+    const uint64_t off = (uint64_t)(int64_t)rule->cfa_off;
+    uint64_t value;
+    switch (rule->cfa_kind) {
+    case PT_CFA_SP: *ret_cfa = state->sp + off; return PT_UNWIND_END_GOING_ON;
+    case PT_CFA_FP:
+        *ret_cfa = state->fp + off;
+        return state->is_fp_lost ? PT_UNWIND_END_NO_RULE : PT_UNWIND_END_GOING_ON;
+    case PT_CFA_REG:
+        if (!register_value(state, rule->cfa_reg, &value)) return PT_UNWIND_END_NO_RULE;
+        *ret_cfa = value + off;
+        return PT_UNWIND_END_GOING_ON;
+    case PT_CFA_DEREF:
+        if (!register_value(state, rule->cfa_reg, &value)) return PT_UNWIND_END_NO_RULE;
+        return read_word(limits, value + off, ret_cfa) ? PT_UNWIND_END_GOING_ON
+                                                       : PT_UNWIND_END_BAD_READ;
+    case PT_CFA_PLT:
+        *ret_cfa = state->sp + off + ((state->pc & 15) >= rule->cfa_reg ? WORD : 0);
+        return PT_UNWIND_END_GOING_ON;
+    default: return PT_UNWIND_END_NO_RULE;
+    }
+}
+
+static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, unsigned slot,
+                                 int16_t off)
+{
+    const uint64_t base = slot == PT_SLOT_AT_CFA  ? cfa
+                          : slot == PT_SLOT_AT_SP ? state->sp
+                                                  : state->fp;
+    return base + (uint64_t)((int64_t)off * WORD);
+}
+
+/* ---- steps ---- */
+
+/* caller's fp | return address, at fp (System V ABI, AMD64, 3.2.2; AAPCS64 6.4.6 has the same). */
+static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
+                             const pt_unwind_limits *limits)
+{
+    const uint64_t fp = state->fp;
+    if (state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
+    /* The ABI asks for a zero in the outermost frame; in the innermost one it may be anything. */
+    if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
+    uint64_t pc, caller_fp;
+    if (fp < state->sp || !read_word(limits, fp, &caller_fp) || !read_word(limits, fp + WORD, &pc))
+        return PT_UNWIND_END_NO_RULE;
+    if (pc == 0) return PT_UNWIND_END_ROOT;
+    if (module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
+    *state = (pt_unwind_state){
+        .pc = pc, .sp = fp + 2 * WORD, .fp = caller_fp, .is_return = true, .is_fp_walk = true};
+    return PT_UNWIND_END_GOING_ON;
+}
+
+static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_rule *rule,
+                                      const pt_unwind_limits *limits)
+{
+    uint64_t cfa, pc, fp = state->fp;
+    bool is_fp_lost = state->is_fp_lost;
+    if (rule->pc_slot == PT_SLOT_UNDEFINED) return PT_UNWIND_END_ROOT;
+    const pt_unwind_end end = cfa_of(state, rule, limits, &cfa);
+    if (end != PT_UNWIND_END_GOING_ON) return end;
+    if (cfa % WORD != 0 || cfa < state->sp || cfa > limits->limit) return PT_UNWIND_END_BAD_READ;
+
+    switch (rule->pc_slot) {
+    case PT_SLOT_AT_FP:
+    case PT_SLOT_AT_CFA:
+    case PT_SLOT_AT_SP:
+        if (rule->pc_slot == PT_SLOT_AT_FP && state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
+        if (cfa == state->sp) return PT_UNWIND_END_BAD_READ; /* a saved pc takes room */
+        if (!read_word(limits, slot_addr(state, cfa, rule->pc_slot, rule->pc_off), &pc))
+            return PT_UNWIND_END_BAD_READ;
+        break;
+    case PT_SLOT_SAME: /* in a link register, which only the innermost frame still has */
+        if (!register_of(state, (unsigned)rule->pc_off, &pc)) return PT_UNWIND_END_NO_RULE;
+        break;
+    default: return PT_UNWIND_END_NO_RULE;
+    }
+    switch (rule->fp_slot) {
+    case PT_SLOT_SAME: break;
+    case PT_SLOT_AT_FP:
+    case PT_SLOT_AT_CFA:
+    case PT_SLOT_AT_SP:
+        if (rule->fp_slot == PT_SLOT_AT_FP && state->is_fp_lost) break;
+        if (!read_word(limits, slot_addr(state, cfa, rule->fp_slot, rule->fp_off), &fp))
+            return PT_UNWIND_END_BAD_READ;
+        is_fp_lost = false;
+        break;
+    default: is_fp_lost = true;
+    }
+#if defined(__aarch64__)
+    pc &= (UINT64_C(1) << 48) - 1; /* without the signature of a pointer (PAC) */
+#endif
+    if (pc == 0) return PT_UNWIND_END_ROOT; /* the ABI's other way to say it; libgcc reads it so */
+    if (pc < 4096) return PT_UNWIND_END_BAD_READ;
+    *state = (pt_unwind_state){
+        .pc = pc, .sp = cfa, .fp = fp, .is_return = !rule->is_signal, .is_fp_lost = is_fp_lost};
+    return PT_UNWIND_END_GOING_ON;
+}
+
+static inline pt_unwind_end step(pt_unwind_state *state, const pt_unwind_modules *modules,
+                                 const pt_unwind_limits *limits, pt_unwind_cache *cache)
+{
+    if (state->sp < limits->low || state->sp > limits->limit || state->sp % WORD != 0)
+        return PT_UNWIND_END_BAD_READ;
+    const pt_unwind_rule rule = cached_rule(modules, cache, state->pc - state->is_return);
+    if (rule.cfa_kind == PT_CFA_FRAME_POINTER) return step_fp(state, modules, limits);
+    return step_rule(state, &rule, limits);
+}
+
+pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
+                             const pt_unwind_limits *limits, pt_unwind_cache *cache)
+{
+    return step(state, modules, limits, cache);
+}
+
+uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
+                   const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
+                   uint32_t cap, pt_unwind_end *ret_end)
+{
+    pt_unwind_state at = *state;
+    pt_unwind_end end = PT_UNWIND_END_TRUNCATED;
+    uint32_t depth = 0;
+    if (cap > 0) pcs[depth++] = at.pc;
+    while (depth > 0) {
+        end = step(&at, modules, limits, cache);
+        if (end != PT_UNWIND_END_GOING_ON) break;
+        if (depth == cap) {
+            end = PT_UNWIND_END_TRUNCATED;
+            break;
+        }
+        pcs[depth++] = at.pc + !at.is_return;
+    }
+    *state = at;
+    *ret_end = end;
+    return depth;
+}

@@ -1,0 +1,141 @@
+#include "unwind_maker.h"
+
+#include "elf/image.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static void *take(void *arg, size_t bytes)
+{
+    (void)arg;
+    return calloc(1, bytes);
+}
+
+static void release(void *arg, void *memory, size_t bytes)
+{
+    (void)arg;
+    (void)bytes;
+    free(memory);
+}
+
+const pt_unwind_memory made_memory = {take, release, NULL};
+
+bool make_table(const pt_unwind_frames *frames, made_table *ret_table)
+{
+    *ret_table = (made_table){.eh_frame_bytes = frames->size_bytes};
+    if (pt_unwind_compile(frames, NULL, 0, &made_memory, &ret_table->blob,
+                          &ret_table->blob_bytes) != PT_UNWIND_OK)
+        return false;
+    return pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes, &ret_table->table) ==
+           PT_UNWIND_OK;
+}
+
+bool make_table_of_file(const char *path, made_table *ret_table)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0) return false;
+    void *bytes = MAP_FAILED;
+    if (fstat(fd, &st) == 0) bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED) return false;
+    pt_elf elf;
+    pt_unwind_frames frames;
+    const bool done = pt_elf_open(bytes, (uint64_t)st.st_size, &elf) == PT_ELF_OK &&
+                      pt_unwind_frames_of_elf(&elf, &frames) && make_table(&frames, ret_table);
+    munmap(bytes, (size_t)st.st_size);
+    return done;
+}
+
+void free_table(made_table *table)
+{
+    free(table->blob);
+    table->blob = NULL;
+}
+
+/* Of an image in memory, as a profiler in the process has to read it. */
+static int add_image(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    made_process *const p = arg;
+    const ElfW(Phdr) *hdr = NULL, *text = NULL;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const s = &info->dlpi_phdr[i];
+        if (s->p_type == PT_GNU_EH_FRAME) hdr = s;
+        if (s->p_type == PT_LOAD && (s->p_flags & PF_X)) text = s;
+    }
+    if (hdr == NULL || text == NULL || p->all.count == MADE_MODULES_MAX) return 0;
+    uint64_t addr;
+    if (!pt_unwind_eh_frame_addr((const uint8_t *)(info->dlpi_addr + hdr->p_vaddr), hdr->p_memsz,
+                                 hdr->p_vaddr, &addr))
+        return 0;
+    pt_unwind_frames frames = {
+        .machine = EM_X86_64, .bytes = (const uint8_t *)(info->dlpi_addr + addr), .addr = addr};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const s = &info->dlpi_phdr[i];
+        if (s->p_type == PT_LOAD && addr - s->p_vaddr < s->p_filesz)
+            frames.size_bytes = s->p_filesz - (addr - s->p_vaddr);
+    }
+    const uint32_t i = p->all.count;
+    if (!make_table(&frames, &p->tables[i])) return 0;
+    p->modules[i] = (pt_unwind_module){.start = info->dlpi_addr + text->p_vaddr,
+                                       .limit = info->dlpi_addr + text->p_vaddr + text->p_memsz,
+                                       .bias = info->dlpi_addr,
+                                       .table = &p->tables[i].table};
+    p->all.count++;
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const pt_unwind_module *const x = a, *const y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+void make_process(made_process *ret_process)
+{
+    memset(ret_process, 0, sizeof *ret_process);
+    ret_process->all.modules = ret_process->modules;
+    ret_process->all.generation = 1;
+    dl_iterate_phdr(add_image, ret_process);
+    qsort(ret_process->modules, ret_process->all.count, sizeof *ret_process->modules, by_start);
+}
+
+void free_process(made_process *process)
+{
+    for (uint32_t i = 0; i < MADE_MODULES_MAX; i++)
+        free_table(&process->tables[i]);
+}
+
+void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state)
+{
+    const ucontext_t *const host = context;
+    /* In the order of DWARF: System V ABI, AMD64, figure 3.36. */
+    static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    memset(regs, 0, PT_UNWIND_REGS * sizeof *regs);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        regs[i] = (uint64_t)host->uc_mcontext.gregs[order[i]];
+    *ret_state = (pt_unwind_state){.pc = regs[16], .sp = regs[7], .fp = regs[6], .regs = regs};
+}
+
+pt_unwind_limits limits_of_thread(void)
+{
+    pthread_attr_t attr;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, &low, &size);
+        pthread_attr_destroy(&attr);
+    }
+    return (pt_unwind_limits){.low = (uint64_t)(uintptr_t)low,
+                              .limit = (uint64_t)(uintptr_t)low + size};
+}

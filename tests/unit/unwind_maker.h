@@ -1,0 +1,39 @@
+/* unwind_maker.h: the unwind tables of files and of this process, for tests of the unwinder. */
+#ifndef UNWIND_MAKER_H
+#define UNWIND_MAKER_H
+
+#include "unwind/unwind.h"
+
+typedef struct {
+    void *blob;
+    size_t blob_bytes, eh_frame_bytes;
+    pt_unwind_table table;
+} made_table;
+
+extern const pt_unwind_memory made_memory; /* calloc and free */
+
+/* Compiles the frames of a file; false if it cannot be read or has none. */
+bool make_table_of_file(const char *path, made_table *ret_table);
+/* The same of frames that are at hand. */
+bool make_table(const pt_unwind_frames *frames, made_table *ret_table);
+void free_table(made_table *table);
+
+enum { MADE_MODULES_MAX = 64 };
+
+/* Every image of this process that has rules, sorted; the vDSO too. */
+typedef struct {
+    made_table tables[MADE_MODULES_MAX];
+    pt_unwind_module modules[MADE_MODULES_MAX];
+    pt_unwind_modules all;
+} made_process;
+
+void make_process(made_process *ret_process);
+void free_process(made_process *process);
+
+/* The registers of a signal's context. regs: PT_UNWIND_REGS words that *ret_state then points to.
+ */
+void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state);
+/* The calling thread's stack. */
+pt_unwind_limits limits_of_thread(void);
+
+#endif
