@@ -29,6 +29,23 @@ if needs go; then
     expect test -s got
 fi
 
+it 'writes the bytes of go tool pprof -proto for profiles with labels, inlined frames, several values'
+if needs go; then
+    for options in '--labels=3 --inlines=30 --values=4' '--shape=S --values=1 --recursion=20 --homonyms=10'; do
+        for run in 1 2; do
+            # shellcheck disable=SC2086
+            "$PITOT_BUILD/bench/gen" --samples=400 --functions=300 --run=$run $options -o in$run.pb.gz
+        done
+        PPROF_TMPDIR=$PWD go tool pprof -proto -symbolize=none -output go.pb.gz in1.pb.gz in2.pb.gz \
+            >/dev/null 2>&1
+        pitot merge in1.pb.gz in2.pb.gz -o ours.pb.gz >/dev/null
+        gzip -dc go.pb.gz >expected
+        gzip -dc ours.pb.gz >got
+        expect_same expected got
+        expect test -s got
+    done
+fi
+
 it 'gives the same bytes with one thread and with eight'
 for i in 0 1 2 3 4 5 6 7 8 9; do
     "$PITOT_BUILD/bench/gen" --shape=S --samples=300 --functions=200 --run=$i -o run$i.pb.gz
