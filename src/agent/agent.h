@@ -123,6 +123,8 @@ void pt_thread_register_self(void);
 enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
 /* All threads get rings and timers, known ones and those found in /proc/self/task. */
 void pt_threads_attach_all(void);
+/* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended. */
+void pt_threads_meet(void);
 void pt_threads_detach_all(void);
 /* The calling thread gets no ticks, until resumed. */
 void pt_thread_pause_self(void);
@@ -156,6 +158,7 @@ typedef struct {
     bool drain_runs;
     _Atomic(int) drain_quit;
     clockid_t drain_clock;
+    pid_t drain_tid;
     uint32_t sequence; /* of the next journal of this process */
 } pt_session;
 

@@ -33,7 +33,8 @@ enum {
     ENV_MAX_HZ = 4000, /* and its limit for CPUPROFILE_FREQUENCY */
     RECORD_MAX_HZ = 20000,
     DRAIN_MAX_MS = 100,
-    SAMPLE_WORDS = 48, /* a deep usual stack, for choosing how often to drain */
+    MEET_EVERY_NS = 200000000, /* looks at the task list */
+    SAMPLE_WORDS = 48,         /* a deep usual stack, for choosing how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
 };
 
@@ -158,13 +159,19 @@ static uint64_t longest_sleep_ns(void)
 static void *drain_main(void *arg)
 {
     (void)arg;
-    uint64_t sleep_ns = longest_sleep_ns();
+    uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    pt_agent.drain_tid = gettid(); /* read by this thread only, below */
     while (!atomic_load(&pt_agent.drain_quit)) {
         sleep_unless_quit(sleep_ns);
         sigset_t mask;
         pt_agent_lock(&mask);
         if (pt_agent.on && !atomic_load(&pt_agent.drain_quit)) {
             const uint64_t fullest = pt_session_drain();
+            const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+            if (now_ns - met_ns > MEET_EVERY_NS) {
+                pt_threads_meet();
+                met_ns = now_ns;
+            }
             if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
                 sleep_ns /= 2; /* deep stacks, or a late wake-up */
             else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
@@ -389,6 +396,7 @@ static void after_fork_in_child(void)
     pt_agent.on = false;
     pt_agent.pid = getpid();
     pt_agent.drain_runs = false;
+    pt_agent.drain_tid = 0;
     pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
     pt_threads_after_fork();
     if (again) {

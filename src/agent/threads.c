@@ -28,6 +28,7 @@ static pt_thread *free_slots;
 static pt_journal_ring **rings;
 static size_t ring_count;
 static pthread_key_t ended_key;
+static bool ready; /* the key is ours: false in constructors that run before our own */
 
 /* ---- slots ---- */
 
@@ -78,6 +79,7 @@ static void give_slot(pt_thread *slot)
 {
     atomic_store(&slot->live, 0);
     atomic_store(&slot->tid, 0);
+    slot->is_foreign = false;
     slot->stack = (pt_tick_stack){0};
     atomic_store(&slot->wants_stack, 0);
     slot->next_free = free_slots;
@@ -88,7 +90,7 @@ pt_thread *pt_thread_new(void)
 {
     sigset_t mask;
     pt_agent_lock(&mask);
-    pt_thread *const slot = take_slot();
+    pt_thread *const slot = ready ? take_slot() : NULL;
     pt_agent_unlock(&mask);
     return slot;
 }
@@ -183,6 +185,11 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
     sigset_t mask;
     pt_agent_lock(&mask);
+    pt_thread *const met = find(gettid()); /* the task list was read in between */
+    if (met != NULL && met != thread) {
+        detach(met);
+        give_slot(met);
+    }
     thread->stack = *stack;
     atomic_store(&thread->tid, gettid());
     atomic_store(&thread->live, 1);
@@ -214,7 +221,8 @@ bool pt_threads_init(void)
 {
     rings = pt_agent_map(RINGS_MAX * sizeof(pt_journal_ring *));
     pt_tick.find = find;
-    return rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
+    ready = rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
+    return ready;
 }
 
 void pt_thread_register_self(void)
@@ -236,14 +244,23 @@ void pt_thread_register_self(void)
 /* A thread that did not come through our pthread_create. */
 static void meet_task(int tid)
 {
-    if (find(tid) != NULL) return;
+    if (find(tid) != NULL || tid == pt_agent.drain_tid) return;
     pt_thread *const slot = take_slot();
     if (slot == NULL) {
         pt_agent.journal.header->threads_unsampled++;
         return;
     }
+    slot->is_foreign = true; /* nobody tells us when it ends */
     atomic_store(&slot->tid, tid);
     atomic_store(&slot->live, 1);
+}
+
+static void leave_if_ended(pt_thread *slot)
+{
+    if (slot->is_foreign && syscall(SYS_tgkill, getpid(), atomic_load(&slot->tid), 0) != 0) {
+        detach(slot);
+        give_slot(slot);
+    }
 }
 
 struct listed { /* linux_dirent64, include/linux/dirent.h */
@@ -270,10 +287,16 @@ static void meet_tasks(void)
     if (fd >= 0) close(fd);
 }
 
-void pt_threads_attach_all(void)
+void pt_threads_meet(void)
 {
+    each_live(leave_if_ended);
     meet_tasks();
     each_live(attach);
+}
+
+void pt_threads_attach_all(void)
+{
+    pt_threads_meet();
     if (pt_tick_self == NULL) pt_tick_self = find(gettid());
     allow_ticks();
 }

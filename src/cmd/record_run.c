@@ -28,25 +28,6 @@ static int64_t clock_now_ns(clockid_t clock)
 
 /* ---- the folder ---- */
 
-/* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
-static pt_status make_folder(char **ret_folder, pt_error *reterr)
-{
-    const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (places[i] == NULL || places[i][0] != '/' || strpbrk(places[i], " :") != NULL) continue;
-        char *const folder = pt_strf("%s/pitot-record-XXXXXX", places[i]);
-        if (mkdtemp(folder) != NULL) {
-            /* Processes that drop root's rights must still be able to leave a file here. */
-            if (geteuid() == 0) chmod(folder, 01733);
-            *ret_folder = folder;
-            return PT_OK;
-        }
-        free(folder);
-    }
-    return pt_error_errno(reterr, errno,
-                          "no folder for the samples can be made in /dev/shm or /tmp");
-}
-
 static void remove_folder(const char *folder)
 {
     DIR *const dir = opendir(folder);
@@ -56,6 +37,46 @@ static void remove_folder(const char *folder)
         if (entry->d_name[0] != '.') unlinkat(dirfd(dir), entry->d_name, 0);
     closedir(dir);
     rmdir(folder);
+}
+
+/* What a recorder that was killed left here, of this user, a day ago or more. */
+static void remove_stale(const char *place)
+{
+    static const char prefix[] = "pitot-record-";
+    enum { A_DAY_S = 24 * 60 * 60 };
+    DIR *const dir = opendir(place);
+    if (dir == NULL) return;
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        struct stat st;
+        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0 ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || time(NULL) - st.st_mtime < A_DAY_S)
+            continue;
+        PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
+        remove_folder(folder);
+    }
+    closedir(dir);
+}
+
+/* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
+static pt_status make_folder(char **ret_folder, pt_error *reterr)
+{
+    const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i] == NULL || places[i][0] != '/' || strpbrk(places[i], " :") != NULL) continue;
+        char *const folder = pt_strf("%s/pitot-record-XXXXXX", places[i]);
+        if (mkdtemp(folder) != NULL) {
+            remove_stale(places[i]);
+            /* Processes that drop root's rights must still be able to leave a file here. */
+            if (geteuid() == 0) chmod(folder, 01733);
+            *ret_folder = folder;
+            return PT_OK;
+        }
+        free(folder);
+    }
+    return pt_error_errno(reterr, errno,
+                          "no folder for the samples can be made in /dev/shm or /tmp");
 }
 
 /* ---- the child ---- */

@@ -132,6 +132,12 @@ read_profile alive.prof worker1 worker2
 expect [ "$(told worker1)" -ge 150 ]
 expect agrees "$(python3 -c "print($(told worker2) / 1000)")" 0.1 0.004
 
+it 'a thread that was made in another way is met while it runs'
+profiled 1000 standard
+expect_status 0
+read_profile prof worker3
+expect [ "$(told worker3)" -ge 500 ]
+
 it 'a stack trace begins here and ends at main'
 run ./host trace
 cp "$t_out/stdout" facts

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,6 +139,22 @@ static int case_alive(char **argv)
 }
 
 /* ---- the functions ---- */
+
+/* A thread that libc makes without pthread_create's name. */
+static int standard_thread(void *cpu_s)
+{
+    worker3(cpu_s);
+    return 0;
+}
+
+static int case_standard(char **argv)
+{
+    double cpu_s = 1;
+    thrd_t thread;
+    thrd_create(&thread, standard_thread, &cpu_s);
+    thrd_join(thread, NULL);
+    return say_cpu();
+}
 
 static int refuse_all(void *calls)
 {
@@ -423,31 +440,19 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } cases[] = {
-    {"burn", case_burn},
-    {"workers", case_workers},
-    {"short", case_short},
-    {"blocked", case_blocked},
-    {"alive", case_alive},
-    {"api", case_api},
-    {"trace", case_trace},
-    {"errno", case_errno},
-    {"mask", case_mask},
-    {"reset", case_reset},
-    {"takes", case_takes},
-    {"has", case_has},
-    {"closes", case_closes},
-    {"chdir", case_chdir},
-    {"exit", case_exit},
-    {"fast", case_fast},
-    {"quick", case_quick},
-    {"kill", case_kill},
-    {"fork", case_fork},
-    {"exec", case_exec},
-    {"vfork", case_vfork},
-    {"execs", case_execs},
-    {"forks", case_forks},
-    {"unload", case_unload},
-    {"descriptors", case_descriptors},
+    {"burn", case_burn},     {"workers", case_workers},
+    {"short", case_short},   {"blocked", case_blocked},
+    {"alive", case_alive},   {"standard", case_standard},
+    {"api", case_api},       {"trace", case_trace},
+    {"errno", case_errno},   {"mask", case_mask},
+    {"reset", case_reset},   {"takes", case_takes},
+    {"has", case_has},       {"closes", case_closes},
+    {"chdir", case_chdir},   {"exit", case_exit},
+    {"fast", case_fast},     {"quick", case_quick},
+    {"kill", case_kill},     {"fork", case_fork},
+    {"exec", case_exec},     {"vfork", case_vfork},
+    {"execs", case_execs},   {"forks", case_forks},
+    {"unload", case_unload}, {"descriptors", case_descriptors},
 };
 
 int main(int argc, char **argv)

@@ -45,6 +45,7 @@ typedef struct pt_thread {
     /* Not touched by the handler. */
     const struct pt_timer_engine *engine; /* that made its timer; NULL = has none */
     void *timer;                          /* the engine's */
+    bool is_foreign;                      /* found in the task list */
     struct pt_thread *next_free;
     void *(*start_routine)(void *);
     void *start_arg;
