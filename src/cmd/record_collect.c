@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -36,11 +37,19 @@ static void read_facts(pt_recorded_process *process)
     pt_blob_done(&blob);
 }
 
+/* In root's folder others may make files, but only a regular file of this very folder is read. */
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static char *read_messages(const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
     char *text = NULL;
-    if (pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) == PT_OK && blob.size > 0)
+    if (is_regular(path) && pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) == PT_OK &&
+        blob.size > 0)
         text = pt_strndup((const char *)blob.data, blob.size);
     pt_blob_done(&blob);
     return text;
@@ -107,10 +116,14 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (!ends_with(entry->d_name, ".journal")) continue;
+        pt_recorded_process process = {.path = pt_strf("%s/%s", run->folder, entry->d_name)};
+        if (!is_regular(process.path)) {
+            free(process.path);
+            continue;
+        }
+        read_facts(&process);
         PT_GROW(found, found.count + 1);
-        pt_recorded_process *const process = &found.items[found.count++];
-        *process = (pt_recorded_process){.path = pt_strf("%s/%s", run->folder, entry->d_name)};
-        read_facts(process);
+        found.items[found.count++] = process;
     }
     if (dir != NULL) closedir(dir);
     PT_FREE char *messages = pt_strf("%s/messages", run->folder);

@@ -216,6 +216,11 @@ if [ -e "$PITOT_ROOT/tests/abi/host.c" ]; then
     expect [ ! -e alive.prof ]
 fi
 
+it 'what is no regular file among the journals is passed over'
+run pitot record -o x.pb.gz sh -c 'cd "$PITOT_RECORD_DIR" && mkfifo 1.0.journal && ln -s /etc/passwd 2.0.journal; exec '"$PWD"'/burn 0.05'
+expect_status 0
+expect_stderr_lines 1
+
 it 'works from a folder with a space in its name'
 mkdir -p 'with space'
 cp "$PITOT" 'with space/pitot'
