@@ -16,7 +16,6 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/index.h"
 #include "formats/format.h"
 #include "formats/procmaps.h"
 #include "wire/gperftools.h"
@@ -78,7 +77,7 @@ typedef struct {
 
 /* The next record; false at the trailer, at the end of the file, or after a failure of the reader.
  */
-static bool next_record(pt_reader *r, record *ret)
+static inline bool next_record(pt_reader *r, record *ret)
 {
     if (pt_reader_left(r) == 0) return false;
     const uint64_t at = pt_reader_offset(r);
@@ -95,7 +94,7 @@ static bool next_record(pt_reader *r, record *ret)
     return true;
 }
 
-static uint64_t pc_at(const pt_reader *r, const record *rec, uint64_t i)
+static inline uint64_t pc_at(const pt_reader *r, const record *rec, uint64_t i)
 {
     uint64_t wide;
     uint32_t narrow;
@@ -112,38 +111,19 @@ static bool is_trailer(const pt_reader *r, const record *rec)
     return rec->count == 0 && rec->depth == 1 && pc_at(r, rec, 0) == 0;
 }
 
-/* Addresses counted. */
+/* The one address that most may have: Boyer and Moore's majority vote. The weight left at the end
+ * is at least what the winner had more than all others together. */
 typedef struct {
-    pt_index index;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } pc, seen;
-} pc_counts;
+    uint64_t pc, weight;
+} vote;
 
-static void count_pc(pc_counts *c, uint64_t pc)
+static inline void vote_for(vote *v, uint64_t pc)
 {
-    const uint64_t hash = pt_hash_mix(pc, 1);
-    pt_probe probe_at;
-    for (uint32_t i = pt_index_first(&c->index, hash, &probe_at); i != PT_NONE;
-         i = pt_index_next(&c->index, &probe_at)) {
-        if (c->pc.items[i] == pc) {
-            c->seen.items[i]++;
-            return;
-        }
-    }
-    PT_GROW(c->pc, c->pc.count + 1);
-    PT_GROW(c->seen, c->seen.count + 1);
-    pt_index_add(&c->index, hash, (uint32_t)c->pc.count);
-    c->pc.items[c->pc.count++] = pc;
-    c->seen.items[c->seen.count++] = 1;
-}
-
-static void pc_counts_done(pc_counts *c)
-{
-    pt_index_done(&c->index);
-    free(c->pc.items);
-    free(c->seen.items);
+    if (v->weight == 0) v->pc = pc;
+    if (v->pc == pc)
+        v->weight++;
+    else
+        v->weight--;
 }
 
 #define SIGNAL_ROUNDS 2
@@ -174,21 +154,38 @@ typedef struct {
     pt_reader text; /* what follows the trailer */
 } survey;
 
-static void find_signal_frame(pt_reader records, survey *s)
+/* How many records have pc for their second frame, and a vote on that frame in the next round. */
+static uint64_t count_second(pt_reader records, const signal_frames *s, uint64_t pc)
 {
-    pc_counts counts = {0};
-    uint64_t seen = 0;
-    for (record rec; next_record(&records, &rec) && !is_trailer(&records, &rec); seen++) {
-        const uint64_t at = second_frame(&records, &rec, &s->signal);
-        if (at < rec.depth) count_pc(&counts, pc_at(&records, &rec, at));
+    uint64_t count = 0;
+    for (record rec; next_record(&records, &rec) && !is_trailer(&records, &rec);) {
+        const uint64_t at = second_frame(&records, &rec, s);
+        count += at < rec.depth && pc_at(&records, &rec, at) == pc;
     }
-    for (size_t i = 0; i < counts.pc.count; i++) {
-        if (counts.seen.items[i] >= seen - seen / 32) {
-            s->signal.pc[s->signal.count++] = counts.pc.items[i];
-            break;
-        }
+    return count;
+}
+
+static vote vote_on_second(pt_reader records, const signal_frames *s)
+{
+    vote v = {0};
+    for (record rec; next_record(&records, &rec) && !is_trailer(&records, &rec);) {
+        const uint64_t at = second_frame(&records, &rec, s);
+        if (at < rec.depth) vote_for(&v, pc_at(&records, &rec, at));
     }
-    pc_counts_done(&counts);
+    return v;
+}
+
+/* 31 of 32 records, rounded as google/pprof does. Almost always the vote's weight alone says no. */
+static void find_signal_frames(pt_reader records, survey *s, vote v)
+{
+    const uint64_t few = s->records / 32;
+    for (unsigned round = 0; round < SIGNAL_ROUNDS; round++) {
+        if (round > 0) v = vote_on_second(records, &s->signal);
+        if (v.weight == 0 || v.weight < s->records - 2 * few ||
+            count_second(records, &s->signal, v.pc) < s->records - few)
+            return;
+        s->signal.pc[s->signal.count++] = v.pc;
+    }
 }
 
 static survey survey_records(pt_reader *r)
@@ -199,6 +196,7 @@ static survey survey_records(pt_reader *r)
     ahead.error = NULL;
     ahead.parent = NULL;
     const pt_reader begin = ahead;
+    vote v = {0};
     for (record rec; next_record(&ahead, &rec);) {
         if (is_trailer(&ahead, &rec)) {
             s.trailer = true;
@@ -206,31 +204,55 @@ static survey survey_records(pt_reader *r)
         }
         s.records++;
         s.frames += rec.depth;
+        if (rec.depth > 1) vote_for(&v, pc_at(&ahead, &rec, 1));
     }
     s.text = ahead;
     /* Our library leaves no such frames, so an address that is always second is the program's own.
      * Its files can be told by the lines that only it writes. */
     if (memmem(ahead.pos, pt_reader_left(&ahead), PT_PROCMAPS_BUILD_ID,
-               sizeof PT_PROCMAPS_BUILD_ID - 1) != NULL)
-        return s;
-    for (unsigned round = 0; round < SIGNAL_ROUNDS && s.signal.count == round; round++)
-        find_signal_frame(begin, &s);
+               sizeof PT_PROCMAPS_BUILD_ID - 1) == NULL)
+        find_signal_frames(begin, &s, v);
     return s;
 }
 
 /* ---- Locations ---- */
 
-/* Location ids by address; leaves and return addresses apart. */
+/* Addresses to location ids: open addressing, key and id side by side, since there are tens of
+ * millions of look-ups in a large file. */
+typedef struct {
+    struct address_slot {
+        uint64_t pc;
+        uint32_t id_plus_1; /* 0 = empty */
+    } * slots;
+    uint64_t mask;
+    size_t count;
+} addresses;
+
+static inline struct address_slot *address_find(const addresses *a, uint64_t pc)
+{
+    uint64_t at = pt_hash_mix(pc, 2) & a->mask;
+    while (a->slots[at].id_plus_1 != 0 && a->slots[at].pc != pc)
+        at = (at + 1) & a->mask;
+    return &a->slots[at];
+}
+
+static void addresses_grow(addresses *a)
+{
+    const addresses old = *a;
+    const uint64_t size = old.slots ? (old.mask + 1) * 2 : 1024;
+    a->slots = pt_alloc(size, sizeof *a->slots);
+    a->mask = size - 1;
+    for (uint64_t i = 0; old.slots && i <= old.mask; i++) {
+        if (old.slots[i].id_plus_1 != 0) *address_find(a, old.slots[i].pc) = old.slots[i];
+    }
+    free(old.slots);
+}
+
 typedef struct {
     pt_builder *b;
-    pt_index index[2];
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } address; /* by location id */
+    addresses of[2]; /* leaves, and return addresses */
     struct {
         pt_mapping *items;
-        uint32_t *id;
         size_t count;
     } by_start;
 } locations;
@@ -244,6 +266,8 @@ static int by_start(const void *a, const void *b)
 static void locations_init(locations *l, pt_builder *b)
 {
     *l = (locations){.b = b};
+    addresses_grow(&l->of[0]);
+    addresses_grow(&l->of[1]);
     const uint32_t n = pt_builder_mapping_count(b);
     l->by_start.items = pt_alloc(n, sizeof *l->by_start.items);
     l->by_start.count = n;
@@ -256,9 +280,8 @@ static void locations_init(locations *l, pt_builder *b)
 
 static void locations_done(locations *l)
 {
-    pt_index_done(&l->index[0]);
-    pt_index_done(&l->index[1]);
-    free(l->address.items);
+    free(l->of[0].slots);
+    free(l->of[1].slots);
     free(l->by_start.items);
 }
 
@@ -276,15 +299,8 @@ static uint32_t mapping_of(const locations *l, uint64_t pc)
     return (uint32_t)l->by_start.items[low - 1].source_id;
 }
 
-static uint32_t location_of(locations *l, uint64_t pc, bool is_return)
+static __attribute__((noinline)) uint32_t new_location(locations *l, uint64_t pc, bool is_return)
 {
-    pt_index *index = &l->index[is_return];
-    const uint64_t hash = pt_hash_mix(pc, 2);
-    pt_probe probe_at;
-    for (uint32_t id = pt_index_first(index, hash, &probe_at); id != PT_NONE;
-         id = pt_index_next(index, &probe_at)) {
-        if (l->address.items[id] == pc) return id;
-    }
     /* A call may be the last instruction of its mapping. */
     const uint32_t mapping = mapping_of(l, is_return && pc > 0 ? pc - 1 : pc);
     const pt_location_id id = pt_builder_append_location(
@@ -293,20 +309,65 @@ static uint32_t location_of(locations *l, uint64_t pc, bool is_return)
             .mapping = mapping, .address = pc, .flags = is_return ? PT_LOCATION_RETURN_ADDR : 0},
         NULL, 0);
     if (id.v == PT_NONE) return 0;
-    PT_GROW(l->address, l->address.count + 1);
-    l->address.items[l->address.count++] = pc;
-    pt_index_add(index, hash, id.v);
+    addresses *a = &l->of[is_return];
+    if (++a->count > a->mask / 2) addresses_grow(a);
+    *address_find(a, pc) = (struct address_slot){pc, id.v + 1};
     return id.v;
 }
 
+static inline uint32_t location_of(locations *l, uint64_t pc, bool is_return)
+{
+    const struct address_slot *slot = address_find(&l->of[is_return], pc);
+    return slot->id_plus_1 != 0 ? slot->id_plus_1 - 1 : new_location(l, pc, is_return);
+}
+
 /* ---- Reading ---- */
+
+#define AHEAD_MAX 16
 
 typedef struct {
     locations at;
     const signal_frames *signal;
     int64_t period_ns;
     uint64_t zero_leaf, empty, saturated, stripped;
+    /* Stacks decoded before the first of them is interned, so that its place in the index has come
+     * into the cache by then. */
+    struct ahead_stack {
+        size_t depth;
+        uint64_t hash;
+        int64_t values[2];
+    } ahead[AHEAD_MAX];
+    size_t ahead_count;
+    struct {
+        uint32_t *items; /* their frames, one behind the other */
+        size_t count, cap;
+    } frame;
 } reading;
+
+static void commit_ahead(reading *s)
+{
+    const uint32_t *frames = s->frame.items;
+    for (size_t i = 0; i < s->ahead_count; i++) {
+        const struct ahead_stack *next = &s->ahead[i];
+        memcpy(pt_builder_stack_space(s->at.b, next->depth), frames, next->depth * sizeof *frames);
+        frames += next->depth;
+        pt_builder_sample(
+            s->at.b,
+            pt_builder_stack_commit_hashed(s->at.b, next->depth, PT_STACK_END_UNKNOWN, next->hash),
+            PT_NO_LABELS, next->values);
+    }
+    s->ahead_count = s->frame.count = 0;
+}
+
+/* Samples and their time; held at the limit of 63 bits. */
+static void put_values(reading *s, uint64_t count, int64_t *values)
+{
+    values[0] = (int64_t)count;
+    if (count <= INT64_MAX && !__builtin_mul_overflow(values[0], s->period_ns, &values[1])) return;
+    values[0] = count > INT64_MAX ? INT64_MAX : values[0];
+    values[1] = INT64_MAX;
+    s->saturated++;
+}
 
 static void add_record(reading *s, const pt_reader *r, const record *rec)
 {
@@ -314,10 +375,10 @@ static void add_record(reading *s, const pt_reader *r, const record *rec)
         s->empty++;
         return;
     }
-    pt_builder *b = s->at.b;
     uint64_t i = second_frame(r, rec, s->signal);
     s->stripped += i > 1;
-    uint32_t *frames = pt_builder_stack_space(b, (size_t)rec->depth);
+    PT_GROW(s->frame, s->frame.count + (size_t)rec->depth);
+    uint32_t *frames = s->frame.items + s->frame.count;
     const uint64_t leaf = pc_at(r, rec, 0);
     size_t depth = 0;
     frames[depth++] = location_of(&s->at, leaf, false);
@@ -325,15 +386,14 @@ static void add_record(reading *s, const pt_reader *r, const record *rec)
     if (i < rec->depth && pc_at(r, rec, i) == leaf) i++;
     for (; i < rec->depth; i++)
         frames[depth++] = location_of(&s->at, pc_at(r, rec, i), true);
-    int64_t values[2] = {(int64_t)rec->count, 0};
-    if (rec->count > INT64_MAX || __builtin_mul_overflow(values[0], s->period_ns, &values[1])) {
-        values[0] = rec->count > INT64_MAX ? INT64_MAX : values[0];
-        values[1] = INT64_MAX;
-        s->saturated++;
-    }
     if (leaf == 0) s->zero_leaf += rec->count;
-    pt_builder_sample(b, pt_builder_stack_commit(b, depth, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
-                      values);
+
+    struct ahead_stack *next = &s->ahead[s->ahead_count++];
+    next->depth = depth;
+    next->hash = pt_builder_stack_hash(s->at.b, frames, depth, PT_STACK_END_UNKNOWN);
+    put_values(s, rec->count, next->values);
+    s->frame.count += depth;
+    if (s->ahead_count == AHEAD_MAX) commit_ahead(s);
 }
 
 static void describe(pt_builder *b, const header *h)
@@ -378,6 +438,8 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
         if (hooks->discard != NULL && records % 65536 == 65535)
             hooks->discard(hooks->context, pt_reader_offset(r));
     }
+    commit_ahead(&s);
+    free(s.frame.items);
     locations_done(&s.at);
     pt_diag_add(hooks->diag, s.zero_leaf, "samples at address 0 kept as [unknown]");
     pt_diag_add(hooks->diag, s.stripped, "stacks freed of the signal handler's frames");
