@@ -6,6 +6,7 @@
  *   tick/         the signal handler
  *   journal.c     the file that holds everything (layout: wire/journal.h)
  *   maps.c        what is mapped, with build ids, into the journal
+ *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile.c     journal -> gperftools file
  *   session.c     start, drain thread, stop, fork, exit
@@ -84,8 +85,28 @@ uint16_t pt_maps_epoch(void);
 /* The readable mapping that holds addr now. */
 bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit);
 void pt_maps_reset(void);
+/* A number that grows when a refresh finds something else. */
+uint32_t pt_maps_changes(void);
+/* Calls use for each executable mapping that is alive, by ascending address. */
+typedef struct {
+    uint64_t start, limit;
+    uint64_t image; /* where its file is mapped from the start; 0 = not known */
+    uint64_t inode;
+} pt_maps_live;
+void pt_maps_each_live(void (*use)(const pt_maps_live *live, void *arg), void *arg);
+/* Copies memory of this process that may not be there: false then. */
+bool pt_maps_peek(uint64_t addr, void *bytes, size_t size);
 /* Calls use for each executable mapping ever seen. */
 void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg);
+
+/* ---- unwind_tables.c ---- */
+
+/* Gives the handler tables of what is mapped now, as pt_maps_refresh last saw it. Starts no more
+ * compiling after budget_ns; what is left over is done by the next call. Called under the lock,
+ * never in a handler. */
+void pt_tables_update(uint64_t budget_ns);
+/* Are there any? */
+bool pt_tables_known(void);
 
 /* ---- fold.c ---- */
 
@@ -133,6 +154,8 @@ void pt_thread_resume_self(void);
 void pt_threads_forget_rings(void);
 /* In a child of fork: only the calling thread is left. */
 void pt_threads_after_fork(void);
+/* Returns when no handler that runs now was running before the call. */
+void pt_threads_wait_for_handlers(void);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg);

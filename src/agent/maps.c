@@ -32,6 +32,7 @@ enum {
 /* A mapping that is alive, sorted by start. */
 typedef struct {
     uint64_t start, limit;
+    uint64_t image;         /* where its file is mapped from the start; 0 = not known */
     pt_journal_map *record; /* in the journal */
     bool seen;              /* in the present reading */
 } live_map;
@@ -47,6 +48,7 @@ static struct {
     size_t count;
     char *text;
     pt_journal_area *area;
+    uint32_t changes; /* how often a reading found something else */
     uint32_t epoch;
     uint32_t next_epoch; /* of the present reading, should something be gone */
     uint64_t now_ns;
@@ -135,7 +137,7 @@ static bool parse_line(const char *at, maps_line *ret_line)
 
 /* ---- build ids, read from memory without ever faulting ---- */
 
-static bool peek(uint64_t addr, void *bytes, size_t size)
+bool pt_maps_peek(uint64_t addr, void *bytes, size_t size)
 {
     const struct iovec to = {bytes, size}, from = {(void *)(uintptr_t)addr, size};
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
@@ -155,9 +157,9 @@ static size_t build_id_at(uint64_t image, uint8_t *ret_id)
     native_ehdr ehdr;
     native_phdr phdrs[PHDR_MAX];
     uint8_t notes[NOTES_MAX_BYTES];
-    if (!peek(image, &ehdr, sizeof ehdr) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (!pt_maps_peek(image, &ehdr, sizeof ehdr) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 ||
         ehdr.e_phentsize != sizeof phdrs[0] || ehdr.e_phnum > PHDR_MAX ||
-        !peek(image + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof phdrs[0]))
+        !pt_maps_peek(image + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof phdrs[0]))
         return 0;
     uint64_t first_addr = 0;
     for (unsigned i = 0; i < ehdr.e_phnum; i++) {
@@ -166,7 +168,7 @@ static size_t build_id_at(uint64_t image, uint8_t *ret_id)
     for (unsigned i = 0; i < ehdr.e_phnum; i++) {
         const native_phdr *const segment = &phdrs[i];
         if (segment->p_type != PT_NOTE || segment->p_memsz > sizeof notes ||
-            !peek(image + (segment->p_vaddr - first_addr), notes, segment->p_memsz))
+            !pt_maps_peek(image + (segment->p_vaddr - first_addr), notes, segment->p_memsz))
             continue;
         const pt_elf_id id = pt_elf_build_id_in_notes(notes, segment->p_memsz, segment->p_align,
                                                       __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
@@ -260,6 +262,7 @@ static bool meet(maps_line *line)
     memmove(&maps.live[i + 1], &maps.live[i], (maps.count - i) * sizeof maps.live[0]);
     maps.live[i] = (live_map){.start = line->map.start,
                               .limit = line->map.limit,
+                              .image = has_image ? maps.header_start : 0,
                               .record = append(line, build_id, id_bytes),
                               .seen = true};
     maps.count++;
@@ -363,7 +366,25 @@ bool pt_maps_refresh(void)
         }
     }
     if (pt_agent.journal.header != NULL) pt_agent.journal.header->epoch = maps.epoch;
+    maps.changes += changed;
     return changed;
+}
+
+uint32_t pt_maps_changes(void)
+{
+    return maps.changes;
+}
+
+void pt_maps_each_live(void (*use)(const pt_maps_live *live, void *arg), void *arg)
+{
+    for (size_t i = 0; i < maps.count; i++) {
+        const live_map *const map = &maps.live[i];
+        const pt_maps_live live = {.start = map->start,
+                                   .limit = map->limit,
+                                   .image = map->image,
+                                   .inode = map->record != NULL ? map->record->inode : 0};
+        use(&live, arg);
+    }
 }
 
 void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg)

@@ -36,6 +36,8 @@ enum {
     MEET_EVERY_NS = 200000000, /* looks at the task list */
     SAMPLE_WORDS = 48,         /* a deep usual stack, for choosing how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
+    START_TABLES_NS = 250000000, /* of compiling unwind tables before the first tick */
+    DRAIN_TABLES_NS = 10000000,  /* and between two looks at the rings */
 };
 
 #if defined(__x86_64__)
@@ -138,6 +140,7 @@ uint64_t pt_session_drain(void)
 {
     const uint64_t fullest = pt_fold_rings();
     pt_threads_find_stacks();
+    pt_tables_update(DRAIN_TABLES_NS);
     note_progress();
     return fullest;
 }
@@ -260,6 +263,10 @@ static bool begin(const char *path)
     pt_agent.start_time = time(NULL);
     note_start(asked_hz);
     pt_agent.on = true;
+    if (!pt_tables_known()) { /* in a child of fork they are, and it may soon be another program */
+        pt_maps_refresh();
+        pt_tables_update(START_TABLES_NS);
+    }
     pt_threads_attach_all();
     if (!drain_start())
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");

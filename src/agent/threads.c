@@ -145,6 +145,7 @@ static void attach(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     if (slot->engine != NULL || !pt_agent.on) return;
+    if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
     pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     if (ring != NULL) {
@@ -161,13 +162,23 @@ static void attach(pt_thread *slot)
     header->threads_unsampled++;
 }
 
+static void wait_for_handler(pt_thread *slot)
+{
+    while (atomic_load(&slot->busy) && slot != pt_tick_self)
+        sched_yield(); /* its handler is short */
+}
+
+void pt_threads_wait_for_handlers(void)
+{
+    each_live(wait_for_handler);
+}
+
 static void detach(pt_thread *slot)
 {
     if (slot->engine == NULL) return;
     pt_journal_ring *const ring = atomic_load(&slot->ring);
     atomic_store(&slot->ring, NULL);
-    while (atomic_load(&slot->busy) && slot != pt_tick_self)
-        sched_yield(); /* its handler is short */
+    wait_for_handler(slot);
     slot->engine->detach(slot);
     slot->engine = NULL;
     if (ring != NULL) ring->tid = 0;

@@ -179,9 +179,9 @@ static void say_incomplete(const pt_recorded *all, const char *dead_ends)
 {
     char share[32];
     if (all->weight == 0 || all->complete * 20 >= all->weight * 19) return;
-    pt_cmd_say("%s of the samples do not reach where their thread began: %s%s%s keep%s no frame "
-               "pointers; their own time is right, their callers are missing "
-               "(gcc -fno-omit-frame-pointer)",
+    pt_cmd_say("%s of the samples do not reach where their thread began: %s%s%s have%s no unwind "
+               "tables and keep no frame pointers; their own time is right, their callers are "
+               "missing (gcc -fno-omit-frame-pointer)",
                percent(share, sizeof share, all->weight - all->complete, all->weight),
                dead_ends[0] != '\0' ? "functions of " : "functions of the program", dead_ends, "",
                "");

@@ -1,7 +1,6 @@
-/* table.c: opening a blob, and looking up in it. */
+/* table.c: opening a blob. */
 #include "unwind/table.h"
 
-#include <elf.h>
 #include <string.h>
 
 #include "unwind/cfi.h"
@@ -97,23 +96,4 @@ pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
     if (t.rules[0].cfa_kind != PT_CFA_NONE || !rows_are_good(&t)) return PT_UNWIND_DAMAGED;
     *ret_table = t;
     return PT_UNWIND_OK;
-}
-
-const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_t addr)
-{
-    static const pt_unwind_rule none;
-    const uint64_t at = addr - table->base_addr; /* wraps to a page that is not there */
-    if (at >> 16 >= table->page_count) return &none;
-    uint32_t low = table->pages[at >> 16], n = table->pages[(at >> 16) + 1];
-    if (low >= n || n > table->row_count) return &none;
-    n -= low;
-    /* The last row at or before it: halves without a branch that could be guessed wrongly. */
-    const uint32_t key = (uint32_t)(at & 0xffff);
-    while (n > 1) {
-        const uint32_t half = n / 2;
-        low = (table->rows[low + half] & 0xffff) <= key ? low + half : low;
-        n -= half;
-    }
-    const uint32_t rule = table->rows[low] >> 16;
-    return rule < table->rule_count ? &table->rules[rule] : &none;
 }

@@ -84,6 +84,9 @@ uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
 /* In a module without rules. Never in a table. */
 enum { PT_CFA_FRAME_POINTER = PT_CFA_COUNT };
 
+/* The module that pc lies in, or NULL. */
+const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, uint64_t pc);
+
 /* The rule that is used at a pc of the process; cfa_kind PT_CFA_NONE where no module is. */
 pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc);
 

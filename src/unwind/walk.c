@@ -7,7 +7,7 @@ enum { WORD = 8 };
 
 /* ---- rules of the process ---- */
 
-static const pt_unwind_module *module_at(const pt_unwind_modules *modules, uint64_t pc)
+const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, uint64_t pc)
 {
     uint32_t low = 0, n = modules->count;
     while (n > 0) {
@@ -25,7 +25,7 @@ static const pt_unwind_module *module_at(const pt_unwind_modules *modules, uint6
 
 pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
 {
-    const pt_unwind_module *const module = module_at(modules, pc);
+    const pt_unwind_module *const module = pt_unwind_module_at(modules, pc);
     if (module == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
     if (module->table == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_FRAME_POINTER};
     return *pt_unwind_table_rule(module->table, pc - module->bias);
@@ -135,7 +135,7 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     if (fp < state->sp || !read_word(limits, fp, &caller_fp) || !read_word(limits, fp + WORD, &pc))
         return PT_UNWIND_END_NO_RULE;
     if (pc == 0) return PT_UNWIND_END_ROOT;
-    if (module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
+    if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
     *state = (pt_unwind_state){
         .pc = pc, .sp = fp + 2 * WORD, .fp = caller_fp, .is_return = true, .is_fp_walk = true};
     return PT_UNWIND_END_GOING_ON;

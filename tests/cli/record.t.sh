@@ -34,7 +34,9 @@ int main(int argc, char **argv)
 C
 cc=${CC:-cc}
 $cc -O1 -fno-omit-frame-pointer -pthread burn.c -o burn &&
-    $cc -O2 -fomit-frame-pointer -pthread burn.c -o burn-no-fp || exit 1
+    $cc -O2 -fomit-frame-pointer -pthread burn.c -o burn-no-fp &&
+    $cc -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -pthread burn.c \
+        -o burn-no-tables || exit 1
 
 # summary FIELD: of the last line: samples, seen, used, complete.
 summary() {
@@ -147,11 +149,16 @@ expect_stderr_line '*1 to 20000*'
 run pitot record
 expect_status 2
 
-it 'without frame pointers the share of complete stacks is low, and the line before says why'
-run pitot record -o nofp.pb.gz ./burn-no-fp 0.2
+it 'without unwind tables and frame pointers the share of complete stacks is low, and the line before says why'
+run pitot record -o no-tables.pb.gz ./burn-no-tables 0.2
 expect_status 0
 expect [ "$(python3 -c "print($(summary complete) < 50)")" = True ]
-expect_stderr_line '*do not reach where their thread began: *burn-no-fp*frame pointers*'
+expect_stderr_line '*do not reach where their thread began: *burn-no-tables*frame pointers*'
+
+it 'walks code without frame pointers by its unwind tables, in every thread'
+run pitot record -o nofp.pb.gz ./burn-no-fp 0.3 3
+expect_status 0
+expect [ "$(python3 -c "print($(summary complete) >= 99.5)")" = True ]
 
 it 'a static program is refused before it runs'
 if $cc -static -O1 -pthread burn.c -o burn-static 2>/dev/null; then

@@ -72,19 +72,19 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
     }
     const uint64_t most = room - 1 < PT_JOURNAL_DEPTH_MAX ? room - 1 : PT_JOURNAL_DEPTH_MAX;
 
-    pt_tick_regs regs;
-    pt_tick_regs_of(context, &regs);
+    pt_tick_walk walk;
+    pt_tick_walk_begin(&walk, context);
     if (self->stack.low == self->stack.limit)
-        atomic_store_explicit(&self->wants_stack, regs.sp, memory_order_relaxed);
+        atomic_store_explicit(&self->wants_stack, (uintptr_t)walk.state.sp, memory_order_relaxed);
     unsigned depth = 0;
     int step;
-    ring->words[(head + ++depth) & mask] = regs.pc != 0 ? regs.pc : 1;
-    while ((step = pt_tick_step(&regs, &self->stack)) < 0) {
+    ring->words[(head + ++depth) & mask] = walk.pc != 0 ? walk.pc : 1;
+    while ((step = pt_tick_walk_step(&walk, self)) < 0) {
         if (depth == most) {
             step = PT_JOURNAL_END_TRUNCATED;
             break;
         }
-        ring->words[(head + ++depth) & mask] = regs.pc;
+        ring->words[(head + ++depth) & mask] = walk.pc;
         if (step == PT_TICK_LAST_FRAME) {
             step = PT_JOURNAL_END_ROOT;
             break;

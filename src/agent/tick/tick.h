@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/unwind.h"
 #include "wire/journal.h"
 
 /* Where a thread's stack may be read: from its stack pointer, if that lies in [low, limit), up to
@@ -36,6 +37,7 @@ typedef struct pt_thread {
     _Atomic(int) live;
     _Atomic(int) tid;
     pt_tick_stack stack;
+    pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
     /* Perf engine: of the thread's CPU clock, so much is accounted for. by_clock: it is in use. */
     int64_t clock_seen_ns; /* negative: less than a period before a thread's birth */
     _Atomic(int) by_clock;
@@ -70,6 +72,8 @@ typedef struct {
     _Atomic(void (*)(int, siginfo_t *, void *)) host_action;
     /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
     pt_thread *(*find)(int tid);
+    /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
+    _Atomic(const pt_unwind_modules *) modules;
 } pt_tick_settings;
 
 extern pt_tick_settings pt_tick;
@@ -91,7 +95,23 @@ enum { PT_TICK_FRAME = -1, PT_TICK_LAST_FRAME = -2 /* a caller, and it is the ro
 
 void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs);
 
-/* One frame outwards. Reads nothing outside [regs->sp, stack->limit), and each step moves sp up. */
+/* One frame outwards by the frame pointer. Reads nothing outside [regs->sp, stack->limit), and each
+ * step moves sp up. */
 int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);
+
+/* A walk by unwind tables, and by frame pointers where there are none. */
+typedef struct {
+    pt_unwind_state state;
+    const pt_unwind_modules *modules;
+    uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
+                    instruction, the address after its first byte */
+    uint64_t regs[PT_UNWIND_REGS];
+} pt_tick_walk;
+
+void pt_tick_walk_begin(pt_tick_walk *walk, const void *context);
+/* One frame outwards; as pt_tick_step. */
+int pt_tick_walk_step(pt_tick_walk *walk, const pt_thread *thread);
+/* The code that a thread's outermost frame shown is in. */
+bool pt_tick_is_start(uint64_t pc);
 
 #endif

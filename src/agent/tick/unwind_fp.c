@@ -52,7 +52,10 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
         regs->pc = ((const uintptr_t *)stack->root_fp)[1];
         return PT_TICK_LAST_FRAME;
     }
-    if (within(pt_tick.main_start, regs->pc) || within(pt_tick.thread_start, regs->pc))
-        return PT_TICK_LAST_FRAME;
-    return PT_TICK_FRAME;
+    return pt_tick_is_start(regs->pc) ? PT_TICK_LAST_FRAME : PT_TICK_FRAME;
+}
+
+bool pt_tick_is_start(uint64_t pc)
+{
+    return within(pt_tick.main_start, (uintptr_t)pc) || within(pt_tick.thread_start, (uintptr_t)pc);
 }

@@ -1,0 +1,79 @@
+/* unwind_table.c: one step outwards by the tables of unwind/.
+ *
+ * Code of which no table is known yet, or that has none, is walked by its frame pointers. A walk by
+ * tables would go on to the kernel's first instruction of the thread; it stops where that by frame
+ * pointers does, so that a function has the same callers either way.
+ */
+#include "agent/tick/tick.h"
+
+#include <stdatomic.h>
+#include <ucontext.h>
+
+void pt_tick_walk_begin(pt_tick_walk *walk, const void *context)
+{
+    const ucontext_t *const host = context;
+    pt_tick_regs regs;
+    pt_tick_regs_of(context, &regs);
+    walk->modules = atomic_load(&pt_tick.modules);
+    walk->pc = regs.pc;
+    walk->state =
+        (pt_unwind_state){.pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .regs = walk->regs};
+#if defined(__x86_64__)
+    /* In the order of DWARF: System V ABI, AMD64, figure 3.36. */
+    static const uint8_t order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    enum { COUNT = sizeof order / sizeof *order };
+    for (unsigned i = 0; i < COUNT; i++)
+        walk->regs[i] = (uint64_t)host->uc_mcontext.gregs[order[i]];
+#elif defined(__aarch64__)
+    enum { COUNT = 32 };
+    for (unsigned i = 0; i < COUNT - 1; i++)
+        walk->regs[i] = host->uc_mcontext.regs[i];
+    walk->regs[COUNT - 1] = host->uc_mcontext.sp;
+#endif
+    for (unsigned i = COUNT; i < PT_UNWIND_REGS; i++)
+        walk->regs[i] = 0;
+}
+
+static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
+{
+    pt_unwind_state *const state = &walk->state;
+    if (state->is_fp_lost) return PT_JOURNAL_END_NO_RULE;
+    pt_tick_regs regs = {
+        .pc = (uintptr_t)state->pc, .sp = (uintptr_t)state->sp, .fp = (uintptr_t)state->fp};
+    const int step = pt_tick_step(&regs, stack);
+    if (step >= 0) return step;
+    *state = (pt_unwind_state){
+        .pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .is_return = true, .is_fp_walk = true};
+    walk->pc = regs.pc;
+    return step;
+}
+
+static int ended(pt_unwind_end end)
+{
+    switch (end) {
+    case PT_UNWIND_END_ROOT: return PT_JOURNAL_END_ROOT;
+    case PT_UNWIND_END_BAD_READ: return PT_JOURNAL_END_BAD_READ;
+    default: return PT_JOURNAL_END_NO_RULE;
+    }
+}
+
+int pt_tick_walk_step(pt_tick_walk *walk, const pt_thread *thread)
+{
+    const pt_tick_stack *const stack = &thread->stack;
+    pt_unwind_state *const state = &walk->state;
+    if (walk->modules == NULL) return step_by_fp(walk, stack);
+    const pt_unwind_limits limits = {.low = stack->low, .limit = stack->limit};
+    do {
+        const pt_unwind_end end =
+            pt_unwind_step(state, walk->modules, &limits, thread->unwind_cache);
+        if (end == PT_UNWIND_END_NO_RULE &&
+            pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
+            return step_by_fp(walk, stack); /* mapped since then */
+        if (end != PT_UNWIND_END_GOING_ON) return ended(end);
+        /* Our own thread function is not shown. */
+    } while (state->pc - pt_tick.own_start.low < pt_tick.own_start.limit - pt_tick.own_start.low);
+    walk->pc = state->pc + !state->is_return;
+    return pt_tick_is_start(state->pc) ? PT_TICK_LAST_FRAME : PT_TICK_FRAME;
+}

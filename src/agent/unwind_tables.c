@@ -1,0 +1,234 @@
+/* unwind_tables.c: unwind tables of all that is mapped executable, for the handler to walk by.
+ *
+ *   maps.c ---> images (kept while they are mapped) ---> snapshot ---> pt_tick.modules
+ *                  | .eh_frame, copied out of memory          |
+ *                  `-> pt_unwind_compile                      `- the one before is freed when no
+ *                                                               handler can be using it
+ *
+ * An image is read where it lies, through its own program headers, with copies that cannot fault:
+ * it may be unmapped at any moment. The loader is not asked, for its lock may be held by a thread
+ * that waits for ours.
+ */
+#include "agent/agent.h"
+
+#include <elf.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Ehdr native_ehdr;
+typedef Elf64_Phdr native_phdr;
+#else
+typedef Elf32_Ehdr native_ehdr;
+typedef Elf32_Phdr native_phdr;
+#endif
+
+enum {
+    IMAGES_MAX = 4096,
+    PHDR_MAX = 64,
+    HDR_BYTES = 16, /* of .eh_frame_hdr: what says where .eh_frame is */
+    FRAMES_MAX_BYTES = 256 << 20,
+};
+
+/* Executable memory, and its table once it was tried. */
+typedef struct {
+    pt_maps_live map;
+    uint64_t bias;
+    bool tried;
+    void *blob; /* NULL: there are no rules */
+    size_t blob_bytes;
+    pt_unwind_table table;
+} image;
+
+typedef struct {
+    pt_unwind_modules modules; /* what the handler is given */
+    size_t bytes;              /* of all this */
+    pt_unwind_module module[];
+    /* then as many pt_unwind_table */
+} snapshot;
+
+static struct {
+    image *images, *spare;
+    uint32_t count, spare_count;
+    uint32_t changes; /* of the maps, when they were last looked at */
+    uint32_t generation;
+    bool pending; /* some are still to be tried */
+    snapshot *current;
+} tables;
+
+bool pt_tables_known(void)
+{
+    return tables.current != NULL;
+}
+
+static void *take(void *arg, size_t bytes)
+{
+    (void)arg;
+    return pt_agent_map(bytes);
+}
+
+static void release(void *arg, void *memory, size_t bytes)
+{
+    (void)arg;
+    munmap(memory, bytes);
+}
+
+/* ---- one image ---- */
+
+/* Its program headers; how many, 0 if there are none to be believed. */
+static unsigned headers_of(uint64_t image_addr, native_phdr *phdrs, uint16_t *ret_machine)
+{
+    native_ehdr ehdr;
+    if (image_addr == 0 || !pt_maps_peek(image_addr, &ehdr, sizeof ehdr) ||
+        memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_phentsize != sizeof phdrs[0] ||
+        ehdr.e_phnum > PHDR_MAX ||
+        !pt_maps_peek(image_addr + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof phdrs[0]))
+        return 0;
+    *ret_machine = ehdr.e_machine;
+    return ehdr.e_phnum;
+}
+
+/* Where .eh_frame is, as linked, by .eh_frame_hdr; and how much of its segment follows. */
+static bool find_frames(const native_phdr *phdrs, unsigned count, uint64_t bias,
+                        pt_unwind_frames *frames)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t hdr[HDR_BYTES] = {0};
+        const uint64_t bytes = phdrs[i].p_memsz < HDR_BYTES ? phdrs[i].p_memsz : HDR_BYTES;
+        if (phdrs[i].p_type != PT_GNU_EH_FRAME ||
+            !pt_maps_peek(bias + phdrs[i].p_vaddr, hdr, (size_t)bytes) ||
+            !pt_unwind_eh_frame_addr(hdr, bytes, phdrs[i].p_vaddr, &frames->addr))
+            continue;
+        for (unsigned j = 0; j < count; j++) {
+            const uint64_t skipped = frames->addr - phdrs[j].p_vaddr;
+            if (phdrs[j].p_type != PT_LOAD || skipped >= phdrs[j].p_filesz) continue;
+            frames->size_bytes = phdrs[j].p_filesz - skipped;
+            return frames->size_bytes <= FRAMES_MAX_BYTES;
+        }
+    }
+    return false;
+}
+
+static void try_image(image *one)
+{
+    native_phdr phdrs[PHDR_MAX];
+    pt_unwind_frames frames = {0};
+    const pt_unwind_memory memory = {take, release, NULL};
+    one->tried = true;
+    const unsigned count = headers_of(one->map.image, phdrs, &frames.machine);
+    for (unsigned i = 0; i < count; i++) {
+        if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_offset == 0)
+            one->bias = one->map.image - phdrs[i].p_vaddr;
+    }
+    if (!find_frames(phdrs, count, one->bias, &frames)) return;
+    uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
+    if (copy == NULL) return;
+    frames.bytes = copy;
+    if (pt_maps_peek(one->bias + frames.addr, copy, (size_t)frames.size_bytes) &&
+        pt_unwind_compile(&frames, NULL, 0, &memory, &one->blob, &one->blob_bytes) ==
+            PT_UNWIND_OK &&
+        pt_unwind_table_open(one->blob, one->blob_bytes, &one->table) != PT_UNWIND_OK) {
+        munmap(one->blob, one->blob_bytes);
+        one->blob = NULL;
+    }
+    munmap(copy, (size_t)frames.size_bytes);
+}
+
+/* ---- all of them ---- */
+
+static void keep_or_add(const pt_maps_live *live, void *arg)
+{
+    (void)arg;
+    if (tables.spare_count == IMAGES_MAX) return;
+    image *const to = &tables.spare[tables.spare_count++];
+    for (uint32_t i = 0; i < tables.count; i++) {
+        image *const old = &tables.images[i];
+        if (memcmp(&old->map, live, sizeof *live) != 0) continue;
+        *to = *old;
+        *old = (image){0};
+        return;
+    }
+    *to = (image){.map = *live};
+}
+
+/* The images of what is mapped now, with what is known of them; those that are gone stay in spare,
+ * for the handler may be using their tables. */
+static bool look_at_maps(void)
+{
+    if (tables.images == NULL) {
+        tables.images = pt_agent_map(IMAGES_MAX * sizeof(image));
+        tables.spare = pt_agent_map(IMAGES_MAX * sizeof(image));
+        if (tables.images == NULL || tables.spare == NULL) return false;
+    }
+    tables.spare_count = 0;
+    pt_maps_each_live(keep_or_add, NULL);
+    image *const old = tables.images;
+    const uint32_t old_count = tables.count;
+    tables.images = tables.spare;
+    tables.count = tables.spare_count;
+    tables.spare = old;
+    tables.spare_count = old_count;
+    return true;
+}
+
+static void try_images(uint64_t budget_ns)
+{
+    const uint64_t start_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    tables.pending = false;
+    for (uint32_t i = 0; i < tables.count; i++) {
+        if (tables.images[i].tried) continue;
+        if (pt_agent_clock_ns(CLOCK_MONOTONIC) - start_ns > budget_ns) {
+            tables.pending = true;
+            return;
+        }
+        try_image(&tables.images[i]);
+    }
+}
+
+static snapshot *make_snapshot(void)
+{
+    const size_t bytes =
+        sizeof(snapshot) + tables.count * (sizeof(pt_unwind_module) + sizeof(pt_unwind_table));
+    snapshot *const s = pt_agent_map(bytes);
+    if (s == NULL) return NULL;
+    pt_unwind_table *const table = (pt_unwind_table *)(s->module + tables.count);
+    s->bytes = bytes;
+    if (++tables.generation == 0) tables.generation = 1;
+    s->modules = (pt_unwind_modules){
+        .modules = s->module, .count = tables.count, .generation = tables.generation};
+    for (uint32_t i = 0; i < tables.count; i++) {
+        const image *const one = &tables.images[i];
+        table[i] = one->table;
+        s->module[i] = (pt_unwind_module){.start = one->map.start,
+                                          .limit = one->map.limit,
+                                          .bias = one->bias,
+                                          .table = one->blob != NULL ? &table[i] : NULL};
+    }
+    return s;
+}
+
+static void free_gone(void)
+{
+    for (uint32_t i = 0; i < tables.spare_count; i++) {
+        if (tables.spare[i].blob != NULL) munmap(tables.spare[i].blob, tables.spare[i].blob_bytes);
+        tables.spare[i] = (image){0};
+    }
+    tables.spare_count = 0;
+}
+
+void pt_tables_update(uint64_t budget_ns)
+{
+    const uint32_t changes = pt_maps_changes();
+    if (changes == tables.changes && !tables.pending) return;
+    if (changes != tables.changes && !look_at_maps()) return;
+    tables.changes = changes;
+    try_images(budget_ns);
+    snapshot *const old = tables.current;
+    tables.current = make_snapshot();
+    atomic_store(&pt_tick.modules, tables.current != NULL ? &tables.current->modules : NULL);
+    pt_threads_wait_for_handlers();
+    if (old != NULL) munmap(old, old->bytes);
+    free_gone();
+}
