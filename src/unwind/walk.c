@@ -47,10 +47,11 @@ static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules, pt_un
 
 /* ---- the stack ---- */
 
-static inline bool read_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t *ret_word)
+/* Below sp nothing is kept, and it may not even be mapped. sp is in the limits. */
+static inline bool read_word(const pt_unwind_limits *limits, uint64_t sp, uint64_t addr,
+                             uint64_t *ret_word)
 {
-    if (addr < limits->low || addr >= limits->limit || limits->limit - addr < WORD ||
-        addr % WORD != 0)
+    if (addr < sp || addr >= limits->limit || limits->limit - addr < WORD || addr % WORD != 0)
         return false;
     if (limits->copy == NULL)
         *ret_word = *(const uint64_t *)(uintptr_t)addr;
@@ -103,8 +104,8 @@ static inline pt_unwind_end cfa_of(const pt_unwind_state *state, const pt_unwind
         return PT_UNWIND_END_GOING_ON;
     case PT_CFA_DEREF:
         if (!register_value(state, rule->cfa_reg, &value)) return PT_UNWIND_END_NO_RULE;
-        return read_word(limits, value + off, ret_cfa) ? PT_UNWIND_END_GOING_ON
-                                                       : PT_UNWIND_END_BAD_READ;
+        return read_word(limits, state->sp, value + off, ret_cfa) ? PT_UNWIND_END_GOING_ON
+                                                                  : PT_UNWIND_END_BAD_READ;
     case PT_CFA_PLT:
         *ret_cfa = state->sp + off + ((state->pc & 15) >= rule->cfa_reg ? WORD : 0);
         return PT_UNWIND_END_GOING_ON;
@@ -132,7 +133,8 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     /* The ABI asks for a zero in the outermost frame; in the innermost one it may be anything. */
     if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
     uint64_t pc, caller_fp;
-    if (fp < state->sp || !read_word(limits, fp, &caller_fp) || !read_word(limits, fp + WORD, &pc))
+    if (!read_word(limits, state->sp, fp, &caller_fp) ||
+        !read_word(limits, state->sp, fp + WORD, &pc))
         return PT_UNWIND_END_NO_RULE;
     if (pc == 0) return PT_UNWIND_END_ROOT;
     if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
@@ -157,7 +159,7 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
     case PT_SLOT_AT_SP:
         if (rule->pc_slot == PT_SLOT_AT_FP && state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
         if (cfa == state->sp) return PT_UNWIND_END_BAD_READ; /* a saved pc takes room */
-        if (!read_word(limits, slot_addr(state, cfa, rule->pc_slot, rule->pc_off), &pc))
+        if (!read_word(limits, state->sp, slot_addr(state, cfa, rule->pc_slot, rule->pc_off), &pc))
             return PT_UNWIND_END_BAD_READ;
         break;
     case PT_SLOT_SAME: /* in a link register, which only the innermost frame still has */
@@ -171,7 +173,7 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
     case PT_SLOT_AT_CFA:
     case PT_SLOT_AT_SP:
         if (rule->fp_slot == PT_SLOT_AT_FP && state->is_fp_lost) break;
-        if (!read_word(limits, slot_addr(state, cfa, rule->fp_slot, rule->fp_off), &fp))
+        if (!read_word(limits, state->sp, slot_addr(state, cfa, rule->fp_slot, rule->fp_off), &fp))
             return PT_UNWIND_END_BAD_READ;
         is_fp_lost = false;
         break;
