@@ -37,7 +37,8 @@ typedef struct {
     uint32_t generation; /* another one whenever the modules are others; never 0 */
 } pt_unwind_modules;
 
-/* Where the stack may be read: from a frame's sp, if that is in [low, limit), up to limit. */
+/* Where the stack may be read: from 128 bytes below a frame's sp (the red zone), if sp is in
+ * [low, limit), up to limit. */
 typedef struct {
     uint64_t low, limit;
     const uint8_t *copy; /* NULL: the process is our own. Else the bytes of [low, limit) */

@@ -47,11 +47,20 @@ static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules, pt_un
 
 /* ---- the stack ---- */
 
-/* Below sp nothing is kept, and it may not even be mapped. sp is in the limits. */
+/* Below sp nothing is kept, and it may not even be mapped, but for the red zone: after leave or pop
+ * gcc's entries still say that rbp is where it was saved (System V ABI, AMD64, 3.2.2). sp is in the
+ * limits. */
+#if defined(__x86_64__)
+enum { RED_ZONE_BYTES = 128 };
+#else
+enum { RED_ZONE_BYTES = 0 };
+#endif
+
 static inline bool read_word(const pt_unwind_limits *limits, uint64_t sp, uint64_t addr,
                              uint64_t *ret_word)
 {
-    if (addr < sp || addr >= limits->limit || limits->limit - addr < WORD || addr % WORD != 0)
+    if (addr < limits->low || (addr < sp && sp - addr > RED_ZONE_BYTES) || addr >= limits->limit ||
+        limits->limit - addr < WORD || addr % WORD != 0)
         return false;
     if (limits->copy == NULL)
         *ret_word = *(const uint64_t *)(uintptr_t)addr;
@@ -133,7 +142,7 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     /* The ABI asks for a zero in the outermost frame; in the innermost one it may be anything. */
     if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
     uint64_t pc, caller_fp;
-    if (!read_word(limits, state->sp, fp, &caller_fp) ||
+    if (fp < state->sp || !read_word(limits, state->sp, fp, &caller_fp) ||
         !read_word(limits, state->sp, fp + WORD, &pc))
         return PT_UNWIND_END_NO_RULE;
     if (pc == 0) return PT_UNWIND_END_ROOT;

@@ -466,21 +466,37 @@ static void walk_never_goes_down_the_stack(void **state)
     free_table(&made);
 }
 
-static void nothing_below_the_stack_pointer_is_read(void **state)
+static void nothing_below_the_red_zone_is_read(void **state)
 {
     (void)state;
     made_table made;
     /* CFA = the word at rbp - 8, where it is right but dead */
     assert_true(compile_text(CIE FDE "0f03 7678 06 0000000000000000000000", false, &made));
-    const uint64_t words[] = {LOW + 48, 0, 0, 0, 0, 0x20020, 0, 0};
+    const uint64_t words[32] = {LOW + 31 * 8, [30] = 0x20020};
     const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table};
     const pt_unwind_modules modules = {&module, 1, 7};
     const pt_unwind_limits limits = {LOW, LOW + sizeof words, (const uint8_t *)words};
-    pt_unwind_state at = {.pc = 0x20010, .sp = LOW, .fp = LOW + 8};
+    pt_unwind_state at = {.pc = 0x20010, .sp = LOW + 128, .fp = LOW + 8};
     assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_GOING_ON);
     assert_int_equal(at.pc, 0x20020);
-    at = (pt_unwind_state){.pc = 0x20010, .sp = LOW + 8, .fp = LOW + 8};
+    at = (pt_unwind_state){.pc = 0x20010, .sp = LOW + 136, .fp = LOW + 8};
     assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_BAD_READ);
+    free_table(&made);
+}
+
+static void frame_pointer_restored_before_the_return_is_read_where_it_was_saved(void **state)
+{
+    (void)state;
+    made_table made;
+    /* offset rbp -16; CFA = rsp + 8: after leave, as gcc writes it */
+    assert_true(compile_text(CIE FDE "8602 00000000000000000000000000000000 00", false, &made));
+    const uint64_t words[] = {0x1234, 0x20020, 0, 0};
+    const pt_unwind_module module = {0x20000, 0x30000, 0, &made.table};
+    const pt_unwind_modules modules = {&module, 1, 7};
+    const pt_unwind_limits limits = {LOW, LOW + sizeof words, (const uint8_t *)words};
+    pt_unwind_state at = {.pc = 0x20010, .sp = LOW + 8, .fp = 0x1234};
+    assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_GOING_ON);
+    assert_int_equal(at.fp, 0x1234);
     free_table(&made);
 }
 
@@ -632,7 +648,8 @@ int main(void)
         cmocka_unit_test(ends_have_the_numbers_of_the_model),
         cmocka_unit_test(walk_ends_where_the_stack_does_not_fit_the_rules),
         cmocka_unit_test(walk_never_goes_down_the_stack),
-        cmocka_unit_test(nothing_below_the_stack_pointer_is_read),
+        cmocka_unit_test(nothing_below_the_red_zone_is_read),
+        cmocka_unit_test(frame_pointer_restored_before_the_return_is_read_where_it_was_saved),
         cmocka_unit_test(frame_pointers_are_followed_in_modules_without_rules),
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
         cmocka_unit_test(walk_from_a_signal_is_that_of_glibc),
