@@ -198,12 +198,43 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
     return PT_UNWIND_END_GOING_ON;
 }
 
+/* What nearly all frames are: CFA from sp or fp, the return address just below it, fp saved below
+ * it or untouched. False, and nothing is changed: not so, or something is wrong with it. */
+static inline bool step_usual(pt_unwind_state *state, const pt_unwind_rule *rule,
+                              const pt_unwind_limits *limits)
+{
+    const bool by_fp = rule->cfa_kind == PT_CFA_FP;
+    const bool saves_fp = rule->fp_slot == PT_SLOT_AT_CFA;
+    if ((!by_fp && rule->cfa_kind != PT_CFA_SP) || (by_fp && state->is_fp_lost) ||
+        rule->pc_slot != PT_SLOT_AT_CFA || rule->pc_off != -1 || rule->is_signal ||
+        (!saves_fp && rule->fp_slot != PT_SLOT_SAME))
+        return false;
+    const uint64_t cfa = (by_fp ? state->fp : state->sp) + (uint64_t)(int64_t)rule->cfa_off;
+    if (cfa % WORD != 0 || cfa <= state->sp || cfa > limits->limit) return false;
+    uint64_t pc, fp = state->fp;
+    if (!read_word(limits, state->sp, cfa - WORD, &pc) || pc < 4096) return false;
+    if (saves_fp &&
+        !read_word(limits, state->sp, cfa + (uint64_t)((int64_t)rule->fp_off * WORD), &fp))
+        return false;
+    state->pc = pc;
+    state->sp = cfa;
+    state->fp = fp;
+    state->regs = NULL;
+    state->is_return = true;
+    state->is_fp_lost = state->is_fp_lost && !saves_fp;
+    state->is_fp_walk = false;
+    return true;
+}
+
 static inline pt_unwind_end step(pt_unwind_state *state, const pt_unwind_modules *modules,
                                  const pt_unwind_limits *limits, pt_unwind_cache *cache)
 {
     if (state->sp < limits->low || state->sp > limits->limit || state->sp % WORD != 0)
         return PT_UNWIND_END_BAD_READ;
     const pt_unwind_rule rule = cached_rule(modules, cache, state->pc - state->is_return);
+#if !defined(__aarch64__)
+    if (__builtin_expect(step_usual(state, &rule, limits), 1)) return PT_UNWIND_END_GOING_ON;
+#endif
     if (rule.cfa_kind == PT_CFA_FRAME_POINTER) return step_fp(state, modules, limits);
     return step_rule(state, &rule, limits);
 }
