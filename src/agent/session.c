@@ -62,9 +62,11 @@ static uint32_t read_file(const char *path, char *to, size_t size)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
     size_t held = 0;
-    ssize_t got;
-    while (held < size && ((got = read(fd, to + held, size - held)) > 0 || errno == EINTR)) {
-        if (got > 0) held += (size_t)got;
+    while (held < size) {
+        const ssize_t got = read(fd, to + held, size - held);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        held += (size_t)got;
     }
     close(fd);
     return (uint32_t)held;

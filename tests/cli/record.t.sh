@@ -113,6 +113,11 @@ run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 & slee
 expect_status 137
 expect [ "$(summary samples)" -ge 300 ]
 
+it 'a command under timeout ends when its time is over'
+run timeout 30 "$PITOT" record -o timeout.pb.gz timeout 0.2 ./burn 20
+expect_status 124
+expect [ -s timeout.pb.gz ]
+
 it 'standard streams are the command'"'"'s'
 echo spoken | pitot record -o x.pb.gz sh -c 'cat; echo aside >&2; ./burn 0.05 >/dev/null' >out 2>err
 expect_equal 'stdout' "$(cat out)" spoken
