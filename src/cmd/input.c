@@ -102,6 +102,21 @@ int pt_cmd_symbolize(pt_cmd_context *context)
     return PT_EXIT_OK;
 }
 
+/* The word size of the first program among the names, for formats that do not tell theirs; 0 if
+ * there is none. */
+static uint32_t program_word_bytes(const char *const *names, size_t count)
+{
+    enum { CLASS = 4 }; /* EI_CLASS of e_ident */
+    for (size_t i = 0; i < count; i++) {
+        char head[CLASS + 1] = {0};
+        if (strcmp(names[i], "-") == 0 || pt_path_look(names[i]) != PT_PATH_IMAGE) continue;
+        PT_CLOSE int fd = open(names[i], O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && read(fd, head, sizeof head) == sizeof head)
+            return head[CLASS] == 1 ? 4 : head[CLASS] == 2 ? 8 : 0;
+    }
+    return 0;
+}
+
 int pt_cmd_load(pt_cmd_context *context)
 {
     static const char *const usual[] = {PT_DEFAULT_PROFILE};
@@ -114,6 +129,7 @@ int pt_cmd_load(pt_cmd_context *context)
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
     pt_load_options options = {.inflated_bytes = context->input->max_memory,
+                               .word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;

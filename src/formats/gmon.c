@@ -1,0 +1,487 @@
+/* gmon.c: gmon.out as GNU writes it, of both word sizes and byte orders.
+ *
+ *   header  | "gmon" | u32 version 1 | 12 spare bytes |
+ *   records | 0 | low P | high P | bins u32 | rate u32 | dimension [15] | abbreviation | u16 ... |
+ *           | 1 | from P | self P | calls u32 |
+ *           | 2 | n u32, or a size_t as glibc writes it | n times: address P, count P |
+ *
+ * P is a pointer of the profiled program; nothing is padded or aligned. Rule: the GNU gprof manual,
+ * "Profiling Data File Format", and gmon_out.h.
+ *
+ * The file tells neither its word size nor which of the two lengths a record of type 2 has. Both
+ * are found by reading the records in each way: the program's word size (hooks) is tried first, and
+ * the way that reaches the end of the file counts, else the one that gets furthest.
+ */
+#include "formats/gmon.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define HEADER_BYTES   20
+#define VERSION_SHARED 0x1ffff /* LD_PROFILE's: one shared object, another layout */
+#define NS_PER_S       1000000000u
+
+static const uint8_t cookie[4] = {'g', 'm', 'o', 'n'};
+
+uint64_t pt_gmon_edge(const pt_gmon_histogram *h, uint64_t i)
+{
+    if (i >= h->bin_count) return h->high;
+    const unsigned __int128 units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
+    return h->low + PT_GMON_UNIT_BYTES * (uint64_t)(units * i / h->bin_count);
+}
+
+void pt_gmon_put_hex(pt_buf *buf, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pt_putf(buf, "%02x", bytes[i]);
+}
+
+/* ---- Into the model ---- */
+
+/* Name of the dimension without what fills it up. */
+static size_t dimension_length(const pt_gmon_histogram *h)
+{
+    size_t n = 0;
+    while (n < PT_GMON_DIMENSION_BYTES && h->dimension[n] != '\0')
+        n++;
+    while (n > 0 && h->dimension[n - 1] == ' ')
+        n--;
+    return n;
+}
+
+/* A bin counts in 1/rate of the dimension. */
+static pt_string_id unit_of(pt_builder *b, const pt_gmon_histogram *h)
+{
+    const size_t n = dimension_length(h);
+    const char *const text = (const char *)h->dimension;
+    if (n == 0) return pt_builder_text(b, "count");
+    if (h->rate <= 1) return pt_builder_string(b, text, n);
+    PT_FREE char *unit = pt_strf("1/%u %.*s", h->rate, (int)n, text);
+    return pt_builder_text(b, unit);
+}
+
+void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, pt_diag *diag, const char *format,
+                   const pt_gmon_histogram *first, unsigned word_bytes, bool big_endian)
+{
+    static const char seconds[] = "seconds";
+    *s = (pt_gmon_reading){.b = b, .diag = diag};
+    const bool has_name = first != NULL && dimension_length(first) == sizeof seconds - 1 &&
+                          memcmp(first->dimension, seconds, sizeof seconds - 1) == 0;
+    s->in_seconds = has_name && first->rate > 0;
+    s->rate = first != NULL ? first->rate : 0;
+    pt_builder_event(b,
+                     &(pt_event){.type = pt_builder_text(b, "samples").v,
+                                 .unit = first == NULL || has_name ? pt_builder_text(b, "count").v
+                                                                   : unit_of(b, first).v,
+                                 .rate_hz = s->rate});
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->source_format = pt_builder_text(b, format).v;
+    p->word_bytes = word_bytes;
+    p->big_endian = big_endian;
+    if (s->in_seconds) {
+        const int64_t period = NS_PER_S / s->rate;
+        pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "cpu").v,
+                                        .unit = pt_builder_text(b, "nanoseconds").v,
+                                        .period = period,
+                                        .rate_hz = s->rate});
+        p->period_type = pt_builder_text(b, "cpu").v;
+        p->period_unit = pt_builder_text(b, "nanoseconds").v;
+        p->has_period_type = true;
+        p->period = period;
+    }
+    s->event_count = pt_builder_event_count(b);
+    s->mapping = pt_builder_append_mapping(b, &(pt_mapping){.flags = PT_MAPPING_HAS_BIAS});
+}
+
+static void saw(pt_gmon_reading *s, uint64_t limit)
+{
+    if (limit > s->limit) s->limit = limit;
+}
+
+static pt_location_id location(pt_gmon_reading *s, uint64_t address)
+{
+    saw(s, address == UINT64_MAX ? address : address + 1);
+    return pt_builder_location(s->b, &(pt_location){.mapping = s->mapping.v, .address = address},
+                               NULL, 0);
+}
+
+/* A whole instruction's address on machines whose instructions are aligned to two bytes. */
+static uint64_t middle(uint64_t low, uint64_t high)
+{
+    return low + (high - low) / 2 / PT_GMON_UNIT_BYTES * PT_GMON_UNIT_BYTES;
+}
+
+static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
+{
+    const pt_location_id at = location(s, address);
+    int64_t values[2] = {(int64_t)count, 0};
+    if (s->in_seconds) values[1] = (int64_t)((count * NS_PER_S + s->rate / 2) / s->rate);
+    pt_builder_add(s->b, pt_builder_stack(s->b, &at.v, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
+                   values);
+}
+
+void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
+                      uint64_t present)
+{
+    const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
+    /* Several bins may share an edge then, and only all of them tell which is which. */
+    const bool crowded = units < h->bin_count;
+    const double scale =
+        (double)units * PT_GMON_UNIT_BYTES / (double)(h->bin_count | !h->bin_count);
+    uint64_t rows = 0;
+    for (uint64_t i = 0; i < present; i++) {
+        const uint16_t count = pt_read_u16(r);
+        if (count == 0 && !crowded) continue;
+        const uint64_t low = pt_gmon_edge(h, i), high = pt_gmon_edge(h, i + 1);
+        pt_builder_bin(
+            s->b,
+            &(pt_bin){
+                .low = low, .high = high, .count = count, .scale = scale, .mapping = s->mapping.v});
+        rows++;
+        if (count > 0) add_sample(s, middle(low, high), count);
+    }
+    saw(s, h->high);
+    pt_gmon_end_arcs(s);
+    pt_putf(&s->plan, "h %" PRIx64 " %" PRIx64 " %" PRIu64 " %" PRIu64 " %u ", h->low, h->high,
+            h->bin_count, rows, h->rate);
+    pt_gmon_put_hex(&s->plan, h->dimension, sizeof h->dimension);
+    pt_put_text(&s->plan, "\n");
+}
+
+void pt_gmon_add_arc(pt_gmon_reading *s, uint64_t from, uint64_t to, uint64_t calls)
+{
+    const pt_location_id caller = location(s, from);
+    pt_builder_arc(s->b, caller, location(s, to), calls, NULL);
+    s->arc_run++;
+}
+
+void pt_gmon_end_arcs(pt_gmon_reading *s)
+{
+    if (s->arc_run > 0) pt_putf(&s->plan, "a %" PRIu64 "\n", s->arc_run);
+    s->arc_run = 0;
+}
+
+void pt_gmon_end(pt_gmon_reading *s, bool whole)
+{
+    pt_gmon_end_arcs(s);
+    pt_builder_mapping_at(s->b, s->mapping)->limit = s->limit;
+    if (whole && s->plan.size > 0)
+        pt_builder_extra(s->b, pt_builder_text(s->b, PT_GMON_PLAN),
+                         pt_builder_string(s->b, (const char *)s->plan.data, s->plan.size));
+    pt_buf_done(&s->plan);
+}
+
+/* ---- Records ---- */
+
+typedef struct {
+    bool big_endian;
+    uint8_t word_bytes, length_bytes; /* length: of the number that begins a record of type 2 */
+    uint32_t version;
+} variant;
+
+typedef struct {
+    uint8_t tag;
+    uint64_t offset;
+    pt_gmon_histogram histogram;
+    uint64_t count, present; /* items that the record claims, and how many are there */
+    pt_reader items;
+} record;
+
+static void read_histogram_head(pt_reader *r, record *rec)
+{
+    pt_gmon_histogram *const h = &rec->histogram;
+    h->low = pt_read_word(r);
+    h->high = pt_read_word(r);
+    h->bin_count = pt_read_u32(r);
+    h->rate = pt_read_u32(r);
+    const uint8_t *const dimension = pt_read_bytes(r, sizeof h->dimension);
+    if (dimension != NULL) memcpy(h->dimension, dimension, sizeof h->dimension);
+    rec->count = h->bin_count;
+    if (pt_reader_ok(r) && (h->low > h->high || (h->low == h->high && h->bin_count > 0)))
+        pt_reader_fail_at(r, rec->offset, PT_ERR_DAMAGED,
+                          "histogram at byte %" PRIu64 " covers no text: 0x%" PRIx64
+                          " to 0x%" PRIx64,
+                          rec->offset, h->low, h->high);
+}
+
+/* The next record; false at the end and if its head cannot be read. A record whose items are not
+ * all there is given with those that are, and the reader has failed. */
+static bool next_record(pt_reader *r, const variant *v, record *ret)
+{
+    static const char *const names[] = {"bins", "arc", "basic blocks"};
+    if (!pt_reader_ok(r) || pt_reader_left(r) == 0) return false;
+    *ret = (record){.offset = pt_reader_offset(r)};
+    ret->tag = pt_read_u8(r);
+    uint64_t item_bytes = PT_GMON_UNIT_BYTES;
+    if (ret->tag == 0) {
+        read_histogram_head(r, ret);
+    } else if (ret->tag == PT_GMON_ARC) {
+        ret->count = 1;
+        item_bytes = 2u * v->word_bytes + 4u;
+    } else if (ret->tag == PT_GMON_BLOCKS && v->version == 0) {
+        pt_reader_fail_at(r, ret->offset, PT_ERR_DAMAGED,
+                          "basic blocks at byte %" PRIu64 " are of version 0, which names source "
+                          "lines between them, and cannot be read, nor what follows",
+                          ret->offset);
+    } else if (ret->tag == PT_GMON_BLOCKS) {
+        ret->count = v->length_bytes == 8 ? pt_read_u64(r) : pt_read_u32(r);
+        item_bytes = 2u * v->word_bytes;
+    } else {
+        pt_reader_fail_at(r, ret->offset, PT_ERR_DAMAGED,
+                          "byte %" PRIu64 " begins a record of unknown type %u", ret->offset,
+                          ret->tag);
+    }
+    if (!pt_reader_ok(r)) return false;
+    const uint64_t left = pt_reader_left(r) / item_bytes;
+    ret->present = ret->count < left ? ret->count : left;
+    ret->items = pt_reader_sub(r, ret->present * item_bytes);
+    ret->items.parent = NULL;
+    if (ret->present < ret->count)
+        pt_reader_fail_at(r, ret->offset, PT_ERR_DAMAGED,
+                          "record at byte %" PRIu64 " claims %" PRIu64 " %s, %" PRIu64 " are left",
+                          ret->offset, ret->count, names[ret->tag], ret->present);
+    return true;
+}
+
+static pt_reader records_of(const uint8_t *data, size_t size, const variant *v, pt_error *error)
+{
+    pt_reader r;
+    pt_reader_init(&r, data, size, error);
+    pt_reader_set_order(&r, v->big_endian);
+    pt_reader_set_word(&r, v->word_bytes);
+    pt_reader_seek(&r, HEADER_BYTES);
+    return r;
+}
+
+/* How far the records make sense in this variant: the size if to the end. A text range above the
+ * usual address spaces, or a name that no program would choose, makes no sense. */
+static uint64_t reach(const uint8_t *data, size_t size, const variant *v)
+{
+    pt_reader r = records_of(data, size, v, NULL);
+    record rec;
+    uint64_t good = HEADER_BYTES;
+    while (next_record(&r, v, &rec)) {
+        for (size_t i = 0; rec.tag == 0 && i < sizeof rec.histogram.dimension; i++) {
+            const uint8_t c = rec.histogram.dimension[i];
+            if (c != 0 && !isprint(c)) return good;
+        }
+        if (!pt_reader_ok(&r)) return rec.offset + 1;
+        good = pt_reader_offset(&r);
+    }
+    return good;
+}
+
+static variant choose_variant(const uint8_t *data, size_t size, bool little, bool big,
+                              uint32_t version, uint32_t hint)
+{
+    static const struct {
+        uint8_t word_bytes, length_bytes;
+    } ways[] = {{8, 4}, {8, 8}, {4, 4}};
+    variant best = {.word_bytes = hint == 4 ? 4 : 8, .length_bytes = 4, .version = version};
+    best.big_endian = !little;
+    uint64_t best_reach = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned order = 0; order < 2; order++) {
+            if (!(order == 0 ? little : big)) continue;
+            for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+                const bool is_hinted = hint == 0 || hint == ways[i].word_bytes;
+                if (is_hinted != (pass == 0)) continue;
+                const variant v = {.big_endian = order == 1,
+                                   .word_bytes = ways[i].word_bytes,
+                                   .length_bytes = ways[i].length_bytes,
+                                   .version = version};
+                const uint64_t far = reach(data, size, &v);
+                if (far <= best_reach) continue;
+                best = v;
+                best_reach = far;
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- Histograms that fit together ---- */
+
+typedef struct {
+    uint64_t low, high, offset;
+    bool is_bad;
+} range;
+
+typedef struct {
+    struct {
+        range *items;
+        size_t count, cap;
+    } ranges;                /* in the order of the file */
+    pt_gmon_histogram first; /* if ranges.count > 0 */
+} histograms;
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const range *const all = context;
+    const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+    if (all[i].low != all[k].low) return all[i].low < all[k].low ? -1 : 1;
+    if (all[i].high != all[k].high) return all[i].high < all[k].high ? -1 : 1;
+    return (i > k) - (i < k);
+}
+
+static void say_first(pt_error *error, uint64_t offset, const char *text)
+{
+    if (error->status != PT_OK) return;
+    pt_error_set(error, PT_ERR_DAMAGED, "%s", text);
+    error->offset = (int64_t)offset;
+}
+
+/* Ranges are the same or have nothing in common; one that overlaps another is left out. */
+static void check_ranges(histograms *all, pt_error *error)
+{
+    PT_FREE uint32_t *order = pt_alloc(all->ranges.count + 1, sizeof *order);
+    range *const items = all->ranges.items;
+    for (size_t i = 0; i < all->ranges.count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, all->ranges.count, sizeof *order, by_place, items);
+    const range *last = NULL;
+    for (size_t i = 0; i < all->ranges.count; i++) {
+        range *const x = &items[order[i]];
+        if (x->is_bad) continue;
+        if (last == NULL || x->low >= last->high ||
+            (x->low == last->low && x->high == last->high)) {
+            last = x;
+            continue;
+        }
+        x->is_bad = true;
+        PT_FREE char *text = pt_strf(
+            "histogram at byte %" PRIu64 " (0x%" PRIx64 " to 0x%" PRIx64 ") overlaps the one at "
+            "byte %" PRIu64 " (0x%" PRIx64 " to 0x%" PRIx64 "); left it out",
+            x->offset, x->low, x->high, last->offset, last->low, last->high);
+        say_first(error, x->offset, text);
+    }
+}
+
+static histograms look_at_histograms(const uint8_t *data, size_t size, const variant *v,
+                                     pt_error *error)
+{
+    histograms all = {0};
+    pt_reader r = records_of(data, size, v, NULL);
+    record rec;
+    while (next_record(&r, v, &rec)) {
+        if (rec.tag != 0) continue;
+        const pt_gmon_histogram *const h = &rec.histogram;
+        if (all.ranges.count == 0) all.first = *h;
+        const bool fits = h->rate == all.first.rate &&
+                          memcmp(h->dimension, all.first.dimension, sizeof h->dimension) == 0;
+        PT_GROW(all.ranges, all.ranges.count + 1);
+        all.ranges.items[all.ranges.count++] = (range){h->low, h->high, rec.offset, !fits};
+        if (fits) continue;
+        PT_FREE char *text = pt_strf("histogram at byte %" PRIu64 " counts other things (%.15s at "
+                                     "rate %u) than the first (%.15s at rate %u); left it out",
+                                     rec.offset, (const char *)h->dimension, h->rate,
+                                     (const char *)all.first.dimension, all.first.rate);
+        say_first(error, rec.offset, text);
+    }
+    check_ranges(&all, error);
+    return all;
+}
+
+/* ---- Reading ---- */
+
+static void add_blocks(pt_gmon_reading *s, record *rec, const variant *v)
+{
+    pt_gmon_end_arcs(s);
+    for (uint64_t i = 0; i < rec->present; i++) {
+        const uint64_t address = pt_read_word(&rec->items);
+        const uint64_t count = pt_read_word(&rec->items);
+        saw(s, address == UINT64_MAX ? address : address + 1);
+        pt_builder_block(s->b, &(pt_block){address, count, s->mapping.v});
+    }
+    pt_putf(&s->plan, "b %" PRIu64 " %u\n", rec->present, v->length_bytes);
+}
+
+static void read_records(pt_gmon_reading *s, pt_reader *r, const variant *v, const histograms *all)
+{
+    record rec;
+    size_t seen = 0;
+    while (next_record(r, v, &rec)) {
+        if (rec.tag == 0) {
+            if (!all->ranges.items[seen++].is_bad)
+                pt_gmon_add_bins(s, &rec.items, &rec.histogram, rec.present);
+        } else if (rec.tag == PT_GMON_BLOCKS) {
+            add_blocks(s, &rec, v);
+        } else if (rec.present > 0) {
+            const uint64_t from = pt_read_word(&rec.items), to = pt_read_word(&rec.items);
+            pt_gmon_add_arc(s, from, to, pt_read_u32(&rec.items));
+        }
+    }
+}
+
+static pt_status say_version(uint32_t le, uint32_t be, pt_error *reterr)
+{
+    if (le == VERSION_SHARED || be == VERSION_SHARED)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "the profile of a shared object, as LD_PROFILE makes it (version "
+                            "0x1ffff), is laid out otherwise and cannot be read; sprof shows it");
+    return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "version %u of gmon.out is not known here",
+                        le < be ? le : be);
+}
+
+static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hooks *hooks,
+                              pt_error *reterr)
+{
+    const uint8_t *const data = given->pos;
+    const size_t size = pt_reader_left(given);
+    if (size < sizeof cookie || memcmp(data, cookie, sizeof cookie) != 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT,
+                            "does not begin with \"gmon\"; --from=gmon-bsd reads the older layout");
+    if (size < HEADER_BYTES)
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "ends in its header: %zu bytes of %d", size,
+                            HEADER_BYTES);
+    uint32_t le, be;
+    memcpy(&le, data + 4, 4);
+    le = le32toh(le);
+    be = __builtin_bswap32(le);
+    if (le > 1 && be > 1) return say_version(le, be, reterr);
+    const variant v =
+        choose_variant(data, size, le <= 1, be <= 1, le < be ? le : be, hooks->word_bytes);
+    if (hooks->word_bytes != 0 && hooks->word_bytes != v.word_bytes)
+        pt_diag_add(hooks->diag, 1, "file of a %u-bit program, though the one named is of %u bits",
+                    8u * v.word_bytes, 8 * hooks->word_bytes);
+    pt_error error = PT_ERROR_INIT, reading = PT_ERROR_INIT;
+    histograms all = look_at_histograms(data, size, &v, &error);
+    pt_gmon_reading s;
+    pt_gmon_begin(&s, b, hooks->diag, "gmon", all.ranges.count > 0 ? &all.first : NULL,
+                  v.word_bytes, v.big_endian);
+    pt_putf(&s.plan, "gnu %u %d %u ", v.word_bytes, v.big_endian, v.version);
+    pt_gmon_put_hex(&s.plan, data + 8, PT_GMON_SPARE_BYTES);
+    pt_put_text(&s.plan, "\n");
+    pt_reader r = records_of(data, size, &v, &reading);
+    read_records(&s, &r, &v, &all);
+    free(all.ranges.items);
+    if (error.status == PT_OK) error = reading;
+    pt_gmon_end(&s, error.status == PT_OK);
+    if (error.status != PT_OK && reterr != NULL) *reterr = error;
+    return error.status;
+}
+
+static int probe(const pt_probe_input *in)
+{
+    return in->head_bytes >= 8 && memcmp(in->head, cookie, sizeof cookie) == 0 ? 100 : 0;
+}
+
+static const char *const aliases[] = {"gmon.out", "gprof", NULL};
+static const char *const extensions[] = {".gmon", "mon.out", NULL};
+
+const pt_format pt_format_gmon = {
+    .name = "gmon",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "gmon.out of GNU: histograms, call arcs and basic blocks of one program",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_BLOCKS |
+                    PT_CAN_EVENTS | PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
+    .probe = probe,
+    .read = read_profile,
+    .write = pt_gmon_write,
+};

@@ -1,0 +1,627 @@
+/* gmon_write.c: profiles as gmon.out, GNU's and the older layouts.
+ *
+ * A profile that was read from the layout that is asked for, and not changed since, is written by
+ * its plan (gmon.h): the same records in the same order. Any other one gives leaf counts of the
+ * program's image, at its linked addresses:
+ *
+ *   GNU   a histogram for each stretch of text with samples, bins of 4 bytes. A bin is 16 bits wide
+ *         and never wraps: an address with more samples has a histogram of one bin, repeated, since
+ *         readers add up histograms of the same range
+ *   BSD   one histogram over all of them; bins are held at 65,535, and that is told
+ */
+#include "formats/gmon.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define GRANULE         4
+#define GAP_MAX         1024 /* bins without samples inside a histogram; more begin another */
+#define REPEATS_MAX     4096
+#define BSD_BINS_MIN    8
+#define BSD_BINS_MAX    ((uint64_t)1 << 22)
+#define BSD_GRANULE_MAX 64
+#define NS_PER_S        1000000000.0
+#define FIXED_BELOW     ((uint64_t)1 << 32)
+#define TIMELESS_HZ     1000 /* for times of which nobody knows the clock */
+
+typedef struct {
+    const pt_profile *p;
+    const pt_write_options *options;
+    unsigned word_bytes;
+    bool big_endian;
+    pt_buf buf;
+    /* What the counts are. */
+    uint32_t event;
+    uint32_t rate;
+    double per_count; /* of the event's values */
+    uint8_t dimension[PT_GMON_DIMENSION_BYTES + 1];
+} writing;
+
+static void put(writing *w, uint64_t value, unsigned bytes)
+{
+    if (w->big_endian)
+        pt_put_be(&w->buf, value, bytes);
+    else
+        pt_put_le(&w->buf, value, bytes);
+}
+
+static void put_word(writing *w, uint64_t value)
+{
+    put(w, value, w->word_bytes);
+}
+
+static void put_histogram_head(writing *w, const pt_gmon_histogram *h)
+{
+    pt_put_u8(&w->buf, 0);
+    put_word(w, h->low);
+    put_word(w, h->high);
+    put(w, h->bin_count, 4);
+    put(w, h->rate, 4);
+    pt_put(&w->buf, h->dimension, sizeof h->dimension);
+}
+
+static pt_status send(writing *w, const pt_output *output, pt_error *reterr)
+{
+    pt_out *out = output->open(output->context, "", reterr);
+    if (out == NULL) {
+        pt_buf_done(&w->buf);
+        return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    }
+    pt_out_put(out, w->buf.data, w->buf.size);
+    pt_buf_done(&w->buf);
+    return pt_out_flush(out, reterr);
+}
+
+/* ---- By the plan ---- */
+
+/* One line of a plan. */
+typedef struct {
+    char kind; /* h, a, b; 0 = not understood */
+    pt_gmon_histogram histogram;
+    uint64_t rows; /* of the bins, arcs or blocks */
+    unsigned length_bytes;
+} step;
+
+static size_t from_hex(const char *hex, uint8_t *bytes, size_t most)
+{
+    size_t n = 0;
+    unsigned value;
+    for (; n < most && sscanf(hex + 2 * n, "%2x", &value) == 1; n++)
+        bytes[n] = (uint8_t)value;
+    return n;
+}
+
+/* Reads the line and goes to the next one; false at the end. */
+static bool next_step(const char **line, step *ret)
+{
+    char hex[2 * (PT_GMON_DIMENSION_BYTES + 1) + 1];
+    *ret = (step){0};
+    if (**line == '\0') return false;
+    pt_gmon_histogram *const h = &ret->histogram;
+    if (sscanf(*line, "h %" SCNx64 " %" SCNx64 " %" SCNu64 " %" SCNu64 " %u %32[0-9a-f]", &h->low,
+               &h->high, &h->bin_count, &ret->rows, &h->rate, hex) == 6 &&
+        from_hex(hex, h->dimension, sizeof h->dimension) == sizeof h->dimension)
+        ret->kind = 'h';
+    else if (sscanf(*line, "a %" SCNu64, &ret->rows) == 1)
+        ret->kind = 'a';
+    else if (sscanf(*line, "b %" SCNu64 " %u", &ret->rows, &ret->length_bytes) == 2)
+        ret->kind = 'b';
+    const char *const end = strchr(*line, '\n');
+    *line = end != NULL ? end + 1 : *line + strlen(*line);
+    return true;
+}
+
+/* The profile's plan if it is of this layout and the tables are what it was made for: as many rows,
+ * and samples that add up to the bins. NULL if not. */
+static const char *usable_plan(const pt_profile *p, const char *layout)
+{
+    const char *plan = NULL;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0) continue;
+        if (plan != NULL) return NULL; /* of two files that were added up */
+        plan = pt_text(p, p->extra->value[i]);
+    }
+    if (plan == NULL || strncmp(plan, layout, strlen(layout)) != 0 || p->event->t.count == 0)
+        return NULL;
+    uint64_t bins = 0, arcs = 0, blocks = 0, counted = 0;
+    const char *line = strchr(plan, '\n');
+    step s;
+    for (line = line != NULL ? line + 1 : ""; next_step(&line, &s);) {
+        if (s.kind == 0) return NULL;
+        *(s.kind == 'h' ? &bins : s.kind == 'a' ? &arcs : &blocks) += s.rows;
+    }
+    for (uint32_t i = 0; i < p->bin->t.count; i++) {
+        if (p->bin->row[i].count > PT_GMON_BIN_MAX) return NULL;
+        counted += p->bin->row[i].count;
+    }
+    return bins == p->bin->t.count && arcs == p->arc->t.count && blocks == p->block->t.count &&
+                   counted == (uint64_t)pt_profile_total(p, 0)
+               ? plan
+               : NULL;
+}
+
+static void put_planned_bins(writing *w, const step *s, uint64_t first_row)
+{
+    const pt_gmon_histogram *const h = &s->histogram;
+    const pt_bin *const row = w->p->bin->row + first_row;
+    uint64_t k = 0;
+    for (uint64_t i = 0; i < h->bin_count; i++) {
+        const bool is_here = k < s->rows && pt_gmon_edge(h, i) == row[k].low &&
+                             pt_gmon_edge(h, i + 1) == row[k].high;
+        put(w, is_here ? row[k].count : 0, 2);
+        k += is_here;
+    }
+}
+
+static void put_planned(writing *w, const char *plan, bool is_bsd)
+{
+    const pt_profile *const p = w->p;
+    uint64_t bin = 0, arc = 0, block = 0;
+    const char *line = strchr(plan, '\n') + 1;
+    const unsigned call_bytes = is_bsd ? w->word_bytes : 4;
+    for (step s; next_step(&line, &s);) {
+        if (s.kind == 'h') {
+            if (!is_bsd) put_histogram_head(w, &s.histogram);
+            put_planned_bins(w, &s, bin);
+            bin += s.rows;
+        } else if (s.kind == 'a') {
+            for (uint64_t i = 0; i < s.rows; i++, arc++) {
+                if (!is_bsd) pt_put_u8(&w->buf, PT_GMON_ARC);
+                put_word(w, p->location->address[p->arc->from[arc]]);
+                put_word(w, p->location->address[p->arc->to[arc]]);
+                put(w, p->arc->calls[arc], call_bytes);
+            }
+        } else {
+            pt_put_u8(&w->buf, PT_GMON_BLOCKS);
+            put(w, s.rows, s.length_bytes);
+            for (uint64_t i = 0; i < s.rows; i++, block++) {
+                put_word(w, p->block->row[block].address);
+                put_word(w, p->block->row[block].count);
+            }
+        }
+    }
+}
+
+/* ---- From any profile ---- */
+
+typedef struct {
+    uint64_t at, count; /* at: address / granule */
+} leaf_count;
+
+typedef struct {
+    leaf_count *items;
+    size_t count, cap;
+} leaf_counts;
+
+/* The clock behind an event; 0 = unknown. */
+static double clock_hz(const pt_profile *p, const pt_event *e)
+{
+    const pt_provenance *const s = pt_profile_provenance(p);
+    if (e->rate_hz > 0) return e->rate_hz;
+    if (e->period > 0 && strcmp(pt_text(p, e->unit), "nanoseconds") == 0)
+        return NS_PER_S / (double)e->period;
+    if (s->period > 0 && strcmp(pt_text(p, s->period_unit), "nanoseconds") == 0)
+        return NS_PER_S / (double)s->period;
+    return 0;
+}
+
+static double ns_per_unit(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {
+        {"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(units[i].unit, unit) == 0) return units[i].ns;
+    }
+    return 0;
+}
+
+static void set_dimension(writing *w, const char *name, char abbreviation)
+{
+    const size_t n = strlen(name);
+    pt_diag_add(w->options->diag, n > PT_GMON_DIMENSION_BYTES,
+                "name of the dimension cut to %d bytes", PT_GMON_DIMENSION_BYTES);
+    memset(w->dimension, 0, sizeof w->dimension);
+    memcpy(w->dimension, name, n < PT_GMON_DIMENSION_BYTES ? n : PT_GMON_DIMENSION_BYTES);
+    w->dimension[PT_GMON_DIMENSION_BYTES] = (uint8_t)abbreviation;
+}
+
+static void set_rate(writing *w, double hz)
+{
+    const double whole = hz < 1 ? 1 : hz > UINT32_MAX ? UINT32_MAX : round(hz);
+    w->rate = (uint32_t)whole;
+    pt_diag_add(w->options->diag, fabs(whole - hz) > 1e-6 * hz, "clock's rate rounded to %u Hz",
+                w->rate);
+}
+
+/* Which event, and what one count of it stands for. */
+static void choose_event(writing *w)
+{
+    const pt_profile *const p = w->p;
+    w->event = w->options->event != PT_NONE ? w->options->event : pt_profile_default_event(p);
+    w->per_count = 1;
+    w->rate = 1;
+    set_dimension(w, "samples", '1');
+    if (w->event == PT_NONE) return;
+    const pt_event *const e = &p->event->row[w->event];
+    const char *const unit = pt_text(p, e->unit), *const type = pt_text(p, e->type);
+    const double hz = clock_hz(p, e), ns = ns_per_unit(unit);
+    const bool is_plain = strcmp(unit, "count") == 0 || strcmp(unit, "samples") == 0;
+    unsigned rate;
+    int used = 0;
+    if (ns > 0) {
+        set_dimension(w, "seconds", 's');
+        set_rate(w, hz > 0 ? hz : TIMELESS_HZ);
+        w->per_count = NS_PER_S / ns / w->rate;
+    } else if (is_plain && strcmp(type, "samples") == 0) {
+        if (hz <= 0) return;
+        set_dimension(w, "seconds", 's');
+        set_rate(w, hz);
+    } else if (sscanf(unit, "1/%u %n", &rate, &used) == 1 && used > 0 && unit[used] != '\0') {
+        set_dimension(w, unit + used, '1');
+        w->rate = rate;
+    } else {
+        set_dimension(w, is_plain ? type : unit, '1');
+    }
+}
+
+static bool is_of_program(const pt_profile *p, uint32_t mapping)
+{
+    if (mapping == PT_NONE) return p->mapping->t.count == 0;
+    const pt_mapping *const row = p->mapping->row;
+    return mapping == 0 || (row[mapping].file == row[0].file && row[0].file != 0);
+}
+
+/* The address as linked. Where the image was never looked at: one that lies below 4 GiB is taken
+ * for linked there, since programs that are not are loaded far above. */
+static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t mapping = p->location->mapping[location];
+    uint64_t address = p->location->address[location];
+    if (!is_of_program(p, mapping)) return false;
+    if (mapping != PT_NONE) {
+        const pt_mapping *const m = &p->mapping->row[mapping];
+        if ((m->flags & PT_MAPPING_HAS_BIAS) != 0)
+            address -= m->bias;
+        else if (m->start - m->file_offset >= FIXED_BELOW)
+            address -= m->start - m->file_offset;
+    } else if (address == 0) {
+        return false;
+    }
+    *ret = address;
+    const uint64_t most = w->word_bytes == 4 ? UINT32_MAX : (uint64_t)INT64_MAX;
+    return address < most - BSD_GRANULE_MAX * BSD_BINS_MIN;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const leaf_count *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* Sorts, and adds up what has the same place. */
+static void fold(leaf_counts *c)
+{
+    size_t n = 0;
+    if (c->count > 0) qsort(c->items, c->count, sizeof *c->items, by_place);
+    for (size_t i = 0; i < c->count; i++) {
+        if (n > 0 && c->items[n - 1].at == c->items[i].at)
+            c->items[n - 1].count = add_up(c->items[n - 1].count, c->items[i].count);
+        else
+            c->items[n++] = c->items[i];
+    }
+    c->count = n;
+}
+
+/* Leaf counts of the program, in the event's own values first: rounding is done on sums. */
+static leaf_counts count_leaves(writing *w)
+{
+    const pt_profile *const p = w->p;
+    pt_diag *const diag = w->options->diag;
+    leaf_counts c = {0};
+    uint64_t outside = 0, negative = 0, rounded = 0;
+    for (uint32_t i = 0; w->event != PT_NONE && i < p->sample->t.count; i++) {
+        const uint32_t stack = p->sample->stack[i];
+        const int64_t value = p->sample->value[w->event][i];
+        uint64_t address;
+        if (value == 0) continue;
+        if (value < 0)
+            negative++;
+        else if (pt_stack_depth(p, stack) == 0 ||
+                 !linked_address(w, pt_stack_frames(p, stack)[0], &address))
+            outside++;
+        else {
+            PT_GROW(c, c.count + 1);
+            c.items[c.count++] = (leaf_count){address / GRANULE, (uint64_t)value};
+        }
+    }
+    fold(&c);
+    for (size_t i = 0; i < c.count && w->per_count != 1; i++) {
+        const double count = (double)c.items[i].count / w->per_count;
+        rounded += fabs(count - round(count)) > 0.001;
+        c.items[i].count = (uint64_t)round(count);
+    }
+    pt_diag_add(diag, outside, "samples outside the program's image left out");
+    pt_diag_add(diag, negative, "samples with negative values left out");
+    pt_diag_add(diag, rounded, "addresses whose time was rounded to the clock's tick");
+    return c;
+}
+
+static void put_stretch(writing *w, const leaf_count *items, size_t n)
+{
+    pt_gmon_histogram h = {.low = items[0].at * GRANULE,
+                           .high = (items[n - 1].at + 1) * GRANULE,
+                           .bin_count = items[n - 1].at + 1 - items[0].at,
+                           .rate = w->rate};
+    memcpy(h.dimension, w->dimension, sizeof h.dimension);
+    uint64_t left = items[0].count;
+    for (unsigned repeat = 0; repeat < REPEATS_MAX; repeat++) {
+        put_histogram_head(w, &h);
+        if (n == 1) {
+            const uint64_t part = left < PT_GMON_BIN_MAX ? left : PT_GMON_BIN_MAX;
+            put(w, part, 2);
+            left -= part;
+            if (left == 0) return;
+            continue;
+        }
+        for (size_t i = 0, bin = 0; bin < h.bin_count; bin++)
+            put(w, items[i].at == items[0].at + bin ? items[i++].count : 0, 2);
+        return;
+    }
+    pt_diag_add(w->options->diag, left, "samples beyond %u at one address left out",
+                REPEATS_MAX * PT_GMON_BIN_MAX);
+}
+
+static void put_stretches(writing *w, const leaf_counts *c)
+{
+    for (size_t i = 0; i < c->count;) {
+        size_t end = i + 1;
+        while (end < c->count && c->items[i].count <= PT_GMON_BIN_MAX &&
+               c->items[end].count <= PT_GMON_BIN_MAX &&
+               c->items[end].at - c->items[end - 1].at <= GAP_MAX)
+            end++;
+        put_stretch(w, c->items + i, end - i);
+        i = end;
+    }
+}
+
+static void put_arcs(writing *w, bool is_bsd)
+{
+    const pt_arcs *const a = w->p->arc;
+    const unsigned call_bytes = is_bsd ? w->word_bytes : 4;
+    const uint64_t most = call_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+    uint64_t outside = 0, held = 0;
+    for (uint32_t i = 0; i < a->t.count; i++) {
+        uint64_t from, to, left = a->calls[i];
+        if (!linked_address(w, a->from[i], &from) || !linked_address(w, a->to[i], &to)) {
+            outside++;
+            continue;
+        }
+        unsigned repeat = 0;
+        do {
+            const uint64_t part = left < most ? left : most;
+            if (!is_bsd) pt_put_u8(&w->buf, PT_GMON_ARC);
+            put_word(w, from);
+            put_word(w, to);
+            put(w, part, call_bytes);
+            left -= part;
+        } while (left > 0 && ++repeat < REPEATS_MAX);
+        held += left > 0;
+    }
+    pt_diag_add(w->options->diag, outside, "call arcs outside the program's image left out");
+    pt_diag_add(w->options->diag, held, "call arcs held at the most that can be written");
+}
+
+static void put_blocks(writing *w)
+{
+    const pt_blocks *const b = w->p->block;
+    const uint64_t most = w->word_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+    uint64_t kept = 0, outside = 0, held = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            if (kept == 0) break;
+            pt_put_u8(&w->buf, PT_GMON_BLOCKS);
+            put(w, kept, 4);
+        }
+        for (uint32_t i = 0; i < b->t.count; i++) {
+            const pt_block *const x = &b->row[i];
+            const bool fits = is_of_program(w->p, x->mapping) && x->address <= most;
+            kept += fits && pass == 0;
+            outside += !fits && pass == 0;
+            if (!fits || pass == 0) continue;
+            put_word(w, x->address);
+            put_word(w, x->count < most ? x->count : most);
+            held += x->count > most;
+        }
+    }
+    pt_diag_add(w->options->diag, outside, "basic blocks outside the program's image left out");
+    pt_diag_add(w->options->diag, held, "counts of basic blocks beyond 32 bits held at the limit");
+}
+
+/* One histogram over [low, high): bins of the smallest granule that keeps their number in bounds.
+ */
+static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
+{
+    uint64_t low = UINT64_MAX, high = 0, saturated = 0, granule = GRANULE, from, to;
+    for (size_t i = 0; i < c->count; i++) {
+        low = c->items[i].at * GRANULE < low ? c->items[i].at * GRANULE : low;
+        high = (c->items[i].at + 1) * GRANULE > high ? (c->items[i].at + 1) * GRANULE : high;
+    }
+    for (uint32_t i = 0; i < w->p->arc->t.count; i++) {
+        if (!linked_address(w, w->p->arc->from[i], &from) ||
+            !linked_address(w, w->p->arc->to[i], &to))
+            continue;
+        const uint64_t least = from < to ? from : to, most = from < to ? to : from;
+        low = least < low ? least / GRANULE * GRANULE : low;
+        high = most >= high ? (most / GRANULE + 1) * GRANULE : high;
+    }
+    if (high == 0) low = 0;
+    while ((high - low) / granule >= BSD_BINS_MAX && granule <= BSD_GRANULE_MAX)
+        granule *= 2;
+    if (granule > BSD_GRANULE_MAX)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "0x%" PRIx64 " and 0x%" PRIx64 " lie too far apart for one histogram; "
+                            "--to=gmon holds several",
+                            low, high);
+    uint64_t bins = (high - low + granule - 1) / granule;
+    if (bins < BSD_BINS_MIN) bins = BSD_BINS_MIN;
+    const unsigned header_bytes = w->word_bytes == 8 ? 40 : 32;
+    put_word(w, low);
+    put_word(w, low + bins * granule);
+    put(w, header_bytes + 2 * bins, 4);
+    put(w, PT_GMON_BSD44_VERSION, 4);
+    put(w, w->rate, 4);
+    put(w, 0, 4);
+    put(w, 0, 8);
+    for (uint64_t bin = 0, i = 0; bin < bins; bin++) {
+        uint64_t count = 0;
+        for (; i < c->count && (c->items[i].at * GRANULE - low) / granule == bin; i++)
+            count = add_up(count, c->items[i].count);
+        saturated += count > PT_GMON_BIN_MAX;
+        put(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
+    }
+    pt_diag_add(w->options->diag, saturated,
+                "bins beyond 65535 held at the limit (--to=gmon is not)");
+    pt_diag_add(w->options->diag, granule > GRANULE, "bins cover %" PRIu64 " bytes of text each",
+                granule);
+    pt_diag_add(w->options->diag, w->dimension[PT_GMON_DIMENSION_BYTES] != 's',
+                "counts are not of a clock, which this layout takes them for");
+    return PT_OK;
+}
+
+/* Facts that have no place in the file; those of pt_format_losses that a capability covers. */
+static void say_left_out(const writing *w)
+{
+    const pt_profile *const p = w->p;
+    const pt_provenance *const s = pt_profile_provenance(p);
+    uint64_t others = 0, foreign = 0;
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        const pt_event *const x = &p->event->row[e];
+        const bool follows =
+            ns_per_unit(pt_text(p, x->unit)) > 0 || strcmp(pt_text(p, x->type), "samples") == 0;
+        others += e != w->event && !follows;
+    }
+    for (uint32_t i = 0; i < p->extra->t.count; i++)
+        foreign += strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0;
+    pt_diag_add(w->options->diag, others, "other values of each sample are left out");
+    pt_diag_add(w->options->diag, foreign, "header lines of another format are left out");
+    pt_diag_add(w->options->diag, (s->start_ns != 0) + (s->duration_ns != 0),
+                "facts about start and duration are left out");
+}
+
+static bool has_addresses(const pt_profile *p)
+{
+    if (p->sample->t.count == 0) return true;
+    for (uint32_t i = 0; i < p->location->t.count; i++) {
+        if (p->location->address[i] != 0) return true;
+    }
+    return false;
+}
+
+static pt_status write_any(writing *w, bool is_bsd, pt_error *reterr)
+{
+    if (!has_addresses(w->p))
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "holds counts by address, and the profile has only names");
+    choose_event(w);
+    say_left_out(w);
+    leaf_counts c = count_leaves(w);
+    pt_status status = PT_OK;
+    if (is_bsd) {
+        status = put_bsd(w, &c, reterr);
+    } else {
+        put_stretches(w, &c);
+    }
+    if (status == PT_OK) put_arcs(w, is_bsd);
+    if (status == PT_OK && !is_bsd) put_blocks(w);
+    free(c.items);
+    return status;
+}
+
+pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
+                        const pt_write_options *options, pt_error *reterr)
+{
+    const pt_provenance *const s = pt_profile_provenance(p);
+    writing w = {.p = p,
+                 .options = options,
+                 .word_bytes = s->word_bytes == 4 ? 4 : 8,
+                 .big_endian = s->big_endian};
+    unsigned version = 1, big;
+    uint8_t spare[PT_GMON_SPARE_BYTES] = {0};
+    char hex[2 * PT_GMON_SPARE_BYTES + 1] = "";
+    const char *const plan = usable_plan(p, "gnu ");
+    if (plan != NULL &&
+        sscanf(plan, "gnu %u %u %u %24[0-9a-f]", &w.word_bytes, &big, &version, hex) == 4) {
+        w.big_endian = big != 0;
+        from_hex(hex, spare, sizeof spare);
+    }
+    pt_put_text(&w.buf, "gmon");
+    put(&w, version, 4);
+    pt_put(&w.buf, spare, sizeof spare);
+    pt_status status = PT_OK;
+    if (plan != NULL)
+        put_planned(&w, plan, false);
+    else
+        status = write_any(&w, false, reterr);
+    if (status == PT_OK) return send(&w, output, reterr);
+    pt_buf_done(&w.buf);
+    return status;
+}
+
+/* The header by the plan's first line, and the histogram's line after it. */
+static void put_planned_bsd_header(writing *w, const char *plan, unsigned header_bytes,
+                                   const char *hex)
+{
+    uint8_t spare[PT_GMON_SPARE_BYTES] = {0};
+    const size_t spare_bytes = from_hex(hex, spare, sizeof spare);
+    const char *line = strchr(plan, '\n') + 1;
+    step s;
+    next_step(&line, &s);
+    put_word(w, s.histogram.low);
+    put_word(w, s.histogram.high);
+    put(w, header_bytes + 2 * s.histogram.bin_count, 4);
+    if (header_bytes == 32 || header_bytes == 40) {
+        put(w, PT_GMON_BSD44_VERSION, 4);
+        put(w, s.histogram.rate, 4);
+    }
+    pt_put(&w->buf, spare, spare_bytes);
+}
+
+pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
+                            const pt_write_options *options, pt_error *reterr)
+{
+    const pt_provenance *const s = pt_profile_provenance(p);
+    writing w = {.p = p,
+                 .options = options,
+                 .word_bytes = s->word_bytes == 4 ? 4 : 8,
+                 .big_endian = s->big_endian};
+    unsigned header_bytes = 0, big;
+    char hex[2 * PT_GMON_SPARE_BYTES + 1] = "";
+    const char *const plan = usable_plan(p, "bsd ");
+    pt_status status = PT_OK;
+    if (plan != NULL &&
+        sscanf(plan, "bsd %u %u %u %24[-0-9a-f]", &w.word_bytes, &big, &header_bytes, hex) == 4) {
+        w.big_endian = big != 0;
+        put_planned_bsd_header(&w, plan, header_bytes, hex);
+        put_planned(&w, plan, true);
+    } else {
+        status = write_any(&w, true, reterr);
+    }
+    if (status == PT_OK) return send(&w, output, reterr);
+    pt_buf_done(&w.buf);
+    return status;
+}
