@@ -67,13 +67,27 @@ static void say_unmatched(const pt_cmd_context *context, pt_filter_kind kind)
                pattern, near[0] != '\0' ? "; near: " : "", near);
 }
 
-/* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
-static int judge(const pt_cmd_context *context, const pt_filtered *f)
+/* A profile without samples may hold calls or blocks, which only a command that shows all there is
+ * can answer from. */
+static int judge_empty(const pt_cmd_context *context)
 {
-    if (context->profile->sample->t.count == 0) {
+    const uint32_t arcs = context->profile->arc->t.count;
+    const uint32_t blocks = context->profile->block->t.count;
+    if (arcs == 0 && blocks == 0) {
         pt_cmd_say("%s: no samples in it", context->title);
         return PT_EXIT_NO_MATCH;
     }
+    if (context->command->needs & PT_NEEDS_ALL_FRAMES) return PT_EXIT_OK;
+    pt_cmd_say("%s: no samples in it, but call arcs (%u) and basic blocks (%u): pitot dump --raw "
+               "shows them",
+               context->title, arcs, blocks);
+    return PT_EXIT_NO_MATCH;
+}
+
+/* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
+static int judge(const pt_cmd_context *context, const pt_filtered *f)
+{
+    if (context->profile->sample->t.count == 0) return judge_empty(context);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
         if (f->asked[k] && !f->matched[k]) say_unmatched(context, (pt_filter_kind)k);
     if (f->kept > 0) return PT_EXIT_OK;
