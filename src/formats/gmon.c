@@ -53,14 +53,23 @@ static size_t dimension_length(const pt_gmon_histogram *h)
     return n;
 }
 
+/* The name as text that is fit to be shown, whatever the bytes are; at most 15 and a NUL. */
+static void dimension_text(const pt_gmon_histogram *h, char *buf)
+{
+    const size_t n = dimension_length(h);
+    for (size_t i = 0; i < n; i++)
+        buf[i] = (char)(isprint(h->dimension[i]) ? h->dimension[i] : '?');
+    buf[n] = '\0';
+}
+
 /* A bin counts in 1/rate of the dimension. */
 static pt_string_id unit_of(pt_builder *b, const pt_gmon_histogram *h)
 {
-    const size_t n = dimension_length(h);
-    const char *const text = (const char *)h->dimension;
-    if (n == 0) return pt_builder_text(b, "count");
-    if (h->rate <= 1) return pt_builder_string(b, text, n);
-    PT_FREE char *unit = pt_strf("1/%u %.*s", h->rate, (int)n, text);
+    char text[PT_GMON_DIMENSION_BYTES + 1];
+    dimension_text(h, text);
+    if (text[0] == '\0') return pt_builder_text(b, "count");
+    if (h->rate <= 1) return pt_builder_text(b, text);
+    PT_FREE char *unit = pt_strf("1/%u %s", h->rate, text);
     return pt_builder_text(b, unit);
 }
 
@@ -376,10 +385,12 @@ static histograms look_at_histograms(const uint8_t *data, size_t size, const var
         PT_GROW(all.ranges, all.ranges.count + 1);
         all.ranges.items[all.ranges.count++] = (range){h->low, h->high, rec.offset, !fits};
         if (fits) continue;
-        PT_FREE char *text = pt_strf("histogram at byte %" PRIu64 " counts other things (%.15s at "
-                                     "rate %u) than the first (%.15s at rate %u); left it out",
-                                     rec.offset, (const char *)h->dimension, h->rate,
-                                     (const char *)all.first.dimension, all.first.rate);
+        char its[PT_GMON_DIMENSION_BYTES + 1], wanted[PT_GMON_DIMENSION_BYTES + 1];
+        dimension_text(h, its);
+        dimension_text(&all.first, wanted);
+        PT_FREE char *text = pt_strf("histogram at byte %" PRIu64 " counts other things (%s at "
+                                     "rate %u) than the first (%s at rate %u); left it out",
+                                     rec.offset, its, h->rate, wanted, all.first.rate);
         say_first(error, rec.offset, text);
     }
     check_ranges(&all, error);

@@ -386,6 +386,11 @@ static void events_of_a_counter_have_their_name_as_unit_and_no_time(void **state
     assert_string_equal(pt_text(p, p->event->row[0].unit), "i-cache misses");
     assert_false(pt_profile_provenance(p)->has_period_type);
     reading_done(&r);
+    const char *const unfit = HEADER "b0 w0x1000 w0x1008 l2 l1 d:a\033[1mb:1 h1 h2 ";
+    r = read_gmon(&little64, unfit); /* nothing that a terminal would obey */
+    assert_string_equal(pt_text(r.profile, r.profile->event->row[0].unit), "a?[1mb");
+    reading_done(&r);
+    assert_rewritten("gmon", &little64, unfit);
     r = read_gmon(&little64, HEADER "b0 w0x1000 w0x1008 l2 l50 d:misses:1 h1 h2 ");
     assert_string_equal(pt_text(r.profile, r.profile->event->row[0].unit), "1/50 misses");
     reading_done(&r);
