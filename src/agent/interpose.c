@@ -31,6 +31,12 @@ static _Atomic(signal_fn *) next_signal;
         atomic_load(&next_##name);                                                                 \
     })
 
+/* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
+static bool is_foreign_process(void)
+{
+    return pt_agent.pid != 0 && getpid() != pt_agent.pid;
+}
+
 static bool is_this_process(void)
 {
     return pt_agent.on && getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
@@ -81,7 +87,7 @@ int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 PT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                              void *arg)
 {
-    pt_thread *const slot = pt_thread_new();
+    pt_thread *const slot = is_foreign_process() ? NULL : pt_thread_new();
     if (slot == NULL) return pt_real_pthread_create(thread, attr, start, arg);
     slot->start_routine = start;
     slot->start_arg = arg;

@@ -228,6 +228,12 @@ expect_equal 'status' "$(fact status)" 7
 read_profile prof
 expect agrees "$(told seconds)" 0.2 0.004
 
+it 'a child of raw clone may start threads'
+profiled 1000 rawclone
+expect_equal 'status' "$(fact status)" 7
+read_profile prof
+expect agrees "$(told seconds)" 0.2 0.004
+
 it 'forking while threads tick neither hangs nor loses a child'
 profiled 4000 forks
 expect_status 0

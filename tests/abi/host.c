@@ -410,6 +410,29 @@ static int case_vfork(char **argv)
     return say_cpu();
 }
 
+static void *say_nothing(void *arg)
+{
+    return arg;
+}
+
+/* A child that the library is not told of, which starts a thread. */
+static int case_rawclone(char **argv)
+{
+    burn(0.1);
+    const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, say_nothing, NULL) != 0) _exit(1);
+        pthread_join(thread, NULL);
+        _exit(7);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    burn(0.1);
+    printf("status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    return say_cpu();
+}
+
 /* fork in a loop while every thread ticks. */
 static int case_forks(char **argv)
 {
@@ -441,19 +464,15 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } cases[] = {
-    {"burn", case_burn},     {"workers", case_workers},
-    {"short", case_short},   {"blocked", case_blocked},
-    {"alive", case_alive},   {"standard", case_standard},
-    {"api", case_api},       {"trace", case_trace},
-    {"errno", case_errno},   {"mask", case_mask},
-    {"reset", case_reset},   {"takes", case_takes},
-    {"has", case_has},       {"closes", case_closes},
-    {"chdir", case_chdir},   {"exit", case_exit},
-    {"fast", case_fast},     {"quick", case_quick},
-    {"kill", case_kill},     {"fork", case_fork},
-    {"exec", case_exec},     {"vfork", case_vfork},
-    {"execs", case_execs},   {"forks", case_forks},
-    {"unload", case_unload}, {"descriptors", case_descriptors},
+    {"burn", case_burn},         {"workers", case_workers}, {"short", case_short},
+    {"blocked", case_blocked},   {"alive", case_alive},     {"standard", case_standard},
+    {"api", case_api},           {"trace", case_trace},     {"errno", case_errno},
+    {"mask", case_mask},         {"reset", case_reset},     {"takes", case_takes},
+    {"has", case_has},           {"closes", case_closes},   {"chdir", case_chdir},
+    {"exit", case_exit},         {"fast", case_fast},       {"quick", case_quick},
+    {"kill", case_kill},         {"fork", case_fork},       {"exec", case_exec},
+    {"vfork", case_vfork},       {"execs", case_execs},     {"forks", case_forks},
+    {"rawclone", case_rawclone}, {"unload", case_unload},   {"descriptors", case_descriptors},
 };
 
 int main(int argc, char **argv)

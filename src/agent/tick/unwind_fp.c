@@ -29,6 +29,14 @@ void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs)
 #endif
 }
 
+/* Where code can be: not in the first page, and, where addresses carry no tags, in user space. */
+#define FIRST_CODE 4096
+#if defined(__x86_64__)
+#define LAST_CODE (((uintptr_t)1 << 56) - 1)
+#else
+#define LAST_CODE UINTPTR_MAX
+#endif
+
 static bool within(pt_tick_code code, uintptr_t addr)
 {
     return addr - code.low < code.limit - code.low;
@@ -42,7 +50,7 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     if (fp < regs->sp || fp > stack->limit - RECORD || fp % WORD != 0)
         return PT_JOURNAL_END_NO_RULE;
     const uintptr_t *const record = (const uintptr_t *)fp;
-    if (record[1] < 4096) return PT_JOURNAL_END_NO_RULE;
+    if (record[1] < FIRST_CODE || record[1] > LAST_CODE) return PT_JOURNAL_END_NO_RULE;
     if (fp == stack->root_fp) return regs->pc = record[1], PT_TICK_LAST_FRAME;
     regs->fp = record[0];
     regs->pc = record[1];
