@@ -1,15 +1,20 @@
 /* record.c: `pitot record COMMAND...`: run it, profile every process it starts, write one profile,
  * say how much of it to believe.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/pool.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/record_int.h"
 #include "formats/format.h"
 
@@ -107,18 +112,67 @@ static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
     return &file->writer.out;
 }
 
-static pt_status write_profile(const pt_profile *profile, const char *path, pt_error *reterr)
+static const pt_format *format_of(const char *path)
 {
     const pt_format *format = pt_format_for_path(path);
-    if (format == NULL || format->write == NULL) format = pt_format_find("pprof");
+    return format == NULL || format->write == NULL ? pt_format_find("pprof") : format;
+}
+
+/* The profile that a format can hold, in ->profile: one without addresses gets names now, since
+ * nobody can name them later. What is lost is told at the end. */
+static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
+                         const pt_format *format)
+{
+    pt_profile_unref(context->profile);
+    context->profile = pt_profile_ref(profile);
+    if (!(format->capabilities & PT_CAN_ADDRESSES)) {
+        if (context->pool == NULL) context->pool = pt_pool_new(0);
+        const int status = pt_cmd_symbolize(context);
+        if (status != PT_EXIT_OK) return status;
+    }
+    pt_diag losses;
+    pt_diag_init(&losses);
+    pt_format_losses(context->profile, format, &losses);
+    for (size_t i = 0; i < losses.count; i++)
+        pt_diag_add(&context->diag, losses.facts[i].count, "%s in %s", losses.facts[i].text,
+                    format->name);
+    pt_diag_done(&losses);
+    return PT_EXIT_OK;
+}
+
+/* An older file of that name becomes .old only when the new one is whole. */
+static pt_status write_profile(pt_cmd_context *context, const pt_profile *profile, const char *path,
+                               pt_error *reterr)
+{
+    const pt_format *format = format_of(path);
+    if (fit_to_format(context, profile, format) != PT_EXIT_OK)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s: not written", path);
     one_file file = {.path = path};
     const pt_output output = {.context = &file, .open = open_one};
-    const pt_write_options options = {.event = PT_NONE};
-    pt_status status = pt_file_keep_old(path, NULL, reterr);
-    if (status == PT_OK) status = format->write(profile, &output, &options, reterr);
+    const pt_write_options options = {.event = PT_NONE, .diag = &context->diag};
+    pt_status status = format->write(context->profile, &output, &options, reterr);
+    if (status == PT_OK && file.open) status = pt_out_flush(&file.writer.out, reterr);
+    if (status == PT_OK) status = pt_file_keep_old(path, NULL, reterr);
     if (status == PT_OK && file.open) return pt_file_commit(&file.writer, false, reterr);
     if (file.open) pt_file_abandon(&file.writer);
+    if (status != PT_OK && reterr->path[0] == '\0') pt_error_where(reterr, path, NULL, -1);
     return status;
+}
+
+/* Asked before the command runs: it would be a pity to find out after it. */
+static pt_status can_write(const char *path, pt_error *reterr)
+{
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);
+    PT_FREE char *copy = pt_strdup(path);
+    const char *folder = dirname(copy);
+    if (access(folder, W_OK | X_OK) == 0) return PT_OK;
+    const int why = errno;
+    return pt_error_errno(reterr, why,
+                          "%s cannot be written, nothing is recorded; name another "
+                          "place with -o: %s",
+                          path, folder);
 }
 
 /* pitot.pb.gz -> pitot.812.pb.gz: the number goes before the first dot of the name. */
@@ -232,12 +286,12 @@ static void say_doubts(const pt_recorded *all)
 /* ---- the command ---- */
 
 /* Profiles of processes [first, first + count) to the file; adds what is in it to the totals. */
-static pt_status write_part(const pt_record_story *story, pt_recorded *all, size_t first,
-                            size_t count, const char *path, pt_error *reterr)
+static pt_status write_part(pt_cmd_context *context, const pt_record_story *story, pt_recorded *all,
+                            size_t first, size_t count, const char *path, pt_error *reterr)
 {
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
     pt_status status = pt_recorded_profile(story, first, count, &profile, reterr);
-    if (status == PT_OK) status = write_profile(profile, path, reterr);
+    if (status == PT_OK) status = write_profile(context, profile, path, reterr);
     if (status != PT_OK) return status;
     for (size_t i = first; i < first + count; i++) {
         all->weight += all->processes[i].facts.weight;
@@ -254,15 +308,16 @@ static pt_status write_part(const pt_record_story *story, pt_recorded *all, size
     return PT_OK;
 }
 
-static pt_status write_all(const record_settings *settings, const pt_record_story *story,
-                           pt_recorded *all, pt_error *reterr)
+static pt_status write_all(pt_cmd_context *context, const record_settings *settings,
+                           const pt_record_story *story, pt_recorded *all, pt_error *reterr)
 {
-    if (!settings->split) return write_part(story, all, 0, all->count, settings->output, reterr);
+    if (!settings->split)
+        return write_part(context, story, all, 0, all->count, settings->output, reterr);
     pt_status status = PT_OK;
     for (size_t i = 0; i < all->count && status == PT_OK; i++) {
         if (all->processes[i].facts.ticks == 0) continue;
         PT_FREE char *path = split_name(settings->output, &all->processes[i].facts);
-        status = write_part(story, all, i, 1, path, reterr);
+        status = write_part(context, story, all, i, 1, path, reterr);
     }
     return status;
 }
@@ -272,8 +327,8 @@ static int child_status(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-static int finish(const pt_cmd_context *context, const record_settings *settings,
-                  const pt_record_run *run, const char *command)
+static int finish(pt_cmd_context *context, const record_settings *settings, pt_record_run *run,
+                  const char *command)
 {
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
@@ -288,8 +343,10 @@ static int finish(const pt_cmd_context *context, const record_settings *settings
         pt_cmd_say("no process could be sampled, nothing is written");
         say_doubts(&all);
         status = status != 0 ? status : PT_EXIT_FAILED;
-    } else if (write_all(settings, &story, &all, &error) != PT_OK) {
+    } else if (write_all(context, settings, &story, &all, &error) != PT_OK) {
         const int failed = pt_cmd_fail(&error);
+        pt_cmd_say("the samples are not lost: pitot merge %s/*.journal -o FILE", run->folder);
+        pt_record_run_keep(run);
         status = status != 0 ? status : failed;
     } else {
         PT_FREE char *first =
@@ -315,6 +372,7 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     if (refused != PT_EXIT_OK) return refused;
 
     pt_error error = PT_ERROR_INIT;
+    if (can_write(settings->output, &error) != PT_OK) return pt_cmd_fail(&error);
     PT_FREE char *library = pt_record_library(&error);
     if (library == NULL) return pt_cmd_fail(&error);
     const char **const command = pt_alloc(context->arg_count + 1, sizeof *command);

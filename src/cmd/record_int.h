@@ -57,6 +57,8 @@ typedef struct pt_record_run {
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
                                 pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
+/* The folder with the journals stays when the run is done with. */
+void pt_record_run_keep(pt_record_run *run);
 
 /* ---- record_collect.c ---- */
 

@@ -205,11 +205,23 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     return run_and_wait(command, ret_run, reterr);
 }
 
+static void remove_link(const pt_record_run *run)
+{
+    PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
+    unlink(link);
+}
+
+void pt_record_run_keep(pt_record_run *run)
+{
+    if (run->folder != NULL) remove_link(run);
+    free(run->folder);
+    run->folder = NULL;
+}
+
 void pt_record_run_done(pt_record_run *run)
 {
     if (run->folder != NULL) {
-        PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
-        unlink(link);
+        remove_link(run);
         remove_folder(run->folder);
     }
     free(run->folder);

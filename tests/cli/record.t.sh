@@ -265,3 +265,30 @@ if needs go; then
     run pitot dump crash
     expect_status 0
 fi
+
+it 'says before it runs anything that the file cannot be written'
+run pitot record -o missing/x.pb.gz sh -c 'echo ran >ran'
+expect_status 1
+expect_stderr_line 'pitot: missing/x.pb.gz cannot be written, nothing is recorded; name another place with -o*'
+expect test ! -e ran
+
+it 'keeps the samples when the file cannot be written after all, and tells how to get them'
+run pitot record -o /dev/full sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'
+expect_status 1
+kept=$(stderr | sed -n 's/.*pitot merge \(.*\)\/\*\.journal -o FILE$/\1/p')
+expect test -d "$kept"
+run pitot merge "$kept"/*.journal -o back.pb.gz
+expect_status 0
+expect test -s back.pb.gz
+case $kept in */pitot-record-*) rm -rf "$kept" ;; esac
+
+it 'names functions at once in a format that has no addresses'
+cat >spin.c <<'C'
+int main(void) { volatile unsigned long n = 0; while (n < 200000000) n++; return 0; }
+C
+if needs cc && cc -O1 -g spin.c -o spin; then
+    run pitot record -o spin.folded ./spin
+    expect_status 0
+    expect grep -q ';main [0-9]' spin.folded
+    expect_stderr_line '*lose their labels in folded'
+fi
