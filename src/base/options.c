@@ -358,8 +358,26 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
 }
 
 /* -abc: flags, and at the end one that may take the rest or the next argument. */
+/* "-focus=x" from fingers that know go tool pprof would be the letters f, o ...: a long name behind
+ * one dash is not what it says. */
+static pt_status refuse_one_dash(struct parsing *in, const char *name)
+{
+    const size_t length = strcspn(name, "=");
+    EACH_ROW(in->options, at)
+    {
+        if (length > 1 && match_row(at.row, name, length, PT_SYNTAX_OWN) == MATCH_EXACT)
+            return pt_error_set(in->reterr, PT_ERR_USAGE, "unknown option -%.*s; did you mean --%s",
+                                (int)length, name, name);
+    }
+    return PT_OK;
+}
+
 static pt_status parse_letters(struct parsing *in, const char *arg)
 {
+    if (in->options->syntax == PT_SYNTAX_OWN) {
+        const pt_status status = refuse_one_dash(in, arg + 1);
+        if (status != PT_OK) return status;
+    }
     for (const char *letter = arg + 1; *letter != '\0'; letter++) {
         struct option_at at = {0};
         pt_status status = find_letter(in->options, *letter, &at, in->reterr);

@@ -265,8 +265,9 @@ static void say_doubts(const pt_recorded *all)
                                                : 0,
             all->ticks > 0 ? (double)all->weight / (double)all->ticks : 0);
     if (unreached_ns > 20000000 && unreached_ns > all->used_ns / 50)
-        pt_cmd_say("%.2f CPU seconds were used by processes that no library can be loaded into "
-                   "(static, setuid or Go programs among the children)",
+        pt_cmd_say("%.2f CPU seconds were used where the library was not: in static, setuid or Go "
+                   "programs, behind a cleared environment or chroot, or in the last tenth of a "
+                   "second of a process that was killed",
                    (double)unreached_ns / 1e9);
     if (all->unsampled_threads > 0)
         pt_cmd_say("%" PRIu64 " threads could not be given a timer and were not sampled",

@@ -250,3 +250,11 @@ if corpus pprof/speedscope__simple.prof; then
     run pitot top --from=pprof --strict cut.pb
     expect_status 1
 fi
+
+it 'takes a long option behind one dash for what it is meant to be'
+printf 'main;a 3\nmain;b 4\n' >two.folded
+run pitot top -focus=a two.folded
+expect_status 2
+expect_stderr_line 'pitot: top: unknown option -focus; did you mean --focus=a'
+run pitot top -n1 two.folded
+expect_status 0

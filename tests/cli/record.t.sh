@@ -203,7 +203,7 @@ it 'static children are missed, and their CPU time is said to be'
 if [ -x burn-static ]; then
     run pitot record -o mixed.pb.gz sh -c './burn 0.1; ./burn-static 0.3'
     expect_status 0
-    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used by processes that no library can be loaded into*'
+    expect_stderr_line 'pitot: 0.[23][0-9] CPU seconds were used where the library was not: in static*'
     expect within "$(summary seen)" 0.1 0.1
 else
     skip 'no static libc'
