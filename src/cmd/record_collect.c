@@ -176,6 +176,7 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
     uname(&host);
     pt_provenance *const p = pt_builder_provenance(b);
     p->tool = pt_builder_text(b, "pitot record").v;
+    p->source_format = pt_builder_text(b, "journal").v;
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, story->command).v;
     p->period_type = pt_builder_text(b, "cpu").v;

@@ -504,10 +504,36 @@ static bool is_repeated(const pt_profile *p, uint32_t extra)
     return false;
 }
 
-static void put_kept_header(const pt_profile *p, pt_buf *buf)
+/* The profile's start and period, if they are no longer what the line says: after a merge. */
+static bool put_changed_line(const pt_profile *p, uint32_t event, const char *line, pt_buf *buf)
+{
+    size_t k, bytes;
+    const char *rest;
+    pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
+    const int64_t start_ns = pt_profile_provenance(p)->start_ns;
+    const int64_t period = p->event->row[event].period;
+    int64_t said_ns;
+    uint64_t said;
+    if (keyword_is(line, k, "epoch") && start_ns != 0 &&
+        pt_dcpi_parse_time(rest, bytes, &said_ns) && said_ns != start_ns) {
+        char epoch[16];
+        pt_dcpi_format_time(start_ns, epoch);
+        pt_putf(buf, "epoch %s\n", epoch);
+        return true;
+    }
+    if (keyword_is(line, k, "period") && period > 0 && number(rest, bytes, 10, &said) &&
+        said != (uint64_t)period) {
+        pt_putf(buf, "period %" PRId64 "\n", period);
+        return true;
+    }
+    return false;
+}
+
+static void put_kept_header(const pt_profile *p, uint32_t event, pt_buf *buf)
 {
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i)) continue;
+        if (put_changed_line(p, event, pt_text(p, p->extra->value[i]), buf)) continue;
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
     }
@@ -621,7 +647,7 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t event, const 
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     pt_buf buf = PT_BUF_INIT;
     if (kept)
-        put_kept_header(p, &buf);
+        put_kept_header(p, event, &buf);
     else
         put_new_header(w, m, event, granule, &buf);
     end_header(&buf);
@@ -670,6 +696,8 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "holds addresses of one image, and the profile has no mappings");
     pt_diag_add(options->diag, outside, "samples outside any image left out");
+    pt_diag_add(options->diag, p->mapping->t.count > 1 ? kept_lines(p) : 0,
+                "header lines of the source replaced, since there are several images");
     uint32_t images = 0;
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
         images += sampled[m];

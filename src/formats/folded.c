@@ -324,7 +324,6 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
         add_event(builder, "samples");
     }
     read_lines(&r, &text);
-    pt_builder_provenance(builder)->source_format = pt_builder_text(builder, "folded").v;
     const pt_status status = conclude(&r, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "folded", -1);
     free(r.location_of);

@@ -209,9 +209,7 @@ static survey survey_records(pt_reader *r)
     s.text = ahead;
     /* Our library leaves no such frames, so an address that is always second is the program's own.
      * Its files can be told by the lines that only it writes. */
-    if (memmem(ahead.pos, pt_reader_left(&ahead), PT_PROCMAPS_BUILD_ID,
-               sizeof PT_PROCMAPS_BUILD_ID - 1) == NULL)
-        find_signal_frames(begin, &s, v);
+    if (!pt_procmaps_ours(&ahead)) find_signal_frames(begin, &s, v);
     return s;
 }
 
@@ -420,7 +418,6 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     header h;
     if (!find_header(r->pos, pt_reader_left(r), &h))
         return pt_error_set(reterr, PT_ERR_FORMAT, "has no header of a gperftools CPU profile");
-    if (r->error == NULL) r->error = reterr;
     pt_reader_set_word(r, h.word_bytes);
     pt_reader_set_order(r, h.big_endian);
     pt_skip(r, (2 + h.slots) * h.word_bytes);
@@ -510,12 +507,13 @@ static uint64_t period_us(const pt_profile *p, pt_diag *diag)
     return 10000;
 }
 
-/* What a slot holds for frame i: leaves as they are, callers as return addresses. */
+/* What the next slot of a record holds: the leaf's own address, callers' return addresses. */
 static uint64_t slot_of(const pt_profile *p, uint32_t location, bool leaf)
 {
     const uint64_t address = p->location->address[location];
     const bool is_return = p->location->flags[location] & PT_LOCATION_RETURN_ADDR;
-    return leaf || is_return ? address : address + 1;
+    if (leaf) return is_return && address > 0 ? address - 1 : address;
+    return is_return ? address : address + 1;
 }
 
 static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
@@ -537,8 +535,10 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
         if (p->location->address[frame[i]] == 0 &&
             p->location->line_first[frame[i]] != p->location->line_first[frame[i] + 1])
             w->nameless++;
-        else
-            pcs[n++] = slot_of(p, frame[i], i == 0);
+        else {
+            pcs[n] = slot_of(p, frame[i], n == 0);
+            n++;
+        }
     }
     if (n == 0 || count == 0) {
         w->lost += (uint64_t)(count > 0 ? count : 1);
@@ -610,6 +610,7 @@ static void write_text(writing *w)
                 w->odd_ids += pt_text_bytes(p, m->build_id) > 0;
         }
     }
+    pt_out_text(w->out, PT_PROCMAPS_OURS "leaves no frames of a signal handler\n");
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         if (strcmp(pt_text(p, p->extra->key[i]), PT_PROCMAPS_EXTRA) != 0) continue;
         pt_out_put(w->out, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));

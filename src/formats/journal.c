@@ -227,9 +227,10 @@ static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal
     mapping.file = pt_builder_string(b, (const char *)m->path, named_bytes(m)).v;
     mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
     if (m->to_ns != 0) { /* it was unloaded */
-        const int64_t base = f->start_realtime_ns - (int64_t)f->start_monotonic_ns;
-        mapping.valid_from_ns = base + (int64_t)m->from_ns;
-        mapping.valid_to_ns = base + (int64_t)m->to_ns;
+        /* Modulo 2^64: the file may hold anything. */
+        const uint64_t base = (uint64_t)f->start_realtime_ns - f->start_monotonic_ns;
+        mapping.valid_from_ns = (int64_t)(base + m->from_ns);
+        mapping.valid_to_ns = (int64_t)(base + m->to_ns);
     }
     if (m->path_bytes == 0) mapping.flags = PT_MAPPING_JIT;
     const uint32_t id = builder_mapping(g, &mapping, is_file || m->build_id_bytes > 0);
@@ -515,7 +516,6 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
     pt_provenance *const p = pt_builder_provenance(b);
     p->tool = pt_builder_text(b, "pitot libprofiler").v;
     p->command_line = pt_builder_text(b, f->command).v;
-    p->source_format = pt_builder_text(b, "journal").v;
     p->period_type = pt_builder_text(b, "cpu").v;
     p->period_unit = pt_builder_text(b, "nanoseconds").v;
     p->has_period_type = true;

@@ -513,12 +513,10 @@ static pt_status conclude(pprof_reader *r, pt_error *reterr)
         r->sample_type.count == 0) {
         pt_error_set(reterr, PT_ERR_FORMAT, "no part of a profile can be read here");
     } else if (r->cut) {
-        pt_builder_provenance(r->builder)->damaged = true;
         pt_error_set(reterr, PT_ERR_DAMAGED,
                      "the file is cut short or broken here; kept %" PRIu64 " samples%s", samples,
                      r->damage.locations > 0 ? ", some of whose frames came later" : "");
     } else {
-        pt_builder_provenance(r->builder)->damaged = true;
         pt_error_set(reterr, PT_ERR_DAMAGED,
                      "%" PRIu64 " references or messages do not hold; kept %" PRIu64 " samples",
                      damaged, samples);
@@ -558,7 +556,6 @@ pt_status pprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks
     if (status == PT_OK) {
         read_tables(&r);
         pprof_read_samples(&r);
-        pt_builder_provenance(builder)->source_format = pt_builder_text(builder, "pprof").v;
         status = conclude(&r, reterr);
     }
     reader_done(&r);

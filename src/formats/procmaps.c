@@ -168,6 +168,12 @@ static bool build_id_line(procmaps *s, const char *line, size_t length)
     return true;
 }
 
+static bool begins_with(const char *line, size_t length, const char *head)
+{
+    const size_t bytes = strlen(head);
+    return length >= bytes && memcmp(line, head, bytes) == 0;
+}
+
 static void take_line(procmaps *s, const char *line, size_t length)
 {
     cursor c = {line, line + length};
@@ -193,7 +199,9 @@ static void take_line(procmaps *s, const char *line, size_t length)
                          .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v};
         return;
     }
-    if (length == 0 || build_id_line(s, line, length)) return;
+    if (length == 0 || begins_with(line, length, PT_PROCMAPS_OURS) ||
+        build_id_line(s, line, length))
+        return;
     pt_diag_add(s->diag, 1, "lines of the mapping list not understood (kept)");
     pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
                      pt_builder_string(s->b, line, length));
@@ -226,6 +234,20 @@ static void main_first(procmaps *s)
         s->maps.items[0] = main_binary;
         return;
     }
+}
+
+bool pt_procmaps_ours(const pt_reader *r)
+{
+    pt_reader lines = *r;
+    lines.parent = NULL;
+    lines.error = NULL;
+    size_t length;
+    for (const char *line; (line = pt_read_line(&lines, &length)) != NULL;) {
+        if (begins_with(line, length, PT_PROCMAPS_OURS) ||
+            begins_with(line, length, PT_PROCMAPS_BUILD_ID))
+            return true;
+    }
+    return false;
 }
 
 void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag)

@@ -4,6 +4,7 @@
  *   40000000-40015000 r-xp 00000000 03:01 12845071   /lib/ld.so     a line of /proc/PID/maps
  *   400000-5ab000: /usr/bin/prog (@1000) 1b2c3d                 the brief form of other profilers
  *   # build-id 40000000-40015000 1b2c3d4e5f /lib/ld.so          ours: which build was mapped there
+ *   # pitot leaves no frames of a signal handler                ours: who wrote the file
  *
  * Lines of other forms are ignored, as "Text List of Mapped Objects" of the gperftools CPU profile
  * format demands, but kept as extras, so that a rewrite gives them back.
@@ -18,6 +19,11 @@
 #define PT_PROCMAPS_EXTRA "maps.line"
 /* How our own line of a build id begins; no other writer's file has it. */
 #define PT_PROCMAPS_BUILD_ID "# build-id "
+/* How the line begins that is in every file of ours, whatever else is. */
+#define PT_PROCMAPS_OURS "# pitot "
+
+/* Whether the list, which the reader stands before, has a line that only we write. */
+bool pt_procmaps_ours(const pt_reader *r);
 
 /* Reads to the end and appends the executable mappings, the main binary first; others are left out.
  * Adjacent pieces of one file that continue each other are one mapping. Facts go to diag. */

@@ -82,8 +82,17 @@ static void discard(void *context, uint64_t upto)
     pt_blob_discard(context, (size_t)upto);
 }
 
+/* What is the same for every format: its name, and whether only a part could be read. */
+static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged)
+{
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->damaged |= damaged;
+    if (p->source_format == 0) p->source_format = pt_builder_text(b, format->name).v;
+}
+
 /* Bytes to a frozen profile. PT_ERR_DAMAGED with a profile if only a part could be read. */
-static pt_status read_profile(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
+                              pt_error *reterr)
 {
     const pt_read_hooks hooks = {
         .diag = &it->diag,
@@ -95,11 +104,15 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, pt_erro
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);
     pt_builder *builder = pt_builder_new();
-    const pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
+    pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
+    if (status == PT_OK && !pt_blob_intact(blob))
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "became shorter while it was read");
     if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {
         pt_builder_free(builder);
         return status;
     }
+    fill_provenance(builder, it->input.format,
+                    status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED);
     const pt_status frozen = pt_builder_freeze(builder, &it->profile, reterr);
     return frozen == PT_OK ? status : frozen;
 }
@@ -133,12 +146,8 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
     if (!it->input.format) status = probe(blob, it->input.name, &it->input.format, reterr);
-    if (status == PT_OK) status = read_profile(l, it, blob, reterr);
+    if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
     if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
-    if (status == PT_OK && !pt_blob_intact(blob)) {
-        status = pt_error_set(reterr, PT_ERR_DAMAGED, "became shorter while it was read");
-        if (l->options->strict) return status;
-    }
     const bool damaged = status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED;
     if (!damaged || (status != PT_OK && status != PT_ERR_DAMAGED)) return status;
     describe_damage(l, it, peel, reterr);

@@ -26,7 +26,15 @@ struct pt_merge {
         size_t count, cap;
     } comment;
     pt_index comment_index; /* of items of comment */
+    struct {
+        struct extra_line {
+            uint32_t key, value;
+        } * items; /* extras so far, strings of the builder */
+        size_t count, cap;
+    } extra;
+    pt_index extra_index; /* of items of extra */
     uint64_t unknown_dropped, times_dropped;
+    bool used_unknown, seen_unknown; /* CPU time that some profiles know and some do not */
 
     /* The profile that was added last, and where its rows went. Profiles of one program often have
      * the very same tables; comparing those is much cheaper than looking each row up again. */
@@ -58,6 +66,7 @@ pt_merge *pt_merge_new(pt_diag *diag)
     m->diag = diag;
     pt_index_init(&m->mapping_index);
     pt_index_init(&m->comment_index);
+    pt_index_init(&m->extra_index);
     return m;
 }
 
@@ -67,12 +76,14 @@ void pt_merge_free(pt_merge *merge)
     pt_builder_free(merge->builder);
     free(merge->everywhere);
     free(merge->comment.items);
+    free(merge->extra.items);
     free(merge->last_string);
     free(merge->last_function);
     free(merge->last_location);
     pt_profile_unref(merge->last);
     pt_index_done(&merge->mapping_index);
     pt_index_done(&merge->comment_index);
+    pt_index_done(&merge->extra_index);
     free(merge);
 }
 
@@ -338,6 +349,16 @@ static char *event_text(const char *type, const char *unit)
     return pt_strf("%s/%s", type, unit);
 }
 
+/* Facts on which the profiles do not agree hold for neither; of periods the longest, as pprof's
+ * rule for the header is. */
+static void join_event(pt_event *into, const pt_event *from)
+{
+    into->period_varies |= from->period_varies || into->period != from->period;
+    if (from->period > into->period) into->period = from->period;
+    if (into->rate_hz != from->rate_hz) into->rate_hz = 0;
+    if (into->monitored_fraction != from->monitored_fraction) into->monitored_fraction = 0;
+}
+
 static pt_status match_events(adding *a, pt_error *reterr)
 {
     pt_merge *const m = a->merge;
@@ -366,8 +387,11 @@ static pt_status match_events(adding *a, pt_error *reterr)
                             "measures %s, the profiles before it %s: nothing in common to add up",
                             got, have);
     }
-    for (uint32_t e = 0; e < m->event_count; e++)
+    for (uint32_t e = 0; e < m->event_count; e++) {
         m->everywhere[e] = everywhere[e];
+        if (a->event[e] != PT_NONE)
+            join_event(pt_builder_event_at(a->b, e), &a->p->event->row[a->event[e]]);
+    }
     return PT_OK;
 }
 
@@ -397,6 +421,36 @@ static void add_comments(adding *a, const pt_provenance *from)
     }
 }
 
+static bool has_extra(const pt_merge *m, uint64_t hash, uint32_t key, uint32_t value)
+{
+    pt_probe probe = {0};
+    for (uint32_t at = pt_index_first(&m->extra_index, hash, &probe); at != PT_NONE;
+         at = pt_index_next(&m->extra_index, &probe)) {
+        if (m->extra.items[at].key == key && m->extra.items[at].value == value) return true;
+    }
+    return false;
+}
+
+/* Lines that only the source's own format understands: those the result has not yet, in order. A
+ * profile's own repetitions stay. */
+static void add_extras(adding *a)
+{
+    pt_merge *const m = a->merge;
+    const pt_extras *const from = a->p->extra;
+    const size_t before = m->extra.count;
+    for (uint32_t i = 0; i < from->t.count; i++) {
+        const uint32_t key = map_string(a, from->key[i]), value = map_string(a, from->value[i]);
+        const uint64_t hash = pt_hash_u32_pair(key, value);
+        if (has_extra(m, hash, key, value)) continue; /* looks at earlier profiles' only */
+        PT_GROW(m->extra, m->extra.count + 1);
+        m->extra.items[m->extra.count++] = (struct extra_line){key, value};
+        pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
+    }
+    for (size_t i = before; i < m->extra.count; i++)
+        pt_index_add(&m->extra_index,
+                     pt_hash_u32_pair(m->extra.items[i].key, m->extra.items[i].value), (uint32_t)i);
+}
+
 static void first_header(adding *a, pt_provenance *into, const pt_provenance *from)
 {
     *into = *from;
@@ -424,6 +478,14 @@ static uint64_t add_counts(uint64_t x, uint64_t y)
     return x > UINT64_MAX - y ? UINT64_MAX : x + y;
 }
 
+/* A sum with an unknown part is unknown. */
+static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
+{
+    if ((x == 0) == (y == 0)) return add_saturating(x, y);
+    *ret_unknown = true;
+    return 0;
+}
+
 static void next_header(adding *a, pt_provenance *into, const pt_provenance *from)
 {
     into->tool = agreed_string(a, into->tool, from->tool);
@@ -442,13 +504,14 @@ static void next_header(adding *a, pt_provenance *into, const pt_provenance *fro
     if (into->start_ns == 0 || (from->start_ns != 0 && from->start_ns < into->start_ns))
         into->start_ns = from->start_ns;
     into->duration_ns = add_saturating(into->duration_ns, from->duration_ns);
-    into->cpu_used_ns = add_saturating(into->cpu_used_ns, from->cpu_used_ns);
-    into->cpu_seen_ns = add_saturating(into->cpu_seen_ns, from->cpu_seen_ns);
+    into->cpu_used_ns = add_known(into->cpu_used_ns, from->cpu_used_ns, &a->merge->used_unknown);
+    into->cpu_seen_ns = add_known(into->cpu_seen_ns, from->cpu_seen_ns, &a->merge->seen_unknown);
     into->lost = add_counts(into->lost, from->lost);
     into->throttled = add_counts(into->throttled, from->throttled);
     if (into->asked_hz != from->asked_hz) into->asked_hz = 0;
     if (into->true_hz != from->true_hz) into->true_hz = 0;
     if (into->word_bytes != from->word_bytes) into->word_bytes = 0;
+    into->big_endian &= from->big_endian;
     if (into->default_event == 0) into->default_event = map_string(a, from->default_event);
     if (into->doc_url == 0) into->doc_url = map_string(a, from->doc_url);
     into->damaged |= from->damaged;
@@ -600,6 +663,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         add_header(&a);
         /* The main binary stays first, even if no sample lies in it. */
         if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) map_mapping(&a, 0);
+        add_extras(&a);
         add_samples(&a);
         merge->profile_count++;
         merge->unknown_dropped += profile->unknown->t.count;
@@ -634,6 +698,10 @@ static void tell(const pt_merge *m)
         pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
     if (m->times_dropped > 0)
         pt_diag_add(m->diag, m->times_dropped, "samples lost their time in the merge");
+    pt_diag_add(m->diag, m->used_unknown,
+                "sum of CPU time used left out, since not every profile has it");
+    pt_diag_add(m->diag, m->seen_unknown,
+                "sum of CPU time sampled left out, since not every profile has it");
     const uint64_t saturated = pt_builder_saturated(m->builder);
     if (saturated > 0) pt_diag_add(m->diag, saturated, "sums that hit the limit of 2^63");
     for (uint32_t e = 0; e < m->event_count; e++) {

@@ -6,9 +6,10 @@
  *   function  name, system name, file, start line
  *   sample    stack, labels (texts before numbers, each by key)
  *
- * Rows keep the order of first use by a sample; unused rows, samples whose values are all 0, and
- * unknown protobuf fields are dropped. Memory follows the distinct stacks of the result, not the
- * number of profiles.
+ * Lines that only the source's own format understands (extras) are kept, those of later profiles if
+ * they are new. Rows keep the order of first use by a sample; unused rows, samples whose values are
+ * all 0, and unknown protobuf fields are dropped. Memory follows the distinct stacks of the result,
+ * not the number of profiles.
  */
 #ifndef PT_TRANSFORM_MERGE_H
 #define PT_TRANSFORM_MERGE_H
@@ -29,8 +30,9 @@ void pt_merge_free(pt_merge *merge); /* accepts NULL */
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr);
 
 /* Frees the merge and gives its result with one reference. Header: the earliest start, the sum of
- * durations and of lost samples, the longest period, all comments once; drop_frames and keep_frames
- * of the first; other facts only if all agree. PT_ERR_USAGE if nothing was added. */
+ * durations and of lost samples, the longest period (an event's too, and it is said to vary), all
+ * comments once; drop_frames and keep_frames of the first; other facts only if all agree.
+ * PT_ERR_USAGE if nothing was added. */
 pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_error *reterr);
 
 #endif

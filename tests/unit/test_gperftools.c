@@ -416,6 +416,49 @@ static void every_truncation_and_flip_is_read_without_harm(void **state)
     }
 }
 
+static void first_frame_with_an_address_is_written_as_a_leaf(void **state)
+{
+    pt_builder *b = pt_builder_new();
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "samples").v,
+                                    .unit = pt_builder_text(b, "count").v});
+    const uint32_t name = pt_builder_text(b, "inlined").v;
+    const pt_function_id f = pt_builder_function(b, &(pt_function){.name = name});
+    const pt_line line = {.function = f.v};
+    const uint32_t frames[] = {
+        pt_builder_location(b, &(pt_location){.mapping = PT_NONE}, &line, 1).v,
+        pt_builder_location(
+            b,
+            &(pt_location){.mapping = PT_NONE, .address = 0x2000, .flags = PT_LOCATION_RETURN_ADDR},
+            NULL, 0)
+            .v,
+        pt_builder_location(b, &(pt_location){.mapping = PT_NONE, .address = 0x3000}, NULL, 0).v,
+    };
+    pt_builder_sample(b, pt_builder_stack(b, frames, 3, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
+                      (int64_t[]){1});
+    const pt_profile *frozen;
+    assert_int_equal(pt_builder_freeze(b, &frozen, NULL), PT_OK);
+    PT_UNREF_PROFILE const pt_profile *p = frozen;
+    pt_buf buf = PT_BUF_INIT;
+    assert_int_equal(write_to(p, &buf, NULL), PT_OK);
+    PT_UNREF_PROFILE const pt_profile *q = read_whole(&buf);
+    /* 0x1fff lies in the call that returns to 0x2000. */
+    assert_string_equal(sample_text(q, 0), "1: 1fff 3001<");
+}
+
+static void files_of_ours_keep_every_frame_even_without_build_ids(void **state)
+{
+    pt_buf buf = PT_BUF_INIT, again = PT_BUF_INIT;
+    SLOTS(&buf, LITTLE64, 0, 3, 0, 1000, 0, 64, 3, 0x400010, 0x400020, 0x400030, 0, 1, 0);
+    pt_put_text(&buf, "400000-401000 r-xp 00000000 00:00 0 /bin/x\n# pitot anything\n");
+    PT_UNREF_PROFILE const pt_profile *p = read_whole(&buf);
+    assert_string_equal(sample_text(p, 0), "64: 400010 400020< 400030<");
+    assert_int_equal(p->extra->t.count, 0);
+    assert_int_equal(write_to(p, &again, NULL), PT_OK);
+    assert_non_null(memmem(again.data, again.size, "\n# pitot ", 9));
+    PT_UNREF_PROFILE const pt_profile *q = read_whole(&again);
+    assert_string_equal(sample_text(q, 0), "64: 400010 400020< 400030<");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +481,8 @@ int main(void)
         cmocka_unit_test(rewriting_gives_the_same_bytes_in_all_four_variants),
         cmocka_unit_test(profile_of_names_only_is_refused_with_a_way_out),
         cmocka_unit_test(every_truncation_and_flip_is_read_without_harm),
+        cmocka_unit_test(first_frame_with_an_address_is_written_as_a_leaf),
+        cmocka_unit_test(files_of_ours_keep_every_frame_even_without_build_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,139 @@ static void the_first_name_that_fails_is_the_one_reported(void **state)
     pt_pool_free(pool);
 }
 
+/* A gperftools profile of one sample, then a record that claims five frames. */
+static const uint64_t cut_gperftools[] = {0, 3, 0, 1000, 0, 2, 1, 0x1000, 1, 5};
+
+static void damage_and_format_are_noted_whatever_the_format(void **state)
+{
+    (void)state;
+    put_file("cut.prof", cut_gperftools, sizeof cut_gperftools);
+    pt_loaded loaded;
+    pt_error error;
+    const char *const names[] = {path_of("cut.prof"), path_of("cut.prof")};
+    for (size_t count = 1; count <= 2; count++) {
+        assert_int_equal(load(names, count, false, &loaded, &error), PT_OK);
+        const pt_provenance *h = pt_profile_provenance(loaded.profile);
+        assert_int_equal(loaded.damaged_count, count);
+        assert_true(h->damaged);
+        assert_string_equal(pt_text(loaded.profile, h->source_format), "gperftools");
+        pt_loaded_done(&loaded);
+    }
+    put_file("whole.prof", cut_gperftools, 8 * sizeof cut_gperftools[0]);
+    assert_int_equal(load((const char *[]){path_of("whole.prof")}, 1, true, &loaded, &error),
+                     PT_OK);
+    assert_false(pt_profile_provenance(loaded.profile)->damaged);
+    pt_loaded_done(&loaded);
+}
+
+static void damaged_gzip_is_noted_though_the_profile_in_it_is_whole(void **state)
+{
+    (void)state;
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &buf);
+    pt_gzip(cut_gperftools, 8 * sizeof cut_gperftools[0], 6, NULL, &out);
+    pt_out_done(&out, NULL);
+    buf.data[buf.size - 5] ^= 1; /* of the checksum */
+    put_file("sum.prof.gz", buf.data, buf.size);
+    pt_buf_done(&buf);
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){path_of("sum.prof.gz")}, 1, false, &loaded, &error),
+                     PT_OK);
+    assert_int_equal(loaded.damaged_count, 1);
+    assert_true(pt_profile_provenance(loaded.profile)->damaged);
+    pt_loaded_done(&loaded);
+}
+
+static void put_dcpi(const char *name, const char *epoch_and_more, uint32_t count)
+{
+    char header[512];
+    int n = snprintf(header, sizeof header,
+                     "version pdb-0.07\nimage 77\nevent cycles\ntsize 4096\ntstart 1000\n%s"
+                     "samples\n",
+                     epoch_and_more);
+    const uint32_t numbers[] = {0, 1, count, 1, count};
+    memcpy(header + n, numbers, sizeof numbers);
+    put_file(name, header, (size_t)n + sizeof numbers);
+}
+
+static void lines_that_only_the_format_understands_survive_a_merge(void **state)
+{
+    (void)state;
+    put_dcpi("a.dcpi", "epoch 9705221030\nperiod 4096\nfuture thing\n", 5);
+    put_dcpi("b.dcpi", "epoch 9705220930\nperiod 8192\nfuture thing\nother\n", 6);
+    pt_loaded loaded;
+    pt_error error;
+    const char *const names[] = {path_of("a.dcpi"), path_of("b.dcpi")};
+    assert_int_equal(load(names, 2, false, &loaded, &error), PT_OK);
+    pt_buf bytes = written_as("dcpi", loaded.profile, NULL);
+    static const char want[] = "version pdb-0.07\nimage 77\nevent cycles\ntsize 4096\n"
+                               "tstart 1000\nepoch 9705220930\nperiod 8192\nfuture thing\nother\n"
+                               "samples";
+    assert_true(bytes.size > sizeof want);
+    assert_memory_equal(bytes.data, want, sizeof want - 1);
+    pt_buf_done(&bytes);
+    pt_loaded_done(&loaded);
+}
+
+/* One sample of one event; the caller sets what the test is about. */
+static const pt_profile *one_sample(const pt_event *facts, const pt_provenance *header)
+{
+    pt_builder *b = pt_builder_new();
+    pt_event event = *facts;
+    event.type = pt_builder_text(b, "cpu").v;
+    event.unit = pt_builder_text(b, "nanoseconds").v;
+    pt_builder_event(b, &event);
+    *pt_builder_provenance(b) = *header;
+    const pt_location_id l =
+        pt_builder_location(b, &(pt_location){.mapping = PT_NONE, .address = 0x1000}, NULL, 0);
+    pt_builder_add(b, pt_builder_stack(b, &l.v, 1, PT_STACK_END_ROOT), PT_NO_LABELS,
+                   (int64_t[]){1});
+    const pt_profile *p;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    return p;
+}
+
+static const pt_profile *merged(const pt_profile *a, const pt_profile *b, pt_diag *diag)
+{
+    pt_merge *m = pt_merge_new(diag);
+    assert_int_equal(pt_merge_add(m, a, NULL), PT_OK);
+    assert_int_equal(pt_merge_add(m, b, NULL), PT_OK);
+    const pt_profile *p;
+    assert_int_equal(pt_merge_finish(m, &p, NULL), PT_OK);
+    return p;
+}
+
+static void facts_that_profiles_do_not_share_hold_for_neither(void **state)
+{
+    (void)state;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    PT_UNREF_PROFILE const pt_profile *a =
+        one_sample(&(pt_event){.period = 10, .rate_hz = 3e9, .monitored_fraction = 1},
+                   &(pt_provenance){.cpu_used_ns = 5, .cpu_seen_ns = 4, .big_endian = true});
+    PT_UNREF_PROFILE const pt_profile *b =
+        one_sample(&(pt_event){.period = 20, .rate_hz = 2e9, .monitored_fraction = 0.5},
+                   &(pt_provenance){.cpu_seen_ns = 7});
+    PT_UNREF_PROFILE const pt_profile *p = merged(a, b, &diag);
+    assert_int_equal(p->event->row[0].period, 20); /* pprof's rule: the longest */
+    assert_true(p->event->row[0].period_varies);
+    assert_true(p->event->row[0].rate_hz == 0);
+    assert_true(p->event->row[0].monitored_fraction == 0);
+    const pt_provenance *h = pt_profile_provenance(p);
+    assert_int_equal(h->cpu_used_ns, 0); /* 5 and unknown */
+    assert_int_equal(h->cpu_seen_ns, 11);
+    assert_false(h->big_endian);
+    assert_int_equal(fact(&diag, "CPU time used left out"), 1);
+    assert_int_equal(fact(&diag, "CPU time sampled left out"), 0);
+    PT_UNREF_PROFILE const pt_profile *same = merged(a, a, &diag);
+    assert_int_equal(same->event->row[0].period, 10);
+    assert_false(same->event->row[0].period_varies);
+    assert_true(same->event->row[0].rate_hz == 3e9);
+    pt_diag_done(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +441,10 @@ int main(void)
         cmocka_unit_test(labels_are_the_same_in_any_order),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
         cmocka_unit_test(the_first_name_that_fails_is_the_one_reported),
+        cmocka_unit_test(damage_and_format_are_noted_whatever_the_format),
+        cmocka_unit_test(damaged_gzip_is_noted_though_the_profile_in_it_is_whole),
+        cmocka_unit_test(lines_that_only_the_format_understands_survive_a_merge),
+        cmocka_unit_test(facts_that_profiles_do_not_share_hold_for_neither),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
