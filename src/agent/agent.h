@@ -14,7 +14,8 @@
  *
  * Rules: nothing here calls malloc (the host's may be anything). One lock guards all of it; it is
  * only held with every signal blocked, so no handler of the host, and not ours, can interrupt the
- * holder. Lines for the user go to stderr with one write each.
+ * holder, and with cancellation off, so that it is always released. Lines for the user go to stderr
+ * with one write each.
  */
 #ifndef PT_AGENT_AGENT_H
 #define PT_AGENT_AGENT_H
@@ -35,9 +36,17 @@
 
 /* ---- util.c ---- */
 
-/* Takes the lock with all signals blocked; the caller's mask goes to *ret_mask. */
-void pt_agent_lock(sigset_t *ret_mask);
-void pt_agent_unlock(const sigset_t *mask);
+/* What the calling thread gets back when the lock is released. */
+typedef struct {
+    sigset_t mask;
+    int cancel; /* whether it may be cancelled */
+    int error;  /* errno */
+} pt_caller;
+
+/* Takes the lock, with all signals blocked and cancellation put off: much of what is done under the
+ * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep it. */
+void pt_agent_lock(pt_caller *ret_caller);
+void pt_agent_unlock(const pt_caller *caller);
 /* In a child of fork: the lock is held by the forking thread; makes it a free one again. */
 void pt_agent_lock_reset(void);
 
@@ -189,8 +198,8 @@ extern pt_session pt_agent; /* under the lock */
 
 /* 1 if it runs now. path NULL: recording into PITOT_RECORD_DIR. The lock is held. */
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg);
-/* Ends it, writes the result. The lock is held by the caller with this mask; released inside. */
-void pt_session_stop(uint32_t end, const sigset_t *mask);
+/* Ends it, writes the result. The lock was taken from this caller; it is released inside. */
+void pt_session_stop(uint32_t end, const pt_caller *caller);
 /* Writes the result so far. */
 void pt_session_flush(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */

@@ -11,13 +11,13 @@
 PT_EXPORT int ProfilerStartWithOptions(const char *fname, const struct ProfilerOptions *options)
 {
     if (fname == NULL) return 0;
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     if (pt_agent.on && pt_agent.recording)
         pt_agent_say("%s: not written, since pitot record is profiling this process", fname);
     const bool started = pt_session_start(fname, options != NULL ? options->filter_in_thread : NULL,
                                           options != NULL ? options->filter_in_thread_arg : NULL);
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     return started;
 }
 
@@ -28,20 +28,20 @@ PT_EXPORT int ProfilerStart(const char *fname)
 
 PT_EXPORT void ProfilerStop(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     if (pt_agent.recording)
-        pt_agent_unlock(&mask); /* not the program's to stop */
+        pt_agent_unlock(&caller); /* not the program's to stop */
     else
-        pt_session_stop(PT_JOURNAL_STOPPED, &mask);
+        pt_session_stop(PT_JOURNAL_STOPPED, &caller);
 }
 
 PT_EXPORT void ProfilerFlush(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     pt_session_flush();
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 PT_EXPORT void ProfilerRegisterThread(void)
@@ -51,18 +51,18 @@ PT_EXPORT void ProfilerRegisterThread(void)
 
 PT_EXPORT int ProfilingIsEnabledForAllThreads(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     const bool on = pt_agent.on;
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     return on;
 }
 
 PT_EXPORT void ProfilerGetCurrentState(struct ProfilerState *state)
 {
-    sigset_t mask;
+    pt_caller caller;
     memset(state, 0, sizeof *state);
-    pt_agent_lock(&mask);
+    pt_agent_lock(&caller);
     if (pt_agent.on) {
         const uint64_t samples = pt_session_samples();
         state->enabled = 1;
@@ -70,7 +70,7 @@ PT_EXPORT void ProfilerGetCurrentState(struct ProfilerState *state)
         state->samples_gathered = samples > INT_MAX ? INT_MAX : (int)samples;
         pt_agent_join(state->profile_name, sizeof state->profile_name, pt_agent.path, "");
     }
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 /* Safe in a signal handler, as the original's: no lock. */

@@ -104,24 +104,24 @@ PT_EXPORT int dlclose(void *handle)
     if (is_this_process()) {
         /* What was sampled in the library is counted, and the library written down, before it
          * goes; afterwards the addresses may belong to another one. */
-        sigset_t mask;
-        pt_agent_lock(&mask);
+        pt_caller caller;
+        pt_agent_lock(&caller);
         if (pt_agent.on) {
             pt_session_drain();
             pt_maps_refresh();
         }
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
     }
     dlclose_fn *const next = NEXT(dlclose);
     const int result = next == NULL ? -1 : next(handle);
     if (is_this_process()) {
-        sigset_t mask;
-        pt_agent_lock(&mask);
+        pt_caller caller;
+        pt_agent_lock(&caller);
         if (pt_agent.on) {
             pt_session_drain();
             pt_maps_refresh();
         }
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
     }
     return result;
 }
@@ -131,9 +131,9 @@ PT_EXPORT int dlclose(void *handle)
 static void last_words(void)
 {
     if (is_this_process()) {
-        sigset_t mask;
-        pt_agent_lock(&mask);
-        pt_session_stop(PT_JOURNAL_EXITED_FAST, &mask);
+        pt_caller caller;
+        pt_agent_lock(&caller);
+        pt_session_stop(PT_JOURNAL_EXITED_FAST, &caller);
     }
 }
 
@@ -182,7 +182,9 @@ bool pt_signal_take(void)
     if (real_sigaction(SIGPROF, NULL, &now) != 0 || is_handler(&now)) return false;
     struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     ours.sa_sigaction = pt_tick_handler;
-    sigfillset(&ours.sa_mask);
+    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
+     * the thread with its slot busy for ever. */
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     if (real_sigaction(SIGPROF, &ours, NULL) != 0) return false;
     as_host = now;
     taken = true;
@@ -194,8 +196,8 @@ bool pt_signal_take(void)
  * gets every signal that is not a tick. */
 static int host_sigaction(const struct sigaction *act, struct sigaction *old)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     const struct sigaction before = as_host;
     if (act != NULL) {
         const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
@@ -204,7 +206,7 @@ static int host_sigaction(const struct sigaction *act, struct sigaction *old)
         atomic_store(&pt_tick.host_handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
     }
     if (old != NULL) *old = before;
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     return 0;
 }
 
@@ -237,8 +239,8 @@ static bool before_exec(void)
     if (!is_this_process()) return false;
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction ours;
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     const bool paused = pt_agent.on && taken;
     if (paused) {
         pt_thread_pause_self();
@@ -246,7 +248,7 @@ static bool before_exec(void)
         real_sigaction(SIGPROF, &ours, NULL);
         pt_session_drain();
     }
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     return paused;
 }
 
@@ -254,11 +256,11 @@ static bool before_exec(void)
 static int after_exec(bool paused, int result)
 {
     const int saved_errno = errno;
-    sigset_t mask;
+    pt_caller caller;
     if (paused) {
-        pt_agent_lock(&mask);
+        pt_agent_lock(&caller);
         pt_thread_resume_self();
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
     }
     errno = saved_errno;
     return result;

@@ -168,8 +168,8 @@ static void *drain_main(void *arg)
     pt_agent.drain_tid = gettid(); /* read by this thread only, below */
     while (!atomic_load(&pt_agent.drain_quit)) {
         sleep_unless_quit(sleep_ns);
-        sigset_t mask;
-        pt_agent_lock(&mask);
+        pt_caller caller;
+        pt_agent_lock(&caller);
         if (pt_agent.on && !atomic_load(&pt_agent.drain_quit)) {
             const uint64_t fullest = pt_session_drain();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
@@ -182,7 +182,7 @@ static void *drain_main(void *arg)
             else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
                 sleep_ns += sleep_ns / 2;
         }
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
     }
     return NULL;
 }
@@ -323,9 +323,10 @@ static void shrink_ring(pt_journal_ring *ring, void *arg)
     if (end > keep) madvise(pt_agent.journal.base + keep, end - keep, MADV_REMOVE);
 }
 
-void pt_session_stop(uint32_t end, const sigset_t *mask)
+void pt_session_stop(uint32_t end, const pt_caller *caller)
 {
-    const int saved_errno = errno;
+    pt_caller joining = *caller;
+    joining.cancel = PTHREAD_CANCEL_DISABLE;
     bool join = false;
     pthread_t drain = {0};
     if (pt_agent.on) {
@@ -347,9 +348,9 @@ void pt_session_stop(uint32_t end, const sigset_t *mask)
         atomic_store(&pt_agent.drain_quit, 1);
         syscall(SYS_futex, &pt_agent.drain_quit, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
-    pt_agent_unlock(mask);
+    pt_agent_unlock(&joining);
     if (join) pthread_join(drain, NULL);
-    errno = saved_errno;
+    pthread_setcancelstate(caller->cancel, NULL);
 }
 
 /* The journal gives its name to the file and lives on beside it until the end. */
@@ -371,21 +372,21 @@ void pt_session_flush(void)
 
 /* ---- fork ---- */
 
-static sigset_t mask_before_fork;
+static pt_caller forking;
 
 /* All signals stay blocked while the kernel copies the process: a tick in the middle would make it
  * start again, for ever in a large one. */
 static void before_fork(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
-    mask_before_fork = mask;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    forking = caller;
 }
 
 static void after_fork_in_parent(void)
 {
-    const sigset_t mask = mask_before_fork;
-    pt_agent_unlock(&mask);
+    const pt_caller caller = forking;
+    pt_agent_unlock(&caller);
 }
 
 static void name_child(void)
@@ -397,11 +398,11 @@ static void name_child(void)
 
 static void after_fork_in_child(void)
 {
-    const sigset_t mask = mask_before_fork;
-    sigset_t blocked;
+    const pt_caller caller = forking;
+    pt_caller locked;
     const bool again = pt_agent.on;
     pt_agent_lock_reset();
-    pt_agent_lock(&blocked);
+    pt_agent_lock(&locked);
     pt_agent.on = false;
     pt_agent.pid = getpid();
     pt_agent.drain_runs = false;
@@ -413,7 +414,7 @@ static void after_fork_in_child(void)
         pt_agent.sequence = 0;
         begin(pt_agent.path);
     }
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 /* ---- the library comes and goes ---- */
@@ -452,12 +453,12 @@ static void start_from_environment(void)
     static const char first_name[] = "PITOT_CPUPROFILE_FIRST";
     const char *const record_dir = getenv("PITOT_RECORD_DIR");
     const char *const path = getenv("CPUPROFILE");
-    sigset_t mask;
+    pt_caller caller;
     if (record_dir != NULL && record_dir[0] == '/') {
-        pt_agent_lock(&mask);
+        pt_agent_lock(&caller);
         if (pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, record_dir, ""))
             pt_session_start(NULL, NULL, NULL);
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
         return;
     }
     if (path == NULL || path[0] == '\0') return;
@@ -467,9 +468,9 @@ static void start_from_environment(void)
     if (first == NULL) setenv(first_name, own_pid + 1, 1);
     const bool is_child = first != NULL && strcmp(first, own_pid + 1) != 0;
     if (!pt_agent_join(name, sizeof name, path, is_child ? own_pid : "")) return;
-    pt_agent_lock(&mask);
+    pt_agent_lock(&caller);
     if (pt_session_start(name, NULL, NULL)) absolute(path, pt_agent.base_path);
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 __attribute__((constructor)) static void library_comes(void)
@@ -486,10 +487,10 @@ __attribute__((constructor)) static void library_comes(void)
 
 __attribute__((destructor)) static void library_goes(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     if (pt_agent.on && getpid() == pt_agent.pid)
-        pt_session_stop(PT_JOURNAL_EXITED, &mask);
+        pt_session_stop(PT_JOURNAL_EXITED, &caller);
     else
-        pt_agent_unlock(&mask);
+        pt_agent_unlock(&caller);
 }

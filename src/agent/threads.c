@@ -88,19 +88,19 @@ static void give_slot(pt_thread *slot)
 
 pt_thread *pt_thread_new(void)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     pt_thread *const slot = ready ? take_slot() : NULL;
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     return slot;
 }
 
 void pt_thread_free(pt_thread *thread)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     give_slot(thread);
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 /* ---- rings ---- */
@@ -194,8 +194,8 @@ static void allow_ticks(void)
 
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     pt_thread *const met = find(gettid()); /* the task list was read in between */
     if (met != NULL && met != thread) {
         detach(met);
@@ -208,19 +208,19 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     pthread_setspecific(ended_key, thread);
     attach(thread);
     const bool sampled = thread->engine != NULL;
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     /* Threads often start with every signal blocked, and would never be seen. */
     if (sampled) allow_ticks();
 }
 
 void pt_thread_end(pt_thread *thread)
 {
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     detach(thread);
     pt_tick_self = NULL;
     give_slot(thread);
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
 }
 
 static void thread_ended(void *thread)
@@ -239,15 +239,15 @@ bool pt_threads_init(void)
 void pt_thread_register_self(void)
 {
     if (pt_tick_self != NULL) return;
-    sigset_t mask;
-    pt_agent_lock(&mask);
+    pt_caller caller;
+    pt_agent_lock(&caller);
     pt_thread *slot = find(gettid());
     if (slot != NULL)
         pt_tick_self = slot;
     else
         slot = take_slot();
     const pt_tick_stack stack = slot != NULL ? slot->stack : (pt_tick_stack){0};
-    pt_agent_unlock(&mask);
+    pt_agent_unlock(&caller);
     if (slot != NULL)
         pt_thread_begin(slot, &stack); /* the drain finds the bounds if they are not known */
 }

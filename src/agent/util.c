@@ -12,18 +12,22 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void pt_agent_lock(sigset_t *ret_mask)
+void pt_agent_lock(pt_caller *ret_caller)
 {
     sigset_t all;
+    ret_caller->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_caller->cancel);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, ret_mask);
+    pthread_sigmask(SIG_SETMASK, &all, &ret_caller->mask);
     pthread_mutex_lock(&lock);
 }
 
-void pt_agent_unlock(const sigset_t *mask)
+void pt_agent_unlock(const pt_caller *caller)
 {
     pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, mask, NULL);
+    pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
+    errno = caller->error;
+    pthread_setcancelstate(caller->cancel, NULL); /* the thread may end here */
 }
 
 void pt_agent_lock_reset(void)

@@ -47,7 +47,7 @@ run ./host api
 cp "$t_out/stdout" facts
 expect_status 0
 for pair in nowhere=0 link=0 off=0 start=1 again=0 on=1 enabled=1 name=api.prof age=1 after=0 filtered=1 \
-    asked=1 restart=1; do
+    asked=1 restart=1 errno=1; do
     expect_equal "${pair%=*}" "$(fact "${pair%=*}")" "${pair#*=}"
 done
 expect grep -q 'link.prof: cannot be written: .*symbolic link' "$t_out/stderr"
@@ -150,6 +150,16 @@ profiled 4000 errno
 expect_equal 'changes of errno' "$(fact changed)" 0
 profiled 4000 mask
 expect_equal 'blocked signals' "$(fact blocked)" 0
+
+it 'threads that are cancelled end there and then, and nothing waits for them'
+for hz in 100 4000; do
+    profiled $hz cancel
+    expect_status 0
+    for pair in starting=1000 running=300 sleeping=100; do
+        expect_equal "${pair%=*}" "$(fact "${pair%=*}")" "${pair#*=}"
+    done
+    expect [ -s prof ]
+done
 
 it 'a host that resets every signal lives, and is profiled on'
 profiled 1000 reset

@@ -138,6 +138,46 @@ static int case_alive(char **argv)
     return say_cpu();
 }
 
+/* Threads that are cancelled as they start, where they run (a cancellation of any instruction), and
+ * where they sleep. The library must not be the place where one of them ends. */
+static void *runs(void *cpu_s)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    for (;;)
+        burn(*(double *)cpu_s);
+}
+
+static void *sleeps(void *unused)
+{
+    for (;;)
+        pause();
+}
+
+static int cancel_many(void *(*start)(void *), int count, double wait_s)
+{
+    int cancelled = 0;
+    for (int i = 0; i < count; i++) {
+        double cpu_s = 1;
+        void *result = NULL;
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, start, &cpu_s) != 0) continue;
+        if (wait_s > 0) burn(wait_s);
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        cancelled += result == PTHREAD_CANCELED;
+    }
+    return cancelled;
+}
+
+static int case_cancel(char **argv)
+{
+    printf("starting %d\n", cancel_many(sleeps, 1000, 0));
+    printf("running %d\n", cancel_many(runs, 300, 0.001));
+    printf("sleeping %d\n", cancel_many(sleeps, 100, 0.001));
+    ProfilerStop();
+    return 0;
+}
+
 /* ---- the functions ---- */
 
 /* A thread that libc makes without pthread_create's name. */
@@ -183,7 +223,9 @@ static int case_api(char **argv)
            strrchr(state.profile_name, '/') + 1);
     printf("age %d\n", (int)(time(NULL) - state.start_time) <= 2);
     printf("gathered %d\n", state.samples_gathered);
+    errno = EINTR; /* whatever it is, it means nothing to the library */
     ProfilerStop();
+    printf("errno %d\n", errno == EINTR);
     ProfilerStop();
     ProfilerGetCurrentState(&state);
     printf("after %d [%s]\n", state.enabled, state.profile_name);
@@ -473,6 +515,7 @@ static const struct {
     {"kill", case_kill},         {"fork", case_fork},       {"exec", case_exec},
     {"vfork", case_vfork},       {"execs", case_execs},     {"forks", case_forks},
     {"rawclone", case_rawclone}, {"unload", case_unload},   {"descriptors", case_descriptors},
+    {"cancel", case_cancel},
 };
 
 int main(int argc, char **argv)
