@@ -30,10 +30,13 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #define CHUNK_HEAD_BYTES  8
 #define FOOTER_BYTES      8
 #define GAP_WORTH_A_CHUNK 2 /* zero counts; a chunk's head takes as much */
+#define GRANULE_MAX       4096
+#define HEADER_BYTES_MAX  65536 /* real ones have a few hundred */
 #define NS_PER_S          1000000000
 #define UNKNOWN_TEXT      "-" /* a line may not be empty */
 
@@ -82,6 +85,15 @@ static bool number(const char *text, size_t length, int base, uint64_t *ret)
     digits[n] = '\0';
     if (n == 0 || n > (base == 16 ? 16 : 19)) return false;
     *ret = strtoull(digits, NULL, base);
+    return true;
+}
+
+/* What a granule line says; false, and no change, if that cannot be. Bytes from 1 to 4096. */
+static bool granule_of(const char *text, size_t length, uint64_t *ret)
+{
+    uint64_t value;
+    if (!number(text, length, 10, &value) || value == 0 || value > GRANULE_MAX) return false;
+    *ret = value;
     return true;
 }
 
@@ -188,8 +200,8 @@ static void take_line(header_reading *s, const char *line, size_t length)
     } else if (keyword_is(line, k, "tsize")) {
         take_number(s, "tsize", rest, bytes, 10, &s->h.tsize);
     } else if (keyword_is(line, k, "granule")) {
-        if (take_number(s, "granule", rest, bytes, 10, &value) && value > 0 && value <= 4096)
-            s->h.granule = value;
+        if (!granule_of(rest, bytes, &s->h.granule))
+            pt_diag_add(s->diag, 1, "granule line of the header not understood");
     } else if (keyword_is(line, k, "period")) {
         if (s->h.has_period)
             pt_error_set(s->error, PT_ERR_DAMAGED, "two period lines in the header");
@@ -236,7 +248,13 @@ static int probe(const pt_probe_input *in)
 static bool read_header(pt_reader *r, header_reading *s)
 {
     size_t length;
+    const uint64_t begin = pt_reader_offset(r);
     for (const char *line; (line = pt_read_line(r, &length)) != NULL;) {
+        if (pt_reader_offset(r) - begin > HEADER_BYTES_MAX) {
+            pt_error_set(s->error, PT_ERR_DAMAGED, "has a header of more than %d bytes",
+                         HEADER_BYTES_MAX);
+            return false;
+        }
         if (is_last_line(line, length)) return true;
         take_line(s, line, length);
     }
@@ -395,9 +413,7 @@ size_t pt_dcpi_counts(const pt_profile *p, uint32_t mapping, uint32_t event, int
     size_t n = 0;
     for (size_t i = 0; i < all.count; i++) {
         if (n > 0 && all.items[n - 1].address == all.items[i].address) {
-            if (__builtin_add_overflow(all.items[n - 1].value, all.items[i].value,
-                                       &all.items[n - 1].value))
-                all.items[n - 1].value = INT64_MAX;
+            pt_saturating_into(&all.items[n - 1].value, all.items[i].value);
         } else {
             all.items[n++] = all.items[i];
         }
@@ -411,15 +427,14 @@ uint32_t pt_dcpi_events(const pt_profile *p, const pt_write_options *options, ui
 {
     *ret_per_sample = 1;
     uint32_t n = 0;
-    if (options->event != PT_NONE && p->event->row[options->event].kind == PT_EVENT_COUNT) {
-        ret_events[n++] = options->event;
-        return n;
-    }
+    const uint32_t one = options->event;
     for (uint32_t e = 0; e < p->event->t.count; e++) {
+        if (one != PT_NONE && e != one) continue;
         if (p->event->row[e].kind == PT_EVENT_COUNT) ret_events[n++] = e;
     }
     const int64_t period = pt_profile_provenance(p)->period;
     for (uint32_t e = 0; n == 0 && period > 0 && e < p->event->t.count; e++) {
+        if (one != PT_NONE && e != one) continue;
         if (strcmp(pt_text(p, p->event->row[e].unit), "nanoseconds") == 0) {
             ret_events[n++] = e;
             *ret_per_sample = period;
@@ -467,10 +482,11 @@ static uint64_t choose_granule(const pt_profile *p, uint64_t start, const pt_dcp
 {
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         uint64_t value;
-        const char *line = pt_text(p, p->extra->value[i]);
+        size_t k, bytes;
+        const char *rest, *line = pt_text(p, p->extra->value[i]);
         if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) == 0 &&
-            strncmp(line, "granule ", 8) == 0 && number(line + 8, strlen(line + 8), 10, &value) &&
-            value > 0)
+            pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
+            keyword_is(line, k, "granule") && granule_of(rest, bytes, &value))
             return value;
     }
     if (kept_lines(p) == 0) return 1;
@@ -480,27 +496,37 @@ static uint64_t choose_granule(const pt_profile *p, uint64_t start, const pt_dcp
     return PT_DCPI_ALPHA_GRANULE;
 }
 
-/* Has the line been put before: the same text, or another value for what is told once? A merge of
- * files of one image brings each of their headers. */
-static bool is_repeated(const pt_profile *p, uint32_t extra)
+/* What of a line tells whether it was put before: its keyword if that is told once, else the whole
+ * line. Returns how many bytes from its beginning. */
+static size_t identity_bytes(const char *line)
 {
     static const char *const once[] = {"version",  "image",    "epoch",  "platform", "event",
                                        "period",   "tsize",    "tstart", "cpuspeed", "cpuamask",
                                        "cpuimplv", "cpucount", "granule"};
     size_t k, bytes;
-    const char *rest, *line = pt_text(p, p->extra->value[extra]);
-    pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
-    bool single = false;
-    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
-        single = single || keyword_is(line, k, once[i]);
-    for (uint32_t i = 0; i < extra; i++) {
-        const char *other = pt_text(p, p->extra->value[i]);
-        size_t other_k;
-        if (p->extra->key[i] != p->extra->key[extra]) continue;
-        pt_dcpi_split(other, strlen(other), &other_k, &rest, &bytes);
-        if (strcmp(line, other) == 0 || (single && k == other_k && memcmp(line, other, k) == 0))
-            return true;
+    const char *rest;
+    const size_t length = strlen(line);
+    pt_dcpi_split(line, length, &k, &rest, &bytes);
+    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
+        if (keyword_is(line, k, once[i])) return k;
     }
+    return length;
+}
+
+/* Was the line put before? A merge of files of one image brings each of their headers. If not, it
+ * is noted in `put`, an index of extras. */
+static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
+{
+    const char *const line = pt_text(p, p->extra->value[extra]);
+    const size_t bytes = identity_bytes(line);
+    const uint64_t hash = pt_hash_bytes(line, bytes);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(put, hash, &probe); i != PT_NONE;
+         i = pt_index_next(put, &probe)) {
+        const char *const other = pt_text(p, p->extra->value[i]);
+        if (identity_bytes(other) == bytes && memcmp(line, other, bytes) == 0) return true;
+    }
+    pt_index_add(put, hash, extra);
     return false;
 }
 
@@ -531,12 +557,16 @@ static bool put_changed_line(const pt_profile *p, uint32_t event, const char *li
 
 static void put_kept_header(const pt_profile *p, uint32_t event, pt_buf *buf)
 {
+    pt_index put;
+    pt_index_init(&put);
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i)) continue;
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i, &put))
+            continue;
         if (put_changed_line(p, event, pt_text(p, p->extra->value[i]), buf)) continue;
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
     }
+    pt_index_done(&put);
 }
 
 /* A name made of what the header's line may hold: neither empty nor with a line end in it. */
@@ -616,20 +646,24 @@ static void put_chunks(writing *w, uint64_t start, uint64_t granule, const pt_dc
     pt_diag_add(w->diag, samples > UINT32_MAX, "totals beyond 32 bits held at the limit");
 }
 
-/* Drops counts that a 32-bit offset cannot reach. Returns how many stay. */
+/* Drops counts that no 32-bit offset, in whole granules, can reach. Returns how many stay. */
 static size_t drop_unreachable(writing *w, uint64_t start, uint64_t granule, pt_dcpi_count *counts,
                                size_t n)
 {
     size_t kept = 0;
-    uint64_t lost = 0;
+    uint64_t far = 0, between = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t offset = counts[i].address - start;
-        if (counts[i].address >= start && offset <= UINT32_MAX && offset % granule == 0)
-            counts[kept++] = counts[i];
+        const uint64_t offset = counts[i].address - start, value = (uint64_t)counts[i].value;
+        if (counts[i].address < start || offset > UINT32_MAX)
+            far = pt_saturating_count(far, value);
+        else if (offset % granule != 0)
+            between = pt_saturating_count(between, value);
         else
-            lost += (uint64_t)counts[i].value;
+            counts[kept++] = counts[i];
     }
-    pt_diag_add(w->diag, lost, "samples more than 4 GiB from their image's start left out");
+    pt_diag_add(w->diag, between, "samples between two steps of %" PRIu64 " bytes left out",
+                granule);
+    pt_diag_add(w->diag, far, "samples more than 4 GiB from their image's start left out");
     return kept;
 }
 
@@ -687,6 +721,12 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     writing w = {.p = p, .output = output, .diag = options->diag};
     PT_FREE uint32_t *events = pt_alloc(p->event->t.count, sizeof *events);
     const uint32_t event_count = pt_dcpi_events(p, options, events, &w.per_sample);
+    if (event_count == 0 && options->event != PT_NONE) {
+        const pt_event *const e = &p->event->row[options->event];
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "holds counts of samples, not %s/%s; choose another with --event",
+                            pt_text(p, e->type), pt_text(p, e->unit));
+    }
     if (event_count == 0)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "holds counts of samples, and the profile has none");

@@ -52,8 +52,8 @@ size_t pt_dcpi_counts(const pt_profile *p, uint32_t mapping, uint32_t event, int
                       pt_dcpi_count **ret_counts);
 
 /* Which events make profiles of counts: all that count, or, when none does, time in nanoseconds
- * over the profile's period. Returns how many were put to ret_events (event count at most), and
- * what one sample is in each event's unit. */
+ * over the profile's period; of these only options->event, if it is one. Returns how many were put
+ * to ret_events (event count at most), and what one sample is in each event's unit. */
 uint32_t pt_dcpi_events(const pt_profile *p, const pt_write_options *options, uint32_t *ret_events,
                         int64_t *ret_per_sample);
 

@@ -305,9 +305,10 @@ static pt_status conclude(const folded_reader *r, pt_error *reterr)
     if (r->rounded > 0) pt_diag_add(r->hooks->diag, r->rounded, "counts with a fraction rounded");
     if (r->unnamed > 0)
         pt_diag_add(r->hooks->diag, r->unnamed, "frames with an empty name read as [unknown]");
-    if (r->invalid > 0 && r->hooks->strict)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "line %" PRIu64 " is no folded stack",
-                            r->first_invalid);
+    if (r->invalid > 0)
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "line %" PRIu64 " is no folded stack; kept %" PRIu32 " samples",
+                            r->first_invalid, pt_builder_sample_count(r->builder));
     return PT_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -171,11 +172,7 @@ static void add_up(writer *w)
     for (uint32_t i = 0; i < s->t.count; i++) {
         const uint32_t row = row_of(w, s->stack[i]);
         for (unsigned e = 0; e < w->events; e++) {
-            const int64_t more = s->value[w->event[e]][i];
-            if (__builtin_add_overflow(w->sum[row][e], more, &w->sum[row][e])) {
-                w->sum[row][e] = more > 0 ? INT64_MAX : INT64_MIN;
-                w->saturated++;
-            }
+            w->saturated += pt_saturating_into(&w->sum[row][e], s->value[w->event[e]][i]);
         }
     }
 }

@@ -61,7 +61,6 @@ typedef struct pt_read_hooks {
                      size_t register_count, const uint8_t *stack, size_t stack_bytes,
                      uint64_t *ret_pcs, size_t cap, pt_stack_end *ret_end);
     uint32_t word_bytes; /* of the executable, for formats that do not say; 0 = unknown */
-    bool strict;         /* damage is an error even if something could be read */
 } pt_read_hooks;
 
 typedef struct pt_write_options {

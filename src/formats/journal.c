@@ -15,6 +15,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "formats/format.h"
 
 /* Overlapping mappings (one library after another at the same place) that a lookup walks through;
@@ -293,13 +294,6 @@ static pt_stack_end end_of(unsigned end)
     }
 }
 
-static int64_t saturated(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? INT64_MAX
-                                                                         : (int64_t)product;
-}
-
 /* The addresses are in g->pc. */
 static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, unsigned end,
                       uint16_t epoch)
@@ -319,11 +313,11 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
     }
     const pt_stack_id stack =
         pt_builder_stack(g->builder, g->frame.items, g->frame.count, end_of(end));
-    const int64_t values[2] = {saturated(weight, 1), saturated(weight, f->period_ns)};
+    const int64_t values[2] = {pt_saturating_product(weight, 1),
+                               pt_saturating_product(weight, f->period_ns)};
     pt_builder_add(g->builder, stack, g->labels, values);
-    if (__builtin_add_overflow(f->weight, weight, &f->weight)) f->weight = UINT64_MAX;
-    if (end == PT_JOURNAL_END_ROOT && __builtin_add_overflow(f->complete, weight, &f->complete))
-        f->complete = UINT64_MAX;
+    f->weight = pt_saturating_count(f->weight, weight);
+    if (end == PT_JOURNAL_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
 }
 
 static bool plausible_depth(pt_reader *r, uint64_t depth)
@@ -369,10 +363,10 @@ static void read_ring(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, 
     const uint64_t words = pt_read_u64(r);
     pt_skip(r, 8); /* tid */
     const uint64_t head = pt_read_u64(r), tail = pt_read_u64(r);
-    f->ticks += pt_read_u64(r);
+    f->ticks = pt_saturating_count(f->ticks, pt_read_u64(r));
     pt_skip(r, 8); /* weight: counted from the stacks */
-    f->dropped += pt_read_u64(r);
-    f->filtered += pt_read_u64(r);
+    f->dropped = pt_saturating_count(f->dropped, pt_read_u64(r));
+    f->filtered = pt_saturating_count(f->filtered, pt_read_u64(r));
     if (!pt_reader_ok(r) || g == NULL) return;
     if (words == 0 || (words & (words - 1)) != 0 || head - tail > words) {
         pt_reader_fail(r, PT_ERR_DAMAGED, "a ring of %" PRIu64 " words that holds %" PRIu64, words,
@@ -527,8 +521,8 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
     p->lost = f->dropped;
     p->asked_hz = f->asked_hz;
     p->true_hz = 1e9 / (double)f->period_ns;
-    p->cpu_seen_ns = saturated(f->weight, f->period_ns);
-    p->cpu_used_ns = saturated(f->cpu_used_ns, 1);
+    p->cpu_seen_ns = pt_saturating_product(f->weight, f->period_ns);
+    p->cpu_used_ns = pt_saturating_product(f->cpu_used_ns, 1);
     /* Noted a little before the end, when a process is killed. */
     if (f->end == PT_JOURNAL_RUNNING && p->cpu_used_ns < p->cpu_seen_ns)
         p->cpu_used_ns = p->cpu_seen_ns;

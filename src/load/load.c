@@ -99,7 +99,6 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         .context = blob,
         .discard = discard,
         .word_bytes = l->options->word_bytes,
-        .strict = l->options->strict,
     };
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);
@@ -223,7 +222,7 @@ static pt_status add_to_merge(loading *l, const pt_profile *profile, const char 
 
 static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
 {
-    if (!l->only && !l->merge && !l->options->merge_one) {
+    if (!l->only && !l->merge) {
         l->only = it->profile;
         l->only_name = name;
         it->profile = NULL;

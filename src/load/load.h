@@ -19,7 +19,6 @@ typedef struct pt_load_options {
                                 the machine's memory */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
-    bool merge_one;          /* merge even a single input: equal samples added up, zeros dropped */
     pt_pool *pool;           /* reads several inputs at once; NULL = one after the other */
 } pt_load_options;
 

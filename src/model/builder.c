@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "model/builder_int.h"
 
 /* Capacity for one more row of a column; `field` is named twice by the COLUMN pattern. */
@@ -520,11 +521,7 @@ void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const
          id = pt_index_next(&t->index, &probe)) {
         if (t->stack[id] != stack.v || t->labels[id] != labels.v) continue;
         for (size_t e = 0; e < b->event.count; e++) {
-            int64_t *value = &t->value[e][id];
-            if (__builtin_add_overflow(*value, values[e], value)) {
-                *value = values[e] > 0 ? INT64_MAX : INT64_MIN;
-                b->saturated++;
-            }
+            b->saturated += pt_saturating_into(&t->value[e][id], values[e]);
         }
         return;
     }

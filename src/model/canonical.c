@@ -5,6 +5,7 @@
  * compare equal get one rank, so duplicates merge on the way. A row that nothing refers to gets
  * none. Mapping 0 is the main binary and keeps its place; ids of the source are dropped.
  */
+#include "base/saturate.h"
 #include "model/profile.h"
 
 #include <inttypes.h>
@@ -363,8 +364,7 @@ static int64_t **sample_sums(const canon *c)
         sum[e] = pt_alloc(c->sample.count, sizeof *sum[e]);
         for (uint32_t i = 0; i < s->t.count; i++) {
             const uint32_t r = c->sample.rank[i];
-            if (r != PT_NONE && __builtin_add_overflow(sum[e][r], s->value[e][i], &sum[e][r]))
-                sum[e][r] = s->value[e][i] > 0 ? INT64_MAX : INT64_MIN;
+            if (r != PT_NONE) pt_saturating_into(&sum[e][r], s->value[e][i]);
         }
     }
     return sum;

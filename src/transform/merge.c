@@ -4,6 +4,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "model/builder.h"
 
 #include <inttypes.h>
@@ -466,22 +467,10 @@ static void first_header(adding *a, pt_provenance *into, const pt_provenance *fr
         *strings[i] = map_string(a, *strings[i]);
 }
 
-static int64_t add_saturating(int64_t x, int64_t y)
-{
-    int64_t sum;
-    if (!__builtin_add_overflow(x, y, &sum)) return sum;
-    return y > 0 ? INT64_MAX : INT64_MIN;
-}
-
-static uint64_t add_counts(uint64_t x, uint64_t y)
-{
-    return x > UINT64_MAX - y ? UINT64_MAX : x + y;
-}
-
 /* A sum with an unknown part is unknown. */
 static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
 {
-    if ((x == 0) == (y == 0)) return add_saturating(x, y);
+    if ((x == 0) == (y == 0)) return pt_saturating_add(x, y);
     *ret_unknown = true;
     return 0;
 }
@@ -503,11 +492,11 @@ static void next_header(adding *a, pt_provenance *into, const pt_provenance *fro
     if (from->period > into->period) into->period = from->period;
     if (into->start_ns == 0 || (from->start_ns != 0 && from->start_ns < into->start_ns))
         into->start_ns = from->start_ns;
-    into->duration_ns = add_saturating(into->duration_ns, from->duration_ns);
+    into->duration_ns = pt_saturating_add(into->duration_ns, from->duration_ns);
     into->cpu_used_ns = add_known(into->cpu_used_ns, from->cpu_used_ns, &a->merge->used_unknown);
     into->cpu_seen_ns = add_known(into->cpu_seen_ns, from->cpu_seen_ns, &a->merge->seen_unknown);
-    into->lost = add_counts(into->lost, from->lost);
-    into->throttled = add_counts(into->throttled, from->throttled);
+    into->lost = pt_saturating_count(into->lost, from->lost);
+    into->throttled = pt_saturating_count(into->throttled, from->throttled);
     if (into->asked_hz != from->asked_hz) into->asked_hz = 0;
     if (into->true_hz != from->true_hz) into->true_hz = 0;
     if (into->word_bytes != from->word_bytes) into->word_bytes = 0;

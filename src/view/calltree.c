@@ -150,8 +150,7 @@ static void weigh_item(group *child, int64_t value, bool inlined)
     PT_BUG_IF(child == NULL);
     child->count++;
     child->total = pt_saturating_add(child->total, value);
-    if (__builtin_add_overflow(child->weight, pt_magnitude(value), &child->weight))
-        child->weight = UINT64_MAX;
+    child->weight = pt_saturating_count(child->weight, pt_magnitude(value));
     child->inlined &= inlined;
 }
 

@@ -8,6 +8,7 @@
 #ifndef PT_VIEW_TABLE_H
 #define PT_VIEW_TABLE_H
 
+#include "base/saturate.h"
 #include "view/names.h"
 
 typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
@@ -48,14 +49,6 @@ int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event);
 /* Each distinct stack's sum of one event's values, which the caller frees: [stack count]. Sums
  * saturate. */
 int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event);
-
-static inline int64_t pt_saturating_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_expect(__builtin_add_overflow(a, b, &sum), 0))
-        return a < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
 
 static inline uint64_t pt_magnitude(int64_t value)
 {

@@ -24,11 +24,11 @@ typedef struct {
     const pt_profile *profile; /* NULL if nothing was kept */
 } reading;
 
-static inline reading read_as(const char *format, const void *data, size_t size, bool strict)
+static inline reading read_as(const char *format, const void *data, size_t size)
 {
     reading r = {.error = PT_ERROR_INIT};
     pt_diag_init(&r.diag);
-    const pt_read_hooks hooks = {.diag = &r.diag, .strict = strict};
+    const pt_read_hooks hooks = {.diag = &r.diag};
     pt_builder *builder = pt_builder_new();
     /* A copy of its own, so that a sanitizer sees reads past either end. */
     uint8_t *copy = malloc(size ? size : 1);

@@ -450,6 +450,104 @@ static void every_truncation_and_flip_is_read_without_harm(void **state)
     pt_buf_done(&whole);
 }
 
+/* Two events, "samples/count" and "cpu/nanoseconds" of 1 ms each, at two addresses of an image. */
+static const pt_profile *two_addresses(uint64_t first, uint64_t second, const char *line)
+{
+    pt_builder *b = pt_builder_new();
+    const uint32_t ns = pt_builder_text(b, "nanoseconds").v;
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "samples").v,
+                                    .unit = pt_builder_text(b, "count").v});
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "cpu").v, .unit = ns});
+    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "space").v,
+                                    .unit = pt_builder_text(b, "bytes").v});
+    pt_builder_provenance(b)->period = 1000000;
+    const pt_mapping m = {
+        .start = 0x1000, .limit = 0x200000000, .file = pt_builder_text(b, "/bin/x").v};
+    const uint32_t mapping = pt_builder_append_mapping(b, &m).v;
+    const uint64_t at[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        const pt_location_id l =
+            pt_builder_location(b, &(pt_location){.mapping = mapping, .address = at[i]}, NULL, 0);
+        pt_builder_sample(b, pt_builder_stack(b, &l.v, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
+                          (int64_t[]){3, 3000000, 12});
+    }
+    if (line != NULL)
+        pt_builder_extra(b, pt_builder_text(b, "dcpi.line"), pt_builder_text(b, line));
+    const pt_profile *p;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    return p;
+}
+
+static pt_status write_event(const pt_profile *p, uint32_t event, outputs *o, pt_error *reterr)
+{
+    *o = (outputs){0};
+    const pt_output output = {o, open_next};
+    const pt_status status =
+        pt_format_dcpi.write(p, &output, &(pt_write_options){.event = event}, reterr);
+    for (size_t i = 0; i < o->count; i++)
+        assert_int_equal(pt_out_done(&o->out[i], NULL), PT_OK);
+    return status;
+}
+
+static void event_asked_for_is_the_one_written_or_refused_by_name(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = two_addresses(0x1000, 0x1010, NULL);
+    outputs o;
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(write_event(p, 1, &o, &error), PT_OK);
+    assert_int_equal(o.count, 1);
+    assert_non_null(memmem(o.buf[0].data, o.buf[0].size, "event cpu\n", 10));
+    reading r = read_file(&o.buf[0]);
+    assert_int_equal(count_at(r.profile, 0x1010), 3); /* 3 ms of 1 ms each */
+    done(&r);
+    assert_int_equal(write_event(p, 2, &o, &error), PT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "not space/bytes"));
+}
+
+static void counts_between_granules_and_too_far_are_told_apart(void **state)
+{
+    const char *const line = "granule 16";
+    PT_UNREF_PROFILE const pt_profile *p = two_addresses(0x1008, 0x1000 + (1ull << 32), line);
+    outputs o;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    assert_int_equal(write_all(p, &o, &diag, NULL), PT_OK);
+    reading r = {.diag = diag};
+    assert_true(told(&r, "between two steps of 16 bytes"));
+    assert_true(told(&r, "more than 4 GiB from"));
+    outputs_done(&o);
+    pt_diag_done(&diag);
+}
+
+static void granule_that_the_reader_refuses_is_not_the_writers(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p = two_addresses(0x1000, 0x1004, "granule 8192");
+    outputs o;
+    assert_int_equal(write_all(p, &o, NULL, NULL), PT_OK);
+    pt_buf body = PT_BUF_INIT; /* offset, number, counts: four bytes apart, not 8192 */
+    for (size_t i = 0; i < 5; i++)
+        pt_put_le(&body, (const uint64_t[]){0, 2, 3, 3, 2}[i], 4);
+    assert_non_null(memmem(o.buf[0].data, o.buf[0].size, body.data, body.size));
+    pt_buf_done(&body);
+    outputs_done(&o);
+}
+
+static void header_without_end_is_read_no_further_than_64_kib(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_text(&buf, HEADER);
+    for (int i = 0; i < 100000; i++)
+        pt_putf(&buf, "future %d\n", i);
+    pt_put_text(&buf, SAMPLES);
+    for (int i = 0; i < 2; i++)
+        pt_put_le(&buf, 0, 4);
+    reading r = read_file(&buf);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_non_null(strstr(r.error.message, "header of more than 65536 bytes"));
+    assert_true(r.profile->extra->t.count < 10000);
+    done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +568,10 @@ int main(void)
         cmocka_unit_test(header_is_padded_so_that_counts_are_aligned),
         cmocka_unit_test(counts_beyond_32_bits_are_held_at_the_limit_aloud),
         cmocka_unit_test(every_truncation_and_flip_is_read_without_harm),
+        cmocka_unit_test(event_asked_for_is_the_one_written_or_refused_by_name),
+        cmocka_unit_test(counts_between_granules_and_too_far_are_told_apart),
+        cmocka_unit_test(granule_that_the_reader_refuses_is_not_the_writers),
+        cmocka_unit_test(header_without_end_is_read_no_further_than_64_kib),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,10 +148,10 @@ static void exactly_one_format_claims_each_file(void **state)
 
 static void means_the_same(const char *path, const char *format, const uint8_t *data, size_t size)
 {
-    reading a = read_as(format, data, size, false);
+    reading a = read_as(format, data, size);
     if (a.status != PT_OK) fail_msg("%s: %s", path, a.error.message);
     pt_buf bytes = written_as(format, a.profile, NULL);
-    reading b = read_as(format, bytes.data, bytes.size, false);
+    reading b = read_as(format, bytes.data, bytes.size);
     if (b.status != PT_OK) fail_msg("%s, written: %s", path, b.error.message);
     assert_same_meaning(a.profile, b.profile);
     /* Writing once more changes no byte. */
@@ -187,7 +187,7 @@ static void what_go_pprof_wrote_is_rewritten_byte_for_byte(void **state)
     for (size_t i = 0; i < 2; i++) {
         pt_blob blob = PT_BLOB_INIT;
         golden_bytes(names[i], &blob);
-        reading r = read_as("pprof", blob.data, blob.size, true);
+        reading r = read_as("pprof", blob.data, blob.size);
         pt_buf bytes = written_as("pprof", r.profile, NULL);
         assert_int_equal(bytes.size, blob.size);
         assert_memory_equal(bytes.data, blob.data, blob.size);

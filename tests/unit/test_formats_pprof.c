@@ -19,7 +19,7 @@
 static reading read_text(const char *text)
 {
     proto_bytes bytes = proto_text(text);
-    reading r = read_as("pprof", bytes.data, bytes.size, false);
+    reading r = read_as("pprof", bytes.data, bytes.size);
     free(bytes.data);
     return r;
 }
@@ -247,7 +247,7 @@ static void a_text_label_that_is_empty_stays_a_text(void **state)
     reading a = read_text("1{1:1} 2{2:1 3{1:1 2:2}} 6\"\" 6\"key\" 6\"\"");
     assert_int_equal(a.status, PT_OK);
     pt_buf bytes = written_as("pprof", a.profile, NULL);
-    reading b = read_as("pprof", bytes.data, bytes.size, false);
+    reading b = read_as("pprof", bytes.data, bytes.size);
     assert_int_equal(b.profile->labels->row[0].kind, PT_LABEL_STRING);
     assert_same_meaning(a.profile, b.profile);
     pt_buf_done(&bytes);
@@ -373,7 +373,7 @@ static void a_file_cut_behind_its_samples_keeps_their_shape(void **state)
 {
     (void)state;
     proto_bytes bytes = proto_text(WHOLE), part = proto_text(TYPES SAMPLES);
-    reading r = read_as("pprof", bytes.data, part.size + 1, false);
+    reading r = read_as("pprof", bytes.data, part.size + 1);
     assert_int_equal(r.status, PT_ERR_DAMAGED);
     assert_int_equal(r.error.offset, part.size);
     assert_non_null(strstr(r.error.message, "kept 2 samples"));
@@ -391,7 +391,7 @@ static void every_cut_is_an_error_or_a_smaller_profile(void **state)
     (void)state;
     proto_bytes bytes = proto_text(WHOLE);
     for (size_t size = 0; size < bytes.size; size++) {
-        reading r = read_as("pprof", bytes.data, size, false);
+        reading r = read_as("pprof", bytes.data, size);
         if (r.profile) assert_true(r.profile->sample->t.count <= 2);
         reading_done(&r);
     }
@@ -404,10 +404,10 @@ static void every_flip_is_an_error_or_a_profile_that_can_be_written(void **state
     proto_bytes bytes = proto_text(WHOLE "98:4 ");
     for (size_t bit = 0; bit < bytes.size * 8; bit++) {
         bytes.data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
-        reading r = read_as("pprof", bytes.data, bytes.size, false);
+        reading r = read_as("pprof", bytes.data, bytes.size);
         if (r.profile) {
             pt_buf again = written_as("pprof", r.profile, NULL);
-            reading second = read_as("pprof", again.data, again.size, false);
+            reading second = read_as("pprof", again.data, again.size);
             if (second.profile) assert_same_meaning(r.profile, second.profile);
             reading_done(&second);
             pt_buf_done(&again);

@@ -517,7 +517,7 @@ static reading through(const char *format, const pt_profile *p)
     pt_diag diag;
     pt_diag_init(&diag);
     pt_buf bytes = written_as(format, p, &diag);
-    reading r = read_as(format, bytes.data, bytes.size, true);
+    reading r = read_as(format, bytes.data, bytes.size);
     if (r.status != PT_OK) fail_msg("%s", r.error.message);
     pt_diag_merge(&r.diag, &diag);
     pt_diag_done(&diag);
@@ -632,7 +632,7 @@ static void samples_that_changed_count_more_than_their_old_bins(void **state)
 static void names_without_addresses_cannot_be_written(void **state)
 {
     (void)state;
-    reading r = read_as("folded", "a;b 1\n", 6, false);
+    reading r = read_as("folded", "a;b 1\n", 6);
     pt_buf buf = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &buf);
@@ -662,10 +662,10 @@ static void every_truncation_and_flip_is_read_without_harm(void **state)
             for (size_t f = 0; f < 2; f++) {
                 pt_buf whole = file_of(t, f == 0 ? HEADER HISTOGRAM ARC BLOCKS : bsd);
                 for (size_t i = 0; i < whole.size; i++) {
-                    reading r = read_as(formats[f], whole.data, i, false);
+                    reading r = read_as(formats[f], whole.data, i);
                     reading_done(&r);
                     whole.data[i] ^= 0xff;
-                    r = read_as(formats[f], whole.data, whole.size, false);
+                    r = read_as(formats[f], whole.data, whole.size);
                     reading_done(&r);
                     whole.data[i] ^= 0xff;
                 }
@@ -697,7 +697,7 @@ static void files_of_the_corpus_are_read_whole_and_written_back(void **state)
         pt_blob blob = PT_BLOB_INIT;
         pt_error error = PT_ERROR_INIT;
         if (pt_file_read(path, 0, 1 << 30, &blob, &error) != PT_OK) fail_msg("%s", error.message);
-        reading r = read_as("gmon", blob.data, blob.size, true);
+        reading r = read_as("gmon", blob.data, blob.size);
         assert_int_equal(r.status, PT_OK);
         assert_int_equal(total(&r, "samples"), files[i].samples);
         assert_int_equal(r.profile->arc->t.count, files[i].arcs);

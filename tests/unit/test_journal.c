@@ -378,6 +378,28 @@ static void other_versions_and_other_files_are_refused(void **state)
     pt_buf_done(&j.buf);
 }
 
+static void counters_stay_at_their_limit(void **state)
+{
+    journal j = {0};
+    put_header(&j, PT_JOURNAL_EXITED);
+    for (int i = 0; i < 2; i++) {
+        const size_t area = begin_area(&j, PT_JOURNAL_RING), ring = j.buf.size;
+        put_ring(&j, 14);
+        for (size_t field = 4; field < 8; field++) /* ticks, weight, dropped, filtered */
+            set(&j, ring + 8 * field, UINT64_MAX - 1);
+        end_area(&j, area);
+    }
+    pt_error error = PT_ERROR_INIT;
+    pt_journal_facts facts;
+    pt_reader reader;
+    pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
+    assert_int_equal(pt_journal_read_facts(&reader, &facts, &error), PT_OK);
+    assert_true(facts.ticks == UINT64_MAX);
+    assert_true(facts.dropped == UINT64_MAX);
+    assert_true(facts.filtered == UINT64_MAX);
+    pt_buf_done(&j.buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test(journal_cut_anywhere_gives_what_is_before_the_cut),
         cmocka_unit_test(journal_with_any_byte_flipped_is_read_or_refused),
         cmocka_unit_test(other_versions_and_other_files_are_refused),
+        cmocka_unit_test(counters_stay_at_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,35 @@
+/* saturate.h: sums and products that stay at the limit of their type instead of wrapping. */
+#ifndef PT_BASE_SATURATE_H
+#define PT_BASE_SATURATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Adds to *sum. true if the limit was hit: what is there then is the limit. */
+static inline bool pt_saturating_into(int64_t *sum, int64_t more)
+{
+    if (__builtin_expect(!__builtin_add_overflow(*sum, more, sum), 1)) return false;
+    *sum = more < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
+
+static inline int64_t pt_saturating_add(int64_t a, int64_t b)
+{
+    pt_saturating_into(&a, b);
+    return a;
+}
+
+static inline uint64_t pt_saturating_count(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The product of two counts as a signed value. */
+static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? INT64_MAX
+                                                                         : (int64_t)product;
+}
+
+#endif
