@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,31 +26,38 @@ static bool ends_with(const char *name, const char *end)
     return length > end_length && strcmp(name + length - end_length, end) == 0;
 }
 
-static void read_facts(pt_recorded_process *process)
+/* Only a regular file of this very folder is read, and nothing is waited for: programs may have put
+ * anything there. */
+static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_bytes,
+                          pt_blob *ret_blob, pt_error *reterr)
+{
+    struct stat st;
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "its journal is gone");
+    return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
+}
+
+/* False if there is no such journal. */
+static bool read_facts(pt_recorded_process *process)
 {
     pt_blob blob = PT_BLOB_INIT;
     process->error = PT_ERROR_INIT;
-    if (pt_file_read(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
+    const pt_status status = read_own(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error);
+    if (status == PT_OK) {
         pt_reader reader;
         pt_reader_init(&reader, blob.data, blob.size, &process->error);
         pt_journal_read_facts(&reader, &process->facts, &process->error);
     }
     pt_blob_done(&blob);
-}
-
-/* In root's folder others may make files, but only a regular file of this very folder is read. */
-static bool is_regular(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return status != PT_ERR_NOTFOUND;
 }
 
 static char *read_messages(const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
     char *text = NULL;
-    if (is_regular(path) && pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) == PT_OK &&
-        blob.size > 0)
+    if (read_own(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) == PT_OK && blob.size > 0)
         text = pt_strndup((const char *)blob.data, blob.size);
     pt_blob_done(&blob);
     return text;
@@ -117,11 +125,10 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (!ends_with(entry->d_name, ".journal")) continue;
         pt_recorded_process process = {.path = pt_strf("%s/%s", run->folder, entry->d_name)};
-        if (!is_regular(process.path)) {
+        if (!read_facts(&process)) {
             free(process.path);
             continue;
         }
-        read_facts(&process);
         PT_GROW(found, found.count + 1);
         found.items[found.count++] = process;
     }
@@ -203,7 +210,7 @@ static void add_journal(pt_journal_reading *reading, pt_recorded_process *proces
 {
     pt_blob blob = PT_BLOB_INIT;
     process->error = PT_ERROR_INIT;
-    if (pt_file_read(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
+    if (read_own(process->path, 0, JOURNAL_MAX_BYTES, &blob, &process->error) == PT_OK) {
         pt_reader reader;
         pt_reader_init(&reader, blob.data, blob.size, &process->error);
         pt_journal_reading_add(reading, &reader, &process->facts, &process->error);

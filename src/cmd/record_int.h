@@ -44,6 +44,7 @@ char *pt_record_library(pt_error *reterr);
 
 typedef struct pt_record_run {
     char *folder; /* where the journals are */
+    int lock_fd;  /* of the folder around it: locked while this recorder lives */
     pid_t pid;
     int wait_status;     /* of wait4 */
     struct rusage usage; /* of the child and all it waited for */
@@ -57,7 +58,8 @@ typedef struct pt_record_run {
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
                                 pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
-/* The folder with the journals stays when the run is done with. */
+/* The folder with the journals stays when the run is done with, for a day at
+ * least. */
 void pt_record_run_keep(pt_record_run *run);
 
 /* ---- record_collect.c ---- */

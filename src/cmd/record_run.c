@@ -12,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 
 static int64_t clock_now_ns(clockid_t clock)
 {
@@ -28,52 +31,100 @@ static int64_t clock_now_ns(clockid_t clock)
 
 /* ---- the folder ---- */
 
-static void remove_folder(const char *folder)
+#define PREFIX "pitot-record-"
+#define MARK   ".kept" /* in a folder that was left on purpose */
+
+/* With what is in it, so deep as a program that was told of the folder may have made it. */
+static void remove_below(int at, const char *name, int depth)
 {
-    DIR *const dir = opendir(folder);
-    if (dir == NULL) return;
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *const dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
     const struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.') unlinkat(dirfd(dir), entry->d_name, 0);
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (unlinkat(fd, entry->d_name, 0) != 0 && depth > 0)
+            remove_below(fd, entry->d_name, depth - 1);
+    }
     closedir(dir);
-    rmdir(folder);
+    unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* What a recorder that was killed left here, of this user, a day ago or more. */
+static void remove_folder(const char *folder)
+{
+    enum { DEPTH = 4 };
+    remove_below(AT_FDCWD, folder, DEPTH);
+}
+
+/* What a recorder that was killed left here, of this user: a living one holds the lock. The minute
+ * is for one that has yet to take it, the day for whoever was told where the samples are. */
+static bool is_stale(int at, const char *name)
+{
+    enum { A_MINUTE_S = 60, A_DAY_S = 24 * 60 * 60 };
+    struct stat st;
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return false;
+    PT_CLOSE int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid()) return false;
+    const int64_t age_s = (int64_t)time(NULL) - st.st_mtime;
+    const bool is_kept = faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return age_s >= (is_kept ? A_DAY_S : A_MINUTE_S) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 static void remove_stale(const char *place)
 {
-    static const char prefix[] = "pitot-record-";
-    enum { A_DAY_S = 24 * 60 * 60 };
     DIR *const dir = opendir(place);
     if (dir == NULL) return;
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
-        struct stat st;
-        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) != 0 ||
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || time(NULL) - st.st_mtime < A_DAY_S)
-            continue;
+        if (!is_stale(dirfd(dir), entry->d_name)) continue;
         PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
         remove_folder(folder);
     }
     closedir(dir);
 }
 
+/* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
+ * nobody else: root's outer folder can be gone through and not listed, and only processes that have
+ * the path in their environment know the name. */
+static char *make_inner(const char *outer)
+{
+    uint8_t random[16];
+    char name[2 * sizeof random + 1];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return NULL;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(name + 2 * i, 3, "%02x", random[i]);
+    char *const inner = pt_strf("%s/%s", outer, name);
+    const bool is_root = geteuid() == 0;
+    if (mkdir(inner, 0700) == 0 &&
+        (!is_root || (chmod(outer, 0711) == 0 && chmod(inner, 01733) == 0)))
+        return inner;
+    free(inner);
+    return NULL;
+}
+
 /* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
-static pt_status make_folder(char **ret_folder, pt_error *reterr)
+static pt_status make_folder(pt_record_run *run, pt_error *reterr)
 {
     const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i] == NULL || places[i][0] != '/' || strpbrk(places[i], " :") != NULL) continue;
-        char *const folder = pt_strf("%s/pitot-record-XXXXXX", places[i]);
-        if (mkdtemp(folder) != NULL) {
+        PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", places[i]);
+        if (mkdtemp(outer) == NULL) continue;
+        run->lock_fd = open(outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (run->lock_fd >= 0 && flock(run->lock_fd, LOCK_EX | LOCK_NB) == 0)
+            run->folder = make_inner(outer);
+        if (run->folder != NULL) {
             remove_stale(places[i]);
-            /* Processes that drop root's rights must still be able to leave a file here. */
-            if (geteuid() == 0) chmod(folder, 01733);
-            *ret_folder = folder;
             return PT_OK;
         }
-        free(folder);
+        const int error = errno;
+        if (run->lock_fd >= 0) close(run->lock_fd);
+        run->lock_fd = -1;
+        remove_folder(outer);
+        errno = error;
     }
     return pt_error_errno(reterr, errno,
                           "no folder for the samples can be made in /dev/shm or /tmp");
@@ -197,33 +248,38 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
                                 pt_record_run *ret_run, pt_error *reterr)
 {
     PT_FREE char *preload = NULL;
-    *ret_run = (pt_record_run){.pid = -1};
-    pt_status status = make_folder(&ret_run->folder, reterr);
+    *ret_run = (pt_record_run){.pid = -1, .lock_fd = -1};
+    pt_status status = make_folder(ret_run, reterr);
     if (status == PT_OK) status = preloadable(library, ret_run->folder, &preload, reterr);
     if (status != PT_OK) return status;
     set_environment(preload, ret_run->folder, hz);
     return run_and_wait(command, ret_run, reterr);
 }
 
-static void remove_link(const pt_record_run *run)
+static void forget(pt_record_run *run)
 {
-    PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
-    unlink(link);
+    if (run->lock_fd >= 0) close(run->lock_fd);
+    run->lock_fd = -1;
+    free(run->folder);
+    run->folder = NULL;
 }
 
 void pt_record_run_keep(pt_record_run *run)
 {
-    if (run->folder != NULL) remove_link(run);
-    free(run->folder);
-    run->folder = NULL;
+    if (run->folder != NULL) {
+        PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
+        PT_CLOSE int mark =
+            openat(run->lock_fd, MARK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        unlink(link);
+    }
+    forget(run);
 }
 
 void pt_record_run_done(pt_record_run *run)
 {
     if (run->folder != NULL) {
-        remove_link(run);
+        *strrchr(run->folder, '/') = '\0'; /* the outer one, with all in it */
         remove_folder(run->folder);
     }
-    free(run->folder);
-    run->folder = NULL;
+    forget(run);
 }

@@ -221,7 +221,9 @@ run pitot top --color a.folded
 expect [ "$(stdout | grep -c $'\033')" != 0 ]
 
 it 'has colour on a terminal, but not with NO_COLOR or TERM=dumb or --color=never'
-if needs script; then
+if needs script && ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    skip 'no terminal can be made here (is /dev/pts mounted?)'
+elif [ -z "$t_skip" ]; then
     on_terminal() { script -qec "$*" /dev/null </dev/null 2>&1; }
     expect [ "$(TERM=xterm on_terminal "$PITOT" top a.folded | grep -c $'\033')" != 0 ]
     expect [ "$(TERM=xterm NO_COLOR=1 on_terminal "$PITOT" top a.folded | grep -c $'\033')" = 0 ]

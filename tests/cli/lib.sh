@@ -46,7 +46,7 @@ it() {
     echo '(nothing was run)' >"$t_out/command"
 }
 
-# skip REASON: the current test cannot be done here. What it still says is ignored.
+# skip REASON: the current test cannot be done here. What fails after it is shown, and does not count.
 skip() { t_skip=$1; }
 
 # skip_all REASON: no test of this file can be done here. Before the first `it`.
@@ -82,7 +82,9 @@ needs() {
 
 # fail MESSAGE: the current test fails.
 fail() {
-    if [ -z "$t_skip" ]; then
+    if [ -n "$t_skip" ]; then
+        printf '%s\n' "$1" | sed 's/^/# ignored, since skipped: /'
+    else
         [ $t_failed = 1 ] || sed 's/^/# ran: /' "$t_out/command"
         printf '%s\n' "$1" | sed 's/^/# /'
         t_failed=1
@@ -155,7 +157,7 @@ expect_same() {
 # --- inside
 
 t_show() {
-    [ -n "$t_skip" ] || head -n 20 "$t_out/$1" | sed "s/^/# $1: /"
+    head -n 20 "$t_out/$1" | sed "s/^/# $1: /"
     return 0
 }
 

@@ -6,12 +6,14 @@
 command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
 unset CPUPROFILE CPUPROFILE_FREQUENCY LD_PRELOAD PITOT_RECORD_DIR PITOT_RECORD_HZ
 
-# burn SECONDS [THREADS]: uses so much CPU time in each thread and prints what all have used.
+# burn SECONDS [THREADS [stay]]: uses so much CPU time in each thread and prints what all have used,
+# then ends or waits to be killed.
 cat >burn.c <<'C'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 __attribute__((noinline)) static double spin(double s)
 {
@@ -30,6 +32,8 @@ int main(int argc, char **argv)
     spin(s);
     for (int i = 1; i < count; i++) pthread_join(threads[i], NULL);
     printf("%.6f\n", cpu(CLOCK_PROCESS_CPUTIME_ID));
+    fflush(stdout);
+    if (argc > 3) pause();
 }
 C
 cc=${CC:-cc}
@@ -109,9 +113,10 @@ run pitot record -o x.pb.gz ./burn.c
 expect_status 126
 
 it 'a command that is killed loses nothing'
-run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 & sleep 0.05; for i in 1 2 3 4 5 6 7 8 9; do kill -0 $! && sleep 0.05; done; kill -KILL $!; kill -KILL $$'
+mkfifo burnt
+run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 1 stay >burnt & read line <burnt; kill -KILL $!; kill -KILL $$'
 expect_status 137
-expect [ "$(summary samples)" -ge 300 ]
+expect [ "$(summary samples)" -ge 550 ]
 
 it 'a command under timeout ends when its time is over'
 run timeout 30 "$PITOT" record -o timeout.pb.gz timeout 0.2 ./burn 20
@@ -233,6 +238,57 @@ run pitot record -o x.pb.gz sh -c 'cd "$PITOT_RECORD_DIR" && mkfifo 1.0.journal 
 expect_status 0
 expect_stderr_lines 1
 
+it 'nothing that a program left in the folder keeps it from being removed'
+run pitot record -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >folder; cd "$PITOT_RECORD_DIR" && : >.hidden && mkdir -p sub/sub && : >sub/sub/file; exec '"$PWD"'/burn 0.05'
+expect_status 0
+expect [ ! -e "$(cat folder)" ]
+expect [ ! -e "$(dirname "$(cat folder)")" ]
+
+it 'the folder of root can be found by those only who are told of it'
+if [ "$(id -u)" = 0 ] && needs python3; then
+    cat >peek.py <<'PY'
+import os, sys
+inner = os.environ['PITOT_RECORD_DIR']
+os.setgid(65534)
+os.setuid(65534)
+open(inner + '/mine', 'w').close()
+for folder in inner, os.path.dirname(inner):
+    try:
+        print(os.listdir(folder))
+    except PermissionError:
+        print('refused')
+PY
+    run pitot record -o x.pb.gz sh -c 'python3 peek.py; exec ./burn 0.05'
+    expect_stdout_lines 3
+    expect_equal 'folders that could be listed' "$(stdout | grep -vc -e refused -e '^[0-9.]*$')" 0
+    expect_equal 'name in the folder that all may list' "$(stdout | grep -c mine)" 0
+else
+    [ -n "$t_skip" ] || skip 'only root has such a folder'
+fi
+
+it 'what a killed recorder left is removed by the next one, and that of a living one is not'
+mkfifo killed living go-on
+"$PITOT" record -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$" >killed; exec ./burn 0.05 1 stay' >/dev/null 2>&1 &
+recorder=$!
+read -r killed burner <killed
+kill -KILL $recorder $burner
+wait $recorder 2>/dev/null
+"$PITOT" record -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>&1 &
+recorder=$!
+read -r living <living
+expect [ -d "$killed" ]
+for folder in "$killed" "$living"; do
+    touch -c -d '2 days ago' "$folder" "$(dirname "$folder")"
+done
+run pitot record -o x.pb.gz ./burn 0.05
+expect_status 0
+expect [ ! -e "$killed" ]
+expect [ ! -e "$(dirname "$killed")" ]
+expect [ -d "$living" ]
+echo >go-on
+wait $recorder || fail 'the living recorder failed'
+expect [ -s living.pb.gz ]
+
 it 'works from a folder with a space in its name'
 mkdir -p 'with space'
 cp "$PITOT" 'with space/pitot'
@@ -280,7 +336,10 @@ expect test -d "$kept"
 run pitot merge "$kept"/*.journal -o back.pb.gz
 expect_status 0
 expect test -s back.pb.gz
-case $kept in */pitot-record-*) rm -rf "$kept" ;; esac
+touch -c -d '2 hours ago' "$(dirname "$kept")"
+run pitot record -o x.pb.gz ./burn 0.05
+expect test -d "$kept"
+case $kept in */pitot-record-*/*) rm -rf "$(dirname "$kept")" ;; esac
 
 it 'names functions at once in a format that has no addresses'
 cat >spin.c <<'C'

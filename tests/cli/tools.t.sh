@@ -182,6 +182,14 @@ expect_equal 'the last line' "$(totals)" '2 passed, 1 failed, 0 skipped'
 expect_stdout_line '*stdout is not: goodbye'
 expect_stdout_line '*stdout: hello'
 
+it 'an expectation that is not met after a skip is shown, and fails nothing'
+printf '%s\n' '. "$(dirname "$0")/lib.sh"' 'it works' 'skip tired' 'run echo hello' 'expect_stdout goodbye' \
+    >runner/tests/cli/it.t.sh
+run bash runner/tests/cli/it.t.sh
+expect_status 0
+expect_stdout_line 'ok 1 - works # SKIP tired'
+expect_stdout_line '# ignored, since skipped: stdout is not: goodbye'
+
 it 'a script that ends early with an error fails'
 runs '. "$(dirname "$0")/lib.sh"' 'it works' 'run true' 'expect_status 0' 'echo "$unset_name"'
 expect_status 1
