@@ -56,7 +56,8 @@ void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if it cannot be read */
 uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
 void *pt_agent_map(size_t bytes);            /* zeroed private memory; NULL if there is none */
-bool pt_agent_write(int fd, const void *bytes, size_t size); /* all of it, through EINTR */
+bool pt_agent_write(int fd, const void *bytes,
+                    size_t size); /* all of it, through EINTR; under the lock */
 /* first and then second, terminated; "" and false with ENAMETOOLONG when they do not fit. first may
  * be `to` itself. */
 bool pt_agent_join(char *to, size_t size, const char *first, const char *second);

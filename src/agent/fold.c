@@ -75,13 +75,28 @@ static bool index_has_room(void)
     return true;
 }
 
+/* Areas grow with what is in them. Near the file's or the disk's end a smaller one may still fit.
+ */
+static pt_journal_area *new_area(void)
+{
+    pt_journal_area *area;
+    while ((area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_STACKS, fold.area_bytes)) ==
+               NULL &&
+           fold.area_bytes > AREA_FIRST_BYTES)
+        fold.area_bytes /= 2;
+    return area;
+}
+
+_Static_assert(AREA_FIRST_BYTES >= sizeof(pt_journal_area) + sizeof(pt_journal_stack) +
+                                       PT_JOURNAL_DEPTH_MAX * sizeof(uint64_t),
+               "the smallest area holds any stack");
+
 /* Room for a record of size bytes in the journal; NULL when it is full. */
 static void *area_room(size_t size)
 {
     if (fold.area == NULL ||
         size > fold.area->size_bytes - sizeof *fold.area - fold.area->used_bytes) {
-        pt_journal_area *const area =
-            pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_STACKS, fold.area_bytes);
+        pt_journal_area *const area = new_area();
         if (area == NULL) return NULL;
         pt_journal_area_commit(area);
         fold.area = area;

@@ -113,6 +113,9 @@ static void put_build_id(const pt_journal_map *map, void *arg)
                                    map->build_id_bytes));
 }
 
+/* Tells readers who wrote this, as formats/procmaps.h has it, when nothing has a build id. */
+static const char our_line[] = "# pitot libprofiler wrote this: stacks begin where the tick came\n";
+
 bool pt_profile_write(const char *path)
 {
     static char name[PATH_MAX];
@@ -130,6 +133,7 @@ bool pt_profile_write(const char *path)
     PUT(pt_gperf_trailer(&buf, PT_GPERF_NATIVE));
     pt_maps_each(put_mapping, NULL);
     pt_maps_each(put_build_id, NULL);
+    PUT(pt_wire_put(&buf, our_line, sizeof our_line - 1));
     flush();
     if (close(out.fd) != 0 && !out.failed) {
         out.failed = true;

@@ -362,8 +362,10 @@ void pt_session_flush(void)
     if (strcmp(journal->path, pt_agent.path) == 0) {
         char name[PATH_MAX];
         if (!pt_agent_join(name, sizeof name, journal->path, ".journal") ||
-            rename(journal->path, name) != 0)
+            rename(journal->path, name) != 0) {
+            pt_agent_say("%s: cannot be written: %s", pt_agent.path, strerror(errno));
             return;
+        }
         pt_agent_join(journal->path, sizeof journal->path, name, "");
     }
     if (!pt_profile_write(pt_agent.path))

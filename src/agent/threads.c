@@ -145,6 +145,9 @@ static void attach(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     if (slot->engine != NULL || !pt_agent.on) return;
+    /* Between two sessions nobody looked: its number may be another thread's by now, which runs on
+     * another stack. Ticks ask for the bounds again. */
+    if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
     pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);

@@ -84,11 +84,31 @@ void *pt_agent_map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+/* A write to a pipe without a reader, or beyond a limit on files, raises a signal in this thread,
+ * which would end the host. All signals are blocked: it is taken back, unless one was pending. */
+static ssize_t write_unsignalled(int fd, const void *bytes, size_t size)
+{
+    static const struct timespec at_once = {0};
+    sigset_t before, raised;
+    sigemptyset(&raised);
+    sigpending(&before);
+    const ssize_t done = write(fd, bytes, size);
+    const int saved_errno = errno;
+    const int signo = done >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
+    if (signo != 0 && sigismember(&before, signo) == 0) {
+        sigaddset(&raised, signo);
+        while (sigtimedwait(&raised, NULL, &at_once) < 0 && errno == EINTR)
+            ;
+    }
+    errno = saved_errno;
+    return done;
+}
+
 bool pt_agent_write(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
     while (size > 0) {
-        const ssize_t done = write(fd, at, size);
+        const ssize_t done = write_unsignalled(fd, at, size);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         at += done;

@@ -70,6 +70,7 @@ expect_equal 'only executable mappings are listed' "$(told executable)" True
 expect_equal 'each stack is one record' "$(told distinct)" True
 expect [ "$(told ids)" -ge 2 ]
 expect grep -q "^file .*/host$" told
+expect_equal 'lines that say who wrote it' "$(grep -ac '^# pitot ' prof)" 1
 
 it 'google-pprof and go tool pprof read the same samples'
 if needs google-pprof go; then
@@ -160,6 +161,29 @@ for hz in 100 4000; do
     done
     expect [ -s prof ]
 done
+
+it 'a message to a pipe that nobody reads does not end the host'
+run ./host pipe
+cp "$t_out/stdout" facts
+expect_status 0
+expect_equal 'started' "$(fact start)" 0
+
+it 'a flush that cannot write says so'
+mkdir folder
+run ./host flush
+expect_status 0
+expect grep -q 'folder/flush.prof: cannot be written: No such file' "$t_out/stderr"
+
+it 'a journal is used to its end'
+if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
+    skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
+else
+    rm -f prof
+    # 4000 stacks of 264 bytes and more are more than a mebibyte, which is as large as a file may be.
+    (ulimit -f 1024; CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 ./host winding 1.5 >/dev/null)
+    expect_equal 'status' "$?" 0
+    expect [ "$(stat -c %s prof)" -gt 800000 ]
+fi
 
 it 'a host that resets every signal lives, and is profiled on'
 profiled 1000 reset

@@ -178,6 +178,50 @@ static int case_cancel(char **argv)
     return 0;
 }
 
+/* Thousands of different stacks: each level calls the next from one of two places. */
+__attribute__((noinline)) static void winding(unsigned turns, int depth)
+{
+    if (depth == 0) {
+        burn(0);
+    } else if (turns & 1) {
+        __asm__ volatile("# left" : : "r"(depth) : "memory");
+        winding(turns >> 1, depth - 1);
+        __asm__ volatile("# left again" : : "r"(depth) : "memory");
+    } else {
+        __asm__ volatile("# right" : : "r"(depth) : "memory");
+        winding(turns >> 1, depth - 1);
+        __asm__ volatile("# right again" : : "r"(depth) : "memory");
+    }
+}
+
+static int case_winding(char **argv)
+{
+    const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + argument(argv, 1);
+    for (unsigned turns = 1; seconds(CLOCK_THREAD_CPUTIME_ID) < end; turns += 0x9e3779b9u)
+        winding(turns, 28);
+    return say_cpu();
+}
+
+/* Its stderr is a pipe that nobody reads any more. */
+static int case_pipe(char **argv)
+{
+    int ends[2];
+    if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 1;
+    close(ends[0]);
+    printf("start %d\n", ProfilerStart("no/such/folder/file"));
+    return 0;
+}
+
+static int case_flush(char **argv)
+{
+    ProfilerStart("folder/flush.prof");
+    rename("folder", "gone");
+    ProfilerFlush();
+    rename("gone", "folder");
+    ProfilerStop();
+    return 0;
+}
+
 /* ---- the functions ---- */
 
 /* A thread that libc makes without pthread_create's name. */
@@ -515,7 +559,8 @@ static const struct {
     {"kill", case_kill},         {"fork", case_fork},       {"exec", case_exec},
     {"vfork", case_vfork},       {"execs", case_execs},     {"forks", case_forks},
     {"rawclone", case_rawclone}, {"unload", case_unload},   {"descriptors", case_descriptors},
-    {"cancel", case_cancel},
+    {"cancel", case_cancel},     {"winding", case_winding}, {"flush", case_flush},
+    {"pipe", case_pipe},
 };
 
 int main(int argc, char **argv)
