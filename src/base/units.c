@@ -11,16 +11,16 @@
 
 struct named_unit {
     pt_unit unit;
-    const char *aliases[3]; /* lower case, without the plural s */
+    const char *aliases[4]; /* lower case, without the plural s */
 };
 
 static const struct named_unit units[] = {
     {{"B", PT_FAMILY_BYTES, 1}, {"b", "byte"}},
-    {{"kB", PT_FAMILY_BYTES, 1024}, {"kb", "kbyte", "kilobyte"}},
-    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mb", "mbyte", "megabyte"}},
-    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gb", "gbyte", "gigabyte"}},
-    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tb", "tbyte", "terabyte"}},
-    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pb", "pbyte", "petabyte"}},
+    {{"kB", PT_FAMILY_BYTES, 1024}, {"kb", "kbyte", "kilobyte", "kib"}},
+    {{"MB", PT_FAMILY_BYTES, 1048576}, {"mb", "mbyte", "megabyte", "mib"}},
+    {{"GB", PT_FAMILY_BYTES, 1073741824}, {"gb", "gbyte", "gigabyte", "gib"}},
+    {{"TB", PT_FAMILY_BYTES, 1099511627776}, {"tb", "tbyte", "terabyte", "tib"}},
+    {{"PB", PT_FAMILY_BYTES, 1125899906842624}, {"pb", "pbyte", "petabyte", "pib"}},
     {{"ns", PT_FAMILY_TIME, 1}, {"ns", "nanosecond"}},
     {{"us", PT_FAMILY_TIME, 1e3}, {"us", "\u03bcs", "microsecond"}},
     {{"ms", PT_FAMILY_TIME, 1e6}, {"ms", "millisecond"}},
@@ -35,8 +35,11 @@ static const struct named_unit units[] = {
     {{"G*GCU", PT_FAMILY_GCU, 1e9}, {"gigagcu"}},
     {{"T*GCU", PT_FAMILY_GCU, 1e12}, {"teragcu"}},
     {{"P*GCU", PT_FAMILY_GCU, 1e15}, {"petagcu"}},
+    /* pprof has no such units: read, but never chosen for an answer. */
+    {{"min", PT_FAMILY_TIME, 60e9}, {"min", "minute"}},
+    {{"day", PT_FAMILY_TIME, 86400e9}, {"day"}},
 };
-enum { UNIT_COUNT = sizeof units / sizeof units[0] };
+enum { UNIT_COUNT = sizeof units / sizeof units[0], CHOSEN_COUNT = UNIT_COUNT - 2 };
 
 static const char *const default_units[] = {
     [PT_FAMILY_TIME] = "s", [PT_FAMILY_BYTES] = "B", [PT_FAMILY_GCU] = "GCU"};
@@ -46,7 +49,7 @@ const pt_unit *pt_unit_parse(const char *name)
     size_t length = strlen(name);
     if (length > 2 && tolower((unsigned char)name[length - 1]) == 's') length--;
     for (size_t i = 0; i < UNIT_COUNT; i++) {
-        for (size_t k = 0; k < 3 && units[i].aliases[k] != NULL; k++) {
+        for (size_t k = 0; k < 4 && units[i].aliases[k] != NULL; k++) {
             const char *const alias = units[i].aliases[k];
             if (strlen(alias) == length && strncasecmp(alias, name, length) == 0)
                 return &units[i].unit;
@@ -59,7 +62,7 @@ const pt_unit *pt_unit_parse(const char *name)
 static const pt_unit *auto_unit(double value, pt_unit_family family)
 {
     const pt_unit *best = NULL;
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
+    for (size_t i = 0; i < CHOSEN_COUNT; i++) {
         const pt_unit *const unit = &units[i].unit;
         if (unit->family == family && fabs(value) / unit->factor >= 1) best = unit;
     }

@@ -2,7 +2,8 @@
  *
  * Unit names and conversions are those of pprof (its measurement rules: names without regard to
  * case, a plural s dropped from names of more than two letters; memory steps are 1024), so that the
- * same profile gives the same figures. What only our own reports do (minutes, three significant
+ * same profile gives the same figures; units that pprof does not know (minutes, days, KiB) are read
+ * too. What only our own reports do (minutes, three significant
  * digits, thousands separators) is a style.
  */
 #ifndef PT_BASE_UNITS_H

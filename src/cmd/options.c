@@ -43,7 +43,8 @@ static const pt_option input_rows[] = {
      .offset = offsetof(pt_input_settings, max_memory),
      .metavar = "SIZE",
      .help = "the most that one file may inflate to",
-     .details = "Half of the machine's memory if not given. 64k, 1.5G: steps are 1024."},
+     .details = "Of each file, also when several are read at once. If not given, all that are "
+                "read at once share half of the machine's memory. 64k, 1.5G: steps are 1024."},
     {.name = "threads",
      .letter = 'j',
      .type = PT_OPT_INT,

@@ -54,7 +54,8 @@ typedef struct pt_probe_input {
 typedef struct pt_read_hooks {
     pt_diag *diag;
     void *context;
-    /* The reader will not look at the input before this offset again. */
+    /* The reader will not look at the input before this offset again: what is there afterwards is
+     * undefined (zeros, where a copy in memory was given back). */
     void (*discard)(void *context, uint64_t upto);
     /* Registers and raw stack bytes -> pcs (perf.data). Returns the number of pcs written. */
     size_t (*unwind)(void *context, uint32_t pid, uint64_t time, const uint64_t *registers,

@@ -39,6 +39,12 @@ static uint64_t half_of_memory(void)
     return (uint64_t)pages * (uint64_t)page / 2;
 }
 
+uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count)
+{
+    const uint64_t at_once = threads < count ? threads : count;
+    return at_once > 1 ? memory_bytes / at_once : memory_bytes;
+}
+
 static const char *file_name(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -280,7 +286,9 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
     loading l = {
         .names = names,
         .options = options,
-        .max_bytes = options->inflated_bytes ? options->inflated_bytes : half_of_memory(),
+        .max_bytes = options->inflated_bytes
+                         ? options->inflated_bytes
+                         : pt_load_share(half_of_memory(), pt_pool_threads(options->pool), count),
         .loaded = ret_loaded,
     };
     const pt_ordered how = {.ctx = &l, .produce = produce, .commit = commit, .drop = drop};

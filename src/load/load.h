@@ -15,8 +15,8 @@
 
 typedef struct pt_load_options {
     const pt_format *from;   /* --from=: read as this format; NULL = probe */
-    uint64_t inflated_bytes; /* --max-memory: the most that one input may inflate to; 0 = half of
-                                the machine's memory */
+    uint64_t inflated_bytes; /* --max-memory: the most that one input may inflate to; 0 = its share
+                                of half of the machine's memory */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
     pt_pool *pool;           /* reads several inputs at once; NULL = one after the other */
@@ -44,6 +44,9 @@ typedef struct pt_loaded {
 void pt_loaded_done(pt_loaded *loaded);
 /* The first ELF image among the names: the program; NULL if there was none. */
 const char *pt_loaded_program(const pt_loaded *loaded);
+
+/* Which share of the memory one of count inputs may take when `threads` read at once. */
+uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count);
 
 /* Loads names[0, count). PT_OK also when inputs were damaged but gave something (damaged_count
  * tells; each input's error says what). Any other failure of any input fails the whole: its error

@@ -1,12 +1,13 @@
 /* profile.c: small questions to a frozen profile. */
 #include "model/profile.h"
 
+#include "base/units.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const char *pt_stack_end_name(pt_stack_end end)
 {
@@ -18,26 +19,11 @@ const char *pt_stack_end_name(pt_stack_end end)
     return names[end];
 }
 
-/* Names as google/pprof's measurement package knows them, without a plural s. */
 pt_event_kind pt_event_kind_of_unit(const char *unit)
 {
-    static const char *const times[] = {"ns",          "nanosecond", "us",     "microsecond", "ms",
-                                        "millisecond", "s",          "second", "sec",         "min",
-                                        "minute",      "hr",         "hour",   "day"};
-    static const char *const memory[] = {"b",        "byte", "kb", "kilobyte", "kib", "mb",
-                                         "megabyte", "mib",  "gb", "gigabyte", "gib", "tb",
-                                         "terabyte", "tib",  "pb", "petabyte"};
-    size_t length = strlen(unit);
-    if (length > 2 && tolower((unsigned char)unit[length - 1]) == 's') length--;
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        if (strlen(times[i]) == length && strncasecmp(unit, times[i], length) == 0)
-            return PT_EVENT_TIME;
-    }
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
-        if (strlen(memory[i]) == length && strncasecmp(unit, memory[i], length) == 0)
-            return PT_EVENT_BYTES;
-    }
-    return PT_EVENT_COUNT;
+    const pt_unit *const known = pt_unit_parse(unit);
+    if (known == NULL || known->family == PT_FAMILY_GCU) return PT_EVENT_COUNT;
+    return known->family == PT_FAMILY_TIME ? PT_EVENT_TIME : PT_EVENT_BYTES;
 }
 
 uint32_t pt_profile_default_event(const pt_profile *p)

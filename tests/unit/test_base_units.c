@@ -152,6 +152,17 @@ static void durations_and_percentages(void **state)
     CHECK_REFUSED(double, pt_parse_percent, "x", "'x' is not a percentage such as 0.5%");
 }
 
+static void units_that_pprof_has_not_are_read_but_not_chosen(void **state)
+{
+    const char *unit;
+    assert_true(pt_unit_convert(2, "minutes", "s", &unit) == 120);
+    assert_true(pt_unit_convert(2, "days", "hrs", &unit) == 48);
+    assert_true(pt_unit_convert(3, "MiB", "kB", &unit) == 3072);
+    assert_true(pt_unit_convert(90, "s", "auto", &unit) == 90);
+    assert_string_equal(unit, "s");
+    assert_true(pt_unit_convert(48, "hours", "auto", &unit) == 48);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +174,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_and_others),
         cmocka_unit_test(sizes_step_by_1024),
         cmocka_unit_test(durations_and_percentages),
+        cmocka_unit_test(units_that_pprof_has_not_are_read_but_not_chosen),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

@@ -459,6 +459,36 @@ static void files_of_ours_keep_every_frame_even_without_build_ids(void **state)
     assert_string_equal(sample_text(q, 0), "64: 400010 400020< 400030<");
 }
 
+static void poison(void *context, uint64_t upto)
+{
+    memset(((pt_buf *)context)->data, 0xdb, upto);
+}
+
+static void what_was_discarded_is_never_looked_at_again(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    SLOTS(&buf, LITTLE64, 0, 3, 0, 1000, 0);
+    for (uint64_t i = 0; i < 200000; i++)
+        SLOTS(&buf, LITTLE64, 1, 3, 0x1000 + i % 97, 0x2000 + i % 89, 0x3000 + i % 83);
+    SLOTS(&buf, LITTLE64, 0, 1, 0);
+    pt_put_text(&buf, "1000-9000 r-xp 00000000 00:00 0 /bin/x\n");
+    pt_status status;
+    PT_UNREF_PROFILE const pt_profile *want = read_status(&buf, &status, NULL);
+    pt_error error = PT_ERROR_INIT;
+    pt_reader r;
+    pt_reader_init(&r, buf.data, buf.size, &error);
+    pt_builder *b = pt_builder_new();
+    const pt_read_hooks hooks = {.context = &buf, .discard = poison};
+    assert_int_equal(pt_format_gperftools.read(&r, b, &hooks, &error), PT_OK);
+    const pt_profile *frozen;
+    assert_int_equal(pt_builder_freeze(b, &frozen, &error), PT_OK);
+    PT_UNREF_PROFILE const pt_profile *got = frozen;
+    assert_int_equal(buf.data[0], 0xdb); /* something was discarded */
+    char difference[200];
+    if (!pt_profile_equal(want, got, difference, sizeof difference)) fail_msg("%s", difference);
+    pt_buf_done(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +513,7 @@ int main(void)
         cmocka_unit_test(every_truncation_and_flip_is_read_without_harm),
         cmocka_unit_test(first_frame_with_an_address_is_written_as_a_leaf),
         cmocka_unit_test(files_of_ours_keep_every_frame_even_without_build_ids),
+        cmocka_unit_test(what_was_discarded_is_never_looked_at_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -428,6 +428,15 @@ static void facts_that_profiles_do_not_share_hold_for_neither(void **state)
     pt_diag_done(&diag);
 }
 
+static void inputs_read_at_once_share_the_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(pt_load_share(1000, 4, 1), 1000);
+    assert_int_equal(pt_load_share(1000, 4, 2), 500);
+    assert_int_equal(pt_load_share(1000, 4, 100), 250);
+    assert_int_equal(pt_load_share(1000, 1, 100), 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +454,7 @@ int main(void)
         cmocka_unit_test(damaged_gzip_is_noted_though_the_profile_in_it_is_whole),
         cmocka_unit_test(lines_that_only_the_format_understands_survive_a_merge),
         cmocka_unit_test(facts_that_profiles_do_not_share_hold_for_neither),
+        cmocka_unit_test(inputs_read_at_once_share_the_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -314,6 +314,20 @@ static void a_hundred_thousand_stacks_are_interned_exactly(void **state)
     }
 }
 
+static void kind_of_an_event_follows_from_its_unit_in_any_spelling(void **state)
+{
+    (void)state;
+    static const char *const times[] = {"ns", "Seconds", "sec", "min", "minutes", "hrs", "days"};
+    static const char *const sizes[] = {"B", "bytes", "kB", "kbytes", "KiB", "MiB", "pib"};
+    static const char *const counts[] = {"", "count", "samples", "GCU", "cycles"};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        assert_int_equal(pt_event_kind_of_unit(times[i]), PT_EVENT_TIME);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        assert_int_equal(pt_event_kind_of_unit(sizes[i]), PT_EVENT_BYTES);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        assert_int_equal(pt_event_kind_of_unit(counts[i]), PT_EVENT_COUNT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_location_without_a_name_says_where_it_lies),
         cmocka_unit_test(an_event_is_found_by_type_number_or_type_and_unit),
         cmocka_unit_test(a_hundred_thousand_stacks_are_interned_exactly),
+        cmocka_unit_test(kind_of_an_event_follows_from_its_unit_in_any_spelling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
