@@ -91,7 +91,9 @@ void pt_journal_close(pt_agent_journal *journal);
 bool pt_maps_refresh(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
-uint16_t pt_maps_epoch(void);
+/* The first epoch in which all of a stack was mapped as it is now; the present one if part of it is
+ * in no known mapping. So a library that goes makes no other stack a new one. */
+uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth);
 /* The readable mapping that holds addr now. */
 bool pt_maps_around(uint64_t addr, uint64_t *ret_low, uint64_t *ret_limit);
 void pt_maps_reset(void);

@@ -118,15 +118,18 @@ static void look_for_unknown_code(uint32_t depth)
 
 static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
 {
-    pt_journal_stack like = {
-        .count = weight, .depth = depth, .end = (uint8_t)end, .epoch = pt_maps_epoch()};
+    pt_journal_stack like = {.count = weight,
+                             .depth = depth,
+                             .end = (uint8_t)end,
+                             .epoch = pt_maps_epoch_of(fold.pcs, depth)};
     bool room = index_has_room();
     uint64_t hash = hash_of(fold.pcs, depth, end, like.epoch);
     entry *at = room ? slot_of(fold.index, fold.cap, hash, &like) : NULL;
     if (at != NULL && at->stack == NULL) {
         look_for_unknown_code(depth);
-        if (like.epoch != pt_maps_epoch()) {
-            like.epoch = pt_maps_epoch();
+        const uint16_t epoch = pt_maps_epoch_of(fold.pcs, depth);
+        if (like.epoch != epoch) {
+            like.epoch = epoch;
             hash = hash_of(fold.pcs, depth, end, like.epoch);
             at = slot_of(fold.index, fold.cap, hash, &like);
         }

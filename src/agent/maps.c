@@ -63,11 +63,6 @@ void pt_maps_reset(void)
     maps.epoch = 0;
 }
 
-uint16_t pt_maps_epoch(void)
-{
-    return (uint16_t)maps.epoch;
-}
-
 static size_t first_after(uint64_t addr)
 {
     size_t low = 0, high = maps.count;
@@ -85,6 +80,19 @@ bool pt_maps_known(uint64_t addr)
 {
     const size_t i = first_after(addr);
     return i > 0 && addr < maps.live[i - 1].limit;
+}
+
+uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
+{
+    uint32_t epoch = 0;
+    for (uint32_t i = 0; i < depth && maps.epoch > 0; i++) {
+        const uint64_t addr = i > 0 && pcs[i] > 0 ? pcs[i] - 1 : pcs[i]; /* in the call */
+        const size_t at = first_after(addr);
+        const live_map *const map = at > 0 ? &maps.live[at - 1] : NULL;
+        if (map == NULL || addr >= map->limit || map->record == NULL) return (uint16_t)maps.epoch;
+        if (map->record->epoch_from > epoch) epoch = map->record->epoch_from;
+    }
+    return (uint16_t)epoch;
 }
 
 /* ---- reading a line ---- */

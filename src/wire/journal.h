@@ -120,7 +120,7 @@ typedef struct {
 typedef struct {
     uint64_t count; /* sum of weights; the only field that changes */
     uint32_t depth; /* >= 1 */
-    uint16_t epoch; /* low bits of the mappings' epoch when it was first seen */
+    uint16_t epoch; /* low bits of an epoch in which its frames were mapped as when seen */
     uint8_t end;    /* PT_JOURNAL_END_X */
     uint8_t reserved;
 } pt_journal_stack;

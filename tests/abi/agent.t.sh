@@ -286,6 +286,14 @@ expect_equal 'dlclose' "$(fact closed)" 0
 read_profile prof
 expect grep -q '^file .*/plugin.so$' told
 
+it 'a library that comes and goes makes no other stack a new one'
+profiled 1000 reload ./plugin.so
+expect_equal 'dlclose' "$(fact closed)" 20
+read_profile prof main
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+expect [ "$(told main)" -ge 500 ]
+expect_equal 'each stack is one record' "$(told distinct)" True
+
 it 'a name may begin with any letter'
 CPUPROFILE=Ägypten run ./host burn 0.1
 expect [ -s Ägypten ]

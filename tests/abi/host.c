@@ -546,6 +546,20 @@ static int case_unload(char **argv)
     return say_cpu();
 }
 
+/* Libraries come and go while the program does the same all the time. */
+static int case_reload(char **argv)
+{
+    int closed = 0;
+    for (int i = 0; i < 20; i++) {
+        void *const handle = dlopen(argv[1], RTLD_NOW);
+        burn(0.02);
+        closed += handle != NULL && dlclose(handle) == 0;
+        burn(0.02);
+    }
+    printf("closed %d\n", closed);
+    return say_cpu();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
@@ -560,7 +574,7 @@ static const struct {
     {"vfork", case_vfork},       {"execs", case_execs},     {"forks", case_forks},
     {"rawclone", case_rawclone}, {"unload", case_unload},   {"descriptors", case_descriptors},
     {"cancel", case_cancel},     {"winding", case_winding}, {"flush", case_flush},
-    {"pipe", case_pipe},
+    {"pipe", case_pipe},         {"reload", case_reload},
 };
 
 int main(int argc, char **argv)
