@@ -232,13 +232,12 @@ static void say_summary(const record_settings *settings, const pt_recorded *all,
 static void say_incomplete(const pt_recorded *all, const char *dead_ends)
 {
     char share[32];
-    if (all->weight == 0 || all->complete * 20 >= all->weight * 19) return;
-    pt_cmd_say("%s of the samples do not reach where their thread began: %s%s%s have%s no unwind "
-               "tables and keep no frame pointers; their own time is right, their callers are "
-               "missing (gcc -fno-omit-frame-pointer)",
+    if (all->weight == 0 || all->weight - all->complete <= all->weight / 20) return;
+    pt_cmd_say("%s of the samples do not reach where their thread began: functions of %s have no "
+               "unwind tables and keep no frame pointers; their own time is right, their callers "
+               "are missing (gcc -fno-omit-frame-pointer)",
                percent(share, sizeof share, all->weight - all->complete, all->weight),
-               dead_ends[0] != '\0' ? "functions of " : "functions of the program", dead_ends, "",
-               "");
+               dead_ends[0] != '\0' ? dead_ends : "the program");
 }
 
 static void say_messages(const char *messages)
@@ -254,7 +253,8 @@ static void say_messages(const char *messages)
 static void say_doubts(const pt_recorded *all)
 {
     /* A process' birth and end belong to the kernel: nobody samples them. */
-    const uint64_t known_ns = all->reached_ns + all->images * BIRTH_AND_END_NS;
+    uint64_t known_ns = all->reached_ns;
+    pt_recorded_add(&known_ns, all->images * BIRTH_AND_END_NS);
     const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
     if (all->tick_bound)
         pt_cmd_say(
@@ -295,8 +295,8 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
     if (status == PT_OK) status = write_profile(context, profile, path, reterr);
     if (status != PT_OK) return status;
     for (size_t i = first; i < first + count; i++) {
-        all->weight += all->processes[i].facts.weight;
-        all->complete += all->processes[i].facts.complete;
+        pt_recorded_add(&all->weight, all->processes[i].facts.weight);
+        pt_recorded_add(&all->complete, all->processes[i].facts.complete);
     }
     if (first == 0) { /* the heaviest process, or all */
         const size_t gone = pt_recorded_gone(profile);
@@ -352,7 +352,7 @@ static int finish(pt_cmd_context *context, const record_settings *settings, pt_r
     } else {
         PT_FREE char *first =
             settings->split ? split_name(settings->output, &all.processes[0].facts) : NULL;
-        all.seen_ns = all.weight * all.period_ns;
+        all.seen_ns = pt_recorded_time_ns(all.weight, all.period_ns);
         say_doubts(&all);
         say_incomplete(&all, all.dead_ends);
         say_summary(settings, &all, first != NULL ? first : settings->output);

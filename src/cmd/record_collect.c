@@ -97,12 +97,14 @@ static void add_processes(pt_recorded *all, uint64_t *ret_running_ns)
     for (size_t i = 0; i < all->count; i++) {
         const pt_journal_facts *const f = &sorted[i]->facts;
         if (i + 1 < all->count && sorted[i + 1]->facts.pid == f->pid) continue;
-        const uint64_t cpu_ns = f->cpu_before_ns + f->cpu_used_ns + f->cpu_own_ns;
-        all->reached_ns += cpu_ns;
+        uint64_t cpu_ns = f->cpu_before_ns;
+        pt_recorded_add(&cpu_ns, f->cpu_used_ns);
+        pt_recorded_add(&cpu_ns, f->cpu_own_ns);
+        pt_recorded_add(&all->reached_ns, cpu_ns);
         all->images++;
         if (still_runs(f)) {
             all->running++;
-            *ret_running_ns += cpu_ns;
+            pt_recorded_add(ret_running_ns, cpu_ns);
         }
     }
     free(sorted);
@@ -141,13 +143,13 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
 
     uint64_t running_ns = 0;
     add_processes(recorded, &running_ns);
-    recorded->used_ns =
-        timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime) + running_ns;
+    recorded->used_ns = timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime);
+    pt_recorded_add(&recorded->used_ns, running_ns);
     for (size_t i = 0; i < recorded->count; i++) {
         const pt_journal_facts *const f = &recorded->processes[i].facts;
-        recorded->ticks += f->ticks;
-        recorded->lost += f->dropped;
-        recorded->unsampled_threads += f->threads_unsampled;
+        pt_recorded_add(&recorded->ticks, f->ticks);
+        pt_recorded_add(&recorded->lost, f->dropped);
+        pt_recorded_add(&recorded->unsampled_threads, f->threads_unsampled);
         recorded->period_ns = f->period_ns != 0 ? f->period_ns : recorded->period_ns;
         recorded->tick_bound |= f->tick_hz != 0 && f->tick_hz < f->asked_hz && f->ticks > 0;
     }
@@ -194,14 +196,14 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
     p->duration_ns = story->run->duration_ns;
     p->asked_hz = story->hz;
     p->true_hz = all->period_ns != 0 ? 1e9 / (double)all->period_ns : 0;
-    p->cpu_used_ns = (int64_t)all->used_ns;
-    p->cpu_seen_ns = (int64_t)(weight * all->period_ns);
+    p->cpu_used_ns = (int64_t)pt_recorded_time_ns(1, all->used_ns);
+    p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(weight, all->period_ns);
     p->lost = lost;
     p->word_bytes = sizeof(void *);
     comment(b, "recorded with: pitot record -F %" PRIu32 " -- %s", story->hz, story->command);
     comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
     comment(b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s",
-            (double)all->used_ns / 1e9, (double)(weight * all->period_ns) / 1e9,
+            (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,
             (double)story->run->duration_ns / 1e9);
 }
 
@@ -227,8 +229,8 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
-        weight += process->facts.weight;
-        lost += process->facts.dropped;
+        pt_recorded_add(&weight, process->facts.weight);
+        pt_recorded_add(&lost, process->facts.dropped);
     }
     pt_journal_reading_free(reading);
     pt_builder_event_at(b, 0)->period = 1;
@@ -241,12 +243,12 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
 
 void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)
 {
-    int64_t *const weight = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *weight);
+    uint64_t *const weight = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *weight);
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         const uint32_t stack = p->sample->stack[i], depth = pt_stack_depth(p, stack);
         if (p->stack->end[stack] != PT_STACK_END_NO_RULE || depth == 0) continue;
         const uint32_t mapping = p->location->mapping[pt_stack_frames(p, stack)[depth - 1]];
-        if (mapping != PT_NONE) weight[mapping] += p->sample->value[0][i];
+        if (mapping != PT_NONE) pt_recorded_add(&weight[mapping], (uint64_t)p->sample->value[0][i]);
     }
     buf[0] = '\0';
     for (int place = 0; place < 2; place++) {

@@ -64,6 +64,20 @@ void pt_record_run_keep(pt_record_run *run);
 
 /* ---- record_collect.c ---- */
 
+/* *sum += value, or the largest number there is: counters of a journal may be anything. */
+static inline void pt_recorded_add(uint64_t *sum, uint64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum)) *sum = UINT64_MAX;
+}
+
+/* Nanoseconds of so many periods, in the range of a profile's values. */
+static inline uint64_t pt_recorded_time_ns(uint64_t weight, uint64_t period_ns)
+{
+    uint64_t time_ns;
+    const bool is_beyond = __builtin_mul_overflow(weight, period_ns, &time_ns);
+    return is_beyond || time_ns > INT64_MAX ? INT64_MAX : time_ns;
+}
+
 typedef struct pt_recorded_process {
     char *path; /* of its journal */
     pt_journal_facts facts;

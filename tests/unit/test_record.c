@@ -1,0 +1,205 @@
+/* test_record.c: what a recording takes out of a folder of journals that programs, or others, left.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cmd/record_int.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    strcpy(folder, "/tmp/pitot-test-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static void forget(const char *name)
+{
+    PT_FREE char *path = pt_strf("%s/%s", folder, name);
+    unlink(path);
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"a.journal", "b.journal", "c.journal", "real", "messages"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        forget(names[i]);
+    return rmdir(folder);
+}
+
+/* Stacks of one frame each, `count` samples at each address, all ended for want of a rule. */
+typedef struct {
+    uint64_t pc, count;
+} stack;
+
+static void put_area(pt_buf *buf, uint32_t kind, const pt_buf *records)
+{
+    const pt_journal_area area = {.magic = PT_JOURNAL_AREA_MAGIC,
+                                  .kind = kind,
+                                  .size_bytes = PT_JOURNAL_ALIGN_BYTES,
+                                  .used_bytes = records->size};
+    const size_t end = buf->size + PT_JOURNAL_ALIGN_BYTES;
+    pt_put(buf, &area, sizeof area);
+    pt_put(buf, records->data, records->size);
+    while (buf->size < end)
+        pt_put_u8(buf, 0);
+}
+
+/* /heavy is mapped at 0x10000, /light at 0x20000, a page each. */
+static void put_maps(pt_buf *buf)
+{
+    pt_buf records = PT_BUF_INIT;
+    for (uint64_t i = 1; i <= 2; i++) {
+        const pt_journal_map map = {.start = i << 16,
+                                    .limit = (i << 16) + 4096,
+                                    .epoch_to = UINT32_MAX,
+                                    .prot = 5,
+                                    .path_bytes = 6};
+        pt_put(&records, &map, sizeof map);
+        pt_put(&records, i == 1 ? "/heavy\0" : "/light\0", 8);
+    }
+    put_area(buf, PT_JOURNAL_MAPS, &records);
+    pt_buf_done(&records);
+}
+
+static void put_journal(const char *name, uint32_t pid, uint64_t counters, const stack *stacks,
+                        size_t count)
+{
+    const pt_journal_header header = {.magic = {'P', 'I', 'T', 'O', 'T', 'J', 'N', 'L'},
+                                      .byte_order = PT_JOURNAL_BYTE_ORDER,
+                                      .version = PT_JOURNAL_VERSION,
+                                      .header_bytes = PT_JOURNAL_HEADER_BYTES,
+                                      .word_bytes = 8,
+                                      .pid = pid,
+                                      .end = PT_JOURNAL_EXITED,
+                                      .asked_hz = 1000,
+                                      .period_ns = 1000000,
+                                      .cpu_before_ns = counters,
+                                      .cpu_used_ns = counters,
+                                      .cpu_own_ns = counters,
+                                      .fold_dropped = counters,
+                                      .threads_unsampled = counters};
+    pt_buf buf = PT_BUF_INIT, records = PT_BUF_INIT;
+    pt_put(&buf, &header, sizeof header);
+    while (buf.size < PT_JOURNAL_HEADER_BYTES)
+        pt_put_u8(&buf, 0);
+    put_maps(&buf);
+    for (size_t i = 0; i < count; i++) {
+        const pt_journal_stack s = {
+            .count = stacks[i].count, .depth = 1, .end = PT_JOURNAL_END_NO_RULE};
+        pt_put(&records, &s, sizeof s);
+        pt_put(&records, &stacks[i].pc, 8);
+    }
+    put_area(&buf, PT_JOURNAL_STACKS, &records);
+    PT_FREE char *path = pt_strf("%s/%s", folder, name);
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(buf.data, 1, buf.size, file), buf.size);
+    assert_int_equal(fclose(file), 0);
+    pt_buf_done(&records);
+    pt_buf_done(&buf);
+}
+
+static void counters_beyond_all_numbers_add_up_to_the_largest(void **state)
+{
+    const stack none = {0x10010, UINT64_MAX - 1};
+    const pt_record_run run = {.folder = folder};
+    pt_recorded all;
+    put_journal("a.journal", 2000000001, UINT64_MAX - 5, &none, 1);
+    put_journal("b.journal", 2000000002, UINT64_MAX - 5, &none, 1);
+    pt_recorded_init(&all, &run);
+    assert_int_equal(all.count, 2);
+    assert_true(all.lost == UINT64_MAX);
+    assert_true(all.reached_ns == UINT64_MAX);
+    assert_true(all.unsampled_threads == UINT64_MAX);
+
+    const pt_record_story story = {.command = "x", .run = &run, .recorded = &all, .hz = 1000};
+    const pt_profile *profile = NULL;
+    assert_int_equal(pt_recorded_profile(&story, 0, 2, &profile, NULL), PT_OK);
+    assert_true(pt_profile_provenance(profile)->cpu_seen_ns == INT64_MAX);
+    assert_true(pt_profile_provenance(profile)->lost == UINT64_MAX);
+    pt_profile_unref(profile);
+    pt_recorded_done(&all);
+}
+
+static void the_heaviest_dead_end_is_named_first_however_heavy(void **state)
+{
+    const stack stacks[] = {{0x10010, INT64_MAX}, {0x10020, INT64_MAX}, {0x20010, 7}};
+    const pt_record_run run = {.folder = folder};
+    pt_recorded all;
+    put_journal("a.journal", 2000000001, 0, stacks, 3);
+    pt_recorded_init(&all, &run);
+    const pt_record_story story = {.command = "x", .run = &run, .recorded = &all, .hz = 1000};
+    const pt_profile *profile = NULL;
+    assert_int_equal(pt_recorded_profile(&story, 0, 1, &profile, NULL), PT_OK);
+    char names[64];
+    pt_recorded_dead_ends(profile, names, sizeof names);
+    assert_string_equal(names, "heavy and light");
+    pt_profile_unref(profile);
+    pt_recorded_done(&all);
+}
+
+static void links_and_pipes_among_the_journals_are_not_read(void **state)
+{
+    const stack one = {0x10010, 1};
+    const pt_record_run run = {.folder = folder};
+    PT_FREE char *pipe_path = pt_strf("%s/b.journal", folder);
+    PT_FREE char *link_path = pt_strf("%s/c.journal", folder);
+    PT_FREE char *messages_path = pt_strf("%s/messages", folder);
+    pt_recorded all;
+    put_journal("a.journal", 2000000001, 0, &one, 1);
+    put_journal("real", 2000000002, 0, &one, 1);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(symlink("real", link_path), 0);
+    assert_int_equal(mkfifo(messages_path, 0600), 0);
+    pt_recorded_init(&all, &run);
+    assert_int_equal(all.count, 1);
+    assert_null(all.messages);
+    pt_recorded_done(&all);
+}
+
+/* Between the first look at it and the reading of its stacks. */
+static void a_journal_that_becomes_a_pipe_is_not_waited_for(void **state)
+{
+    const stack one = {0x10010, 1};
+    const pt_record_run run = {.folder = folder};
+    PT_FREE char *path = pt_strf("%s/a.journal", folder);
+    pt_recorded all;
+    put_journal("a.journal", 2000000001, 0, &one, 1);
+    pt_recorded_init(&all, &run);
+    assert_int_equal(all.count, 1);
+    forget("a.journal");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const pt_record_story story = {.command = "x", .run = &run, .recorded = &all, .hz = 1000};
+    const pt_profile *profile = NULL;
+    assert_int_equal(pt_recorded_profile(&story, 0, 1, &profile, NULL), PT_OK);
+    assert_int_equal(profile->sample->t.count, 0);
+    assert_int_equal(all.processes[0].error.status, PT_ERR_NOTFOUND);
+    pt_profile_unref(profile);
+    pt_recorded_done(&all);
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(counters_beyond_all_numbers_add_up_to_the_largest),
+        ROW(the_heaviest_dead_end_is_named_first_however_heavy),
+        ROW(links_and_pipes_among_the_journals_are_not_read),
+        ROW(a_journal_that_becomes_a_pipe_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
