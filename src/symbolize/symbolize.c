@@ -380,7 +380,12 @@ static void resolve_image(const work *w, image *m)
     const size_t outside = place_addresses(w, m, pt_object_elf(object));
     pt_object_resolve(object, detail, m->addrs, m->addr_count, take_answer, m);
     name_functions(m, options->demangle);
-    say_what_is_missing(m, object, detail, outside, count_nameless(m));
+    const size_t nameless = count_nameless(m);
+    say_what_is_missing(m, object, detail, outside, nameless);
+    if (m->build_id[0] == '\0' && m->path_string != PT_NONE && nameless < m->wanted.count)
+        pt_diag_add(&m->diag, m->wanted.count - nameless,
+                    "addresses named from %s as it is now: the profile has no build id to check",
+                    m->path);
     pt_object_free(object);
 }
 

@@ -211,6 +211,10 @@ static bool run(const pt_cfi_machine *machine, const pt_cfi_cie *cie, pt_cursor 
                 const pt_unwind_frames *frames, pt_unwind_rule *rule, const pt_unwind_rule *first,
                 void (*row)(void *arg, uint64_t addr, const pt_unwind_rule *rule), void *arg);
 
+/* Tools make a dozen bytes. Entries may be forgotten and read again for every FDE, so a long
+ * program would cost its length times the FDEs that name it. */
+enum { CIE_PROGRAM_MAX_BYTES = 4096 };
+
 static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
 {
     const pt_unwind_frames *const frames = reader->frames;
@@ -236,6 +240,7 @@ static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
     cie->address_encoding = PE_ABSPTR;
     if (c.bad || pc_column != reader->machine->pc || !read_augmentation(reader, cie, letters, &c))
         return false;
+    if (c.end - c.at > CIE_PROGRAM_MAX_BYTES) return false;
     cie->first = (pt_unwind_rule){
         .cfa_kind = PT_CFA_NONE,
         .pc_slot = reader->machine->has_link ? PT_SLOT_SAME : PT_SLOT_UNKNOWN,

@@ -382,6 +382,24 @@ static void without_a_build_id_the_checksum_tells_debug_files_apart(void **state
     pt_profile_unref(p);
 }
 
+static void names_from_a_file_that_nothing_identifies_are_said_to_be(void **state)
+{
+    NEED_IMAGE("shapes-gcc-O2");
+    const char *path = image_path("shapes-gcc-O2");
+    char id[129];
+    build_id_of(path, id);
+    for (int has_id = 0; has_id < 2; has_id++) {
+        pt_diag diag;
+        pt_diag_init(&diag);
+        const pt_profile *p =
+            one_sample(path, path, has_id ? id : "", path, WALK_ALL, 0, 0, &full, &diag);
+        assert_int_equal(any_fact(&diag, "no build id to check", "shapes-gcc-O2"), !has_id);
+        if (!has_id) assert_int_equal(diag.facts[0].count, 1);
+        pt_diag_done(&diag);
+        pt_profile_unref(p);
+    }
+}
+
 static void an_image_of_another_build_is_not_used_and_both_ids_are_named(void **state)
 {
     NEED_IMAGE("shapes-gcc-O2");
@@ -592,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_debug_file_alone_is_enough),
         cmocka_unit_test(a_debug_file_of_another_build_is_not_used_and_both_ids_are_named),
         cmocka_unit_test(without_a_build_id_the_checksum_tells_debug_files_apart),
+        cmocka_unit_test(names_from_a_file_that_nothing_identifies_are_said_to_be),
         cmocka_unit_test(an_image_of_another_build_is_not_used_and_both_ids_are_named),
         cmocka_unit_test(images_are_looked_for_in_the_folders_given),
         cmocka_unit_test(a_mapping_of_a_fifo_or_a_folder_does_not_make_us_wait),

@@ -208,7 +208,7 @@ static size_t bytes_of(const char *text, uint8_t *bytes, size_t cap)
 
 static bool compile_text(const char *text, bool is_debug_frame, made_table *ret_made)
 {
-    static uint8_t bytes[4096];
+    static uint8_t bytes[8192];
     memset(bytes, 0, sizeof bytes);
     const pt_unwind_frames frames = {.machine = EM_X86_64,
                                      .bytes = bytes,
@@ -308,6 +308,32 @@ static void expressions_that_tools_make_are_rules_and_others_none(void **state)
     /* breg7 8, dup: not one of those */
     assert_true(compile_text(CIE FDE "0f03 7708 12 00000000000000000000 00", false, &made));
     assert_cfa(&made, 0x20000, PT_CFA_NONE, 0);
+    free_table(&made);
+}
+
+/* The CIE and FDE above, but for the program of the CIE: so many bytes, the last ones no operation.
+ */
+static bool compile_long_cie(uint32_t program_bytes, made_table *ret_made)
+{
+    static char text[20000];
+    const uint32_t off = 17 + program_bytes; /* of the FDE */
+    int length = snprintf(text, sizeof text, "%08x 00000000 01 'zR' 00 01 78 10 01 1b 0c0708 9001 ",
+                          __builtin_bswap32(off - 4));
+    for (uint32_t i = 5; i < program_bytes; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "00");
+    snprintf(text + length, sizeof text - (size_t)length, " 20000000 %08x %08x 40000000 00 0e20",
+             __builtin_bswap32(off + 4), __builtin_bswap32(0x10000 - (off + 8)));
+    return compile_text(text, false, ret_made);
+}
+
+static void program_of_a_common_entry_has_4096_bytes_at_most(void **state)
+{
+    (void)state;
+    made_table made;
+    assert_true(compile_long_cie(4096, &made));
+    assert_cfa(&made, 0x20000, PT_CFA_SP, 32);
+    free_table(&made);
+    assert_false(compile_long_cie(4097, &made) && rule_at(&made, 0x20000)->cfa_kind != PT_CFA_NONE);
     free_table(&made);
 }
 
@@ -640,6 +666,7 @@ int main(void)
         cmocka_unit_test(restore_goes_back_to_the_common_entry_and_states_nest),
         cmocka_unit_test(a_program_that_fails_leaves_the_rest_of_its_function_without_a_rule),
         cmocka_unit_test(expressions_that_tools_make_are_rules_and_others_none),
+        cmocka_unit_test(program_of_a_common_entry_has_4096_bytes_at_most),
         cmocka_unit_test(debug_frame_of_version_4_with_64_bit_lengths_is_read),
         cmocka_unit_test(signal_frames_are_marked_and_gaps_under_16_bytes_are_filled),
         cmocka_unit_test(pages_without_rows_go_on_with_the_rule_before),
