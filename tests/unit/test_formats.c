@@ -149,7 +149,10 @@ static void exactly_one_format_claims_each_file(void **state)
 static void means_the_same(const char *path, const char *format, const uint8_t *data, size_t size)
 {
     reading a = read_as(format, data, size);
-    if (a.status != PT_OK) fail_msg("%s: %s", path, a.error.message);
+    /* Files found in the world may be damaged, goldens may not; what was kept has to come back. */
+    const bool golden = strncmp(path, PT_GOLDEN_FOLDER, strlen(PT_GOLDEN_FOLDER)) == 0;
+    if (a.status != PT_OK && (golden || a.status != PT_ERR_DAMAGED))
+        fail_msg("%s: %s", path, a.error.message);
     pt_buf bytes = written_as(format, a.profile, NULL);
     reading b = read_as(format, bytes.data, bytes.size);
     if (b.status != PT_OK) fail_msg("%s, written: %s", path, b.error.message);
