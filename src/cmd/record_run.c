@@ -35,6 +35,7 @@ static int64_t clock_now_ns(clockid_t clock)
 #define MARK   ".kept" /* in a folder that was left on purpose */
 
 /* With what is in it, so deep as a program that was told of the folder may have made it. */
+/* NOLINTNEXTLINE(misc-no-recursion): goes down four folders at most */
 static void remove_below(int at, const char *name, int depth)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
