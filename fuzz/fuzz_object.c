@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t count = choose_addresses(pt_object_elf(object), addrs, 512);
     pt_object_facts facts;
     pt_object_look(object, PT_OBJECT_LINES, &facts);
-    pt_object_resolve(object, PT_OBJECT_LINES, addrs, count, look_at_frames, NULL);
-    pt_object_resolve(object, PT_OBJECT_SYMBOLS, addrs, count, look_at_frames, NULL);
+    pt_object_resolve(object, PT_OBJECT_LINES, addrs, count, NULL, look_at_frames, NULL);
+    pt_object_resolve(object, PT_OBJECT_SYMBOLS, addrs, count, NULL, look_at_frames, NULL);
     pt_object_free(object);
     return 0;
 }

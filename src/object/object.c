@@ -196,8 +196,9 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
 /* ---- both ---- */
 
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
-                         size_t count, pt_object_sink *sink, void *context)
+                         size_t count, pt_pool *pool, pt_object_sink *sink, void *context)
 {
+    (void)pool; /* libdw reads one file on one thread */
     PT_FREE bool *done = pt_alloc(count + 1, sizeof *done);
     with_symbols(object);
     if (detail == PT_OBJECT_LINES && with_dwarf(object) != NULL)

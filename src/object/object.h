@@ -5,13 +5,15 @@
  * Where files come from is the caller's business: the image is given, separate debug files are
  * asked for through a callback. How DWARF is read (libdw today) does not show in this header.
  *
- * An object belongs to one thread at a time; different objects may be used at once.
+ * An object belongs to one thread at a time; different objects may be used at once. The work of one
+ * call may be shared out over a pool; callbacks come on the caller's thread all the same.
  */
 #ifndef PT_OBJECT_OBJECT_H
 #define PT_OBJECT_OBJECT_H
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/pool.h"
 #include "elf/image.h"
 
 /* A file that somebody found: its bytes, and a descriptor (or -1) for readers that map it on their
@@ -28,15 +30,19 @@ void pt_image_file_done(pt_image_file *file);
 typedef enum {
     PT_COMPANION_DEBUG,      /* the separate debug file of a stripped image */
     PT_COMPANION_SUPPLEMENT, /* what dwz moved out of several debug files (.gnu_debugaltlink) */
+    PT_COMPANION_DWP,        /* the package of an image's split units ("IMAGE.dwp") */
+    PT_COMPANION_DWO,        /* one split unit that lies where the compiler left it */
 } pt_companion_kind;
 
 typedef struct pt_companion {
     pt_companion_kind kind;
     const char *image_path;
-    pt_elf_id build_id;    /* that the file must have; bytes NULL: unknown */
-    const char *link_name; /* file name in the image's debug link, or NULL */
+    pt_elf_id build_id;    /* that the file must have; bytes NULL: unknown; never for DWP, DWO */
+    const char *link_name; /* file name in the image's debug link, or DWO: in the unit; or NULL */
     bool has_crc;          /* link_crc is known: CRC-32 of the whole file */
     uint32_t link_crc;
+    const char *folder; /* DWO: where link_name is, if it is relative; or NULL */
+    uint64_t dwo_id;    /* DWO: whoever finds a file need not check it */
 } pt_companion;
 
 /* Finds a companion; the result passes to the object. False when there is none. Only ever called
@@ -105,9 +111,10 @@ typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *
                             size_t frame_count, uint64_t symbol_bytes);
 
 /* Resolves many addresses at once, which must ascend: the work is one walk over each compilation
- * unit that holds any of them. The sink is called once for each address that has a name, in any
- * order. Returns how many had one. */
+ * unit that holds any of them, units in parallel on the pool (NULL: inline). The sink is called on
+ * this thread, once for each address that has a name, in an order that depends on the file and the
+ * addresses only. Returns how many had one. */
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
-                         size_t count, pt_object_sink *sink, void *context);
+                         size_t count, pt_pool *pool, pt_object_sink *sink, void *context);
 
 #endif

@@ -327,6 +327,29 @@ static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image
            try_build_id_trees(t, ".debug", ret_file);
 }
 
+static bool find_package(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    if (wanted->image_path == NULL) return false;
+    PT_FREE char *real = realpath(wanted->image_path, NULL);
+    return try_owned(t, pt_strf("%s.dwp", wanted->image_path), ret_file) ||
+           (real != NULL && try_owned(t, pt_strf("%s.dwp", real), ret_file));
+}
+
+/* Where the compiler wrote it, else beside the image. */
+static bool find_split_unit(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    const char *name = wanted->link_name, *slash = name != NULL ? strrchr(name, '/') : NULL;
+    if (name == NULL) return false;
+    if (name[0] == '/' || wanted->folder == NULL
+            ? try_path(t, name, ret_file)
+            : try_owned(t, pt_strf("%s/%s", wanted->folder, name), ret_file))
+        return true;
+    if (wanted->image_path == NULL) return false;
+    PT_FREE char *real = realpath(wanted->image_path, NULL);
+    PT_FREE char *folder = folder_of(real != NULL ? real : wanted->image_path);
+    return try_owned(t, pt_strf("%s/%s", folder, slash != NULL ? slash + 1 : name), ret_file);
+}
+
 bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_image_file *ret_file)
 {
     char id[HEX_BYTES_MAX];
@@ -335,8 +358,14 @@ bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_imag
                      .wanted_id = id,
                      .needs_crc = wanted->has_crc,
                      .crc = wanted->link_crc,
-                     .for_names = true,
+                     .for_names = wanted->kind == PT_COMPANION_DEBUG ||
+                                  wanted->kind == PT_COMPANION_SUPPLEMENT,
                      .what = wanted->image_path};
-    return wanted->kind == PT_COMPANION_DEBUG ? find_debug_file(&t, wanted, ret_file)
-                                              : find_supplement(&t, wanted, ret_file);
+    switch (wanted->kind) {
+    case PT_COMPANION_DEBUG: return find_debug_file(&t, wanted, ret_file);
+    case PT_COMPANION_SUPPLEMENT: return find_supplement(&t, wanted, ret_file);
+    case PT_COMPANION_DWP: return find_package(&t, wanted, ret_file);
+    case PT_COMPANION_DWO: return find_split_unit(&t, wanted, ret_file);
+    }
+    return false;
 }

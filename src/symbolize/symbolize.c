@@ -378,7 +378,7 @@ static void resolve_image(const work *w, image *m)
         return;
     }
     const size_t outside = place_addresses(w, m, pt_object_elf(object));
-    pt_object_resolve(object, detail, m->addrs, m->addr_count, take_answer, m);
+    pt_object_resolve(object, detail, m->addrs, m->addr_count, NULL, take_answer, m);
     name_functions(m, options->demangle);
     const size_t nameless = count_nameless(m);
     say_what_is_missing(m, object, detail, outside, nameless);

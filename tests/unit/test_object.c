@@ -285,7 +285,7 @@ static known_chain *ask_text(const char *path, uint64_t **ret_addrs, size_t *ret
     for (uint64_t i = 0; i < text.size_bytes; i++)
         addrs[i] = text.addr + i;
     known_chain *chains = pt_alloc(text.size_bytes, sizeof *chains);
-    pt_object_resolve(o, PT_OBJECT_LINES, addrs, text.size_bytes, keep_frames, chains);
+    pt_object_resolve(o, PT_OBJECT_LINES, addrs, text.size_bytes, NULL, keep_frames, chains);
     pt_object_free(o);
     *ret_addrs = addrs;
     *ret_count = text.size_bytes;
@@ -483,7 +483,7 @@ static void ask_damaged(const uint8_t *bytes, size_t size_bytes)
     for (size_t i = 0; i < 0x600; i++)
         addrs[i] = i;
     known_chain *chains = pt_alloc(0x600, sizeof *chains);
-    pt_object_resolve(o, PT_OBJECT_LINES, addrs, 0x600, keep_frames, chains);
+    pt_object_resolve(o, PT_OBJECT_LINES, addrs, 0x600, NULL, keep_frames, chains);
     free_chains(chains, 0x600);
     pt_object_free(o);
 }
@@ -559,7 +559,8 @@ static void a_frame_knows_where_its_function_begins(void **state)
     pt_object_symbol symbol;
     assert_true(pt_object_symbol_at(o, addr, &symbol));
     uint32_t start[3] = {0};
-    assert_int_equal(pt_object_resolve(o, PT_OBJECT_LINES, &addr, 1, keep_start_lines, start), 1);
+    assert_int_equal(pt_object_resolve(o, PT_OBJECT_LINES, &addr, 1, NULL, keep_start_lines, start),
+                     1);
     assert_int_equal(start[2], symbol.end_addr - symbol.addr);
     assert_true((start[0] == 2 && start[1] == 7) || (start[0] == 7 && start[1] == 0));
     pt_object_facts facts;
