@@ -1,0 +1,348 @@
+/* graph.c: nodes with their values, and the order in which a graph is cut.
+ *
+ * Samples are folded to one value a stack first. A node's cum remembers the last stack that it was
+ * seen on, so that recursion counts once without a set to clear. Neither cum nor flat of a node
+ * changes when others are cut: only edges do, and those are made from the stacks again.
+ */
+#include "view/graph_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/units.h"
+
+/* ---- Values ---- */
+
+static void fold_samples(pt_graph_making *m)
+{
+    const pt_samples *samples = m->profile->sample;
+    const uint32_t stacks = m->profile->stack->t.count;
+    const int64_t *value = samples->value[m->request->event];
+    const int64_t *div = m->request->mean ? samples->value[0] : NULL;
+    m->value = pt_alloc(stacks, sizeof *m->value);
+    m->counts = pt_alloc(stacks, sizeof *m->counts);
+    if (div != NULL) m->div = pt_alloc(stacks, sizeof *m->div);
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        if (value[i] == 0 && (div == NULL || div[i] == 0)) continue;
+        const uint32_t stack = samples->stack[i];
+        m->counts[stack] = true;
+        pt_graph_sum(&m->value[stack], value[i]);
+        if (div != NULL) pt_graph_sum(&m->div[stack], div[i]);
+    }
+}
+
+typedef struct {
+    int64_t cum;
+    uint64_t seen; /* 1 + the last stack it was on */
+} cell;
+
+static inline void count_place(pt_graph_making *m, cell *cells, uint32_t place, uint32_t stack)
+{
+    cell *c = &cells[place];
+    if (c->seen == (uint64_t)stack + 1) return;
+    c->seen = (uint64_t)stack + 1;
+    pt_graph_sum(&c->cum, m->value[stack]);
+    if (m->div != NULL) pt_graph_sum(&m->graph->node[place].cum_div, m->div[stack]);
+}
+
+static void count_stack(pt_graph_making *m, cell *cells, uint32_t stack)
+{
+    const uint32_t *frames = pt_stack_frames(m->profile, stack);
+    const uint32_t depth = pt_stack_depth(m->profile, stack);
+    for (uint32_t i = 0; i < depth; i++) {
+        const uint32_t place = m->places->of_location[frames[i]];
+        if (__builtin_expect(!(place & PT_PLACES_SEVERAL), 1)) {
+            count_place(m, cells, place, stack);
+            continue;
+        }
+        const uint32_t *several = m->places->several + (place & ~PT_PLACES_SEVERAL);
+        for (uint32_t k = 1; k <= several[0]; k++)
+            count_place(m, cells, several[k], stack);
+    }
+    uint32_t one, count;
+    pt_graph_node *leaf = &m->graph->node[pt_places_of(m->places, frames[0], &one, &count)[0]];
+    pt_graph_sum(&leaf->flat, m->value[stack]);
+    if (m->div != NULL) pt_graph_sum(&leaf->flat_div, m->div[stack]);
+}
+
+static void count_all(pt_graph_making *m)
+{
+    pt_graph *g = m->graph;
+    g->node_count = m->places->count;
+    g->node = pt_alloc(g->node_count, sizeof *g->node);
+    PT_FREE cell *cells = pt_alloc(g->node_count, sizeof *cells);
+    for (uint32_t s = 0; s < m->profile->stack->t.count; s++)
+        if (m->counts[s] && pt_stack_depth(m->profile, s) > 0) count_stack(m, cells, s);
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        g->node[n].info = &m->places->info[n];
+        g->node[n].cum = cells[n].cum;
+    }
+}
+
+/* Nodes that some location has inlined into the next line. */
+static void find_inlined(pt_graph_making *m)
+{
+    if (m->request->edges != PT_EDGES_INLINED || m->request->call_tree) return;
+    m->may_inline = pt_alloc(m->places->count, 1);
+    for (uint32_t l = 0; l < m->profile->location->t.count; l++) {
+        uint32_t one, count;
+        const uint32_t *places = pt_places_of(m->places, l, &one, &count);
+        for (uint32_t i = 0; i + 1 < count; i++)
+            m->may_inline[places[i]] = 1;
+    }
+}
+
+/* ---- Cutting ---- */
+
+static void list_nodes(pt_graph_making *m)
+{
+    pt_graph *g = m->graph;
+    g->listed = pt_alloc(g->node_count, sizeof *g->listed);
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        const pt_graph_node *node = &g->node[n];
+        if (node->cum == 0 && node->flat == 0) continue;
+        if (m->request->drop_negative && (node->flat < 0 || (node->flat == 0 && node->cum < 0)))
+            continue;
+        g->listed[g->listed_count++] = n;
+    }
+}
+
+/* As Go converts: towards zero. Of what does not fit it makes a number that cuts nothing. */
+static uint64_t cutoff_of(int64_t total, double fraction)
+{
+    const double product = (double)total * fraction;
+    if (!(product > -9.3e18 && product < 9.2233720368547e18)) return 0;
+    return pt_graph_abs((int64_t)product);
+}
+
+/* Nodes that are not listed any more are not kept. Those that never were (nothing adds up to
+ * something there, or negative) stay ends of edges in a whole graph, as in pprof. */
+static void keep_listed(pt_graph_making *m, uint32_t count)
+{
+    pt_graph *g = m->graph;
+    if (m->request->call_tree) { /* there the unlisted stay */
+        if (m->kept == NULL) {
+            m->kept = pt_alloc(g->node_count, sizeof *m->kept);
+            memset(m->kept, 1, g->node_count);
+        }
+        for (uint32_t i = count; i < g->listed_count; i++)
+            m->kept[g->listed[i]] = false;
+    } else {
+        free(m->kept);
+        m->kept = pt_alloc(g->node_count, sizeof *m->kept);
+        for (uint32_t i = 0; i < count; i++)
+            m->kept[g->listed[i]] = true;
+    }
+    g->listed_count = count;
+}
+
+static void drop_light_nodes(pt_graph_making *m, uint64_t cutoff)
+{
+    pt_graph *g = m->graph;
+    if (cutoff == 0) return;
+    PT_FREE uint32_t *light = pt_alloc(g->listed_count, sizeof *light);
+    uint32_t kept = 0, dropped = 0;
+    for (uint32_t i = 0; i < g->listed_count; i++) {
+        const uint32_t n = g->listed[i];
+        if (pt_graph_abs(g->node[n].cum) < cutoff)
+            light[dropped++] = n;
+        else
+            g->listed[kept++] = n;
+    }
+    memcpy(g->listed + kept, light, dropped * sizeof *light);
+    g->dropped_nodes = dropped;
+    if (dropped > 0) keep_listed(m, kept);
+}
+
+/* How many of the listed nodes, in order, may stay. */
+static uint32_t top_nodes(const pt_graph_making *m)
+{
+    const pt_graph *g = m->graph;
+    uint64_t most = (uint64_t)m->request->node_count, count = 0;
+    for (uint32_t i = 0; m->request->visual && i < g->listed_count; i++) {
+        const size_t tags = pt_graph_count_tags(&g->node[g->listed[i]]);
+        count += (tags < 4 ? tags : 4) + 1;
+        if (count >= most) {
+            most = (uint64_t)i + 1;
+            break;
+        }
+    }
+    return most < g->listed_count ? (uint32_t)most : g->listed_count;
+}
+
+/* The cut to node_count, of a sorted graph whose edges may not have been made yet. Edges that were
+ * dropped before it are not counted after it, unless they were made anew. */
+static void cut_to_top(pt_graph_making *m, uint64_t node_cutoff, uint64_t edge_cutoff)
+{
+    const pt_graph_request *r = m->request;
+    pt_graph *g = m->graph;
+    const uint32_t top = top_nodes(m);
+    const bool cuts = top < g->listed_count;
+    if (!r->call_tree && !r->visual && !cuts) pt_graph_make_edges(m);
+    pt_graph_trim_edges(g, edge_cutoff);
+    if (!cuts) return;
+    keep_listed(m, top);
+    if (r->call_tree) {
+        pt_graph_trim_tree(m);
+    } else {
+        if (r->tags || r->visual) {
+            pt_graph_free_tags(g);
+            pt_graph_make_tags(m);
+            pt_graph_trim_tags(g, node_cutoff);
+        }
+        pt_graph_make_edges(m);
+    }
+    pt_graph_sort(m);
+}
+
+static void trim(pt_graph_making *m)
+{
+    const pt_graph_request *r = m->request;
+    pt_graph *g = m->graph;
+    int64_t total = 0;
+    for (uint32_t i = 0; i < g->listed_count; i++)
+        pt_graph_sum(&total, g->node[g->listed[i]].flat);
+    const uint64_t node_cutoff = cutoff_of(total, r->node_fraction);
+    const uint64_t edge_cutoff = cutoff_of(total, r->edge_fraction);
+    drop_light_nodes(m, node_cutoff);
+    g->original_count = g->listed_count;
+    if (r->call_tree && g->dropped_nodes > 0) pt_graph_trim_tree(m);
+    if (r->tags || r->visual) pt_graph_make_tags(m);
+    if (r->visual && !r->call_tree) pt_graph_make_edges(m); /* the order follows from them */
+    pt_graph_sort(m);
+    pt_graph_trim_tags(g, node_cutoff);
+    if (r->node_count > 0)
+        cut_to_top(m, node_cutoff, edge_cutoff);
+    else if (!r->visual && !r->call_tree)
+        pt_graph_make_edges(m);
+    g->dropped_edges = pt_graph_trim_edges(g, edge_cutoff);
+    pt_graph_list_edges(g);
+    if (r->visual) pt_graph_trim_redundant_edges(g);
+}
+
+/* ---- What reports ask of a finished graph ---- */
+
+static void mark_inlined(pt_graph *g)
+{
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        pt_graph_node *node = &g->node[n];
+        for (uint32_t i = 0; i < node->in_count; i++)
+            *(g->edge[node->in[i]].inlined ? &node->inlined : &node->called) = true;
+    }
+}
+
+static void making_done(pt_graph_making *m)
+{
+    free(m->value);
+    free(m->div);
+    free(m->counts);
+    free(m->may_inline);
+    free(m->kept);
+    free(m->parent);
+    free(m->leaf_of_stack);
+}
+
+pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
+                        const pt_graph_request *request, pt_error *reterr)
+{
+    pt_graph g = {.memory = pt_alloc(1, sizeof *g.memory)};
+    pt_graph_making m = {.profile = profile, .request = request, .graph = &g};
+    m.places = &g.memory->places;
+    pt_status status = pt_places_init(m.places, profile, &request->fold, reterr);
+    if (status == PT_OK) fold_samples(&m);
+    if (status == PT_OK && request->call_tree) status = pt_graph_make_tree(&m, reterr);
+    if (status == PT_OK && !request->call_tree) count_all(&m);
+    if (status == PT_OK) {
+        find_inlined(&m);
+        list_nodes(&m);
+        trim(&m);
+        for (uint32_t i = 0; i < g.listed_count; i++)
+            pt_graph_name(&g, g.listed[i]);
+        mark_inlined(&g);
+        if (request->fold.object_names) pt_graph_find_functions(&m);
+        *ret_graph = g;
+    } else {
+        pt_graph_done(&g);
+    }
+    making_done(&m);
+    return status;
+}
+
+void pt_graph_done(pt_graph *graph)
+{
+    if (graph->memory == NULL) return;
+    pt_graph_free_tags(graph);
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        free(graph->node[n].text);
+    free(graph->node);
+    free(graph->listed);
+    free(graph->edge);
+    pt_places_done(&graph->memory->places);
+    free(graph->memory->lists);
+    free(graph->memory);
+    *graph = (pt_graph){0};
+}
+
+/* The label sets that mark samples of a -diff_base; NULL if there are none. */
+static bool *base_sets(const pt_profile *p)
+{
+    bool *sets = NULL;
+    for (uint32_t s = 1; s < p->labels->t.count; s++) {
+        for (uint64_t i = p->labels->offset[s]; i < p->labels->offset[s + 1]; i++) {
+            const pt_label *label = &p->labels->row[i];
+            if (label->kind != PT_LABEL_STRING ||
+                strcmp(pt_text(p, label->key), "pprof::base") != 0 ||
+                strcmp(pt_text(p, label->str), "true") != 0)
+                continue;
+            if (sets == NULL) sets = pt_alloc(p->labels->t.count, sizeof *sets);
+            sets[s] = true;
+        }
+    }
+    return sets;
+}
+
+int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean)
+{
+    const pt_samples *samples = profile->sample;
+    PT_FREE bool *sets = base_sets(profile);
+    int64_t total = 0, div = 0, base_total = 0, base_div = 0;
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        const int64_t value = (int64_t)pt_graph_abs(samples->value[event][i]);
+        const int64_t d = mean ? samples->value[0][i] : 0;
+        pt_graph_sum(&total, value);
+        pt_graph_sum(&div, d);
+        if (sets == NULL || !sets[samples->labels[i]]) continue;
+        pt_graph_sum(&base_total, value);
+        pt_graph_sum(&base_div, d);
+    }
+    return base_total > 0 ? pt_graph_mean(base_total, base_div) : pt_graph_mean(total, div);
+}
+
+const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
+                          const char *sample_unit, double ratio, bool whole_numbers)
+{
+    if (strcmp(unit, "minimum") != 0 || graph->listed_count == 0) return unit;
+    int64_t least = 0;
+    for (uint32_t i = 0; i < graph->listed_count; i++) {
+        const pt_graph_node *n = &graph->node[graph->listed[i]];
+        int64_t value = (int64_t)pt_graph_abs(pt_graph_mean(n->flat, n->flat_div));
+        if (value == 0) value = (int64_t)pt_graph_abs(pt_graph_mean(n->cum, n->cum_div));
+        if (value > 0 && (least == 0 || value < least)) least = value;
+    }
+    if (least == 0) least = total;
+    if (ratio > 0 && ratio != 1) {
+        least = (int64_t)((double)least * ratio);
+        total = (int64_t)((double)total * ratio);
+    }
+    const char *least_unit, *total_unit, *shown;
+    pt_unit_convert(least, sample_unit, unit, &least_unit);
+    pt_unit_convert(total, sample_unit, unit, &total_unit);
+    shown = least_unit;
+    int64_t hundred;
+    if (!__builtin_mul_overflow(least, 100, &hundred) && strcmp(least_unit, total_unit) != 0 &&
+        hundred < total && !whole_numbers)
+        pt_unit_convert(hundred, sample_unit, unit, &shown);
+    return shown[0] != '\0' ? shown : sample_unit;
+}

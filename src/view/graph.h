@@ -1,0 +1,190 @@
+/* graph.h: pprof's call graph: who calls whom with how much, cut down to what can be looked at.
+ *
+ *   stack  main > run > alloc        one distinct stack at a time, never one sample at a time
+ *   node   what frames fold into: a function, a file, a line, an address (granularity)
+ *          flat: stacks that end there; cum: stacks with it anywhere, once each
+ *   edge   caller -> callee, once a stack; inlined if every one of its calls was inlined;
+ *          residual if it leads over frames whose nodes were cut
+ *
+ * The rules are those of google/pprof (internal/graph/graph.go and newTrimmedGraph of
+ * internal/report/report.go), to the order of equals, because reports agree to the byte:
+ *
+ *   1. nodes with |cum| below the share node_fraction of all flat go
+ *   2. sorted: by flat, by cum, or (visual) by how much the edges tell, an entropy
+ *   3. beyond node_count they go; of a visual graph each tag of a node counts too, up to 4
+ *   4. edges with |weight| below the share edge_fraction go; of a visual graph also residual ones
+ *      whose target is reached another way
+ *
+ * After each cut of nodes the edges are made anew from the stacks, so that no weight is a guess.
+ */
+#ifndef PT_VIEW_GRAPH_H
+#define PT_VIEW_GRAPH_H
+
+#include "model/profile.h"
+
+typedef enum {
+    PT_BY_FUNCTION,     /* name */
+    PT_BY_FILEFUNCTION, /* name and file */
+    PT_BY_FILE,
+    PT_BY_LINE, /* name, file, line */
+    PT_BY_ADDRESS,
+} pt_granularity;
+
+/* What frames fold by. */
+typedef struct pt_fold {
+    pt_granularity granularity;
+    bool no_inlines;       /* of each location only the outermost line */
+    bool columns;          /* lines keep their columns (addresses with inlined frames always do) */
+    bool object_names;     /* equal names of different mapped files, or that start on different
+                              lines, stay apart */
+    bool trims_paths;      /* source files are cut by the two paths below */
+    const char *trim_path; /* "a:b": prefixes to take off; NULL or "" = guess by source_path */
+    const char *source_path; /* "a:b": what lies behind the base name of one of them stays */
+} pt_fold;
+
+typedef enum {
+    PT_EDGES_NONE,
+    PT_EDGES_INLINED, /* only those into nodes that some call was inlined to: enough for `inlined`
+                         marks, and much cheaper */
+    PT_EDGES_ALL,
+} pt_graph_edges;
+
+typedef struct pt_graph_request {
+    uint32_t event;
+    bool mean; /* values are averages: sums divided by the sums of event 0 */
+    pt_fold fold;
+    bool call_tree;     /* a node for every path instead of one a place */
+    bool drop_negative; /* nodes whose flat, or with none whose cum, is below 0 are not listed */
+    bool visual;        /* for a picture */
+    bool by_cum;
+    pt_graph_edges edges;
+    bool tags;          /* gather labels of the samples at each node; implied by visual */
+    int64_t node_count; /* 0 or less = all */
+    double node_fraction, edge_fraction;
+    const char *unit; /* that numeric tags are shown in: pt_unit_convert */
+} pt_graph_request;
+
+/* What a node stands for. Texts are "" when unknown or folded away. */
+typedef struct pt_node_info {
+    const char *name;
+    const char *file; /* cut by the request's paths, and without needless parts */
+    const char *object;
+    uint64_t address;
+    int64_t start_line, line, column;
+} pt_node_info;
+
+/* A label of samples at a node. */
+typedef struct pt_graph_tag {
+    const char *name; /* "key:value", several of one sample joined by "\n" (two characters), sorted;
+                         of a number its text in the unit that was asked for */
+    const char *unit; /* of the number; "" for texts */
+    int64_t value;    /* the number */
+    int64_t flat, flat_div, cum, cum_div;
+} pt_graph_tag;
+
+/* Tags of one node; in no order that means anything. */
+typedef struct pt_graph_tags {
+    const char *of; /* numbers: the text tag that these came with, or "" */
+    pt_graph_tag *tag;
+    size_t count;
+} pt_graph_tags;
+
+typedef struct pt_graph_edge {
+    uint32_t from, to; /* nodes */
+    int64_t weight, weight_div;
+    bool residual, inlined;
+    bool dropped; /* is in no node's lists */
+} pt_graph_edge;
+
+typedef struct pt_graph_node {
+    const pt_node_info *info;
+    char *text; /* pprof's PrintableName; NULL for nodes that are neither listed nor at an edge */
+    uint32_t function; /* nodes of one function (and of one caller, in a tree) have the same */
+    bool inlined;      /* some edge into it is inlined ... */
+    bool called;       /* ... and some is not */
+    int64_t flat, flat_div, cum, cum_div;
+    const uint32_t *in, *out; /* edges, the heaviest first */
+    uint32_t in_count, out_count;
+    pt_graph_tags texts;    /* tags of text labels */
+    pt_graph_tags *numbers; /* tags of numeric labels, by the texts they came with */
+    size_t number_count;
+} pt_graph_node;
+
+typedef struct pt_graph {
+    pt_graph_node *node; /* all; edges may lead to nodes that are not listed */
+    uint32_t node_count;
+    uint32_t *listed; /* the graph's nodes, in order */
+    uint32_t listed_count;
+    pt_graph_edge *edge;
+    uint32_t edge_count;
+    uint32_t original_count; /* listed after rule 1 */
+    uint32_t dropped_nodes;  /* by rule 1 */
+    uint32_t dropped_edges;  /* by the last application of rule 4 */
+    struct pt_graph_memory *memory;
+} pt_graph;
+
+/* Builds and cuts. The graph borrows texts of the profile and is done with pt_graph_done.
+ * PT_ERR_LIMIT for more than 2^31 nodes. */
+pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
+                        const pt_graph_request *request, pt_error *reterr);
+void pt_graph_done(pt_graph *graph);
+
+/* What 100 % is: the sum of |value| over all samples, or over those labelled pprof::base=true if
+ * there are any with a value; with mean divided by the same sum of event 0. */
+int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);
+
+/* The unit for all figures of a report on a graph, when "minimum" was asked for: that of the
+ * smallest value shown, or of 100 times as much where units differ (not for whole numbers only).
+ * Anything else is returned as it is. Static, or one of the arguments. */
+const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit,
+                          const char *sample_unit, double ratio, bool whole_numbers);
+
+/* value / div, or value when div is 0. */
+static inline int64_t pt_graph_mean(int64_t value, int64_t div)
+{
+    return div == 0 ? value : div == -1 ? (int64_t)(0 - (uint64_t)value) : value / div;
+}
+
+/* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
+ * frees. */
+char *pt_node_text(const pt_node_info *info);
+
+/* Orders tags by |flat|, or by |cum| first, then by name. */
+void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat);
+
+/* ---- Folding alone, for reports on single stacks ---- */
+
+#define PT_PLACES_SEVERAL 0x80000000u
+
+typedef struct pt_places {
+    pt_node_info *info;
+    uint32_t count;
+    uint32_t *of_location; /* the only one, or PT_PLACES_SEVERAL | where they begin in `several` */
+    uint32_t *several;     /* how many, then they, innermost first */
+    struct pt_text_pool *pool;
+} pt_places;
+
+/* A place a node info. PT_ERR_LIMIT as above. */
+pt_status pt_places_init(pt_places *places, const pt_profile *profile, const pt_fold *fold,
+                         pt_error *reterr);
+void pt_places_done(pt_places *places);
+
+/* The places of a location, innermost first. *one is where a single one is put. */
+static inline const uint32_t *pt_places_of(const pt_places *places, uint32_t location,
+                                           uint32_t *one, uint32_t *ret_count)
+{
+    const uint32_t place = places->of_location[location];
+    if (!(place & PT_PLACES_SEVERAL)) {
+        *one = place;
+        *ret_count = 1;
+        return one;
+    }
+    const uint32_t *several = places->several + (place & ~PT_PLACES_SEVERAL);
+    *ret_count = several[0];
+    return several + 1;
+}
+
+/* A source file's path cut as pprof's -trim_path and -source_path say: a part of path. */
+const char *pt_trim_path(const char *path, const char *trim_path, const char *source_path);
+
+#endif

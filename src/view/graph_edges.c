@@ -1,0 +1,211 @@
+/* graph_edges.c: edges, from the stacks; their order in each node's lists; which of them go. */
+#include "view/graph_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+typedef struct {
+    pt_graph_making *m;
+    size_t cap;
+    uint32_t *seen; /* per edge: 1 + the last stack it was on */
+    size_t seen_cap;
+    pt_index index;
+} connecting;
+
+static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
+{
+    pt_graph *g = c->m->graph;
+    const uint64_t hash = pt_hash_u32_pair(from, to);
+    pt_probe probe = {0};
+    for (uint32_t e = pt_index_first(&c->index, hash, &probe); e != PT_NONE;
+         e = pt_index_next(&c->index, &probe))
+        if (g->edge[e].from == from && g->edge[e].to == to) return e;
+    const uint32_t e = g->edge_count++;
+    g->edge = pt_grow(g->edge, &c->cap, g->edge_count, sizeof *g->edge);
+    c->seen = pt_grow(c->seen, &c->seen_cap, g->edge_count, sizeof *c->seen);
+    g->edge[e] = (pt_graph_edge){.from = from, .to = to, .inlined = true};
+    c->seen[e] = 0;
+    pt_index_add(&c->index, hash, e);
+    return e;
+}
+
+static void add_call(connecting *c, uint32_t stack, uint32_t from, uint32_t to, bool residual,
+                     bool inlined)
+{
+    const pt_graph_making *m = c->m;
+    const uint32_t e = find_edge(c, from, to);
+    if (c->seen[e] == stack + 1) return;
+    c->seen[e] = stack + 1;
+    pt_graph_edge *edge = &m->graph->edge[e];
+    pt_graph_sum(&edge->weight, m->value[stack]);
+    if (m->div != NULL) pt_graph_sum(&edge->weight_div, m->div[stack]);
+    edge->residual |= residual;
+    edge->inlined &= inlined;
+}
+
+static void connect_stack(connecting *c, uint32_t stack)
+{
+    const pt_graph_making *m = c->m;
+    const uint32_t *frames = pt_stack_frames(m->profile, stack);
+    const uint8_t *wanted = m->request->edges == PT_EDGES_INLINED ? m->may_inline : NULL;
+    uint32_t caller = PT_NONE;
+    bool residual = false; /* a frame that is not kept lies between */
+    for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
+        uint32_t one, count;
+        const uint32_t *nodes = pt_places_of(m->places, frames[i], &one, &count);
+        for (uint32_t k = count; k-- > 0;) {
+            const uint32_t n = nodes[k];
+            if (m->kept != NULL && !m->kept[n]) {
+                residual = true;
+                continue;
+            }
+            if (caller != PT_NONE && caller != n && (wanted == NULL || wanted[n]))
+                add_call(c, stack, caller, n, residual, k + 1 != count);
+            caller = n;
+            residual = false;
+        }
+    }
+}
+
+static bool wants_edges(const pt_graph_making *m)
+{
+    if (m->request->edges == PT_EDGES_NONE) return false;
+    if (m->request->edges == PT_EDGES_ALL) return true;
+    for (uint32_t n = 0; n < m->graph->node_count; n++)
+        if (m->may_inline[n] && (m->kept == NULL || m->kept[n])) return true;
+    return false;
+}
+
+void pt_graph_make_edges(pt_graph_making *m)
+{
+    pt_graph *g = m->graph;
+    free(g->edge);
+    g->edge = NULL;
+    g->edge_count = 0;
+    if (!wants_edges(m)) return;
+    connecting c = {.m = m};
+    pt_index_init(&c.index);
+    for (uint32_t s = 0; s < m->profile->stack->t.count; s++)
+        if (m->counts[s]) connect_stack(&c, s);
+    pt_index_done(&c.index);
+    free(c.seen);
+}
+
+uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff)
+{
+    uint32_t dropped = 0;
+    if (cutoff == 0 || graph->edge_count == 0) return 0;
+    PT_FREE bool *listed = pt_alloc(graph->node_count, sizeof *listed);
+    for (uint32_t i = 0; i < graph->listed_count; i++)
+        listed[graph->listed[i]] = true;
+    for (uint32_t e = 0; e < graph->edge_count; e++) {
+        pt_graph_edge *edge = &graph->edge[e];
+        if (edge->dropped || !listed[edge->to] || pt_graph_abs(edge->weight) >= cutoff) continue;
+        edge->dropped = true;
+        dropped++;
+    }
+    return dropped;
+}
+
+/* ---- Lists ---- */
+
+static int compare_edges(const void *left, const void *right, void *context)
+{
+    const pt_graph *g = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const pt_graph_edge *x = &g->edge[a], *y = &g->edge[b];
+    const uint64_t wx = pt_graph_abs(x->weight), wy = pt_graph_abs(y->weight);
+    if (wx != wy) return wx > wy ? -1 : 1;
+    int order = strcmp(g->node[x->from].text, g->node[y->from].text);
+    if (order == 0) order = strcmp(g->node[x->to].text, g->node[y->to].text);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+void pt_graph_list_edges(pt_graph *graph)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        graph->node[n].in_count = graph->node[n].out_count = 0;
+    size_t count = 0;
+    for (uint32_t e = 0; e < graph->edge_count; e++) {
+        if (graph->edge[e].dropped) continue;
+        graph->node[graph->edge[e].from].out_count++;
+        graph->node[graph->edge[e].to].in_count++;
+        count++;
+    }
+    free(graph->memory->lists);
+    uint32_t *lists = pt_alloc(2 * count, sizeof *lists), *next = lists;
+    graph->memory->lists = lists;
+    PT_FREE uint32_t **in = pt_alloc(graph->node_count, sizeof *in);
+    PT_FREE uint32_t **out = pt_alloc(graph->node_count, sizeof *out);
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        graph->node[n].in = in[n] = next;
+        next += graph->node[n].in_count;
+        graph->node[n].out = out[n] = next;
+        next += graph->node[n].out_count;
+    }
+    for (uint32_t e = 0; e < graph->edge_count; e++) {
+        if (graph->edge[e].dropped) continue;
+        pt_graph_name(graph, graph->edge[e].from);
+        pt_graph_name(graph, graph->edge[e].to);
+        *out[graph->edge[e].from]++ = e;
+        *in[graph->edge[e].to]++ = e;
+    }
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const pt_graph_node *node = &graph->node[n];
+        qsort_r(in[n] - node->in_count, node->in_count, sizeof **in, compare_edges, graph);
+        qsort_r(out[n] - node->out_count, node->out_count, sizeof **out, compare_edges, graph);
+    }
+}
+
+/* ---- Redundant edges ---- */
+
+typedef struct {
+    uint32_t *queue;
+    uint32_t *seen; /* per node: the search it was last seen in */
+    uint32_t search;
+} reaching;
+
+/* Whether, walking edges against their direction from the edge's end, its beginning is met without
+ * the edge itself. */
+static bool is_redundant(const pt_graph *g, reaching *r, uint32_t edge)
+{
+    const uint32_t from = g->edge[edge].from;
+    uint32_t head = 0, tail = 0;
+    r->search++;
+    r->queue[tail++] = g->edge[edge].to;
+    r->seen[g->edge[edge].to] = r->search;
+    while (head < tail) {
+        const pt_graph_node *node = &g->node[r->queue[head++]];
+        for (uint32_t i = 0; i < node->in_count; i++) {
+            const pt_graph_edge *in = &g->edge[node->in[i]];
+            if (node->in[i] == edge || in->dropped || r->seen[in->from] == r->search) continue;
+            if (in->from == from) return true;
+            r->seen[in->from] = r->search;
+            r->queue[tail++] = in->from;
+        }
+    }
+    return false;
+}
+
+void pt_graph_trim_redundant_edges(pt_graph *graph)
+{
+    reaching r = {.queue = pt_alloc(graph->node_count, sizeof *r.queue),
+                  .seen = pt_alloc(graph->node_count, sizeof *r.seen)};
+    bool dropped = false;
+    for (uint32_t i = graph->listed_count; i-- > 0;) {
+        const pt_graph_node *node = &graph->node[graph->listed[i]];
+        for (uint32_t k = node->in_count; k-- > 0;) {
+            pt_graph_edge *edge = &graph->edge[node->in[k]];
+            if (!edge->residual) break; /* what is heavier than a true edge stays */
+            if (!is_redundant(graph, &r, node->in[k])) continue;
+            edge->dropped = dropped = true;
+        }
+    }
+    free(r.queue);
+    free(r.seen);
+    if (dropped) pt_graph_list_edges(graph);
+}

@@ -1,0 +1,70 @@
+/* graph_int.h: what graph.c, graph_edges.c, graph_tags.c and graph_order.c share. */
+#ifndef PT_VIEW_GRAPH_INT_H
+#define PT_VIEW_GRAPH_INT_H
+
+#include "view/graph.h"
+
+/* What a graph owns beside its public arrays. */
+struct pt_graph_memory {
+    pt_places places;
+    uint32_t *lists; /* edges of all nodes' lists */
+    char **text;     /* of tags */
+    size_t text_count, text_cap;
+};
+
+/* A graph being made. */
+typedef struct pt_graph_making {
+    const pt_profile *profile;
+    const pt_graph_request *request;
+    pt_graph *graph;
+    pt_places *places;
+    /* Per stack: its samples' sums; a stack without a sample that is not 0 is skipped. */
+    int64_t *value, *div; /* div: NULL without mean */
+    bool *counts;
+    uint8_t *may_inline; /* per node: some location has it inlined; for PT_EDGES_INLINED only */
+    bool *kept;          /* per node; NULL = all */
+    /* Call tree only. */
+    uint32_t *parent;        /* per node: its caller, always an earlier node; or PT_NONE */
+    uint32_t *leaf_of_stack; /* the node it ends in; PT_NONE = none */
+} pt_graph_making;
+
+/* graph.c: sums without overflow being undefined. */
+static inline void pt_graph_sum(int64_t *sum, int64_t more)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
+}
+
+static inline uint64_t pt_graph_abs(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+/* graph_edges.c: edges between kept nodes, from the stacks; replaces graph->edge. */
+void pt_graph_make_edges(pt_graph_making *m);
+/* Drops edges into listed nodes that are lighter than cutoff; returns how many. */
+uint32_t pt_graph_trim_edges(pt_graph *graph, uint64_t cutoff);
+/* Fills the nodes' lists, sorted. */
+void pt_graph_list_edges(pt_graph *graph);
+/* Drops residual edges whose target is reached another way, and lists again. */
+void pt_graph_trim_redundant_edges(pt_graph *graph);
+
+/* graph_tags.c */
+void pt_graph_make_tags(pt_graph_making *m);
+void pt_graph_trim_tags(pt_graph *graph, uint64_t cutoff);
+/* Tags with a flat value. */
+size_t pt_graph_count_tags(const pt_graph_node *node);
+void pt_graph_free_tags(pt_graph *graph);
+
+/* graph_order.c: texts of nodes, and graph->listed in order. */
+void pt_graph_name(pt_graph *graph, uint32_t node);
+void pt_graph_sort(pt_graph_making *m);
+
+/* Which nodes are one function. */
+void pt_graph_find_functions(pt_graph_making *m);
+
+/* graph_tree.c: the nodes of a call tree, with their values and edges: of node n, edge[n]. */
+pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr);
+/* Takes nodes that are not kept out of the tree: what they called hangs on who called them. */
+void pt_graph_trim_tree(pt_graph_making *m);
+
+#endif

@@ -1,0 +1,167 @@
+/* graph_order.c: texts of nodes and the order in which a graph lists them. */
+#include "view/graph_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/index.h"
+
+void pt_graph_name(pt_graph *graph, uint32_t node)
+{
+    pt_graph_node *n = &graph->node[node];
+    if (n->text == NULL) n->text = pt_node_text(n->info);
+}
+
+/* What distinguishes nodes whose values and texts are equal: all fields, as Go prints a struct. */
+static int compare_infos(const pt_node_info *a, const pt_node_info *b)
+{
+    const pt_node_info *info[2] = {a, b};
+    char *text[2];
+    for (int i = 0; i < 2; i++)
+        text[i] = pt_strf("{%s  %" PRIu64 " %s %" PRId64 " %" PRId64 " %" PRId64 " %s}",
+                          info[i]->name, info[i]->address, info[i]->file, info[i]->start_line,
+                          info[i]->line, info[i]->column, info[i]->object);
+    const int order = strcmp(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+    return order;
+}
+
+typedef struct {
+    int64_t score;
+    uint32_t node;
+    bool by_flat;
+} entry;
+
+static int compare_entries(const void *left, const void *right, void *context)
+{
+    pt_graph *g = context;
+    const entry *a = left, *b = right;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    pt_graph_name(g, a->node);
+    pt_graph_name(g, b->node);
+    const pt_graph_node *x = &g->node[a->node], *y = &g->node[b->node];
+    const int text = strcmp(x->text, y->text);
+    if (text != 0) return text;
+    const uint64_t p = pt_graph_abs(a->by_flat ? x->cum : x->flat);
+    const uint64_t q = pt_graph_abs(a->by_flat ? y->cum : y->flat);
+    if (p != q) return p > q ? -1 : 1;
+    const int info = x->info == y->info ? 0 : compare_infos(x->info, y->info);
+    return info != 0 ? info : (a->node > b->node) - (a->node < b->node);
+}
+
+/* ---- Entropy: how much a picture tells by showing the node ---- */
+
+typedef struct {
+    uint32_t in_count, out_count;
+    int64_t in_total, out_total;
+    double in, out;
+} telling;
+
+/* As Go computes a binary logarithm, to the last bit. */
+static double log2_of(double x)
+{
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+    return fraction == 0.5 ? exponent - 1 : log(fraction) * (1 / M_LN2) + exponent;
+}
+
+static double information(int64_t part, int64_t total)
+{
+    const double fraction = (double)pt_graph_abs(part) / (double)total;
+    return -fraction * log2_of(fraction);
+}
+
+static int64_t entropy_of(const pt_graph_node *node, telling *t)
+{
+    if (t->out_total != 0 && node->flat > 0) t->out += information(node->flat, t->out_total);
+    const double score = (t->in_count == 0 ? 1 : t->in) + (t->out_count == 0 ? 1 : t->out);
+    const double product = score * (double)node->cum;
+    /* Out of range is what the processor makes of it. */
+    int64_t whole = INT64_MIN;
+    if (product > -9.2233720368547e18 && product < 9.2233720368547e18) whole = (int64_t)product;
+    pt_graph_sum(&whole, node->flat);
+    return whole;
+}
+
+/* Scores of all nodes, by their edges. */
+static int64_t *entropies(const pt_graph *g)
+{
+    PT_FREE telling *t = pt_alloc(g->node_count, sizeof *t);
+    for (uint32_t n = 0; n < g->node_count; n++)
+        t[n].out_total = g->node[n].flat;
+    for (uint32_t e = 0; e < g->edge_count; e++) {
+        const pt_graph_edge *edge = &g->edge[e];
+        if (edge->dropped) continue;
+        t[edge->from].out_count++;
+        t[edge->to].in_count++;
+        if (edge->weight <= 0) continue;
+        pt_graph_sum(&t[edge->from].out_total, edge->weight);
+        pt_graph_sum(&t[edge->to].in_total, edge->weight);
+    }
+    for (uint32_t e = 0; e < g->edge_count; e++) {
+        const pt_graph_edge *edge = &g->edge[e];
+        if (edge->dropped) continue;
+        telling *from = &t[edge->from], *to = &t[edge->to];
+        if (from->out_total != 0) from->out += information(edge->weight, from->out_total);
+        if (to->in_total != 0) to->in += information(edge->weight, to->in_total);
+    }
+    int64_t *score = pt_alloc(g->node_count, sizeof *score);
+    for (uint32_t n = 0; n < g->node_count; n++)
+        score[n] = entropy_of(&g->node[n], &t[n]);
+    return score;
+}
+
+void pt_graph_sort(pt_graph_making *m)
+{
+    pt_graph *g = m->graph;
+    const bool visual = m->request->visual;
+    PT_FREE int64_t *entropy = visual ? entropies(g) : NULL;
+    PT_FREE entry *entries = pt_alloc(g->listed_count, sizeof *entries);
+    for (uint32_t i = 0; i < g->listed_count; i++) {
+        const pt_graph_node *node = &g->node[g->listed[i]];
+        const int64_t score = visual               ? entropy[g->listed[i]]
+                              : m->request->by_cum ? node->cum
+                                                   : node->flat;
+        entries[i] =
+            (entry){.score = (int64_t)pt_graph_abs(score), /* as pprof: the smallest number stays */
+                    .node = g->listed[i],
+                    .by_flat = !visual && !m->request->by_cum};
+    }
+    qsort_r(entries, g->listed_count, sizeof *entries, compare_entries, g);
+    for (uint32_t i = 0; i < g->listed_count; i++)
+        g->listed[i] = entries[i].node;
+}
+
+/* ---- Functions ---- */
+
+static bool same_function(const pt_node_info *a, const pt_node_info *b)
+{
+    return a->name == b->name && a->file == b->file && a->object == b->object &&
+           a->start_line == b->start_line;
+}
+
+void pt_graph_find_functions(pt_graph_making *m)
+{
+    pt_graph *g = m->graph;
+    pt_index index;
+    pt_index_init(&index);
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        const pt_node_info *info = g->node[n].info;
+        const uint32_t parent = m->parent != NULL ? m->parent[n] : PT_NONE;
+        const uint64_t hash =
+            pt_hash_mix(pt_hash_mix((uintptr_t)info->name ^ parent, (uintptr_t)info->file),
+                        (uintptr_t)info->object ^ (uint64_t)info->start_line);
+        pt_probe probe = {0};
+        uint32_t found = pt_index_first(&index, hash, &probe);
+        while (found != PT_NONE && !(same_function(g->node[found].info, info) &&
+                                     (m->parent == NULL || m->parent[found] == parent)))
+            found = pt_index_next(&index, &probe);
+        if (found == PT_NONE) pt_index_add(&index, hash, n);
+        g->node[n].function = found == PT_NONE ? n : found;
+    }
+    pt_index_done(&index);
+}

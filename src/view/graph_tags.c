@@ -1,0 +1,367 @@
+/* graph_tags.c: which labels the samples at each node carry, and with how much.
+ *
+ * Samples are taken label set by label set, so that per-node sums are dense arrays with marks:
+ *
+ *     label set 3 -> group 1 ("tier:web", [bytes 4096])     sets that print alike are one group
+ *     group 1     -> its samples -> cum and flat per touched node -> one record (node, group) each
+ *     records by node -> text tags, and numeric tags by the text they came with
+ *
+ * The only numeric label is "bytes"; pprof::base, which marks what is subtracted, is none (as in
+ * google/pprof, newGraph).
+ */
+#include "view/graph_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/grow.h"
+#include "base/units.h"
+#include "model/label_units.h"
+
+typedef struct {
+    char *text;      /* the joined text labels; NULL = none */
+    int64_t *number; /* values of "bytes", in order */
+    size_t number_count;
+    uint32_t set; /* label set */
+    uint32_t group;
+} label_set;
+
+typedef struct {
+    uint32_t node, group;
+    int64_t flat, flat_div, cum, cum_div;
+} record;
+
+typedef struct {
+    pt_graph_making *m;
+    label_set *sets; /* one a label set, sorted so that equal ones are neighbours */
+    uint32_t set_count, group_count;
+    const label_set **group; /* a set of each */
+    const char *unit;        /* of "bytes" */
+    record *items;
+    size_t count, cap;
+    uint32_t *record_of; /* per node: in items, of this group; PT_NONE = none */
+    uint64_t *seen;      /* per node: last sample */
+    uint64_t samples;
+} tagging;
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* "key:value" of all text labels, sorted, with a backslash and an n between; NULL without any. */
+static char *join_texts(const pt_profile *p, uint32_t set)
+{
+    const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
+    char **texts = pt_alloc(end - first, sizeof *texts);
+    size_t count = 0;
+    for (uint64_t i = first; i < end; i++) {
+        const pt_label *label = &p->labels->row[i];
+        if (label->kind != PT_LABEL_STRING || strcmp(pt_text(p, label->key), "pprof::base") == 0)
+            continue;
+        texts[count++] = pt_strf("%s:%s", pt_text(p, label->key), pt_text(p, label->str));
+    }
+    qsort(texts, count, sizeof *texts, compare_texts);
+    pt_buf buf = PT_BUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) pt_put_text(&buf, "\\n");
+        pt_put_text(&buf, texts[i]);
+        free(texts[i]);
+    }
+    free(texts);
+    return count > 0 ? pt_buf_take(&buf, NULL) : NULL;
+}
+
+static label_set read_set(const pt_profile *p, uint32_t set)
+{
+    label_set s = {.set = set, .text = join_texts(p, set)};
+    const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
+    s.number = pt_alloc(end - first, sizeof *s.number);
+    for (uint64_t i = first; i < end; i++) {
+        const pt_label *label = &p->labels->row[i];
+        if (label->kind == PT_LABEL_NUMBER && strcmp(pt_text(p, label->key), "bytes") == 0)
+            s.number[s.number_count++] = label->num;
+    }
+    return s;
+}
+
+static int compare_sets(const void *left, const void *right)
+{
+    const label_set *a = left, *b = right;
+    const int text = strcmp(a->text != NULL ? a->text : "", b->text != NULL ? b->text : "");
+    if (text != 0) return text;
+    if (a->number_count != b->number_count) return a->number_count < b->number_count ? -1 : 1;
+    for (size_t i = 0; i < a->number_count; i++)
+        if (a->number[i] != b->number[i]) return a->number[i] < b->number[i] ? -1 : 1;
+    return 0;
+}
+
+/* group_of_set: the caller frees. */
+static uint32_t *group_sets(tagging *t)
+{
+    const pt_profile *p = t->m->profile;
+    t->set_count = p->labels->t.count;
+    t->sets = pt_alloc(t->set_count, sizeof *t->sets);
+    t->group = pt_alloc(t->set_count, sizeof *t->group);
+    uint32_t *group_of_set = pt_alloc(t->set_count, sizeof *group_of_set);
+    for (uint32_t s = 0; s < t->set_count; s++)
+        t->sets[s] = read_set(p, s);
+    qsort(t->sets, t->set_count, sizeof *t->sets, compare_sets);
+    for (uint32_t i = 0; i < t->set_count; i++) {
+        if (i == 0 || compare_sets(&t->sets[i - 1], &t->sets[i]) != 0)
+            t->group[t->group_count++] = &t->sets[i];
+        group_of_set[t->sets[i].set] = t->group_count - 1;
+    }
+    return group_of_set;
+}
+
+static record *record_of(tagging *t, uint32_t node, uint32_t group)
+{
+    if (t->record_of[node] == PT_NONE || t->items[t->record_of[node]].group != group) {
+        PT_GROW(*t, t->count + 1);
+        t->record_of[node] = (uint32_t)t->count;
+        t->items[t->count++] = (record){.node = node, .group = group};
+    }
+    return &t->items[t->record_of[node]];
+}
+
+static void add_cum(tagging *t, uint32_t node, uint32_t group, int64_t value, int64_t div)
+{
+    record *r = record_of(t, node, group);
+    pt_graph_sum(&r->cum, value);
+    pt_graph_sum(&r->cum_div, div);
+}
+
+/* Returns the node at the stack's end, or PT_NONE if it is not kept. */
+static uint32_t walk_graph(tagging *t, uint32_t stack, uint32_t group, int64_t value, int64_t div)
+{
+    const pt_graph_making *m = t->m;
+    const uint32_t *frames = pt_stack_frames(m->profile, stack);
+    uint32_t leaf = PT_NONE;
+    for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
+        uint32_t one, count;
+        const uint32_t *nodes = pt_places_of(m->places, frames[i], &one, &count);
+        for (uint32_t k = count; k-- > 0;) {
+            leaf = m->kept == NULL || m->kept[nodes[k]] ? nodes[k] : PT_NONE;
+            if (leaf == PT_NONE || t->seen[leaf] == t->samples) continue;
+            t->seen[leaf] = t->samples;
+            add_cum(t, leaf, group, value, div);
+        }
+    }
+    return leaf;
+}
+
+static uint32_t walk_tree(tagging *t, uint32_t stack, uint32_t group, int64_t value, int64_t div)
+{
+    const pt_graph_making *m = t->m;
+    for (uint32_t n = m->leaf_of_stack[stack]; n != PT_NONE; n = m->parent[n])
+        add_cum(t, n, group, value, div);
+    return m->leaf_of_stack[stack];
+}
+
+static void tag_sample(tagging *t, uint32_t sample, uint32_t group)
+{
+    const pt_graph_making *m = t->m;
+    const pt_samples *samples = m->profile->sample;
+    const int64_t value = samples->value[m->request->event][sample];
+    const int64_t div = m->request->mean ? samples->value[0][sample] : 0;
+    if (value == 0 && div == 0) return;
+    t->samples++;
+    const uint32_t stack = samples->stack[sample];
+    const uint32_t leaf = m->request->call_tree ? walk_tree(t, stack, group, value, div)
+                                                : walk_graph(t, stack, group, value, div);
+    if (leaf == PT_NONE) return;
+    record *r = record_of(t, leaf, group);
+    pt_graph_sum(&r->flat, value);
+    pt_graph_sum(&r->flat_div, div);
+}
+
+/* All samples of group 0, then of group 1, ... */
+static void tag_samples(tagging *t, const uint32_t *group_of_set)
+{
+    const pt_samples *samples = t->m->profile->sample;
+    PT_FREE uint32_t *next = pt_alloc((size_t)t->group_count + 1, sizeof *next);
+    PT_FREE uint32_t *order = pt_alloc(samples->t.count, sizeof *order);
+    for (uint32_t i = 0; i < samples->t.count; i++)
+        next[group_of_set[samples->labels[i]] + 1]++;
+    for (uint32_t g = 0; g < t->group_count; g++)
+        next[g + 1] += next[g];
+    for (uint32_t i = 0; i < samples->t.count; i++)
+        order[next[group_of_set[samples->labels[i]]]++] = i;
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        const uint32_t group = group_of_set[samples->labels[order[i]]];
+        if (t->group[group]->text != NULL || t->group[group]->number_count > 0)
+            tag_sample(t, order[i], group);
+    }
+}
+
+/* ---- From records to tags ---- */
+
+static int compare_records(const void *left, const void *right)
+{
+    const record *a = left, *b = right;
+    if (a->node != b->node) return a->node < b->node ? -1 : 1;
+    return (a->group > b->group) - (a->group < b->group);
+}
+
+static void add_to(pt_graph_tag *tag, const record *r)
+{
+    pt_graph_sum(&tag->flat, r->flat);
+    pt_graph_sum(&tag->flat_div, r->flat_div);
+    pt_graph_sum(&tag->cum, r->cum);
+    pt_graph_sum(&tag->cum_div, r->cum_div);
+}
+
+static char *keep_text(pt_graph *g, char *text)
+{
+    struct pt_graph_memory *memory = g->memory;
+    memory->text =
+        pt_grow(memory->text, &memory->text_cap, memory->text_count + 1, sizeof *memory->text);
+    memory->text[memory->text_count++] = text;
+    return text;
+}
+
+static pt_graph_tag *new_tag(pt_graph_tags *tags)
+{
+    tags->tag = pt_realloc(tags->tag, tags->count + 1, sizeof *tags->tag);
+    tags->tag[tags->count] = (pt_graph_tag){.unit = ""};
+    return &tags->tag[tags->count++];
+}
+
+/* Numbers that print alike are one tag; its value is that of the first. */
+static void add_number(tagging *t, pt_graph_tags *tags, int64_t value, const record *r)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_value(&buf, value, t->unit, t->m->request->unit, PT_STYLE_PPROF);
+    char *name = pt_buf_take(&buf, NULL);
+    pt_graph_tag *tag = NULL;
+    for (size_t i = 0; i < tags->count && tag == NULL; i++)
+        if (strcmp(tags->tag[i].name, name) == 0) tag = &tags->tag[i];
+    if (tag == NULL) {
+        tag = new_tag(tags);
+        tag->name = keep_text(t->m->graph, name);
+        tag->unit = t->unit;
+        tag->value = value;
+    } else {
+        free(name);
+    }
+    add_to(tag, r);
+}
+
+/* The records of one node, by group: groups of one text are neighbours. */
+static void tag_node(tagging *t, const record *records, size_t count)
+{
+    pt_graph *g = t->m->graph;
+    pt_graph_node *node = &g->node[records[0].node];
+    const char *of = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const label_set *set = t->group[records[i].group];
+        const char *text = set->text != NULL ? set->text : "";
+        if (of == NULL || strcmp(of, text) != 0) {
+            of = set->text != NULL ? keep_text(g, pt_strdup(text)) : "";
+            if (set->text != NULL) new_tag(&node->texts)->name = of;
+            node->numbers =
+                pt_realloc(node->numbers, node->number_count + 1, sizeof *node->numbers);
+            node->numbers[node->number_count++] = (pt_graph_tags){.of = of};
+        }
+        if (set->text != NULL) add_to(&node->texts.tag[node->texts.count - 1], &records[i]);
+        for (size_t k = 0; k < set->number_count; k++)
+            add_number(t, &node->numbers[node->number_count - 1], set->number[k], &records[i]);
+    }
+}
+
+void pt_graph_make_tags(pt_graph_making *m)
+{
+    if (m->profile->labels->t.count <= 1) return;
+    tagging t = {.m = m, .unit = pt_label_unit(m->profile, "bytes")};
+    PT_FREE uint32_t *group_of_set = group_sets(&t);
+    t.record_of = pt_alloc(m->graph->node_count, sizeof *t.record_of);
+    memset(t.record_of, 0xff, m->graph->node_count * sizeof *t.record_of);
+    t.seen = pt_alloc(m->graph->node_count, sizeof *t.seen);
+    tag_samples(&t, group_of_set);
+    if (t.count > 0) qsort(t.items, t.count, sizeof *t.items, compare_records);
+    for (size_t i = 0, next; i < t.count; i = next) {
+        for (next = i + 1; next < t.count && t.items[next].node == t.items[i].node; next++) {
+        }
+        tag_node(&t, t.items + i, next - i);
+    }
+    for (uint32_t s = 0; s < t.set_count; s++) {
+        free(t.sets[s].text);
+        free(t.sets[s].number);
+    }
+    free(t.sets);
+    free(t.group);
+    free(t.items);
+    free(t.record_of);
+    free(t.seen);
+}
+
+static void trim_tags(pt_graph_tags *tags, uint64_t cutoff)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tags->count; i++)
+        if (pt_graph_abs(tags->tag[i].flat) >= cutoff || pt_graph_abs(tags->tag[i].cum) >= cutoff)
+            tags->tag[kept++] = tags->tag[i];
+    tags->count = kept;
+}
+
+void pt_graph_trim_tags(pt_graph *graph, uint64_t cutoff)
+{
+    for (uint32_t i = 0; i < graph->listed_count; i++) {
+        pt_graph_node *node = &graph->node[graph->listed[i]];
+        trim_tags(&node->texts, cutoff);
+        for (size_t k = 0; k < node->number_count; k++)
+            trim_tags(&node->numbers[k], cutoff);
+    }
+}
+
+static size_t with_flat(const pt_graph_tags *tags)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tags->count; i++)
+        count += tags->tag[i].flat != 0;
+    return count;
+}
+
+size_t pt_graph_count_tags(const pt_graph_node *node)
+{
+    size_t count = with_flat(&node->texts);
+    for (size_t i = 0; i < node->number_count; i++)
+        count += with_flat(&node->numbers[i]);
+    return count;
+}
+
+void pt_graph_free_tags(pt_graph *graph)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        pt_graph_node *node = &graph->node[n];
+        free(node->texts.tag);
+        for (size_t i = 0; i < node->number_count; i++)
+            free(node->numbers[i].tag);
+        free(node->numbers);
+        node->texts = (pt_graph_tags){0};
+        node->numbers = NULL;
+        node->number_count = 0;
+    }
+    for (size_t i = 0; i < graph->memory->text_count; i++)
+        free(graph->memory->text[i]);
+    free(graph->memory->text);
+    graph->memory->text = NULL;
+    graph->memory->text_count = graph->memory->text_cap = 0;
+}
+
+static int compare_tags_by(const void *left, const void *right, void *by_flat)
+{
+    const pt_graph_tag *a = left, *b = right;
+    const uint64_t ca = pt_graph_abs(a->cum), cb = pt_graph_abs(b->cum);
+    if (!*(bool *)by_flat && ca != cb) return ca > cb ? -1 : 1;
+    const uint64_t fa = pt_graph_abs(a->flat), fb = pt_graph_abs(b->flat);
+    if (fa != fb) return fa > fb ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat)
+{
+    if (count > 1) qsort_r(tags, count, sizeof *tags, compare_tags_by, &by_flat);
+}
