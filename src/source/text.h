@@ -14,10 +14,15 @@
 #define PT_SOURCE_TEXT_H
 
 #include "base/error.h"
+#include "base/file.h"
 
 /* The name as it is looked for. Both paths are lists with ':' and may be NULL or "". The caller
  * frees. */
 char *pt_source_trim(const char *name, const char *trim_path, const char *source_path);
+
+/* A path without ".", "..", and doubled slashes as far as text alone tells; "" becomes ".". As Go's
+ * filepath.Clean. The caller frees. */
+char *pt_source_clean(const char *path);
 
 /* A last resort: the path of a local copy of the source file `name` of the image with that build
  * id (hex, "" = unknown), to be freed; or NULL. */
@@ -27,11 +32,11 @@ typedef char *pt_find_source(void *context, const char *build_id, const char *na
 typedef struct pt_source_file {
     char *name;  /* as asked for */
     char *path;  /* where it was found, or NULL */
-    char *error; /* why it could not be read, as pprof says it, or NULL */
-    const char *text;
-    size_t *line; /* line n (from 1) is text[line[n - 1]] up to before line[n]'s newline */
+    char *error; /* why there is none, in pprof's words, or NULL */
+    pt_blob text;
+    size_t *line; /* where line n (from 1) begins: line[n - 1]; line_count + 1 of them */
     size_t line_count;
-    struct pt_source_memory *memory;
+    size_t short_count; /* lines before the first of 64 KiB or more, where pprof stops reading */
 } pt_source_file;
 
 typedef struct pt_source_texts pt_source_texts;

@@ -1,0 +1,394 @@
+/* objdump.c: finding, running and understanding objdump. */
+#include "source/objdump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define MAX_OUTPUT_BYTES (UINT64_C(1) << 30)
+
+/* ---- What it prints ---- */
+
+/* Texts that many lines share, each once; the buffer of one line after another is a second one. */
+struct pt_objdump_texts {
+    char **items;
+    size_t count, cap;
+    pt_index index;
+    char *output;
+};
+
+static const char *shared(struct pt_objdump_texts *texts, const char *text, size_t size)
+{
+    if (size == 0) return "";
+    const uint64_t hash = pt_hash_bytes(text, size);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&texts->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&texts->index, &probe))
+        if (strncmp(texts->items[i], text, size) == 0 && texts->items[i][size] == '\0')
+            return texts->items[i];
+    PT_GROW(*texts, texts->count + 1);
+    texts->items[texts->count] = pt_strndup(text, size);
+    pt_index_add(&texts->index, hash, (uint32_t)texts->count);
+    return texts->items[texts->count++];
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* How many hexadecimal digits text begins with; *ret_value is untouched when they are too many. */
+static size_t hex_prefix(const char *text, const char *end, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    bool fits = true;
+    size_t n = 0;
+    for (; text + n < end && hex_digit(text[n]) >= 0; n++) {
+        fits = fits && value <= UINT64_MAX >> 4;
+        value = value << 4 | (uint64_t)hex_digit(text[n]);
+    }
+    if (fits && n > 0) *ret_value = value;
+    return fits ? n : 0;
+}
+
+/* "  1139:  push %rbp": hexadecimal, a colon, space, and the rest. */
+static bool read_instruction(const char *at, const char *end, uint64_t *ret_addr,
+                             const char **ret_text)
+{
+    uint64_t addr = 0;
+    const size_t digits = hex_prefix(at, end, &addr);
+    if (digits == 0) return false;
+    at += digits;
+    if (at == end || *at != ':' || at + 1 == end || !is_space(at[1])) return false;
+    for (at++; at < end && is_space(*at);)
+        at++;
+    *ret_addr = addr;
+    *ret_text = at;
+    return true;
+}
+
+/* Up to one semicolon and one space go before a place or a name (LLVM's objdump). */
+static const char *skip_mark(const char *at, const char *end)
+{
+    if (at < end && *at == ';') at++;
+    if (at < end && is_space(*at)) at++;
+    return at;
+}
+
+/* "PATH:12 (discriminator 3)": the last colon that a digit follows. */
+static bool read_place(const char *at, const char *end, const char **ret_colon, uint64_t *ret_line)
+{
+    at = skip_mark(at, end);
+    for (const char *c = end; c-- > at;) {
+        if (*c != ':' || c + 1 == end || c[1] < '0' || c[1] > '9') continue;
+        uint64_t line = 0;
+        for (const char *d = c + 1; d < end && *d >= '0' && *d <= '9' && line <= UINT32_MAX; d++)
+            line = line * 10 + (uint64_t)(*d - '0');
+        *ret_colon = c;
+        *ret_line = line;
+        return true;
+    }
+    return false;
+}
+
+/* "NAME():" */
+static bool read_function(const char *at, const char *end, const char **ret_name,
+                          const char **ret_end)
+{
+    const char *name = skip_mark(at, end);
+    if (name == end || is_space(*name)) return false;
+    for (const char *c = end - 3; c > name; c--) {
+        if (memcmp(c, "():", 3) != 0) continue;
+        *ret_name = name;
+        *ret_end = c;
+        return true;
+    }
+    return false;
+}
+
+/* "0000000000001139 <main>:": what is before the last colon, without the digits before it. */
+static bool read_label(const char *at, const char *end, const char **ret_name, const char **ret_end)
+{
+    while (at < end && hex_digit(*at) >= 0)
+        at++;
+    if (at < end && is_space(*at)) at++;
+    for (const char *c = end; c-- > at;) {
+        if (*c != ':') continue;
+        *ret_name = at;
+        *ret_end = c;
+        return true;
+    }
+    return false;
+}
+
+static void add_line(pt_objdump_listing *listing, size_t *cap, const pt_objdump_line *line)
+{
+    listing->line = pt_grow(listing->line, cap, listing->count + 1, sizeof *listing->line);
+    listing->line[listing->count++] = *line;
+}
+
+void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_listing)
+{
+    struct pt_objdump_texts *texts = pt_alloc(1, sizeof *texts);
+    pt_index_init(&texts->index);
+    texts->output = pt_strndup(output, size);
+    pt_objdump_listing listing = {.texts = texts};
+    pt_objdump_line now = {.function = "", .file = ""};
+    const size_t known = strlen(texts->output); /* a NUL ends it: no objdump prints one */
+    size_t cap = 0;
+    for (char *at = texts->output, *last = at + known, *next; at < last; at = next) {
+        char *end = memchr(at, '\n', (size_t)(last - at));
+        next = end != NULL ? end + 1 : last;
+        if (end == NULL) end = last;
+        while (at < end && is_space(*at))
+            at++;
+        while (end > at && is_space(end[-1]))
+            end--;
+        const char *from, *to;
+        uint64_t line;
+        if (read_instruction(at, end, &now.addr, &now.text)) {
+            if (end < last) *end = '\0';
+            add_line(&listing, &cap, &now);
+        } else if (read_place(at, end, &to, &line)) {
+            from = skip_mark(at, end);
+            if (line > UINT32_MAX) continue;
+            now.file = shared(texts, from, (size_t)(to - from));
+            now.line = (uint32_t)line;
+        } else if (read_function(at, end, &from, &to) || read_label(at, end, &from, &to)) {
+            now.function = shared(texts, from, (size_t)(to - from));
+        } else {
+            now = (pt_objdump_line){.function = "", .file = ""};
+        }
+    }
+    *ret_listing = listing;
+}
+
+void pt_objdump_listing_done(pt_objdump_listing *listing)
+{
+    struct pt_objdump_texts *texts = listing->texts;
+    if (texts != NULL) {
+        for (size_t i = 0; i < texts->count; i++)
+            free(texts->items[i]);
+        free(texts->items);
+        free(texts->output);
+        pt_index_done(&texts->index);
+        free(texts);
+    }
+    free(listing->line);
+    *listing = (pt_objdump_listing){0};
+}
+
+/* ---- Running it ---- */
+
+static void prepare_files(posix_spawn_file_actions_t *actions, int output)
+{
+    posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+}
+
+/* Reads up to the limit; false when there is more. */
+static bool drain(int fd, pt_buf *output)
+{
+    char chunk[65536];
+    for (;;) {
+        const ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return true;
+        if (output->size + (size_t)got > MAX_OUTPUT_BYTES) return false;
+        pt_put(output, chunk, (size_t)got);
+    }
+}
+
+/* Runs the program; true when it exits with 0. *ret_errnum is why it could not be started. */
+static bool run(const char *const *args, pt_buf *output, int *ret_status, int *ret_errnum)
+{
+    int ends[2];
+    pid_t pid = -1;
+    posix_spawn_file_actions_t actions;
+    *ret_errnum = 0;
+    *ret_status = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        *ret_errnum = errno;
+        return false;
+    }
+    posix_spawn_file_actions_init(&actions);
+    prepare_files(&actions, ends[1]);
+    *ret_errnum =
+        posix_spawn(&pid, args[0], &actions, NULL, (char *const *)(uintptr_t)args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (*ret_errnum == 0 && !drain(ends[0], output)) kill(pid, SIGKILL);
+    close(ends[0]);
+    if (*ret_errnum != 0) return false;
+    while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(*ret_status) && WEXITSTATUS(*ret_status) == 0;
+}
+
+/* "[objdump --disassemble ...]: exit status 1" */
+static pt_status say_failure(const char *const *args, int status, int errnum, pt_error *reterr)
+{
+    pt_buf line = PT_BUF_INIT;
+    for (size_t i = 0; args[i] != NULL; i++)
+        pt_putf(&line, "%s%s", i == 0 ? "[" : " ", args[i]);
+    pt_put_text(&line, "]: ");
+    if (errnum != 0)
+        pt_put_text(&line, strerror(errnum));
+    else if (WIFSIGNALED(status))
+        pt_putf(&line, "signal: %s", strsignal(WTERMSIG(status)));
+    else
+        pt_putf(&line, "exit status %d", WEXITSTATUS(status));
+    pt_error_set(reterr, PT_ERR_SYSTEM, "%s", pt_buf_text(&line));
+    pt_buf_done(&line);
+    return PT_ERR_SYSTEM;
+}
+
+pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t start,
+                         uint64_t end, bool intel_syntax, pt_objdump_listing *ret_listing,
+                         pt_error *reterr)
+{
+    const char *args[12];
+    size_t count = 0;
+    PT_FREE char *from = pt_strf("--start-address=%#llx", (unsigned long long)start);
+    PT_FREE char *to = pt_strf("--stop-address=%#llx", (unsigned long long)end);
+    /* A name that begins with a dash would be an option. */
+    PT_FREE char *name = pt_strf("%s%s", file[0] == '-' ? "./" : "", file);
+    args[count++] = tool->path;
+    args[count++] = "--disassemble";
+    args[count++] = "--demangle";
+    args[count++] = "--no-show-raw-insn";
+    args[count++] = "--line-numbers";
+    args[count++] = from;
+    args[count++] = to;
+    if (intel_syntax && tool->is_llvm) {
+        args[count++] = "--x86-asm-syntax=intel";
+    } else if (intel_syntax) {
+        args[count++] = "-M";
+        args[count++] = "intel";
+    }
+    args[count++] = name;
+    args[count] = NULL;
+    pt_buf output = PT_BUF_INIT;
+    int status, errnum;
+    pt_status result = PT_OK;
+    if (run(args, &output, &status, &errnum))
+        pt_objdump_parse(pt_buf_text(&output), output.size, ret_listing);
+    else
+        result = say_failure(args, status, errnum, reterr);
+    pt_buf_done(&output);
+    return result;
+}
+
+/* ---- Finding it ---- */
+
+/* The major version of "LLVM version 14.0.6", or UINT_MAX for a development build, or 0. */
+static unsigned llvm_version(const char *said)
+{
+    const char *at = strstr(said, "LLVM version ");
+    if (at == NULL) return 0;
+    at += strlen("LLVM version ");
+    char *end;
+    const unsigned long major = strtoul(at, &end, 10);
+    return end == at || *end != '.' || major > 1000000 ? 0 : (unsigned)major;
+}
+
+/* Asks a candidate what it is. */
+static bool is_objdump(const char *path, bool *ret_is_llvm)
+{
+    const char *const args[] = {path, "--version", NULL};
+    pt_buf said = PT_BUF_INIT;
+    int status, errnum;
+    bool fits = false;
+    if (run(args, &said, &status, &errnum)) {
+        *ret_is_llvm = llvm_version(pt_buf_text(&said)) >= 8;
+        fits = *ret_is_llvm || strstr(pt_buf_text(&said), "GNU objdump") != NULL;
+    }
+    pt_buf_done(&said);
+    return fits;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* FOLDER/NAME; an empty folder stands for those of search_path. NULL when there is none. */
+static char *find_program(const char *folder, size_t size, const char *name,
+                          const char *search_path)
+{
+    char *path = NULL;
+    if (size > 0) {
+        path = pt_strf("%.*s/%s", (int)size, folder, name);
+        if (is_program(path)) return path;
+        free(path);
+        return NULL;
+    }
+    for (const char *at = search_path; at != NULL && *at != '\0';) {
+        const char *end = strchrnul(at, ':');
+        /* Not from the current folder, which an empty or relative one would mean. */
+        if (*at == '/') {
+            path = pt_strf("%.*s/%s", (int)(end - at), at, name);
+            if (is_program(path)) return path;
+            free(path);
+        }
+        at = *end == ':' ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* One pass over the list's items for one kind: those that name objdump, or those for all tools. */
+static char *find_in_list(const char *config, bool named, const char *name, const char *search_path)
+{
+    for (const char *at = config; at != NULL;) {
+        const char *end = strchrnul(at, ',');
+        const char *next = *end == ',' ? end + 1 : NULL;
+        const char *colon = memchr(at, ':', (size_t)(end - at));
+        const bool is_ours = colon != NULL && colon - at == 7 && strncmp(at, "objdump", 7) == 0;
+        const bool is_for_all = colon == NULL || colon == at;
+        if (named ? is_ours : is_for_all) {
+            const char *folder = colon != NULL ? colon + 1 : at;
+            char *path = find_program(folder, (size_t)(end - folder), name, search_path);
+            if (path != NULL) return path;
+        }
+        at = next;
+    }
+    return NULL;
+}
+
+bool pt_objdump_find(const char *config, const char *search_path, pt_objdump_tool *ret_tool)
+{
+    static const char *const names[] = {"llvm-objdump", "objdump"};
+    const char *list = config != NULL ? config : "";
+    for (size_t i = 0; i < 2; i++) {
+        char *path = find_in_list(list, true, names[i], search_path);
+        if (path == NULL) path = find_in_list(list, false, names[i], search_path);
+        bool is_llvm = false;
+        if (path != NULL && is_objdump(path, &is_llvm)) {
+            *ret_tool = (pt_objdump_tool){.path = path, .is_llvm = is_llvm};
+            return true;
+        }
+        free(path);
+    }
+    return false;
+}

@@ -1,0 +1,284 @@
+/* text.c: a name is trimmed, looked for, read once and cut into lines. */
+#include "source/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define MAX_FILE_BYTES (UINT64_C(64) << 20)
+#define LONG_LINE      65536 /* bufio.MaxScanTokenSize of Go */
+
+struct pt_source_texts {
+    char *source_path, *trim_path;
+    pt_find_source *find;
+    void *context;
+    pt_source_file **items;
+    size_t count, cap;
+    pt_index index;
+};
+
+/* ---- Lists and paths, as Go's path/filepath has them ---- */
+
+/* The next item of a list with ':'; false after the last one. An empty list has none. *at moves,
+ * and is NULL at the end. */
+static bool next_item(const char **at, const char **ret_item, size_t *ret_size)
+{
+    if (*at == NULL) return false;
+    const char *end = strchrnul(*at, ':');
+    *ret_item = *at;
+    *ret_size = (size_t)(end - *at);
+    *at = *end == ':' ? end + 1 : NULL;
+    return true;
+}
+
+static const char *list_of(const char *path)
+{
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+/* "/a/b//" -> "b"; "" -> "."; "///" -> "/". */
+static char *base_of(const char *path, size_t size)
+{
+    if (size == 0) return pt_strdup(".");
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    if (size == 0) return pt_strdup("/");
+    size_t begin = size;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return pt_strndup(path + begin, size - begin);
+}
+
+char *pt_source_clean(const char *path)
+{
+    const bool rooted = path[0] == '/';
+    const size_t size = strlen(path);
+    char *out = pt_alloc(size + 2, 1);
+    size_t count = 0, floor = 0; /* below floor nothing is taken back: the root, or leading ".." */
+    if (rooted) out[count++] = '/', floor = 1;
+    for (size_t i = 0; i < size;) {
+        const size_t length = strcspn(path + i, "/");
+        if (length == 2 && path[i] == '.' && path[i + 1] == '.' && count > floor) {
+            while (count > floor && out[count - 1] != '/')
+                count--;
+            if (count > floor) count--; /* the slash before it */
+        } else if (length > 0 && !(length == 1 && path[i] == '.') &&
+                   !(rooted && length == 2 && path[i] == '.' && path[i + 1] == '.')) {
+            if (count > (rooted ? 1 : 0)) out[count++] = '/';
+            memcpy(out + count, path + i, length);
+            count += length;
+            if (length == 2 && path[i] == '.' && path[i + 1] == '.') floor = count;
+        }
+        i += length + (path[i + length] == '/');
+    }
+    if (count == 0) out[count++] = '.';
+    out[count] = '\0';
+    return out;
+}
+
+/* The folder above; a path that has none is its own. */
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    PT_FREE char *above = pt_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
+    return pt_source_clean(above);
+}
+
+char *pt_source_trim(const char *name, const char *trim_path, const char *source_path)
+{
+    static const char *const always[] = {"/proc/self/cwd/./", "/proc/self/cwd/"};
+    const char *item;
+    size_t size;
+    const char *list = list_of(trim_path) == NULL ? list_of(source_path) : NULL;
+    while (next_item(&list, &item, &size)) {
+        PT_FREE char *base = base_of(item, size);
+        PT_FREE char *wanted = pt_strf("/%s/", base);
+        const char *found = strstr(name, wanted);
+        if (found != NULL) return pt_strdup(found + strlen(wanted));
+    }
+    list = list_of(trim_path);
+    while (next_item(&list, &item, &size)) {
+        const bool has_slash = size > 0 && item[size - 1] == '/';
+        if (strncmp(name, item, size) == 0 && (has_slash || name[size] == '/'))
+            return pt_strdup(name + size + !has_slash);
+    }
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (strncmp(name, always[i], strlen(always[i])) == 0)
+            return pt_strdup(name + strlen(always[i]));
+    return pt_strdup(name);
+}
+
+/* ---- Finding and reading ---- */
+
+/* Cuts the text into lines; what follows the last newline is a line unless it is empty. */
+static void cut_lines(pt_source_file *file)
+{
+    const char *text = (const char *)file->text.data;
+    const size_t size = file->text.size;
+    size_t cap = 0;
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        const size_t next = end != NULL ? (size_t)(end + 1 - text) : size;
+        file->line = pt_grow(file->line, &cap, file->line_count + 2, sizeof *file->line);
+        file->line[file->line_count] = at;
+        const size_t length = next - at - (end != NULL);
+        if (file->short_count == file->line_count && length < LONG_LINE) file->short_count++;
+        file->line_count++;
+        at = next;
+    }
+    if (file->line != NULL) file->line[file->line_count] = size;
+}
+
+/* What is no regular file counts as found and has no lines, as a folder does for pprof. */
+static bool read_at(pt_source_file *file, const char *path)
+{
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    pt_error error = PT_ERROR_INIT;
+    if (fd < 0) return false;
+    file->path = pt_strdup(path);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return true;
+    if ((uint64_t)status.st_size > MAX_FILE_BYTES) {
+        file->error = pt_strf("%s is larger than 64 MiB", path);
+        return true;
+    }
+    if (pt_file_read_fd(fd, path, PT_FILE_EMPTY_OK, MAX_FILE_BYTES, &file->text, &error) == PT_OK)
+        cut_lines(file);
+    else
+        file->error = pt_strdup(error.message);
+    return true;
+}
+
+static char *join(const char *folder, const char *name)
+{
+    PT_FREE char *path = folder[0] != '\0' ? pt_strf("%s/%s", folder, name) : pt_strdup(name);
+    return pt_source_clean(path);
+}
+
+/* In each folder of the list and all above it. */
+static bool find_below(pt_source_file *file, const char *name, const char *source_path)
+{
+    const char *item;
+    size_t size;
+    const char *list = list_of(source_path);
+    while (next_item(&list, &item, &size)) {
+        char *folder = pt_strndup(item, size);
+        for (;;) {
+            PT_FREE char *path = join(folder, name);
+            if (read_at(file, path)) {
+                free(folder);
+                return true;
+            }
+            char *parent = parent_of(folder);
+            const bool top = strcmp(parent, folder) == 0;
+            free(folder);
+            folder = parent;
+            if (top) break;
+        }
+        free(folder);
+    }
+    return false;
+}
+
+/* "open PATH: no such file or directory": Go writes the system's words in lower case. */
+static char *open_error(const char *path, int errnum)
+{
+    char *text = pt_strf("open %s: %s", path, strerror(errnum));
+    char *first = text + strlen("open ") + strlen(path) + strlen(": ");
+    *first = (char)tolower((unsigned char)*first);
+    return text;
+}
+
+static void find_file(pt_source_texts *texts, pt_source_file *file, const char *build_id)
+{
+    PT_FREE char *name = pt_source_trim(file->name, texts->trim_path, texts->source_path);
+    if (name[0] == '/') {
+        if (read_at(file, name)) return;
+        file->error = open_error(name, errno);
+    } else {
+        if (find_below(file, name, texts->source_path)) return;
+        file->error = pt_strf("could not find file %s on path %s", name, texts->source_path);
+    }
+    PT_FREE char *found =
+        texts->find != NULL ? texts->find(texts->context, build_id, file->name) : NULL;
+    if (found == NULL) return;
+    PT_FREE char *error = file->error;
+    file->error = NULL;
+    if (!read_at(file, found)) file->error = pt_strdup(error);
+}
+
+/* ---- The cache ---- */
+
+pt_source_texts *pt_source_texts_new(const char *source_path, const char *trim_path,
+                                     pt_find_source *find, void *context)
+{
+    pt_source_texts *texts = pt_alloc(1, sizeof *texts);
+    texts->source_path = pt_strdup(source_path != NULL ? source_path : "");
+    texts->trim_path = pt_strdup(trim_path != NULL ? trim_path : "");
+    texts->find = find;
+    texts->context = context;
+    pt_index_init(&texts->index);
+    return texts;
+}
+
+static void file_free(pt_source_file *file)
+{
+    pt_blob_done(&file->text);
+    free(file->name);
+    free(file->path);
+    free(file->error);
+    free(file->line);
+    free(file);
+}
+
+void pt_source_texts_free(pt_source_texts *texts)
+{
+    if (texts == NULL) return;
+    for (size_t i = 0; i < texts->count; i++)
+        file_free(texts->items[i]);
+    pt_index_done(&texts->index);
+    free(texts->items);
+    free(texts->source_path);
+    free(texts->trim_path);
+    free(texts);
+}
+
+const pt_source_file *pt_source_texts_file(pt_source_texts *texts, const char *name,
+                                           const char *build_id)
+{
+    const uint64_t hash = pt_hash_bytes(name, strlen(name));
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&texts->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&texts->index, &probe))
+        if (strcmp(texts->items[i]->name, name) == 0) return texts->items[i];
+    pt_source_file *file = pt_alloc(1, sizeof *file);
+    file->text = PT_BLOB_INIT;
+    file->name = pt_strdup(name);
+    find_file(texts, file, build_id != NULL ? build_id : "");
+    PT_GROW(*texts, texts->count + 1);
+    texts->items[texts->count] = file;
+    pt_index_add(&texts->index, hash, (uint32_t)texts->count++);
+    return file;
+}
+
+bool pt_source_line(const pt_source_file *file, int64_t number, const char **ret_text,
+                    size_t *ret_size)
+{
+    if (number < 1 || (uint64_t)number > file->line_count) return false;
+    const char *text = (const char *)file->text.data;
+    const size_t begin = file->line[number - 1];
+    size_t end = file->line[number];
+    if (end > begin && text[end - 1] == '\n') end--;
+    if (end > begin && text[end - 1] == '\r') end--;
+    *ret_text = text + begin;
+    *ret_size = end - begin;
+    return true;
+}
