@@ -78,6 +78,9 @@ typedef struct pt_command {
     const pt_option_table *options; /* NULL, or the command's own options */
     size_t settings_bytes;          /* of the struct that they fill */
     int (*run)(struct pt_cmd_context *context, void *settings);
+    /* Of a personality instead of run: it reads its whole command line itself. A link to pitot that
+     * is called like the command is the command. */
+    int (*personality)(const char *const *args, size_t count);
 } pt_command;
 
 /* All of them, in commands.def's order; NULL at the end. */

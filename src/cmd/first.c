@@ -71,8 +71,18 @@ static pt_first option_said(const char *word)
     return first_of(&pt_command_top, 1);
 }
 
+/* A link to pitot may be called like a personality. */
+static const pt_command *called_as(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const pt_command *command = pt_command_find(slash != NULL ? slash + 1 : path);
+    return command != NULL && command->personality != NULL ? command : NULL;
+}
+
 pt_first pt_first_word(int argc, char **argv)
 {
+    const pt_command *personality = argc > 0 ? called_as(argv[0]) : NULL;
+    if (personality != NULL) return first_of(personality, 1);
     if (argc < 2) return nothing_said();
     const char *word = argv[1];
     if (strcmp(word, "-") == 0) return first_of(&pt_command_top, 1);

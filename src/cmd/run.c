@@ -149,5 +149,7 @@ int pt_cmd_main(int argc, char **argv)
     const pt_first first = pt_first_word(argc, argv);
     if (first.command == NULL) return first.status;
     const size_t skip = (size_t)first.skip < (size_t)argc ? (size_t)first.skip : (size_t)argc;
+    if (first.command->personality != NULL)
+        return first.command->personality((const char *const *)argv + skip, (size_t)argc - skip);
     return run_command(&first, (const char *const *)argv + skip, (size_t)argc - skip);
 }

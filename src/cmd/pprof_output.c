@@ -1,0 +1,58 @@
+/* pprof_output.c: where a report's bytes go. */
+#include "cmd/pprof.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Writes all to the descriptor. */
+static pt_status write_all(int fd, const pt_buf *bytes, const char *name, pt_error *reterr)
+{
+    pt_out out;
+    pt_out_to_fd(&out, fd);
+    pt_out_put(&out, bytes->data, bytes->size);
+    pt_error error = PT_ERROR_INIT;
+    if (pt_out_done(&out, &error) == PT_OK || out.broken_pipe) return PT_OK;
+    return pt_error_set(reterr, error.status, "write %s: %s", name, error.message);
+}
+
+static pt_status write_file(const char *path, const pt_buf *bytes, pt_error *reterr)
+{
+    PT_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return pt_error_errno(reterr, errno, "open %s", path);
+    return write_all(fd, bytes, path, reterr);
+}
+
+/* The first of profile001.TYPE, profile002.TYPE, ... that is not there yet, here. */
+static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error *reterr)
+{
+    for (int number = 1; number < 10000; number++) {
+        PT_FREE char *name = pt_strf("profile%03d.%s", number, type);
+        PT_CLOSE int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno == EEXIST) continue;
+        if (fd < 0) return pt_error_errno(reterr, errno, "open %s", name);
+        fprintf(stderr, "Generating report in %s\n", name);
+        return write_all(fd, bytes, name, reterr);
+    }
+    return pt_error_set(reterr, PT_ERR_SYSTEM, "could not create file of the form profileNNN.%s",
+                        type);
+}
+
+pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
+                           bool interactive, const pt_buf *report, pt_error *reterr)
+{
+    const char *path = config->output != NULL ? config->output : "";
+    if (path[0] != '\0') {
+        fprintf(stderr, "Generating report in %s\n", path);
+        return write_file(path, report, reterr);
+    }
+    if (command->viewer != NULL)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "-%s is not in this build; try -output",
+                            command->name);
+    if (command->file_type != NULL && (interactive || isatty(STDOUT_FILENO)))
+        return write_numbered(command->file_type, report, reterr);
+    return write_all(STDOUT_FILENO, report, "standard output", reterr);
+}

@@ -1,0 +1,283 @@
+/* pprof_run.c: a session, a configuration and a command become a report. */
+#include "cmd/pprof.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "render/pprof_report.h"
+#include "transform/filter.h"
+#include "view/table.h"
+
+typedef struct {
+    const pt_pprof_session *session;
+    pt_pprof_config config; /* as the command has it */
+    const pt_pprof_command *command;
+    pt_regex *pattern;
+    const char *pattern_text;
+    const pt_profile *profile; /* what the filters left; one reference */
+    pt_pprof_report report;
+    char *filters[9];
+    char *type; /* "mean_cpu" */
+    pt_out *out;
+} asking;
+
+/* ---- Configuration ---- */
+
+static void set_granularity(pt_pprof_config *c, bool *which)
+{
+    c->functions = c->filefunctions = c->files = c->lines = c->addresses = false;
+    *which = true;
+}
+
+/* What a command imposes. Trimming happens before one function is picked, so that reports on one
+ * function are made of all. */
+static void override(asking *a)
+{
+    pt_pprof_config *c = &a->config;
+    bool trim = c->trim;
+    switch (a->command->format) {
+    case PT_PPROF_DISASM: c->noinlines = true; __attribute__((fallthrough));
+    case PT_PPROF_RAW:
+    case PT_PPROF_PROTO:
+    case PT_PPROF_CALLGRIND:
+        trim = false;
+        set_granularity(c, &c->addresses);
+        break;
+    case PT_PPROF_WEBLIST:
+        trim = false;
+        c->noinlines = false;
+        set_granularity(c, &c->addresses);
+        break;
+    case PT_PPROF_LIST:
+        trim = false;
+        set_granularity(c, &c->lines);
+        break;
+    case PT_PPROF_TEXT:
+    case PT_PPROF_TOPPROTO:
+        if (c->nodecount == -1) c->nodecount = 0;
+        break;
+    default:
+        if (a->command->takes_pattern) trim = false; /* peek */
+        if (c->nodecount == -1) c->nodecount = 80;
+        break;
+    }
+    if (!trim) c->nodecount = 0, c->nodefraction = c->edgefraction = 0;
+}
+
+static pt_fold fold_of(const asking *a, bool object_names)
+{
+    const pt_pprof_config *c = &a->config;
+    return (pt_fold){
+        .granularity = c->addresses       ? PT_BY_ADDRESS
+                       : c->lines         ? PT_BY_LINE
+                       : c->files         ? PT_BY_FILE
+                       : c->filefunctions ? PT_BY_FILEFUNCTION
+                                          : PT_BY_FUNCTION,
+        .no_inlines = c->noinlines,
+        .columns = c->showcolumns,
+        .object_names = object_names,
+        .trims_paths = true,
+        .trim_path = c->trim_path,
+        .source_path = c->source_path,
+    };
+}
+
+/* ---- Events ---- */
+
+static bool is_number(const char *text, long *ret_number)
+{
+    char *end;
+    errno = 0;
+    *ret_number = strtol(text, &end, 10);
+    return text[0] != '\0' && text[0] != ' ' && *end == '\0' && errno == 0;
+}
+
+static pt_status choose_event(asking *a, pt_error *reterr)
+{
+    const pt_profile *p = a->session->profile;
+    const uint32_t count = p->event->t.count;
+    const char *name = a->config.sample_index != NULL ? a->config.sample_index : "";
+    if (count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "profile has no samples");
+    uint32_t *event = &a->report.event;
+    *event = pt_profile_default_event(p);
+    if (name[0] == '\0') return PT_OK;
+    long number;
+    if (is_number(name, &number)) {
+        if (number < 0 || number >= (long)count)
+            return pt_error_set(reterr, PT_ERR_USAGE,
+                                "sample_index %s is outside the range [0..%u]", name, count - 1);
+        *event = (uint32_t)number;
+        return PT_OK;
+    }
+    const char *short_name = strncmp(name, "inuse_", 6) == 0 ? name + 6 : name;
+    pt_buf types = PT_BUF_INIT;
+    for (uint32_t e = 0; e < count; e++) {
+        const char *type = pt_text(p, p->event->row[e].type);
+        pt_putf(&types, "%s%s", e > 0 ? " " : "", type);
+        if (strcmp(type, name) != 0 && strcmp(type, short_name) != 0) continue;
+        *event = e;
+        pt_buf_done(&types);
+        return PT_OK;
+    }
+    pt_error_set(reterr, PT_ERR_USAGE, "sample_index \"%s\" must be one of: [%s]", name,
+                 pt_buf_text(&types));
+    pt_buf_done(&types);
+    return PT_ERR_USAGE;
+}
+
+/* ---- Filters ---- */
+
+static void add_filter(asking *a, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0') return;
+    a->filters[a->report.filter_count++] = pt_strf("%s=%s", name, value);
+}
+
+static void tell_filters(asking *a)
+{
+    const pt_pprof_config *c = &a->config;
+    add_filter(a, "focus", c->focus);
+    add_filter(a, "ignore", c->ignore);
+    add_filter(a, "hide", c->hide);
+    add_filter(a, "show", c->show);
+    add_filter(a, "show_from", c->show_from);
+    add_filter(a, "tagfocus", c->tagfocus);
+    add_filter(a, "tagignore", c->tagignore);
+    add_filter(a, "tagshow", c->tagshow);
+    add_filter(a, "taghide", c->taghide);
+    a->report.filters = (const char *const *)a->filters;
+}
+
+static void say_unmatched(const pt_filtered *filtered)
+{
+    static const char *const names[PT_FILTER_COUNT] = {
+        [PT_FILTER_FOCUS] = "Focus",
+        [PT_FILTER_IGNORE] = "Ignore",
+        [PT_FILTER_HIDE] = "Hide",
+        [PT_FILTER_SHOW] = "Show",
+    };
+    for (int k = 0; k < PT_FILTER_COUNT; k++)
+        if (filtered->asked[k] && !filtered->matched[k])
+            fprintf(stderr, "%s expression matched no samples\n", names[k]);
+}
+
+static pt_status filter(asking *a, pt_error *reterr)
+{
+    const pt_pprof_config *c = &a->config;
+    const pt_query query = {
+        .focus = c->focus, .ignore = c->ignore, .hide = c->hide, .show = c->show};
+    pt_filtered filtered;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    const pt_status status = pt_filter(a->session->profile, &query, &filtered, &diag, reterr);
+    pt_diag_done(&diag);
+    if (status != PT_OK) return status;
+    say_unmatched(&filtered);
+    a->profile = pt_profile_ref(filtered.profile);
+    pt_filtered_done(&filtered);
+    return PT_OK;
+}
+
+/* ---- Reports ---- */
+
+static pt_status prepare(asking *a, pt_error *reterr)
+{
+    const pt_pprof_config *c = &a->config;
+    override(a);
+    pt_status status = choose_event(a, reterr);
+    if (status != PT_OK) return status;
+    if (c->divide_by == 0) return pt_error_set(reterr, PT_ERR_USAGE, "zero divisor specified");
+    status = filter(a, reterr);
+    if (status != PT_OK) return status;
+    const pt_profile *p = a->session->profile;
+    const pt_event *event = &p->event->row[a->report.event];
+    const pt_profile *whole = c->relative_percentages ? a->profile : p;
+    a->type = pt_strf("%s%s", c->mean ? "mean_" : "", pt_text(p, event->type));
+    a->report.profile = a->profile;
+    a->report.mean = c->mean;
+    a->report.total = pt_graph_total(whole, a->report.event, c->mean);
+    a->report.type = a->type;
+    a->report.sample_unit = pt_text(p, event->unit);
+    a->report.unit = c->unit != NULL ? c->unit : "";
+    a->report.ratio = 1 / c->divide_by;
+    a->report.node_fraction = c->nodefraction;
+    a->report.edge_fraction = c->edgefraction;
+    a->report.compact = c->compact_labels;
+    tell_filters(a);
+    return PT_OK;
+}
+
+static pt_graph_request graph_request(const asking *a)
+{
+    const pt_pprof_config *c = &a->config;
+    const pt_pprof_format format = a->command->format;
+    const bool dot = format == PT_PPROF_DOT, callgrind = format == PT_PPROF_CALLGRIND;
+    return (pt_graph_request){
+        .event = a->report.event,
+        .mean = c->mean,
+        .fold = fold_of(a, callgrind),
+        .call_tree = c->call_tree && (dot || callgrind),
+        .drop_negative = c->drop_negative,
+        .visual = dot,
+        .by_cum = c->cum,
+        .edges = format == PT_PPROF_TEXT       ? PT_EDGES_INLINED
+                 : format == PT_PPROF_TOPPROTO ? PT_EDGES_NONE
+                                               : PT_EDGES_ALL,
+        .node_count = c->nodecount,
+        .node_fraction = c->nodefraction,
+        .edge_fraction = c->edgefraction,
+        .unit = a->report.unit,
+    };
+}
+
+/* Reports on a graph. */
+static pt_status report_graph(asking *a, pt_error *reterr)
+{
+    const pt_graph_request request = graph_request(a);
+    pt_graph graph;
+    pt_status status = pt_graph_init(&graph, a->profile, &request, reterr);
+    if (status != PT_OK) return status;
+    pt_pprof_report *r = &a->report;
+    r->unit = pt_graph_unit(&graph, r->total, r->unit, r->sample_unit, r->ratio,
+                            a->command->format == PT_PPROF_CALLGRIND);
+    switch (a->command->format) {
+    case PT_PPROF_TEXT: pt_pprof_text(a->out, r, &graph); break;
+    case PT_PPROF_TREE:
+        status = pt_pprof_tree(a->out, r, &graph, a->pattern, a->pattern_text, reterr);
+        break;
+    default:
+        status =
+            pt_error_set(reterr, PT_ERR_UNSUPPORTED, "-%s is not in this build", a->command->name);
+        break;
+    }
+    pt_graph_done(&graph);
+    return status;
+}
+
+pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *config,
+                       const pt_pprof_command *command, const char *pattern, pt_out *out,
+                       pt_error *reterr)
+{
+    asking a = {.session = session,
+                .config = *config,
+                .command = command,
+                .pattern_text = pattern,
+                .out = out};
+    pt_status status = prepare(&a, reterr);
+    if (status == PT_OK && pattern != NULL) {
+        pt_error error = PT_ERROR_INIT;
+        status = pt_regex_new(pattern, PT_REGEX_RE2, &a.pattern, &error);
+        if (status != PT_OK)
+            pt_error_set(reterr, status, "parsing argument regexp %s: %s", pattern, error.message);
+    }
+    if (status == PT_OK) status = report_graph(&a, reterr);
+    pt_regex_free(a.pattern);
+    pt_profile_unref(a.profile);
+    free(a.type);
+    for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)
+        free(a.filters[i]);
+    return status;
+}
