@@ -17,6 +17,7 @@
 
 #include "base/regex.h"
 #include "model/profile.h"
+#include "source/images.h"
 #include "source/objdump.h"
 #include "source/text.h"
 
@@ -33,6 +34,8 @@ typedef struct pt_pprof_list_request {
     const char *source_path, *trim_path; /* as given; NULL or "" = not given */
     const char *working_folder;          /* searched for sources when source_path is not given */
     const pt_objdump_tool *objdump;      /* disasm only; NULL: none was found */
+    const pt_source_options *images;     /* disasm only: where mapped files may be; NULL: at their
+                                            paths */
     bool intel_syntax;
     pt_diag *diag; /* disasm: mapped files that could not be used; may be NULL */
 } pt_pprof_list_request;
