@@ -13,23 +13,15 @@
 
 typedef struct {
     pt_out *out;
-    const pt_pprof_numbers *numbers;
+    const pt_pprof_report *report;
     pt_buf text;
 } writer;
 
 /* The value as text; valid till the next one. */
 static const char *value_of(writer *w, int64_t value)
 {
-    const double by = w->numbers->divide_by;
-    const double ratio = by != 0 ? 1 / by : 1;
-    if (ratio > 0 && ratio != 1) {
-        const double scaled = (double)value * ratio;
-        value = scaled >= 9223372036854775807.0    ? INT64_MAX
-                : scaled <= -9223372036854775808.0 ? INT64_MIN
-                                                   : (int64_t)scaled;
-    }
     pt_buf_clear(&w->text);
-    pt_put_value(&w->text, value, w->numbers->sample_unit, w->numbers->unit, PT_STYLE_PPROF);
+    pt_pprof_put_value(&w->text, w->report, value);
     return pt_buf_text(&w->text);
 }
 
@@ -43,28 +35,28 @@ static void put_value_or_dot(writer *w, int64_t value)
     pt_outf(w->out, "%10s ", value == 0 ? "." : value_of(w, value));
 }
 
-static void put_total(writer *w, int64_t total)
+static void put_total(writer *w)
 {
-    pt_outf(w->out, "Total: %s\n", value_of(w, total));
+    pt_outf(w->out, "Total: %s\n", value_of(w, w->report->total));
 }
 
-static void put_sums(writer *w, int64_t flat, int64_t cum, int64_t total)
+static void put_sums(writer *w, int64_t flat, int64_t cum)
 {
     put_value(w, flat);
     put_value(w, cum);
     pt_buf_clear(&w->text);
-    pt_put_percent(&w->text, cum, total);
+    pt_put_percent(&w->text, cum, w->report->total);
     pt_outf(w->out, "(flat, cum) %s of Total\n", pt_buf_text(&w->text));
 }
 
-static void put_routine(writer *w, const pt_pprof_routine *r, int64_t total)
+static void put_routine(writer *w, const pt_pprof_routine *r)
 {
     if (r->file == NULL) {
         pt_outf(w->out, "No source information for %s\n", r->name);
         return;
     }
     pt_outf(w->out, "ROUTINE ======================== %s in %s\n", r->name, r->file);
-    put_sums(w, r->flat, r->cum, total);
+    put_sums(w, r->flat, r->cum);
     if (r->error != NULL) {
         pt_outf(w->out, " Error: %s\n", r->error);
         return;
@@ -77,12 +69,12 @@ static void put_routine(writer *w, const pt_pprof_routine *r, int64_t total)
     }
 }
 
-void pt_pprof_list_text(pt_out *out, const pt_pprof_list *list, const pt_pprof_numbers *numbers)
+void pt_pprof_list_text(pt_out *out, const pt_pprof_report *report, const pt_pprof_list *list)
 {
-    writer w = {.out = out, .numbers = numbers, .text = PT_BUF_INIT};
-    put_total(&w, list->total);
+    writer w = {.out = out, .report = report, .text = PT_BUF_INIT};
+    put_total(&w);
     for (size_t i = 0; i < list->count && pt_out_ok(out); i++)
-        put_routine(&w, &list->routine[i], list->total);
+        put_routine(&w, &list->routine[i]);
     pt_buf_done(&w.text);
 }
 
@@ -133,23 +125,22 @@ static void put_instruction(writer *w, const pt_pprof_instruction *i,
     pt_out_char(w->out, '\n');
 }
 
-static void put_symbol(writer *w, const pt_pprof_symbol *s, int64_t total)
+static void put_symbol(writer *w, const pt_pprof_symbol *s)
 {
     static const pt_pprof_instruction none = {.function = "", .file = ""};
     pt_outf(w->out, "ROUTINE ======================== %s\n", s->names[0]);
     for (size_t i = 1; i < s->name_count; i++)
         pt_outf(w->out, "    AKA ======================== %s\n", s->names[i]);
-    put_sums(w, s->flat, s->cum, total);
+    put_sums(w, s->flat, s->cum);
     for (size_t i = 0; i < s->instruction_count && pt_out_ok(w->out); i++)
         put_instruction(w, &s->instruction[i], i > 0 ? &s->instruction[i - 1] : &none);
 }
 
-void pt_pprof_disasm_text(pt_out *out, const pt_pprof_disasm *disasm,
-                          const pt_pprof_numbers *numbers)
+void pt_pprof_disasm_text(pt_out *out, const pt_pprof_report *report, const pt_pprof_disasm *disasm)
 {
-    writer w = {.out = out, .numbers = numbers, .text = PT_BUF_INIT};
-    put_total(&w, disasm->total);
+    writer w = {.out = out, .report = report, .text = PT_BUF_INIT};
+    put_total(&w);
     for (size_t i = 0; i < disasm->count; i++)
-        put_symbol(&w, &disasm->symbol[i], disasm->total);
+        put_symbol(&w, &disasm->symbol[i]);
     pt_buf_done(&w.text);
 }

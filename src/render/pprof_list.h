@@ -2,19 +2,12 @@
 #ifndef PT_RENDER_PPROF_LIST_H
 #define PT_RENDER_PPROF_LIST_H
 
-#include "base/buf.h"
+#include "render/pprof_report.h"
 #include "view/pprof_list.h"
 
-/* How values are written. */
-typedef struct pt_pprof_numbers {
-    const char *sample_unit; /* of the event */
-    const char *unit;        /* -unit: "minimum" (each value in its own), "auto", or a unit */
-    double divide_by;        /* -divide_by; 0 counts as 1 */
-} pt_pprof_numbers;
-
-/* "Total: 1.20s", then a block a routine. */
-void pt_pprof_list_text(pt_out *out, const pt_pprof_list *list, const pt_pprof_numbers *numbers);
-void pt_pprof_disasm_text(pt_out *out, const pt_pprof_disasm *disasm,
-                          const pt_pprof_numbers *numbers);
+/* "Total: 1.20s", then a block a routine. Of the report only its total, units and ratio count. */
+void pt_pprof_list_text(pt_out *out, const pt_pprof_report *report, const pt_pprof_list *list);
+void pt_pprof_disasm_text(pt_out *out, const pt_pprof_report *report,
+                          const pt_pprof_disasm *disasm);
 
 #endif

@@ -391,7 +391,7 @@ pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *pr
         .drop_negative = request->drop_negative,
         .edges = PT_EDGES_NONE,
     };
-    pt_pprof_disasm disasm = {.total = request->total, .texts = pt_alloc(1, sizeof *disasm.texts)};
+    pt_pprof_disasm disasm = {.texts = pt_alloc(1, sizeof *disasm.texts)};
     search s = {.profile = profile, .request = request, .texts = disasm.texts};
     s.has_address = parse_address(request->pattern_text, &s.address);
     pt_status status = pt_graph_init(&disasm.texts->graph, profile, &graph_request, reterr);

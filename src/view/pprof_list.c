@@ -179,8 +179,7 @@ pt_status pt_pprof_list_init(pt_pprof_list *ret_list, const pt_profile *profile,
     l.texts = pt_source_texts_new(has_path ? request->source_path : request->working_folder,
                                   request->trim_path, NULL, NULL);
     status = add_matching(&l, &graph, reterr);
-    pt_pprof_list list = {
-        .total = request->total, .routine = l.routines.items, .count = l.routines.count};
+    pt_pprof_list list = {.routine = l.routines.items, .count = l.routines.count};
     if (status == PT_OK)
         *ret_list = list;
     else

@@ -24,8 +24,6 @@
 typedef struct pt_pprof_list_request {
     uint32_t event;
     bool mean;          /* values are averages: event's over event 0's */
-    int64_t total;      /* what 100 % is, as pprof's head has it: taken before focus, unless
-                           percentages are relative */
     bool no_inlines;    /* list: of each location only the outermost line; disasm always */
     bool columns;       /* showcolumns */
     bool drop_negative; /* leave out what is below 0 */
@@ -56,7 +54,6 @@ typedef struct pt_pprof_routine {
 } pt_pprof_routine;
 
 typedef struct pt_pprof_list {
-    int64_t total;
     pt_pprof_routine *routine; /* by name, then by file */
     size_t count;
 } pt_pprof_list;
@@ -85,7 +82,6 @@ typedef struct pt_pprof_symbol {
 } pt_pprof_symbol;
 
 typedef struct pt_pprof_disasm {
-    int64_t total;
     pt_pprof_symbol *symbol;
     size_t count;
     struct pt_pprof_texts *texts; /* behind the instructions' functions and files */
