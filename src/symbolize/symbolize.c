@@ -8,10 +8,10 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "model/builder.h"
+#include "symbolize/chains.h"
 
-/* A function as the object gave it; the strings are ours. */
+/* A function; the strings are ours. */
 typedef struct {
-    const char *raw_linkage_name, *raw_name, *raw_file; /* the object's: known by their addresses */
     char *name, *system_name;
     uint32_t file; /* in image.files */
     uint32_t start_line;
@@ -54,9 +54,8 @@ typedef struct {
         function *items;
         size_t count, cap;
     } functions;
-    pt_index function_index;
     struct {
-        const char **raw;
+        const char **raw; /* the set's: known by their addresses while it is there */
         char **items;
         size_t count, cap;
     } files;
@@ -117,7 +116,6 @@ static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_str
                  .build_id = pt_text(w->profile, build_id_string),
                  .path_string = path_string,
                  .build_id_string = build_id_string};
-    pt_index_init(&m->function_index);
     pt_index_init(&m->file_index);
     pt_diag_init(&m->diag);
     pt_index_add(&w->image_index, hash, (uint32_t)w->image_count);
@@ -267,54 +265,29 @@ static uint32_t file_of(image *m, const char *raw)
     return id;
 }
 
-static uint32_t function_of(image *m, const pt_object_frame *f)
+/* Takes what the set found over: it goes with the image's file. */
+static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
 {
-    const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->linkage_name, (uintptr_t)f->name),
-                                      pt_hash_mix((uintptr_t)f->file, f->start_line));
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&m->function_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&m->function_index, &probe)) {
-        const function *known = &m->functions.items[i];
-        if (known->raw_linkage_name == f->linkage_name && known->raw_name == f->name &&
-            known->raw_file == f->file && known->start_line == f->start_line)
-            return i;
+    const size_t function_count = pt_chains_function_count(chains);
+    PT_GROW(m->functions, function_count + 1);
+    for (uint32_t i = 0; i < function_count; i++) {
+        const pt_chain_function f = pt_chains_function(chains, i);
+        m->functions.items[m->functions.count++] =
+            (function){.name = pt_strdup(pt_chains_readable(chains, i)),
+                       .system_name = pt_strdup(f.linkage_name),
+                       .file = file_of(m, f.file),
+                       .start_line = f.start_line,
+                       .id = {PT_NONE}};
     }
-    const uint32_t id = (uint32_t)m->functions.count;
-    PT_GROW(m->functions, m->functions.count + 1);
-    m->functions.items[m->functions.count++] = (function){.raw_linkage_name = f->linkage_name,
-                                                          .raw_name = f->name,
-                                                          .raw_file = f->file,
-                                                          .file = file_of(m, f->file),
-                                                          .start_line = f->start_line,
-                                                          .id = {PT_NONE}};
-    pt_index_add(&m->function_index, hash, id);
-    return id;
-}
-
-static void take_answer(void *context, size_t index, const pt_object_frame *frames,
-                        size_t frame_count, uint64_t symbol_bytes)
-{
-    image *m = context;
-    m->answers[index] = (answer){.frame_first = (uint32_t)m->frames.count,
-                                 .frame_count = (uint32_t)frame_count,
-                                 .symbol_bytes = symbol_bytes};
-    PT_GROW(m->frames, m->frames.count + frame_count);
-    for (size_t i = 0; i < frame_count; i++)
-        m->frames.items[m->frames.count++] =
-            (frame){function_of(m, &frames[i]), frames[i].line, frames[i].column};
-}
-
-/* Names that outlive the object, each demangled once. */
-static void name_functions(image *m, pt_demangle_mode mode)
-{
-    for (size_t i = 0; i < m->functions.count; i++) {
-        function *f = &m->functions.items[i];
-        const bool has_plain = f->raw_name[0] != '\0';
-        f->system_name = pt_strdup(f->raw_linkage_name);
-        f->name = pt_demangle(f->raw_linkage_name, mode);
-        if (f->name == NULL && mode != PT_DEMANGLE_NONE && has_plain)
-            f->name = pt_demangle_source_name(f->raw_name, mode);
-        if (f->name == NULL) f->name = pt_strdup(f->raw_linkage_name);
+    for (size_t i = 0; i < m->addr_count; i++) {
+        const pt_chain chain = pt_chains_at(chains, rows[i]);
+        m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count,
+                                 .frame_count = chain.frame_count,
+                                 .symbol_bytes = chain.symbol.size_bytes};
+        PT_GROW(m->frames, m->frames.count + chain.frame_count);
+        for (uint32_t k = 0; k < chain.frame_count; k++)
+            m->frames.items[m->frames.count++] = (frame){
+                chain.frames[k].function, chain.frames[k].line, chain.frames[k].column};
     }
 }
 
@@ -324,14 +297,14 @@ static const char *short_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-static void say_what_is_missing(image *m, pt_object *object, pt_object_detail detail,
+static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail detail,
                                 size_t outside, size_t nameless)
 {
     if (outside > 0)
         pt_diag_add(&m->diag, outside,
                     "addresses without a name: %s has no segment where they were mapped", m->path);
-    pt_object_facts facts;
-    pt_object_look(object, detail, &facts);
+    pt_object_facts facts = {.has_lines = true};
+    if (!pt_chains_from_disk(chains)) pt_object_look(pt_chains_object(chains), detail, &facts);
     m->has_lines = facts.has_lines;
     if (facts.lines_error != NULL)
         pt_diag_add(&m->diag, m->wanted.count, "addresses without lines: %s: %s", m->path,
@@ -365,11 +338,12 @@ static void resolve_image(const work *w, image *m)
     const pt_object_detail detail =
         options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
     pt_source_search search = {.options = &options->source, .diag = &m->diag};
+    const pt_chains_options how = {detail, options->demangle, &options->cache, NULL};
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
-    pt_object *object = NULL;
+    pt_chains *chains = NULL;
     if (pt_source_find_image(&search, m->path, m->build_id, &file, &error) != PT_OK ||
-        pt_object_open(&file, pt_source_find_companion, &search, &object, &error) != PT_OK) {
+        pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
         char text[1024];
         pt_error_text(&error, text, sizeof text);
         pt_diag_add(&m->diag, m->wanted.count, "addresses without a name: %s%s%s",
@@ -377,16 +351,17 @@ static void resolve_image(const work *w, image *m)
         m->wanted.count = 0;
         return;
     }
-    const size_t outside = place_addresses(w, m, pt_object_elf(object));
-    pt_object_resolve(object, detail, m->addrs, m->addr_count, NULL, take_answer, m);
-    name_functions(m, options->demangle);
+    const size_t outside = place_addresses(w, m, pt_chains_elf(chains));
+    PT_FREE uint32_t *rows = pt_alloc(m->addr_count + 1, sizeof *rows);
+    pt_chains_resolve(chains, m->addrs, m->addr_count, rows);
+    take_chains(m, chains, rows);
     const size_t nameless = count_nameless(m);
-    say_what_is_missing(m, object, detail, outside, nameless);
+    say_what_is_missing(m, chains, detail, outside, nameless);
     if (m->build_id[0] == '\0' && m->path_string != PT_NONE && nameless < m->wanted.count)
         pt_diag_add(&m->diag, m->wanted.count - nameless,
                     "addresses named from %s as it is now: the profile has no build id to check",
                     m->path);
-    pt_object_free(object);
+    pt_chains_free(chains);
 }
 
 static pt_status resolve_range(void *context, unsigned worker, size_t begin, size_t end,
@@ -486,7 +461,6 @@ static void image_done(image *m)
     free(m->functions.items);
     free(m->files.raw);
     free(m->files.items);
-    pt_index_done(&m->function_index);
     pt_index_done(&m->file_index);
     pt_diag_done(&m->diag);
 }

@@ -15,6 +15,7 @@
 #include "model/profile.h"
 #include "object/demangle.h"
 #include "source/images.h"
+#include "source/name_index.h"
 
 typedef enum {
     PT_SYMBOLIZE_FULL = 0, /* functions, files, lines, inlined frames */
@@ -32,6 +33,7 @@ typedef struct pt_symbolize_options {
     const char *program; /* the file of the main binary, instead of its recorded path; or NULL.
                             In a profile without mappings all addresses are taken to be in it */
     pt_source_options source;
+    pt_name_cache cache; /* where answers are kept; folder NULL: nowhere */
 } pt_symbolize_options;
 
 /* The profile with names; a reference to the same one when there was nothing to add. Facts (counted

@@ -1,0 +1,424 @@
+/* chains.c: see chains.h. */
+#include "symbolize/chains.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+/* Strings are the object's, which keeps them where they are, or the index's on disk. */
+typedef struct {
+    const char *linkage_name, *name, *file;
+    uint32_t start_line;
+    const char *readable[PT_NAME_MODES]; /* NULL: not asked for yet */
+    bool is_owned[PT_NAME_MODES];
+} function;
+
+typedef struct {
+    uint64_t addr;
+    uint32_t frame_first, frame_count;
+    pt_name_symbol symbol;
+} row;
+
+struct pt_chains {
+    pt_object *object;
+    pt_source_search *search;
+    pt_pool *pool;
+    bool misses_a_part; /* of the debug information, which may turn up */
+    pt_object_detail detail;
+    pt_demangle_mode demangle;
+    const pt_name_cache *cache;
+    char *key;           /* NULL: nothing is read from disk or kept there */
+    pt_name_index index; /* what was on disk */
+    bool has_index;
+    uint32_t *of_index; /* functions of the index -> ours, or PT_NONE */
+    size_t looked_up;   /* addresses that the object was asked for */
+    bool is_news;       /* something is known that the disk does not have */
+    struct {
+        row *items;
+        size_t count, cap;
+    } rows;
+    pt_index row_index; /* by address */
+    struct {
+        pt_chain_frame *items;
+        size_t count, cap;
+    } frames;
+    struct {
+        function *items;
+        size_t count, cap;
+    } functions;
+    pt_index function_index; /* of the object's, by the addresses of their strings */
+};
+
+/* ---- opening ---- */
+
+static bool find_companion(void *context, const pt_companion *wanted, pt_image_file *ret_file)
+{
+    pt_chains *chains = context;
+    if (pt_source_find_companion(chains->search, wanted, ret_file)) return true;
+    /* A package that is not there says nothing: the units may lie beside it. */
+    if (wanted->kind == PT_COMPANION_SUPPLEMENT || wanted->kind == PT_COMPANION_DWO)
+        chains->misses_a_part = true;
+    return false;
+}
+
+pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
+                         const pt_chains_options *options, pt_chains **ret_chains, pt_error *reterr)
+{
+    const bool keeps = options->detail == PT_OBJECT_LINES && options->cache != NULL &&
+                       options->cache->folder != NULL;
+    pt_elf elf;
+    char *key = NULL;
+    if (keeps && pt_elf_open(file->blob.data, file->blob.size, &elf) == PT_ELF_OK)
+        key = pt_name_index_key(&elf, file->fd);
+    pt_chains *chains = pt_alloc(1, sizeof *chains);
+    pt_object *object = NULL;
+    const pt_status status = pt_object_open(file, find_companion, chains, &object, reterr);
+    if (status != PT_OK) {
+        free(chains);
+        free(key);
+        return status;
+    }
+    *chains = (pt_chains){.object = object,
+                          .search = search,
+                          .pool = options->pool,
+                          .detail = options->detail,
+                          .demangle = options->demangle,
+                          .cache = options->cache,
+                          .key = key,
+                          .index = PT_NAME_INDEX_INIT};
+    pt_index_init(&chains->row_index);
+    pt_index_init(&chains->function_index);
+    if (key != NULL && pt_name_index_open(chains->cache, key, &chains->index, NULL) == PT_OK) {
+        chains->has_index = true;
+        chains->of_index = pt_alloc(chains->index.function_count + 1, sizeof *chains->of_index);
+        memset(chains->of_index, 0xff, chains->index.function_count * sizeof *chains->of_index);
+    }
+    *ret_chains = chains;
+    return PT_OK;
+}
+
+const pt_elf *pt_chains_elf(const pt_chains *chains)
+{
+    return pt_object_elf(chains->object);
+}
+
+pt_object *pt_chains_object(pt_chains *chains)
+{
+    return chains->object;
+}
+
+bool pt_chains_from_disk(const pt_chains *chains)
+{
+    return chains->has_index && chains->looked_up == 0;
+}
+
+/* ---- rows ---- */
+
+static uint32_t row_of(const pt_chains *chains, uint64_t addr)
+{
+    pt_probe probe = {0};
+    const uint64_t hash = pt_hash_mix(addr, 1);
+    for (uint32_t i = pt_index_first(&chains->row_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&chains->row_index, &probe))
+        if (chains->rows.items[i].addr == addr) return i;
+    return PT_NONE;
+}
+
+static uint32_t add_row(pt_chains *chains, uint64_t addr)
+{
+    const uint32_t id = (uint32_t)chains->rows.count;
+    PT_GROW(chains->rows, chains->rows.count + 1);
+    chains->rows.items[chains->rows.count++] = (row){.addr = addr};
+    pt_index_add(&chains->row_index, pt_hash_mix(addr, 1), id);
+    return id;
+}
+
+static uint32_t add_function(pt_chains *chains, const function *f)
+{
+    PT_GROW(chains->functions, chains->functions.count + 1);
+    chains->functions.items[chains->functions.count] = *f;
+    return (uint32_t)chains->functions.count++;
+}
+
+/* ---- from disk ---- */
+
+static uint32_t function_on_disk(pt_chains *chains, uint32_t id)
+{
+    if (chains->of_index[id] != PT_NONE) return chains->of_index[id];
+    const pt_name_index *x = &chains->index;
+    const pt_name_function *f = &x->function[id];
+    function mine = {.linkage_name = pt_name_index_text(x, f->linkage_name),
+                     .name = pt_name_index_text(x, f->name),
+                     .file = pt_name_index_text(x, f->file),
+                     .start_line = f->start_line};
+    for (int m = 0; m < PT_NAME_MODES; m++)
+        mine.readable[m] = f->readable[m] != 0 ? pt_name_index_text(x, f->readable[m]) : NULL;
+    chains->of_index[id] = add_function(chains, &mine);
+    return chains->of_index[id];
+}
+
+static bool take_from_disk(pt_chains *chains, uint64_t addr, uint32_t *ret_row)
+{
+    const pt_name_index *x = &chains->index;
+    const uint32_t at = chains->has_index ? pt_name_index_find(x, addr) : PT_NONE;
+    if (at == PT_NONE) return false;
+    const uint32_t id = add_row(chains, addr);
+    row *r = &chains->rows.items[id];
+    r->frame_first = (uint32_t)chains->frames.count;
+    r->frame_count = x->first[at + 1] - x->first[at];
+    r->symbol = x->symbol[at];
+    PT_GROW(chains->frames, chains->frames.count + r->frame_count);
+    for (uint32_t i = x->first[at]; i < x->first[at + 1]; i++)
+        chains->frames.items[chains->frames.count++] =
+            (pt_chain_frame){.function = function_on_disk(chains, x->frame[i].function),
+                             .line = x->frame[i].line,
+                             .column = x->frame[i].column};
+    *ret_row = id;
+    return true;
+}
+
+/* ---- from the object ---- */
+
+static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
+{
+    const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->linkage_name, (uintptr_t)f->name),
+                                      pt_hash_mix((uintptr_t)f->file, f->start_line));
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&chains->function_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&chains->function_index, &probe)) {
+        const function *known = &chains->functions.items[i];
+        if (known->linkage_name == f->linkage_name && known->name == f->name &&
+            known->file == f->file && known->start_line == f->start_line)
+            return i;
+    }
+    const uint32_t id = add_function(chains, &(function){.linkage_name = f->linkage_name,
+                                                         .name = f->name,
+                                                         .file = f->file,
+                                                         .start_line = f->start_line});
+    pt_index_add(&chains->function_index, hash, id);
+    return id;
+}
+
+typedef struct {
+    pt_chains *chains;
+    const uint32_t *rows; /* for each address that the object is asked for */
+} taking;
+
+static void take_answer(void *context, size_t index, const pt_object_frame *frames,
+                        size_t frame_count, uint64_t symbol_bytes)
+{
+    const taking *t = context;
+    pt_chains *chains = t->chains;
+    row *r = &chains->rows.items[t->rows[index]];
+    r->frame_first = (uint32_t)chains->frames.count;
+    r->frame_count = (uint32_t)frame_count;
+    pt_object_symbol symbol;
+    if (symbol_bytes > 0 && pt_object_symbol_at(chains->object, r->addr, &symbol))
+        r->symbol = (pt_name_symbol){symbol.addr, symbol_bytes};
+    PT_GROW(chains->frames, chains->frames.count + frame_count);
+    for (size_t i = 0; i < frame_count; i++)
+        chains->frames.items[chains->frames.count++] = (pt_chain_frame){
+            function_of(chains, &frames[i]), frames[i].line, frames[i].column};
+}
+
+void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows)
+{
+    PT_FREE uint64_t *missing = pt_alloc(count + 1, sizeof *missing);
+    PT_FREE uint32_t *rows = pt_alloc(count + 1, sizeof *rows);
+    size_t missing_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        ret_rows[i] = row_of(chains, addrs[i]);
+        if (ret_rows[i] != PT_NONE || take_from_disk(chains, addrs[i], &ret_rows[i])) continue;
+        ret_rows[i] = rows[missing_count] = add_row(chains, addrs[i]);
+        missing[missing_count++] = addrs[i];
+    }
+    if (missing_count == 0) return;
+    taking t = {chains, rows};
+    pt_object_resolve(chains->object, chains->detail, missing, missing_count, chains->pool,
+                      take_answer, &t);
+    chains->looked_up += missing_count;
+    chains->is_news = true;
+}
+
+pt_chain pt_chains_at(const pt_chains *chains, uint32_t id)
+{
+    const row *r = &chains->rows.items[id];
+    return (pt_chain){chains->frames.items + r->frame_first, r->frame_count, r->symbol};
+}
+
+/* ---- names ---- */
+
+size_t pt_chains_function_count(const pt_chains *chains)
+{
+    return chains->functions.count;
+}
+
+pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t id)
+{
+    const function *f = &chains->functions.items[id];
+    return (pt_chain_function){f->linkage_name, f->name, f->file, f->start_line};
+}
+
+static char *made_readable(const function *f, pt_demangle_mode mode)
+{
+    char *text = pt_demangle(f->linkage_name, mode);
+    if (text == NULL && f->name[0] != '\0') text = pt_demangle_source_name(f->name, mode);
+    return text != NULL ? text : pt_strdup(f->linkage_name);
+}
+
+const char *pt_chains_readable(pt_chains *chains, uint32_t id)
+{
+    function *f = &chains->functions.items[id];
+    const pt_demangle_mode mode = chains->demangle;
+    if (mode == PT_DEMANGLE_NONE) return f->linkage_name;
+    PT_BUG_IF((size_t)mode >= PT_NAME_MODES);
+    if (f->readable[mode] == NULL) {
+        f->readable[mode] = made_readable(f, mode);
+        f->is_owned[mode] = true;
+        chains->is_news = true;
+    }
+    return f->readable[mode];
+}
+
+/* ---- keeping ---- */
+
+/* All that is known, memory and disk together. */
+typedef struct {
+    pt_name_columns columns;
+    uint64_t *address;
+    pt_name_symbol *symbol;
+    uint32_t *first;
+    struct {
+        pt_name_frame *items;
+        size_t count, cap;
+    } frames;
+    struct {
+        pt_name_text *items;
+        size_t count, cap;
+    } functions;
+} merged;
+
+static pt_name_text text_of(const function *f)
+{
+    pt_name_text text = {f->linkage_name, f->name, f->file, f->start_line, {NULL}};
+    for (int m = 0; m < PT_NAME_MODES; m++)
+        text.readable[m] = f->readable[m];
+    return text;
+}
+
+static int by_address(const void *x, const void *y, void *context)
+{
+    const row *rows = context;
+    const uint64_t a = rows[*(const uint32_t *)x].addr, b = rows[*(const uint32_t *)y].addr;
+    return (a > b) - (a < b);
+}
+
+/* Our own rows in the order of their addresses; free the result. */
+static uint32_t *ordered_rows(const pt_chains *chains)
+{
+    uint32_t *order = pt_alloc(chains->rows.count + 1, sizeof *order);
+    for (size_t i = 0; i < chains->rows.count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, chains->rows.count, sizeof *order, by_address, chains->rows.items);
+    return order;
+}
+
+static void merge_own_row(merged *m, const pt_chains *chains, const row *r)
+{
+    PT_GROW(m->frames, m->frames.count + r->frame_count);
+    for (uint32_t i = 0; i < r->frame_count; i++) {
+        const pt_chain_frame *f = &chains->frames.items[r->frame_first + i];
+        m->frames.items[m->frames.count++] = (pt_name_frame){f->function, f->line, f->column};
+    }
+}
+
+static void merge_disk_row(merged *m, pt_chains *chains, uint32_t at)
+{
+    const pt_name_index *x = &chains->index;
+    PT_GROW(m->frames, m->frames.count + (x->first[at + 1] - x->first[at]));
+    for (uint32_t i = x->first[at]; i < x->first[at + 1]; i++)
+        m->frames.items[m->frames.count++] =
+            (pt_name_frame){function_on_disk(chains, x->frame[i].function), x->frame[i].line,
+                            x->frame[i].column};
+}
+
+/* Two ascending lists into one; what both have is ours, which may know more readable names. */
+static void merge_rows(merged *m, pt_chains *chains)
+{
+    PT_FREE uint32_t *order = ordered_rows(chains);
+    const size_t own = chains->rows.count;
+    const uint32_t on_disk = chains->has_index ? chains->index.address_count : 0;
+    m->address = pt_alloc(own + on_disk + 1, sizeof *m->address);
+    m->symbol = pt_alloc(own + on_disk + 1, sizeof *m->symbol);
+    m->first = pt_alloc(own + on_disk + 2, sizeof *m->first);
+    size_t count = 0;
+    uint32_t d = 0;
+    for (size_t i = 0; i < own || d < on_disk; count++) {
+        const row *r = i < own ? &chains->rows.items[order[i]] : NULL;
+        const bool is_own = r != NULL && (d >= on_disk || r->addr <= chains->index.address[d]);
+        m->first[count] = (uint32_t)m->frames.count;
+        m->address[count] = is_own ? r->addr : chains->index.address[d];
+        m->symbol[count] = is_own ? r->symbol : chains->index.symbol[d];
+        if (is_own) {
+            merge_own_row(m, chains, r);
+            if (d < on_disk && chains->index.address[d] == r->addr) d++;
+            i++;
+        } else {
+            merge_disk_row(m, chains, d++);
+        }
+    }
+    m->first[count] = (uint32_t)m->frames.count;
+    m->columns.address_count = count;
+}
+
+static void keep(pt_chains *chains)
+{
+    pt_object_facts facts;
+    if (chains->misses_a_part) return;
+    if (chains->looked_up > 0) {
+        pt_object_look(chains->object, chains->detail, &facts);
+        if (!facts.has_lines) return;
+    }
+    merged m = {0};
+    merge_rows(&m, chains);
+    m.functions.items = pt_alloc(chains->functions.count + 1, sizeof *m.functions.items);
+    for (size_t i = 0; i < chains->functions.count; i++)
+        m.functions.items[i] = text_of(&chains->functions.items[i]);
+    m.columns.frame_count = m.frames.count;
+    m.columns.function_count = chains->functions.count;
+    m.columns.address = m.address;
+    m.columns.symbol = m.symbol;
+    m.columns.first = m.first;
+    m.columns.frame = m.frames.items;
+    m.columns.function = m.functions.items;
+    /* A cache that cannot be written is slower, not wrong. */
+    pt_name_index_save(chains->cache, chains->key, &m.columns, NULL);
+    free(m.address);
+    free(m.symbol);
+    free(m.first);
+    free(m.frames.items);
+    free(m.functions.items);
+}
+
+void pt_chains_free(pt_chains *chains)
+{
+    if (chains == NULL) return;
+    if (chains->key != NULL && chains->is_news) keep(chains);
+    for (size_t i = 0; i < chains->functions.count; i++)
+        for (int m = 0; m < PT_NAME_MODES; m++)
+            if (chains->functions.items[i].is_owned[m])
+                free((char *)(uintptr_t)chains->functions.items[i].readable[m]);
+    pt_name_index_done(&chains->index);
+    pt_object_free(chains->object);
+    pt_index_done(&chains->row_index);
+    pt_index_done(&chains->function_index);
+    free(chains->of_index);
+    free(chains->rows.items);
+    free(chains->frames.items);
+    free(chains->functions.items);
+    free(chains->key);
+    free(chains);
+}
