@@ -56,6 +56,8 @@ enum {
     PT_NEEDS_SYMBOLS = 1 << 1,
     /* Offers the options of symbolizing; the command calls pt_cmd_symbolize itself if it has to. */
     PT_OFFERS_SYMBOLS = 1 << 4,
+    /* Offers the options that tell where names come from, which come with the two above. */
+    PT_OFFERS_PLACES = 1 << 5,
     /* Takes the analysis options: ->query, and what it leaves: ->answer, ->event, ->whole. */
     PT_NEEDS_QUERY = 1 << 2,
     /* Frames that the profile itself calls uninteresting stay: dump. */
@@ -98,6 +100,7 @@ typedef struct pt_cmd_context {
     struct pt_common_settings *common; /* options of every command */
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */
+    struct pt_place_settings *place;   /* options of finding programs and debug files */
     bool brief;                        /* `pitot` alone: help in ten lines */
     pt_out *out;                       /* standard output; its errors are the driver's to report */
     pt_look look;                      /* of standard output */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "cmd/places.h"
 #include "symbolize/symbolize.h"
 
 pt_path_kind pt_path_look(const char *path)
@@ -82,15 +83,15 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         [PT_SYMBOLS_OFF] = PT_SYMBOLIZE_OFF,
     };
     const pt_symbol_settings *asked = context->symbol;
+    PT_PLACES pt_places places;
+    pt_places_init(&places, context->place);
     const pt_symbolize_options options = {
         .mode = modes[asked->symbols],
         .demangle = asked->demangle,
         .force = asked->force,
         .program = pt_loaded_program(&context->loaded),
-        .source = {.binary_dirs = asked->binary_dirs.items,
-                   .binary_dir_count = asked->binary_dirs.count,
-                   .debug_dirs = asked->debug_dirs.items,
-                   .debug_dir_count = asked->debug_dirs.count},
+        .source = places.source,
+        .cache = places.cache,
     };
     const pt_profile *named;
     pt_error error = PT_ERROR_INIT;

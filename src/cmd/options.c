@@ -89,20 +89,6 @@ static const pt_option symbol_rows[] = {
      .help = "show template arguments of long names, too",
      .details = "In text, a name of more than 60 characters has its template arguments shown as "
                 "<...>. JSON and CSV always have the whole name."},
-    {.name = "binary-path",
-     .type = PT_OPT_LIST,
-     .offset = offsetof(pt_symbol_settings, binary_dirs),
-     .metavar = "FOLDER",
-     .help = "look for programs and libraries here, too",
-     .details = "May be given several times. A file is taken when its build id is the one that was "
-                "recorded."},
-    {.name = "debug-path",
-     .type = PT_OPT_LIST,
-     .offset = offsetof(pt_symbol_settings, debug_dirs),
-     .metavar = "FOLDER",
-     .help = "look for debug information here instead of /usr/lib/debug",
-     .details = "May be given several times. Below it .build-id/xx/yyyy.debug, and the paths that "
-                "debug links name."},
     {.name = "rename",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -111,6 +97,41 @@ static const pt_option symbol_rows[] = {
      .details = "Names that the profile brings are replaced where the program's file tells more."},
 };
 const pt_option_table pt_symbol_options = PT_OPTION_TABLE(symbol_rows);
+
+static const pt_option place_rows[] = {
+    {.name = "binary-path",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_place_settings, binary_dirs),
+     .metavar = "FOLDER",
+     .help = "look for programs and libraries here, too",
+     .details = "May be given several times. A file is taken when its build id is the one that was "
+                "recorded. The environment variable PPROF_BINARY_PATH names more folders, with : "
+                "between them; without it there is ~/pprof/binaries.",
+     .group = "Where names come from"},
+    {.name = "debug-path",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_place_settings, debug_dirs),
+     .metavar = "FOLDER",
+     .help = "look for debug information here instead of /usr/lib/debug",
+     .details = "May be given several times. Below it .build-id/xx/yyyy.debug, and the paths that "
+                "debug links name."},
+    {.name = "cache",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_place_settings, cache),
+     .initial = "true",
+     .help = "keep what debug information says for the next time",
+     .details = "In $XDG_CACHE_HOME/pitot/names or ~/.cache/pitot/names, one file a program, by "
+                "build id. --no-cache neither reads nor writes there."},
+    {.name = "cache-size",
+     .type = PT_OPT_SIZE,
+     .offset = offsetof(pt_place_settings, cache_bytes),
+     .initial = "512M",
+     .metavar = "SIZE",
+     .help = "the most that may be kept",
+     .details = "What was used least recently goes first."},
+};
+const pt_option_table pt_place_options = PT_OPTION_TABLE(place_rows);
 
 /* What patterns match, for the man page. */
 #define PATTERN                                                                                    \
@@ -189,5 +210,7 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
     if (command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS))
         add_part(o, &pt_symbol_options, context != NULL ? context->symbol : NULL);
+    if (command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS | PT_OFFERS_PLACES))
+        add_part(o, &pt_place_options, context != NULL ? context->place : NULL);
     add_part(o, &pt_common_options, context != NULL ? context->common : NULL);
 }

@@ -26,17 +26,24 @@ typedef struct pt_symbol_settings {
     enum { PT_SYMBOLS_AUTO, PT_SYMBOLS_FULL, PT_SYMBOLS_SYMBOLS, PT_SYMBOLS_OFF } symbols;
     pt_demangle_mode demangle;
     bool force, long_names;
-    pt_option_list binary_dirs, debug_dirs;
 } pt_symbol_settings;
+
+/* Commands that look for programs, libraries and debug files. */
+typedef struct pt_place_settings {
+    pt_option_list binary_dirs, debug_dirs;
+    bool cache; /* keep what was found out */
+    uint64_t cache_bytes;
+} pt_place_settings;
 
 extern const pt_option_table pt_common_options;
 extern const pt_option_table pt_input_options;
 extern const pt_option_table pt_symbol_options;
+extern const pt_option_table pt_place_options;
 extern const pt_option_table pt_query_options; /* fill a pt_query */
 
 /* A command's own options first, then what it shares with others. */
 typedef struct pt_command_options {
-    pt_option_part parts[5];
+    pt_option_part parts[6];
     pt_options options; /* points into this struct: do not copy */
 } pt_command_options;
 

@@ -83,7 +83,7 @@ static int give_and_run(pt_cmd_context *context, void *settings)
         return PT_EXIT_OK;
     }
     int status = check_arguments(context);
-    if (status == PT_EXIT_OK && command->needs != 0) status = pt_cmd_load(context);
+    if (status == PT_EXIT_OK && command->needs & PT_NEEDS_PROFILE) status = pt_cmd_load(context);
     if (status == PT_EXIT_OK && command->needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
     say_facts(&context->diag);
@@ -121,12 +121,14 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_common_settings common = {0};
     pt_input_settings input = {0};
     pt_symbol_settings symbol = {0};
+    pt_place_settings place = {0};
     pt_cmd_context context = {
         .command = first->command,
         .out = &out,
         .common = &common,
         .input = &input,
         .symbol = &symbol,
+        .place = &place,
         .brief = first->brief,
     };
     pt_out_to_fd(&out, STDOUT_FILENO);

@@ -220,8 +220,8 @@ static void take_answer(void *context, size_t index, const pt_object_frame *fram
         r->symbol = (pt_name_symbol){symbol.addr, symbol_bytes};
     PT_GROW(chains->frames, chains->frames.count + frame_count);
     for (size_t i = 0; i < frame_count; i++)
-        chains->frames.items[chains->frames.count++] = (pt_chain_frame){
-            function_of(chains, &frames[i]), frames[i].line, frames[i].column};
+        chains->frames.items[chains->frames.count++] =
+            (pt_chain_frame){function_of(chains, &frames[i]), frames[i].line, frames[i].column};
 }
 
 void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows)
@@ -340,9 +340,8 @@ static void merge_disk_row(merged *m, pt_chains *chains, uint32_t at)
     const pt_name_index *x = &chains->index;
     PT_GROW(m->frames, m->frames.count + (x->first[at + 1] - x->first[at]));
     for (uint32_t i = x->first[at]; i < x->first[at + 1]; i++)
-        m->frames.items[m->frames.count++] =
-            (pt_name_frame){function_on_disk(chains, x->frame[i].function), x->frame[i].line,
-                            x->frame[i].column};
+        m->frames.items[m->frames.count++] = (pt_name_frame){
+            function_on_disk(chains, x->frame[i].function), x->frame[i].line, x->frame[i].column};
 }
 
 /* Two ascending lists into one; what both have is ours, which may know more readable names. */

@@ -71,6 +71,7 @@ typedef struct {
     size_t image_count, image_cap;
     pt_index image_index;
     uint32_t *order;    /* images with most addresses first */
+    size_t first_small; /* in order: what follows is done in parallel */
     uint32_t *image_of; /* for each mapping, or PT_NONE; the row after the last: no mapping */
     uint64_t *bias;     /* for each mapping */
     bool *has_bias;
@@ -286,8 +287,8 @@ static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
                                  .symbol_bytes = chain.symbol.size_bytes};
         PT_GROW(m->frames, m->frames.count + chain.frame_count);
         for (uint32_t k = 0; k < chain.frame_count; k++)
-            m->frames.items[m->frames.count++] = (frame){
-                chain.frames[k].function, chain.frames[k].line, chain.frames[k].column};
+            m->frames.items[m->frames.count++] =
+                (frame){chain.frames[k].function, chain.frames[k].line, chain.frames[k].column};
     }
 }
 
@@ -332,13 +333,14 @@ static size_t count_nameless(const image *m)
     return nameless;
 }
 
-static void resolve_image(const work *w, image *m)
+/* pool: for the work inside the image; may be NULL. */
+static void resolve_image(const work *w, image *m, pt_pool *pool)
 {
     const pt_symbolize_options *options = w->options;
     const pt_object_detail detail =
         options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
     pt_source_search search = {.options = &options->source, .diag = &m->diag};
-    const pt_chains_options how = {detail, options->demangle, &options->cache, NULL};
+    const pt_chains_options how = {detail, options->demangle, &options->cache, pool};
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_chains *chains = NULL;
@@ -370,9 +372,25 @@ static pt_status resolve_range(void *context, unsigned worker, size_t begin, siz
     (void)worker;
     (void)reterr;
     const work *w = context;
-    for (size_t i = begin; i < end; i++)
-        if (w->images[w->order[i]].wanted.count > 0) resolve_image(w, &w->images[w->order[i]]);
+    for (size_t i = begin; i < end; i++) {
+        image *m = &w->images[w->order[w->first_small + i]];
+        if (m->wanted.count > 0) resolve_image(w, m, NULL);
+    }
     return PT_OK;
+}
+
+/* An image with more than one thread's share of the addresses has all threads for itself; the
+ * others are a task each. */
+static pt_status resolve_all(work *w, pt_pool *pool, pt_error *reterr)
+{
+    const size_t threads = pt_pool_threads(pool);
+    size_t total = 0, i = 0;
+    for (size_t k = 0; k < w->image_count; k++)
+        total += w->images[k].wanted.count;
+    for (; i < w->image_count && w->images[w->order[i]].wanted.count * threads > total; i++)
+        resolve_image(w, &w->images[w->order[i]], pool);
+    w->first_small = i;
+    return pt_pool_for(pool, w->image_count - i, 1, resolve_range, w, reterr);
 }
 
 /* ---- the new profile ---- */
@@ -496,7 +514,7 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
         for (size_t i = 0; i < w.image_count; i++)
             w.order[i] = (uint32_t)i;
         qsort_r(w.order, w.image_count, sizeof *w.order, by_most_addresses, &w);
-        status = pt_pool_for(pool, w.image_count, 1, resolve_range, &w, reterr);
+        status = resolve_all(&w, pool, reterr);
         for (size_t i = 0; i < w.image_count; i++) {
             if (diag != NULL) pt_diag_merge(diag, &w.images[i].diag);
             resolved += w.images[i].addr_count;

@@ -1,0 +1,629 @@
+/* symbolize.c: pitot symbolize: addresses in, names and lines out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "cmd/input.h"
+#include "cmd/symbolize_int.h"
+
+#define READ_BYTES       65536
+#define BATCH_BYTES_MAX  (64u << 20) /* of input that is answered together */
+#define BULK_BYTES       16384       /* who writes so much at once will write more */
+#define BULK_PAUSE_MS    10
+#define ADDRESS_TEXT_MAX 64
+
+static const pt_option symbolize_rows[] = {
+    {.name = "exe",
+     .letter = 'e',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(symbolize_settings, file),
+     .aliases = "obj",
+     .metavar = "FILE",
+     .help = "the program or library that addresses are in",
+     .details = "Without it each line of input names its own: FILE ADDRESS.",
+     .group = "What is asked"},
+    {.name = "pid",
+     .letter = 'P',
+     .type = PT_OPT_INT,
+     .offset = offsetof(symbolize_settings, pid),
+     .min = 0,
+     .max = INT32_MAX,
+     .metavar = "PID",
+     .help = "addresses are those of this running process",
+     .details = "What is mapped there is read from /proc; files are opened as the process sees "
+                "them, so it may be in a container."},
+    {.name = "section",
+     .letter = 'j',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(symbolize_settings, section),
+     .metavar = "NAME",
+     .help = "addresses are offsets in this section",
+     .details = "Such as .text: what objdump and linker maps of object files show."},
+    {.name = "adjust-vma",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(symbolize_settings, adjust),
+     .metavar = "OFFSET",
+     .help = "take this off each address before it is looked up",
+     .details = "For a program that was loaded elsewhere: where it was, less where it was linked "
+                "to. 0x... is hexadecimal."},
+    {.name = "relative-address",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, relative),
+     .help = "addresses begin at 0 where the program's first segment does",
+     .details = "Makes a difference for programs that are linked to a fixed address."},
+    {.name = "output-style",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(symbolize_settings, style),
+     .initial = "LLVM",
+     .choices = "LLVM GNU JSON addr2line",
+     .metavar = "STYLE",
+     .help = "whose output to print",
+     .details = "LLVM, GNU and JSON are those of llvm-symbolizer. addr2line prints what addr2line "
+                "does and has its defaults: functions (-f), inlined calls (-i) and readable names "
+                "(-C) have to be asked for, all addresses are hexadecimal, and without -e the file "
+                "is a.out.",
+     .group = "What is printed"},
+    {.name = "functions",
+     .letter = 'f',
+     .type = PT_OPT_CHOICE,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, names),
+     .initial = "auto",
+     .bare = "linkage",
+     .choices = "none short linkage auto",
+     .metavar = "HOW",
+     .help = "print names of functions",
+     .details = "linkage: as the linker knows it, readable if so asked. short: as the source has "
+                "it, without what it lies in. auto: linkage, and none for addr2line."},
+    {.name = "inlines",
+     .letter = 'i',
+     .type = PT_OPT_CHOICE,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, inlines),
+     .initial = "auto",
+     .bare = "yes",
+     .choices = "no yes auto",
+     .aliases = "inlining",
+     .metavar = "WHETHER",
+     .help = "print the calls that were inlined, too",
+     .details = "The innermost function first. auto: yes, and no for addr2line."},
+    {.name = "demangle",
+     .letter = 'C',
+     .type = PT_OPT_CHOICE,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, demangle),
+     .initial = "auto",
+     .bare = "full",
+     .choices = "none full templates simple auto",
+     .metavar = "HOW",
+     .help = "print readable names",
+     .details = "full: with parameters; templates: without them; simple: without template "
+                "arguments either. auto: full, and none for addr2line."},
+    {.name = "addresses",
+     .letter = 'a',
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, addresses),
+     .aliases = "print-address",
+     .help = "print each address before its answer",
+     .details = "As it was asked for; addr2line prints all digits."},
+    {.name = "basenames",
+     .letter = 's',
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, basenames),
+     .help = "print source files without their folders",
+     .details = "Only what follows the last slash."},
+    {.name = "pretty-print",
+     .letter = 'p',
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(symbolize_settings, pretty),
+     .help = "print an answer on one line, inlined calls on one each",
+     .details = "FUNCTION at FILE:LINE, and (inlined by) before callers."},
+    {.name = "threads",
+     .type = PT_OPT_INT,
+     .offset = offsetof(symbolize_settings, threads),
+     .min = 0,
+     .max = 1024,
+     .aliases = "jobs",
+     .help = "work with this many threads",
+     .details = "0, the default, is one a processor. The answer is the same for any number.",
+     .group = "Other"},
+    {.name = "cache-info",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(symbolize_settings, cache_info),
+     .help = "say how much is kept from earlier runs, and where",
+     .details = "No address is looked up."},
+    {.name = "cache-clear",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(symbolize_settings, cache_clear),
+     .help = "remove what is kept from earlier runs",
+     .details = "It is found out again when it is needed. No address is looked up."},
+};
+static const pt_option_table symbolize_options = PT_OPTION_TABLE(symbolize_rows);
+
+typedef enum { REQUEST_CODE, REQUEST_DATA, REQUEST_ECHO } request_kind;
+
+typedef struct {
+    request_kind kind;
+    image_entry *image;     /* NULL: in no file, or in one that cannot be looked into */
+    char *module;           /* as it was asked for */
+    uint64_t asked, linked; /* the address as it was asked for; as linked */
+    uint32_t row;           /* of the image's chains; PT_NONE: none */
+    char *line;             /* ECHO: what is no request */
+} request;
+
+typedef struct {
+    const symbolize_settings *settings;
+    pt_cmd_context *context;
+    image_table images;
+    process process; /* of --pid */
+    printer printer;
+    const char *file; /* of -e, or the default; NULL: lines name theirs */
+    uint64_t adjust;
+    bool is_addr2line, names_inlines, is_readable, is_short;
+    bool is_stream; /* requests come line by line, not from the command line */
+    struct {
+        request *items;
+        size_t count, cap;
+    } requests;
+} job;
+
+/* ---- reading requests ---- */
+
+/* The number at text, up to its end or white space. addr2line takes all for hexadecimal and what is
+ * no number for 0, as bfd_scan_vma does; llvm-symbolizer goes by the prefix (0x, 0, none). Digits
+ * beyond nine can only be hexadecimal. */
+static bool parse_address(const job *j, const char *text, uint64_t *ret_address)
+{
+    char *end = NULL;
+    const bool has_prefix = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (j->is_addr2line) {
+        *ret_address = strtoull(text, NULL, 16);
+        return true;
+    }
+    if (!(text[0] >= '0' && text[0] <= '9') && strspn(text, "abcdefABCDEF") == 0) return false;
+    errno = 0;
+    *ret_address = strtoull(text, &end, 0);
+    if (!has_prefix && end[strspn(end, "0123456789abcdefABCDEF")] == '\0' && *end != '\0')
+        *ret_address = strtoull(text, &end, 16);
+    return end != text && errno == 0 && (*end == '\0' || *end == ' ' || *end == '\t');
+}
+
+/* "NAME" or 'NAME' or NAME at *text; moves past it. Free the result; NULL when a quote is open. */
+static char *take_word(const char **text)
+{
+    const char *at = *text + strspn(*text, " \t");
+    const char quote = *at == '"' || *at == '\'' ? *at : '\0';
+    const char *end = quote != '\0' ? strchr(at + 1, quote) : at + strcspn(at, " \t");
+    if (end == NULL) return NULL;
+    char *word = quote != '\0' ? pt_strndup(at + 1, (size_t)(end - at - 1))
+                               : pt_strndup(at, (size_t)(end - at));
+    *text = quote != '\0' ? end + 1 : end;
+    return word;
+}
+
+static bool take_prefix(const char **text, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    if (strncmp(*text, prefix, n) != 0 || ((*text)[n] != ' ' && (*text)[n] != '\t')) return false;
+    *text += n;
+    *text += strspn(*text, " \t");
+    return true;
+}
+
+/* Where the process has the address. */
+static void place_in_process(job *j, request *r)
+{
+    const process_map *map = process_find(&j->process, r->asked);
+    if (map == NULL || map->path[0] == '\0') return;
+    free(r->module);
+    r->module = pt_strdup(map->path);
+    if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
+    PT_FREE char *path = map->path[0] == '/'
+                             ? pt_strf("/proc/%" PRId64 "/root%s", j->process.pid, map->path)
+                             : pt_strdup(map->path);
+    r->image = images_named(&j->images, map->path, path, "");
+    if (r->image->chains == NULL ||
+        !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->start, map->limit, map->offset,
+                               r->asked, &r->linked))
+        r->image = NULL;
+}
+
+static uint64_t first_segment(const pt_elf *elf)
+{
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
+        if (s.type == 1 /* PT_LOAD */) return s.addr - s.off % 4096;
+    return 0;
+}
+
+static void place_in_file(job *j, request *r, const char *name)
+{
+    uint64_t section;
+    r->image = images_named(&j->images, name, name, "");
+    if (r->image->chains == NULL) return;
+    if (j->settings->relative) r->linked += first_segment(pt_chains_elf(r->image->chains));
+    if (j->settings->section == NULL) return;
+    if (image_section(r->image, j->settings->section, &section))
+        r->linked += section;
+    else
+        r->image = NULL;
+}
+
+/* [CODE|DATA] [FILE] ADDRESS, where -e or --pid stands for the file. What follows is not looked at.
+ */
+static void read_request(job *j, const char *line)
+{
+    request r = {.row = PT_NONE};
+    const char *at = line + strspn(line, " \t");
+    if (!j->is_addr2line && take_prefix(&at, "DATA"))
+        r.kind = REQUEST_DATA;
+    else if (!j->is_addr2line)
+        take_prefix(&at, "CODE");
+    PT_FREE char *name = NULL;
+    const bool names_file = j->file == NULL && j->process.pid == 0;
+    if (names_file) {
+        name = take_word(&at);
+        at += strspn(at, " \t");
+    }
+    if ((names_file && (name == NULL || name[0] == '\0')) || !parse_address(j, at, &r.asked)) {
+        r.kind = REQUEST_ECHO;
+        r.line = pt_strdup(line);
+    } else {
+        r.module = pt_strdup(j->file != NULL ? j->file : name != NULL ? name : "");
+        r.linked = r.asked - j->adjust;
+        if (j->process.pid != 0)
+            place_in_process(j, &r);
+        else
+            place_in_file(j, &r, r.module);
+    }
+    PT_GROW(j->requests, j->requests.count + 1);
+    j->requests.items[j->requests.count++] = r;
+}
+
+/* ---- answering ---- */
+
+static int by_value(const void *x, const void *y)
+{
+    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Resolves what the batch asks of one image. */
+static void resolve_image(job *j, image_entry *image)
+{
+    size_t count = 0, distinct = 0;
+    PT_FREE uint64_t *addrs = pt_alloc(j->requests.count + 1, sizeof *addrs);
+    for (size_t i = 0; i < j->requests.count; i++) {
+        const request *r = &j->requests.items[i];
+        if (r->image == image && r->kind == REQUEST_CODE) addrs[count++] = r->linked;
+    }
+    if (count == 0) return;
+    qsort(addrs, count, sizeof *addrs, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || addrs[i] != addrs[distinct - 1]) addrs[distinct++] = addrs[i];
+    PT_FREE uint32_t *rows = pt_alloc(distinct, sizeof *rows);
+    pt_chains_resolve(image->chains, addrs, distinct, rows);
+    for (size_t i = 0; i < j->requests.count; i++) {
+        request *r = &j->requests.items[i];
+        if (r->image != image || r->kind != REQUEST_CODE) continue;
+        const uint64_t *found = bsearch(&r->linked, addrs, distinct, sizeof *addrs, by_value);
+        if (found != NULL) r->row = rows[found - addrs];
+    }
+}
+
+/* What follows the last "::" that is in no brackets. */
+static const char *without_scope(const char *name)
+{
+    const char *last = name;
+    int depth = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c == '<' || *c == '(')
+            depth++;
+        else if (*c == '>' || *c == ')')
+            depth -= depth > 0;
+        else if (depth == 0 && c[0] == ':' && c[1] == ':')
+            last = c + 2;
+    }
+    return last;
+}
+
+/* The name as it is asked for; what has to be put together lies in text. A clone's suffix is shown
+ * as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
+static const char *function_name(const job *j, image_entry *image, uint32_t id, pt_buf *text)
+{
+    const pt_chain_function f = pt_chains_function(image->chains, id);
+    if (j->is_short && f.name[0] != '\0') return without_scope(f.name);
+    if (!j->is_readable) return f.linkage_name;
+    const char *name = pt_chains_readable(image->chains, id);
+    const char *suffix = strchr(f.linkage_name, '.');
+    if (j->images.how.demangle != PT_DEMANGLE_FULL || suffix == NULL || suffix == f.linkage_name ||
+        strcmp(name, f.linkage_name) == 0)
+        return name;
+    const size_t start = text->size;
+    pt_put_text(text, name);
+    if (!j->is_addr2line) {
+        pt_putf(text, " (%s)", suffix);
+    } else {
+        for (const char *at = suffix; *at != '\0';) {
+            size_t n = 1 + strcspn(at + 1, ".");
+            while (at[n] == '.' && at[n + 1] >= '0' && at[n + 1] <= '9')
+                n += 1 + strcspn(at + n + 1, ".");
+            pt_putf(text, " [clone %.*s]", (int)n, at);
+            at += n;
+        }
+    }
+    pt_put_u8(text, '\0');
+    return (const char *)text->data + start;
+}
+
+/* Puts the frames of a row together and prints them. */
+static void print_chain(job *j, const request *r, answer *a)
+{
+    const pt_chain chain = pt_chains_at(r->image->chains, r->row);
+    const uint32_t count = chain.frame_count > 1 && !j->names_inlines ? 1 : chain.frame_count;
+    PT_FREE answer_frame *frames = pt_alloc(count + 1, sizeof *frames);
+    pt_buf text = PT_BUF_INIT;
+    pt_buf_reserve(&text, (size_t)count * 8192);
+    for (uint32_t i = 0; i < count; i++) {
+        /* Without inlined calls: the line of the innermost one, and the function that has the
+         * code, or, for addr2line, that one's. */
+        const pt_chain_frame *line = &chain.frames[i];
+        const pt_chain_frame *named =
+            j->names_inlines || j->is_addr2line ? line : &chain.frames[chain.frame_count - 1];
+        const pt_chain_function f = pt_chains_function(r->image->chains, line->function);
+        const bool is_outermost = i + 1 == chain.frame_count || !j->names_inlines;
+        frames[i] = (answer_frame){
+            .function = pt_strdup(function_name(j, r->image, named->function, &text)),
+            .file = f.file,
+            .line = line->line,
+            .column = line->column,
+            .start_line = f.start_line,
+            .start_addr = is_outermost ? chain.symbol.addr : 0};
+        pt_buf_clear(&text);
+    }
+    a->frames = frames;
+    a->frame_count = count;
+    print_answer(&j->printer, a);
+    for (uint32_t i = 0; i < count; i++)
+        free((char *)(uintptr_t)frames[i].function);
+    pt_buf_done(&text);
+}
+
+static void print_request(job *j, request *r)
+{
+    if (r->kind == REQUEST_ECHO) {
+        pt_outf(j->context->out, "%s\n", r->line);
+        return;
+    }
+    answer a = {.module = r->module,
+                .addr = r->asked,
+                .is_data = r->kind == REQUEST_DATA,
+                .is_alone = j->is_stream};
+    const bool is_open = r->image != NULL && r->image->chains != NULL;
+    if (is_open) a.is_32 = !pt_chains_elf(r->image->chains)->is_64;
+    if (a.is_data && is_open) a.data = image_data_at(r->image, r->linked);
+    if (is_open && r->row != PT_NONE)
+        print_chain(j, r, &a);
+    else
+        print_answer(&j->printer, &a);
+}
+
+static void answer_batch(job *j)
+{
+    for (size_t i = 0; i < j->images.count; i++)
+        if (j->images.items[i]->chains != NULL) resolve_image(j, j->images.items[i]);
+    for (size_t i = 0; i < j->requests.count; i++) {
+        print_request(j, &j->requests.items[i]);
+        free(j->requests.items[i].module);
+        free(j->requests.items[i].line);
+    }
+    j->requests.count = 0;
+    pt_out_flush(j->context->out, NULL);
+}
+
+/* ---- standard input ---- */
+
+/* Takes whole lines out of pending, which ends with a NUL that size does not count. */
+static void take_lines(job *j, pt_buf *pending, bool is_end)
+{
+    size_t done = 0;
+    pt_buf_text(pending);
+    while (done < pending->size) {
+        char *line = (char *)pending->data + done;
+        char *end = memchr(line, '\n', pending->size - done);
+        if (end == NULL && !is_end) break;
+        const size_t length = end != NULL ? (size_t)(end - line) : pending->size - done;
+        line[length] = '\0';
+        if (length > 0 && line[length - 1] == '\r') line[length - 1] = '\0';
+        read_request(j, line);
+        done += length + (end != NULL);
+    }
+    memmove(pending->data, pending->data + done, pending->size - done);
+    pending->size -= done;
+}
+
+/* Answers what has come whenever the input pauses, so that whoever asks one address and waits for
+ * its answer has it, and who sends thousands has them resolved together. */
+static int answer_input(job *j)
+{
+    pt_buf pending = PT_BUF_INIT;
+    size_t batch_bytes = 0;
+    int status = PT_EXIT_OK;
+    for (bool is_end = false; !is_end && pt_out_ok(j->context->out);) {
+        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+        const int pause_ms = batch_bytes >= BULK_BYTES ? BULK_PAUSE_MS : 0;
+        if (j->requests.count > 0 &&
+            (batch_bytes >= BATCH_BYTES_MAX || poll(&in, 1, pause_ms) == 0)) {
+            answer_batch(j);
+            batch_bytes = 0;
+        }
+        pt_buf_reserve(&pending, READ_BYTES + 1);
+        const ssize_t n = read(STDIN_FILENO, pending.data + pending.size, READ_BYTES);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            pt_cmd_say("cannot read standard input: %s", strerror(errno));
+            status = PT_EXIT_FAILED;
+        }
+        is_end = n <= 0;
+        if (n > 0) pending.size += (size_t)n;
+        if (n > 0) batch_bytes += (size_t)n;
+        take_lines(j, &pending, is_end);
+        if (pending.size > BATCH_BYTES_MAX) { /* one endless line */
+            pt_cmd_say("standard input: a line has more than %u bytes", BATCH_BYTES_MAX);
+            status = PT_EXIT_FAILED;
+            is_end = true;
+        }
+    }
+    answer_batch(j);
+    pt_buf_done(&pending);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static pt_demangle_mode demangle_of(const symbolize_settings *s)
+{
+    switch (s->demangle) {
+    case PT_SHOWN_NONE: return PT_DEMANGLE_NONE;
+    case PT_SHOWN_TEMPLATES: return PT_DEMANGLE_TEMPLATES;
+    case PT_SHOWN_SIMPLE: return PT_DEMANGLE_SIMPLE;
+    case PT_SHOWN_FULL: return PT_DEMANGLE_FULL;
+    case PT_SHOWN_AUTO: break;
+    }
+    return s->style == PT_STYLE_ADDR2LINE ? PT_DEMANGLE_NONE : PT_DEMANGLE_FULL;
+}
+
+static int show_cache(const pt_cmd_context *context, const pt_places *places, bool clear)
+{
+    pt_name_cache_facts facts;
+    if (places->cache.folder == NULL) {
+        pt_cmd_say("nothing is kept: %s", context->place->cache
+                                              ? "neither XDG_CACHE_HOME nor HOME is set"
+                                              : "--no-cache was given");
+        return PT_EXIT_FAILED;
+    }
+    pt_name_cache_look(&places->cache, clear, &facts);
+    pt_outf(context->out, "%s: %zu file%s, %" PRIu64 " bytes%s\n", places->cache.folder,
+            facts.file_count, facts.file_count == 1 ? "" : "s", facts.file_bytes,
+            clear ? " removed" : "");
+    return PT_EXIT_OK;
+}
+
+/* An image among the arguments is what the others are asked of. */
+static void choose_file(job *j)
+{
+    pt_cmd_context *context = j->context;
+    j->file = j->settings->file;
+    if (j->file != NULL || j->settings->pid != 0) return;
+    if (context->arg_count > 0 && pt_path_look(context->args[0]) == PT_PATH_IMAGE) {
+        j->file = context->args[0];
+        context->args++;
+        context->arg_count--;
+    } else if (j->is_addr2line) {
+        j->file = "a.out";
+    }
+}
+
+static int prepare(job *j, const pt_places *places, pt_pool *pool)
+{
+    const symbolize_settings *s = j->settings;
+    const bool is_addr2line = s->style == PT_STYLE_ADDR2LINE;
+    const pt_name_kind names = s->names != PT_NAMES_AUTO ? s->names
+                               : is_addr2line            ? PT_NAMES_NONE
+                                                         : PT_NAMES_LINKAGE;
+    if (s->file != NULL && s->pid != 0)
+        return pt_cmd_usage(j->context, "--exe and --pid both say where addresses are");
+    if (s->adjust != NULL) {
+        char *end;
+        errno = 0;
+        j->adjust = strtoull(s->adjust, &end, 0);
+        if (errno != 0 || end == s->adjust || *end != '\0')
+            return pt_cmd_usage(j->context, "--adjust-vma=%s is no number", s->adjust);
+    }
+    j->is_addr2line = is_addr2line;
+    j->names_inlines = s->inlines == PT_SWITCH_AUTO ? !is_addr2line : s->inlines == PT_SWITCH_ON;
+    j->is_short = names == PT_NAMES_SHORT;
+    j->images.how = (pt_chains_options){.detail = PT_OBJECT_LINES,
+                                        .demangle = demangle_of(s),
+                                        .cache = &places->cache,
+                                        .pool = pool};
+    j->is_readable = j->images.how.demangle != PT_DEMANGLE_NONE;
+    j->images.source = &places->source;
+    j->printer = (printer){.out = j->context->out,
+                           .style = s->style,
+                           .functions = names != PT_NAMES_NONE,
+                           .addresses = s->addresses,
+                           .basenames = s->basenames,
+                           .pretty = s->pretty};
+    choose_file(j);
+    return PT_EXIT_OK;
+}
+
+static int symbolize_run(pt_cmd_context *context, void *own)
+{
+    const symbolize_settings *settings = own;
+    PT_PLACES pt_places places;
+    pt_places_init(&places, context->place);
+    if (settings->cache_info || settings->cache_clear)
+        return show_cache(context, &places, settings->cache_clear);
+    job j = {.settings = settings, .context = context};
+    context->pool = pt_pool_new((unsigned)settings->threads);
+    int status = prepare(&j, &places, context->pool);
+    if (status != PT_EXIT_OK) return status;
+    pt_error error = PT_ERROR_INIT;
+    if (settings->pid != 0) {
+        if (process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
+        places.source.is_this_boot = true;
+    }
+    j.is_stream = context->arg_count == 0;
+    if (j.is_stream) {
+        status = answer_input(&j);
+    } else {
+        for (size_t i = 0; i < context->arg_count; i++)
+            read_request(&j, context->args[i]);
+        print_begin(&j.printer);
+        answer_batch(&j);
+        print_end(&j.printer);
+    }
+    images_done(&j.images, &context->diag);
+    process_done(&j.process);
+    free(j.requests.items);
+    return status;
+}
+
+const pt_command pt_command_symbolize = {
+    .name = "symbolize",
+    .group = PT_GROUP_FILES,
+    .summary = "names, files and lines of addresses in programs",
+    .arguments = "[FILE] [ADDRESS...]",
+    .description =
+        "Prints for each address the function, the source file and line, and the functions that "
+        "were inlined there, in the words of llvm-symbolizer or addr2line. Without addresses they "
+        "are read from standard input, one a line: [CODE|DATA] [FILE] ADDRESS. A line that is no "
+        "request is printed as it is. Answers come in the order of the requests, and as soon as "
+        "the input pauses.\n\n"
+        "Addresses are those that the program was linked to, or with --pid those of a running "
+        "process. Separate debug files are found as for reports. What debug information says is "
+        "kept in the user's cache folder, so that the next time it need not be read.",
+    .examples = (const char *const[]){"pitot symbolize -e prog 0x1139", "one address",
+                                      "pitot symbolize -e prog -p < addresses",
+                                      "many, an answer on one line",
+                                      "pitot symbolize --pid 812 7f8a1c0e2b40",
+                                      "an address of a "
+                                      "running process",
+                                      "pitot symbolize --output-style=addr2line -Cfi -e prog 1139",
+                                      "as addr2line", NULL},
+    .needs = PT_OFFERS_PLACES,
+    .max_args = SIZE_MAX,
+    .options = &symbolize_options,
+    .settings_bytes = sizeof(symbolize_settings),
+    .run = symbolize_run,
+};

@@ -1,0 +1,104 @@
+/* symbolize_files.c: each file that is asked about is found and opened once. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/symbolize_int.h"
+
+static image_entry *open_image(const image_table *table, const char *name, const char *path,
+                               const char *build_id)
+{
+    image_entry *image = pt_alloc(1, sizeof *image);
+    image->name = pt_strdup(name);
+    image->path = pt_strdup(path);
+    image->wanted_id = pt_strdup(build_id);
+    pt_diag_init(&image->diag);
+    image->search = (pt_source_search){.options = table->source, .diag = &image->diag};
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_source_find_image(&image->search, path, build_id, &file, &error) != PT_OK ||
+        pt_chains_open(&file, &image->search, &table->how, &image->chains, &error) != PT_OK) {
+        if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
+        pt_cmd_fail(&error);
+    }
+    return image;
+}
+
+image_entry *images_named(image_table *table, const char *name, const char *path,
+                          const char *build_id)
+{
+    for (size_t i = table->count; i > 0; i--) /* the latest is asked for again most often */
+        if (strcmp(table->items[i - 1]->name, name) == 0) return table->items[i - 1];
+    PT_GROW(*table, table->count + 1);
+    table->items[table->count] = open_image(table, name, path, build_id);
+    return table->items[table->count++];
+}
+
+void images_done(image_table *table, pt_diag *diag)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        image_entry *image = table->items[i];
+        pt_chains_free(image->chains);
+        pt_diag_merge(diag, &image->diag);
+        pt_diag_done(&image->diag);
+        free(image->data.items);
+        free(image->name);
+        free(image->path);
+        free(image->wanted_id);
+        free(image);
+    }
+    free(table->items);
+    *table = (image_table){0};
+}
+
+/* ---- data ---- */
+
+static int by_addr(const void *x, const void *y)
+{
+    const data_symbol *a = x, *b = y;
+    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
+    return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
+}
+
+static void collect_data(image_entry *image)
+{
+    const pt_elf *elf = pt_chains_elf(image->chains);
+    pt_elf_symbols table;
+    pt_elf_symbol s;
+    image->has_data = true;
+    if (!pt_elf_symbols_open(elf, SHT_SYMTAB, &table) &&
+        !pt_elf_symbols_open(elf, SHT_DYNSYM, &table))
+        return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&table, i, &s); i++) {
+        if (s.type != STT_OBJECT || s.section_index == SHN_UNDEF || s.name[0] == '\0') continue;
+        PT_GROW(image->data, image->data.count + 1);
+        image->data.items[image->data.count++] = (data_symbol){s.value, s.size_bytes, s.name};
+    }
+    if (image->data.count > 0)
+        qsort(image->data.items, image->data.count, sizeof *image->data.items, by_addr);
+}
+
+const data_symbol *image_data_at(image_entry *image, uint64_t addr)
+{
+    if (!image->has_data) collect_data(image);
+    size_t low = 0, high = image->data.count; /* the last that begins at or below addr */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (image->data.items[middle].addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return NULL;
+    const data_symbol *s = &image->data.items[low - 1];
+    return addr - s->addr < s->size_bytes || s->size_bytes == 0 ? s : NULL;
+}
+
+bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr)
+{
+    pt_elf_section s;
+    if (!pt_elf_section_named(pt_chains_elf(image->chains), section, &s)) return false;
+    *ret_addr = s.addr;
+    return true;
+}

@@ -1,0 +1,129 @@
+/* symbolize_int.h: what the files of `pitot symbolize` share.
+ *
+ *   lines ---- read_request ----> requests ---- answer ----> answers ---- print ----> text
+ *
+ * A batch is what came in before the input paused. Its requests are grouped by file, resolved
+ * together, and answered in their order.
+ */
+#ifndef PT_CMD_SYMBOLIZE_INT_H
+#define PT_CMD_SYMBOLIZE_INT_H
+
+#include "cmd/cmd.h"
+#include "cmd/places.h"
+#include "symbolize/chains.h"
+
+typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;
+
+/* The order is that of the choices in the option rows. */
+typedef enum { PT_NAMES_NONE, PT_NAMES_SHORT, PT_NAMES_LINKAGE, PT_NAMES_AUTO } pt_name_kind;
+typedef enum { PT_SWITCH_OFF, PT_SWITCH_ON, PT_SWITCH_AUTO } pt_switch;
+typedef enum {
+    PT_SHOWN_NONE,
+    PT_SHOWN_FULL,
+    PT_SHOWN_TEMPLATES,
+    PT_SHOWN_SIMPLE,
+    PT_SHOWN_AUTO
+} pt_shown;
+
+typedef struct symbolize_settings {
+    const char *file, *section;
+    int64_t pid;
+    pt_style style;
+    pt_name_kind names;
+    pt_switch inlines;
+    pt_shown demangle;
+    bool addresses, basenames, pretty, relative, cache_info, cache_clear;
+    const char *adjust;
+    int64_t threads;
+} symbolize_settings;
+
+/* ---- symbolize_files.c: the files that are asked about ---- */
+
+/* A symbol of data. */
+typedef struct data_symbol {
+    uint64_t addr, size_bytes;
+    const char *name;
+} data_symbol;
+
+typedef struct image_entry {
+    char *name;        /* as it was asked for */
+    char *path;        /* where it is */
+    char *wanted_id;   /* hex build id, or "" */
+    pt_chains *chains; /* NULL: it cannot be looked into, which was said */
+    pt_diag diag;
+    pt_source_search search;
+    struct {
+        data_symbol *items; /* ascending */
+        size_t count, cap;
+    } data;
+    bool has_data; /* data was collected */
+} image_entry;
+
+typedef struct image_table {
+    image_entry **items;
+    size_t count, cap;
+    pt_chains_options how;
+    const pt_source_options *source;
+} image_table;
+
+/* The file of that name; is opened when it is first asked for. */
+image_entry *images_named(image_table *table, const char *name, const char *path,
+                          const char *build_id);
+/* Gives the facts that were noticed to diag. */
+void images_done(image_table *table, pt_diag *diag);
+/* The data symbol that covers addr, or NULL. */
+const data_symbol *image_data_at(image_entry *image, uint64_t addr);
+/* The address of a section; false when there is none. */
+bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr);
+
+/* ---- symbolize_process.c: addresses of a running process ---- */
+
+typedef struct process_map {
+    uint64_t start, limit, offset;
+    char *path;
+} process_map;
+
+typedef struct process {
+    int64_t pid;
+    process_map *items; /* ascending */
+    size_t count, cap;
+} process;
+
+pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr);
+void process_done(process *p);
+/* The map that holds addr, or NULL. */
+const process_map *process_find(const process *p, uint64_t addr);
+
+/* ---- symbolize_print.c: the answers ---- */
+
+typedef struct answer_frame {
+    const char *function; /* "" = unknown */
+    const char *file;     /* "" = unknown */
+    uint32_t line, column, start_line;
+    uint64_t start_addr; /* 0 = unknown */
+} answer_frame;
+
+typedef struct answer {
+    const char *module;
+    uint64_t addr; /* as it was asked for */
+    const answer_frame *frames;
+    size_t frame_count;      /* 0 = nothing is known */
+    const data_symbol *data; /* for DATA; NULL = none there */
+    bool is_data, is_32;
+    bool is_alone; /* JSON: the answer is a text of its own, not an element */
+} answer;
+
+typedef struct printer {
+    pt_out *out;
+    pt_style style;
+    bool functions, addresses, basenames, pretty;
+    size_t printed; /* answers so far */
+} printer;
+
+void print_answer(printer *p, const answer *a);
+/* What stands before and after all answers: JSON of the addresses on a command line is one array.
+ */
+void print_begin(printer *p);
+void print_end(printer *p);
+
+#endif

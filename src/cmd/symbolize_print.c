@@ -1,0 +1,169 @@
+/* symbolize_print.c: answers as llvm-symbolizer and addr2line print them. Spaces, empty lines and
+ * the words for what is unknown are theirs (LLVM 14, binutils 2.40). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cmd/symbolize_int.h"
+
+static const char *shown_file(const printer *p, const char *file)
+{
+    const char *slash = p->basenames ? strrchr(file, '/') : NULL;
+    if (file[0] == '\0') return "??";
+    return slash != NULL ? slash + 1 : file;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text[0] != '\0' ? text : "??";
+}
+
+/* ---- addr2line ---- */
+
+static void addr2line_place(const printer *p, const answer_frame *f)
+{
+    pt_outf(p->out, "%s:", shown_file(p, f->file));
+    if (f->line != 0)
+        pt_outf(p->out, "%u\n", f->line);
+    else
+        pt_out_text(p->out, "?\n");
+}
+
+static void addr2line_answer(const printer *p, const answer *a)
+{
+    if (p->addresses)
+        pt_outf(p->out, "0x%0*" PRIx64 "%s", a->is_32 ? 8 : 16, a->addr, p->pretty ? ": " : "\n");
+    if (a->frame_count == 0) {
+        if (p->functions) pt_out_text(p->out, p->pretty ? "?? " : "??\n");
+        pt_out_text(p->out, "??:0\n");
+    }
+    for (size_t i = 0; i < a->frame_count; i++) {
+        if (i > 0 && p->pretty) pt_out_text(p->out, " (inlined by) ");
+        if (p->functions)
+            pt_outf(p->out, p->pretty ? "%s at " : "%s\n", or_unknown(a->frames[i].function));
+        addr2line_place(p, &a->frames[i]);
+    }
+}
+
+/* ---- llvm-symbolizer, and what it calls GNU ---- */
+
+static void llvm_frame(const printer *p, const answer_frame *f)
+{
+    if (p->functions) pt_outf(p->out, p->pretty ? "%s at " : "%s\n", or_unknown(f->function));
+    if (p->style == PT_STYLE_GNU)
+        pt_outf(p->out, "%s:%u\n", shown_file(p, f->file), f->line);
+    else
+        pt_outf(p->out, "%s:%u:%u\n", shown_file(p, f->file), f->line, f->column);
+}
+
+static void llvm_answer(const printer *p, const answer *a)
+{
+    static const answer_frame unknown = {.function = "", .file = ""};
+    if (p->addresses) pt_outf(p->out, "0x%" PRIx64 "%s", a->addr, p->pretty ? ": " : "\n");
+    if (a->is_data) {
+        pt_outf(p->out, "%s\n", a->data != NULL ? a->data->name : "??");
+        pt_outf(p->out, "%" PRIu64 " %" PRIu64 "\n", a->data != NULL ? a->data->addr : 0,
+                a->data != NULL ? a->data->size_bytes : 0);
+    } else if (a->frame_count == 0) {
+        llvm_frame(p, &unknown);
+    }
+    for (size_t i = 0; i < a->frame_count && !a->is_data; i++) {
+        if (i > 0 && p->pretty) pt_out_text(p->out, " (inlined by) ");
+        llvm_frame(p, &a->frames[i]);
+    }
+    if (p->style == PT_STYLE_LLVM) pt_out_char(p->out, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void json_hex(pt_json_w *w, const char *key, uint64_t value, bool is_known)
+{
+    char text[32] = "";
+    if (is_known) snprintf(text, sizeof text, "0x%" PRIx64, value);
+    pt_json_key(w, key);
+    pt_json_text(w, text);
+}
+
+static void json_text(pt_json_w *w, const char *key, const char *text)
+{
+    pt_json_key(w, key);
+    pt_json_text(w, text);
+}
+
+static void json_number(pt_json_w *w, const char *key, uint32_t value)
+{
+    pt_json_key(w, key);
+    pt_json_uint(w, value);
+}
+
+static void json_frame(pt_json_w *w, const printer *p, const answer_frame *f)
+{
+    pt_json_object(w);
+    json_number(w, "Column", f->column);
+    json_number(w, "Discriminator", 0);
+    json_text(w, "FileName", f->file[0] != '\0' ? shown_file(p, f->file) : "");
+    json_text(w, "FunctionName", f->function);
+    json_number(w, "Line", f->line);
+    json_hex(w, "StartAddress", f->start_addr, f->start_addr != 0);
+    json_text(w, "StartFileName",
+              f->start_line != 0 && f->file[0] != '\0' ? shown_file(p, f->file) : "");
+    json_number(w, "StartLine", f->start_line);
+    pt_json_object_end(w);
+}
+
+static void json_data(pt_json_w *w, const data_symbol *data)
+{
+    pt_json_key(w, "Data");
+    pt_json_object(w);
+    json_text(w, "Name", data != NULL ? data->name : "");
+    json_hex(w, "Size", data != NULL ? data->size_bytes : 0, true);
+    json_hex(w, "Start", data != NULL ? data->addr : 0, true);
+    pt_json_object_end(w);
+}
+
+static void json_answer(const printer *p, const answer *a)
+{
+    static const answer_frame unknown = {.function = "", .file = ""};
+    pt_json_w w;
+    pt_json_w_init(&w, p->out, a->is_alone && p->pretty ? PT_JSON_INDENT : 0);
+    pt_json_object(&w);
+    json_hex(&w, "Address", a->addr, true);
+    if (a->is_data) json_data(&w, a->data);
+    json_text(&w, "ModuleName", a->module);
+    if (!a->is_data) {
+        pt_json_key(&w, "Symbol");
+        pt_json_array(&w);
+        for (size_t i = 0; i < a->frame_count; i++)
+            json_frame(&w, p, &a->frames[i]);
+        if (a->frame_count == 0) json_frame(&w, p, &unknown);
+        pt_json_array_end(&w);
+    }
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+    if (a->is_alone && !p->pretty) pt_out_char(p->out, '\n');
+}
+
+void print_begin(printer *p)
+{
+    if (p->style == PT_STYLE_JSON) pt_out_char(p->out, '[');
+}
+
+void print_end(printer *p)
+{
+    if (p->style == PT_STYLE_JSON) pt_out_text(p->out, "]\n");
+}
+
+void print_answer(printer *p, const answer *a)
+{
+    switch (p->style) {
+    case PT_STYLE_ADDR2LINE: addr2line_answer(p, a); break;
+    case PT_STYLE_JSON:
+        if (!a->is_alone && p->printed > 0) pt_out_char(p->out, ',');
+        json_answer(p, a);
+        break;
+    case PT_STYLE_LLVM:
+    case PT_STYLE_GNU: llvm_answer(p, a); break;
+    }
+    p->printed++;
+}

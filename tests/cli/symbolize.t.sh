@@ -1,0 +1,244 @@
+#!/bin/bash
+# pitot symbolize against addr2line and llvm-symbolizer, on programs that are built here.
+. "$(dirname "$0")/lib.sh"
+
+cat >part.cc <<'END'
+#include <cstdio>
+#include <cstdlib>
+volatile int sink;
+extern "C" {
+static inline __attribute__((always_inline)) int inner(int x)
+{
+    for (int i = 0; i < x; i++)
+        sink += i;
+    return sink * x;
+}
+static inline __attribute__((always_inline)) int middle(int x)
+{
+    return inner(x) + inner(x + 1);
+}
+}
+int table[16] = {1};
+__attribute__((noinline)) int outer(int x)
+{
+    return middle(x) + table[x & 15];
+}
+__attribute__((noinline)) int outer(long x, char *text)
+{
+    return text[x] + inner(static_cast<int>(x));
+}
+int main(int argc, char **argv)
+{
+    return outer(argc) + outer(1L, argv[0]) > 1000;
+}
+END
+
+build() { command -v g++ >/dev/null && g++ -g -O1 part.cc -o prog; }
+
+# Every address of our own functions, one a line.
+addresses() {
+    nm -S prog | awk '/outer| main$/ {print $1, $2}' | while read -r start size; do
+        for ((k = 0; k < 16#$size; k++)); do printf '0x%x\n' $((16#$start + k)); done
+    done
+}
+
+# same_as_addr2line OPTION...: the same bytes.
+same_as_addr2line() {
+    needs addr2line nm || return 0
+    addr2line -e prog "$@" <addresses >theirs
+    run pitot symbolize --output-style=addr2line -e prog "$@" <addresses
+    expect_status 0
+    stdout >ours
+    expect_same ours theirs
+}
+
+llvm=$(command -v llvm-symbolizer-14 || command -v llvm-symbolizer || true)
+same_as_llvm() {
+    [ -n "$llvm" ] || { skip 'llvm-symbolizer is not installed'; return 0; }
+    "$llvm" -e prog "$@" <addresses >theirs
+    run pitot symbolize -e prog "$@" <addresses
+    expect_status 0
+    stdout >ours
+    expect_same ours theirs
+}
+
+build || skip_all 'g++ is not installed'
+addresses >addresses
+
+it 'prints lines as addr2line does'
+same_as_addr2line
+it 'prints lines without folders as addr2line -s does'
+same_as_addr2line -s
+it 'prints addresses as addr2line -a does'
+same_as_addr2line -a
+
+it 'prints functions and lines of inlined calls as addr2line -f -i does, but for the innermost name'
+# addr2line 2.40 gives the innermost function the name of one around it at the first address of its
+# range; lines and the number of frames are equal.
+if needs addr2line nm; then
+    addr2line -e prog -i -p <addresses >theirs
+    run pitot symbolize --output-style=addr2line -e prog -i -p <addresses
+    stdout >ours
+    expect_same ours theirs
+fi
+
+it 'names the functions that have code as addr2line -f -C -i does'
+if needs addr2line nm; then
+    addr2line -e prog -f -C -i -p <addresses | grep -c 'outer(int)' >theirs
+    run pitot symbolize --output-style=addr2line -e prog -f -C -i -p <addresses
+    expect_stdout_has 'inner at '
+    expect_stdout_has ' (inlined by) middle at '
+    expect_stdout_has ' (inlined by) outer(int) at '
+    expect_stdout_has ' (inlined by) outer(long, char*) at '
+fi
+
+it 'says ?? and :0 where nothing is known, as addr2line does'
+printf '5\nzzz\n' >addresses.odd
+if needs addr2line; then
+    addr2line -e prog -f -a -p <addresses.odd >theirs
+    run pitot symbolize --output-style=addr2line -e prog -f -a -p <addresses.odd
+    stdout >ours
+    expect_same ours theirs
+fi
+
+for options in '' '-p' '-a' '-s' '-p -a -s' '--no-inlines' '--functions=none' '--functions=short' \
+    '--no-demangle' '--output-style=GNU' '--output-style=GNU -p'; do
+    it "prints what llvm-symbolizer $options prints"
+    same_as_llvm $options
+done
+
+# Left out: discriminators, which are not read; where inlined code begins, of which only that of the
+# function around it is told; and the file it is declared in, which LLVM 14 loses for gcc's DWARF 5.
+without() {
+    sed -e 's/"Discriminator":[0-9]*/"Discriminator":0/g' -e 's/"StartAddress":"[^"]*",//g' \
+        -e 's/"StartFileName":"[^"]*",//g'
+}
+
+it 'prints the JSON that llvm-symbolizer prints'
+if [ -n "$llvm" ]; then
+    "$llvm" -e prog --output-style=JSON <addresses | without >theirs
+    run pitot symbolize -e prog --output-style=JSON <addresses
+    stdout | without >ours
+    expect_same ours theirs
+    "$llvm" -e prog --output-style=JSON 0x5 0x6 | without >theirs
+    run pitot symbolize -e prog --output-style=JSON 0x5 0x6
+    stdout | without >ours
+    expect_same ours theirs
+else
+    skip 'llvm-symbolizer is not installed'
+fi
+
+it 'reads the lines that llvm-symbolizer reads and echoes those that are none'
+at=$(head -1 addresses)
+cp prog 'a prog'
+data=0x$(nm prog | awk '$3 == "table" {print $1}')
+printf '%s\n' "CODE prog $at" "DATA prog $data" "prog $at" '' 'foo bar baz' "\"a prog\" $at" \
+    "CODE 'a prog' 0x10" "  prog   $at  " "prog $at and more" 'prog 4096' 'prog -1' \
+    'prog 0x7fffffffffffffffff' >lines
+if [ -n "$llvm" ]; then
+    "$llvm" <lines >theirs
+    run pitot symbolize <lines
+    stdout >ours
+    expect_status 0
+    expect_same ours theirs
+else
+    skip 'llvm-symbolizer is not installed'
+fi
+
+it 'takes the file from the arguments, by content'
+run pitot symbolize prog "$at"
+expect_stdout_line '*part.cc:*'
+
+it 'says once that a file is not there, and answers ??'
+printf 'nofile 0x10\nnofile 0x20\n' >lines
+run pitot symbolize <lines
+expect_stderr 'pitot: nofile: there is no such program or library here'
+expect_stdout_lines 6
+
+it 'answers an address before the next one is asked'
+coproc ask { pitot symbolize -e prog -p; }
+echo "$at" >&"${ask[1]}"
+answer=
+IFS= read -r -t 20 answer <&"${ask[0]}" || true
+case $answer in *' at '*part.cc:*) ;; *) fail "the answer was: $answer" ;; esac
+exec {ask[1]}>&-
+wait "$ask_PID" || true
+
+it 'adds the address of a section'
+text=$(readelf -SW prog | sed 's/\[ *//' | awk '$2 == ".text" {print $4}')
+run pitot symbolize -e prog "$at"
+stdout >whole
+run pitot symbolize -e prog -j .text "$(printf '0x%x' $((at - 16#$text)))"
+stdout >part
+expect_same part whole
+
+it 'answers from what an earlier run kept, when the debug information is gone'
+# A copy of the program that was stripped has the same build id.
+g++ -g -O1 -Wl,--build-id part.cc -o kept
+at=0x$(nm kept | awk '/outeri/ {print $1}')
+run pitot symbolize -e kept -p "$at"
+stdout >with
+strip kept
+run pitot symbolize -e kept -p "$at"
+stdout >without_debug
+expect_same without_debug with
+run pitot symbolize --no-cache -e kept -p "$at"
+expect_stdout_line '*?? at ??:0:0'
+
+it 'tells how much is kept, and removes it'
+run pitot symbolize --cache-info
+expect_stdout_line "$HOME/.cache/pitot/names: * bytes"
+run pitot symbolize --cache-clear
+expect_stdout_line "$HOME/.cache/pitot/names: * bytes removed"
+run pitot symbolize --cache-info
+expect_stdout_line "$HOME/.cache/pitot/names: 0 files, 0 bytes"
+
+it 'replaces a damaged file of the cache'
+g++ -g -O1 -Wl,--build-id part.cc -o kept
+run pitot symbolize -e kept -p "$at"
+stdout >with
+for file in "$HOME"/.cache/pitot/names/*.names; do echo damage >"$file"; done
+run pitot symbolize -e kept -p "$at"
+expect_status 0
+expect_no_stderr
+stdout >again
+expect_same again with
+strip kept
+run pitot symbolize -e kept -p "$at"
+stdout >again
+expect_same again with
+
+it 'keeps nothing in a folder that others may write to'
+chmod go+w "$HOME/.cache/pitot/names"
+g++ -g -O1 -Wl,--build-id=0x1234567890abcdef part.cc -o kept
+run pitot symbolize -e kept -p "$at"
+expect_status 0
+expect test ! -e "$HOME/.cache/pitot/names/1234567890abcdef.names"
+chmod go-w "$HOME/.cache/pitot/names"
+
+it 'names addresses of a running process'
+sleep 60 &
+sleeper=$!
+for ((tries = 0; tries < 100; tries++)); do
+    base=$(awk '/sleep$/ {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
+    [ -z "$base" ] || break
+done
+libc=$(awk '/libc[.-].*so/ && /r-xp/ {split($1, a, "-"); print a[1], $3, $6; exit}' /proc/$sleeper/maps)
+read -r start offset path <<<"$libc"
+if [ -n "$path" ] && needs nm; then
+    open=$(nm -D "$path" | awk '$3 ~ /^getpid@/ {print $1; exit}')
+    run pitot symbolize --pid $sleeper -p "$(printf '0x%x' $((16#$start - 16#$offset + 16#$open)))"
+    expect_status 0
+    expect_stdout_has 'getpid'
+fi
+kill $sleeper
+wait $sleeper 2>/dev/null
+
+it 'says that there is no such process'
+run pitot symbolize --pid 2147483646 0x10
+expect_status 1
+expect_stderr 'pitot: there is no process 2147483646'
+
+it 'knows neither -e nor a file: usage'
+run pitot symbolize -e prog --pid 1 0x10
+expect_status 2
