@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
-#include "cmd/places.h"
+#include "cmd/lookup.h"
 #include "symbolize/symbolize.h"
 
 pt_path_kind pt_path_look(const char *path)
@@ -83,15 +83,15 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         [PT_SYMBOLS_OFF] = PT_SYMBOLIZE_OFF,
     };
     const pt_symbol_settings *asked = context->symbol;
-    PT_PLACES pt_places places;
-    pt_places_init(&places, context->place);
+    PT_LOOKUP pt_lookup lookup;
+    pt_lookup_init(&lookup, context->place);
     const pt_symbolize_options options = {
         .mode = modes[asked->symbols],
         .demangle = asked->demangle,
         .force = asked->force,
         .program = pt_loaded_program(&context->loaded),
-        .source = places.source,
-        .cache = places.cache,
+        .source = lookup.source,
+        .cache = lookup.cache,
     };
     const pt_profile *named;
     pt_error error = PT_ERROR_INIT;

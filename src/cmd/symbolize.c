@@ -501,17 +501,17 @@ static pt_demangle_mode demangle_of(const symbolize_settings *s)
     return s->style == PT_STYLE_ADDR2LINE ? PT_DEMANGLE_NONE : PT_DEMANGLE_FULL;
 }
 
-static int show_cache(const pt_cmd_context *context, const pt_places *places, bool clear)
+static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bool clear)
 {
     pt_name_cache_facts facts;
-    if (places->cache.folder == NULL) {
+    if (lookup->cache.folder == NULL) {
         pt_cmd_say("nothing is kept: %s", context->place->cache
                                               ? "neither XDG_CACHE_HOME nor HOME is set"
                                               : "--no-cache was given");
         return PT_EXIT_FAILED;
     }
-    pt_name_cache_look(&places->cache, clear, &facts);
-    pt_outf(context->out, "%s: %zu file%s, %" PRIu64 " bytes%s\n", places->cache.folder,
+    pt_name_cache_look(&lookup->cache, clear, &facts);
+    pt_outf(context->out, "%s: %zu file%s, %" PRIu64 " bytes%s\n", lookup->cache.folder,
             facts.file_count, facts.file_count == 1 ? "" : "s", facts.file_bytes,
             clear ? " removed" : "");
     return PT_EXIT_OK;
@@ -532,7 +532,7 @@ static void choose_file(job *j)
     }
 }
 
-static int prepare(job *j, const pt_places *places, pt_pool *pool)
+static int prepare(job *j, const pt_lookup *lookup, pt_pool *pool)
 {
     const symbolize_settings *s = j->settings;
     const bool is_addr2line = s->style == PT_STYLE_ADDR2LINE;
@@ -553,10 +553,10 @@ static int prepare(job *j, const pt_places *places, pt_pool *pool)
     j->is_short = names == PT_NAMES_SHORT;
     j->images.how = (pt_chains_options){.detail = PT_OBJECT_LINES,
                                         .demangle = demangle_of(s),
-                                        .cache = &places->cache,
+                                        .cache = &lookup->cache,
                                         .pool = pool};
     j->is_readable = j->images.how.demangle != PT_DEMANGLE_NONE;
-    j->images.source = &places->source;
+    j->images.source = &lookup->source;
     j->printer = (printer){.out = j->context->out,
                            .style = s->style,
                            .functions = names != PT_NAMES_NONE,
@@ -570,18 +570,18 @@ static int prepare(job *j, const pt_places *places, pt_pool *pool)
 static int symbolize_run(pt_cmd_context *context, void *own)
 {
     const symbolize_settings *settings = own;
-    PT_PLACES pt_places places;
-    pt_places_init(&places, context->place);
+    PT_LOOKUP pt_lookup lookup;
+    pt_lookup_init(&lookup, context->place);
     if (settings->cache_info || settings->cache_clear)
-        return show_cache(context, &places, settings->cache_clear);
+        return show_cache(context, &lookup, settings->cache_clear);
     job j = {.settings = settings, .context = context};
     context->pool = pt_pool_new((unsigned)settings->threads);
-    int status = prepare(&j, &places, context->pool);
+    int status = prepare(&j, &lookup, context->pool);
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     if (settings->pid != 0) {
         if (process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
-        places.source.is_this_boot = true;
+        lookup.source.is_this_boot = true;
     }
     j.is_stream = context->arg_count == 0;
     if (j.is_stream) {

@@ -9,7 +9,7 @@
 #define PT_CMD_SYMBOLIZE_INT_H
 
 #include "cmd/cmd.h"
-#include "cmd/places.h"
+#include "cmd/lookup.h"
 #include "symbolize/chains.h"
 
 typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;

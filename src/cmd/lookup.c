@@ -1,5 +1,5 @@
-/* places.c: see places.h. */
-#include "cmd/places.h"
+/* lookup.c: see lookup.h. */
+#include "cmd/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ char *pt_user_cache(const char *name)
 
 /* The user's folders first, then those of PPROF_BINARY_PATH or what google/pprof has in its place.
  */
-static void init_binary_dirs(pt_places *p, const pt_option_list *given)
+static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
 {
     const char *path = getenv("PPROF_BINARY_PATH");
     const char *home = getenv("HOME");
@@ -37,21 +37,21 @@ static void init_binary_dirs(pt_places *p, const pt_option_list *given)
     p->source.binary_dir_count = count;
 }
 
-void pt_places_init(pt_places *places, const pt_place_settings *settings)
+void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings)
 {
-    *places = (pt_places){.source = {.debug_dirs = settings->debug_dirs.items,
+    *lookup = (pt_lookup){.source = {.debug_dirs = settings->debug_dirs.items,
                                      .debug_dir_count = settings->debug_dirs.count}};
-    init_binary_dirs(places, &settings->binary_dirs);
-    if (settings->cache) places->cache_folder = pt_user_cache("pitot/names");
-    places->cache = (pt_name_cache){.folder = places->cache_folder,
+    init_binary_dirs(lookup, &settings->binary_dirs);
+    if (settings->cache) lookup->cache_folder = pt_user_cache("pitot/names");
+    lookup->cache = (pt_name_cache){.folder = lookup->cache_folder,
                                     .max_bytes = settings->cache_bytes,
                                     .stamp = "pitot " PT_VERSION};
 }
 
-void pt_places_done(pt_places *places)
+void pt_lookup_done(pt_lookup *lookup)
 {
-    free(places->binary_path);
-    free(places->binary_dirs);
-    free(places->cache_folder);
-    *places = (pt_places){0};
+    free(lookup->binary_path);
+    free(lookup->binary_dirs);
+    free(lookup->cache_folder);
+    *lookup = (pt_lookup){0};
 }
