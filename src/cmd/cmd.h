@@ -38,6 +38,7 @@ typedef enum {
     PT_EXIT_USAGE = 2,    /* wrong usage */
     PT_EXIT_NO_MATCH = 3, /* nothing matched */
     PT_EXIT_DAMAGED = 4,  /* answered, from damaged input */
+    PT_EXIT_CHANGED = 5,  /* diff --fail-above: it changed by more */
 } pt_exit;
 
 typedef enum {
@@ -62,6 +63,8 @@ enum {
     PT_NEEDS_QUERY = 1 << 2,
     /* Frames that the profile itself calls uninteresting stay: dump. */
     PT_NEEDS_ALL_FRAMES = 1 << 3,
+    /* Has the options that the others stand for, but loads, symbolizes and asks by itself: diff. */
+    PT_LOADS_ITSELF = 1 << 5,
 };
 
 struct pt_cmd_context;

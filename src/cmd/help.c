@@ -20,6 +20,7 @@ const pt_exit_text pt_exit_texts[] = {
     {PT_EXIT_USAGE, "wrong usage"},
     {PT_EXIT_NO_MATCH, "nothing matched"},
     {PT_EXIT_DAMAGED, "answered, from damaged input"},
+    {PT_EXIT_CHANGED, "diff: changed by more than --fail-above"},
 };
 const size_t pt_exit_text_count = sizeof pt_exit_texts / sizeof *pt_exit_texts;
 

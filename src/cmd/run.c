@@ -83,8 +83,9 @@ static int give_and_run(pt_cmd_context *context, void *settings)
         return PT_EXIT_OK;
     }
     int status = check_arguments(context);
-    if (status == PT_EXIT_OK && command->needs & PT_NEEDS_PROFILE) status = pt_cmd_load(context);
-    if (status == PT_EXIT_OK && command->needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
+    const unsigned needs = command->needs & PT_LOADS_ITSELF ? 0 : command->needs;
+    if (status == PT_EXIT_OK && needs & PT_NEEDS_PROFILE) status = pt_cmd_load(context);
+    if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
     say_facts(&context->diag);
     if (status == PT_EXIT_OK && context->loaded.damaged_count > 0) status = PT_EXIT_DAMAGED;

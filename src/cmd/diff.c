@@ -1,0 +1,347 @@
+/* diff.c: pitot diff, what changed between two profiles and what of it is noise. */
+#include "view/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/query.h"
+#include "cmd/shape.h"
+#include "render/diff.h"
+#include "render/text.h"
+#include "render/value.h"
+
+typedef struct {
+    pt_option_list before;
+    bool normalize;
+    double confidence;
+    double fail_above;
+    int64_t rows;
+    pt_sort sort;
+    pt_unnamed unnamed;
+    pt_shape shape;
+} diff_settings;
+
+static const pt_option diff_rows[] = {
+    {.name = "before",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(diff_settings, before),
+     .metavar = "PROFILE",
+     .help = "a profile of before; may be given several times",
+     .details = "The profiles among the arguments are then all of after. With several runs a side, "
+                "how much the runs differ among themselves counts as noise, too, which one run "
+                "cannot show: a busy machine, another layout of memory."},
+    {.name = "normalize",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(diff_settings, normalize),
+     .help = "compare shares: scale after to the total of before",
+     .details = "For a server under another load, or runs that were recorded for another time. A "
+                "function that takes more then makes the shares of all others less."},
+    {.name = "fail-above",
+     .type = PT_OPT_PERCENT,
+     .offset = offsetof(diff_settings, fail_above),
+     .metavar = "PERCENT",
+     .help = "exit with status 5 if something grew by more than that of the whole",
+     .details =
+         "For continuous integration: fires when the self or total of a function, or the whole "
+         "profile, grew by more than this part of the whole before, beyond doubt: by noise of "
+         "sampling at most once in a thousand diffs, all functions together. Give several runs a "
+         "side to have the noise of the machine counted, too."},
+    {.name = "confidence",
+     .type = PT_OPT_PERCENT,
+     .offset = offsetof(diff_settings, confidence),
+     .initial = "95%",
+     .help = "of the intervals, and of the marks all together"},
+    {.name = "rows",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(diff_settings, rows),
+     .initial = "20",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "show this many rows; 0 shows all"},
+    {.name = "sort",
+     .letter = 's',
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(diff_settings, sort),
+     .initial = "self",
+     .choices = "self total",
+     .help = "the change to sort by; what is more than noise comes first"},
+    {.name = "unnamed",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(diff_settings, unnamed),
+     .initial = "object",
+     .choices = "address object",
+     .help = "what a frame without a name is counted as",
+     .details = "object: all addresses of a mapped file are one row, since the same address is "
+                "something else in another build."},
+    PT_SHAPE_JSON_ROW(diff_settings),
+    PT_SHAPE_CSV_ROW(diff_settings),
+};
+static const pt_option_table diff_options = PT_OPTION_TABLE(diff_rows);
+
+/* ---- The runs ---- */
+
+/* One profile, loaded, named and filtered by a context of its own. */
+typedef struct {
+    pt_cmd_context *items;
+    size_t count, cap;
+    pt_diff_run *runs;
+} side;
+
+static void side_done(side *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        pt_cmd_context *c = &s->items[i];
+        pt_filtered_done(&c->filtered);
+        pt_profile_unref(c->profile);
+        pt_loaded_done(&c->loaded);
+        pt_diag_done(&c->diag);
+        pt_pool_free(c->pool);
+        free(c->query_text);
+        free(c->title_memory);
+        free((void *)c->args);
+    }
+    free(s->items);
+    free(s->runs);
+    *s = (side){0};
+}
+
+/* Nothing left of one side by the query is an answer, too: all of the other side is new or gone. */
+static int ask(pt_cmd_context *run, pt_diff_run *ret_run)
+{
+    int status = pt_cmd_load(run);
+    if (status == PT_EXIT_OK) status = pt_cmd_symbolize(run);
+    if (status == PT_EXIT_OK) status = pt_cmd_ask(run);
+    if (status == PT_EXIT_NO_MATCH && run->profile != NULL && run->profile->event->t.count > 0) {
+        *ret_run = (pt_diff_run){.profile = NULL, .event = run->event};
+        return PT_EXIT_OK;
+    }
+    *ret_run = (pt_diff_run){.profile = run->answer, .event = run->event};
+    return status;
+}
+
+static int add_run(pt_cmd_context *context, side *s, const char *name, const char *program)
+{
+    PT_GROW(*s, s->count + 1);
+    s->runs = pt_realloc(s->runs, s->count + 1, sizeof *s->runs);
+    pt_cmd_context *run = &s->items[s->count];
+    *run = (pt_cmd_context){
+        .command = context->command,
+        .common = context->common,
+        .input = context->input,
+        .symbol = context->symbol,
+        .out = context->out,
+        .look = context->look,
+        .query = context->query,
+    };
+    const char **args = pt_alloc(2, sizeof *args);
+    args[run->arg_count++] = name;
+    if (program != NULL) args[run->arg_count++] = program;
+    run->args = args;
+    const int status = ask(run, &s->runs[s->count]);
+    s->count++;
+    if (run->loaded.damaged_count > 0) context->loaded.damaged_count++;
+    pt_diag_merge(&context->diag, &run->diag);
+    return status;
+}
+
+/* Sorts the names out: a program, what is before, what is after. */
+static int add_runs(pt_cmd_context *context, const diff_settings *settings, side sides[2])
+{
+    const char *program = NULL;
+    const size_t given = settings->before.count;
+    size_t profiles = 0, seen = 0;
+    for (size_t i = 0; i < context->arg_count; i++) {
+        if (pt_path_look(context->args[i]) == PT_PATH_IMAGE)
+            program = context->args[i];
+        else
+            profiles++;
+    }
+    if (given == 0 && profiles != 2)
+        return pt_cmd_usage(context,
+                            "diff takes two profiles, before and after, not %zu; for several runs: "
+                            "pitot diff --before=A1 --before=A2 B1 B2",
+                            profiles);
+    if (profiles == 0) return pt_cmd_usage(context, "diff: no profile of after is named");
+    for (size_t i = 0; i < given; i++) {
+        const int status = add_run(context, &sides[PT_BEFORE], settings->before.items[i], program);
+        if (status != PT_EXIT_OK) return status;
+    }
+    for (size_t i = 0; i < context->arg_count; i++) {
+        if (context->args[i] == program) continue;
+        const int which = given == 0 && seen++ == 0 ? PT_BEFORE : PT_AFTER;
+        const int status = add_run(context, &sides[which], context->args[i], program);
+        if (status != PT_EXIT_OK) return status;
+    }
+    return PT_EXIT_OK;
+}
+
+/* The name of a run's event and its unit; NULL if nothing is left of it. */
+static const pt_event *event_of(const pt_diff_run *run)
+{
+    return run->profile != NULL ? &run->profile->event->row[run->event] : NULL;
+}
+
+/* The values of all runs must be of one kind. */
+static int check_events(const side sides[2])
+{
+    const pt_diff_run *first = NULL;
+    const char *first_title = NULL;
+    for (int s = 0; s < 2; s++)
+        for (size_t i = 0; i < sides[s].count; i++) {
+            const pt_diff_run *run = &sides[s].runs[i];
+            if (event_of(run) == NULL) continue;
+            if (first == NULL) {
+                first = run;
+                first_title = sides[s].items[i].title;
+                continue;
+            }
+            const char *unit = pt_text(run->profile, event_of(run)->unit);
+            const char *wanted = pt_text(first->profile, event_of(first)->unit);
+            if (strcmp(unit, wanted) == 0) continue;
+            pt_cmd_say("%s has %s in %s, %s has %s in %s; --event=EVENT chooses what both have",
+                       first_title, pt_text(first->profile, event_of(first)->type), wanted,
+                       sides[s].items[i].title, pt_text(run->profile, event_of(run)->type), unit);
+            return PT_EXIT_USAGE;
+        }
+    if (first != NULL) return PT_EXIT_OK;
+    pt_cmd_say("the query leaves nothing of either side");
+    return PT_EXIT_NO_MATCH;
+}
+
+/* ---- The answer ---- */
+
+/* Under this share of the other's duration two runs were hardly meant to be compared as they are.
+ */
+#define ALIKE 0.9
+
+static void say_durations(const diff_settings *settings, const pt_diff_head *head)
+{
+    const double a = (double)head->summary[PT_BEFORE].duration_ns;
+    const double b = (double)head->summary[PT_AFTER].duration_ns;
+    if (settings->normalize || a <= 0 || b <= 0 || fmin(a, b) >= ALIKE * fmax(a, b)) return;
+    pt_cmd_say("before was recorded for %s, after for %s; --normalize compares shares",
+               pt_value_of("nanoseconds", head->summary[PT_BEFORE].duration_ns).text,
+               pt_value_of("nanoseconds", head->summary[PT_AFTER].duration_ns).text);
+}
+
+static int fail_if_above(const diff_settings *settings, const pt_diff_head *head,
+                         const pt_diff *diff)
+{
+    const char *unit = head->summary[PT_AFTER].unit;
+    const double limit = settings->fail_above * diff->all.value[PT_BEFORE];
+    if (!diff->has_errors) {
+        pt_cmd_say("--fail-above: the profiles do not say how many samples their values stand for, "
+                   "so that noise cannot be told");
+        return PT_EXIT_USAGE;
+    }
+    bool is_total = false;
+    const size_t worst = pt_diff_worst(diff, settings->fail_above, &is_total);
+    if (worst == PT_NONE && diff->all.at_least <= limit) return PT_EXIT_OK;
+    const pt_change *change = &diff->all;
+    if (worst != PT_NONE) change = is_total ? &diff->row[worst].total : &diff->row[worst].self;
+    PT_FREE char *text = pt_change_text(change, unit, settings->confidence);
+    pt_cmd_say("--fail-above=%g%%: %s %s: %s; at least %s more beyond doubt, %s is allowed",
+               100 * settings->fail_above, worst == PT_NONE ? "the whole" : diff->row[worst].name,
+               worst == PT_NONE ? "grew"
+               : is_total       ? "and what it calls grew"
+                                : "grew",
+               text, pt_value_of(unit, (int64_t)change->at_least).text,
+               pt_value_of(unit, (int64_t)limit).text);
+    return PT_EXIT_CHANGED;
+}
+
+static char *title_of(const side *s)
+{
+    return s->count == 1 ? pt_strdup(s->items[0].title) : pt_strf("%zu profiles", s->count);
+}
+
+static pt_summary summary_of(const side *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->runs[i].profile != NULL) return pt_summary_of(s->items[i].profile, s->runs[i].event);
+    return (pt_summary){.type = "", .unit = ""};
+}
+
+static int answer(pt_cmd_context *context, const diff_settings *settings, const side sides[2])
+{
+    PT_FREE char *before = title_of(&sides[PT_BEFORE]);
+    PT_FREE char *after = title_of(&sides[PT_AFTER]);
+    pt_diff_head head = {.confidence = settings->confidence, .normalized = settings->normalize};
+    pt_diff_request request = {
+        .normalize = settings->normalize,
+        .confidence = settings->confidence,
+        .sort = settings->sort,
+        .unnamed = settings->unnamed,
+    };
+    for (int s = 0; s < 2; s++) {
+        request.run[s] = sides[s].runs;
+        request.run_count[s] = sides[s].count;
+        head.title[s] = s == PT_BEFORE ? before : after;
+        head.summary[s] = summary_of(&sides[s]);
+    }
+    if (head.summary[PT_AFTER].unit[0] == '\0') head.summary[PT_AFTER] = head.summary[PT_BEFORE];
+    PT_FREE char *query = pt_query_text(&context->query);
+    head.query = query;
+    pt_diff diff;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_diff_init(&diff, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    const int status =
+        settings->fail_above > 0 ? fail_if_above(settings, &head, &diff) : PT_EXIT_OK;
+    say_durations(settings, &head);
+    pt_diff_cut(&diff, (size_t)settings->rows);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_diff_json(context->out, &head, &diff); break;
+    case PT_SHAPE_CSV: pt_diff_csv(context->out, &diff); break;
+    case PT_SHAPE_TEXT: pt_diff_text(context->out, &context->look, &head, &diff); break;
+    }
+    pt_diff_done(&diff);
+    return status;
+}
+
+static int diff_run(pt_cmd_context *context, void *own)
+{
+    const diff_settings *settings = own;
+    side sides[2] = {0};
+    int status = PT_EXIT_OK;
+    if (settings->confidence <= 0 || settings->confidence >= 1)
+        return pt_cmd_usage(context, "diff: --confidence is more than 0%% and less than 100%%");
+    status = add_runs(context, settings, sides);
+    if (status == PT_EXIT_OK) status = check_events(sides);
+    if (status == PT_EXIT_OK) status = answer(context, settings, sides);
+    side_done(&sides[PT_BEFORE]);
+    side_done(&sides[PT_AFTER]);
+    return status;
+}
+
+const pt_command pt_command_diff = {
+    .name = "diff",
+    .group = PT_GROUP_ANSWER,
+    .summary = "what changed between two profiles, and what of it is noise",
+    .arguments = "[PROGRAM] BEFORE AFTER",
+    .description =
+        "One row a function: its self before and after, the change of self and of total, each with "
+        "the half width of its confidence interval. Samples are drawn by chance, so that no two "
+        "runs agree: a change that chance may well have made is marked ~. Of the changes without "
+        "the mark at most 5 % are expected to be noise; between two runs of the same, 19 of 20 "
+        "diffs have none. Real changes come first, then the largest.\n\n"
+        "Values are compared as they are; --normalize compares shares. One run a side tells the "
+        "noise of sampling only; give several with --before, and what else differs from run to "
+        "run is taken into account.",
+    .examples = (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
+                                      "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
+                                      "exit status 5 if something takes 2 % of the whole more",
+                                      "pitot diff --before=a1.pb.gz --before=a2.pb.gz b1.pb.gz "
+                                      "b2.pb.gz",
+                                      "two runs before, two after", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_LOADS_ITSELF,
+    .max_args = SIZE_MAX,
+    .options = &diff_options,
+    .settings_bytes = sizeof(diff_settings),
+    .run = diff_run,
+};

@@ -1,0 +1,25 @@
+/* diff.h: a diff as text, JSON and CSV. */
+#ifndef PT_RENDER_DIFF_H
+#define PT_RENDER_DIFF_H
+
+#include "base/buf.h"
+#include "render/look.h"
+#include "render/report.h"
+#include "view/diff.h"
+
+typedef struct pt_diff_head {
+    const char *title[2]; /* file name, or "3 profiles" */
+    const char *query;    /* the analysis options as typed, "" = none */
+    pt_summary summary[2];
+    double confidence;
+    bool normalized;
+} pt_diff_head;
+
+void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff);
+void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff);
+void pt_diff_csv(pt_out *out, const pt_diff *diff);
+
+/* "+1.2s (+3.4%), 95% interval +0.9s to +1.5s", for messages; the caller frees. */
+char *pt_change_text(const pt_change *change, const char *unit, double confidence);
+
+#endif

@@ -1,0 +1,421 @@
+/* diff.c: every run's flat table, put side by side by name; then, row by row, how large the change
+ * is and how large chance could make it.
+ *
+ *   tables   run 0 (before) ... run n-1 (after)      view/table.h
+ *   cells    row x run -> self, total                0 where a run has no such function
+ *   changes  a row's cells -> pt_change              Poisson or Student
+ *   marks    all rows' p -> is_real                  Benjamini and Hochberg
+ */
+#include "view/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
+
+typedef struct {
+    pt_top top;
+    double scale;  /* of its values */
+    double weight; /* what one sample stands for, unscaled; 0 = unknown */
+    double whole;  /* its values' magnitudes, unscaled */
+} table;
+
+typedef struct {
+    char *name; /* owned by a table */
+    const pt_top_row *place;
+} key;
+
+typedef struct {
+    const pt_diff_request *request;
+    size_t run_count; /* of both sides; before's come first */
+    table *table;
+    struct {
+        key *items;
+        size_t count, cap;
+    } rows;
+    pt_index index; /* name -> row */
+    double *cell;   /* [row][run][self, total], unscaled */
+    bool has_errors;
+} diffing;
+
+/* ---- Tables ---- */
+
+/* What one sample stands for, where that can be told; 0 else. */
+static double weight_of(const pt_profile *p, uint32_t event, double whole)
+{
+    const pt_event *e = &p->event->row[event];
+    for (uint32_t i = 0; i < p->event->t.count; i++)
+        if (p->event->row[i].kind == PT_EVENT_COUNT &&
+            strcmp(pt_text(p, p->event->row[i].type), "samples") == 0) {
+            const double samples = (double)pt_view_magnitude(p, i);
+            return samples > 0 ? whole / samples : 0;
+        }
+    if (e->period > 0) return (double)e->period;
+    const pt_provenance *source = pt_profile_provenance(p);
+    if (source->period > 0 && source->period_unit == e->unit) return (double)source->period;
+    return e->kind == PT_EVENT_COUNT && p->event->t.count == 1 ? 1 : 0;
+}
+
+static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_error *reterr)
+{
+    table *t = &d->table[at];
+    t->scale = 1;
+    if (run->profile == NULL) return PT_OK;
+    const int64_t whole = pt_view_magnitude(run->profile, run->event);
+    const pt_top_request request = {
+        .event = run->event, .whole = whole, .unnamed = d->request->unnamed};
+    t->whole = (double)whole;
+    t->weight = weight_of(run->profile, run->event, t->whole);
+    return pt_top_init(&t->top, run->profile, &request, reterr);
+}
+
+static pt_status make_tables(diffing *d, pt_error *reterr)
+{
+    const pt_diff_request *r = d->request;
+    d->run_count = r->run_count[PT_BEFORE] + r->run_count[PT_AFTER];
+    d->table = pt_alloc(d->run_count, sizeof *d->table);
+    size_t at = 0;
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < r->run_count[side]; i++, at++) {
+            const pt_status status = make_table(d, at, &r->run[side][i], reterr);
+            if (status != PT_OK) return status;
+        }
+    return PT_OK;
+}
+
+static uint32_t row_of(diffing *d, const pt_top_row *row)
+{
+    const uint64_t hash = pt_hash_bytes(row->name, strlen(row->name));
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&d->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&d->index, &probe))
+        if (strcmp(d->rows.items[id].name, row->name) == 0) return id;
+    PT_GROW(d->rows, d->rows.count + 1);
+    d->rows.items[d->rows.count] = (key){.name = row->name};
+    pt_index_add(&d->index, hash, (uint32_t)d->rows.count);
+    return (uint32_t)d->rows.count++;
+}
+
+static double *cell_of(const diffing *d, size_t row, size_t run)
+{
+    return d->cell + (row * d->run_count + run) * 2;
+}
+
+static void put_side_by_side(diffing *d)
+{
+    for (size_t run = 0; run < d->run_count; run++)
+        for (size_t i = 0; i < d->table[run].top.count; i++)
+            row_of(d, &d->table[run].top.row[i]);
+    d->cell = pt_alloc(d->rows.count * d->run_count * 2, sizeof *d->cell);
+    for (size_t run = 0; run < d->run_count; run++)
+        for (size_t i = 0; i < d->table[run].top.count; i++) {
+            const pt_top_row *row = &d->table[run].top.row[i];
+            const uint32_t id = row_of(d, row);
+            double *cell = cell_of(d, id, run);
+            cell[0] = (double)row->self;
+            cell[1] = (double)row->total;
+            if (d->rows.items[id].place == NULL || row->file[0] != '\0')
+                d->rows.items[id].place = row;
+        }
+}
+
+/* Errors can be told if every run says what its samples stand for. */
+static bool knows_weights(const diffing *d)
+{
+    for (size_t run = 0; run < d->run_count; run++)
+        if (d->table[run].whole > 0 && d->table[run].weight <= 0) return false;
+    return true;
+}
+
+static double mean_whole(const diffing *d, int side)
+{
+    const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
+    double sum = 0;
+    for (size_t i = 0; i < d->request->run_count[side]; i++)
+        sum += d->table[first + i].whole;
+    return sum / (double)d->request->run_count[side];
+}
+
+/* Every run gets the total that a run of before has in the mean. */
+static void normalize(diffing *d, pt_diff *diff)
+{
+    const double whole = mean_whole(d, PT_BEFORE);
+    for (size_t run = 0; run < d->run_count; run++)
+        if (d->table[run].whole > 0 && whole > 0) d->table[run].scale = whole / d->table[run].whole;
+    const double after = mean_whole(d, PT_AFTER);
+    diff->scale[PT_AFTER] = after > 0 && whole > 0 ? whole / after : 1;
+}
+
+/* ---- Changes ---- */
+
+/* One side of one row. */
+typedef struct {
+    size_t runs;
+    double sum;     /* of the values, scaled */
+    double squares; /* of their distances from their mean */
+    double weight;  /* what one sample stands for in the mean over the runs, scaled */
+    double count;   /* samples */
+    bool negative;
+} side_sum;
+
+static side_sum sum_side(const diffing *d, int side, const double *cells)
+{
+    const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
+    side_sum s = {.runs = d->request->run_count[side]};
+    double variance = 0, weights = 0;
+    for (size_t i = 0; i < s.runs; i++) {
+        const table *t = &d->table[first + i];
+        const double value = cells[2 * (first + i)] * t->scale;
+        s.sum += value;
+        s.negative |= value < 0;
+        variance += value * t->weight * t->scale;
+        weights += t->weight * t->scale;
+    }
+    for (size_t i = 0; i < s.runs; i++) {
+        const double off =
+            cells[2 * (first + i)] * d->table[first + i].scale - s.sum / (double)s.runs;
+        s.squares += off * off;
+    }
+    /* Runs may have been sampled at other rates: the weight that gives the right variance. */
+    s.weight = s.sum > 0 ? variance / s.sum : weights / (double)s.runs;
+    s.count = s.weight > 0 ? s.sum / s.weight : 0;
+    s.weight /= (double)s.runs;
+    return s;
+}
+
+/* How much larger than Poisson's the variance is: by what the runs show, if there are several; and
+ * smaller, if shares of a fixed total are compared. */
+static double dispersion_of(const diffing *d, const side_sum side[2], double whole, double *ret_df)
+{
+    double factor = 1, expected = 0, squares = 0;
+    *ret_df = (double)(side[0].runs + side[1].runs - 2);
+    if (d->request->normalize && whole > 0) {
+        const double share =
+            (side[0].sum + side[1].sum) / ((double)(side[0].runs + side[1].runs) * whole);
+        factor = fmax(0, 1 - share);
+    }
+    if (*ret_df == 0) return factor;
+    for (int s = 0; s < 2; s++) {
+        const double of_one = side[s].weight * side[s].sum * factor; /* variance of one run */
+        expected += of_one * (double)(side[s].runs - 1);
+        squares += side[s].squares;
+    }
+    return factor * fmax(1, expected > 0 ? squares / expected : 1);
+}
+
+/* Makes interval and p from what the two sides have. bound_p: error of the bound "at least". */
+static void judge(const diffing *d, const side_sum side[2], double whole, double bound_p,
+                  pt_change *c)
+{
+    double df;
+    const double dispersion = dispersion_of(d, side, whole, &df);
+    c->p = NAN;
+    c->interval = (pt_interval){NAN, NAN};
+    if (!d->has_errors || side[0].negative || side[1].negative) return;
+    c->p = 1;
+    c->interval = (pt_interval){c->change, c->change};
+    if (dispersion < 1e-12 || side[0].count + side[1].count <= 0) return;
+    const double a = side[0].count / dispersion, b = side[1].count / dispersion;
+    const double wa = side[0].weight * dispersion, wb = side[1].weight * dispersion;
+    const double out = 1 - d->request->confidence;
+    const double z = df > 0 ? pt_student_quantile(out, df) : pt_normal_quantile(1 - out / 2);
+    const double far =
+        df > 0 ? pt_student_quantile(2 * bound_p, df) : pt_normal_quantile(1 - bound_p);
+    c->interval = pt_poisson_difference(a, wa, b, wb, z);
+    const pt_interval sure = pt_poisson_difference(a, wa, b, wb, far);
+    c->at_least = sure.low > 0 ? sure.low : sure.high < 0 ? sure.high : 0;
+    if (df > 0)
+        c->p = pt_student_beyond(c->change / sqrt(wa * wa * a + wb * wb * b), df);
+    else if (wa > 0 && wb > 0)
+        c->p = pt_poisson_differ(a, b, wa / wb);
+}
+
+static pt_change change_of(const diffing *d, const double *cells, double whole, double bound_p)
+{
+    const side_sum side[2] = {sum_side(d, PT_BEFORE, cells), sum_side(d, PT_AFTER, cells)};
+    pt_change c = {
+        .value = {side[0].sum / (double)side[0].runs, side[1].sum / (double)side[1].runs}};
+    c.change = c.value[PT_AFTER] - c.value[PT_BEFORE];
+    judge(d, side, whole, bound_p, &c);
+    return c;
+}
+
+/* Of the whole profiles; never normalized, since then there is nothing to say. */
+static pt_change change_of_all(const diffing *d, double bound_p)
+{
+    const pt_diff_request *asked = d->request;
+    pt_diff_request plain = *asked;
+    plain.normalize = false;
+    diffing whole = *d;
+    whole.request = &plain;
+    whole.table = pt_alloc(d->run_count, sizeof *whole.table);
+    PT_FREE double *cells = pt_alloc(d->run_count * 2, sizeof *cells);
+    for (size_t run = 0; run < d->run_count; run++) {
+        whole.table[run] = d->table[run];
+        whole.table[run].scale = 1;
+        cells[2 * run] = d->table[run].whole;
+    }
+    const pt_change c = change_of(&whole, cells, 0, bound_p);
+    free(whole.table);
+    return c;
+}
+
+/* ---- Marks ---- */
+
+typedef struct {
+    double p;
+    pt_change *change;
+} test;
+
+static int compare_tests(const void *left, const void *right)
+{
+    const test *a = left, *b = right;
+    return (a->p > b->p) - (a->p < b->p);
+}
+
+/* Of n tests in order of p, marks the first k for the largest k with p[k] <= k / n * level. */
+static void mark(test *tests, size_t count, double level)
+{
+    qsort(tests, count, sizeof *tests, compare_tests);
+    size_t marked = 0;
+    for (size_t i = 0; i < count; i++)
+        if (tests[i].p <= level * (double)(i + 1) / (double)count) marked = i + 1;
+    for (size_t i = 0; i < marked; i++)
+        tests[i].change->is_real = true;
+}
+
+static void mark_rows(const diffing *d, pt_diff *diff)
+{
+    PT_FREE test *tests = pt_alloc(2 * diff->count, sizeof *tests);
+    size_t count = 0;
+    for (size_t i = 0; i < diff->count; i++) {
+        pt_change *const both[] = {&diff->row[i].self, &diff->row[i].total};
+        for (size_t k = 0; k < 2; k++) {
+            const bool has_any = both[k]->value[0] != 0 || both[k]->value[1] != 0;
+            if (has_any && !isnan(both[k]->p)) tests[count++] = (test){both[k]->p, both[k]};
+        }
+    }
+    mark(tests, count, 1 - d->request->confidence);
+    for (size_t i = 0; i < diff->count; i++)
+        diff->real_count += diff->row[i].self.is_real || diff->row[i].total.is_real;
+}
+
+/* ---- The whole ---- */
+
+static const pt_change *shown(const pt_diff_row *row, pt_sort sort)
+{
+    return sort == PT_SORT_SELF ? &row->self : &row->total;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const pt_diff_row *a = left, *b = right;
+    const pt_sort sort = *(const pt_sort *)context;
+    const pt_sort other = sort == PT_SORT_SELF ? PT_SORT_TOTAL : PT_SORT_SELF;
+    if (shown(a, sort)->is_real != shown(b, sort)->is_real) return shown(a, sort)->is_real ? -1 : 1;
+    for (int k = 0; k < 2; k++) {
+        const double x = fabs(shown(a, k == 0 ? sort : other)->change);
+        const double y = fabs(shown(b, k == 0 ? sort : other)->change);
+        if (x != y) return x > y ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+static void make_rows(diffing *d, pt_diff *diff)
+{
+    const double whole = mean_whole(d, PT_BEFORE);
+    const double bound_p = DOUBT / (double)(2 * d->rows.count + 1);
+    diff->all = change_of_all(d, bound_p);
+    diff->all.is_real = diff->all.p <= 1 - d->request->confidence;
+    diff->count = d->rows.count;
+    diff->row = pt_alloc(diff->count, sizeof *diff->row);
+    for (size_t i = 0; i < diff->count; i++) {
+        const key *k = &d->rows.items[i];
+        const double *cells = cell_of(d, i, 0);
+        diff->row[i] = (pt_diff_row){
+            .name = pt_strdup(k->name),
+            .file = k->place->file,
+            .line = k->place->line,
+            .self = change_of(d, cells, whole, bound_p),
+            .total = change_of(d, cells + 1, whole, bound_p),
+        };
+    }
+    mark_rows(d, diff);
+}
+
+/* Two-sided at the level, found in 80 of 100: z of the level plus 0.84. */
+static void tell_power(const diffing *d, pt_diff *diff)
+{
+    for (int side = 0; side < 2; side++) {
+        const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
+        for (size_t i = 0; i < d->request->run_count[side]; i++) {
+            const table *t = &d->table[first + i];
+            if (t->weight > 0) diff->sample_count[side] += t->whole / t->weight;
+        }
+    }
+    if (!d->has_errors || diff->sample_count[0] <= 0 || diff->sample_count[1] <= 0) return;
+    const double z = pt_normal_quantile(1 - (1 - d->request->confidence) / 2) + 0.8416;
+    diff->seen_share = z * sqrt(20 / diff->sample_count[0] + 20 / diff->sample_count[1]);
+}
+
+pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr)
+{
+    diffing d = {.request = request};
+    pt_diff diff = {.scale = {1, 1}};
+    pt_index_init(&d.index);
+    const pt_status status = make_tables(&d, reterr);
+    if (status == PT_OK) {
+        put_side_by_side(&d);
+        d.has_errors = diff.has_errors = knows_weights(&d);
+        if (request->normalize) normalize(&d, &diff);
+        make_rows(&d, &diff);
+        tell_power(&d, &diff);
+        pt_sort sort = request->sort;
+        qsort_r(diff.row, diff.count, sizeof *diff.row, compare_rows, &sort);
+        *ret_diff = diff;
+    }
+    for (size_t run = 0; run < d.run_count; run++)
+        pt_top_done(&d.table[run].top);
+    free(d.table);
+    free(d.rows.items);
+    free(d.cell);
+    pt_index_done(&d.index);
+    return status;
+}
+
+void pt_diff_cut(pt_diff *diff, size_t limit)
+{
+    if (limit == 0 || limit >= diff->count) return;
+    for (size_t i = limit; i < diff->count; i++)
+        free(diff->row[i].name);
+    diff->more += diff->count - limit;
+    diff->count = limit;
+}
+
+void pt_diff_done(pt_diff *diff)
+{
+    for (size_t i = 0; i < diff->count; i++)
+        free(diff->row[i].name);
+    free(diff->row);
+    *diff = (pt_diff){0};
+}
+
+size_t pt_diff_worst(const pt_diff *diff, double share, bool *ret_is_total)
+{
+    double most = share * diff->all.value[PT_BEFORE];
+    size_t worst = PT_NONE;
+    for (size_t i = 0; i < diff->count; i++)
+        for (int k = 0; k < 2; k++) {
+            const pt_change *c = k == 0 ? &diff->row[i].self : &diff->row[i].total;
+            if (c->at_least <= most) continue;
+            most = c->at_least;
+            worst = i;
+            *ret_is_total = k == 1;
+        }
+    return worst;
+}

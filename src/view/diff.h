@@ -1,0 +1,80 @@
+/* diff.h: what became of each function between two profiles, or two sets of them, and whether that
+ * is more than chance.
+ *
+ * What is compared are values as they are (seconds of CPU), or, normalized, values scaled so that
+ * both sides have the same total (shares). Each change has a confidence interval and a mark:
+ *
+ *   one run a side     samples are independent: counts are Poisson, so their error is known
+ *                      (base/stats.h); what else makes two runs of one program differ is not seen
+ *   several runs       how much the runs of a side differ from each other counts too: the error is
+ *                      the larger of the two, the interval Student's
+ *
+ * The marks of all functions are made together (Benjamini and Hochberg 1995): of those marked at
+ * most 1 - confidence are expected to be noise, and if nothing has changed at all, there is no mark
+ * with that confidence. Where it is not known how many samples a value stands for there is neither
+ * interval nor mark.
+ */
+#ifndef PT_VIEW_DIFF_H
+#define PT_VIEW_DIFF_H
+
+#include "base/stats.h"
+#include "view/table.h"
+
+typedef struct pt_diff_run {
+    const pt_profile *profile; /* borrowed; NULL: the query left nothing of it */
+    uint32_t event;
+} pt_diff_run;
+
+enum { PT_BEFORE, PT_AFTER };
+
+typedef struct pt_diff_request {
+    const pt_diff_run *run[2]; /* PT_BEFORE, PT_AFTER */
+    size_t run_count[2];       /* at least 1 */
+    bool normalize;
+    double confidence; /* of intervals and marks, e.g. 0.95 */
+    pt_sort sort;      /* by the change of self or of total; marked ones first */
+    pt_unnamed unnamed;
+} pt_diff_request;
+
+typedef struct pt_change {
+    double value[2]; /* mean of the side's runs */
+    double change;   /* after - before */
+    pt_interval interval;
+    double p;        /* of a change at least so large by chance; NAN: cannot be told */
+    double at_least; /* the change is at least that, in its direction, beyond doubt: all such bounds
+                        of a diff hold together in 999 of 1,000 diffs. 0 if even the direction is
+                        in doubt */
+    bool is_real;    /* marked: more than noise */
+} pt_change;
+
+typedef struct pt_diff_row {
+    char *name;
+    const char *file; /* as of pt_top_row, of the last run that has the function */
+    int64_t line;
+    pt_change self, total;
+} pt_diff_row;
+
+typedef struct pt_diff {
+    pt_diff_row *row;
+    size_t count, more;     /* more: beyond the limit */
+    size_t real_count;      /* rows, shown or not, that have a mark */
+    pt_change all;          /* of the whole profiles, before they were normalized */
+    double sample_count[2]; /* of all the side's runs; 0 = unknown */
+    bool has_errors;        /* intervals and marks are there */
+    double seen_share;      /* a function with a twentieth of the time would have to change by that
+                               share of itself to be marked four times in five; 0 = unknown */
+    double scale[2];        /* what the side's values were multiplied with; 1 if not normalized */
+} pt_diff;
+
+pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);
+void pt_diff_done(pt_diff *diff);
+
+/* Leaves the first `limit` rows; 0 = all. */
+void pt_diff_cut(pt_diff *diff, size_t limit);
+
+/* The row that grew most of those whose self or total grew, beyond doubt, by more than a share of
+ * the whole before; PT_NONE if there is none. *ret_is_total: its total did. Ask before rows are
+ * cut. */
+size_t pt_diff_worst(const pt_diff *diff, double share, bool *ret_is_total);
+
+#endif

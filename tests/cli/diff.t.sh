@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# pitot diff: changes by arithmetic, marks, several runs, and the gate for continuous integration.
+. "$(dirname "$0")/lib.sh"
+
+printf 'main;parse;read 4000\nmain;emit 1000\nmain;old 30\n' >a.folded
+printf 'main;parse;read 5000\nmain;emit 1010\nmain;new 20\n' >b.folded
+
+it 'shows what changed first, then what may be noise'
+run pitot diff a.folded b.folded
+expect_status 0
+expect_no_stderr
+expect_stdout 'a.folded -> b.folded: samples, 5,030 -> 6,030, +1,000 (+19.9%), 95% interval +794 to +1,206
+5,030 -> 6,030 samples; 5 of 6 functions changed by more than noise (~ marks noise)
+a function with 5% of the time is marked if it changes by 23.9% of itself
+
+  self  after change  +-95%            total  +-95%   function
+ 4,000  5,000 +1,000    186  +25.0%   +1,000    186   read
+    30      0    -30     11    gone      -30     11   old
+     0     20    +20      9     new      +20      9   new
+ 1,000  1,010    +10     88   +1.0% ~    +10     88 ~ emit
+     0      0      0                  +1,000    206   main
+     0      0      0                  +1,000    186   parse'
+
+it 'says of two equal profiles that nothing changed'
+run pitot diff a.folded a.folded
+expect_status 0
+expect_stdout_line '*0 of 5 functions changed by more than noise*'
+
+it 'compares shares when asked, so that a longer run has not changed'
+printf 'main;parse;read 8000\nmain;emit 2000\nmain;old 60\n' >twice.folded
+run pitot diff --normalize --csv a.folded twice.folded
+expect_status 0
+expect_equal 'changed rows' "$(stdout | awk -F, 'NR > 1 && $3 != 0' | wc -l)" 0
+run pitot diff --normalize a.folded twice.folded
+expect_stdout_line 'normalized: after times 0.5, so that both have 5,030'
+
+it 'applies a query to both sides'
+run pitot diff --focus=parse --csv a.folded b.folded
+expect_equal rows "$(stdout | cut -d, -f15 | sort | paste -sd' ')" 'main name parse read'
+
+it 'calls all of a side new that the query left nothing of on the other'
+run pitot diff --focus=old --csv a.folded b.folded
+expect_status 0
+expect_stdout_line '30,0,-30,*,old,,0'
+
+it 'ends with status 5 when something grew beyond what is allowed, and says what'
+run pitot diff --fail-above=2% a.folded b.folded
+expect_status 5
+expect_stderr_line 'pitot: --fail-above=2%: read grew: +1,000 (+25.0%), 95% interval +814 to +1,186; at least 641 more beyond doubt, 100 is allowed'
+run pitot diff --fail-above=20% a.folded b.folded
+expect_status 0
+run pitot diff --fail-above=2% b.folded a.folded
+expect_status 0
+
+it 'does not fire inside noise'
+printf 'main;f 100\nmain;g 400\n' >c.folded
+printf 'main;f 130\nmain;g 390\n' >d.folded
+run pitot diff --fail-above=2% c.folded d.folded
+expect_status 0
+
+it 'takes several runs a side'
+for i in 1 2 3; do printf 'main;f %d\nmain;g 500\n' $((900 + i * 100)) >before$i.folded; done
+for i in 1 2 3; do printf 'main;f %d\nmain;g 500\n' $((1000 + i * 100)) >after$i.folded; done
+run pitot diff --csv --before=before1.folded --before=before2.folded --before=before3.folded \
+    after1.folded after2.folded after3.folded
+expect_status 0
+# means 1,100 and 1,200; Student's t of 4 degrees times sqrt(2 * 100^2 / 3) is 227
+expect_stdout_line '1100,1200,100,-1[23]*,32[0-9]*,true,*,f,,0'
+
+it "writes JSON with a schema number"
+run pitot diff --json a.folded b.folded
+expect_status 0
+expect_stdout_line "*\"report\": \"diff\"*"
+
+it 'wants two profiles'
+run pitot diff a.folded
+expect_status 2
+expect_stderr_line 'pitot: diff takes two profiles, before and after, not 1; for several runs: pitot diff --before=A1 --before=A2 B1 B2'
+
+it 'says which of the two cannot be opened'
+run pitot diff a.folded missing.pb.gz
+expect_status 1
+expect_stderr 'pitot: missing.pb.gz: no such file'
