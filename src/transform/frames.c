@@ -40,7 +40,7 @@ static pt_lines *edit_lines(const pt_lines *old, const bool *stays)
     return lines;
 }
 
-static void *copy(const void *column, uint32_t count, size_t item_size)
+void *pt_column_copy(const void *column, size_t count, size_t item_size)
 {
     if (column == NULL) return NULL;
     void *same = pt_alloc(count, item_size);
@@ -56,28 +56,33 @@ static pt_locations *edit_locations(const pt_locations *old, const bool *stays)
     for (uint32_t i = 0; i < count; i++)
         first[i + 1] = first[i] + count_staying(stays + old->line_first[i],
                                                 old->line_first[i + 1] - old->line_first[i]);
-    locations->mapping = copy(old->mapping, count, sizeof *old->mapping);
-    locations->address = copy(old->address, count, sizeof *old->address);
+    locations->mapping = pt_column_copy(old->mapping, count, sizeof *old->mapping);
+    locations->address = pt_column_copy(old->address, count, sizeof *old->address);
     locations->line_first = first;
-    locations->flags = copy(old->flags, count, sizeof *old->flags);
-    locations->symbol_bytes = copy(old->symbol_bytes, count, sizeof *old->symbol_bytes);
-    locations->source_id = copy(old->source_id, count, sizeof *old->source_id);
+    locations->flags = pt_column_copy(old->flags, count, sizeof *old->flags);
+    locations->symbol_bytes = pt_column_copy(old->symbol_bytes, count, sizeof *old->symbol_bytes);
+    locations->source_id = pt_column_copy(old->source_id, count, sizeof *old->source_id);
     return locations;
 }
 
 /* ---- Stacks ---- */
 
-typedef struct {
-    uint64_t *offset;
-    uint32_t *frame;
-    uint8_t *end;
-    size_t offset_cap, frame_cap, end_cap;
-    uint32_t count;
-    pt_index index;
-} interned;
+void pt_stack_maker_init(pt_stack_maker *n)
+{
+    *n = (pt_stack_maker){0};
+    n->offset = pt_grow(NULL, &n->offset_cap, 1, sizeof *n->offset);
+    n->offset[0] = 0;
+    pt_index_init(&n->index);
+}
 
-/* Interns the depth frames that were written at the end of the frame column. */
-static uint32_t intern_stack(interned *n, uint32_t depth, uint8_t end)
+uint32_t *pt_stack_maker_space(pt_stack_maker *n, uint32_t depth)
+{
+    const uint64_t at = n->offset[n->count];
+    n->frame = pt_grow(n->frame, &n->frame_cap, at + depth + 1, sizeof *n->frame);
+    return n->frame + at;
+}
+
+uint32_t pt_stack_maker_commit(pt_stack_maker *n, uint32_t depth, uint8_t end)
 {
     const uint64_t at = n->offset[n->count];
     const uint64_t hash = pt_hash_mix(pt_hash_bytes(n->frame + at, depth * sizeof *n->frame), end);
@@ -97,30 +102,79 @@ static uint32_t intern_stack(interned *n, uint32_t depth, uint8_t end)
     return id;
 }
 
+pt_stacks *pt_stack_maker_finish(pt_stack_maker *n)
+{
+    pt_index_done(&n->index);
+    pt_stacks *stacks = pt_table_new(sizeof *stacks, n->count);
+    stacks->offset = n->offset;
+    stacks->frame = n->frame != NULL ? n->frame : pt_alloc(1, sizeof *n->frame);
+    stacks->end = n->end != NULL ? n->end : pt_alloc(1, sizeof *n->end);
+    return stacks;
+}
+
 /* Returns the new stacks; new_stack[old] is where each went. */
 static pt_stacks *edit_stacks(const pt_profile *profile, const pt_frames_edit *edit,
                               uint32_t *new_stack)
 {
     const pt_stacks *old = profile->stack;
-    interned n = {0};
-    n.offset = pt_grow(NULL, &n.offset_cap, 1, sizeof *n.offset);
-    n.offset[0] = 0;
-    pt_index_init(&n.index);
+    pt_stack_maker maker;
+    pt_stack_maker_init(&maker);
     for (uint32_t s = 0; s < old->t.count; s++) {
         new_stack[s] = PT_NONE;
         if (edit->stack_dropped != NULL && edit->stack_dropped[s]) continue;
-        const uint64_t at = n.offset[n.count];
-        n.frame =
-            pt_grow(n.frame, &n.frame_cap, at + pt_stack_depth(profile, s) + 1, sizeof *n.frame);
-        const uint32_t depth = edit->edit_stack(edit->context, s, n.frame + at);
-        new_stack[s] = intern_stack(&n, depth, old->end[s]);
+        uint32_t *const frames = pt_stack_maker_space(&maker, pt_stack_depth(profile, s));
+        const uint32_t depth = edit->edit_stack(edit->context, s, frames);
+        new_stack[s] = pt_stack_maker_commit(&maker, depth, old->end[s]);
     }
-    pt_index_done(&n.index);
-    pt_stacks *stacks = pt_table_new(sizeof *stacks, n.count);
-    stacks->offset = n.offset;
-    stacks->frame = n.frame != NULL ? n.frame : pt_alloc(1, sizeof *n.frame);
-    stacks->end = n.end != NULL ? n.end : pt_alloc(1, sizeof *n.end);
-    return stacks;
+    return pt_stack_maker_finish(&maker);
+}
+
+/* ---- Label sets ---- */
+
+void pt_set_maker_init(pt_set_maker *n)
+{
+    *n = (pt_set_maker){0};
+    pt_index_init(&n->index);
+    n->offset = pt_grow(NULL, &n->offset_cap, 2, sizeof *n->offset);
+    n->offset[0] = n->offset[1] = 0;
+    n->count = 1;
+}
+
+void pt_set_maker_put(pt_set_maker *n, const pt_label *label)
+{
+    const size_t at = (size_t)n->offset[n->count] + n->pending++;
+    n->row = pt_grow(n->row, &n->row_cap, at + 1, sizeof *n->row);
+    n->row[at] = *label;
+}
+
+uint32_t pt_set_maker_commit(pt_set_maker *n)
+{
+    const uint64_t at = n->offset[n->count];
+    const size_t count = n->pending;
+    n->pending = 0;
+    if (count == 0) return 0;
+    const uint64_t hash = pt_hash_bytes(n->row + at, count * sizeof *n->row);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&n->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&n->index, &probe)) {
+        if (n->offset[id + 1] - n->offset[id] == count &&
+            memcmp(n->row + n->offset[id], n->row + at, count * sizeof *n->row) == 0)
+            return id;
+    }
+    const uint32_t id = n->count++;
+    n->offset = pt_grow(n->offset, &n->offset_cap, (size_t)n->count + 1, sizeof *n->offset);
+    n->offset[n->count] = at + count;
+    pt_index_add(&n->index, hash, id);
+    return id;
+}
+
+pt_label_sets *pt_set_maker_finish(pt_set_maker *n)
+{
+    pt_index_done(&n->index);
+    pt_label_sets *sets = pt_table_new(sizeof *sets, n->count);
+    sets->offset = n->offset;
+    sets->row = n->row != NULL ? n->row : pt_alloc(1, sizeof *n->row);
+    return sets;
 }
 
 /* ---- Samples ---- */
@@ -137,14 +191,8 @@ static void pick_i64(const int64_t *to, const int64_t *from, const uint32_t *row
         ((int64_t *)to)[i] = from[row[i]];
 }
 
-/* The samples of stacks that are not dropped; new_stack may be NULL: stacks are as they were. */
-static pt_samples *edit_samples(const pt_samples *old, const bool *dropped,
-                                const uint32_t *new_stack)
+pt_samples *pt_samples_pick(const pt_samples *old, const uint32_t *row, uint32_t count)
 {
-    PT_FREE uint32_t *row = pt_alloc(old->t.count, sizeof *row);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < old->t.count; i++)
-        if (dropped == NULL || !dropped[old->stack[i]]) row[count++] = i;
     pt_samples *samples = pt_samples_new(count, old->event_count, pt_samples_optional(old));
     pick_u32(samples->stack, old->stack, row, count);
     pick_u32(samples->labels, old->labels, row, count);
@@ -155,6 +203,21 @@ static pt_samples *edit_samples(const pt_samples *old, const bool *dropped,
     pick_i64(samples->time_ns, old->time_ns, row, count);
     for (uint32_t e = 0; e < old->event_count; e++)
         pick_i64(samples->value[e], old->value[e], row, count);
+    return samples;
+}
+
+/* The samples that are not dropped; new_stack may be NULL: stacks are as they were. */
+static pt_samples *edit_samples(const pt_samples *old, const pt_frames_edit *edit,
+                                const uint32_t *new_stack)
+{
+    PT_FREE uint32_t *row = pt_alloc(old->t.count, sizeof *row);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < old->t.count; i++) {
+        if (edit->stack_dropped != NULL && edit->stack_dropped[old->stack[i]]) continue;
+        if (edit->set_dropped != NULL && edit->set_dropped[old->labels[i]]) continue;
+        row[count++] = i;
+    }
+    pt_samples *samples = pt_samples_pick(old, row, count);
     uint32_t *stack = (uint32_t *)samples->stack;
     for (uint32_t i = 0; new_stack != NULL && i < count; i++)
         stack[i] = new_stack[stack[i]];
@@ -163,17 +226,11 @@ static pt_samples *edit_samples(const pt_samples *old, const bool *dropped,
 
 /* ---- Unknown fields: those of rows that were renumbered are lost ---- */
 
-static bool is_lost(const pt_unknowns *unknown, uint32_t i, const pt_frames_edit *edit)
-{
-    return unknown->message[i] == PT_IN_SAMPLE ||
-           (unknown->message[i] == PT_IN_LINE && edit->line_stays != NULL);
-}
-
-static pt_unknowns *edit_unknowns(const pt_unknowns *old, const pt_frames_edit *edit, pt_diag *diag)
+pt_unknowns *pt_unknowns_without(const pt_unknowns *old, unsigned without, pt_diag *diag)
 {
     uint32_t lost = 0;
     for (uint32_t i = 0; i < old->t.count; i++)
-        lost += is_lost(old, i, edit);
+        lost += without >> old->message[i] & 1;
     if (lost == 0) return NULL;
     pt_diag_add(diag, lost, "unknown fields dropped by filtering");
     pt_unknowns *unknown = pt_table_new(sizeof *unknown, old->t.count - lost);
@@ -181,7 +238,7 @@ static pt_unknowns *edit_unknowns(const pt_unknowns *old, const pt_frames_edit *
     uint32_t *row = pt_alloc(old->t.count - lost, sizeof *row);
     uint32_t *bytes = pt_alloc(old->t.count - lost, sizeof *bytes);
     for (uint32_t i = 0, to = 0; i < old->t.count; i++) {
-        if (is_lost(old, i, edit)) continue;
+        if (without >> old->message[i] & 1) continue;
         message[to] = old->message[i];
         row[to] = old->row[i];
         bytes[to++] = old->bytes[i];
@@ -205,7 +262,8 @@ const pt_profile *pt_frames_apply(const pt_profile *profile, const pt_frames_edi
         new_stack = pt_alloc(profile->stack->t.count, sizeof *new_stack);
         tables.stack = edit_stacks(profile, edit, new_stack);
     }
-    tables.sample = edit_samples(profile->sample, edit->stack_dropped, new_stack);
-    tables.unknown = edit_unknowns(profile->unknown, edit, diag);
+    tables.sample = edit_samples(profile->sample, edit, new_stack);
+    const unsigned lost = 1u << PT_IN_SAMPLE | (edit->line_stays != NULL ? 1u << PT_IN_LINE : 0);
+    tables.unknown = pt_unknowns_without(profile->unknown, lost, diag);
     return pt_profile_derive(profile, &tables);
 }

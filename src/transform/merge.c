@@ -6,69 +6,39 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "model/builder.h"
+#include "transform/merge_int.h"
+#include "transform/scale.h"
+#include "transform/tags.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAPPING_ROUND   ((uint64_t)0x1000)
-#define EVENTS_SEARCHED 64 /* real profiles have up to four */
+#define MAPPING_ROUND ((uint64_t)0x1000)
 
-struct pt_merge {
-    pt_builder *builder;
-    pt_diag *diag;
-    uint32_t profile_count;
-    uint32_t event_count;
-    bool *everywhere;       /* [event_count] every profile so far has the event */
-    const bool *keep;       /* NULL, or which events of the first profile to take */
-    pt_index mapping_index; /* of the builder's mappings, by key */
-    struct {
-        uint32_t *items; /* comments so far, strings of the builder */
-        size_t count, cap;
-    } comment;
-    pt_index comment_index; /* of items of comment */
-    struct {
-        struct extra_line {
-            uint32_t key, value;
-        } * items; /* extras so far, strings of the builder */
-        size_t count, cap;
-    } extra;
-    pt_index extra_index; /* of items of extra */
-    uint64_t unknown_dropped, times_dropped;
-    bool used_unknown, seen_unknown; /* CPU time that some profiles know and some do not */
+typedef pt_merge_adding adding;
 
-    /* The profile that was added last, and where its rows went. Profiles of one program often have
-     * the very same tables; comparing those is much cheaper than looking each row up again. */
-    const pt_profile *last;
-    uint32_t *last_string, *last_function, *last_location;
-};
-
-/* A profile being added: rows of its tables -> rows of the result, PT_NONE = not looked up yet. */
-typedef struct {
-    pt_merge *merge;
-    pt_builder *b;
-    const pt_profile *p;
-    uint32_t *string, *mapping, *function, *location, *stack, *labels;
-    uint32_t *event; /* result's event -> the profile's, or PT_NONE */
-    struct {
-        pt_line *items;
-        size_t count, cap;
-    } line;
-    struct {
-        pt_label *items;
-        size_t count, cap;
-    } label;
-} adding;
-
-pt_merge *pt_merge_new(pt_diag *diag)
+static pt_merge *merge_new(pt_diag *diag, bool pprof)
 {
     pt_merge *m = pt_alloc(1, sizeof *m);
+    m->pprof = pprof;
     m->builder = pt_builder_new();
     m->diag = diag;
+    pt_index_init(&m->quirks.location_index);
     pt_index_init(&m->mapping_index);
     pt_index_init(&m->comment_index);
     pt_index_init(&m->extra_index);
     return m;
+}
+
+pt_merge *pt_merge_new(pt_diag *diag)
+{
+    return merge_new(diag, false);
+}
+
+pt_merge *pt_merge_new_pprof(pt_diag *diag)
+{
+    return merge_new(diag, true);
 }
 
 void pt_merge_free(pt_merge *merge)
@@ -76,6 +46,9 @@ void pt_merge_free(pt_merge *merge)
     if (!merge) return;
     pt_builder_free(merge->builder);
     free(merge->everywhere);
+    free(merge->quirks.location.items);
+    free(merge->quirks.line.items);
+    pt_index_done(&merge->quirks.location_index);
     free(merge->comment.items);
     free(merge->extra.items);
     free(merge->last_string);
@@ -90,7 +63,7 @@ void pt_merge_free(pt_merge *merge)
 
 /* ---- Rows ---- */
 
-static uint32_t map_string(adding *a, uint32_t string)
+uint32_t pt_merge_string(adding *a, uint32_t string)
 {
     if (a->string[string] == PT_NONE)
         a->string[string] =
@@ -105,9 +78,15 @@ typedef struct {
     uint64_t start; /* of what has no name: nothing says that it is the same elsewhere */
 } mapping_key;
 
-static mapping_key key_of(const pt_mapping *m)
+static mapping_key key_of(const pt_mapping *m, bool pprof)
 {
     const uint64_t bytes = m->limit - m->start;
+    if (pprof)
+        return (mapping_key){
+            .bytes = bytes + (MAPPING_ROUND - bytes % MAPPING_ROUND) % MAPPING_ROUND,
+            .file_offset = m->file_offset,
+            .name = m->build_id ? m->build_id : m->file,
+        };
     return (mapping_key){
         .bytes = bytes + (MAPPING_ROUND - bytes % MAPPING_ROUND) % MAPPING_ROUND,
         .file_offset = m->file_offset,
@@ -123,14 +102,15 @@ static mapping_key key_of(const pt_mapping *m)
 
 static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
 {
-    const mapping_key key = key_of(mapping);
+    const mapping_key key = key_of(mapping, a->merge->pprof);
     const uint64_t hash =
         pt_hash_mix(key.bytes ^ key.file_offset, pt_hash_u32_pair(key.name, key.kind));
     pt_index *const index = &a->merge->mapping_index;
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
          id = pt_index_next(index, &probe)) {
-        const mapping_key other = key_of(pt_builder_mapping_at(a->b, (pt_mapping_id){id}));
+        const mapping_key other =
+            key_of(pt_builder_mapping_at(a->b, (pt_mapping_id){id}), a->merge->pprof);
         if (other.bytes == key.bytes && other.file_offset == key.file_offset &&
             other.name == key.name && other.kind == key.kind && other.start == key.start)
             return id;
@@ -146,9 +126,9 @@ static uint32_t map_mapping(adding *a, uint32_t row)
     if (a->mapping[row] == PT_NONE) {
         pt_mapping mapping = a->p->mapping->row[row];
         mapping.source_id = 0;
-        mapping.file = map_string(a, mapping.file);
-        mapping.build_id = map_string(a, mapping.build_id);
-        mapping.foreign_id = map_string(a, mapping.foreign_id);
+        mapping.file = pt_merge_string(a, mapping.file);
+        mapping.build_id = pt_merge_string(a, mapping.build_id);
+        mapping.foreign_id = pt_merge_string(a, mapping.foreign_id);
         a->mapping[row] = add_mapping(a, &mapping);
     }
     return a->mapping[row];
@@ -160,14 +140,68 @@ static uint32_t map_function(adding *a, uint32_t row)
     if (a->function[row] == PT_NONE) {
         const pt_functions *const f = a->p->function;
         const pt_function function = {
-            .name = map_string(a, f->name[row]),
-            .system_name = map_string(a, f->system_name[row]),
-            .file = map_string(a, f->file[row]),
+            .name = pt_merge_string(a, f->name[row]),
+            .system_name = pt_merge_string(a, f->system_name[row]),
+            .file = pt_merge_string(a, f->file[row]),
             .start_line = f->start_line[row],
         };
         a->function[row] = pt_builder_function(a->b, &function).v;
     }
     return a->function[row];
+}
+
+/* pprof's key of a location has the last line's column only (a slip of its own), so locations that
+ * differ in another one are the first of them. */
+static bool same_keyed_lines(const pt_line *x, const pt_line *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (x[i].function != y[i].function || x[i].line != y[i].line ||
+            (i + 1 == count && x[i].column != y[i].column))
+            return false;
+    return true;
+}
+
+static uint64_t keyed_hash(const pt_location *location, const pt_line *lines, size_t count)
+{
+    uint64_t hash =
+        pt_hash_mix(location->address, pt_hash_u32_pair(location->mapping, location->flags));
+    for (size_t i = 0; i < count; i++)
+        hash = pt_hash_mix(hash ^ lines[i].function, (uint64_t)lines[i].line);
+    return hash;
+}
+
+static uint32_t find_keyed(const adding *a, const pt_location *location, uint64_t hash)
+{
+    const struct pt_merge_quirks *const q = &a->merge->quirks;
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&q->location_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&q->location_index, &probe)) {
+        const struct pt_merge_location *const other = &q->location.items[i];
+        if (other->row.address == location->address && other->row.mapping == location->mapping &&
+            other->row.flags == location->flags && other->line_count == a->line.count &&
+            same_keyed_lines(q->line.items + other->line_first, a->line.items, a->line.count))
+            return other->id;
+    }
+    return PT_NONE;
+}
+
+static uint32_t keyed_location(adding *a, const pt_location *location)
+{
+    struct pt_merge_quirks *const q = &a->merge->quirks;
+    const uint64_t hash = keyed_hash(location, a->line.items, a->line.count);
+    uint32_t id = find_keyed(a, location, hash);
+    if (id != PT_NONE) return id;
+    id = pt_builder_append_location(a->b, location, a->line.items, a->line.count).v;
+    if (id == PT_NONE) return id;
+    PT_GROW(q->line, q->line.count + a->line.count);
+    for (size_t i = 0; i < a->line.count; i++)
+        q->line.items[q->line.count + i] = a->line.items[i];
+    PT_GROW(q->location, q->location.count + 1);
+    q->location.items[q->location.count] =
+        (struct pt_merge_location){*location, q->line.count, a->line.count, id};
+    q->line.count += a->line.count;
+    pt_index_add(&q->location_index, hash, (uint32_t)q->location.count++);
+    return id;
 }
 
 static uint32_t map_location(adding *a, uint32_t row)
@@ -192,6 +226,7 @@ static uint32_t map_location(adding *a, uint32_t row)
             .column = a->p->line->column ? a->p->line->column[i] : 0,
         };
     }
+    if (a->merge->pprof) return a->location[row] = keyed_location(a, &location);
     return a->location[row] = pt_builder_location(a->b, &location, a->line.items, a->line.count).v;
 }
 
@@ -254,9 +289,10 @@ static void push_set(adding *a, uint32_t set)
     const pt_label_sets *const sets = a->p->labels;
     for (uint64_t i = sets->offset[set]; i < sets->offset[set + 1]; i++) {
         pt_label label = sets->row[i];
-        label.key = map_string(a, label.key);
-        label.str = map_string(a, label.str);
-        label.unit = map_string(a, label.unit);
+        if (!pt_label_counts(&label, a->merge->pprof)) continue;
+        label.key = pt_merge_string(a, label.key);
+        label.str = pt_merge_string(a, label.str);
+        label.unit = pt_merge_string(a, label.unit);
         push_label(a, label);
     }
 }
@@ -275,7 +311,7 @@ static void push_columns(adding *a, uint32_t i)
     if (s->comm && s->comm[i] != 0)
         push_label(a, (pt_label){.key = pt_builder_text(a->b, "comm").v,
                                  .kind = PT_LABEL_STRING,
-                                 .str = map_string(a, s->comm[i])});
+                                 .str = pt_merge_string(a, s->comm[i])});
     a->merge->times_dropped += s->time_ns && s->time_ns[i] != 0;
 }
 
@@ -300,221 +336,6 @@ static pt_labels_id map_labels(adding *a, uint32_t i)
         a->labels[set] = intern_labels(a).v;
     }
     return (pt_labels_id){a->labels[set]};
-}
-
-/* ---- Events ---- */
-
-static void begin_events(adding *a)
-{
-    pt_merge *const m = a->merge;
-    const pt_events *const events = a->p->event;
-    m->everywhere = pt_alloc((size_t)events->t.count + 1, sizeof *m->everywhere);
-    a->event = pt_alloc((size_t)events->t.count + 1, sizeof *a->event);
-    for (uint32_t e = 0; e < events->t.count; e++) {
-        if (m->keep && !m->keep[e]) continue;
-        pt_event event = events->row[e];
-        event.type = map_string(a, event.type);
-        event.unit = map_string(a, event.unit);
-        pt_builder_event(a->b, &event);
-        m->everywhere[m->event_count] = true;
-        a->event[m->event_count++] = e;
-    }
-}
-
-static bool same_event(adding *a, uint32_t ours, uint32_t theirs)
-{
-    const pt_event *const event = pt_builder_event_at(a->b, ours);
-    const uint32_t type = event->type, unit = event->unit;
-    return map_string(a, a->p->event->row[theirs].type) == type &&
-           map_string(a, a->p->event->row[theirs].unit) == unit;
-}
-
-/* The profile's event for each of the result's: the one at the same place if it is the same, else
- * the first that is. */
-static void find_events(adding *a)
-{
-    const uint32_t theirs = a->p->event->t.count;
-    for (uint32_t e = 0; e < a->merge->event_count; e++) {
-        uint32_t found = PT_NONE;
-        if (e < theirs && same_event(a, e, e)) found = e;
-        for (uint32_t k = 0; found == PT_NONE && k < theirs && k < EVENTS_SEARCHED; k++) {
-            if (same_event(a, e, k)) found = k;
-        }
-        a->event[e] = found;
-    }
-}
-
-/* "cpu/nanoseconds" of the first event, for a message. */
-static char *event_text(const char *type, const char *unit)
-{
-    return pt_strf("%s/%s", type, unit);
-}
-
-/* Facts on which the profiles do not agree hold for neither; of periods the longest, as pprof's
- * rule for the header is. */
-static void join_event(pt_event *into, const pt_event *from)
-{
-    into->period_varies |= from->period_varies || into->period != from->period;
-    if (from->period > into->period) into->period = from->period;
-    if (into->rate_hz != from->rate_hz) into->rate_hz = 0;
-    if (into->monitored_fraction != from->monitored_fraction) into->monitored_fraction = 0;
-}
-
-static pt_status match_events(adding *a, pt_error *reterr)
-{
-    pt_merge *const m = a->merge;
-    if (m->profile_count == 0) {
-        begin_events(a);
-        return PT_OK;
-    }
-    a->event = pt_alloc((size_t)m->event_count + 1, sizeof *a->event);
-    find_events(a);
-    PT_FREE bool *everywhere = pt_alloc((size_t)m->event_count + 1, sizeof *everywhere);
-    uint32_t common = 0;
-    for (uint32_t e = 0; e < m->event_count; e++) {
-        everywhere[e] = m->everywhere[e] && a->event[e] != PT_NONE;
-        common += everywhere[e];
-    }
-    if (common == 0 && m->event_count > 0) {
-        const pt_event *const ours = pt_builder_event_at(a->b, m->event_count - 1);
-        PT_FREE char *have = event_text(pt_builder_get_text(a->b, (pt_string_id){ours->type}),
-                                        pt_builder_get_text(a->b, (pt_string_id){ours->unit}));
-        const uint32_t count = a->p->event->t.count;
-        PT_FREE char *got = count == 0
-                                ? pt_strdup("nothing")
-                                : event_text(pt_text(a->p, a->p->event->row[count - 1].type),
-                                             pt_text(a->p, a->p->event->row[count - 1].unit));
-        return pt_error_set(reterr, PT_ERR_USAGE,
-                            "measures %s, the profiles before it %s: nothing in common to add up",
-                            got, have);
-    }
-    for (uint32_t e = 0; e < m->event_count; e++) {
-        m->everywhere[e] = everywhere[e];
-        if (a->event[e] != PT_NONE)
-            join_event(pt_builder_event_at(a->b, e), &a->p->event->row[a->event[e]]);
-    }
-    return PT_OK;
-}
-
-/* ---- Header ---- */
-
-static uint32_t agreed_string(adding *a, uint32_t ours, uint32_t theirs)
-{
-    return ours == map_string(a, theirs) ? ours : 0;
-}
-
-static void add_comments(adding *a, const pt_provenance *from)
-{
-    pt_merge *const m = a->merge;
-    for (uint32_t i = 0; i < from->comment_count; i++) {
-        const uint32_t comment = map_string(a, from->comments[i]);
-        const uint64_t hash = pt_hash_u32_pair(comment, 1);
-        pt_probe probe = {0};
-        bool seen = false;
-        for (uint32_t at = pt_index_first(&m->comment_index, hash, &probe); at != PT_NONE && !seen;
-             at = pt_index_next(&m->comment_index, &probe))
-            seen = m->comment.items[at] == comment;
-        if (seen) continue;
-        PT_GROW(m->comment, m->comment.count + 1);
-        m->comment.items[m->comment.count] = comment;
-        pt_index_add(&m->comment_index, hash, (uint32_t)m->comment.count++);
-        pt_builder_comment(a->b, (pt_string_id){comment});
-    }
-}
-
-static bool has_extra(const pt_merge *m, uint64_t hash, uint32_t key, uint32_t value)
-{
-    pt_probe probe = {0};
-    for (uint32_t at = pt_index_first(&m->extra_index, hash, &probe); at != PT_NONE;
-         at = pt_index_next(&m->extra_index, &probe)) {
-        if (m->extra.items[at].key == key && m->extra.items[at].value == value) return true;
-    }
-    return false;
-}
-
-/* Lines that only the source's own format understands: those the result has not yet, in order. A
- * profile's own repetitions stay. */
-static void add_extras(adding *a)
-{
-    pt_merge *const m = a->merge;
-    const pt_extras *const from = a->p->extra;
-    const size_t before = m->extra.count;
-    for (uint32_t i = 0; i < from->t.count; i++) {
-        const uint32_t key = map_string(a, from->key[i]), value = map_string(a, from->value[i]);
-        const uint64_t hash = pt_hash_u32_pair(key, value);
-        if (has_extra(m, hash, key, value)) continue; /* looks at earlier profiles' only */
-        PT_GROW(m->extra, m->extra.count + 1);
-        m->extra.items[m->extra.count++] = (struct extra_line){key, value};
-        pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
-    }
-    for (size_t i = before; i < m->extra.count; i++)
-        pt_index_add(&m->extra_index,
-                     pt_hash_u32_pair(m->extra.items[i].key, m->extra.items[i].value), (uint32_t)i);
-}
-
-static void first_header(adding *a, pt_provenance *into, const pt_provenance *from)
-{
-    *into = *from;
-    into->comments = NULL;
-    into->comment_count = 0;
-    uint32_t *const strings[] = {
-        &into->tool,        &into->host,          &into->os,
-        &into->cpu_model,   &into->command_line,  &into->source_format,
-        &into->period_type, &into->period_unit,   &into->drop_frames,
-        &into->keep_frames, &into->default_event, &into->doc_url,
-    };
-    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
-        *strings[i] = map_string(a, *strings[i]);
-}
-
-/* A sum with an unknown part is unknown. */
-static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
-{
-    if ((x == 0) == (y == 0)) return pt_saturating_add(x, y);
-    *ret_unknown = true;
-    return 0;
-}
-
-static void next_header(adding *a, pt_provenance *into, const pt_provenance *from)
-{
-    into->tool = agreed_string(a, into->tool, from->tool);
-    into->host = agreed_string(a, into->host, from->host);
-    into->os = agreed_string(a, into->os, from->os);
-    into->cpu_model = agreed_string(a, into->cpu_model, from->cpu_model);
-    into->command_line = agreed_string(a, into->command_line, from->command_line);
-    into->source_format = agreed_string(a, into->source_format, from->source_format);
-    if (into->has_period_type != from->has_period_type ||
-        into->period_type != map_string(a, from->period_type) ||
-        into->period_unit != map_string(a, from->period_unit)) {
-        into->has_period_type = false;
-        into->period_type = into->period_unit = 0;
-    }
-    if (from->period > into->period) into->period = from->period;
-    if (into->start_ns == 0 || (from->start_ns != 0 && from->start_ns < into->start_ns))
-        into->start_ns = from->start_ns;
-    into->duration_ns = pt_saturating_add(into->duration_ns, from->duration_ns);
-    into->cpu_used_ns = add_known(into->cpu_used_ns, from->cpu_used_ns, &a->merge->used_unknown);
-    into->cpu_seen_ns = add_known(into->cpu_seen_ns, from->cpu_seen_ns, &a->merge->seen_unknown);
-    into->lost = pt_saturating_count(into->lost, from->lost);
-    into->throttled = pt_saturating_count(into->throttled, from->throttled);
-    if (into->asked_hz != from->asked_hz) into->asked_hz = 0;
-    if (into->true_hz != from->true_hz) into->true_hz = 0;
-    if (into->word_bytes != from->word_bytes) into->word_bytes = 0;
-    into->big_endian &= from->big_endian;
-    if (into->default_event == 0) into->default_event = map_string(a, from->default_event);
-    if (into->doc_url == 0) into->doc_url = map_string(a, from->doc_url);
-    into->damaged |= from->damaged;
-}
-
-static void add_header(adding *a)
-{
-    const pt_provenance *const from = pt_profile_provenance(a->p);
-    pt_provenance *const into = pt_builder_provenance(a->b);
-    if (a->merge->profile_count == 0)
-        first_header(a, into, from);
-    else
-        next_header(a, into, from);
-    add_comments(a, from);
 }
 
 /* ---- Adding ---- */
@@ -604,6 +425,18 @@ static void end_maps(adding *a)
     m->last = pt_profile_ref(a->p);
 }
 
+/* False if every value that is multiplied became 0; see pt_scale. */
+static bool scale_values(const adding *a, int64_t *values)
+{
+    bool any = false;
+    for (uint32_t e = 0; e < a->merge->event_count; e++) {
+        if (a->ratio[e] == 1) continue;
+        values[e] = pt_scaled(values[e], a->ratio[e]);
+        any |= values[e] != 0;
+    }
+    return any;
+}
+
 static void add_samples(adding *a)
 {
     const pt_samples *const s = a->p->sample;
@@ -615,7 +448,7 @@ static void add_samples(adding *a)
             values[e] = a->event[e] == PT_NONE ? 0 : s->value[a->event[e]][i];
             zero &= values[e] == 0;
         }
-        if (zero) continue;
+        if (zero || (a->ratio != NULL && !scale_values(a, values))) continue;
         const pt_stack_id stack = {map_stack(a, s->stack[i])};
         pt_builder_add(a->b, stack, map_labels(a, i), values);
     }
@@ -647,12 +480,12 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         .labels = new_map(profile->labels->t.count),
     };
     begin_maps(&a);
-    status = match_events(&a, reterr);
+    status = pt_merge_events(&a, reterr);
+    if (status == PT_OK) status = pt_merge_header(&a, reterr);
     if (status == PT_OK) {
-        add_header(&a);
         /* The main binary stays first, even if no sample lies in it. */
         if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) map_mapping(&a, 0);
-        add_extras(&a);
+        pt_merge_extras(&a);
         add_samples(&a);
         merge->profile_count++;
         merge->unknown_dropped += profile->unknown->t.count;
@@ -663,6 +496,7 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
                               a.stack,  a.labels,  a.event};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         free(maps[i]);
+    free(a.ratio);
     free(a.line.items);
     free(a.label.items);
     return status;
@@ -702,10 +536,10 @@ static void tell(const pt_merge *m)
 }
 
 /* Merges the result once more with itself alone, which drops what the sum showed to be needless. */
-static pt_status merge_again(const pt_profile **profile, const bool *keep, pt_diag *diag,
-                             pt_error *reterr)
+static pt_status merge_again(const pt_profile **profile, const bool *keep, bool pprof,
+                             pt_diag *diag, pt_error *reterr)
 {
-    pt_merge *m = pt_merge_new(diag);
+    pt_merge *m = merge_new(diag, pprof);
     m->keep = keep;
     pt_status status = pt_merge_add(m, *profile, reterr);
     if (status == PT_OK) {
@@ -727,7 +561,13 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         pt_merge_free(merge);
         return pt_error_set(reterr, PT_ERR_USAGE, "no profiles to merge");
     }
+    if (merge->pprof && merge->profile_count == 1) {
+        *ret_profile = pt_profile_ref(merge->last);
+        pt_merge_free(merge);
+        return PT_OK;
+    }
     tell(merge);
+    pt_merge_close_header(merge);
     bool again = false;
     for (uint32_t e = 0; e < merge->event_count; e++)
         again |= !merge->everywhere[e];
@@ -735,7 +575,7 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
     pt_status status = pt_builder_freeze(merge->builder, &profile, reterr);
     merge->builder = NULL;
     if (status == PT_OK && (again || has_zero_sample(profile)))
-        status = merge_again(&profile, merge->everywhere, merge->diag, reterr);
+        status = merge_again(&profile, merge->everywhere, merge->pprof, merge->diag, reterr);
     pt_merge_free(merge);
     if (status == PT_OK)
         *ret_profile = profile;

@@ -21,6 +21,16 @@ typedef struct pt_merge pt_merge;
 
 /* diag (may be NULL) must outlive the merge. */
 pt_merge *pt_merge_new(pt_diag *diag);
+/* The same to the letter of google/pprof (profile/merge.go, CompatibilizeSampleTypes and
+ * measurement.ScaleProfiles), so that the result is written with the same bytes:
+ *
+ *   events    matched by type alone; of units that convert the smallest wins, the period's too
+ *   mapping   build id or else file; of the source's own id nothing is known
+ *   location  of the lines only the last one's column counts
+ *   header    period types must agree; a start of 0 forgets the earlier ones
+ *
+ * A single profile passes as it is. */
+pt_merge *pt_merge_new_pprof(pt_diag *diag);
 void pt_merge_free(pt_merge *merge); /* accepts NULL */
 
 /* Adds a profile, which may be let go afterwards. Events are matched by type and unit; those that

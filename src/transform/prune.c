@@ -6,6 +6,7 @@
 
 #include "base/regex.h"
 #include "transform/frames.h"
+#include "transform/pattern.h"
 
 enum { UNASKED, STAYS, GOES };
 
@@ -25,21 +26,6 @@ typedef struct {
     pt_error error; /* sticky */
 } pruning;
 
-/* The length of a name without its parameters: up to the first parenthesis that is not part of
- * "(anonymous namespace)" or "operator()". */
-static size_t simple_length(const char *name)
-{
-    static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
-    for (const char *at = name; *at != '\0';) {
-        size_t skip = 0;
-        for (size_t i = 0; i < 2 && skip == 0; i++)
-            if (strncmp(at, reserved[i], strlen(reserved[i])) == 0) skip = strlen(reserved[i]);
-        if (skip == 0 && *at == '(') return (size_t)(at - name);
-        at += skip > 0 ? skip : 1;
-    }
-    return strlen(name);
-}
-
 static bool matches(pruning *p, const pt_regex *regex, const char *text, size_t size)
 {
     bool yes = false;
@@ -51,9 +37,8 @@ static bool matches(pruning *p, const pt_regex *regex, const char *text, size_t 
 static bool name_goes(pruning *p, uint32_t string)
 {
     if (p->answer[string] == UNASKED) {
-        const char *name = pt_text(p->profile, string);
-        if (name[0] == '.') name++; /* function descriptors of the PowerPC ELF v1 ABI */
-        const size_t size = simple_length(name);
+        size_t size;
+        const char *const name = pt_simple_name(pt_text(p->profile, string), &size);
         const bool goes = matches(p, p->drop, name, size) && !matches(p, p->keep, name, size);
         p->answer[string] = goes ? GOES : STAYS;
     }

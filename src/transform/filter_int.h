@@ -1,0 +1,31 @@
+/* filter_int.h: the steps of pt_filter. Each replaces step->result->profile by what it leaves, and
+ * counts in step->result; it is called only if one of its options is asked for. */
+#ifndef PT_TRANSFORM_FILTER_INT_H
+#define PT_TRANSFORM_FILTER_INT_H
+
+#include "transform/filter.h"
+#include "transform/frames.h"
+#include "transform/pattern.h"
+
+typedef struct pt_filter_step {
+    const pt_profile *whole; /* as it was given: units of labels are looked up in all of it */
+    const pt_query *query;
+    pt_filtered *result;
+    pt_diag *diag;
+} pt_filter_step;
+
+pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr);  /* filter_names.c */
+pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr); /* filter_cut.c */
+pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr);
+pt_status pt_filter_by_tags(pt_filter_step *step, pt_error *reterr); /* filter_tags.c */
+pt_status pt_filter_tag_keys(pt_filter_step *step, pt_error *reterr);
+
+/* The pattern of one kind for the profile at hand. */
+pt_status pt_filter_compile(const pt_filter_step *step, pt_filter_kind kind,
+                            pt_pattern *ret_pattern, pt_error *reterr);
+/* Puts profile, whose reference passes, in the place of the one at hand. */
+void pt_filter_replace(pt_filter_step *step, const pt_profile *profile);
+/* The number of samples each stack (or each label set) has. The caller frees. */
+uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows);
+
+#endif

@@ -1,0 +1,203 @@
+/* filter_names.c: focus, ignore, hide and show. Patterns meet each distinct text once, each
+ * location once, each distinct stack once.
+ *
+ *   texts      functions' names and files, mapped files     -> does it match? (asked once)
+ *   locations  focus, ignore, gone: which rules it meets     -> one byte a location
+ *   stacks     the bytes of the frames, joined               -> dropped, and why
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transform/filter_int.h"
+
+#define KINDS (PT_FILTER_SHOW + 1)
+
+enum {
+    FOCUSED = 1 << 0, /* matches focus, or there is none */
+    IGNORED = 1 << 1,
+    GONE = 1 << 2, /* hidden, or not shown: no frame is left of it */
+};
+
+typedef struct {
+    const pt_profile *profile;
+    pt_pattern pattern[KINDS];
+    uint8_t *location; /* FOCUSED, IGNORED, GONE */
+    bool *line_stays;
+    bool any_gone, any_line_gone;
+    bool pprof;
+    bool *dropped; /* per stack */
+    uint32_t kept;
+    pt_filtered *result;
+} filtering;
+
+/* ---- Locations ---- */
+
+/* Rules 1 and 2: ignore is asked first, so that focus never counts what is ignored. */
+static uint8_t choose_location(filtering *f, uint32_t location)
+{
+    pt_pattern *const ignore = &f->pattern[PT_FILTER_IGNORE];
+    pt_pattern *const focus = &f->pattern[PT_FILTER_FOCUS];
+    if (pt_pattern_asked(ignore) && pt_pattern_matches_location(ignore, location)) {
+        f->result->matched[PT_FILTER_IGNORE] = true;
+        return IGNORED;
+    }
+    if (!pt_pattern_asked(focus)) return FOCUSED;
+    if (!pt_pattern_matches_location(focus, location)) return 0;
+    f->result->matched[PT_FILTER_FOCUS] = true;
+    return FOCUSED;
+}
+
+/* Rule 3 for hide: takes out matching lines; true if nothing is left of the location. */
+static bool hide_lines(filtering *f, uint32_t location)
+{
+    pt_pattern *m = &f->pattern[PT_FILTER_HIDE];
+    const uint32_t first = f->profile->location->line_first[location];
+    const uint32_t end = f->profile->location->line_first[location + 1];
+    const bool whole = pt_pattern_matches_object(m, location);
+    bool matched = whole;
+    uint32_t left = 0;
+    for (uint32_t line = first; line < end; line++) {
+        if (whole || pt_pattern_matches_line(m, line)) {
+            f->line_stays[line] = false;
+            matched = true;
+        } else {
+            left++;
+        }
+    }
+    f->result->matched[PT_FILTER_HIDE] |= matched;
+    return matched && left == 0;
+}
+
+/* Rule 3 for show: keeps matching lines; lines without a function stay, as in pprof. */
+static bool show_lines(filtering *f, uint32_t location)
+{
+    pt_pattern *m = &f->pattern[PT_FILTER_SHOW];
+    const uint32_t first = f->profile->location->line_first[location];
+    const uint32_t end = f->profile->location->line_first[location + 1];
+    const bool whole = pt_pattern_matches_object(m, location);
+    bool matched = whole && !f->pprof;
+    uint32_t left = 0;
+    for (uint32_t line = first; line < end; line++) {
+        if (!f->line_stays[line]) continue;
+        const bool stays = whole || f->profile->line->function[line] == PT_NONE ||
+                           pt_pattern_matches_line(m, line);
+        f->line_stays[line] = stays;
+        left += stays;
+        matched |= stays;
+    }
+    f->result->matched[PT_FILTER_SHOW] |= matched;
+    return first == end && !f->pprof ? !whole : left == 0;
+}
+
+static void judge_locations(filtering *f)
+{
+    const uint32_t *first = f->profile->location->line_first;
+    const bool hides = pt_pattern_asked(&f->pattern[PT_FILTER_HIDE]);
+    const bool shows = pt_pattern_asked(&f->pattern[PT_FILTER_SHOW]);
+    for (uint32_t l = 0; l < f->profile->location->t.count; l++) {
+        f->location[l] = choose_location(f, l);
+        bool gone = hides && hide_lines(f, l);
+        if (shows && (!gone || f->pprof)) gone |= show_lines(f, l);
+        if (gone) f->location[l] |= GONE;
+        f->any_gone |= gone;
+        for (uint32_t line = first[l]; line < first[l + 1]; line++) {
+            /* What is gone whole keeps its lines in the table: nothing refers to it. But pprof
+             * writes such tables without. */
+            f->line_stays[line] |= gone && !f->pprof;
+            f->any_line_gone |= !f->line_stays[line];
+        }
+    }
+}
+
+/* ---- Stacks ---- */
+
+static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
+{
+    const filtering *f = context;
+    const uint32_t *frames = pt_stack_frames(f->profile, stack);
+    const uint32_t depth = pt_stack_depth(f->profile, stack);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < depth; i++)
+        if (!(f->location[frames[i]] & GONE)) ret_frames[kept++] = frames[i];
+    return kept;
+}
+
+/* What becomes of a stack's samples: the counter that they belong to. */
+static uint32_t *judge_stack(filtering *f, uint32_t stack)
+{
+    const uint32_t *frames = pt_stack_frames(f->profile, stack);
+    const uint32_t depth = pt_stack_depth(f->profile, stack);
+    uint8_t any = 0, all = GONE;
+    for (uint32_t i = 0; i < depth; i++) {
+        any |= f->location[frames[i]];
+        all &= f->location[frames[i]];
+    }
+    if (any & IGNORED) return &f->result->ignored;
+    if (!(any & FOCUSED)) return &f->result->unfocused;
+    return all & GONE ? &f->result->emptied : &f->kept;
+}
+
+static void judge_stacks(filtering *f)
+{
+    const pt_samples *samples = f->profile->sample;
+    PT_FREE uint32_t *of_stack =
+        pt_filter_count(samples->stack, samples->t.count, f->profile->stack->t.count);
+    for (uint32_t s = 0; s < f->profile->stack->t.count; s++) {
+        uint32_t *fate = judge_stack(f, s);
+        f->dropped[s] = fate != &f->kept;
+        *fate += of_stack[s];
+    }
+}
+
+/* A frame that was already ignored or hidden was not shown to later patterns: ask those again. */
+static bool matches_anywhere(filtering *f, int kind)
+{
+    for (uint32_t l = 0; l < f->profile->location->t.count; l++)
+        if (pt_pattern_matches_location(&f->pattern[kind], l)) return true;
+    return false;
+}
+
+static pt_status judge(filtering *f, pt_error *reterr)
+{
+    judge_locations(f);
+    for (int k = 0; k < KINDS; k++) {
+        pt_pattern *const pattern = &f->pattern[k];
+        if (pt_pattern_asked(pattern) && !f->result->matched[k] && !f->pprof)
+            f->result->matched[k] = matches_anywhere(f, k);
+        const pt_status status = pt_pattern_status(pattern, reterr);
+        if (status != PT_OK) return status;
+    }
+    judge_stacks(f);
+    return PT_OK;
+}
+
+pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr)
+{
+    const pt_profile *const profile = step->result->profile;
+    filtering f = {.profile = profile, .pprof = step->query->pprof, .result = step->result};
+    pt_status status = PT_OK;
+    for (int k = 0; k < KINDS && status == PT_OK; k++)
+        status = pt_filter_compile(step, (pt_filter_kind)k, &f.pattern[k], reterr);
+    if (status == PT_OK) {
+        f.location = pt_alloc(profile->location->t.count, 1);
+        f.line_stays = pt_alloc(profile->line->t.count, sizeof *f.line_stays);
+        memset(f.line_stays, true, profile->line->t.count);
+        f.dropped = pt_alloc(profile->stack->t.count, sizeof *f.dropped);
+        status = judge(&f, reterr);
+    }
+    if (status == PT_OK) {
+        const pt_frames_edit edit = {
+            .line_stays = f.any_line_gone ? f.line_stays : NULL,
+            .edit_stack = f.any_gone ? keep_frames : NULL,
+            .context = &f,
+            .stack_dropped = f.dropped,
+        };
+        pt_filter_replace(step, pt_frames_apply(profile, &edit, step->diag));
+    }
+    for (int k = 0; k < KINDS; k++)
+        pt_pattern_done(&f.pattern[k]);
+    free(f.location);
+    free(f.line_stays);
+    free(f.dropped);
+    return status;
+}

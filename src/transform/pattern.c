@@ -1,0 +1,94 @@
+/* pattern.c: see pattern.h. */
+#include "transform/pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+enum { UNASKED, NO, YES };
+
+pt_status pt_pattern_init(pt_pattern *m, const pt_profile *profile, const char *option,
+                          const char *text, bool pprof, pt_error *reterr)
+{
+    *m = (pt_pattern){.profile = profile, .option = option, .error = PT_ERROR_INIT};
+    if (text == NULL || text[0] == '\0') return PT_OK;
+    pt_error why = PT_ERROR_INIT;
+    const pt_status status = pt_regex_new(text, pprof ? PT_REGEX_RE2 : 0, &m->regex, &why);
+    if (status != PT_OK)
+        return pt_error_set(reterr, status, "--%s=%s: %s", option, text, why.message);
+    m->answer = pt_alloc(profile->string->t.count, 1);
+    return PT_OK;
+}
+
+void pt_pattern_done(pt_pattern *m)
+{
+    pt_regex_free(m->regex);
+    free(m->answer);
+}
+
+pt_status pt_pattern_status(const pt_pattern *m, pt_error *reterr)
+{
+    if (m->error.status == PT_OK) return PT_OK;
+    return pt_error_set(reterr, m->error.status, "--%s: %s", m->option, m->error.message);
+}
+
+static bool ask(pt_pattern *m, uint32_t string, const char *text, size_t size)
+{
+    bool yes = false;
+    if (m->error.status == PT_OK) pt_regex_match(m->regex, text, size, &yes, &m->error);
+    m->answer[string] = yes ? YES : NO;
+    return yes;
+}
+
+bool pt_pattern_matches(pt_pattern *m, uint32_t string)
+{
+    if (m->answer[string] != UNASKED) return m->answer[string] == YES;
+    return ask(m, string, pt_text(m->profile, string), pt_text_bytes(m->profile, string));
+}
+
+bool pt_pattern_matches_simple(pt_pattern *m, uint32_t string)
+{
+    if (m->answer[string] != UNASKED) return m->answer[string] == YES;
+    size_t size;
+    const char *const name = pt_simple_name(pt_text(m->profile, string), &size);
+    return ask(m, string, name, size);
+}
+
+bool pt_pattern_matches_line(pt_pattern *m, uint32_t line)
+{
+    const uint32_t function = m->profile->line->function[line];
+    if (function == PT_NONE) return false;
+    return pt_pattern_matches(m, m->profile->function->name[function]) ||
+           pt_pattern_matches(m, m->profile->function->file[function]);
+}
+
+bool pt_pattern_matches_object(pt_pattern *m, uint32_t location)
+{
+    const uint32_t mapping = m->profile->location->mapping[location];
+    return mapping != PT_NONE && pt_pattern_matches(m, m->profile->mapping->row[mapping].file);
+}
+
+bool pt_pattern_matches_location(pt_pattern *m, uint32_t location)
+{
+    const uint32_t *const first = m->profile->location->line_first;
+    for (uint32_t line = first[location]; line < first[location + 1]; line++)
+        if (pt_pattern_matches_line(m, line)) return true;
+    return pt_pattern_matches_object(m, location);
+}
+
+const char *pt_simple_name(const char *name, size_t *ret_bytes)
+{
+    static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
+    if (name[0] == '.') name++;
+    const char *at = name;
+    while (*at != '\0') {
+        size_t skip = 0;
+        for (size_t i = 0; i < 2 && skip == 0; i++)
+            if (strncmp(at, reserved[i], strlen(reserved[i])) == 0) skip = strlen(reserved[i]);
+        if (skip == 0 && *at == '(') break;
+        at += skip > 0 ? skip : 1;
+    }
+    *ret_bytes = (size_t)(at - name);
+    return name;
+}
