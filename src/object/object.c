@@ -157,7 +157,7 @@ static pt_code_range *code_ranges(const pt_elf *elf, size_t *ret_count)
     return code;
 }
 
-static pt_dwarf *with_dwarf(pt_object *object)
+static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
 {
     if (object->dwarf_asked) return object->dwarf;
     object->dwarf_asked = true;
@@ -172,16 +172,23 @@ static pt_dwarf *with_dwarf(pt_object *object)
     if (file == NULL) return NULL;
     size_t code_count;
     PT_FREE pt_code_range *code = code_ranges(&object->elf, &code_count);
-    const bool has_supplement = object->supplement.blob.size > 0;
-    object->dwarf = pt_dwarf_open(file, has_supplement ? &object->supplement : NULL, code,
-                                  code_count, &object->dwarf_error);
+    const pt_dwarf_source source = {
+        .file = file,
+        .supplement = object->supplement.blob.size > 0 ? &object->supplement : NULL,
+        .code = code,
+        .code_count = code_count,
+        .find = object->find,
+        .find_context = object->find_context,
+        .image_path = object->image.path,
+        .pool = pool};
+    object->dwarf = pt_dwarf_open(&source, &object->dwarf_error);
     return object->dwarf;
 }
 
 void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts)
 {
     const pt_symbol_index *symbols = with_symbols(object);
-    const bool has_lines = detail == PT_OBJECT_LINES && with_dwarf(object) != NULL;
+    const bool has_lines = detail == PT_OBJECT_LINES && with_dwarf(object, NULL) != NULL;
     *ret_facts = (pt_object_facts){
         .symbol_count = symbols->symbol_count,
         .is_dynamic_only = object->is_dynamic_only,
@@ -198,11 +205,10 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
                          size_t count, pt_pool *pool, pt_object_sink *sink, void *context)
 {
-    (void)pool; /* libdw reads one file on one thread */
     PT_FREE bool *done = pt_alloc(count + 1, sizeof *done);
     with_symbols(object);
-    if (detail == PT_OBJECT_LINES && with_dwarf(object) != NULL)
-        pt_dwarf_resolve(object->dwarf, addrs, count, done, object, sink, context);
+    if (detail == PT_OBJECT_LINES && with_dwarf(object, pool) != NULL)
+        pt_dwarf_resolve(object->dwarf, addrs, count, done, &object->symbols, pool, sink, context);
     size_t resolved = 0;
     for (size_t i = 0; i < count; i++) {
         pt_object_symbol symbol;

@@ -3,7 +3,7 @@
  *
  * Addresses are virtual addresses as linked (elf/image.h turns addresses of a process into them).
  * Where files come from is the caller's business: the image is given, separate debug files are
- * asked for through a callback. How DWARF is read (libdw today) does not show in this header.
+ * asked for through a callback. How DWARF is read does not show in this header.
  *
  * An object belongs to one thread at a time; different objects may be used at once. The work of one
  * call may be shared out over a pool; callbacks come on the caller's thread all the same.

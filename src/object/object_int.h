@@ -44,7 +44,7 @@ void pt_plt_init(pt_plt *plt, const pt_elf *elf);
 void pt_plt_done(pt_plt *plt);
 bool pt_plt_find(pt_plt *plt, uint64_t addr, pt_object_symbol *ret_symbol);
 
-/* ---- lines.c: functions, inlined calls and lines by DWARF ---- */
+/* ---- dwarf.c: functions, inlined calls and lines by DWARF ---- */
 
 typedef struct pt_dwarf pt_dwarf;
 
@@ -54,34 +54,30 @@ typedef struct {
     uint64_t addr, end_addr;
 } pt_code_range;
 
-/* NULL with PT_ERR_NOTFOUND when the file has no DWARF units, else with why they cannot be read.
- * file and supplement (may be NULL) stay the caller's and in use. */
-pt_dwarf *pt_dwarf_open(const pt_image_file *file, const pt_image_file *supplement,
-                        const pt_code_range *code, size_t code_count, pt_error *reterr);
+typedef struct {
+    const pt_image_file *file;       /* with the debug information */
+    const pt_image_file *supplement; /* what dwz moved out of it, or NULL */
+    const pt_code_range *code;       /* of the image; copied */
+    size_t code_count;
+    pt_find_companion *find; /* for split units; may be NULL */
+    void *find_context;
+    const char *image_path;
+    pt_pool *pool; /* for inflating; NULL: inline */
+} pt_dwarf_source;
+
+/* NULL with PT_ERR_NOTFOUND when the file has no units with code, else with why they cannot be
+ * read. The files stay the caller's and in use. */
+pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr);
 void pt_dwarf_free(pt_dwarf *dwarf); /* accepts NULL */
 
 /* Calls the sink for each address that a function or, with a symbol, a line is known of, and sets
- * done[i] for it. The object gives symbols, for functions that DWARF does not name fully. */
+ * done[i] for it. Symbols are for functions that DWARF does not name fully. */
 void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool *done,
-                      pt_object *object, pt_object_sink *sink, void *context);
+                      const pt_symbol_index *symbols, pt_pool *pool, pt_object_sink *sink,
+                      void *context);
 
-/* ---- paths.c: file names as DWARF gives them, made tidy once each ---- */
+/* ---- paths.c: file names as DWARF gives them, made tidy ---- */
 
-typedef struct {
-    const char *raw, *tidy; /* raw: known by its address, not its text */
-    bool is_owned;
-} pt_tidy_path;
-
-typedef struct {
-    pt_tidy_path *items;
-    size_t count, cap;
-    pt_index index;
-} pt_tidy_paths;
-
-void pt_tidy_paths_init(pt_tidy_paths *paths);
-void pt_tidy_paths_done(pt_tidy_paths *paths);
-/* raw must stay where it is and unchanged, as must what is returned. "" for NULL. */
-const char *pt_tidy_path_of(pt_tidy_paths *paths, const char *raw);
 /* "a/./b//c/../d" -> "a/b/d", by text alone (a symbolic link could have meant another folder).
  * Leading ".." stay. Writes at most as many bytes as text has. */
 void pt_tidy_path_text(const char *text, char *out);

@@ -1,0 +1,311 @@
+/* dwarf_walk.c: walks the entries of a unit, once, against all addresses that are wanted of it.
+ *
+ * Types, and functions without a wanted address, are stepped over: by DW_AT_sibling where the
+ * compiler wrote it, else entry by entry. Nothing recurses; how deep entries are nested is a count,
+ * or a column with one number for each level, and each level takes a byte of the file. */
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "object/dwarf_form.h"
+#include "object/dwarf_int.h"
+
+/* ---- steps ---- */
+
+static inline void skip_entry(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                              const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
+{
+    const pt_dwarf_step *step = table->steps.items + a->skip_first;
+    for (unsigned n = a->skip_count; n > 0; n--, step++) {
+        pt_dwarf_advance(c, step->fixed_bytes);
+        pt_dwarf_skip_form(unit, c, step->form);
+    }
+    pt_dwarf_advance(c, a->tail_bytes);
+}
+
+/* Where the entry's next sibling is, by DW_AT_sibling; c is at its attributes. NULL when it has
+ * none that lies ahead in the unit. */
+static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                                        const pt_dwarf_abbrev *a, pt_dwarf_cursor c)
+{
+    if (!a->has_sibling) return NULL;
+    const pt_dwarf_step *step = table->steps.items + a->skip_first;
+    for (unsigned n = a->sibling_skips; n > 0; n--, step++) {
+        pt_dwarf_advance(&c, step->fixed_bytes);
+        pt_dwarf_skip_form(unit, &c, step->form);
+    }
+    pt_dwarf_advance(&c, a->sibling_bytes);
+    const uint8_t *after = c.pos;
+    pt_dwarf_value value;
+    if (a->sibling_form == DW_FORM_ref4) /* nearly always */
+        value = (pt_dwarf_value){.form = DW_FORM_ref4, .number = pt_dwarf_u32(&c)};
+    else
+        value = pt_dwarf_read_form(unit, &c, a->sibling_form, 0);
+    const pt_dwarf_entry entry = pt_dwarf_entry_of(unit, &value);
+    if (entry.unit != unit) return NULL;
+    const uint8_t *to = unit->file->sections[PT_DWARF_INFO].data + entry.off;
+    return to > after ? to : NULL;
+}
+
+/* Steps over the entry and all that is in it. */
+static void skip_tree(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                      const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
+{
+    for (uint64_t depth = 0;;) {
+        const uint8_t *to = a->has_children ? sibling_of(table, unit, a, *c) : NULL;
+        if (to != NULL) {
+            c->pos = to;
+        } else {
+            skip_entry(table, unit, a, c);
+            depth += a->has_children;
+        }
+        for (;;) {
+            if (depth == 0 || c->pos >= c->end) return;
+            const uint64_t code = pt_dwarf_uleb(c);
+            if (code == 0) {
+                depth--;
+                continue;
+            }
+            a = pt_dwarf_abbrev_of(table, code);
+            if (a != NULL) break;
+            c->pos = c->end;
+        }
+    }
+}
+
+/* Reads what the entry says of its addresses; c is moved behind its attributes. */
+static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                                   const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
+{
+    pt_dwarf_extent extent = {0};
+    const pt_dwarf_step *step = table->steps.items + a->read_first;
+    for (unsigned n = a->read_count; n > 0; n--, step++) {
+        pt_dwarf_advance(c, step->fixed_bytes);
+        if (step->what == PT_DWARF_SKIPPED) {
+            pt_dwarf_skip_form(unit, c, step->form);
+            continue;
+        }
+        const pt_dwarf_value value = pt_dwarf_read_form(
+            unit, c, step->form, table->attributes.items[step->attribute].implicit);
+        if (step->what == PT_DWARF_LOW_PC) extent.low = value;
+        if (step->what == PT_DWARF_HIGH_PC) extent.high = value;
+        if (step->what == PT_DWARF_RANGE_LIST) extent.list = value;
+    }
+    pt_dwarf_advance(c, a->read_tail_bytes);
+    return extent;
+}
+
+/* ---- wanted addresses ---- */
+
+typedef struct {
+    pt_dwarf_worker *worker;
+    const pt_dwarf_unit *unit;
+    const pt_dwarf_abbrevs *table;
+    const uint64_t *addrs;
+    size_t count;
+    uint32_t *node_of;
+    bool thorough;
+    uint64_t work;
+} walk;
+
+static size_t first_at(const walk *w, uint64_t addr)
+{
+    size_t low = 0, high = w->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (w->addrs[middle] < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Gives the wanted addresses in the entry's ranges to a new node. PT_NONE when there are none. */
+static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
+{
+    pt_dwarf_worker *worker = w->worker;
+    const uint32_t id = (uint32_t)worker->nodes.count;
+    const uint64_t least = w->addrs[0], most = w->addrs[w->count - 1];
+    bool any = false;
+    pt_dwarf_ranges ranges;
+    uint64_t addr, end_addr;
+    pt_dwarf_ranges_init(&ranges, w->unit, extent);
+    while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr)) {
+        w->work++;
+        if (addr > most || end_addr <= least || addr >= end_addr ||
+            !pt_dwarf_is_code(worker->dwarf->code, worker->dwarf->code_count, addr))
+            continue;
+        for (size_t i = first_at(w, addr); i < w->count && w->addrs[i] < end_addr; i++) {
+            w->node_of[i] = id;
+            w->work++;
+            any = true;
+        }
+    }
+    if (!any) return PT_NONE;
+    PT_GROW(worker->nodes, worker->nodes.count + 1);
+    worker->nodes.items[worker->nodes.count++] =
+        (pt_dwarf_node){.off = off, .parent = parent, .function = PT_NONE};
+    return id;
+}
+
+/* ---- the walk ---- */
+
+typedef enum {
+    OVER, /* what is in it is of no interest */
+    INTO, /* look at its children, if it has any */
+} decision;
+
+/* Looks at an entry whose attributes c is at. INTO: c is behind them, and *node says to which
+ * function the children belong. OVER: c has not moved. */
+static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
+                     pt_dwarf_cursor *c, uint32_t *ret_node)
+{
+    *ret_node = around;
+    switch ((pt_dwarf_kind)a->kind) {
+    case PT_DWARF_FUNCTION:
+    case PT_DWARF_INLINED: {
+        const bool is_inlined = a->kind == PT_DWARF_INLINED;
+        if (is_inlined && around == PT_NONE) return OVER;
+        pt_dwarf_cursor ahead = *c;
+        const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead);
+        const uint32_t id = claim(w, off, &extent, is_inlined ? around : PT_NONE);
+        if (id == PT_NONE && (is_inlined || !w->thorough)) return OVER;
+        *c = ahead;
+        *ret_node = id;
+        return INTO;
+    }
+    case PT_DWARF_BLOCK:
+        if (around == PT_NONE && !w->thorough) return OVER;
+        break;
+    case PT_DWARF_NAMESPACE: break;
+    case PT_DWARF_TYPE:
+        if (!w->thorough && !w->unit->is_rust) return OVER;
+        *ret_node = PT_NONE;
+        break;
+    case PT_DWARF_ABSTRACT:
+        if (!w->thorough) return OVER;
+        *ret_node = PT_NONE;
+        break;
+    case PT_DWARF_OTHER: return OVER;
+    }
+    skip_entry(w->table, w->unit, a, c);
+    return INTO;
+}
+
+static void walk_entries(walk *w, pt_dwarf_cursor *c)
+{
+    pt_dwarf_worker *worker = w->worker;
+    uint32_t around = PT_NONE;
+    worker->levels.count = 0;
+    uint64_t spent = 0;
+    while (c->pos < c->end) {
+        if (w->work - spent > 4096) {
+            if (!pt_dwarf_spend(worker->dwarf, w->work - spent)) return;
+            spent = w->work;
+        }
+        const uint64_t off = pt_dwarf_off_of(w->unit, c);
+        const uint64_t code = pt_dwarf_uleb(c);
+        if (code == 0) {
+            if (worker->levels.count == 0) return;
+            around = worker->levels.items[--worker->levels.count];
+            continue;
+        }
+        const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(w->table, code);
+        if (a == NULL) return;
+        uint32_t node;
+        if (look(w, a, off, around, c, &node) == OVER) {
+            skip_tree(w->table, w->unit, a, c);
+        } else if (a->has_children) {
+            PT_GROW(worker->levels, worker->levels.count + 1);
+            worker->levels.items[worker->levels.count++] = around;
+            around = node;
+        }
+    }
+}
+
+/* Moves into the unit's first entry: behind its attributes. False when it has no children. */
+static bool enter_root(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt_dwarf_cursor *c)
+{
+    *c = pt_dwarf_entry_cursor(unit, unit->root_off);
+    const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(table, pt_dwarf_uleb(c));
+    if (a == NULL || !a->has_children) return false;
+    skip_entry(table, unit, a, c);
+    return true;
+}
+
+void pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
+                   size_t count, uint32_t *node_of, bool thorough)
+{
+    walk w = {.worker = worker,
+              .unit = unit,
+              .table = pt_dwarf_abbrevs_for(worker, unit),
+              .addrs = addrs,
+              .count = count,
+              .node_of = node_of,
+              .thorough = thorough};
+    pt_dwarf_cursor c;
+    if (count > 0 && enter_root(w.table, unit, &c)) walk_entries(&w, &c);
+}
+
+void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                          pt_dwarf_add_range *add, void *context)
+{
+    pt_dwarf_cursor c;
+    if (!enter_root(table, unit, &c)) return;
+    while (c.pos < c.end) {
+        const uint64_t code = pt_dwarf_uleb(&c);
+        if (code == 0) continue;
+        const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(table, code);
+        if (a == NULL) return;
+        if (a->kind != PT_DWARF_FUNCTION) {
+            skip_entry(table, unit, a, &c);
+            continue;
+        }
+        const pt_dwarf_extent extent = read_extent(table, unit, a, &c);
+        pt_dwarf_ranges ranges;
+        uint64_t addr, end_addr;
+        pt_dwarf_ranges_init(&ranges, unit, &extent);
+        while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr))
+            add(context, addr, end_addr);
+    }
+}
+
+/* ---- the entries around an entry ---- */
+
+void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *offs,
+                          size_t count, pt_dwarf_around *found, void *context)
+{
+    const pt_dwarf_abbrevs *table = pt_dwarf_abbrevs_for(worker, unit);
+    const uint8_t *base = unit->file->sections[PT_DWARF_INFO].data;
+    pt_dwarf_cursor c;
+    size_t i = 0;
+    uint64_t depth = 0;
+    worker->ancestors.count = 0;
+    if (!enter_root(table, unit, &c)) return;
+    while (c.pos < c.end && i < count) {
+        const uint64_t off = pt_dwarf_off_of(unit, &c);
+        while (i < count && offs[i] < off)
+            i++;
+        for (; i < count && offs[i] == off; i++)
+            found(context, i, worker->ancestors.items, depth);
+        const uint64_t code = pt_dwarf_uleb(&c);
+        if (code == 0) {
+            if (depth-- == 0) return;
+            worker->ancestors.count--;
+            continue;
+        }
+        const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(table, code);
+        if (a == NULL) return;
+        const uint8_t *to = a->has_children ? sibling_of(table, unit, a, c) : NULL;
+        if (to != NULL && (i == count || offs[i] >= (uint64_t)(to - base))) {
+            c.pos = to;
+            continue;
+        }
+        skip_entry(table, unit, a, &c);
+        if (!a->has_children) continue;
+        PT_GROW(worker->ancestors, worker->ancestors.count + 1);
+        worker->ancestors.items[worker->ancestors.count++] =
+            (pt_dwarf_ancestor){.off = off, .kind = a->kind};
+        depth++;
+    }
+}
