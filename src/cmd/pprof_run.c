@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/format.h"
+#include "render/pprof_list.h"
 #include "render/pprof_report.h"
 #include "transform/filter.h"
 #include "view/table.h"
@@ -210,6 +212,13 @@ static pt_status prepare(asking *a, pt_error *reterr)
     return PT_OK;
 }
 
+static pt_out *open_out(void *context, const char *suffix, pt_error *reterr)
+{
+    (void)suffix;
+    (void)reterr;
+    return context;
+}
+
 static pt_graph_request graph_request(const asking *a)
 {
     const pt_pprof_config *c = &a->config;
@@ -233,6 +242,23 @@ static pt_graph_request graph_request(const asking *a)
     };
 }
 
+static pt_status put_profile(const asking *a, const pt_profile *profile, pt_error *reterr)
+{
+    const pt_output output = {.context = a->out, .open = open_out};
+    const pt_write_options options = {.event = PT_NONE, .pool = a->session->pool};
+    return pt_format_find("pprof")->write(profile, &output, &options, reterr);
+}
+
+static pt_status report_top_profile(asking *a, const pt_graph *graph, pt_error *reterr)
+{
+    const pt_profile *top;
+    pt_status status = pt_pprof_top_profile(&a->report, graph, &top, reterr);
+    if (status != PT_OK) return status;
+    status = put_profile(a, top, reterr);
+    pt_profile_unref(top);
+    return status;
+}
+
 /* Reports on a graph. */
 static pt_status report_graph(asking *a, pt_error *reterr)
 {
@@ -245,6 +271,8 @@ static pt_status report_graph(asking *a, pt_error *reterr)
                             a->command->format == PT_PPROF_CALLGRIND);
     switch (a->command->format) {
     case PT_PPROF_TEXT: pt_pprof_text(a->out, r, &graph); break;
+    case PT_PPROF_CALLGRIND: pt_pprof_callgrind(a->out, r, &graph); break;
+    case PT_PPROF_TOPPROTO: status = report_top_profile(a, &graph, reterr); break;
     case PT_PPROF_TREE:
         status = pt_pprof_tree(a->out, r, &graph, a->pattern, a->pattern_text, reterr);
         break;
@@ -255,6 +283,84 @@ static pt_status report_graph(asking *a, pt_error *reterr)
     }
     pt_graph_done(&graph);
     return status;
+}
+
+static pt_status report_traces(asking *a, pt_error *reterr)
+{
+    pt_fold fold = fold_of(a, false);
+    fold.trims_paths = false;
+    pt_places places;
+    const pt_status status = pt_places_init(&places, a->profile, &fold, reterr);
+    if (status != PT_OK) return status;
+    pt_pprof_traces(a->out, &a->report, &places);
+    pt_places_done(&places);
+    return PT_OK;
+}
+
+/* ---- Listings ---- */
+
+static pt_pprof_list_request list_request(const asking *a)
+{
+    return (pt_pprof_list_request){
+        .event = a->report.event,
+        .mean = a->config.mean,
+        .no_inlines = a->config.noinlines,
+        .columns = a->config.showcolumns,
+        .drop_negative = a->config.drop_negative,
+        .pattern = a->pattern,
+        .pattern_text = a->pattern_text,
+        .source_path = a->config.source_path,
+        .trim_path = a->config.trim_path,
+        .intel_syntax = a->config.intel_syntax,
+    };
+}
+
+static pt_status report_list(asking *a, pt_error *reterr)
+{
+    pt_pprof_list_request request = list_request(a);
+    PT_FREE char *here = getcwd(NULL, 0);
+    request.working_folder = here;
+    pt_pprof_list list;
+    const pt_status status = pt_pprof_list_init(&list, a->profile, &request, reterr);
+    if (status != PT_OK) return status;
+    pt_pprof_list_text(a->out, &a->report, &list);
+    pt_pprof_list_done(&list);
+    return PT_OK;
+}
+
+static pt_status report_disasm(asking *a, pt_error *reterr)
+{
+    pt_pprof_list_request request = list_request(a);
+    pt_objdump_tool tool;
+    const bool found = pt_objdump_find(a->session->tools, getenv("PATH"), &tool);
+    PT_FREE char *path = found ? tool.path : NULL;
+    if (found) request.objdump = &tool;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    request.diag = &diag;
+    pt_pprof_disasm disasm;
+    const pt_status status = pt_pprof_disasm_init(&disasm, a->profile, &request, reterr);
+    for (size_t i = 0; i < diag.count; i++)
+        fprintf(stderr, "%s\n", diag.facts[i].text);
+    pt_diag_done(&diag);
+    if (status != PT_OK) return status;
+    pt_pprof_disasm_text(a->out, &a->report, &disasm);
+    pt_pprof_disasm_done(&disasm);
+    return PT_OK;
+}
+
+static pt_status report(asking *a, pt_error *reterr)
+{
+    switch (a->command->format) {
+    case PT_PPROF_TRACES: return report_traces(a, reterr);
+    case PT_PPROF_TAGS: pt_pprof_tags(a->out, &a->report); return PT_OK;
+    case PT_PPROF_RAW: pt_pprof_raw(a->out, a->profile); return PT_OK;
+    case PT_PPROF_COMMENTS: pt_pprof_comments(a->out, a->profile); return PT_OK;
+    case PT_PPROF_PROTO: return put_profile(a, a->profile, reterr);
+    case PT_PPROF_LIST: return report_list(a, reterr);
+    case PT_PPROF_DISASM: return report_disasm(a, reterr);
+    default: return report_graph(a, reterr);
+    }
 }
 
 pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *config,
@@ -273,7 +379,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
         if (status != PT_OK)
             pt_error_set(reterr, status, "parsing argument regexp %s: %s", pattern, error.message);
     }
-    if (status == PT_OK) status = report_graph(&a, reterr);
+    if (status == PT_OK) status = report(&a, reterr);
     pt_regex_free(a.pattern);
     pt_profile_unref(a.profile);
     free(a.type);

@@ -55,7 +55,8 @@ typedef struct {
     const pt_pprof_report *report;
     const pt_graph *graph;
     name_table objects, files, names;
-    char **callee; /* per node: its name as a callee */
+    bool *listed;  /* per node */
+    char **callee; /* per node: its name as a callee, if it has a number */
     pt_buf line;
 } writing;
 
@@ -100,14 +101,17 @@ static void name_callees(writing *w)
     PT_FREE named *nodes = pt_alloc(g->listed_count, sizeof *nodes);
     PT_FREE uint32_t *number_of = pt_alloc(g->node_count, sizeof *number_of);
     w->callee = pt_alloc(g->node_count, sizeof *w->callee);
+    w->listed = pt_alloc(g->node_count, sizeof *w->listed);
     for (uint32_t i = 0; i < g->listed_count; i++) {
         const pt_graph_node *node = &g->node[g->listed[i]];
+        w->listed[g->listed[i]] = true;
         nodes[i] = (named){
             .info = node->info, .place = i, .function = node->function, .node = g->listed[i]};
     }
     if (g->listed_count > 0) qsort(nodes, g->listed_count, sizeof *nodes, compare_named);
     for (size_t i = 0, next; i < g->listed_count; i = next) {
-        for (next = i + 1; next < g->listed_count && same_name(&nodes[i], &nodes[next]); next++) {}
+        for (next = i + 1; next < g->listed_count && same_name(&nodes[i], &nodes[next]); next++) {
+        }
         const uint32_t functions = number_functions(&nodes[i], next - i, number_of);
         for (size_t k = i; k < next && functions > 1; k++)
             w->callee[nodes[k].node] =
@@ -151,12 +155,11 @@ static void put_head(writing *w, const pt_node_info *info)
 static void put_call(writing *w, const pt_graph_edge *edge, const pt_node_info *before)
 {
     const pt_node_info *callee = w->graph->node[edge->to].info;
-    /* Nodes that are not listed have no name, as in pprof. */
-    bool listed = w->callee[edge->to] != NULL;
+    const char *name = w->callee[edge->to] != NULL ? w->callee[edge->to] : callee->name;
     pt_put_text(&w->line, "cfl=");
     put_name(&w->line, &w->files, callee->file);
     pt_put_text(&w->line, "\ncfn=");
-    put_name(&w->line, &w->names, listed ? w->callee[edge->to] : callee->name);
+    put_name(&w->line, &w->names, w->listed[edge->to] ? name : ""); /* as in pprof */
     pt_put_text(&w->line, "\ncalls=0 ");
     put_address(&w->line, before, callee->address);
     pt_putf(&w->line, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
@@ -193,6 +196,7 @@ void pt_pprof_callgrind(pt_out *out, const pt_pprof_report *report, const pt_gra
     for (uint32_t n = 0; n < graph->node_count; n++)
         free(w.callee[n]);
     free(w.callee);
+    free(w.listed);
     name_table_done(&w.objects);
     name_table_done(&w.files);
     name_table_done(&w.names);
@@ -229,8 +233,7 @@ pt_status pt_pprof_top_profile(const pt_pprof_report *report, const pt_graph *gr
     const uint32_t unit = pt_builder_text(b, report->unit).v;
     pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "cum").v, .unit = unit});
     pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "flat").v, .unit = unit});
-    const uint32_t type =
-        pt_builder_text(b, pt_text(report->profile, from->period_type)).v;
+    const uint32_t type = pt_builder_text(b, pt_text(report->profile, from->period_type)).v;
     const uint32_t period_unit = pt_builder_text(b, pt_text(report->profile, from->period_unit)).v;
     pt_provenance *source = pt_builder_provenance(b);
     source->start_ns = from->start_ns;

@@ -182,8 +182,7 @@ static void put_line(pt_out *out, const pt_profile *p, uint32_t line)
     const char *system_name = pt_text(p, p->function->system_name[function]);
     pt_outf(out, "%s %s:%" PRId64 ":%" PRId64 " s=%" PRId64, name,
             pt_text(p, p->function->file[function]), p->line->line[line],
-            p->line->column != NULL ? p->line->column[line] : 0,
-            p->function->start_line[function]);
+            p->line->column != NULL ? p->line->column[line] : 0, p->function->start_line[function]);
     if (strcmp(name, system_name) != 0) pt_outf(out, "(%s)", system_name);
     pt_out_char(out, '\n');
 }

@@ -30,7 +30,8 @@ typedef struct {
 
 static row *find_row(tallying *t, const char *key, char *text)
 {
-    const uint64_t hash = pt_hash_mix(pt_hash_bytes(key, strlen(key)), pt_hash_bytes(text, strlen(text)));
+    const uint64_t hash =
+        pt_hash_mix(pt_hash_bytes(key, strlen(key)), pt_hash_bytes(text, strlen(text)));
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
          id = pt_index_next(&t->index, &probe)) {
@@ -177,7 +178,8 @@ void pt_pprof_tags(pt_out *out, const pt_pprof_report *report)
     tally(&t);
     order(&t);
     for (size_t i = 0, next; i < t.count; i = next) {
-        for (next = i; next < t.count && strcmp(t.items[next].key, t.items[i].key) == 0; next++) {}
+        for (next = i; next < t.count && strcmp(t.items[next].key, t.items[i].key) == 0; next++) {
+        }
         put_key(out, &t, &t.items[i], next - i);
     }
     for (size_t i = 0; i < t.count; i++)

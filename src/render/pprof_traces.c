@@ -127,8 +127,7 @@ static void put_sample(tracing *t, uint32_t sample)
     pt_out_text(t->out, SEPARATOR);
     put_labels(t->out, t->report->profile, samples->labels[sample]);
     const int64_t sum = samples->value[t->report->event][sample];
-    const int64_t value =
-        t->report->mean ? pt_graph_mean(sum, samples->value[0][sample]) : sum;
+    const int64_t value = t->report->mean ? pt_graph_mean(sum, samples->value[0][sample]) : sum;
     pt_buf figure = PT_BUF_INIT, padded = PT_BUF_INIT;
     pt_pprof_put_value(&figure, t->report, value);
     pt_pprof_put_right(&padded, pt_buf_text(&figure), 10);

@@ -184,7 +184,4 @@ static inline const uint32_t *pt_places_of(const pt_places *places, uint32_t loc
     return several + 1;
 }
 
-/* A source file's path cut as pprof's -trim_path and -source_path say: a part of path. */
-const char *pt_trim_path(const char *path, const char *trim_path, const char *source_path);
-
 #endif

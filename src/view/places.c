@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "source/text.h"
 
 /* The one empty text: infos are compared by pointers. */
 static const char no_text[] = "";
@@ -47,8 +48,6 @@ static const char *pool_text(struct pt_text_pool *pool, char *text)
     return text;
 }
 
-/* ---- Paths ---- */
-
 /* The base name of a path as Go's filepath.Base has it: trailing slashes are no part of it. */
 static void base_of(const char *path, size_t length, const char **ret_base, size_t *ret_length)
 {
@@ -68,85 +67,15 @@ static void base_of(const char *path, size_t length, const char **ret_base, size
     }
 }
 
-static const char *behind_base_name(const char *path, const char *list)
-{
-    while (*list != '\0') {
-        const size_t length = strcspn(list, ":");
-        const char *base;
-        size_t base_length;
-        base_of(list, length, &base, &base_length);
-        PT_FREE char *want = pt_strf("/%.*s/", (int)base_length, base);
-        const char *found = strstr(path, want);
-        if (found != NULL) return found + base_length + 2;
-        list += length;
-        if (*list == ':' && *++list == '\0') { /* an empty last entry is "." */
-            found = strstr(path, "/./");
-            if (found != NULL) return found + 3;
-        }
-    }
-    return NULL;
-}
-
-static const char *behind_prefix(const char *path, const char *prefix, size_t length)
-{
-    if (strncmp(path, prefix, length) != 0) return NULL;
-    if (length > 0 && prefix[length - 1] == '/') return path + length;
-    return path[length] == '/' ? path + length + 1 : NULL;
-}
-
-const char *pt_trim_path(const char *path, const char *trim_path, const char *source_path)
-{
-    static const char *const usual[] = {"/proc/self/cwd/./", "/proc/self/cwd/"};
-    if (trim_path == NULL) trim_path = "";
-    const char *rest =
-        *trim_path == '\0' && source_path != NULL ? behind_base_name(path, source_path) : NULL;
-    while (rest == NULL && *trim_path != '\0') {
-        const size_t length = strcspn(trim_path, ":");
-        rest = behind_prefix(path, trim_path, length);
-        trim_path += length;
-        if (*trim_path == ':' && *++trim_path == '\0' && rest == NULL)
-            rest = behind_prefix(path, "", 0); /* an empty last entry */
-    }
-    for (size_t i = 0; rest == NULL && i < 2; i++)
-        rest = behind_prefix(path, usual[i], strlen(usual[i]));
-    return rest != NULL ? rest : path;
-}
-
-/* The path without ".", empty parts and what ".." takes back; as Go's filepath.Clean. */
-static char *clean_path(const char *path)
-{
-    const bool rooted = path[0] == '/';
-    char *clean = pt_alloc(strlen(path) + 2, 1);
-    size_t size = 0, floor = 0; /* ".." takes back nothing before floor */
-    if (rooted) clean[size++] = '/', floor = 1;
-    while (*path != '\0') {
-        const size_t length = strcspn(path, "/");
-        const bool dot = length == 1 && path[0] == '.';
-        const bool dots = length == 2 && path[0] == '.' && path[1] == '.';
-        if (dots && size > floor) {
-            while (size > floor && clean[size - 1] != '/')
-                size--;
-            if (size > floor) size--;
-        } else if (length > 0 && !dot && !(dots && rooted)) {
-            if (size > (rooted ? 1 : 0)) clean[size++] = '/';
-            memcpy(clean + size, path, length);
-            size += length;
-            if (dots) floor = size;
-        }
-        path += length + (path[length] == '/');
-    }
-    if (size == 0) clean[size++] = '.';
-    clean[size] = '\0';
-    return clean;
-}
-
 static const char *file_of(folding *f, uint32_t function)
 {
     const char **file = &f->file_of_function[function];
     if (*file != NULL) return *file;
     const char *path = pt_text(f->profile, f->profile->function->file[function]);
-    if (f->fold->trims_paths) path = pt_trim_path(path, f->fold->trim_path, f->fold->source_path);
-    *file = path[0] == '\0' ? no_text : pool_text(f->places->pool, clean_path(path));
+    PT_FREE char *trimmed = f->fold->trims_paths
+                                ? pt_source_trim(path, f->fold->trim_path, f->fold->source_path)
+                                : pt_strdup(path);
+    *file = trimmed[0] == '\0' ? no_text : pool_text(f->places->pool, pt_source_clean(trimmed));
     return *file;
 }
 
