@@ -173,6 +173,14 @@ typedef struct {
         request *items;
         size_t count, cap;
     } requests;
+    struct {
+        answer_frame *items;
+        size_t cap;
+    } frames; /* of the answer that is being printed */
+    struct {
+        pt_buf *items;
+        size_t count, cap;
+    } texts; /* for names that have to be put together */
 } job;
 
 /* ---- reading requests ---- */
@@ -335,33 +343,34 @@ static const char *without_scope(const char *name)
     return last;
 }
 
-/* The name as it is asked for; what has to be put together lies in text. A clone's suffix is shown
- * as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
+/* A clone's suffix, as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
+static void put_suffix(const job *j, pt_buf *text, const char *suffix)
+{
+    if (!j->is_addr2line) pt_putf(text, " (%s)", suffix);
+    for (const char *at = suffix; j->is_addr2line && *at != '\0';) {
+        size_t n = 1 + strcspn(at + 1, ".");
+        while (at[n] == '.' && at[n + 1] >= '0' && at[n + 1] <= '9')
+            n += 1 + strcspn(at + n + 1, ".");
+        pt_putf(text, " [clone %.*s]", (int)n, at);
+        at += n;
+    }
+}
+
+/* The name as it is asked for. What has to be put together is put into text, terminated. */
 static const char *function_name(const job *j, image_entry *image, uint32_t id, pt_buf *text)
 {
     const pt_chain_function f = pt_chains_function(image->chains, id);
     if (j->is_short && f.name[0] != '\0') return without_scope(f.name);
     if (!j->is_readable) return f.linkage_name;
     const char *name = pt_chains_readable(image->chains, id);
-    const char *suffix = strchr(f.linkage_name, '.');
-    if (j->images.how.demangle != PT_DEMANGLE_FULL || suffix == NULL || suffix == f.linkage_name ||
-        strcmp(name, f.linkage_name) == 0)
-        return name;
-    const size_t start = text->size;
+    const bool may_be_clone =
+        j->images.how.demangle == PT_DEMANGLE_FULL && f.linkage_name[0] == '_' && name[0] != '_';
+    const char *suffix = may_be_clone ? strchr(f.linkage_name, '.') : NULL;
+    if (suffix == NULL) return name;
+    pt_buf_clear(text);
     pt_put_text(text, name);
-    if (!j->is_addr2line) {
-        pt_putf(text, " (%s)", suffix);
-    } else {
-        for (const char *at = suffix; *at != '\0';) {
-            size_t n = 1 + strcspn(at + 1, ".");
-            while (at[n] == '.' && at[n + 1] >= '0' && at[n + 1] <= '9')
-                n += 1 + strcspn(at + n + 1, ".");
-            pt_putf(text, " [clone %.*s]", (int)n, at);
-            at += n;
-        }
-    }
-    pt_put_u8(text, '\0');
-    return (const char *)text->data + start;
+    put_suffix(j, text, suffix);
+    return pt_buf_text(text);
 }
 
 /* Puts the frames of a row together and prints them. */
@@ -369,9 +378,11 @@ static void print_chain(job *j, const request *r, answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
     const uint32_t count = chain.frame_count > 1 && !j->names_inlines ? 1 : chain.frame_count;
-    PT_FREE answer_frame *frames = pt_alloc(count + 1, sizeof *frames);
-    pt_buf text = PT_BUF_INIT;
-    pt_buf_reserve(&text, (size_t)count * 8192);
+    while (j->texts.count < count) { /* a place for each frame's name */
+        PT_GROW(j->texts, j->texts.count + 1);
+        j->texts.items[j->texts.count++] = PT_BUF_INIT;
+        PT_GROW(j->frames, j->texts.count);
+    }
     for (uint32_t i = 0; i < count; i++) {
         /* Without inlined calls: the line of the innermost one, and the function that has the
          * code, or, for addr2line, that one's. */
@@ -380,21 +391,17 @@ static void print_chain(job *j, const request *r, answer *a)
             j->names_inlines || j->is_addr2line ? line : &chain.frames[chain.frame_count - 1];
         const pt_chain_function f = pt_chains_function(r->image->chains, line->function);
         const bool is_outermost = i + 1 == chain.frame_count || !j->names_inlines;
-        frames[i] = (answer_frame){
-            .function = pt_strdup(function_name(j, r->image, named->function, &text)),
+        j->frames.items[i] = (answer_frame){
+            .function = function_name(j, r->image, named->function, &j->texts.items[i]),
             .file = f.file,
             .line = line->line,
             .column = line->column,
             .start_line = f.start_line,
             .start_addr = is_outermost ? chain.symbol.addr : 0};
-        pt_buf_clear(&text);
     }
-    a->frames = frames;
+    a->frames = j->frames.items;
     a->frame_count = count;
     print_answer(&j->printer, a);
-    for (uint32_t i = 0; i < count; i++)
-        free((char *)(uintptr_t)frames[i].function);
-    pt_buf_done(&text);
 }
 
 static void print_request(job *j, request *r)
@@ -596,6 +603,10 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     images_done(&j.images, &context->diag);
     process_done(&j.process);
     free(j.requests.items);
+    free(j.frames.items);
+    for (size_t i = 0; i < j.texts.count; i++)
+        pt_buf_done(&j.texts.items[i]);
+    free(j.texts.items);
     return status;
 }
 

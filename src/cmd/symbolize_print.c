@@ -19,15 +19,36 @@ static const char *or_unknown(const char *text)
     return text[0] != '\0' ? text : "??";
 }
 
+/* Most of the work of a large batch is this. */
+static void put_number(pt_out *out, uint32_t value)
+{
+    char text[10];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    pt_out_put(out, text + at, sizeof text - at);
+}
+
+static void put_function(const printer *p, const char *name)
+{
+    if (!p->functions) return;
+    pt_out_text(p->out, or_unknown(name));
+    pt_out_text(p->out, p->pretty ? " at " : "\n");
+}
+
 /* ---- addr2line ---- */
 
 static void addr2line_place(const printer *p, const answer_frame *f)
 {
-    pt_outf(p->out, "%s:", shown_file(p, f->file));
+    pt_out_text(p->out, shown_file(p, f->file));
+    pt_out_char(p->out, ':');
     if (f->line != 0)
-        pt_outf(p->out, "%u\n", f->line);
+        put_number(p->out, f->line);
     else
-        pt_out_text(p->out, "?\n");
+        pt_out_char(p->out, '?');
+    pt_out_char(p->out, '\n');
 }
 
 static void addr2line_answer(const printer *p, const answer *a)
@@ -40,8 +61,7 @@ static void addr2line_answer(const printer *p, const answer *a)
     }
     for (size_t i = 0; i < a->frame_count; i++) {
         if (i > 0 && p->pretty) pt_out_text(p->out, " (inlined by) ");
-        if (p->functions)
-            pt_outf(p->out, p->pretty ? "%s at " : "%s\n", or_unknown(a->frames[i].function));
+        put_function(p, a->frames[i].function);
         addr2line_place(p, &a->frames[i]);
     }
 }
@@ -50,11 +70,15 @@ static void addr2line_answer(const printer *p, const answer *a)
 
 static void llvm_frame(const printer *p, const answer_frame *f)
 {
-    if (p->functions) pt_outf(p->out, p->pretty ? "%s at " : "%s\n", or_unknown(f->function));
-    if (p->style == PT_STYLE_GNU)
-        pt_outf(p->out, "%s:%u\n", shown_file(p, f->file), f->line);
-    else
-        pt_outf(p->out, "%s:%u:%u\n", shown_file(p, f->file), f->line, f->column);
+    put_function(p, f->function);
+    pt_out_text(p->out, shown_file(p, f->file));
+    pt_out_char(p->out, ':');
+    put_number(p->out, f->line);
+    if (p->style != PT_STYLE_GNU) {
+        pt_out_char(p->out, ':');
+        put_number(p->out, f->column);
+    }
+    pt_out_char(p->out, '\n');
 }
 
 static void llvm_answer(const printer *p, const answer *a)

@@ -18,6 +18,7 @@
 #define VERSION       1 /* of the layout and of what the answers mean */
 #define ORDER         UINT32_C(0x01020304)
 #define STAMP_BYTES   32
+#define BLOCK_BYTES   4096
 #define SUFFIX        ".names"
 #define TOUCH_AFTER_S 600
 #define STALE_TEMP_S  3600
@@ -30,34 +31,43 @@ typedef struct {
     char stamp[STAMP_BYTES];
     uint64_t file_bytes, string_bytes;
     uint32_t address_count, frame_count, function_count;
-    uint32_t crc; /* of the file with zero here */
+    uint32_t crc; /* of the header, with zero here, and of the checks */
 } header;
 
 /* ---- layout ---- */
 
 typedef struct {
-    uint64_t address, symbol, first, frame, function, string, end;
+    uint64_t check_count, body; /* where the body begins in the file */
+    uint64_t address, symbol, first, frame, function, string, body_bytes; /* in the body */
 } layout;
 
-/* No sum can wrap: each count is below 2^32, and string_bytes is below 2^33. */
+/* No sum can wrap: each count is below 2^32, and string_bytes is at most a file's size. */
 static layout layout_of(const header *h)
 {
-    layout at = {.address = sizeof *h};
+    layout at = {.address = 0};
     at.symbol = at.address + (uint64_t)h->address_count * sizeof(uint64_t);
     at.first = at.symbol + (uint64_t)h->address_count * sizeof(pt_name_symbol);
     at.frame = at.first + ((uint64_t)h->address_count + 1) * sizeof(uint32_t);
     at.function = at.frame + (uint64_t)h->frame_count * sizeof(pt_name_frame);
     at.string = at.function + (uint64_t)h->function_count * sizeof(pt_name_function);
-    at.end = at.string + h->string_bytes;
+    at.body_bytes = at.string + h->string_bytes;
+    at.check_count = (at.body_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    at.body = (sizeof *h + at.check_count * sizeof(uint32_t) + 7) & ~UINT64_C(7);
     return at;
 }
 
-static uint32_t checksum(const header *h, const uint8_t *bytes, size_t size_bytes)
+static uint32_t header_crc(const header *h, const void *checks, uint64_t check_count)
 {
     header blank = *h;
     blank.crc = 0;
     const uint32_t crc = libdeflate_crc32(0, &blank, sizeof blank);
-    return libdeflate_crc32(crc, bytes + sizeof blank, size_bytes - sizeof blank);
+    return libdeflate_crc32(crc, checks, check_count * sizeof(uint32_t));
+}
+
+static uint32_t block_crc(const uint8_t *body, uint64_t body_bytes, uint64_t block)
+{
+    const uint64_t at = block * BLOCK_BYTES, left = body_bytes - at;
+    return libdeflate_crc32(0, body + at, left < BLOCK_BYTES ? left : BLOCK_BYTES);
 }
 
 static void set_stamp(char stamp[STAMP_BYTES], const char *text)
@@ -67,28 +77,6 @@ static void set_stamp(char stamp[STAMP_BYTES], const char *text)
 }
 
 /* ---- reading ---- */
-
-/* The promises that finding relies on. */
-static const char *broken_promise(const pt_name_index *x)
-{
-    for (uint32_t i = 1; i < x->address_count; i++)
-        if (x->address[i] <= x->address[i - 1]) return "addresses do not ascend";
-    if (x->first[0] != 0 || x->first[x->address_count] != x->frame_count)
-        return "frames do not fit the addresses";
-    for (uint32_t i = 0; i < x->address_count; i++)
-        if (x->first[i + 1] < x->first[i]) return "frames do not ascend";
-    for (uint32_t i = 0; i < x->frame_count; i++)
-        if (x->frame[i].function >= x->function_count) return "a frame has no function";
-    for (uint32_t i = 0; i < x->function_count; i++) {
-        const pt_name_function *f = &x->function[i];
-        uint32_t most = f->linkage_name > f->name ? f->linkage_name : f->name;
-        most = f->file > most ? f->file : most;
-        for (int m = 0; m < PT_NAME_MODES; m++)
-            most = f->readable[m] > most ? f->readable[m] : most;
-        if (most >= x->string_bytes) return "a function has no name";
-    }
-    return NULL;
-}
 
 pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *stamp,
                               pt_name_index *ret_index, pt_error *reterr)
@@ -102,51 +90,141 @@ pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.order != ORDER || h.version != VERSION ||
         memcmp(h.stamp, wanted, sizeof wanted) != 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "is not an index of names of this version");
-    if (h.file_bytes != size_bytes || h.string_bytes == 0 || h.string_bytes > size_bytes ||
-        layout_of(&h).end != size_bytes)
+    if (h.file_bytes != size_bytes || h.string_bytes == 0 || h.string_bytes > size_bytes)
         return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which its counts deny",
                             size_bytes);
-    if (checksum(&h, bytes, size_bytes) != h.crc)
-        return pt_error_set(reterr, PT_ERR_DAMAGED, "does not have the checksum it should have");
     const layout at = layout_of(&h);
     const uint8_t *base = bytes;
-    const pt_name_index index = {
+    if (at.body + at.body_bytes != size_bytes)
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "has %zu bytes, which its counts deny",
+                            size_bytes);
+    if (header_crc(&h, base + sizeof h, at.check_count) != h.crc)
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "does not have the checksum it should have");
+    *ret_index = (pt_name_index){
         .blob = PT_BLOB_INIT,
         .address_count = h.address_count,
         .frame_count = h.frame_count,
         .function_count = h.function_count,
         .string_bytes = h.string_bytes,
-        .address = (const uint64_t *)(const void *)(base + at.address),
-        .symbol = (const pt_name_symbol *)(const void *)(base + at.symbol),
-        .first = (const uint32_t *)(const void *)(base + at.first),
-        .frame = (const pt_name_frame *)(const void *)(base + at.frame),
-        .function = (const pt_name_function *)(const void *)(base + at.function),
-        .string = (const char *)(base + at.string),
+        .body = base + at.body,
+        .body_bytes = at.body_bytes,
+        .crc = (const uint32_t *)(const void *)(base + sizeof h),
+        .checked = pt_alloc(at.check_count / 8 + 1, 1),
+        .address_off = at.address,
+        .symbol_off = at.symbol,
+        .first_off = at.first,
+        .frame_off = at.frame,
+        .function_off = at.function,
+        .string_off = at.string,
     };
-    const char *problem = broken_promise(&index);
-    if (problem == NULL && (index.string[0] != '\0' || index.string[h.string_bytes - 1] != '\0'))
-        problem = "its strings do not end";
-    if (problem != NULL) return pt_error_set(reterr, PT_ERR_DAMAGED, "%s", problem);
-    *ret_index = index;
     return PT_OK;
 }
 
-uint32_t pt_name_index_find(const pt_name_index *index, uint64_t address)
+static void *broken(pt_name_index *x)
 {
-    uint32_t low = 0, high = index->address_count;
+    x->is_broken = true;
+    return NULL;
+}
+
+/* Bytes [off, off + size_bytes) of the body, which must be in it, once their blocks have the
+ * checksums that they should have; else NULL. */
+static const void *bytes_at(pt_name_index *x, uint64_t off, uint64_t size_bytes)
+{
+    if (x->is_broken || size_bytes == 0) return x->is_broken ? NULL : x->body + off;
+    for (uint64_t b = off / BLOCK_BYTES; b <= (off + size_bytes - 1) / BLOCK_BYTES; b++) {
+        if (x->checked[b / 8] >> (b % 8) & 1) continue;
+        if (block_crc(x->body, x->body_bytes, b) != x->crc[b]) return broken(x);
+        x->checked[b / 8] |= (uint8_t)(1u << (b % 8));
+    }
+    return x->body + off;
+}
+
+uint32_t pt_name_index_find(pt_name_index *x, uint64_t address)
+{
+    uint32_t low = 0, high = x->address_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (index->address[middle] < address)
+        const uint64_t *at =
+            bytes_at(x, x->address_off + (uint64_t)middle * sizeof *at, sizeof *at);
+        if (at == NULL) return PT_NONE;
+        if (*at == address) return middle;
+        if (*at < address)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < index->address_count && index->address[low] == address ? low : PT_NONE;
+    return PT_NONE;
+}
+
+bool pt_name_index_row(pt_name_index *x, uint32_t row, pt_name_row *ret_row)
+{
+    const uint64_t *address =
+        bytes_at(x, x->address_off + (uint64_t)row * sizeof *address, sizeof *address);
+    const pt_name_symbol *symbol =
+        bytes_at(x, x->symbol_off + (uint64_t)row * sizeof *symbol, sizeof *symbol);
+    const uint32_t *first =
+        bytes_at(x, x->first_off + (uint64_t)row * sizeof *first, 2 * sizeof *first);
+    if (address == NULL || symbol == NULL || first == NULL) return false;
+    if (first[0] > first[1] || first[1] > x->frame_count) return broken(x) != NULL;
+    const uint32_t count = first[1] - first[0];
+    const pt_name_frame *frames = bytes_at(x, x->frame_off + (uint64_t)first[0] * sizeof *frames,
+                                           (uint64_t)count * sizeof *frames);
+    if (frames == NULL) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (frames[i].function >= x->function_count) return broken(x) != NULL;
+    *ret_row = (pt_name_row){*address, *symbol, frames, count};
+    return true;
+}
+
+/* The string at that offset, or NULL. It may lie in several blocks. */
+static const char *text_at(pt_name_index *x, uint32_t string)
+{
+    for (uint64_t at = string, size_bytes; at < x->string_bytes; at += size_bytes) {
+        const uint64_t off = x->string_off + at, left = x->string_bytes - at;
+        size_bytes = BLOCK_BYTES - off % BLOCK_BYTES;
+        if (size_bytes > left) size_bytes = left;
+        const char *text = bytes_at(x, off, size_bytes);
+        if (text == NULL) return NULL;
+        if (memchr(text, '\0', size_bytes) != NULL)
+            return (const char *)x->body + x->string_off + string;
+    }
+    return broken(x);
+}
+
+bool pt_name_index_function(pt_name_index *x, uint32_t function, pt_name_text *ret_text)
+{
+    const pt_name_function *f =
+        bytes_at(x, x->function_off + (uint64_t)function * sizeof *f, sizeof *f);
+    if (f == NULL) return false;
+    pt_name_text text = {.linkage_name = text_at(x, f->linkage_name),
+                         .name = text_at(x, f->name),
+                         .file = text_at(x, f->file),
+                         .start_line = f->start_line};
+    for (int m = 0; m < PT_NAME_MODES; m++)
+        text.readable[m] = f->readable[m] != 0 ? text_at(x, f->readable[m]) : NULL;
+    if (x->is_broken) return false;
+    *ret_text = text;
+    return true;
+}
+
+bool pt_name_index_verify(pt_name_index *x)
+{
+    pt_name_row row;
+    pt_name_text text;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < x->address_count && pt_name_index_row(x, i, &row); i++) {
+        if (i > 0 && row.address <= last) broken(x);
+        last = row.address;
+    }
+    for (uint32_t i = 0; i < x->function_count && pt_name_index_function(x, i, &text); i++) {
+    }
+    return !x->is_broken;
 }
 
 void pt_name_index_done(pt_name_index *index)
 {
     pt_blob_done(&index->blob);
+    free(index->checked);
     *index = PT_NAME_INDEX_INIT;
 }
 
@@ -215,17 +293,23 @@ pt_status pt_name_index_put(pt_buf *buf, const pt_name_columns *c, const char *s
                     .function_count = (uint32_t)c->function_count};
         memcpy(h.magic, magic, sizeof magic);
         set_stamp(h.stamp, stamp);
-        h.file_bytes = layout_of(&h).end;
+        const layout at = layout_of(&h);
+        h.file_bytes = at.body + at.body_bytes;
         const size_t start = buf->size;
-        pt_buf_reserve(buf, h.file_bytes);
-        pt_put(buf, &h, sizeof h);
+        memset(pt_buf_extend(buf, at.body), 0, at.body);
+        pt_buf_reserve(buf, at.body_bytes);
         pt_put(buf, c->address, c->address_count * sizeof *c->address);
         pt_put(buf, c->symbol, c->address_count * sizeof *c->symbol);
         pt_put(buf, c->first, (c->address_count + 1) * sizeof *c->first);
         pt_put(buf, c->frame, c->frame_count * sizeof *c->frame);
         pt_put(buf, functions, c->function_count * sizeof *functions);
         pt_put(buf, s.bytes.data, s.bytes.size);
-        h.crc = checksum(&h, buf->data + start, h.file_bytes);
+        uint8_t *checks = buf->data + start + sizeof h;
+        for (uint64_t i = 0; i < at.check_count; i++) {
+            const uint32_t crc = block_crc(buf->data + start + at.body, at.body_bytes, i);
+            memcpy(checks + i * sizeof crc, &crc, sizeof crc);
+        }
+        h.crc = header_crc(&h, checks, at.check_count);
         memcpy(buf->data + start, &h, sizeof h);
     }
     pt_buf_done(&s.bytes);

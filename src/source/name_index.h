@@ -2,20 +2,22 @@
  *
  *   FOLDER/KEY.names      one file an image; KEY is its build id
  *
- *   header     what, version, stamp, sizes, CRC-32 of the whole file
- *   address    ascending, as linked          \
- *   symbol     address and bytes of the one   | a row an address
- *   first      its frames [first, next first) / (none: the address has no name)
- *   frame      function, line, column           innermost inlined one first
+ *   header     what, version, stamp, sizes, CRC-32 of itself and of what follows
+ *   checks     CRC-32 of each block of the rest
+ *   address    ascending, as linked           \
+ *   symbol     address and bytes of the one    | a row an address
+ *   first      its frames [first, next first) /  (none: the address has no name)
+ *   frame      function, line, column            innermost inlined one first
  *   function   linkage name, name, file, start line, readable name in each mode
  *   string     bytes, each string terminated; 0 is ""
  *
- * Numbers are in the machine's byte order: the folder is one user's on one machine. A file is read
- * whole or not at all: version, stamp, sizes, checksum and every id are looked at when it is
- * opened, and one that fails is as good as none and is replaced. Files appear under their names
- * complete (rename), so readers and writers need no locks; of two writers the later one wins, and
- * what the other had found out is found out again some day. The files that were used least recently
- * are removed when all together are larger than allowed.
+ * Numbers are in the machine's byte order: the folder is one user's on one machine. Version, stamp
+ * and sizes are looked at when a file is opened; a block's checksum when something in it is first
+ * asked for, and every id and offset whenever it is used. So opening costs nothing, however much is
+ * kept. A file that fails is as good as none from there on, and is replaced. Files appear under
+ * their names complete (rename), so readers and writers need no locks; of two writers the later one
+ * wins, and what the other had found out is found out again some day. The files that were used
+ * least recently are removed when all together are larger than allowed.
  */
 #ifndef PT_SOURCE_NAME_INDEX_H
 #define PT_SOURCE_NAME_INDEX_H
@@ -53,35 +55,49 @@ typedef struct pt_name_index {
     pt_blob blob;
     uint32_t address_count, frame_count, function_count;
     uint64_t string_bytes;
-    const uint64_t *address;
-    const pt_name_symbol *symbol;
-    const uint32_t *first; /* [address_count + 1] */
-    const pt_name_frame *frame;
-    const pt_name_function *function;
-    const char *string;
+    bool is_broken; /* something in it was not as it should be: it answers nothing any more */
+    /* Private. */
+    const uint8_t *body;
+    uint64_t body_bytes;
+    const uint32_t *crc; /* one a block */
+    uint8_t *checked;    /* a bit a block */
+    uint64_t address_off, symbol_off, first_off, frame_off, function_off, string_off; /* in body */
 } pt_name_index;
 
 #define PT_NAME_INDEX_INIT ((pt_name_index){.blob = PT_BLOB_INIT})
 
-/* Checks everything; ret_index then looks into bytes, which must be aligned to 8 and stay. On
- * failure PT_ERR_FORMAT (another kind, version or stamp) or PT_ERR_DAMAGED. */
+/* Looks at the header; ret_index then looks into bytes, which must be aligned to 8 and stay. Pair
+ * with pt_name_index_done. On failure PT_ERR_FORMAT (another kind, version or stamp) or
+ * PT_ERR_DAMAGED. */
 pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *stamp,
                               pt_name_index *ret_index, pt_error *reterr);
 
 /* The row of an address, or PT_NONE. */
-uint32_t pt_name_index_find(const pt_name_index *index, uint64_t address);
-static inline const char *pt_name_index_text(const pt_name_index *index, uint32_t string)
-{
-    return index->string + string;
-}
+uint32_t pt_name_index_find(pt_name_index *index, uint64_t address);
 
-/* What to write: the same columns, with strings as they lie in memory. */
+/* A row; false when the index is broken. */
+typedef struct pt_name_row {
+    uint64_t address;
+    pt_name_symbol symbol;
+    const pt_name_frame *frames; /* each with a function below function_count */
+    uint32_t frame_count;
+} pt_name_row;
+bool pt_name_index_row(pt_name_index *index, uint32_t row, pt_name_row *ret_row);
+
+/* A function with its strings. */
 typedef struct pt_name_text {
     const char *linkage_name, *name, *file; /* never NULL */
     uint32_t start_line;
     const char *readable[PT_NAME_MODES]; /* or NULL */
 } pt_name_text;
 
+/* A function below function_count, with strings that live as long as the index; false when the
+ * index is broken. */
+bool pt_name_index_function(pt_name_index *index, uint32_t function, pt_name_text *ret_text);
+/* Looks at everything that is left to look at; false when the index is broken. */
+bool pt_name_index_verify(pt_name_index *index);
+
+/* What to write: the same columns. */
 typedef struct pt_name_columns {
     size_t address_count, frame_count, function_count; /* each below 2^32 */
     const uint64_t *address;

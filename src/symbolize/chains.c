@@ -145,38 +145,50 @@ static uint32_t add_function(pt_chains *chains, const function *f)
 
 /* ---- from disk ---- */
 
+/* PT_NONE when the index turns out to be broken. */
 static uint32_t function_on_disk(pt_chains *chains, uint32_t id)
 {
+    pt_name_text f;
     if (chains->of_index[id] != PT_NONE) return chains->of_index[id];
-    const pt_name_index *x = &chains->index;
-    const pt_name_function *f = &x->function[id];
-    function mine = {.linkage_name = pt_name_index_text(x, f->linkage_name),
-                     .name = pt_name_index_text(x, f->name),
-                     .file = pt_name_index_text(x, f->file),
-                     .start_line = f->start_line};
+    if (!pt_name_index_function(&chains->index, id, &f)) return PT_NONE;
+    function mine = {
+        .linkage_name = f.linkage_name, .name = f.name, .file = f.file, .start_line = f.start_line};
     for (int m = 0; m < PT_NAME_MODES; m++)
-        mine.readable[m] = f->readable[m] != 0 ? pt_name_index_text(x, f->readable[m]) : NULL;
+        mine.readable[m] = f.readable[m];
     chains->of_index[id] = add_function(chains, &mine);
     return chains->of_index[id];
 }
 
+/* Appends the frames with our functions; false, with nothing appended, when one cannot be had. */
+static bool take_frames(pt_chains *chains, const pt_name_row *from)
+{
+    const size_t before = chains->frames.count;
+    PT_GROW(chains->frames, chains->frames.count + from->frame_count);
+    for (uint32_t i = 0; i < from->frame_count; i++) {
+        const uint32_t mine = function_on_disk(chains, from->frames[i].function);
+        if (mine == PT_NONE) {
+            chains->frames.count = before;
+            return false;
+        }
+        chains->frames.items[chains->frames.count++] =
+            (pt_chain_frame){mine, from->frames[i].line, from->frames[i].column};
+    }
+    return true;
+}
+
 static bool take_from_disk(pt_chains *chains, uint64_t addr, uint32_t *ret_row)
 {
-    const pt_name_index *x = &chains->index;
-    const uint32_t at = chains->has_index ? pt_name_index_find(x, addr) : PT_NONE;
-    if (at == PT_NONE) return false;
-    const uint32_t id = add_row(chains, addr);
-    row *r = &chains->rows.items[id];
-    r->frame_first = (uint32_t)chains->frames.count;
-    r->frame_count = x->first[at + 1] - x->first[at];
-    r->symbol = x->symbol[at];
-    PT_GROW(chains->frames, chains->frames.count + r->frame_count);
-    for (uint32_t i = x->first[at]; i < x->first[at + 1]; i++)
-        chains->frames.items[chains->frames.count++] =
-            (pt_chain_frame){.function = function_on_disk(chains, x->frame[i].function),
-                             .line = x->frame[i].line,
-                             .column = x->frame[i].column};
-    *ret_row = id;
+    pt_name_row from;
+    const uint32_t at = chains->has_index ? pt_name_index_find(&chains->index, addr) : PT_NONE;
+    const uint32_t frame_first = (uint32_t)chains->frames.count;
+    if (at == PT_NONE || !pt_name_index_row(&chains->index, at, &from) ||
+        !take_frames(chains, &from))
+        return false;
+    *ret_row = add_row(chains, addr);
+    row *r = &chains->rows.items[*ret_row];
+    r->frame_first = frame_first;
+    r->frame_count = from.frame_count;
+    r->symbol = from.symbol;
     return true;
 }
 
@@ -335,13 +347,13 @@ static void merge_own_row(merged *m, const pt_chains *chains, const row *r)
     }
 }
 
-static void merge_disk_row(merged *m, pt_chains *chains, uint32_t at)
+static void merge_disk_row(merged *m, pt_chains *chains, const pt_name_row *from)
 {
-    const pt_name_index *x = &chains->index;
-    PT_GROW(m->frames, m->frames.count + (x->first[at + 1] - x->first[at]));
-    for (uint32_t i = x->first[at]; i < x->first[at + 1]; i++)
-        m->frames.items[m->frames.count++] = (pt_name_frame){
-            function_on_disk(chains, x->frame[i].function), x->frame[i].line, x->frame[i].column};
+    PT_GROW(m->frames, m->frames.count + from->frame_count);
+    for (uint32_t i = 0; i < from->frame_count; i++)
+        m->frames.items[m->frames.count++] =
+            (pt_name_frame){function_on_disk(chains, from->frames[i].function),
+                            from->frames[i].line, from->frames[i].column};
 }
 
 /* Two ascending lists into one; what both have is ours, which may know more readable names. */
@@ -349,7 +361,8 @@ static void merge_rows(merged *m, pt_chains *chains)
 {
     PT_FREE uint32_t *order = ordered_rows(chains);
     const size_t own = chains->rows.count;
-    const uint32_t on_disk = chains->has_index ? chains->index.address_count : 0;
+    const bool has_disk = chains->has_index && pt_name_index_verify(&chains->index);
+    const uint32_t on_disk = has_disk ? chains->index.address_count : 0;
     m->address = pt_alloc(own + on_disk + 1, sizeof *m->address);
     m->symbol = pt_alloc(own + on_disk + 1, sizeof *m->symbol);
     m->first = pt_alloc(own + on_disk + 2, sizeof *m->first);
@@ -357,16 +370,19 @@ static void merge_rows(merged *m, pt_chains *chains)
     uint32_t d = 0;
     for (size_t i = 0; i < own || d < on_disk; count++) {
         const row *r = i < own ? &chains->rows.items[order[i]] : NULL;
-        const bool is_own = r != NULL && (d >= on_disk || r->addr <= chains->index.address[d]);
+        pt_name_row from = {0};
+        if (d < on_disk) pt_name_index_row(&chains->index, d, &from);
+        const bool is_own = r != NULL && (d >= on_disk || r->addr <= from.address);
         m->first[count] = (uint32_t)m->frames.count;
-        m->address[count] = is_own ? r->addr : chains->index.address[d];
-        m->symbol[count] = is_own ? r->symbol : chains->index.symbol[d];
+        m->address[count] = is_own ? r->addr : from.address;
+        m->symbol[count] = is_own ? r->symbol : from.symbol;
         if (is_own) {
             merge_own_row(m, chains, r);
-            if (d < on_disk && chains->index.address[d] == r->addr) d++;
+            if (d < on_disk && from.address == r->addr) d++;
             i++;
         } else {
-            merge_disk_row(m, chains, d++);
+            merge_disk_row(m, chains, &from);
+            d++;
         }
     }
     m->first[count] = (uint32_t)m->frames.count;
@@ -405,7 +421,7 @@ static void keep(pt_chains *chains)
 void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
-    if (chains->key != NULL && chains->is_news) keep(chains);
+    if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep(chains);
     for (size_t i = 0; i < chains->functions.count; i++)
         for (int m = 0; m < PT_NAME_MODES; m++)
             if (chains->functions.items[i].is_owned[m])
