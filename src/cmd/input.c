@@ -7,8 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/options.h"
 #include "cmd/lookup.h"
+#include "cmd/options.h"
+#include "cmd/remote.h"
 #include "symbolize/symbolize.h"
 
 pt_path_kind pt_path_look(const char *path)
@@ -100,7 +101,21 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         return pt_cmd_fail(&error);
     pt_profile_unref(context->profile);
     context->profile = named;
-    return PT_EXIT_OK;
+    const bool asks = context->loaded.remote_count > 0 && options.mode != PT_SYMBOLIZE_OFF;
+    return asks ? pt_remote_symbolize(context) : PT_EXIT_OK;
+}
+
+/* What came from a server is gone tomorrow: keeps it, and says where. */
+static void keep_fetched(pt_cmd_context *context)
+{
+    if (context->loaded.remote_count == 0) return;
+    char *path = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_remote_save(context->profile, context->pool, &path, &error) == PT_OK)
+        pt_cmd_say("kept as %s", path);
+    else
+        pt_cmd_say("the profile is not kept: %s", error.message);
+    free(path);
 }
 
 /* The word size of the first program among the names, for formats that do not tell theirs; 0 if
@@ -129,9 +144,11 @@ int pt_cmd_load(pt_cmd_context *context)
                             "%s: no profile is named and there is no " PT_DEFAULT_PROFILE " here",
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
+    const pt_fetch_options fetch = pt_remote_options(context);
     pt_load_options options = {.inflated_bytes = context->input->max_memory,
                                .word_bytes = program_word_bytes(names, count),
-                               .strict = context->input->strict};
+                               .strict = context->input->strict,
+                               .fetch = &fetch};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;
     context->pool = pt_pool_new((unsigned)context->input->threads);
@@ -141,8 +158,11 @@ int pt_cmd_load(pt_cmd_context *context)
         return pt_cmd_fail(&error);
     if (context->loaded.profile == NULL) return only_programs(context, names[0]);
     say_damage(&context->loaded);
+    pt_remote_say_failures(&context->loaded);
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);
     set_title(context);
-    return context->command->needs & PT_NEEDS_SYMBOLS ? pt_cmd_symbolize(context) : PT_EXIT_OK;
+    if (context->command->needs & PT_NEEDS_SYMBOLS) status = pt_cmd_symbolize(context);
+    keep_fetched(context);
+    return status;
 }

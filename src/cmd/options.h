@@ -19,6 +19,8 @@ typedef struct pt_input_settings {
     uint64_t max_memory;
     bool strict;
     int64_t threads;
+    int64_t seconds, timeout; /* of servers; 0 = by rule */
+    const char *tls_cert, *tls_key, *tls_ca;
 } pt_input_settings;
 
 /* Commands that show names. */

@@ -88,7 +88,8 @@ static int give_and_run(pt_cmd_context *context, void *settings)
     if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
     say_facts(&context->diag);
-    if (status == PT_EXIT_OK && context->loaded.damaged_count > 0) status = PT_EXIT_DAMAGED;
+    if (status == PT_EXIT_OK && context->loaded.damaged_count + context->loaded.failed_count > 0)
+        status = PT_EXIT_DAMAGED;
     return status;
 }
 

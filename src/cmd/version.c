@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "formats/format.h"
+#include "load/fetch.h"
 
 typedef struct {
     bool features;
@@ -43,6 +44,8 @@ static int version_run(pt_cmd_context *context, void *own)
     pt_outf(context->out, "gzip    libdeflate %s, zlib %s\n", LIBDEFLATE_VERSION_STRING,
             zlibVersion());
     pt_outf(context->out, "zstd    libzstd %s\n", ZSTD_versionString());
+    pt_outf(context->out, "servers libcurl %s\n",
+            pt_fetch_version() != NULL ? pt_fetch_version() : "not built in");
     pt_outf(context->out, "regular expressions  pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
     return PT_EXIT_OK;
 }

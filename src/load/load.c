@@ -1,9 +1,13 @@
 /* load.c: see load.h. Each input is one task: fetch, peel, probe, read, freeze. The calling thread
- * takes the results in the order of the names and folds them into one profile. */
+ * takes the results in the order of the names and folds them into one profile.
+ *
+ * Names go in batches: as many as have PT_FETCH_AT_ONCE servers among them. A batch's servers are
+ * asked at once before its tasks begin, so no more answers are held than one batch has. */
 #include "load/load.h"
 
 #include "base/compress.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "model/builder.h"
 #include "transform/merge.h"
 
@@ -18,8 +22,9 @@
 /* What a task makes of one name. */
 typedef struct {
     pt_load_input input;
-    const pt_profile *profile; /* NULL for a program */
+    const pt_profile *profile; /* NULL for a program, and after a failure */
     pt_diag diag;
+    bool failed; /* input.error says why it is left out */
 } item;
 
 typedef struct {
@@ -30,6 +35,12 @@ typedef struct {
     const pt_profile *only; /* the first profile, while there is no second */
     const char *only_name;
     pt_merge *merge;
+    size_t first;        /* of the batch, among the names */
+    pt_fetched *fetched; /* of the batch, one a name: url NULL = not from a server */
+    struct {
+        pt_remote_mapping *items;
+        size_t count, cap;
+    } remote;
 } loading;
 
 static uint64_t half_of_memory(void)
@@ -53,17 +64,24 @@ static const char *file_name(const char *path)
 
 /* ---- One input ---- */
 
-static pt_status fetch(const loading *l, const char *name, pt_blob *ret_blob, pt_error *reterr)
+static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, pt_blob *ret_blob,
+                       pt_error *reterr)
 {
     if (strcmp(name, "-") == 0)
         return pt_file_read_fd(STDIN_FILENO, "standard input", 0, l->max_bytes, ret_blob, reterr);
-    if (strstr(name, "://")) {
-        pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                     "fetching from a URL is not there yet; save it to a file first (curl -o)");
-        if (reterr) pt_error_where(reterr, name, NULL, -1);
-        return PT_ERR_UNSUPPORTED;
+    if (l->options->fetch == NULL && strstr(name, "://"))
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "names a server, which is not asked here");
+    if (fetched == NULL || fetched->url == NULL)
+        return pt_file_read(name, 0, l->max_bytes, ret_blob, reterr);
+    if (fetched->error.status != PT_OK) {
+        if (reterr) *reterr = fetched->error;
+        return fetched->error.status;
     }
-    return pt_file_read(name, 0, l->max_bytes, ret_blob, reterr);
+    if (fetched->body.size == 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "the server's answer is empty");
+    *ret_blob = fetched->body;
+    fetched->body = PT_BLOB_INIT;
+    return PT_OK;
 }
 
 static pt_status probe(const pt_blob *blob, const char *name, const pt_format **ret_format,
@@ -163,10 +181,10 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
     return PT_OK;
 }
 
-static pt_status load_one(const loading *l, item *it, pt_error *reterr)
+static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_error *reterr)
 {
     pt_blob blob = PT_BLOB_INIT;
-    pt_status status = fetch(l, it->input.name, &blob, reterr);
+    pt_status status = fetch(l, it->input.name, fetched, &blob, reterr);
     if (status != PT_OK) return status;
     it->input.file_bytes = blob.size;
     it->input.compression = pt_compression_name(pt_compression_of(blob.data, blob.size));
@@ -190,9 +208,16 @@ static pt_status load_one(const loading *l, item *it, pt_error *reterr)
 static void item_done(item *it)
 {
     free(it->input.name);
+    free(it->input.url);
     pt_diag_done(&it->diag);
     pt_profile_unref(it->profile);
     free(it);
+}
+
+/* May the others do without it? */
+static bool may_fail(const loading *l, const item *it)
+{
+    return it->input.url != NULL || l->options->skip_failures;
 }
 
 static pt_status produce(void *context, unsigned worker, size_t index, void **ret_item,
@@ -200,20 +225,27 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
 {
     (void)worker;
     const loading *const l = context;
+    pt_fetched *const fetched = l->fetched != NULL ? &l->fetched[index] : NULL;
     item *it = pt_alloc(1, sizeof *it);
-    it->input.name = pt_strdup(l->names[index]);
+    it->input.name = pt_strdup(l->names[l->first + index]);
+    if (fetched != NULL && fetched->url != NULL) it->input.url = pt_strdup(fetched->url);
     it->input.error = PT_ERROR_INIT;
     pt_diag_init(&it->diag);
     pt_error error = PT_ERROR_INIT;
-    const pt_status status = load_one(l, it, &error);
-    const char *const path = strcmp(it->input.name, "-") == 0 ? "standard input" : it->input.name;
-    pt_error_where(&it->input.error, path, NULL, -1);
-    if (status != PT_OK) {
-        if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
+    const pt_status status = load_one(l, it, fetched, &error);
+    const char *const path = strcmp(it->input.name, "-") == 0 ? "standard input"
+                             : it->input.url != NULL          ? it->input.url
+                                                              : it->input.name;
+    if (status != PT_OK && error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
+    if (status != PT_OK && may_fail(l, it)) {
+        it->input.error = error;
+        it->failed = true;
+    } else if (status != PT_OK) {
         if (reterr) *reterr = error;
         item_done(it);
         return status;
     }
+    pt_error_where(&it->input.error, path, NULL, -1);
     *ret_item = it;
     return PT_OK;
 }
@@ -244,16 +276,36 @@ static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
     return status == PT_OK ? add_to_merge(l, it->profile, name, reterr) : status;
 }
 
+/* Which servers can name the addresses of this profile's mappings. */
+static void note_remote(loading *l, const item *it)
+{
+    const pt_profile *const p = it->profile;
+    bool unmapped = false;
+    for (uint32_t i = 0; i < p->location->t.count && !unmapped; i++)
+        unmapped = p->location->mapping[i] == PT_NONE;
+    const uint32_t count = p->mapping->t.count;
+    PT_GROW(l->remote, l->remote.count + count + 1);
+    for (uint32_t i = 0; i < count + unmapped; i++) {
+        const pt_mapping none = {0}, *const m = i < count ? &p->mapping->row[i] : &none;
+        const uint32_t key = m->build_id != 0 ? m->build_id : m->file;
+        l->remote.items[l->remote.count++] = (pt_remote_mapping){
+            .url = pt_strdup(it->input.url), .key = pt_strdup(pt_text(p, key)), .start = m->start};
+    }
+}
+
 static pt_status commit(void *context, size_t index, void *taken, pt_error *reterr)
 {
     loading *const l = context;
     item *const it = taken;
     pt_diag_merge(&l->loaded->diag, &it->diag);
-    l->loaded->damaged_count += it->input.error.status == PT_ERR_DAMAGED;
+    l->loaded->damaged_count += !it->failed && it->input.error.status == PT_ERR_DAMAGED;
+    l->loaded->failed_count += it->failed;
+    l->loaded->remote_count += it->input.url != NULL && !it->failed;
     pt_status status = PT_OK;
-    if (it->profile) status = fold(l, it, l->names[index], reterr);
+    if (it->profile && it->input.url) note_remote(l, it);
+    if (it->profile) status = fold(l, it, l->names[l->first + index], reterr);
     l->loaded->inputs[l->loaded->input_count++] = it->input;
-    it->input.name = NULL;
+    it->input.name = it->input.url = NULL;
     item_done(it);
     return status;
 }
@@ -275,6 +327,79 @@ static pt_status check_names(const char *const *names, size_t count, pt_error *r
     return PT_OK;
 }
 
+/* ---- Batches ---- */
+
+static bool is_remote(const loading *l, const char *name)
+{
+    return l->options->fetch && strcmp(name, "-") != 0 && access(name, F_OK) != 0 &&
+           pt_fetch_is_remote(l->options->fetch->rule, name);
+}
+
+/* How many of the names from l->first on go together, and how many of those are servers. */
+static size_t batch_size(const loading *l, size_t count, size_t *ret_remote)
+{
+    size_t n = 0, remote = 0;
+    for (; l->first + n < count; n++) {
+        if (!is_remote(l, l->names[l->first + n])) continue;
+        if (remote == PT_FETCH_AT_ONCE) break;
+        remote++;
+    }
+    *ret_remote = remote;
+    return n;
+}
+
+static void fetch_batch(loading *l, size_t size, size_t remote)
+{
+    PT_FREE const char **names = pt_alloc(remote, sizeof *names);
+    PT_FREE size_t *place = pt_alloc(remote, sizeof *place);
+    PT_FREE pt_fetched *answers = pt_alloc(remote, sizeof *answers);
+    pt_fetch_options options = *l->options->fetch;
+    if (options.max_bytes == 0) options.max_bytes = l->max_bytes;
+    l->fetched = pt_alloc(size, sizeof *l->fetched);
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        l->fetched[i] = (pt_fetched){.body = PT_BLOB_INIT, .error = PT_ERROR_INIT};
+        if (n == remote || !is_remote(l, l->names[l->first + i])) continue;
+        names[n] = l->names[l->first + i];
+        place[n++] = i;
+    }
+    pt_fetch_all(names, n, &options, answers);
+    for (size_t k = 0; k < n; k++) {
+        l->fetched[place[k]] = answers[k];
+        if (answers[k].url == NULL) l->fetched[place[k]].url = pt_strdup(names[k]);
+    }
+}
+
+static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
+{
+    const pt_ordered how = {.ctx = l, .produce = produce, .commit = commit, .drop = drop};
+    pt_status status = PT_OK;
+    while (l->first < count && status == PT_OK) {
+        size_t remote;
+        const size_t size = batch_size(l, count, &remote);
+        if (remote > 0) fetch_batch(l, size, remote);
+        status = pt_pool_ordered(l->options->pool, size, &how, reterr);
+        for (size_t i = 0; i < size && l->fetched; i++)
+            pt_fetched_done(&l->fetched[i]);
+        free(l->fetched);
+        l->fetched = NULL;
+        l->first += size;
+    }
+    return status;
+}
+
+/* Nothing was loaded because everything failed: the first failure is everybody's. */
+static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
+{
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        const pt_error *const error = &loaded->inputs[i].error;
+        if (error->status == PT_OK) continue;
+        if (reterr) *reterr = *error;
+        return error->status;
+    }
+    return PT_OK;
+}
+
 pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
                   pt_loaded *ret_loaded, pt_error *reterr)
 {
@@ -291,13 +416,14 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
                          : pt_load_share(half_of_memory(), pt_pool_threads(options->pool), count),
         .loaded = ret_loaded,
     };
-    const pt_ordered how = {.ctx = &l, .produce = produce, .commit = commit, .drop = drop};
-    status = pt_pool_ordered(options->pool, count, &how, reterr);
+    status = load_batches(&l, count, reterr);
+    ret_loaded->remote_mappings = l.remote.items;
+    ret_loaded->remote_mapping_count = l.remote.count;
     if (status == PT_OK && l.merge) {
         status = pt_merge_finish(l.merge, &ret_loaded->profile, reterr);
     } else if (status == PT_OK) {
         ret_loaded->profile = l.only;
-        return PT_OK;
+        return l.only ? PT_OK : nothing_left(ret_loaded, reterr);
     } else {
         pt_merge_free(l.merge);
     }
@@ -307,9 +433,16 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
 
 void pt_loaded_done(pt_loaded *loaded)
 {
-    for (size_t i = 0; i < loaded->input_count; i++)
+    for (size_t i = 0; i < loaded->input_count; i++) {
         free(loaded->inputs[i].name);
+        free(loaded->inputs[i].url);
+    }
     free(loaded->inputs);
+    for (size_t i = 0; i < loaded->remote_mapping_count; i++) {
+        free(loaded->remote_mappings[i].url);
+        free(loaded->remote_mappings[i].key);
+    }
+    free(loaded->remote_mappings);
     pt_profile_unref(loaded->profile);
     pt_diag_done(&loaded->diag);
     *loaded = (pt_loaded){0};

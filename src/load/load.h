@@ -1,7 +1,8 @@
 /* load.h: names become one profile.
  *
- *   name -> file, "-" (standard input) -> peel gzip or zstd -> probe (or --from) -> read -> freeze
- *   several profiles -> merged by content (transform/merge.h), in the order of the names
+ *   name -> file, "-" (standard input), server (fetch.h) -> peel gzip or zstd -> probe (or --from)
+ * -> read -> freeze several profiles -> merged by content (transform/merge.h), in the order of the
+ * names
  *
  * An ELF image among the names is the program, not a profile: it is set aside for symbolizing.
  * Files are read in parallel and committed in order: any number of threads gives the same profile.
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "formats/format.h"
+#include "load/fetch.h"
 #include "model/profile.h"
 
 typedef struct pt_load_options {
@@ -19,7 +21,13 @@ typedef struct pt_load_options {
                                 of half of the machine's memory */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
-    pt_pool *pool;           /* reads several inputs at once; NULL = one after the other */
+    /* What names a server and is no file is fetched so; NULL = such names are errors. max_bytes
+       0 in it means inflated_bytes. */
+    const pt_fetch_options *fetch;
+    /* Inputs that fail are left out, as long as one profile is left; without it only servers that
+       fail are, and if something else is left. */
+    bool skip_failures;
+    pt_pool *pool; /* reads several inputs at once; NULL = one after the other */
 } pt_load_options;
 
 /* What became of one name. */
@@ -30,15 +38,21 @@ typedef struct pt_load_input {
     uint64_t peeled_bytes;   /* after gzip or zstd was taken off */
     const char *compression; /* "gzip", "zstd" or "none" */
     bool is_program;
-    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read */
+    char *url;      /* where it was fetched from; NULL = not from a server */
+    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read; any
+                       other failure: it was left out */
 } pt_load_input;
 
 typedef struct pt_loaded {
     const pt_profile *profile; /* one reference; NULL when only programs were named */
     pt_load_input *inputs;     /* one a name, in order */
     size_t input_count;
-    size_t damaged_count; /* inputs of which only a part was read: exit status 4 */
-    pt_diag diag;         /* facts noticed while reading */
+    size_t damaged_count;               /* inputs of which only a part was read: exit status 4 */
+    size_t failed_count;                /* inputs that were left out */
+    size_t remote_count;                /* inputs that were fetched from a server */
+    pt_remote_mapping *remote_mappings; /* of those: who can name their addresses */
+    size_t remote_mapping_count;
+    pt_diag diag; /* facts noticed while reading */
 } pt_loaded;
 
 void pt_loaded_done(pt_loaded *loaded);
@@ -49,8 +63,9 @@ const char *pt_loaded_program(const pt_loaded *loaded);
 uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count);
 
 /* Loads names[0, count). PT_OK also when inputs were damaged but gave something (damaged_count
- * tells; each input's error says what). Any other failure of any input fails the whole: its error
- * names the file. ret_loaded must be done with in any case; on failure it has no profile. */
+ * tells; each input's error says what) or were left out (failed_count). Any other failure of any
+ * input fails the whole: its error names the file. ret_loaded must be done with in any case; on
+ * failure it has no profile. */
 pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
                   pt_loaded *ret_loaded, pt_error *reterr);
 

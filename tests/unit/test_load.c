@@ -100,7 +100,7 @@ static void what_is_no_profile_gets_one_clear_line(void **state)
     assert_fails(folder, PT_ERR_SYSTEM, "is a directory");
     assert_fails(path_of("empty"), PT_ERR_FORMAT, "empty");
     assert_fails(path_of("text"), PT_ERR_FORMAT, "not a profile in any format known here");
-    assert_fails("http://localhost:1/debug/pprof/profile", PT_ERR_UNSUPPORTED, "save it to a file");
+    assert_fails("http://localhost:1/debug/pprof/profile", PT_ERR_UNSUPPORTED, "names a server");
 }
 
 static void a_program_among_the_names_is_set_aside(void **state)

@@ -1,0 +1,206 @@
+/* remote.c: see remote.h. */
+#include "cmd/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/options.h"
+#include "formats/format.h"
+#include "object/demangle.h"
+
+#define COPIES_MAX 10000 /* of one name, as google/pprof has it */
+
+/* ---- Fetching ---- */
+
+static void say_line(void *unused, const char *line)
+{
+    (void)unused;
+    pt_cmd_say("%s", line);
+}
+
+void pt_remote_progress(void *unused, const pt_fetch_progress *p)
+{
+    (void)unused;
+    if (!isatty(STDERR_FILENO)) return;
+    char line[128];
+    int n = 0;
+    if (!p->over) {
+        n = snprintf(line, sizeof line, "  %.0f s", p->elapsed_s);
+        if (p->seconds > 0)
+            n += snprintf(line + n, sizeof line - (size_t)n, " of %" PRId64 " s", p->seconds);
+        if (p->count > 1)
+            n += snprintf(line + n, sizeof line - (size_t)n, ", %zu of %zu servers", p->done,
+                          p->count);
+        if (p->bytes > 0)
+            n += snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " kB", p->bytes / 1000);
+    }
+    fprintf(stderr, "\r%.*s\033[K", n, line);
+    fflush(stderr);
+}
+
+static char *demangle(void *opaque, const char *name)
+{
+    const pt_cmd_context *const context = opaque;
+    return pt_demangle(name, context->symbol->demangle);
+}
+
+pt_fetch_options pt_remote_options(const pt_cmd_context *context)
+{
+    const pt_input_settings *const input = context->input;
+    return (pt_fetch_options){
+        .rule = PT_FETCH_OWN,
+        .seconds = input->seconds,
+        .timeout_s = input->timeout,
+        .tls_cert = input->tls_cert,
+        .tls_key = input->tls_key,
+        .tls_ca = input->tls_ca,
+        .max_bytes = input->max_memory,
+        .agent = "pitot/" PT_VERSION,
+        .say = say_line,
+        .progress = pt_remote_progress,
+        .demangle = demangle,
+        .context = (void *)(uintptr_t)context,
+    };
+}
+
+void pt_remote_say_failures(const pt_loaded *loaded)
+{
+    size_t profiles = 0;
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        const pt_load_input *const input = &loaded->inputs[i];
+        profiles += !input->is_program;
+    }
+    if (loaded->failed_count > 0)
+        pt_cmd_say("%zu of %zu profiles could be had", profiles - loaded->failed_count, profiles);
+}
+
+int pt_remote_symbolize(pt_cmd_context *context)
+{
+    const pt_fetch_options options = pt_remote_options(context);
+    const pt_loaded *const loaded = &context->loaded;
+    const pt_profile *named;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_fetch_symbolize(context->profile, loaded->remote_mappings, loaded->remote_mapping_count,
+                           context->symbol->force, &options, &named, &context->diag,
+                           &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    pt_profile_unref(context->profile);
+    context->profile = named;
+    return PT_EXIT_OK;
+}
+
+/* ---- Keeping ---- */
+
+/* The folder and those above it. */
+static bool make_folder(const char *path)
+{
+    PT_FREE char *part = pt_strdup(path);
+    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(part, 0755);
+        *slash = '/';
+    }
+    struct stat st;
+    return mkdir(path, 0755) == 0 || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+char *pt_remote_folder(void)
+{
+    const char *const asked = getenv("PPROF_TMPDIR"), *const home = getenv("HOME"),
+                      *const tmp = getenv("TMPDIR");
+    char *const folders[] = {
+        asked != NULL && asked[0] != '\0' ? pt_strdup(asked) : NULL,
+        home != NULL && home[0] != '\0' ? pt_strf("%s/pprof", home) : NULL,
+        pt_strdup(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp"),
+    };
+    char *found = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (folders[i] != NULL && found == NULL && make_folder(folders[i]))
+            found = folders[i];
+        else
+            free(folders[i]);
+    }
+    return found;
+}
+
+/* "pprof.MAIN.TYPE.TYPE." */
+static char *name_of(const pt_profile *p)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_text(&buf, "pprof.");
+    const char *const file = p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
+    const char *const slash = strrchr(file, '/');
+    if (file[0] != '\0') pt_putf(&buf, "%s.", slash != NULL ? slash + 1 : file);
+    for (uint32_t i = 0; i < p->event->t.count; i++)
+        pt_putf(&buf, "%s.", pt_text(p, p->event->row[i].type));
+    for (size_t i = 0; i < buf.size; i++) {
+        if (buf.data[i] == '/' || buf.data[i] < ' ') buf.data[i] = '_'; /* the server chose it */
+    }
+    enum { NAME_MAX_BYTES = 200 };
+    if (buf.size > NAME_MAX_BYTES) buf.size = NAME_MAX_BYTES;
+    return pt_buf_take(&buf, NULL);
+}
+
+static pt_out *open_sink(void *context, const char *suffix, pt_error *reterr)
+{
+    (void)suffix;
+    (void)reterr;
+    return context;
+}
+
+/* Opens the first name that is free; its path goes to *ret_path. */
+static int open_copy(const char *folder, const char *name, char **ret_path)
+{
+    for (int i = 1; i < COPIES_MAX; i++) {
+        char *const path = pt_strf("%s/%s%03d.pb.gz", folder, name, i);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0) {
+            *ret_path = path;
+            return fd;
+        }
+        free(path);
+        if (errno != EEXIST) break;
+    }
+    return -1;
+}
+
+pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_path,
+                         pt_error *reterr)
+{
+    PT_FREE char *folder = pt_remote_folder();
+    if (folder == NULL)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "no folder to keep the profile in; set PPROF_TMPDIR");
+    pt_buf bytes = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &bytes);
+    const pt_output output = {.context = &out, .open = open_sink};
+    const pt_write_options options = {.event = PT_NONE, .pool = pool};
+    pt_status status = pt_format_find("pprof")->write(profile, &output, &options, reterr);
+    const pt_status put = pt_out_done(&out, status == PT_OK ? reterr : NULL);
+    if (status == PT_OK) status = put;
+    PT_FREE char *name = name_of(profile);
+    char *path = NULL;
+    const int fd = status == PT_OK ? open_copy(folder, name, &path) : -1;
+    if (status == PT_OK && fd < 0)
+        status = pt_error_errno(reterr, errno, "cannot keep the profile in %s", folder);
+    if (fd >= 0) {
+        pt_out_to_fd(&out, fd);
+        pt_out_put(&out, bytes.data, bytes.size);
+        status = pt_out_done(&out, reterr);
+        close(fd);
+        if (status != PT_OK) unlink(path);
+    }
+    pt_buf_done(&bytes);
+    if (status == PT_OK)
+        *ret_path = path;
+    else
+        free(path);
+    return status;
+}

@@ -1,0 +1,526 @@
+/* fetch_address.c: names of servers by the rules of the three programs, and addresses made of other
+ * addresses. Nothing here talks to anybody.
+ *
+ * Rules: OWN is ours. GO is adjustURL of cmd/pprof in Go 1.23, with what it needs of net/url. PERL
+ * is ParseProfileURL and FetchDynamicProfile of gperftools' pprof. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/grow.h"
+#include "load/fetch_int.h"
+
+#define EXPAND_MAX 10000 /* names that one host@N stands for */
+
+/* ---- Addresses ---- */
+
+void pt_url_done(pt_url *u)
+{
+    free(u->scheme);
+    free(u->host);
+    free(u->path);
+    free(u->query);
+    *u = (pt_url){0};
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Path and query of what follows the host; a fragment is for readers of pages. */
+static void take_path(pt_url *u, const char *text)
+{
+    const size_t whole = strcspn(text, "#");
+    const size_t path = strcspn(text, "?#");
+    u->path = pt_strndup(text, path);
+    u->query = path < whole ? pt_strndup(text + path + 1, whole - path - 1) : pt_strdup("");
+}
+
+/* "[::1]:80", "host:80", "user:word@host": is there a host, and is the port a number? */
+static bool is_host(const char *text, size_t length)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] <= ' ' || strchr("\"<>\\^`{|}", text[i]) != NULL) return false;
+        if (text[i] == '@') at = i + 1;
+    }
+    size_t end = length;
+    while (end > at && isdigit((unsigned char)text[end - 1]))
+        end--;
+    const bool port = end > at && text[end - 1] == ':';
+    if (port) {
+        if (length - end > 5 || strtoul(text + end, NULL, 10) > 65535) return false;
+        end--;
+    } else {
+        end = length;
+    }
+    if (end == at) return false;
+    if (text[at] == '[') return text[end - 1] == ']' && end - at > 2;
+    return memchr(text + at, ':', end - at) == NULL;
+}
+
+static bool parse_unix(const char *text, pt_url *ret)
+{
+    const char *const path = strstr(text, ":/");
+    const size_t length = path != NULL ? (size_t)(path - text) : strlen(text);
+    if (length == 0) return false;
+    *ret = (pt_url){.scheme = pt_strdup("unix"), .host = pt_strndup(text, length)};
+    take_path(ret, path != NULL ? path + 1 : "");
+    return true;
+}
+
+bool pt_url_parse(const char *text, pt_url *ret)
+{
+    static const char *const schemes[] = {"http", "https", "https+insecure"};
+    for (const char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) return false;
+    }
+    if (begins(text, "unix:")) return parse_unix(text + 5, ret);
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const size_t length = strlen(schemes[i]);
+        if (strncasecmp(text, schemes[i], length) != 0 || !begins(text + length, "://")) continue;
+        const char *const host = text + length + 3;
+        const size_t host_bytes = strcspn(host, "/?#");
+        if (!is_host(host, host_bytes)) return false;
+        *ret = (pt_url){.scheme = pt_strdup(schemes[i]), .host = pt_strndup(host, host_bytes)};
+        take_path(ret, host + host_bytes);
+        return true;
+    }
+    return false;
+}
+
+char *pt_url_text(const pt_url *u)
+{
+    const char *const mark = u->query[0] != '\0' ? "?" : "";
+    if (strcmp(u->scheme, "unix") == 0)
+        return pt_strf("unix:%s%s%s%s%s", u->host, u->path[0] != '\0' ? ":" : "", u->path, mark,
+                       u->query);
+    return pt_strf("%s://%s%s%s%s", u->scheme, u->host, u->path, mark, u->query);
+}
+
+static void set_path(pt_url *u, char *path)
+{
+    free(u->path);
+    u->path = path;
+}
+
+static void set_query(pt_url *u, char *query)
+{
+    free(u->query);
+    u->query = query;
+}
+
+/* ---- Queries ---- */
+
+typedef struct {
+    char *key, *value; /* decoded */
+} pair;
+
+typedef struct {
+    pair *items;
+    size_t count, cap;
+} pairs;
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    const int low = c | 0x20;
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* Percent escapes and plus signs undone; NULL for an escape that is none. */
+static char *unescape(const char *text, size_t length)
+{
+    char *const to = pt_alloc(length + 1, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != '%') {
+            to[n++] = text[i] == '+' ? ' ' : text[i];
+            continue;
+        }
+        const int high = length - i > 2 ? hex_digit(text[i + 1]) : -1;
+        const int low = length - i > 2 ? hex_digit(text[i + 2]) : -1;
+        if (high < 0 || low < 0) {
+            free(to);
+            return NULL;
+        }
+        to[n++] = (char)(high << 4 | low);
+        i += 2;
+    }
+    return to;
+}
+
+static void put_escaped(pt_buf *buf, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (isalnum((unsigned char)*text) || strchr("-_.~", *text) != NULL)
+            pt_put_u8(buf, (uint8_t)*text);
+        else if (*text == ' ')
+            pt_put_u8(buf, '+');
+        else
+            pt_putf(buf, "%%%02X", (unsigned char)*text);
+    }
+}
+
+static pairs pairs_of(const char *query)
+{
+    pairs p = {0};
+    while (*query != '\0') {
+        const size_t length = strcspn(query, "&");
+        const char *const sign = memchr(query, '=', length);
+        const size_t key_bytes = sign != NULL ? (size_t)(sign - query) : length;
+        if (length > 0 && memchr(query, ';', length) == NULL) {
+            char *const key = unescape(query, key_bytes);
+            char *const value =
+                sign != NULL ? unescape(sign + 1, length - key_bytes - 1) : pt_strdup("");
+            if (key != NULL && value != NULL) {
+                PT_GROW(p, p.count + 1);
+                p.items[p.count++] = (pair){key, value};
+            } else {
+                free(key);
+                free(value);
+            }
+        }
+        query += length + (query[length] == '&');
+    }
+    return p;
+}
+
+static void pairs_done(pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->items[i].key);
+        free(p->items[i].value);
+    }
+    free(p->items);
+}
+
+static const char *value_of(const pairs *p, const char *key)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (strcmp(p->items[i].key, key) == 0) return p->items[i].value;
+    }
+    return NULL;
+}
+
+/* One value for the key, in place of all that are there. */
+static void set_value(pairs *p, const char *key, char *value)
+{
+    size_t kept = 0;
+    bool done = false;
+    for (size_t i = 0; i < p->count; i++) {
+        const bool same = strcmp(p->items[i].key, key) == 0;
+        if (same && !done) {
+            free(p->items[i].value);
+            p->items[i].value = value;
+            done = true;
+        } else if (same) {
+            free(p->items[i].key);
+            free(p->items[i].value);
+            continue;
+        }
+        p->items[kept++] = p->items[i];
+    }
+    p->count = kept;
+    if (done) return;
+    PT_GROW(*p, p->count + 1);
+    p->items[p->count++] = (pair){pt_strdup(key), value};
+}
+
+/* By key, keeping the order of equal ones (url.Values.Encode). There are few. */
+static void sort_pairs(pairs *p)
+{
+    for (size_t i = 1; i < p->count; i++) {
+        const pair moving = p->items[i];
+        size_t to = i;
+        for (; to > 0 && strcmp(p->items[to - 1].key, moving.key) > 0; to--)
+            p->items[to] = p->items[to - 1];
+        p->items[to] = moving;
+    }
+}
+
+static char *query_of(const pairs *p)
+{
+    pt_buf buf = PT_BUF_INIT;
+    for (size_t i = 0; i < p->count; i++) {
+        if (i > 0) pt_put_u8(&buf, '&');
+        put_escaped(&buf, p->items[i].key);
+        pt_put_u8(&buf, '=');
+        put_escaped(&buf, p->items[i].value);
+    }
+    return pt_buf_take(&buf, NULL);
+}
+
+static int64_t whole_number(const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    return end != text && *end == '\0' && value > 0 && value <= INT32_MAX ? value : 0;
+}
+
+/* ---- Rules ---- */
+
+/* HOST:PORT, then the end, a path or a query. */
+static bool is_host_port(const char *name)
+{
+    const size_t length = strcspn(name, "/?#");
+    size_t colon = length;
+    while (colon > 0 && isdigit((unsigned char)name[colon - 1]))
+        colon--;
+    if (colon == length || colon < 2 || name[colon - 1] != ':') return false;
+    for (size_t i = 0; i < colon - 1 && name[0] != '['; i++) {
+        if (!isalnum((unsigned char)name[i]) && strchr(".-_", name[i]) == NULL) return false;
+    }
+    return is_host(name, length);
+}
+
+/* net/url.Parse succeeds, and finds a host (*ret), or finds none. */
+typedef enum { URL_INVALID, URL_NO_HOST, URL_NO_HOST_BUT_SCHEME, URL_HOST } url_kind;
+
+static url_kind go_parse(const char *text, pt_url *ret)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) return URL_INVALID;
+    }
+    size_t scheme = 0;
+    if (isalpha((unsigned char)text[0])) {
+        while (isalnum((unsigned char)text[scheme]) ||
+               (text[scheme] != '\0' && strchr("+-.", text[scheme]) != NULL))
+            scheme++;
+    }
+    if (text[scheme] != ':') {
+        if (text[0] == ':') return URL_INVALID;
+        /* A colon in the first piece of a relative path is an error of its own. */
+        const size_t piece = strcspn(text, "/?");
+        return memchr(text, ':', piece) != NULL ? URL_INVALID : URL_NO_HOST;
+    }
+    if (scheme == 0) return URL_INVALID;
+    const bool file = scheme == 4 && strncasecmp(text, "file", 4) == 0;
+    if (!begins(text + scheme + 1, "//") || strcspn(text + scheme + 3, "/?#") == 0)
+        return file ? URL_NO_HOST : URL_NO_HOST_BUT_SCHEME;
+    return pt_url_parse(text, ret) ? URL_HOST : URL_INVALID;
+}
+
+static bool go_url(const char *name, pt_url *ret)
+{
+    const url_kind kind = go_parse(name, ret);
+    if (kind == URL_HOST || kind == URL_NO_HOST) return kind == URL_HOST;
+    PT_FREE char *with_scheme = pt_strf("http://%s", name);
+    return go_parse(with_scheme, ret) == URL_HOST;
+}
+
+static bool own_url(const char *name, pt_url *ret)
+{
+    if (pt_url_parse(name, ret)) return true;
+    if (!is_host_port(name)) return false;
+    PT_FREE char *with_scheme = pt_strf("http://%s", name);
+    return pt_url_parse(with_scheme, ret);
+}
+
+/* Where a page of the Perl pprof's begins in a path, or NULL: a known name at the end, some of them
+ * with a query. */
+static const char *perl_page(const char *path)
+{
+    static const struct {
+        const char *name;
+        bool query;
+    } pages[] = {
+        {"/pprof/heap", false},           {"/pprof/profile", true},
+        {"/pprof/pmuprofile", true},      {"/pprof/growth", false},
+        {"/pprof/contention", false},     {"/pprof/wall", true},
+        {"/pprof/filteredprofile", true}, {"/pprof/censusprofile", true},
+    };
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        for (const char *at = strstr(path, pages[i].name); at != NULL;
+             at = strstr(at + 1, pages[i].name)) {
+            const char end = at[strlen(pages[i].name)];
+            if ((end == '\0' || (end == '?' && pages[i].query)) && (first == NULL || at < first))
+                first = at;
+        }
+    }
+    return first;
+}
+
+static bool perl_url(const char *name, pt_url *ret)
+{
+    if (name[0] == '\0') return false;
+    if (pt_url_parse(name, ret)) return true;
+    PT_FREE char *with_scheme = pt_strf("http://%s", name);
+    return pt_url_parse(with_scheme, ret);
+}
+
+static bool parse_by_rule(pt_fetch_rule rule, const char *name, pt_url *ret)
+{
+    if (begins(name, "unix:")) return pt_url_parse(name, ret);
+    switch (rule) {
+    case PT_FETCH_OWN: return own_url(name, ret);
+    case PT_FETCH_GO: return go_url(name, ret);
+    case PT_FETCH_PERL: return perl_url(name, ret);
+    }
+    return false;
+}
+
+bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name)
+{
+    pt_url url;
+    if (rule == PT_FETCH_PERL) return name[0] != '\0';
+    if (!parse_by_rule(rule, name, &url)) return false;
+    pt_url_done(&url);
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), wanted = strlen(end);
+    return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+/* What is asked for when the name has a query of its own, or none. */
+static int64_t settle_query(pt_url *u, const pt_fetch_options *options, int64_t by_rule)
+{
+    pairs p = pairs_of(u->query);
+    const char *const said = value_of(&p, "seconds");
+    int64_t seconds = options->seconds;
+    if (seconds <= 0 && said != NULL) {
+        seconds = whole_number(said);
+    } else if (seconds > 0 || by_rule > 0) {
+        if (seconds <= 0) seconds = by_rule;
+        set_value(&p, "seconds", pt_strf("%" PRId64, seconds));
+    }
+    if (options->rule == PT_FETCH_GO) sort_pairs(&p);
+    set_query(u, query_of(&p));
+    pairs_done(&p);
+    return seconds;
+}
+
+static int64_t own_address(pt_url *u, const pt_fetch_options *options, char **ret_other)
+{
+    const bool bare = u->path[0] == '\0' || strcmp(u->path, "/") == 0;
+    if (bare) set_path(u, pt_strdup("/debug/pprof/profile"));
+    /* Heap and the like answer at once; only what collects has a time. */
+    const bool collects = ends_with(u->path, "/profile") || ends_with(u->path, "/pmuprofile");
+    const int64_t seconds = settle_query(u, options, collects ? PT_FETCH_OWN_SECONDS : 0);
+    if (bare) {
+        pt_url other = *u;
+        other.path = (char[]){"/pprof/profile"};
+        *ret_other = pt_url_text(&other);
+    }
+    return seconds;
+}
+
+static int64_t perl_address(pt_url *u, const pt_fetch_options *options)
+{
+    const char *const page = perl_page(u->path);
+    if (page == NULL) {
+        const size_t kept = strlen(u->path) - (ends_with(u->path, "/") ? 1 : 0);
+        set_path(u, pt_strf("%.*s/pprof/profile", (int)kept, u->path));
+    }
+    if (!ends_with(u->path, "/pprof/profile") && !ends_with(u->path, "/pprof/pmuprofile")) return 0;
+    const int64_t seconds = options->seconds > 0 ? options->seconds : PT_FETCH_PERL_SECONDS;
+    set_query(u,
+              pt_strf("%s%sseconds=%" PRId64, u->query, u->query[0] != '\0' ? "&" : "", seconds));
+    return seconds;
+}
+
+static int64_t go_address(pt_url *u, const pt_fetch_options *options)
+{
+    if (u->path[0] == '\0' || strcmp(u->path, "/") == 0)
+        set_path(u, pt_strdup("/debug/pprof/profile"));
+    return settle_query(u, options, 0);
+}
+
+static int64_t timeout_of(const pt_fetch_options *options, int64_t seconds)
+{
+    if (options->timeout_s > 0) return options->timeout_s;
+    if (options->rule == PT_FETCH_PERL && seconds > 0)
+        return (int64_t)((double)seconds * 1.01) + 60;
+    return seconds > 0 ? seconds + seconds / 2 : 60;
+}
+
+char *pt_fetch_addresses(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,
+                         int64_t *ret_timeout_s, char **ret_other)
+{
+    pt_url url;
+    *ret_other = NULL;
+    if (!parse_by_rule(options->rule, name, &url)) return NULL;
+    int64_t seconds = 0;
+    switch (options->rule) {
+    case PT_FETCH_OWN: seconds = own_address(&url, options, ret_other); break;
+    case PT_FETCH_GO: seconds = go_address(&url, options); break;
+    case PT_FETCH_PERL: seconds = perl_address(&url, options); break;
+    }
+    if (ret_seconds != NULL) *ret_seconds = seconds;
+    if (ret_timeout_s != NULL) *ret_timeout_s = timeout_of(options, seconds);
+    char *const text = pt_url_text(&url);
+    pt_url_done(&url);
+    return text;
+}
+
+char *pt_fetch_address(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,
+                       int64_t *ret_timeout_s)
+{
+    char *other;
+    char *const address = pt_fetch_addresses(name, options, ret_seconds, ret_timeout_s, &other);
+    free(other);
+    return address;
+}
+
+/* ---- host@N ---- */
+
+/* The number behind the first @ that digits and then the end or a slash follow; NULL if none. */
+static const char *number_of_hosts(const char *name, unsigned long *ret_number)
+{
+    const char *const at = strchr(name, '@');
+    if (at == NULL || at == name || memchr(name, '/', (size_t)(at - name)) != NULL) return NULL;
+    char *end;
+    if (!isdigit((unsigned char)at[1])) return NULL;
+    const unsigned long number = strtoul(at + 1, &end, 10);
+    if (*end != '\0' && *end != '/') return NULL;
+    *ret_number = number < EXPAND_MAX ? number : EXPAND_MAX;
+    return at;
+}
+
+size_t pt_fetch_expand_count(const char *name)
+{
+    unsigned long number;
+    return number_of_hosts(name, &number) != NULL ? number : 1;
+}
+
+char *pt_fetch_expand(const char *name, size_t i)
+{
+    unsigned long number;
+    const char *const at = number_of_hosts(name, &number);
+    if (at == NULL) return pt_strdup(name);
+    const char *const path = at + 1 + strspn(at + 1, "0123456789");
+    return pt_strf("%zu.%.*s%s", i, (int)(at - name), name, path);
+}
+
+/* ---- Neighbours ---- */
+
+char *pt_fetch_neighbour(const char *profile_url, const char *word)
+{
+    static const char *const pages[] = {
+        "/pprof/heap",       "/pprof/growth", "/pprof/profile",         "/pprof/pmuprofile",
+        "/pprof/contention", "/pprof/wall",   "/pprof/filteredprofile", "/pprof/censusprofile",
+    };
+    pt_url url;
+    if (!pt_url_parse(profile_url, &url)) return NULL;
+    bool beside = strstr(url.path, "/debug/pprof/") != NULL;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0] && !beside; i++)
+        beside = ends_with(url.path, pages[i]);
+    if (beside) {
+        const char *const slash = strrchr(url.path, '/');
+        set_path(&url, pt_strf("%.*s/%s", (int)(slash - url.path), url.path, word));
+    } else {
+        set_path(&url, pt_strf("/%s%s", word, strcmp(word, "symbol") == 0 ? "z" : ""));
+    }
+    set_query(&url, pt_strdup(""));
+    char *const text = pt_url_text(&url);
+    pt_url_done(&url);
+    return text;
+}

@@ -1,0 +1,148 @@
+/* fetch_symbols.c: names that only the server knows, after files have been asked.
+ *
+ *   mapping -> a server that it came from -> its nameless addresses, as that process had them
+ *           -> POST .../symbol -> one function a name -> lines of the locations
+ *
+ * What is asked and where is symbolz.Symbolize of google/pprof; beside it, addresses without any
+ * mapping are asked of the servers whose profiles had such, and in OWN, the nameless addresses of
+ * mappings that have some names, too. */
+#include "load/fetch_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "model/builder.h"
+
+typedef struct {
+    uint32_t *items; /* locations */
+    size_t count, cap;
+    uint64_t *addresses; /* of each, in the server's process */
+} batch;
+
+typedef struct {
+    const pt_profile *p;
+    const pt_remote_mapping *remote;
+    size_t remote_count;
+    const pt_fetch_options *options;
+    bool force;
+    pt_diag *diag;
+    pt_builder *b; /* NULL until there is a name */
+} naming;
+
+/* Parts of a process that are in no file and never have names. */
+static bool is_system(const char *file)
+{
+    const char *const slash = strrchr(file, '/');
+    const char *const base = slash != NULL ? slash + 1 : file;
+    return base[0] == '[' || strncmp(base, "linux-vdso", 10) == 0 ||
+           strncmp(file, "/dev/dri/", 9) == 0 || strcmp(file, "//anon") == 0;
+}
+
+/* The first server that the mapping (PT_NONE: no mapping) came from. */
+static const pt_remote_mapping *find_server(const naming *n, uint32_t mapping)
+{
+    const char *const file =
+        mapping == PT_NONE ? "" : pt_text(n->p, n->p->mapping->row[mapping].file);
+    const char *const id =
+        mapping == PT_NONE ? "" : pt_text(n->p, n->p->mapping->row[mapping].build_id);
+    for (size_t i = 0; i < n->remote_count; i++) {
+        const char *const key = n->remote[i].key;
+        if (strcmp(key, file) == 0 || (id[0] != '\0' && strcmp(key, id) == 0)) return &n->remote[i];
+    }
+    return NULL;
+}
+
+static bool is_nameless(const pt_profile *p, uint32_t location)
+{
+    return p->location->line_first[location] == p->location->line_first[location + 1] &&
+           p->location->address[location] != 0;
+}
+
+static batch gather(const naming *n, uint32_t mapping, uint64_t shift)
+{
+    const pt_locations *const l = n->p->location;
+    batch b = {0};
+    for (uint32_t i = 0; i < l->t.count; i++) {
+        if (l->mapping[i] != mapping || !is_nameless(n->p, i)) continue;
+        PT_GROW(b, b.count + 1);
+        b.items[b.count++] = i;
+    }
+    b.addresses = pt_alloc(b.count + 1, sizeof *b.addresses);
+    for (size_t i = 0; i < b.count; i++) {
+        const bool is_return = l->flags[b.items[i]] & PT_LOCATION_RETURN_ADDR;
+        b.addresses[i] = l->address[b.items[i]] - is_return + shift;
+    }
+    return b;
+}
+
+static void commit_name(naming *n, uint32_t location, const char *name)
+{
+    char *const shown =
+        n->options->demangle != NULL ? n->options->demangle(n->options->context, name) : NULL;
+    const pt_function function = {.name = pt_builder_text(n->b, shown != NULL ? shown : name).v,
+                                  .system_name = pt_builder_text(n->b, name).v};
+    const pt_line line = {.function = pt_builder_function(n->b, &function).v};
+    pt_builder_set_lines(n->b, (pt_location_id){location}, &line, 1, 0);
+    free(shown);
+}
+
+static void name_batch(naming *n, uint32_t mapping, const pt_remote_mapping *server, const batch *b)
+{
+    char **const names = pt_alloc(b->count + 1, sizeof *names);
+    pt_error error = PT_ERROR_INIT;
+    if (pt_fetch_names(server->url, b->addresses, b->count, n->options, names, &error) != PT_OK) {
+        pt_diag_add(n->diag, b->count, "addresses not named by the server: %s", error.message);
+        free(names);
+        return;
+    }
+    size_t named = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (names[i] == NULL) continue;
+        if (n->b == NULL) n->b = pt_builder_extend(n->p);
+        commit_name(n, b->items[i], names[i]);
+        free(names[i]);
+        named++;
+    }
+    if (named < b->count)
+        pt_diag_add(n->diag, b->count - named, "addresses that the server has no name for");
+    if (named > 0 && mapping != PT_NONE)
+        pt_builder_mapping_at(n->b, (pt_mapping_id){mapping})->flags |= PT_MAPPING_HAS_FUNCTIONS;
+    free(names);
+}
+
+static void name_mapping(naming *n, uint32_t mapping)
+{
+    uint64_t start = 0;
+    if (mapping != PT_NONE) {
+        const pt_mapping *const m = &n->p->mapping->row[mapping];
+        const bool done = m->flags & PT_MAPPING_HAS_FUNCTIONS;
+        if (done && !n->force && n->options->rule != PT_FETCH_OWN) return;
+        if (is_system(pt_text(n->p, m->file))) return;
+        start = m->start;
+    }
+    const pt_remote_mapping *const server = find_server(n, mapping);
+    if (server == NULL) return;
+    batch b = gather(n, mapping, server->start - start);
+    if (b.count > 0) name_batch(n, mapping, server, &b);
+    free(b.items);
+    free(b.addresses);
+}
+
+pt_status pt_fetch_symbolize(const pt_profile *profile, const pt_remote_mapping *mappings,
+                             size_t mapping_count, bool force, const pt_fetch_options *options,
+                             const pt_profile **ret_profile, pt_diag *diag, pt_error *reterr)
+{
+    naming n = {.p = profile,
+                .remote = mappings,
+                .remote_count = mapping_count,
+                .options = options,
+                .force = force,
+                .diag = diag};
+    for (uint32_t i = 0; i < profile->mapping->t.count && mapping_count > 0; i++)
+        name_mapping(&n, i);
+    if (mapping_count > 0) name_mapping(&n, PT_NONE);
+    if (n.b != NULL) return pt_builder_freeze(n.b, ret_profile, reterr);
+    *ret_profile = pt_profile_ref(profile);
+    return PT_OK;
+}
