@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/lazy_curl.h"
 #include "load/fetch_int.h"
 
 #define BYTES_DEFAULT ((uint64_t)1 << 30)
@@ -172,7 +173,9 @@ static bool begin(transfer *t, CURLM *multi)
 {
     t->easy = curl_easy_init();
     if (t->easy == NULL) {
-        pt_error_set(&t->to->error, PT_ERR_NOMEM, "libcurl has no memory");
+        const char *missing = pt_curl_missing();
+        pt_error_set(&t->to->error, missing != NULL ? PT_ERR_UNSUPPORTED : PT_ERR_NOMEM, "%s",
+                     missing != NULL ? missing : "libcurl has no memory");
         return false;
     }
     t->max_bytes = t->options->max_bytes != 0 ? t->options->max_bytes : BYTES_DEFAULT;
