@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""diff_pprof.py: does `pitot pprof` print what Go's pprof prints, byte for byte?
+
+  diff_pprof.py SEED PAIRS [-j N] [--keep FOLDER] [--only FORMAT] [--first N] [PROFILE...]
+
+Each pair is a profile (random, or one of those named), a format and random options, given to both.
+Standard output and whether they failed must agree. Pprof is asked again where it may answer in
+another order itself (it walks hash tables). Differences that docs/compat.md explains are counted by
+class; others are printed with the command that shows them, and make the exit status 1. With --keep
+their profiles are left in FOLDER. The program under test is $PITOT, the reference $PPROF_REFERENCE or
+that of Go 1.23. The same seed gives the same pairs.
+"""
+import argparse
+import collections
+import gzip
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pprof_maker  # noqa: E402
+
+PER_PROFILE = 6  # pairs asked of each random profile
+FORMATS = ['text', 'top', 'tree', 'peek', 'traces', 'dot', 'callgrind', 'raw', 'list', 'comments',
+           'tags', 'proto', 'topproto']
+WORDS = ['main', 'm', 'f1', 'std::', 'runtime', '^a$', 'net/http', '\\.c$', 'x|y', '[a-f]', 'prog',
+         'libc', 'operator', 'Widget', 'nothing like it', '(?i)MAIN', 'malloc', '.', 'f[0-9]+',
+         'src', '^f', 'Bar', 'func1$', '\\d']
+TAG_WORDS = ['web', 'tier=web', 'user=ann,bob', 'tier', '1kb:', ':100', 'bytes=4kb', 'bytes=16:4kb',
+             'latency=1us:', 'k=1', 'web,ann', '16', 'id=100', ':', 'user=.*', '-5:5', '1000000ns']
+KEYS = ['tier', 'user', 'bytes', 'tier,user', 'latency,k', 'none', 'id', 'request,tier']
+UNITS = ['minimum', 'auto', 'ms', 'seconds', 'kb', 'MB', 'bytes', 'count', 'nanoseconds', 'hrs',
+         'widgets', 'gcu', 'us', 's']
+
+
+def reference():
+    found = os.environ.get('PPROF_REFERENCE')
+    for path in [found] if found else ['/usr/lib/go-1.23/pkg/tool/linux_amd64/pprof']:
+        if os.access(path, os.X_OK):
+            return path
+    go = '/usr/lib/go-1.23/bin/go'
+    if os.access(go, os.X_OK):
+        folder = subprocess.run([go, 'env', 'GOTOOLDIR'], capture_output=True, text=True).stdout
+        return os.path.join(folder.strip(), 'pprof')
+    sys.exit('the pprof of Go 1.23 is not here')
+
+
+# --- options
+
+def some(rng, share, *values):
+    return [rng.choice(values)] if rng.random() < share else []
+
+
+def random_options(rng, events):
+    words = lambda name, share: some(rng, share, *[f'-{name}={w}' for w in WORDS])
+    tags = lambda name, share: some(rng, share, *[f'-{name}={w}' for w in TAG_WORDS])
+    few = rng.random() < .5  # half of the pairs combine few options, so that each is seen alone
+    k = .3 if few else 1
+    options = some(rng, .5, '-functions', '-filefunctions', '-files', '-lines', '-addresses')
+    options += some(rng, .3, '-cum', '-flat')
+    options += some(rng, .2 * k, '-noinlines') + some(rng, .2 * k, '-showcolumns')
+    options += words('focus', .2 * k) + words('ignore', .15 * k) + words('hide', .15 * k)
+    options += words('show', .1 * k) + words('show_from', .15 * k) + words('prune_from', .15 * k)
+    options += tags('tagfocus', .1 * k) + tags('tagignore', .1 * k)
+    options += some(rng, .08 * k, *[f'-tagshow={w}' for w in KEYS])
+    options += some(rng, .08 * k, *[f'-taghide={w}' for w in KEYS])
+    options += some(rng, .12 * k, *[f'-tagroot={w}' for w in KEYS])
+    options += some(rng, .12 * k, *[f'-tagleaf={w}' for w in KEYS])
+    options += some(rng, .15 * k, '-mean') + some(rng, .1 * k, '-drop_negative')
+    options += some(rng, .15 * k, '-relative_percentages') + some(rng, .2 * k, '-call_tree')
+    options += some(rng, .3, '-compact_labels') + some(rng, .2 * k, '-trim=false')
+    options += some(rng, .25 * k, *[f'-unit={u}' for u in UNITS])
+    options += some(rng, .15 * k, '-divide_by=2', '-divide_by=0.5', '-divide_by=3',
+                    '-divide_by=1000', '-divide_by=-1')
+    options += some(rng, .4 * k, '-nodecount=1', '-nodecount=3', '-nodecount=10', '-nodecount=0',
+                    '-nodecount=40')
+    options += some(rng, .3 * k, '-nodefraction=0', '-nodefraction=0.05', '-nodefraction=0.3')
+    options += some(rng, .3 * k, '-edgefraction=0', '-edgefraction=0.01', '-edgefraction=0.2')
+    options += some(rng, .1 * k, '-trim_path=/src', '-trim_path=/usr/include:/home/u')
+    options += some(rng, .1 * k, '-source_path=/x/src', '-source_path=/go:/y/src')
+    options += some(rng, .05 * k, '-add_comment=said so')
+    options += some(rng, .05 * k, '-buildid=cafe')
+    if events and rng.random() < .5:
+        options.append(f'-sample_index={rng.choice(events + ["0", str(len(events) - 1)])}')
+    return options
+
+
+def random_format(rng, only):
+    name = only or rng.choice(FORMATS)
+    return f'-{name}={rng.choice(WORDS)}' if name in ('peek', 'list', 'disasm') else f'-{name}'
+
+
+# --- answers
+
+def ask(argv, folder):
+    env = {'PATH': os.environ['PATH'], 'HOME': folder, 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LD_LIBRARY_PATH'):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    done = subprocess.run(argv, capture_output=True, cwd=folder, env=env, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+def new_time(match):
+    return match[0]
+
+
+def old_layout(match):
+    """The reference's newer time line in the layout of Go 1.23's pprof."""
+    when = datetime.strptime(match[1].decode(), '%Y-%m-%d %H:%M:%S')
+    hour = when.hour % 12 or 12
+    return (f'Time: {when.strftime("%b")} {when.day}, {when.year} at {hour}:'
+            f'{when.minute:02}{"am" if when.hour < 12 else "pm"} ({match[2].decode()})').encode()
+
+
+def as_go123(text):
+    """Our output where Go 1.23 has an older layout: the time."""
+    return re.sub(rb'Time: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (\w+)', old_layout, text)
+
+
+def tag_names(text):
+    """What is left of -tags where figures are laid out differently: keys and their values."""
+    keys, key = {}, None
+    for line in text.decode('utf-8', 'surrogateescape').split('\n'):
+        if re.match(r' .*: Total ', line) or re.match(r'\s*\S.*:\s+Total ', line):
+            key = line.strip().split(': Total')[0]
+        elif line.strip():
+            keys.setdefault(key, []).append(line.split(': ', 1)[-1].strip())
+    return {k: sorted(v) for k, v in keys.items()}
+
+
+def inflated(data):
+    return gzip.decompress(data) if data[:2] == b'\x1f\x8b' else data
+
+
+def edges_of(text):
+    """Lines of a report without their order."""
+    return collections.Counter(text.split(b'\n'))
+
+
+# Lines of dot are told by node numbers, which follow the order of nodes.
+def dot_shape(text):
+    return collections.Counter(re.sub(rb'\bN+\d+(_\d+)*\b', b'N', line) for line in text.split(b'\n'))
+
+
+class Pair:
+    def __init__(self, path, argv):
+        self.path, self.argv = path, argv
+
+
+def compare(pitot, pprof, argv, folder, kind):
+    """None if they agree; else (class or None, detail)."""
+    ours = ask([pitot, 'pprof', *argv], folder)
+    theirs = ask([pprof, *argv], folder)
+    mine = as_go123(ours[1])
+    if (ours[0] != 0) != (theirs[0] != 0):
+        if b'panic:' in theirs[2] or b'fatal error:' in theirs[2]:
+            return 'pprof itself crashes', ''
+        return None, f'exit status {ours[0]}, pprof {theirs[0]}\n{ours[2].decode()[-300:]}' \
+                     f'{theirs[2].decode()[-600:]}'
+    if ours[0] != 0:
+        return None if said(ours[2]) == said(theirs[2]) else \
+            (None, f'says {said(ours[2])}\npprof {said(theirs[2])}')
+    if kind in ('proto', 'topproto'):
+        mine, other = inflated(ours[1]), inflated(theirs[1])
+        return None if mine == other else (None, f'{len(mine)} bytes, pprof {len(other)}')
+    if mine == theirs[1]:
+        return None
+    if kind == 'tags':
+        return None if tag_names(mine) == tag_names(theirs[1]) else (None, diff(mine, theirs[1]))
+    first = theirs[1]
+    varies = False
+    for _ in range(6):
+        again = ask([pprof, *argv], folder)[1]
+        if again == mine:
+            return 'order of equals', ''
+        varies |= again != first
+    shape = dot_shape if kind == 'dot' else edges_of
+    if varies and shape(mine) == shape(first):
+        return 'order of equals', ''
+    return ('pprof itself varies' if varies and sorted(mine) == sorted(first) else None,
+            diff(mine, first))
+
+
+def said(stderr):
+    """The last line, which is the error."""
+    lines = [line for line in stderr.decode('utf-8', 'replace').split('\n') if line.strip()]
+    return lines[-1] if lines else ''
+
+
+def diff(mine, theirs):
+    a, b = mine.split(b'\n'), theirs.split(b'\n')
+    for i in range(max(len(a), len(b))):
+        x, y = a[i] if i < len(a) else b'(end)', b[i] if i < len(b) else b'(end)'
+        if x != y:
+            return f'line {i + 1}:\n  ours  {x.decode("utf-8", "replace")[:300]}\n  pprof ' \
+                   f'{y.decode("utf-8", "replace")[:300]}'
+    return 'no line differs'
+
+
+# --- runs
+
+def batch(task):
+    """The pairs of one profile: [(argv, kind, class, detail, kept)]."""
+    seed, number, count, profile, only, keep = task
+    rng = random.Random(f'{seed} {number}')
+    pitot, pprof = os.environ.get('PITOT', 'pitot'), reference()
+    results = []
+    with tempfile.TemporaryDirectory(prefix='diff-pprof.') as folder:
+        path, events = os.path.join(folder, 'p.pb.gz'), []
+        if profile:
+            shutil.copyfile(profile, path)
+        else:
+            made = pprof_maker.Profile(rng, '/nowhere')
+            made.write(path)
+            events = [kind for kind, _ in made.events]
+        with open(os.path.join(folder, 'src.c'), 'w') as f:
+            f.write(pprof_maker.SOURCE)
+        bases = []
+        if rng.random() < .3:
+            base = pprof_maker.Profile(rng, '/nowhere') if rng.random() < .4 or profile else made
+            base_path = os.path.join(folder, 'base.pb.gz')
+            if base is not made if not profile else True:
+                if not profile:
+                    base.events = made.events
+                    base.make_samples()
+                base.write(base_path)
+            else:
+                base.make_samples()
+                base.write(base_path)
+            bases = ['base.pb.gz']
+        for _ in range(count):
+            shape = random_format(rng, only)
+            kind = shape.lstrip('-').split('=')[0]
+            argv = [shape, '-symbolize=none', *random_options(rng, events)]
+            names = ['p.pb.gz']
+            if bases and rng.random() < .7:
+                how = rng.choice(['base', 'diff_base', 'second'])
+                if how == 'second':
+                    names.append('base.pb.gz')
+                else:
+                    argv.append(f'-{how}=base.pb.gz')
+                    if rng.random() < .3:
+                        argv.append('-normalize')
+            argv += names
+            try:
+                found = compare(pitot, pprof, argv, folder, kind)
+            except subprocess.TimeoutExpired as late:
+                found = (None, f'no answer: {late.cmd[0]}')
+            kept = ''
+            if found and found[0] is None and keep:
+                kept = os.path.join(keep, f'{seed}-{number}')
+                os.makedirs(kept, exist_ok=True)
+                for name in os.listdir(folder):
+                    if os.path.isfile(os.path.join(folder, name)):
+                        shutil.copy(os.path.join(folder, name), kept)
+            results.append((argv, kind, found, kept))
+    return number, profile, results
+
+
+def tasks_of(args):
+    numbers = range(args.first, args.first + (args.pairs + PER_PROFILE - 1) // PER_PROFILE)
+    for n in numbers:
+        real = args.profiles and n % 3 == 0
+        profile = args.profiles[n // 3 % len(args.profiles)] if real else None
+        yield args.seed, n, PER_PROFILE, profile, args.only, args.keep
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('seed')
+    parser.add_argument('pairs', type=int)
+    parser.add_argument('profiles', nargs='*')
+    parser.add_argument('-j', type=int, default=1)
+    parser.add_argument('--keep')
+    parser.add_argument('--only')
+    parser.add_argument('--first', type=int, default=0)
+    args = parser.parse_args()
+    args.profiles = [os.path.abspath(p) for p in args.profiles]
+    pairs, classes, kinds, unexplained = 0, collections.Counter(), collections.Counter(), 0
+    with ProcessPoolExecutor(args.j) as pool:
+        for number, profile, results in pool.map(batch, tasks_of(args)):
+            for argv, kind, found, kept in results:
+                pairs += 1
+                kinds[kind] += 1
+                if found is None:
+                    continue
+                explained, detail = found
+                if explained:
+                    classes[explained] += 1
+                    continue
+                unexplained += 1
+                where = kept or (profile or f'number {number}')
+                print(f'{where}: {" ".join(argv)}\n{detail}', flush=True)
+    print(f'{pairs} pairs, {unexplained} unexplained differences, seed {args.seed}')
+    print('  ' + ', '.join(f'{k} {n}' for k, n in sorted(kinds.items())))
+    for name, count in classes.most_common():
+        print(f'  {name}: {count}')
+    return 1 if unexplained else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
