@@ -10,76 +10,15 @@
 #include "cmd/cmd.h"
 #include "model/builder.h"
 #include "symbolize/symbolize.h"
+#include "transform/merge.h"
 #include "transform/prune.h"
+#include "transform/scale.h"
 
 typedef struct {
     const pt_pprof_source *source;
     pt_pool *pool;
     pt_diag diag;
 } fetching;
-
-/* ---- Reading ---- */
-
-static void say_error(const char *name, const pt_error *error)
-{
-    fprintf(stderr, "%s: %s\n", name, error->message);
-}
-
-/* One profile, or NULL and the reason on standard error. */
-static const pt_profile *load_one(fetching *f, const char *name)
-{
-    const pt_load_options options = {.pool = f->pool};
-    pt_loaded loaded = {0};
-    pt_error error = PT_ERROR_INIT;
-    const pt_profile *profile = NULL;
-    if (pt_load(&name, 1, &options, &loaded, &error) != PT_OK)
-        say_error(name, &error);
-    else if (loaded.profile == NULL)
-        fprintf(stderr, "%s: a program, not a profile\n", name);
-    else
-        profile = pt_profile_ref(loaded.profile);
-    for (size_t i = 0; i < loaded.input_count && profile != NULL; i++)
-        if (loaded.inputs[i].error.status != PT_OK) say_error(name, &loaded.inputs[i].error);
-    pt_diag_merge(&f->diag, &loaded.diag);
-    pt_loaded_done(&loaded);
-    return profile;
-}
-
-/* All of them merged; those that cannot be read are told and left out. */
-static pt_status load_all(fetching *f, const char *const *names, size_t count, const char *kind,
-                          const pt_profile **ret_profile, pt_error *reterr)
-{
-    const pt_load_options options = {.pool = f->pool};
-    pt_loaded loaded = {0};
-    pt_status status = PT_ERR_NOTFOUND;
-    if (count > 1) status = pt_load(names, count, &options, &loaded, reterr);
-    if (status == PT_OK && loaded.profile != NULL) {
-        *ret_profile = pt_profile_ref(loaded.profile);
-        pt_diag_merge(&f->diag, &loaded.diag);
-        pt_loaded_done(&loaded);
-        return PT_OK;
-    }
-    pt_loaded_done(&loaded);
-    size_t got = 0;
-    PT_FREE const char **good = pt_alloc(count, sizeof *good);
-    const pt_profile *profile = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const pt_profile *one = load_one(f, names[i]);
-        if (one == NULL) continue;
-        good[got++] = names[i];
-        pt_profile_unref(profile);
-        profile = one;
-    }
-    if (got == 0)
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "failed to fetch any %s profiles", kind);
-    if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
-    if (got > 1) {
-        pt_profile_unref(profile);
-        return load_all(f, good, got, kind, ret_profile, reterr);
-    }
-    *ret_profile = profile;
-    return PT_OK;
-}
 
 /* ---- The main binary ---- */
 
@@ -134,6 +73,102 @@ static pt_status tell_binary(const pt_pprof_source *source, const pt_profile **p
     pt_profile_unref(*profile);
     *profile = told;
     return PT_OK;
+}
+
+/* ---- Reading ---- */
+
+static void say_error(const char *name, const pt_error *error)
+{
+    fprintf(stderr, "%s: %s\n", name, error->message);
+}
+
+/* One profile, or NULL and the reason on standard error. */
+static const pt_profile *load_one(fetching *f, const char *name)
+{
+    const pt_load_options options = {.pool = f->pool, .pprof = true};
+    pt_loaded loaded = {0};
+    pt_error error = PT_ERROR_INIT;
+    const pt_profile *profile = NULL;
+    if (pt_load(&name, 1, &options, &loaded, &error) != PT_OK)
+        say_error(name, &error);
+    else if (loaded.profile == NULL)
+        fprintf(stderr, "%s: a program, not a profile\n", name);
+    else
+        profile = pt_profile_ref(loaded.profile);
+    for (size_t i = 0; i < loaded.input_count && profile != NULL; i++)
+        if (loaded.inputs[i].error.status != PT_OK) say_error(name, &loaded.inputs[i].error);
+    pt_diag_merge(&f->diag, &loaded.diag);
+    pt_loaded_done(&loaded);
+    return profile;
+}
+
+/* One after the other, each told its binary before they are merged; those that cannot be read are
+ * left out. */
+static pt_status load_each(fetching *f, const char *const *names, size_t count, const char *kind,
+                           const pt_profile **ret_profile, pt_error *reterr)
+{
+    size_t got = 0;
+    pt_merge *merge = pt_merge_new_pprof(&f->diag);
+    pt_status status = PT_OK;
+    for (size_t i = 0; i < count && status == PT_OK; i++) {
+        const pt_profile *one = load_one(f, names[i]);
+        if (one == NULL) continue;
+        got++;
+        status = tell_binary(f->source, &one, reterr);
+        if (status == PT_OK) status = pt_merge_add(merge, one, reterr);
+        pt_profile_unref(one);
+    }
+    if (status == PT_OK && got == 0)
+        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "failed to fetch any %s profiles", kind);
+    if (status != PT_OK) {
+        pt_merge_free(merge);
+        return status;
+    }
+    if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
+    return pt_merge_finish(merge, ret_profile, reterr);
+}
+
+/* All of them merged. Many files are read at once if all are well and none has to be told what it
+ * is of. */
+static pt_status load_all(fetching *f, const char *const *names, size_t count, const char *kind,
+                          const pt_profile **ret_profile, pt_error *reterr)
+{
+    const pt_load_options options = {.pool = f->pool, .pprof = true};
+    const bool told = f->source->program != NULL || f->source->build_id != NULL;
+    if (count == 1 || told) return load_each(f, names, count, kind, ret_profile, reterr);
+    pt_loaded loaded = {0};
+    const pt_status status = pt_load(names, count, &options, &loaded, NULL);
+    const bool well = status == PT_OK && loaded.profile != NULL && loaded.damaged_count == 0;
+    if (well) {
+        *ret_profile = pt_profile_ref(loaded.profile);
+        pt_diag_merge(&f->diag, &loaded.diag);
+    }
+    pt_loaded_done(&loaded);
+    return well ? PT_OK : load_each(f, names, count, kind, ret_profile, reterr);
+}
+
+/* Sources less bases. */
+static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
+{
+    const pt_pprof_source *source = f->source;
+    const pt_option_list *bases = source->base.count > 0 ? &source->base : &source->diff_base;
+    const pt_profile *profile, *base;
+    pt_status status =
+        load_all(f, source->sources, source->source_count, "source", &profile, reterr);
+    if (status != PT_OK || bases->count == 0) {
+        if (status == PT_OK) *ret_profile = profile;
+        return status;
+    }
+    status = load_all(f, bases->items, bases->count, "base", &base, reterr);
+    if (status == PT_OK) {
+        const pt_subtract_options options = {.marks_base = source->diff_base.count > 0,
+                                             .normalizes = source->normalize,
+                                             .pprof = true};
+        status = pt_subtract(profile, base, &options, ret_profile, &f->diag, reterr);
+        pt_profile_unref(base);
+    }
+    pt_profile_unref(profile);
+    return status;
 }
 
 /* ---- Names ---- */
@@ -235,15 +270,10 @@ static pt_status finish(fetching *f, const pt_profile **profile, pt_error *reter
 
 static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
 {
-    const pt_pprof_source *source = f->source;
-    if (source->base.count + source->diff_base.count > 0)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "-base is not in this build");
     const pt_profile *profile = NULL;
-    pt_status status =
-        load_all(f, source->sources, source->source_count, "source", &profile, reterr);
+    pt_status status = load_difference(f, &profile, reterr);
     if (status != PT_OK) return status;
-    status = tell_binary(source, &profile, reterr);
-    if (status == PT_OK) status = give_names(f, &profile, reterr);
+    status = give_names(f, &profile, reterr);
     if (status == PT_OK) status = finish(f, &profile, reterr);
     if (status == PT_OK)
         *ret_profile = profile;

@@ -10,7 +10,10 @@
 #include "formats/format.h"
 #include "render/pprof_list.h"
 #include "render/pprof_report.h"
+#include "transform/aggregate.h"
 #include "transform/filter.h"
+#include "transform/scale.h"
+#include "transform/tags.h"
 #include "view/table.h"
 
 typedef struct {
@@ -19,6 +22,7 @@ typedef struct {
     const pt_pprof_command *command;
     pt_regex *pattern;
     const char *pattern_text;
+    const pt_profile *whole;   /* before the filters, with frames made of labels; one reference */
     const pt_profile *profile; /* what the filters left; one reference */
     pt_pprof_report report;
     char *filters[9];
@@ -153,6 +157,8 @@ static void tell_filters(asking *a)
     a->report.filters = (const char *const *)a->filters;
 }
 
+/* What pprof says of patterns that chose nothing, or were taken otherwise than they may be meant.
+ */
 static void say_unmatched(const pt_filtered *filtered)
 {
     static const char *const names[PT_FILTER_COUNT] = {
@@ -160,27 +166,79 @@ static void say_unmatched(const pt_filtered *filtered)
         [PT_FILTER_IGNORE] = "Ignore",
         [PT_FILTER_HIDE] = "Hide",
         [PT_FILTER_SHOW] = "Show",
+        [PT_FILTER_SHOW_FROM] = "ShowFrom",
+        [PT_FILTER_TAG_FOCUS] = "TagFocus",
+        [PT_FILTER_TAG_IGNORE] = "TagIgnore",
+        [PT_FILTER_TAG_SHOW] = "TagShow",
+        [PT_FILTER_TAG_HIDE] = "TagHide",
     };
+    if (filtered->range[PT_FILTER_TAG_FOCUS] != NULL)
+        fprintf(stderr, "tagfocus:Interpreted '%s' as range, not regexp\n",
+                filtered->range[PT_FILTER_TAG_FOCUS]);
+    if (filtered->range[PT_FILTER_TAG_IGNORE] != NULL)
+        fprintf(stderr, "tagignore:Interpreted '%s' as range, not regexp\n",
+                filtered->range[PT_FILTER_TAG_IGNORE]);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
-        if (filtered->asked[k] && !filtered->matched[k])
+        if (filtered->asked[k] && !filtered->matched[k] && names[k] != NULL)
             fprintf(stderr, "%s expression matched no samples\n", names[k]);
 }
 
+static pt_query query_of(const pt_pprof_config *c)
+{
+    return (pt_query){
+        .focus = c->focus,
+        .ignore = c->ignore,
+        .hide = c->hide,
+        .show = c->show,
+        .show_from = c->show_from,
+        .prune_from = c->prune_from,
+        .tag_focus = c->tagfocus,
+        .tag_ignore = c->tagignore,
+        .tag_show = c->tagshow,
+        .tag_hide = c->taghide,
+        .tag_root = c->tagroot,
+        .tag_leaf = c->tagleaf,
+        .tag_unit = c->unit,
+        .pprof = true,
+    };
+}
+
+static bool is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+/* Frames made of labels first, so that the filters see them. */
 static pt_status filter(asking *a, pt_error *reterr)
 {
-    const pt_pprof_config *c = &a->config;
-    const pt_query query = {
-        .focus = c->focus, .ignore = c->ignore, .hide = c->hide, .show = c->show};
+    const pt_query query = query_of(&a->config);
+    pt_tagged tagged;
+    pt_status status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
+    if (status != PT_OK) return status;
+    if (is_set(query.tag_root) && !tagged.root_matched)
+        fprintf(stderr, "TagRoot expression matched no samples\n");
+    if (is_set(query.tag_leaf) && !tagged.leaf_matched)
+        fprintf(stderr, "TagLeaf expression matched no samples\n");
+    a->whole = tagged.profile;
     pt_filtered filtered;
-    pt_diag diag;
-    pt_diag_init(&diag);
-    const pt_status status = pt_filter(a->session->profile, &query, &filtered, &diag, reterr);
-    pt_diag_done(&diag);
+    status = pt_filter(a->whole, &query, &filtered, NULL, reterr);
     if (status != PT_OK) return status;
     say_unmatched(&filtered);
     a->profile = pt_profile_ref(filtered.profile);
     pt_filtered_done(&filtered);
     return PT_OK;
+}
+
+/* Numbers whose unit is not that of the others with their key. */
+static void say_units(const pt_profile *profile)
+{
+    pt_tag_units units = pt_tag_units_of(profile, true);
+    for (size_t i = 0; i < units.count; i++)
+        if (units.items[i].others != NULL)
+            fprintf(stderr, "For tag %s used unit %s, also encountered unit(s) %s\n",
+                    pt_text(profile, units.items[i].key), units.items[i].unit,
+                    units.items[i].others);
+    pt_tag_units_done(&units);
 }
 
 /* ---- Reports ---- */
@@ -189,6 +247,7 @@ static pt_status prepare(asking *a, pt_error *reterr)
 {
     const pt_pprof_config *c = &a->config;
     override(a);
+    say_units(a->session->profile);
     pt_status status = choose_event(a, reterr);
     if (status != PT_OK) return status;
     if (c->divide_by == 0) return pt_error_set(reterr, PT_ERR_USAGE, "zero divisor specified");
@@ -196,7 +255,7 @@ static pt_status prepare(asking *a, pt_error *reterr)
     if (status != PT_OK) return status;
     const pt_profile *p = a->session->profile;
     const pt_event *event = &p->event->row[a->report.event];
-    const pt_profile *whole = c->relative_percentages ? a->profile : p;
+    const pt_profile *whole = c->relative_percentages ? a->profile : a->whole;
     a->type = pt_strf("%s%s", c->mean ? "mean_" : "", pt_text(p, event->type));
     a->report.profile = a->profile;
     a->report.mean = c->mean;
@@ -247,6 +306,39 @@ static pt_status put_profile(const asking *a, const pt_profile *profile, pt_erro
     const pt_output output = {.context = a->out, .open = open_out};
     const pt_write_options options = {.event = PT_NONE, .pool = a->session->pool};
     return pt_format_find("pprof")->write(profile, &output, &options, reterr);
+}
+
+/* -raw and -proto show the tables themselves: without inlined frames, if so asked. */
+static const pt_profile *aggregated(const asking *a)
+{
+    if (!a->config.noinlines) return pt_profile_ref(a->profile);
+    const pt_keep keep = {.functions = true,
+                          .files = true,
+                          .lines = true,
+                          .columns = a->config.showcolumns,
+                          .addresses = true};
+    return pt_aggregate(a->profile, keep);
+}
+
+static pt_status report_raw(asking *a)
+{
+    const pt_profile *profile = aggregated(a);
+    pt_pprof_raw(a->out, profile);
+    pt_profile_unref(profile);
+    return PT_OK;
+}
+
+static pt_status report_profile(asking *a, pt_error *reterr)
+{
+    const pt_profile *profile = aggregated(a);
+    if (a->config.divide_by != 1) {
+        const pt_profile *divided = pt_divide(profile, a->config.divide_by);
+        pt_profile_unref(profile);
+        profile = divided;
+    }
+    const pt_status status = put_profile(a, profile, reterr);
+    pt_profile_unref(profile);
+    return status;
 }
 
 static pt_status report_top_profile(asking *a, const pt_graph *graph, pt_error *reterr)
@@ -354,9 +446,9 @@ static pt_status report(asking *a, pt_error *reterr)
     switch (a->command->format) {
     case PT_PPROF_TRACES: return report_traces(a, reterr);
     case PT_PPROF_TAGS: pt_pprof_tags(a->out, &a->report); return PT_OK;
-    case PT_PPROF_RAW: pt_pprof_raw(a->out, a->profile); return PT_OK;
+    case PT_PPROF_RAW: return report_raw(a);
     case PT_PPROF_COMMENTS: pt_pprof_comments(a->out, a->profile); return PT_OK;
-    case PT_PPROF_PROTO: return put_profile(a, a->profile, reterr);
+    case PT_PPROF_PROTO: return report_profile(a, reterr);
     case PT_PPROF_LIST: return report_list(a, reterr);
     case PT_PPROF_DISASM: return report_disasm(a, reterr);
     default: return report_graph(a, reterr);
@@ -381,6 +473,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
     }
     if (status == PT_OK) status = report(&a, reterr);
     pt_regex_free(a.pattern);
+    pt_profile_unref(a.whole);
     pt_profile_unref(a.profile);
     free(a.type);
     for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)

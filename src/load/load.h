@@ -21,6 +21,7 @@ typedef struct pt_load_options {
                                 of half of the machine's memory */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
+    bool pprof;              /* merges to the letter of google/pprof: pt_merge_new_pprof */
     /* What names a server and is no file is fetched so; NULL = such names are errors. max_bytes
        0 in it means inflated_bytes. */
     const pt_fetch_options *fetch;
