@@ -7,144 +7,105 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
+#include "cmd/remote.h"
 #include "model/builder.h"
 #include "symbolize/symbolize.h"
-#include "transform/merge.h"
+#include "transform/pprof.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
 
 typedef struct {
     const pt_pprof_source *source;
+    pt_fetch_options fetch;
     pt_pool *pool;
+    bool fetched; /* something came from a server */
+    pt_remote_mapping *remote;
+    size_t remote_count;
     pt_diag diag;
 } fetching;
 
 /* ---- The main binary ---- */
 
-static void *copied(const void *column, size_t count, size_t size)
+/* The program's name and the build id from the command line belong to mapping 0 of each profile. */
+static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 {
-    if (column == NULL) return NULL;
-    void *copy = pt_alloc(count, size);
-    memcpy(copy, column, count * size);
-    return copy;
-}
-
-/* A profile without mappings gets one, of all addresses: its file may be given by name. */
-static const pt_profile *with_mapping(const pt_profile *p)
-{
-    const pt_locations *l = p->location;
-    const uint32_t count = l->t.count;
-    pt_locations *locations = pt_table_new(sizeof *locations, count);
-    uint32_t *lines = pt_alloc((size_t)count + 1, sizeof *lines);
-    memcpy(lines, l->line_first, ((size_t)count + 1) * sizeof *lines);
-    locations->mapping = pt_alloc(count, sizeof *locations->mapping); /* all in mapping 0 */
-    locations->address = copied(l->address, count, sizeof *l->address);
-    locations->line_first = lines;
-    locations->flags = copied(l->flags, count, sizeof *l->flags);
-    locations->symbol_bytes = copied(l->symbol_bytes, count, sizeof *l->symbol_bytes);
-    locations->source_id = copied(l->source_id, count, sizeof *l->source_id);
-    const pt_profile_tables tables = {.location = locations, .mapping = pt_mappings_new(1)};
-    return pt_profile_derive(p, &tables);
-}
-
-/* The program's name and the build id from the command line belong to mapping 0. */
-static pt_status tell_binary(const pt_pprof_source *source, const pt_profile **profile,
-                             pt_error *reterr)
-{
-    if ((*profile)->mapping->t.count == 0) {
-        const pt_profile *mapped = with_mapping(*profile);
-        pt_profile_unref(*profile);
-        *profile = mapped;
-    }
+    const pt_pprof_source *source = context;
+    const pt_profile *p = pt_as_pprof(profile);
+    pt_profile_unref(profile);
     const char *build_id = source->build_id != NULL ? source->build_id : "";
-    if (source->program == NULL && build_id[0] == '\0') return PT_OK;
-    pt_builder *b = pt_builder_extend(*profile);
+    if ((source->program == NULL && build_id[0] == '\0') || p->mapping->t.count == 0) return p;
+    pt_builder *b = pt_builder_extend(p);
+    const uint32_t file = source->program != NULL ? pt_builder_text(b, source->program).v : 0;
+    const uint32_t id = pt_builder_text(b, build_id).v;
     pt_mapping *main_mapping = pt_builder_mapping_at(b, (pt_mapping_id){0});
-    if (source->program != NULL) {
-        const uint32_t file = pt_builder_text(b, source->program).v;
-        main_mapping->file = file;
-    }
-    if (build_id[0] != '\0' && main_mapping->build_id == 0)
-        main_mapping->build_id = pt_builder_text(b, build_id).v;
+    if (source->program != NULL) main_mapping->file = file;
+    if (main_mapping->build_id == 0) main_mapping->build_id = id;
     const pt_profile *told;
-    const pt_status status = pt_builder_freeze(b, &told, reterr);
-    if (status != PT_OK) return status;
-    pt_profile_unref(*profile);
-    *profile = told;
-    return PT_OK;
+    if (pt_builder_freeze(b, &told, NULL) != PT_OK) return p; /* more strings than there can be */
+    pt_profile_unref(p);
+    return told;
 }
 
 /* ---- Reading ---- */
 
-static void say_error(const char *name, const pt_error *error)
+static void say_line(void *context, const char *line)
 {
-    fprintf(stderr, "%s: %s\n", name, error->message);
+    (void)context;
+    fprintf(stderr, "%s\n", line);
 }
 
-/* One profile, or NULL and the reason on standard error. */
-static const pt_profile *load_one(fetching *f, const char *name)
+/* What became of inputs that did not come whole. */
+static void say_errors(const pt_loaded *loaded)
 {
-    const pt_load_options options = {.pool = f->pool, .pprof = true};
-    pt_loaded loaded = {0};
-    pt_error error = PT_ERROR_INIT;
-    const pt_profile *profile = NULL;
-    if (pt_load(&name, 1, &options, &loaded, &error) != PT_OK)
-        say_error(name, &error);
-    else if (loaded.profile == NULL)
-        fprintf(stderr, "%s: a program, not a profile\n", name);
-    else
-        profile = pt_profile_ref(loaded.profile);
-    for (size_t i = 0; i < loaded.input_count && profile != NULL; i++)
-        if (loaded.inputs[i].error.status != PT_OK) say_error(name, &loaded.inputs[i].error);
-    pt_diag_merge(&f->diag, &loaded.diag);
-    pt_loaded_done(&loaded);
-    return profile;
-}
-
-/* One after the other, each told its binary before they are merged; those that cannot be read are
- * left out. */
-static pt_status load_each(fetching *f, const char *const *names, size_t count, const char *kind,
-                           const pt_profile **ret_profile, pt_error *reterr)
-{
-    size_t got = 0;
-    pt_merge *merge = pt_merge_new_pprof(&f->diag);
-    pt_status status = PT_OK;
-    for (size_t i = 0; i < count && status == PT_OK; i++) {
-        const pt_profile *one = load_one(f, names[i]);
-        if (one == NULL) continue;
-        got++;
-        status = tell_binary(f->source, &one, reterr);
-        if (status == PT_OK) status = pt_merge_add(merge, one, reterr);
-        pt_profile_unref(one);
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        const pt_load_input *input = &loaded->inputs[i];
+        if (input->error.status != PT_OK)
+            fprintf(stderr, "%s: %s\n", input->name, input->error.message);
     }
-    if (status == PT_OK && got == 0)
-        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "failed to fetch any %s profiles", kind);
-    if (status != PT_OK) {
-        pt_merge_free(merge);
-        return status;
-    }
-    if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
-    return pt_merge_finish(merge, ret_profile, reterr);
 }
 
-/* All of them merged. Many files are read at once if all are well and none has to be told what it
- * is of. */
+static void note_servers(fetching *f, pt_loaded *loaded)
+{
+    f->remote =
+        pt_realloc(f->remote, f->remote_count + loaded->remote_mapping_count, sizeof *f->remote);
+    for (size_t i = 0; i < loaded->remote_mapping_count; i++)
+        f->remote[f->remote_count++] = loaded->remote_mappings[i];
+    loaded->remote_mapping_count = 0; /* taken over */
+    f->fetched |= loaded->remote_count > 0;
+}
+
+/* All of them merged; those that cannot be read are told and left out. */
 static pt_status load_all(fetching *f, const char *const *names, size_t count, const char *kind,
                           const pt_profile **ret_profile, pt_error *reterr)
 {
-    const pt_load_options options = {.pool = f->pool, .pprof = true};
-    const bool told = f->source->program != NULL || f->source->build_id != NULL;
-    if (count == 1 || told) return load_each(f, names, count, kind, ret_profile, reterr);
+    const pt_load_options options = {.pool = f->pool,
+                                     .pprof = true,
+                                     .skip_failures = true,
+                                     .fetch = &f->fetch,
+                                     .prepare = tell_binary,
+                                     .prepare_context = (void *)f->source};
     pt_loaded loaded = {0};
-    const pt_status status = pt_load(names, count, &options, &loaded, NULL);
-    const bool well = status == PT_OK && loaded.profile != NULL && loaded.damaged_count == 0;
-    if (well) {
+    pt_error error = PT_ERROR_INIT;
+    const pt_status status = pt_load(names, count, &options, &loaded, &error);
+    say_errors(&loaded);
+    size_t got = 0;
+    for (size_t i = 0; i < loaded.input_count; i++)
+        got += loaded.inputs[i].format != NULL && (loaded.inputs[i].error.status == PT_OK ||
+                                                   loaded.inputs[i].error.status == PT_ERR_DAMAGED);
+    if (status == PT_OK && loaded.profile != NULL) {
+        if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
         *ret_profile = pt_profile_ref(loaded.profile);
         pt_diag_merge(&f->diag, &loaded.diag);
+        note_servers(f, &loaded);
+    } else if (got == 0) {
+        pt_error_set(reterr, PT_ERR_NOTFOUND, "failed to fetch any %s profiles", kind);
+    } else {
+        pt_error_set(reterr, error.status, "problem fetching %s profiles: %s%s", kind,
+                     error.message, strcmp(kind, "base") == 0 ? "," : "");
     }
+    const bool well = status == PT_OK && loaded.profile != NULL;
     pt_loaded_done(&loaded);
-    return well ? PT_OK : load_each(f, names, count, kind, ret_profile, reterr);
+    return well ? PT_OK : PT_ERR_NOTFOUND;
 }
 
 /* Sources less bases. */
@@ -173,13 +134,8 @@ static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt
 
 /* ---- Names ---- */
 
-typedef struct {
-    pt_symbolize_options options;
-    char **folders; /* of PPROF_BINARY_PATH */
-} naming;
-
 /* -symbolize: words joined by colons. */
-static pt_status read_symbolize(const char *text, pt_symbolize_options *ret, pt_error *reterr)
+static void read_symbolize(const char *text, pt_symbolize_options *ret)
 {
     static const char *const modes[] = {"full", "none", "templates"};
     static const pt_demangle_mode demangle[] = {PT_DEMANGLE_FULL, PT_DEMANGLE_NONE,
@@ -210,8 +166,6 @@ static pt_status read_symbolize(const char *text, pt_symbolize_options *ret, pt_
                     w);
         }
     }
-    (void)reterr;
-    return PT_OK;
 }
 
 /* PPROF_BINARY_PATH, or $HOME/pprof/binaries: folders, joined by colons. */
@@ -230,19 +184,33 @@ static pt_option_list binary_folders(char **ret_memory)
     return list;
 }
 
+static bool may_ask_servers(const char *symbolize)
+{
+    return symbolize == NULL ||
+           (strstr(symbolize, "none") == NULL && strstr(symbolize, "local") == NULL);
+}
+
 static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *reterr)
 {
     pt_symbolize_options options;
-    pt_status status = read_symbolize(f->source->symbolize, &options, reterr);
-    if (status != PT_OK || options.mode == PT_SYMBOLIZE_OFF) return status;
-    PT_FREE char *memory = NULL;
-    pt_option_list folders = binary_folders(&memory);
-    options.program = f->source->program;
-    options.source.binary_dirs = folders.items;
-    options.source.binary_dir_count = folders.count;
+    read_symbolize(f->source->symbolize, &options);
     const pt_profile *named;
-    status = pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
-    free(folders.items);
+    if (options.mode != PT_SYMBOLIZE_OFF) {
+        PT_FREE char *memory = NULL;
+        pt_option_list folders = binary_folders(&memory);
+        options.program = f->source->program;
+        options.source.binary_dirs = folders.items;
+        options.source.binary_dir_count = folders.count;
+        const pt_status status =
+            pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
+        free(folders.items);
+        if (status != PT_OK) return status;
+        pt_profile_unref(*profile);
+        *profile = named;
+    }
+    if (!f->fetched || !may_ask_servers(f->source->symbolize)) return PT_OK;
+    const pt_status status = pt_fetch_symbolize(*profile, f->remote, f->remote_count, options.force,
+                                                &f->fetch, &named, &f->diag, reterr);
     if (status != PT_OK) return status;
     pt_profile_unref(*profile);
     *profile = named;
@@ -268,6 +236,17 @@ static pt_status finish(fetching *f, const pt_profile **profile, pt_error *reter
     return PT_OK;
 }
 
+/* What came from a server is gone tomorrow. */
+static void keep_fetched(const fetching *f, const pt_profile *profile)
+{
+    PT_FREE char *path = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_remote_save(profile, f->pool, &path, &error) == PT_OK)
+        fprintf(stderr, "Saved profile in %s\n", path);
+    else
+        fprintf(stderr, "Could not save profile: %s\n", error.message);
+}
+
 static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_profile *profile = NULL;
@@ -275,6 +254,7 @@ static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *re
     if (status != PT_OK) return status;
     status = give_names(f, &profile, reterr);
     if (status == PT_OK) status = finish(f, &profile, reterr);
+    if (status == PT_OK && f->fetched) keep_fetched(f, profile);
     if (status == PT_OK)
         *ret_profile = profile;
     else
@@ -285,7 +265,17 @@ static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *re
 pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_session,
                          pt_error *reterr)
 {
-    fetching f = {.source = source, .pool = pt_pool_new(0)};
+    fetching f = {
+        .source = source,
+        .fetch = {.rule = PT_FETCH_GO,
+                  .seconds = source->seconds > 0 ? source->seconds : 0,
+                  .timeout_s = source->timeout > 0 ? source->timeout : 0,
+                  .tls_cert = source->tls_cert,
+                  .tls_key = source->tls_key,
+                  .tls_ca = source->tls_ca,
+                  .say = say_line},
+        .pool = pt_pool_new(0),
+    };
     pt_diag_init(&f.diag);
     const pt_profile *profile = NULL;
     const pt_status status = fetch(&f, &profile, reterr);
@@ -293,6 +283,11 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
         fprintf(stderr, "%llu %s\n", (unsigned long long)f.diag.facts[i].count,
                 f.diag.facts[i].text);
     pt_diag_done(&f.diag);
+    for (size_t i = 0; i < f.remote_count; i++) {
+        free(f.remote[i].url);
+        free(f.remote[i].key);
+    }
+    free(f.remote);
     if (status == PT_OK)
         *ret_session =
             (pt_pprof_session){.profile = profile, .pool = f.pool, .tools = source->tools};

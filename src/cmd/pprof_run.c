@@ -12,6 +12,7 @@
 #include "render/pprof_report.h"
 #include "transform/aggregate.h"
 #include "transform/filter.h"
+#include "transform/pprof.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
 #include "view/table.h"
@@ -89,49 +90,6 @@ static pt_fold fold_of(const asking *a, bool object_names)
         .trim_path = c->trim_path,
         .source_path = c->source_path,
     };
-}
-
-/* ---- Events ---- */
-
-static bool is_number(const char *text, long *ret_number)
-{
-    char *end;
-    errno = 0;
-    *ret_number = strtol(text, &end, 10);
-    return text[0] != '\0' && text[0] != ' ' && *end == '\0' && errno == 0;
-}
-
-static pt_status choose_event(asking *a, pt_error *reterr)
-{
-    const pt_profile *p = a->session->profile;
-    const uint32_t count = p->event->t.count;
-    const char *name = a->config.sample_index != NULL ? a->config.sample_index : "";
-    if (count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "profile has no samples");
-    uint32_t *event = &a->report.event;
-    *event = pt_profile_default_event(p);
-    if (name[0] == '\0') return PT_OK;
-    long number;
-    if (is_number(name, &number)) {
-        if (number < 0 || number >= (long)count)
-            return pt_error_set(reterr, PT_ERR_USAGE,
-                                "sample_index %s is outside the range [0..%u]", name, count - 1);
-        *event = (uint32_t)number;
-        return PT_OK;
-    }
-    const char *short_name = strncmp(name, "inuse_", 6) == 0 ? name + 6 : name;
-    pt_buf types = PT_BUF_INIT;
-    for (uint32_t e = 0; e < count; e++) {
-        const char *type = pt_text(p, p->event->row[e].type);
-        pt_putf(&types, "%s%s", e > 0 ? " " : "", type);
-        if (strcmp(type, name) != 0 && strcmp(type, short_name) != 0) continue;
-        *event = e;
-        pt_buf_done(&types);
-        return PT_OK;
-    }
-    pt_error_set(reterr, PT_ERR_USAGE, "sample_index \"%s\" must be one of: [%s]", name,
-                 pt_buf_text(&types));
-    pt_buf_done(&types);
-    return PT_ERR_USAGE;
 }
 
 /* ---- Filters ---- */
@@ -248,7 +206,9 @@ static pt_status prepare(asking *a, pt_error *reterr)
     const pt_pprof_config *c = &a->config;
     override(a);
     say_units(a->session->profile);
-    pt_status status = choose_event(a, reterr);
+    pt_status status =
+        pt_pprof_event(a->session->profile, c->sample_index != NULL ? c->sample_index : "",
+                       &a->report.event, reterr);
     if (status != PT_OK) return status;
     if (c->divide_by == 0) return pt_error_set(reterr, PT_ERR_USAGE, "zero divisor specified");
     status = filter(a, reterr);

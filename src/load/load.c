@@ -246,6 +246,8 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
         return status;
     }
     pt_error_where(&it->input.error, path, NULL, -1);
+    if (it->profile != NULL && l->options->prepare != NULL)
+        it->profile = l->options->prepare(l->options->prepare_context, it->profile);
     *ret_item = it;
     return PT_OK;
 }

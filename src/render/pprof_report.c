@@ -90,10 +90,16 @@ static char *duration_text(const pt_pprof_report *report, int64_t duration_ns)
     return line;
 }
 
-static const char *base_name(const char *path)
+/* The last part of a path, as Go's filepath.Base has it; the caller frees. */
+static char *base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    size_t begin = length;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return begin == length ? pt_strdup("/") : pt_strndup(path + begin, length - begin);
 }
 
 pt_pprof_lines pt_pprof_profile_labels(const pt_pprof_report *report)
@@ -104,7 +110,8 @@ pt_pprof_lines pt_pprof_profile_labels(const pt_pprof_report *report)
     if (p->mapping->t.count > 0) {
         const char *file = pt_text(p, p->mapping->row[0].file);
         const char *build_id = pt_text(p, p->mapping->row[0].build_id);
-        if (file[0] != '\0') add_line(&lines, pt_strf("File: %s", base_name(file)));
+        PT_FREE char *base = base_name(file);
+        if (file[0] != '\0') add_line(&lines, pt_strf("File: %s", base));
         if (build_id[0] != '\0') add_line(&lines, pt_strf("Build ID: %s", build_id));
     }
     for (uint32_t i = 0; i < source->comment_count; i++) {
