@@ -111,6 +111,11 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
                        const pt_pprof_command *command, const char *pattern, pt_out *out,
                        pt_error *reterr);
 
+/* What a shell greets with: the legend about the profile, a line each, and what 100 % is. The caller
+ * frees; NULL, with the reason, if the configuration fits no event. */
+char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
+                      int64_t *ret_total, pt_error *reterr);
+
 /* Puts a report's bytes where they belong: -output, standard output, a temporary file where binary
  * bytes would reach a terminal (or `interactive`), a viewer. */
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,

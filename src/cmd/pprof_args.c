@@ -1,6 +1,7 @@
 /* pprof_args.c: pprof's command line, by the rules of Go's flag package: -x, --x, -x=v, -x v; the
  * first argument that is no option ends them. */
 #include "cmd/pprof.h"
+#include "cmd/pprof_shell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,14 +321,14 @@ static pt_status answer(flags *f, const char *const *operands, size_t count, pt_
                             "-http: this build serves no pages; `pitot flame %s` writes one page "
                             "that needs no server",
                             operands[count - 1]);
-    if (command == NULL)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "no format was asked for, and this build has no shell; try -top");
     const pt_pprof_source source = source_of(f, operands, count);
     pt_pprof_session session;
     status = pt_pprof_fetch(&source, &session, reterr);
     if (status != PT_OK) return status;
-    status = report(&session, &f->config, command, pattern, reterr);
+    if (command != NULL)
+        status = report(&session, &f->config, command, pattern, reterr);
+    else
+        pt_pprof_shell(&session, &f->config);
     pt_pprof_session_done(&session);
     return status;
 }

@@ -440,3 +440,31 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
         free(a.filters[i]);
     return status;
 }
+
+char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
+                      int64_t *ret_total, pt_error *reterr)
+{
+    const pt_profile *p = session->profile;
+    uint32_t event;
+    const char *name = config->sample_index != NULL ? config->sample_index : "";
+    if (pt_pprof_event(p, name, &event, reterr) != PT_OK) return NULL;
+    PT_FREE char *type =
+        pt_strf("%s%s", config->mean ? "mean_" : "", pt_text(p, p->event->row[event].type));
+    *ret_total = pt_graph_total(p, event, config->mean);
+    const pt_pprof_report report = {
+        .profile = p,
+        .event = event,
+        .mean = config->mean,
+        .total = *ret_total,
+        .type = type,
+        .sample_unit = pt_text(p, p->event->row[event].unit),
+        .unit = config->unit != NULL ? config->unit : "",
+        .ratio = config->divide_by != 0 ? 1 / config->divide_by : 0,
+    };
+    pt_pprof_lines labels = pt_pprof_profile_labels(&report);
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < labels.count; i++)
+        pt_putf(&text, "%s\n", labels.line[i]);
+    pt_pprof_lines_done(&labels);
+    return pt_buf_take(&text, NULL);
+}

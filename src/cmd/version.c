@@ -46,6 +46,11 @@ static int version_run(pt_cmd_context *context, void *own)
     pt_outf(context->out, "zstd    libzstd %s\n", ZSTD_versionString());
     pt_outf(context->out, "servers libcurl %s\n",
             pt_fetch_version() != NULL ? pt_fetch_version() : "not built in");
+#ifdef PT_WITH_LIBEDIT
+    pt_out_text(context->out, "shell   libedit\n");
+#else
+    pt_out_text(context->out, "shell   without libedit: no editing, history, completion\n");
+#endif
     pt_outf(context->out, "regular expressions  pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
     return PT_EXIT_OK;
 }

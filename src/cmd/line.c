@@ -1,0 +1,254 @@
+/* line.c: libedit on a terminal, getline elsewhere. */
+#include "cmd/line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/grow.h"
+
+#ifdef PT_WITH_LIBEDIT
+#include <histedit.h>
+#endif
+
+struct pt_line {
+    pt_line_options options;
+    char *plain; /* of getline */
+    size_t plain_cap;
+#ifdef PT_WITH_LIBEDIT
+    EditLine *edit; /* NULL: no terminal */
+    History *history;
+    bool listed; /* the choices were shown when Tab was pressed last */
+#endif
+};
+
+void pt_line_choice(pt_line_choices *choices, const char *text)
+{
+    PT_GROW(*choices, choices->count + 1);
+    choices->items[choices->count++] = pt_strdup(text);
+}
+
+/* ---- History ---- */
+
+static bool make_folder(const char *path)
+{
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+char *pt_line_history_path(const char *name)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    PT_FREE char *base = NULL;
+    if (state != NULL && state[0] == '/') {
+        base = pt_strdup(state);
+    } else if (home != NULL && home[0] == '/') {
+        PT_FREE char *local = pt_strf("%s/.local", home);
+        base = pt_strf("%s/.local/state", home);
+        if (!make_folder(local)) return NULL;
+    } else {
+        return NULL;
+    }
+    PT_FREE char *folder = pt_strf("%s/pitot", base);
+    if (!make_folder(base) || !make_folder(folder)) return NULL;
+    return pt_strf("%s/%s", folder, name);
+}
+
+/* ---- On a terminal ---- */
+
+#ifdef PT_WITH_LIBEDIT
+
+#define MOST_SHOWN    60
+#define HISTORY_LINES 1000
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static char *prompt_of(EditLine *edit)
+{
+    pt_line *line;
+    el_get(edit, EL_CLIENTDATA, &line);
+    return (char *)(uintptr_t)line->options.prompt;
+}
+
+/* Bytes that all choices begin with. */
+static size_t common_bytes(const pt_line_choices *c)
+{
+    size_t common = strlen(c->items[0]);
+    for (size_t i = 1; i < c->count; i++)
+        for (size_t at = 0; at < common; at++)
+            if (c->items[i][at] != c->items[0][at]) common = at;
+    return common;
+}
+
+/* Characters: what libedit counts. */
+static int characters(const char *text)
+{
+    int count = 0;
+    for (; *text != '\0'; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+static void put_in(EditLine *edit, const char *word, const char *text, bool final)
+{
+    el_deletestr(edit, characters(word));
+    el_insertstr(edit, text);
+    if (final) el_insertstr(edit, " ");
+}
+
+static void show(const pt_line_choices *c)
+{
+    putchar('\n');
+    for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
+        printf("%s\n", c->items[i]);
+    if (c->count > MOST_SHOWN) printf("... and %zu more\n", c->count - MOST_SHOWN);
+    fflush(stdout);
+}
+
+/* One choice is put in; what several begin with, too, if it is more than was typed; else they are
+ * shown. */
+static unsigned char choose(pt_line *line, const char *word, const pt_line_choices *c)
+{
+    if (c->count == 0) return CC_ERROR;
+    const size_t typed = strlen(word);
+    if (c->count == 1) {
+        put_in(line->edit, word, c->items[0], c->final);
+        return CC_REFRESH;
+    }
+    PT_FREE char *common = pt_strndup(c->items[0], common_bytes(c));
+    if (strlen(common) > typed && strncmp(common, word, typed) == 0) {
+        put_in(line->edit, word, common, false);
+        return CC_REFRESH;
+    }
+    show(c);
+    return CC_REDISPLAY;
+}
+
+static unsigned char on_tab(EditLine *edit, int key)
+{
+    (void)key;
+    pt_line *line;
+    el_get(edit, EL_CLIENTDATA, &line);
+    if (line->options.complete == NULL) return CC_ERROR;
+    const LineInfo *info = el_line(edit);
+    PT_FREE char *typed = pt_strndup(info->buffer, (size_t)(info->cursor - info->buffer));
+    pt_line_choices choices = {0};
+    line->options.complete(line->options.context, typed, &choices);
+    const size_t length = strlen(typed);
+    const char *word = typed + (choices.start < length ? choices.start : length);
+    const unsigned char answer = choose(line, word, &choices);
+    for (size_t i = 0; i < choices.count; i++)
+        free(choices.items[i]);
+    free(choices.items);
+    return answer;
+}
+
+static void edit_open(pt_line *line)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
+    if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) return;
+    line->edit = el_init("pitot", stdin, stdout, stderr);
+    if (line->edit == NULL) return;
+    el_set(line->edit, EL_CLIENTDATA, line);
+    el_set(line->edit, EL_PROMPT, prompt_of);
+    el_set(line->edit, EL_EDITOR, "emacs");
+    el_set(line->edit, EL_ADDFN, "pt-complete", "complete a word", on_tab);
+    el_set(line->edit, EL_BIND, "^I", "pt-complete", NULL);
+    el_set(line->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    line->history = history_init();
+    HistEvent event;
+    if (line->history == NULL) return;
+    history(line->history, &event, H_SETSIZE, HISTORY_LINES);
+    history(line->history, &event, H_SETUNIQUE, 1);
+    if (line->options.history_path != NULL)
+        history(line->history, &event, H_LOAD, line->options.history_path);
+    el_set(line->edit, EL_HIST, history, line->history);
+    el_source(line->edit, NULL); /* the user's own keys: ~/.editrc */
+}
+
+static const char *edit_read(pt_line *line)
+{
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    sigaction(SIGINT, &action, &before);
+    interrupted = 0;
+    int count = 0;
+    const char *got = el_gets(line->edit, &count);
+    sigaction(SIGINT, &before, NULL);
+    if (interrupted) {
+        el_reset(line->edit);
+        fputs("^C\n", stdout);
+        return "";
+    }
+    if (got == NULL || count <= 0) {
+        fputs("\n", stdout);
+        return NULL;
+    }
+    free(line->plain);
+    line->plain = pt_strndup(got, strcspn(got, "\r\n"));
+    HistEvent event;
+    if (line->history != NULL && line->plain[strspn(line->plain, " \t")] != '\0')
+        history(line->history, &event, H_ENTER, line->plain);
+    return line->plain;
+}
+
+/* Nobody else's business, whatever the umask. */
+static void save_history(const pt_line *line)
+{
+    HistEvent event;
+    if (line->history == NULL || line->options.history_path == NULL) return;
+    const mode_t mask = umask(077);
+    history(line->history, &event, H_SAVE, line->options.history_path);
+    umask(mask);
+}
+
+#endif
+
+/* ---- Anywhere ---- */
+
+pt_line *pt_line_open(const pt_line_options *options)
+{
+    pt_line *line = pt_alloc(1, sizeof *line);
+    line->options = *options;
+#ifdef PT_WITH_LIBEDIT
+    edit_open(line);
+#endif
+    return line;
+}
+
+const char *pt_line_read(pt_line *line)
+{
+    fflush(stdout);
+#ifdef PT_WITH_LIBEDIT
+    if (line->edit != NULL) return edit_read(line);
+#endif
+    fputs(line->options.prompt, stdout);
+    fflush(stdout);
+    const ssize_t bytes = getline(&line->plain, &line->plain_cap, stdin);
+    if (bytes < 0) return NULL;
+    line->plain[strcspn(line->plain, "\r\n")] = '\0';
+    return line->plain;
+}
+
+void pt_line_close(pt_line *line)
+{
+    if (line == NULL) return;
+#ifdef PT_WITH_LIBEDIT
+    save_history(line);
+    if (line->edit != NULL) el_end(line->edit);
+    if (line->history != NULL) history_end(line->history);
+#endif
+    free(line->plain);
+    free(line);
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Runs a program on a terminal of its own and talks to it by a script from standard input.
+
+    send TEXT     types the text; \\n, \\t and \\xNN as in C
+    expect TEXT   waits until the program has printed it, or fails after half a minute
+    end           waits until the program ends
+
+Exit status: the program's, or 1 with what was printed if something did not come.
+"""
+import os
+import pty
+import select
+import sys
+import time
+
+PATIENCE = 30
+
+
+def unescape(text):
+    return text.encode().decode("unicode_escape").encode("latin-1")
+
+
+def main():
+    script = [line.rstrip("\n") for line in sys.stdin]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(sys.argv[1], sys.argv[1:])
+    seen, rest = b"", b""
+
+    def read(deadline):
+        nonlocal seen, rest
+        ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            data = b""
+        seen += data
+        rest += data
+        return bool(data)
+
+    for line in script:
+        verb, _, text = line.partition(" ")
+        if verb == "send":
+            os.write(terminal, unescape(text))
+            continue
+        wanted, deadline = unescape(text), time.monotonic() + PATIENCE
+        while verb == "end" or wanted not in rest:
+            if not read(deadline):
+                if verb == "end":
+                    break
+                sys.stderr.write("did not come: %r after %r\n" % (wanted, seen[-2000:]))
+                os.close(terminal)
+                os.waitpid(child, 0)
+                return 1
+        if verb == "expect":
+            rest = rest[rest.index(wanted) + len(wanted):]
+    status = os.waitpid(child, 0)[1]
+    return os.waitstatus_to_exitcode(status)
+
+
+sys.exit(main())
