@@ -64,7 +64,9 @@ enum {
     /* Frames that the profile itself calls uninteresting stay: dump. */
     PT_NEEDS_ALL_FRAMES = 1 << 3,
     /* Has the options that the others stand for, but loads, symbolizes and asks by itself: diff. */
-    PT_LOADS_ITSELF = 1 << 5,
+    PT_LOADS_ITSELF = 1 << 6,
+    /* The first argument is no profile but a pattern: ->pattern. */
+    PT_TAKES_PATTERN = 1 << 7,
 };
 
 struct pt_cmd_context;
@@ -100,6 +102,7 @@ typedef struct pt_cmd_context {
     const pt_command *command;
     const char *const *args; /* what is left of the command line after the options */
     size_t arg_count;
+    const char *pattern;               /* PT_TAKES_PATTERN: the argument before them */
     struct pt_common_settings *common; /* options of every command */
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */

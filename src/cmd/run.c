@@ -75,6 +75,23 @@ static int check_arguments(const pt_cmd_context *context)
                         context->args[command->max_args]);
 }
 
+/* Takes the pattern off the front of the arguments. */
+static int take_pattern(pt_cmd_context *context)
+{
+    const char *name = context->command->name;
+    if (context->arg_count == 0)
+        return pt_cmd_usage(context, "%s: which functions? pitot %s PATTERN [PROFILE...]", name,
+                            name);
+    if (context->arg_count == 1 && pt_path_look(context->args[0]) != PT_PATH_MISSING &&
+        pt_path_look(context->args[0]) != PT_PATH_FOLDER)
+        return pt_cmd_usage(context, "%s: which functions of %s? pitot %s PATTERN %s", name,
+                            context->args[0], name, context->args[0]);
+    context->pattern = context->args[0];
+    context->args++;
+    context->arg_count--;
+    return PT_EXIT_OK;
+}
+
 static int give_and_run(pt_cmd_context *context, void *settings)
 {
     const pt_command *command = context->command;
@@ -83,6 +100,7 @@ static int give_and_run(pt_cmd_context *context, void *settings)
         return PT_EXIT_OK;
     }
     int status = check_arguments(context);
+    if (status == PT_EXIT_OK && command->needs & PT_TAKES_PATTERN) status = take_pattern(context);
     const unsigned needs = command->needs & PT_LOADS_ITSELF ? 0 : command->needs;
     if (status == PT_EXIT_OK && needs & PT_NEEDS_PROFILE) status = pt_cmd_load(context);
     if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "formats/format.h"
 #include "load/fetch.h"
+#include "object/disasm.h"
 
 typedef struct {
     bool features;
@@ -52,6 +53,8 @@ static int version_run(pt_cmd_context *context, void *own)
     pt_out_text(context->out, "shell   without libedit: no editing, history, completion\n");
 #endif
     pt_outf(context->out, "regular expressions  pcre2 %d.%d\n", PCRE2_MAJOR, PCRE2_MINOR);
+    const char *disasm = pt_disasm_version();
+    pt_outf(context->out, "disassembly  %s\n", disasm != NULL ? disasm : "by objdump");
     return PT_EXIT_OK;
 }
 

@@ -146,6 +146,7 @@ static bool read_at(pt_source_file *file, const char *path)
     if (fd < 0) return false;
     file->path = pt_strdup(path);
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return true;
+    file->changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if ((uint64_t)status.st_size > MAX_FILE_BYTES) {
         file->error = pt_strf("%s is larger than 64 MiB", path);
         return true;

@@ -30,9 +30,10 @@ typedef char *pt_find_source(void *context, const char *build_id, const char *na
 
 /* A source file, or why there is none. */
 typedef struct pt_source_file {
-    char *name;  /* as asked for */
-    char *path;  /* where it was found, or NULL */
-    char *error; /* why there is none, in pprof's words, or NULL */
+    char *name;         /* as asked for */
+    char *path;         /* where it was found, or NULL */
+    char *error;        /* why there is none, in pprof's words, or NULL */
+    int64_t changed_ns; /* when it was last written to, Unix time; 0 = unknown */
     pt_blob text;
     size_t *line; /* where line n (from 1) begins: line[n - 1]; line_count + 1 of them */
     size_t line_count;

@@ -1,0 +1,38 @@
+/* source.c: see source.h. */
+#include "cmd/source.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/near.h"
+
+pt_source_texts *pt_cmd_texts(pt_cmd_context *context, const pt_text_settings *settings)
+{
+    (void)context;
+    PT_FREE char *here = settings->source_path == NULL ? getcwd(NULL, 0) : NULL;
+    const char *path = settings->source_path != NULL ? settings->source_path : here;
+    return pt_source_texts_new(path, settings->trim_path, NULL, NULL);
+}
+
+int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern)
+{
+    pt_error error = PT_ERROR_INIT;
+    if (pt_regex_new(context->pattern, 0, ret_pattern, &error) == PT_OK) return PT_EXIT_OK;
+    return pt_cmd_usage(context, "%s: %s", context->command->name, error.message);
+}
+
+int pt_cmd_unmatched(const pt_cmd_context *context)
+{
+    const pt_profile *p = context->profile;
+    pt_near near;
+    pt_near_init(&near, context->pattern);
+    for (uint32_t f = 0; f < p->function->t.count; f++)
+        pt_near_offer(&near, pt_text(p, p->function->name[f]));
+    pt_buf list = PT_BUF_INIT;
+    for (size_t i = 0; i < near.count; i++)
+        pt_putf(&list, "%s%s", i > 0 ? ", " : "; near: ", near.best[i].word);
+    pt_cmd_say("%s: '%s' matches no function or source file with samples%s", context->title,
+               context->pattern, pt_buf_text(&list));
+    pt_buf_done(&list);
+    return PT_EXIT_NO_MATCH;
+}

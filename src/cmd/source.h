@@ -1,0 +1,67 @@
+/* source.h: what commands that show code share: which functions, and where sources are. */
+#ifndef PT_CMD_SOURCE_H
+#define PT_CMD_SOURCE_H
+
+#include "base/regex.h"
+#include "cmd/cmd.h"
+#include "source/text.h"
+
+typedef struct pt_text_settings {
+    const char *source_path, *trim_path;
+    int64_t context;
+    bool whole;
+    int64_t functions;
+} pt_text_settings;
+
+/* Rows for a settings struct with a field `text` of this type. */
+#define PT_TEXT_ROWS(settings, lines)                                                              \
+    {.name = "context",                                                                            \
+     .letter = 'C',                                                                                \
+     .type = PT_OPT_INT,                                                                           \
+     .offset = offsetof(settings, text.context),                                                   \
+     .initial = "3",                                                                               \
+     .min = 0,                                                                                     \
+     .max = 1000000,                                                                               \
+     .help = "show this many " lines " around those with samples",                                 \
+     .details = "What is left out between is a line with dots."},                                  \
+        {.name = "whole",                                                                          \
+         .type = PT_OPT_FLAG,                                                                      \
+         .offset = offsetof(settings, text.whole),                                                 \
+         .help = "leave out nothing of a function",                                                \
+         .details = "From where it begins, as far as that is known, to its last sample."},         \
+        {.name = "functions",                                                                      \
+         .letter = 'n',                                                                            \
+         .type = PT_OPT_INT,                                                                       \
+         .offset = offsetof(settings, text.functions),                                             \
+         .initial = "10",                                                                          \
+         .min = 0,                                                                                 \
+         .max = INT64_MAX,                                                                         \
+         .help = "show this many functions, the heaviest first; 0 shows all",                      \
+         .details = "A last line says how many more there are."},                                  \
+        {.name = "source-path",                                                                    \
+         .type = PT_OPT_STRING,                                                                    \
+         .offset = offsetof(settings, text.source_path),                                           \
+         .metavar = "DIR[:DIR...]",                                                                \
+         .help = "where source files are (default: the current folder)",                           \
+         .details =                                                                                \
+             "Names that are relative, or become so by --trim-path, are looked for in each of "    \
+             "the folders and in all above it. Without --trim-path the part of a name up to the "  \
+             "base name of one of the folders is taken off.",                                      \
+         .group = "Sources"},                                                                      \
+    {                                                                                              \
+        .name = "trim-path", .type = PT_OPT_STRING, .offset = offsetof(settings, text.trim_path),  \
+        .metavar = "PREFIX[:PREFIX...]", .help = "take these off the names of source files",       \
+        .details = "For programs that were built in another place: /build/app-1.2 makes "          \
+                   "/build/app-1.2/src/x.c the relative name src/x.c."                             \
+    }
+
+/* The sources, to be freed with pt_source_texts_free. */
+pt_source_texts *pt_cmd_texts(pt_cmd_context *context, const pt_text_settings *settings);
+
+/* Compiles context->pattern; the exit status of what was said if that fails. */
+int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
+
+/* Says that the pattern matches nothing, and which names are near. Returns PT_EXIT_NO_MATCH. */
+int pt_cmd_unmatched(const pt_cmd_context *context);
+
+#endif
