@@ -287,7 +287,7 @@ static void sort_all(counting *t)
     PT_FREE uint32_t *moved_to = pt_alloc(t->cells.count + 1, sizeof *moved_to);
     for (size_t i = 0; i < t->cells.count; i++)
         t->cells.items[i].seen = (uint32_t)i; /* its old place */
-    qsort(t->cells.items, t->cells.count, sizeof(cell), by_group_and_line);
+    if (t->cells.count > 0) qsort(t->cells.items, t->cells.count, sizeof(cell), by_group_and_line);
     for (size_t i = 0; i < t->cells.count; i++) {
         cell *c = &t->cells.items[i];
         group *g = &t->groups.items[c->group];
@@ -296,7 +296,7 @@ static void sort_all(counting *t)
     }
     for (size_t i = 0; i < t->pairs.count; i++)
         t->pairs.items[i].cell = moved_to[t->pairs.items[i].cell];
-    qsort(t->pairs.items, t->pairs.count, sizeof(pair), by_cell_and_value);
+    if (t->pairs.count > 0) qsort(t->pairs.items, t->pairs.count, sizeof(pair), by_cell_and_value);
     for (size_t i = 0; i < t->pairs.count; i++) {
         cell *c = &t->cells.items[t->pairs.items[i].cell];
         if (c->pair_count++ == 0) c->pair_first = i;
