@@ -301,7 +301,7 @@ static void sort_all(counting *t)
         cell *c = &t->cells.items[t->pairs.items[i].cell];
         if (c->pair_count++ == 0) c->pair_first = i;
     }
-    qsort_r(t->groups.items, t->groups.count, sizeof(group), by_total, t);
+    if (t->groups.count > 0) qsort_r(t->groups.items, t->groups.count, sizeof(group), by_total, t);
 }
 
 /* ---- Results ---- */
