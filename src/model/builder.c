@@ -533,11 +533,6 @@ uint32_t pt_builder_sample_count(const pt_builder *b)
     return (uint32_t)b->sample.count;
 }
 
-int64_t *pt_builder_values(pt_builder *b, uint32_t event)
-{
-    return b->sample.value[event];
-}
-
 uint64_t pt_builder_saturated(const pt_builder *b)
 {
     return b->saturated;

@@ -106,8 +106,6 @@ typedef struct pt_sample {
 } pt_sample;
 void pt_builder_timed_sample(pt_builder *b, const pt_sample *sample);
 uint32_t pt_builder_sample_count(const pt_builder *b);
-/* The values of one event so far, one a sample; may be changed until the next add. */
-int64_t *pt_builder_values(pt_builder *b, uint32_t event);
 /* Sums that hit the limit of 63 bits. */
 uint64_t pt_builder_saturated(const pt_builder *b);
 

@@ -7,7 +7,6 @@
 #include "base/saturate.h"
 #include "model/builder.h"
 #include "transform/merge_int.h"
-#include "transform/scale.h"
 #include "transform/tags.h"
 
 #include <inttypes.h>
@@ -36,14 +35,22 @@ pt_merge *pt_merge_new(pt_diag *diag)
     return merge_new(diag, false);
 }
 
-pt_merge *pt_merge_new_pprof(pt_diag *diag)
+pt_merge *pt_merge_new_group(pt_diag *diag)
 {
     return merge_new(diag, true);
+}
+
+pt_merge *pt_merge_new_pprof(pt_diag *diag)
+{
+    pt_merge *m = merge_new(diag, true);
+    m->groups = pt_merge_groups_new(diag);
+    return m;
 }
 
 void pt_merge_free(pt_merge *merge)
 {
     if (!merge) return;
+    pt_merge_groups_free(merge->groups);
     pt_builder_free(merge->builder);
     free(merge->everywhere);
     free(merge->quirks.location.items);
@@ -425,18 +432,6 @@ static void end_maps(adding *a)
     m->last = pt_profile_ref(a->p);
 }
 
-/* False if every value that is multiplied became 0; see pt_scale. */
-static bool scale_values(const adding *a, int64_t *values)
-{
-    bool any = false;
-    for (uint32_t e = 0; e < a->merge->event_count; e++) {
-        if (a->ratio[e] == 1) continue;
-        values[e] = pt_scaled(values[e], a->ratio[e]);
-        any |= values[e] != 0;
-    }
-    return any;
-}
-
 static void add_samples(adding *a)
 {
     const pt_samples *const s = a->p->sample;
@@ -448,7 +443,7 @@ static void add_samples(adding *a)
             values[e] = a->event[e] == PT_NONE ? 0 : s->value[a->event[e]][i];
             zero &= values[e] == 0;
         }
-        if (zero || (a->ratio != NULL && !scale_values(a, values))) continue;
+        if (zero) continue;
         const pt_stack_id stack = {map_stack(a, s->stack[i])};
         pt_builder_add(a->b, stack, map_labels(a, i), values);
     }
@@ -468,6 +463,10 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
 {
     pt_status status = check_kind(profile, reterr);
     if (status != PT_OK) return status;
+    if (merge->groups != NULL) {
+        merge->profile_count++;
+        return pt_merge_groups_add(merge->groups, profile, reterr);
+    }
     adding a = {
         .merge = merge,
         .b = merge->builder,
@@ -481,8 +480,8 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
     };
     begin_maps(&a);
     status = pt_merge_events(&a, reterr);
-    if (status == PT_OK) status = pt_merge_header(&a, reterr);
     if (status == PT_OK) {
+        pt_merge_header(&a);
         /* The main binary stays first, even if no sample lies in it. */
         if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) map_mapping(&a, 0);
         pt_merge_extras(&a);
@@ -496,7 +495,6 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
                               a.stack,  a.labels,  a.event};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         free(maps[i]);
-    free(a.ratio);
     free(a.line.items);
     free(a.label.items);
     return status;
@@ -561,13 +559,12 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         pt_merge_free(merge);
         return pt_error_set(reterr, PT_ERR_USAGE, "no profiles to merge");
     }
-    if (merge->pprof && merge->profile_count == 1) {
-        *ret_profile = pt_profile_ref(merge->last);
+    if (merge->groups != NULL) {
+        const pt_status status = pt_merge_groups_finish(merge->groups, ret_profile, reterr);
         pt_merge_free(merge);
-        return PT_OK;
+        return status;
     }
     tell(merge);
-    pt_merge_close_header(merge);
     bool again = false;
     for (uint32_t e = 0; e < merge->event_count; e++)
         again |= !merge->everywhere[e];

@@ -29,7 +29,8 @@ pt_merge *pt_merge_new(pt_diag *diag);
  *   location  of the lines only the last one's column counts
  *   header    period types must agree; a start of 0 forgets the earlier ones
  *
- * A single profile passes as it is. */
+ * Profiles of the same events are added up as they come; where events or units change, what was
+ * added up so far is kept apart until the end. A single profile passes as it is. */
 pt_merge *pt_merge_new_pprof(pt_diag *diag);
 void pt_merge_free(pt_merge *merge); /* accepts NULL */
 

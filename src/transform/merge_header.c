@@ -1,11 +1,9 @@
 /* merge_header.c: which events profiles have in common, and what holds of all of them. */
 #include "transform/merge_int.h"
-#include "transform/scale.h"
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
-#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,26 +44,10 @@ static bool same_event(adding *a, uint32_t ours, uint32_t theirs)
            map_string(a, a->p->event->row[theirs].unit) == unit;
 }
 
-/* The same by the type alone, as pprof has it. */
-static void find_types(adding *a)
-{
-    const uint32_t theirs = a->p->event->t.count;
-    for (uint32_t e = 0; e < a->merge->event_count; e++) {
-        a->event[e] = PT_NONE;
-        for (uint32_t k = 0; a->event[e] == PT_NONE && k < theirs && k < EVENTS_SEARCHED; k++)
-            if (map_string(a, a->p->event->row[k].type) == pt_builder_event_at(a->b, e)->type)
-                a->event[e] = k;
-    }
-}
-
 /* The profile's event for each of the result's: the one at the same place if it is the same, else
  * the first that is. */
 static void find_events(adding *a)
 {
-    if (a->merge->pprof) {
-        find_types(a);
-        return;
-    }
     const uint32_t theirs = a->p->event->t.count;
     for (uint32_t e = 0; e < a->merge->event_count; e++) {
         uint32_t found = PT_NONE;
@@ -91,80 +73,6 @@ static void join_event(pt_event *into, const pt_event *from)
     if (from->period > into->period) into->period = from->period;
     if (into->rate_hz != from->rate_hz) into->rate_hz = 0;
     if (into->monitored_fraction != from->monitored_fraction) into->monitored_fraction = 0;
-}
-
-/* ---- Units, as pprof makes them agree (measurement.ScaleProfiles) ---- */
-
-static double unit_ratio(const char *from, const char *to)
-{
-    const char *unit;
-    return pt_unit_convert(1, from, to, &unit);
-}
-
-static bool same_family(const char *x, const char *y)
-{
-    const pt_unit *const a = pt_unit_parse(x), *const b = pt_unit_parse(y);
-    return strcmp(x, y) == 0 || (a != NULL && b != NULL && a->family == b->family);
-}
-
-static pt_status incompatible(adding *a, const char *what, uint32_t type, uint32_t unit,
-                              uint32_t their_type, uint32_t their_unit, pt_error *reterr)
-{
-    return pt_error_set(reterr, PT_ERR_USAGE, "%s: incompatible types: {%s %s 0 0} {%s %s 0 0}",
-                        what, pt_builder_get_text(a->b, (pt_string_id){type}),
-                        pt_builder_get_text(a->b, (pt_string_id){unit}), pt_text(a->p, their_type),
-                        pt_text(a->p, their_unit));
-}
-
-/* The result's values so far, in a smaller unit. A sample of which all that is multiplied is 0 is
- * one that pprof drops. */
-static void scale_result(adding *a, const double *ratio)
-{
-    const uint32_t samples = pt_builder_sample_count(a->b);
-    for (uint32_t i = 0; i < samples; i++) {
-        bool any = false;
-        for (uint32_t e = 0; e < a->merge->event_count; e++) {
-            int64_t *const value = pt_builder_values(a->b, e) + i;
-            if (ratio[e] != 1) *value = pt_scaled(*value, ratio[e]);
-            any |= ratio[e] != 1 && *value != 0;
-        }
-        for (uint32_t e = 0; !any && e < a->merge->event_count; e++)
-            pt_builder_values(a->b, e)[i] = 0;
-    }
-}
-
-/* For each event the smaller of both units, and what values are multiplied by to be in it. */
-static pt_status match_units(adding *a, pt_error *reterr)
-{
-    const uint32_t count = a->merge->event_count;
-    PT_FREE double *ours = pt_alloc((size_t)count + 1, sizeof *ours);
-    double *const theirs = a->ratio = pt_alloc((size_t)count + 1, sizeof *theirs);
-    bool ours_change = false, theirs_change = false;
-    for (uint32_t e = 0; e < count; e++) {
-        ours[e] = theirs[e] = 1;
-        if (a->event[e] == PT_NONE) continue;
-        pt_event *const event = pt_builder_event_at(a->b, e);
-        const pt_event *const other = &a->p->event->row[a->event[e]];
-        const char *const unit = pt_text(a->p, other->unit);
-        const char *const our_unit = pt_builder_get_text(a->b, (pt_string_id){event->unit});
-        if (!same_family(our_unit, unit))
-            return incompatible(a, "sample types", event->type, event->unit, other->type,
-                                other->unit, reterr);
-        if (unit_ratio(unit, our_unit) >= 1) {
-            theirs[e] = unit_ratio(unit, our_unit);
-        } else {
-            ours[e] = unit_ratio(our_unit, unit);
-            event->unit = map_string(a, other->unit);
-        }
-        ours_change |= ours[e] != 1;
-        theirs_change |= theirs[e] != 1;
-    }
-    if (ours_change) scale_result(a, ours);
-    if (!theirs_change) {
-        free(a->ratio);
-        a->ratio = NULL;
-    }
-    return PT_OK;
 }
 
 pt_status pt_merge_events(adding *a, pt_error *reterr)
@@ -200,7 +108,7 @@ pt_status pt_merge_events(adding *a, pt_error *reterr)
         if (a->event[e] != PT_NONE)
             join_event(pt_builder_event_at(a->b, e), &a->p->event->row[a->event[e]]);
     }
-    return m->pprof ? match_units(a, reterr) : PT_OK;
+    return PT_OK;
 }
 
 /* ---- Header ---- */
@@ -282,97 +190,6 @@ static int64_t add_known(int64_t x, int64_t y, bool *ret_unknown)
     return 0;
 }
 
-/* ---- The header as pprof has it (combineHeaders) ---- */
-
-static bool same_but_for_s(const char *x, const char *y)
-{
-    size_t a = strlen(x), b = strlen(y);
-    if (a > 0 && x[a - 1] == 's') a--;
-    if (b > 0 && y[b - 1] == 's') b--;
-    return a == b && memcmp(x, y, a) == 0;
-}
-
-/* The longest period, in the smaller of both units. */
-static pt_status join_period(adding *a, pt_provenance *into, const pt_provenance *from,
-                             pt_error *reterr)
-{
-    const char *const type = pt_builder_get_text(a->b, (pt_string_id){into->period_type});
-    const char *const unit = pt_builder_get_text(a->b, (pt_string_id){into->period_unit});
-    const char *const their_type = pt_text(a->p, from->period_type);
-    const char *const their_unit = pt_text(a->p, from->period_unit);
-    if (!same_but_for_s(type, their_type) || !same_family(unit, their_unit))
-        return incompatible(a, "period type", into->period_type, into->period_unit,
-                            from->period_type, from->period_unit, reterr);
-    if (strcmp(type, their_type) != 0)
-        return pt_error_set(reterr, PT_ERR_USAGE,
-                            "incompatible period types &{%s %s 0 0} and &{%s %s 0 0}", type, unit,
-                            their_type, their_unit);
-    int64_t period = from->period;
-    if (unit_ratio(their_unit, unit) < 1) {
-        into->period = (int64_t)((double)into->period * unit_ratio(unit, their_unit));
-        into->period_unit = map_string(a, from->period_unit);
-    } else {
-        period = (int64_t)((double)period * unit_ratio(their_unit, unit));
-    }
-    if (into->period == 0 || into->period < period) into->period = period;
-    return PT_OK;
-}
-
-/* Is the default event of the profile one of the first profile's types? */
-static bool is_type_of_first(const adding *a, uint32_t string)
-{
-    for (uint32_t e = 0; e < a->merge->event_count; e++)
-        if (pt_builder_event_at(a->b, e)->type == string) return true;
-    return false;
-}
-
-/* The default event is the first that any profile tells; but pprof makes one up for a profile whose
- * events it has to put in another order. */
-static void note_default(adding *a, const pt_provenance *from)
-{
-    struct pt_merge_quirks *const q = &a->merge->quirks;
-    const uint32_t own = map_string(a, from->default_event);
-    if (q->default_of_others != 0) return;
-    bool modified = a->merge->event_count != a->p->event->t.count;
-    for (uint32_t e = 0; e < a->merge->event_count; e++)
-        modified |= a->event[e] != e;
-    q->default_of_others = own;
-    if (modified && !is_type_of_first(a, own) && a->merge->event_count > 0)
-        q->default_of_others = pt_builder_event_at(a->b, 0)->type;
-}
-
-void pt_merge_close_header(pt_merge *m)
-{
-    if (!m->pprof) return;
-    uint32_t *const into = &pt_builder_provenance(m->builder)->default_event;
-    uint32_t first_common = 0;
-    bool all = true, default_is_common = false;
-    for (uint32_t e = 0; e < m->event_count; e++) {
-        const uint32_t type = pt_builder_event_at(m->builder, e)->type;
-        all &= m->everywhere[e];
-        if (m->everywhere[e] && first_common == 0) first_common = type;
-        default_is_common |= m->everywhere[e] && type == *into;
-    }
-    if (!all)
-        *into = default_is_common ? *into : first_common;
-    else if (*into == 0)
-        *into = m->quirks.default_of_others;
-}
-
-static pt_status next_pprof_header(adding *a, pt_provenance *into, const pt_provenance *from,
-                                   pt_error *reterr)
-{
-    const pt_status status = join_period(a, into, from, reterr);
-    if (status != PT_OK) return status;
-    if (into->start_ns == 0 || from->start_ns < into->start_ns) into->start_ns = from->start_ns;
-    into->duration_ns = pt_saturating_add(into->duration_ns, from->duration_ns);
-    into->lost = pt_saturating_count(into->lost, from->lost);
-    if (into->doc_url == 0) into->doc_url = map_string(a, from->doc_url);
-    into->damaged |= from->damaged;
-    note_default(a, from);
-    return PT_OK;
-}
-
 static void next_header(adding *a, pt_provenance *into, const pt_provenance *from)
 {
     into->tool = agreed_string(a, into->tool, from->tool);
@@ -381,14 +198,15 @@ static void next_header(adding *a, pt_provenance *into, const pt_provenance *fro
     into->cpu_model = agreed_string(a, into->cpu_model, from->cpu_model);
     into->command_line = agreed_string(a, into->command_line, from->command_line);
     into->source_format = agreed_string(a, into->source_format, from->source_format);
-    if (into->has_period_type != from->has_period_type ||
+    if ((into->has_period_type != from->has_period_type && !a->merge->pprof) ||
         into->period_type != map_string(a, from->period_type) ||
         into->period_unit != map_string(a, from->period_unit)) {
         into->has_period_type = false;
         into->period_type = into->period_unit = 0;
     }
     if (from->period > into->period) into->period = from->period;
-    if (into->start_ns == 0 || (from->start_ns != 0 && from->start_ns < into->start_ns))
+    const bool forgets = a->merge->pprof || from->start_ns != 0;
+    if (into->start_ns == 0 || (forgets && from->start_ns < into->start_ns))
         into->start_ns = from->start_ns;
     into->duration_ns = pt_saturating_add(into->duration_ns, from->duration_ns);
     into->cpu_used_ns = add_known(into->cpu_used_ns, from->cpu_used_ns, &a->merge->used_unknown);
@@ -404,17 +222,13 @@ static void next_header(adding *a, pt_provenance *into, const pt_provenance *fro
     into->damaged |= from->damaged;
 }
 
-pt_status pt_merge_header(adding *a, pt_error *reterr)
+void pt_merge_header(adding *a)
 {
     const pt_provenance *const from = pt_profile_provenance(a->p);
     pt_provenance *const into = pt_builder_provenance(a->b);
-    pt_status status = PT_OK;
     if (a->merge->profile_count == 0)
         first_header(a, into, from);
-    else if (a->merge->pprof)
-        status = next_pprof_header(a, into, from, reterr);
     else
         next_header(a, into, from);
-    if (status == PT_OK) add_comments(a, from);
-    return status;
+    add_comments(a, from);
 }

@@ -7,8 +7,7 @@
 
 /* What only google/pprof's rules need. */
 struct pt_merge_quirks {
-    uint32_t default_of_others; /* default event of the later profiles; string, 0 = none yet */
-    pt_index location_index;    /* of items of location: the key has one column only */
+    pt_index location_index; /* of items of location: the key has one column only */
     struct {
         struct pt_merge_location {
             pt_location row;
@@ -24,7 +23,8 @@ struct pt_merge_quirks {
 };
 
 struct pt_merge {
-    bool pprof; /* its rules, to the letter */
+    struct pt_merge_groups *groups; /* of pt_merge_new_pprof: does it all; else NULL */
+    bool pprof;                     /* its rules, to the letter */
     pt_builder *builder;
     pt_diag *diag;
     uint32_t profile_count;
@@ -61,7 +61,6 @@ typedef struct pt_merge_adding {
     const pt_profile *p;
     uint32_t *string, *mapping, *function, *location, *stack, *labels;
     uint32_t *event; /* result's event -> the profile's, or PT_NONE */
-    double *ratio;   /* pprof: what the profile's values are multiplied by; NULL = all by 1 */
     struct {
         pt_line *items;
         size_t count, cap;
@@ -79,10 +78,18 @@ uint32_t pt_merge_string(pt_merge_adding *adding, uint32_t string);
  * begins the result's events with those of the first profile. */
 pt_status pt_merge_events(pt_merge_adding *adding, pt_error *reterr);
 /* What is known of the whole; to be called after pt_merge_events. */
-pt_status pt_merge_header(pt_merge_adding *adding, pt_error *reterr);
+void pt_merge_header(pt_merge_adding *adding);
 /* Lines that only the source's format understands. */
 void pt_merge_extras(pt_merge_adding *adding);
-/* Before the result is frozen: what had to wait for the last profile. */
-void pt_merge_close_header(pt_merge *merge);
+
+/* merge_pprof.c: profiles whose events differ, as pprof makes them agree. */
+struct pt_merge_groups *pt_merge_groups_new(pt_diag *diag);
+void pt_merge_groups_free(struct pt_merge_groups *groups); /* accepts NULL */
+pt_status pt_merge_groups_add(struct pt_merge_groups *groups, const pt_profile *profile,
+                              pt_error *reterr);
+pt_status pt_merge_groups_finish(struct pt_merge_groups *groups, const pt_profile **ret_profile,
+                                 pt_error *reterr);
+/* merge.c: a merge with pprof's keys, of profiles with the same events. */
+pt_merge *pt_merge_new_group(pt_diag *diag);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "transform/frames.h"
 #include "transform/tags.h"
 
@@ -81,6 +82,176 @@ static const pt_profile *order_labels(const pt_profile *p)
     return ordered;
 }
 
+/* ---- Locations of formats other than profile.proto (profile/legacy_profile.go) ---- */
+
+static bool is_legacy(const pt_profile *p)
+{
+    const char *const format = pt_text(p, pt_profile_provenance(p)->source_format);
+    return format[0] != '\0' && strcmp(format, "pprof") != 0;
+}
+
+/* Addresses of calls instead of return addresses. */
+static uint64_t call_address(const pt_locations *l, uint32_t row)
+{
+    return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);
+}
+
+static bool has_lines(const pt_profile *p, uint32_t location)
+{
+    return p->location->line_first[location + 1] > p->location->line_first[location];
+}
+
+/* Per location: the first without names at the same address of the call, or itself. */
+static bool find_equals(const pt_profile *p, uint32_t *ret_first)
+{
+    pt_index index;
+    pt_index_init(&index);
+    bool any = false;
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        ret_first[l] = l;
+        if (has_lines(p, l)) continue;
+        const uint64_t address = call_address(p->location, l);
+        const uint64_t hash = pt_hash_mix(address, 1);
+        pt_probe probe = {0};
+        uint32_t id = pt_index_first(&index, hash, &probe);
+        while (id != PT_NONE && call_address(p->location, id) != address)
+            id = pt_index_next(&index, &probe);
+        if (id == PT_NONE) {
+            pt_index_add(&index, hash, l);
+        } else {
+            ret_first[l] = id;
+            any = true;
+        }
+    }
+    pt_index_done(&index);
+    return any;
+}
+
+/* The mapping that an address lies in, as remapMappingIDs finds it: one whose file begins below it
+ * is made longer, and what lies nowhere is in one of the whole address space. */
+static uint32_t place(uint64_t address, pt_mapping *rows, uint32_t *count)
+{
+    if (address == 0) return PT_NONE;
+    const bool has_fake = *count > 0 && rows[*count - 1].limit == UINT64_MAX;
+    const uint32_t real = *count - has_fake;
+    for (uint32_t m = 0; m < real; m++)
+        if (rows[m].start <= address && address < rows[m].limit) return m;
+    for (uint32_t m = 0; m < real; m++) {
+        const uint64_t begin = rows[m].start - rows[m].file_offset;
+        if (rows[m].file_offset == 0 || begin > address || address >= rows[m].start) continue;
+        rows[m].start = begin;
+        rows[m].file_offset = 0;
+        return m;
+    }
+    if (!has_fake) rows[(*count)++] = (pt_mapping){.limit = UINT64_MAX};
+    return *count - 1;
+}
+
+static uint32_t repair_mappings(const pt_profile *p, pt_mapping *rows)
+{
+    uint32_t count = p->mapping->t.count;
+    const pt_mapping *const old = p->mapping->row;
+    const uint32_t skip = count > 1 && old[0].limit == old[1].start &&
+                          strncmp(pt_text(p, old[0].file), "/anon_hugepage", 14) == 0;
+    count -= skip;
+    for (uint32_t m = 0; m < count; m++)
+        rows[m] = old[m + skip];
+    if (count > 0 && rows[0].start - rows[0].file_offset == 0x400000) {
+        rows[0].start = 0x400000;
+        rows[0].file_offset = 0;
+    }
+    return count;
+}
+
+static pt_locations *legacy_locations(const pt_profile *p, const uint32_t *first, uint32_t *new_id,
+                                      pt_mappings **ret_mappings)
+{
+    const pt_locations *const old = p->location;
+    pt_mapping *const rows = pt_alloc((size_t)p->mapping->t.count + 1, sizeof *rows);
+    uint32_t mapping_count = repair_mappings(p, rows), count = 0;
+    uint32_t *const mapping = pt_alloc(old->t.count, sizeof *mapping);
+    uint64_t *const address = pt_alloc(old->t.count, sizeof *address);
+    uint32_t *const line_first = pt_alloc((size_t)old->t.count + 1, sizeof *line_first);
+    uint8_t *const flags = pt_alloc(old->t.count, sizeof *flags);
+    for (uint32_t l = 0; l < old->t.count; l++) {
+        new_id[l] = first[l] == l ? count : new_id[first[l]];
+        if (first[l] != l) continue;
+        address[count] = call_address(old, l);
+        mapping[count] = place(address[count], rows, &mapping_count);
+        flags[count] = old->flags[l] & (uint8_t)~PT_LOCATION_RETURN_ADDR;
+        line_first[++count] = old->line_first[l + 1];
+    }
+    pt_locations *const locations = pt_table_new(sizeof *locations, count);
+    locations->mapping = mapping;
+    locations->address = address;
+    locations->line_first = line_first;
+    locations->flags = flags;
+    *ret_mappings = pt_table_new(sizeof **ret_mappings, mapping_count);
+    (*ret_mappings)->row = rows;
+    return locations;
+}
+
+typedef struct {
+    const pt_profile *profile;
+    const uint32_t *new_id;
+} renaming;
+
+static uint32_t rename_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
+{
+    const renaming *const r = context;
+    const uint32_t *const frames = pt_stack_frames(r->profile, stack);
+    const uint32_t depth = pt_stack_depth(r->profile, stack);
+    for (uint32_t i = 0; i < depth; i++)
+        ret_frames[i] = r->new_id[frames[i]];
+    return depth;
+}
+
+/* What pprof takes out of every CPU profile of gperftools: the profiler's own frames. */
+#define CPU_DROP_FRAMES                                                                            \
+    "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|"                        \
+    "__pthread_sighandler|__restore"
+
+/* The profile with that in its header, if it is of gperftools. Takes over the reference. */
+static const pt_profile *name_handler(const pt_profile *p)
+{
+    const pt_provenance *const from = pt_profile_provenance(p);
+    if (strcmp(pt_text(p, from->source_format), "gperftools") != 0 || from->drop_frames != 0)
+        return p;
+    pt_builder *const b = pt_builder_extend(p);
+    pt_builder_provenance(b)->drop_frames = pt_builder_text(b, CPU_DROP_FRAMES).v;
+    const pt_profile *named = NULL;
+    if (pt_builder_freeze(b, &named, NULL) != PT_OK) return p;
+    pt_profile_unref(p);
+    return named;
+}
+
+/* Takes over the reference. */
+static const pt_profile *repair_legacy(const pt_profile *p)
+{
+    PT_FREE uint32_t *first = pt_alloc(p->location->t.count, sizeof *first);
+    PT_FREE uint32_t *new_id = pt_alloc(p->location->t.count, sizeof *new_id);
+    const bool renames = find_equals(p, first);
+    pt_profile_tables tables = {0};
+    tables.location = legacy_locations(p, first, new_id, &tables.mapping);
+    tables.source = pt_table_new(sizeof *tables.source, 1);
+    pt_provenance *const row = &tables.source->row;
+    *row = *pt_profile_provenance(p);
+    row->comments = pt_column_copy(row->comments, row->comment_count, sizeof *row->comments);
+    row->asked_hz = row->true_hz = 0; /* what only pitot writes down */
+    row->cpu_used_ns = row->cpu_seen_ns = 0;
+    row->lost = row->throttled = 0;
+    PT_UNREF_PROFILE const pt_profile *edited = pt_profile_ref(p);
+    if (renames) {
+        const renaming context = {p, new_id};
+        const pt_frames_edit edit = {.edit_stack = rename_frames, .context = &context};
+        pt_profile_unref(edited);
+        edited = pt_frames_apply(p, &edit, NULL);
+    }
+    const pt_profile *const repaired = pt_profile_derive(edited, &tables);
+    pt_profile_unref(p);
+    return repaired;
+}
+
 /* ---- Mappings, header ---- */
 
 static void fake_mapping(const pt_profile *p, pt_profile_tables *tables)
@@ -113,7 +284,9 @@ static void known_header(const pt_profile *p, pt_profile_tables *tables)
 
 const pt_profile *pt_as_pprof(const pt_profile *profile)
 {
-    PT_UNREF_PROFILE const pt_profile *p = order_labels(pt_columns_to_labels(profile));
+    const pt_profile *ordered = order_labels(pt_columns_to_labels(profile));
+    if (is_legacy(ordered)) ordered = repair_legacy(name_handler(ordered));
+    PT_UNREF_PROFILE const pt_profile *p = ordered;
     pt_profile_tables tables = {0};
     fake_mapping(p, &tables);
     known_header(p, &tables);
