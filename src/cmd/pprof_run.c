@@ -26,6 +26,7 @@ typedef struct {
     const pt_profile *whole;   /* before the filters, with frames made of labels; one reference */
     const pt_profile *profile; /* what the filters left; one reference */
     pt_pprof_report report;
+    pt_tag_units units;
     char *filters[9];
     char *type; /* "mean_cpu" */
     pt_out *out;
@@ -187,16 +188,25 @@ static pt_status filter(asking *a, pt_error *reterr)
     return PT_OK;
 }
 
-/* Numbers whose unit is not that of the others with their key. */
-static void say_units(const pt_profile *profile)
+/* The unit of a label's numbers is found before the filters. */
+static const char *label_unit(const void *context, const char *key)
 {
-    pt_tag_units units = pt_tag_units_of(profile, true);
-    for (size_t i = 0; i < units.count; i++)
-        if (units.items[i].others != NULL)
+    const asking *a = context;
+    for (size_t i = 0; i < a->units.count; i++)
+        if (strcmp(pt_text(a->session->profile, a->units.items[i].key), key) == 0)
+            return a->units.items[i].unit;
+    return key;
+}
+
+static void say_units(asking *a)
+{
+    a->units = pt_tag_units_of(a->session->profile, true);
+    for (size_t i = 0; i < a->units.count; i++) {
+        const pt_tag_unit *unit = &a->units.items[i];
+        if (unit->others != NULL)
             fprintf(stderr, "For tag %s used unit %s, also encountered unit(s) %s\n",
-                    pt_text(profile, units.items[i].key), units.items[i].unit,
-                    units.items[i].others);
-    pt_tag_units_done(&units);
+                    pt_text(a->session->profile, unit->key), unit->unit, unit->others);
+    }
 }
 
 /* ---- Reports ---- */
@@ -205,7 +215,7 @@ static pt_status prepare(asking *a, pt_error *reterr)
 {
     const pt_pprof_config *c = &a->config;
     override(a);
-    say_units(a->session->profile);
+    say_units(a);
     pt_status status =
         pt_pprof_event(a->session->profile, c->sample_index != NULL ? c->sample_index : "",
                        &a->report.event, reterr);
@@ -227,6 +237,8 @@ static pt_status prepare(asking *a, pt_error *reterr)
     a->report.node_fraction = c->nodefraction;
     a->report.edge_fraction = c->edgefraction;
     a->report.compact = c->compact_labels;
+    a->report.label_unit = label_unit;
+    a->report.label_context = a;
     tell_filters(a);
     return PT_OK;
 }
@@ -258,6 +270,7 @@ static pt_graph_request graph_request(const asking *a)
         .node_fraction = c->nodefraction,
         .edge_fraction = c->edgefraction,
         .unit = a->report.unit,
+        .tag_unit = label_unit(a, "bytes"),
     };
 }
 
@@ -436,6 +449,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
     pt_profile_unref(a.whole);
     pt_profile_unref(a.profile);
     free(a.type);
+    pt_tag_units_done(&a.units);
     for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)
         free(a.filters[i]);
     return status;

@@ -92,9 +92,8 @@ static void put_header(pt_out *out, const pt_profile *p)
     const pt_provenance *source = pt_profile_provenance(p);
     for (uint32_t i = 0; i < source->comment_count; i++)
         pt_outf(out, "Comment: %s\n", pt_text(p, source->comments[i]));
-    if (source->has_period_type)
-        pt_outf(out, "PeriodType: %s %s\n", pt_text(p, source->period_type),
-                pt_text(p, source->period_unit));
+    pt_outf(out, "PeriodType: %s %s\n", pt_text(p, source->period_type),
+            pt_text(p, source->period_unit));
     pt_outf(out, "Period: %" PRId64 "\n", source->period);
     if (source->start_ns != 0) put_time(out, source->start_ns);
     if (source->duration_ns != 0) put_short_duration(out, source->duration_ns);

@@ -13,7 +13,9 @@
 /* What all reports on one question share. Borrows everything. */
 typedef struct pt_pprof_report {
     const pt_profile *profile;      /* what the filters left */
-    const char *const *label_units; /* of numeric labels; see pt_label_unit. NULL = by profile */
+    /* The unit in which numbers of a label are understood. */
+    const char *(*label_unit)(const void *context, const char *key);
+    const void *label_context;
     uint32_t event;
     bool mean;
     int64_t total;           /* what 100 % is: pt_graph_total */

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/units.h"
-#include "model/label_units.h"
 #include "render/pprof_labels.h"
 #include "render/pprof_report.h"
 
@@ -50,8 +49,9 @@ static char *label_text(const tallying *t, const pt_label *label)
     const pt_profile *p = t->report->profile;
     if (label->kind == PT_LABEL_STRING) return pt_strdup(pt_text(p, label->str));
     pt_buf buf = PT_BUF_INIT;
-    pt_put_value(&buf, label->num, pt_label_unit(p, pt_text(p, label->key)), t->report->unit,
-                 PT_STYLE_PPROF);
+    pt_put_value(&buf, label->num,
+                 t->report->label_unit(t->report->label_context, pt_text(p, label->key)),
+                 t->report->unit, PT_STYLE_PPROF);
     return pt_buf_take(&buf, NULL);
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "model/label_units.h"
 #include "render/pprof_labels.h"
 #include "render/pprof_report.h"
 
@@ -70,9 +69,9 @@ static void put_texts(pt_buf *buf, const pt_profile *p, const pt_label *const *l
 static void put_numbers(pt_buf *buf, const pt_profile *p, const pt_label *const *labels,
                         size_t count, const void *context)
 {
-    (void)context;
+    const pt_pprof_report *report = context;
     const char *key = pt_text(p, labels[0]->key);
-    const char *unit = pt_label_unit(p, key);
+    const char *unit = report->label_unit(report->label_context, key);
     put_key(buf, key);
     for (size_t i = 0; i < count; i++) {
         pt_put_u8(buf, ' ');
@@ -81,10 +80,11 @@ static void put_numbers(pt_buf *buf, const pt_profile *p, const pt_label *const 
     pt_put_u8(buf, '\n');
 }
 
-static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
+static void put_labels(pt_out *out, const pt_pprof_report *report, uint32_t set)
 {
+    const pt_profile *p = report->profile;
     pt_pprof_groups texts = pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
-    pt_pprof_groups numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, NULL);
+    pt_pprof_groups numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, report);
     for (size_t i = 0; i < texts.count; i++)
         pt_out_text(out, texts.text[i]);
     for (size_t i = 0; i < numbers.count; i++)
@@ -125,7 +125,7 @@ static void put_sample(tracing *t, uint32_t sample)
     const pt_samples *samples = t->report->profile->sample;
     if (pt_stack_depth(t->report->profile, samples->stack[sample]) == 0) return;
     pt_out_text(t->out, SEPARATOR);
-    put_labels(t->out, t->report->profile, samples->labels[sample]);
+    put_labels(t->out, t->report, samples->labels[sample]);
     const int64_t sum = samples->value[t->report->event][sample];
     const int64_t value = t->report->mean ? pt_graph_mean(sum, samples->value[0][sample]) : sum;
     pt_buf figure = PT_BUF_INIT, padded = PT_BUF_INIT;

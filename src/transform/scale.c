@@ -93,7 +93,8 @@ static pt_status check_same_events(const pt_profile *a, const pt_profile *b, pt_
                                                                     pt_profile_provenance(b);
     if (!same_text(a, of_a->period_type, b, of_b->period_type) ||
         !same_text(a, of_a->period_unit, b, of_b->period_unit))
-        return pt_error_set(reterr, PT_ERR_USAGE, "incompatible period types {%s %s} and {%s %s}",
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "incompatible period types &{%s %s 0 0} and &{%s %s 0 0}",
                             pt_text(a, of_a->period_type), pt_text(a, of_a->period_unit),
                             pt_text(b, of_b->period_type), pt_text(b, of_b->period_unit));
     bool same = a->event->t.count == b->event->t.count;

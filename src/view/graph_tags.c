@@ -17,7 +17,6 @@
 #include "base/buf.h"
 #include "base/grow.h"
 #include "base/units.h"
-#include "model/label_units.h"
 
 typedef struct {
     char *text;      /* the joined text labels; NULL = none */
@@ -274,7 +273,7 @@ static void tag_node(tagging *t, const record *records, size_t count)
 void pt_graph_make_tags(pt_graph_making *m)
 {
     if (m->profile->labels->t.count <= 1) return;
-    tagging t = {.m = m, .unit = pt_label_unit(m->profile, "bytes")};
+    tagging t = {.m = m, .unit = m->request->tag_unit != NULL ? m->request->tag_unit : "bytes"};
     PT_FREE uint32_t *group_of_set = group_sets(&t);
     t.record_of = pt_alloc(m->graph->node_count, sizeof *t.record_of);
     memset(t.record_of, 0xff, m->graph->node_count * sizeof *t.record_of);

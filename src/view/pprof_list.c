@@ -1,6 +1,8 @@
 /* pprof_list.c: nodes whose name matches, by function, then by file, then by line. */
 #include "view/pprof_list.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,10 @@ typedef struct {
         pt_pprof_routine *items;
         size_t count, cap;
     } routines;
+    struct {
+        const pt_source_file **items;
+        size_t count, cap;
+    } asked; /* files that pprof has tried to open so far */
 } listing;
 
 static int64_t sum(int64_t a, int64_t b)
@@ -55,29 +61,58 @@ static size_t run_of_file(const pt_graph_node *const *node, size_t count)
 
 /* ---- One function in one file ---- */
 
-/* Where the text begins and ends. A function whose start is not known starts before its first
- * line. */
+/* As Go prints the fields in which nodes of one function and file differ. */
+static int compare_printed(const void *left, const void *right)
+{
+    char text[2][72];
+    const pt_graph_node *const *x = left, *const *y = right;
+    const pt_node_info *info[2] = {(*x)->info, (*y)->info};
+    for (int i = 0; i < 2; i++)
+        snprintf(text[i], sizeof text[i], "%" PRId64 " %" PRId64 " %" PRId64 " ",
+                 info[i]->start_line, info[i]->line, info[i]->column);
+    const int order = strcmp(text[0], text[1]);
+    return order != 0 ? order : strcmp(info[0]->object, info[1]->object);
+}
+
+/* Where the text begins and ends. A function whose start is not known starts before its first line.
+ * Pprof looks at the nodes in the order in which they print, and one that moves the start does not
+ * move the end. */
 static void range_of(const pt_graph_node *const *node, size_t count, int64_t *ret_start,
                      int64_t *ret_end)
 {
+    PT_FREE const pt_graph_node **printed = pt_alloc(count, sizeof *printed);
+    memcpy(printed, node, count * sizeof *printed);
+    qsort(printed, count, sizeof *printed, compare_printed);
     int64_t start = INT64_MAX, end = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
-        const pt_node_info *info = node[i]->info;
+        const pt_node_info *info = printed[i]->info;
         const int64_t from = info->start_line != 0 ? info->start_line : sum(info->line, -MARGIN);
         const int64_t to = sum(info->line, MARGIN);
-        start = from < start ? from : start;
-        end = to > end ? to : end;
+        if (i == 0) end = to;
+        if (from < start)
+            start = from;
+        else if (to > end)
+            end = to;
     }
     *ret_start = start < 1 ? 1 : start;
     *ret_end = end;
 }
 
+/* Whether pprof has tried to open the file: it does so for the first line that it wants. */
+static bool was_asked(listing *l, const pt_source_file *file, bool asks)
+{
+    for (size_t i = 0; i < l->asked.count; i++)
+        if (l->asked.items[i] == file) return true;
+    if (!asks) return false;
+    PT_GROW(l->asked, l->asked.count + 1);
+    l->asked.items[l->asked.count++] = file;
+    return true;
+}
+
 /* Nodes ascend by line. A file ends for pprof where a line is too long. */
 static void add_lines(pt_pprof_routine *r, const pt_source_file *file,
-                      const pt_graph_node *const *node, size_t count)
+                      const pt_graph_node *const *node, size_t count, int64_t start, int64_t end)
 {
-    int64_t start, end;
-    range_of(node, count, &start, &end);
     const int64_t last = (int64_t)file->short_count;
     if (end > last) end = last;
     if (start > end) return;
@@ -108,10 +143,13 @@ static void add_routine(listing *l, const pt_graph_node *const *node, size_t cou
         r.cum = sum(r.cum, node[i]->cum);
     }
     const pt_source_file *file = pt_source_texts_file(l->texts, r.file, "");
-    if (file->error != NULL)
+    int64_t start, end;
+    range_of(node, count, &start, &end);
+    const bool asked = was_asked(l, file, start <= end);
+    if (file->error == NULL)
+        add_lines(&r, file, node, count, start, end);
+    else if (asked)
         r.error = pt_strdup(file->error);
-    else
-        add_lines(&r, file, node, count);
     PT_GROW(l->routines, l->routines.count + 1);
     l->routines.items[l->routines.count++] = r;
 }
@@ -184,6 +222,7 @@ pt_status pt_pprof_list_init(pt_pprof_list *ret_list, const pt_profile *profile,
         *ret_list = list;
     else
         pt_pprof_list_done(&list);
+    free(l.asked.items);
     pt_source_texts_free(l.texts);
     pt_graph_done(&graph);
     return status;

@@ -108,10 +108,6 @@ def ask(argv, folder):
     return done.returncode, done.stdout, done.stderr
 
 
-def new_time(match):
-    return match[0]
-
-
 def old_layout(match):
     """The reference's newer time line in the layout of Go 1.23's pprof."""
     when = datetime.strptime(match[1].decode(), '%Y-%m-%d %H:%M:%S')
@@ -150,9 +146,43 @@ def dot_shape(text):
     return collections.Counter(re.sub(rb'\bN+\d+(_\d+)*\b', b'N', line) for line in text.split(b'\n'))
 
 
-class Pair:
-    def __init__(self, path, argv):
-        self.path, self.argv = path, argv
+def callgrind_shape(text):
+    """A callgrind report as nodes with their calls, in any order: names in full and without the
+    numbers of callees, addresses absolute."""
+    tables = {'ob': {}, 'fl': {}, 'fn': {}}
+    head, nodes, before, call = {}, [], 0, None
+
+    def name(table, value):
+        found = re.fullmatch(r'(\(\d+\))(?: (.*))?', value)
+        if found and found[2] is not None:
+            tables[table][found[1]] = found[2]
+        return re.sub(r' \[\d+/\d+\]$', '', tables[table].get(found[1], '?')) if found else ''
+
+    def absolute(text):
+        if text == '*':
+            return before
+        return before + int(text) if text[0] in '+-' else int(text, 16)
+
+    for line in text.decode('utf-8', 'surrogateescape').split('\n')[2:]:
+        key, _, value = line.partition('=')
+        if key in tables:
+            head[key] = name(key, value)
+        elif key in ('cfl', 'cfn'):
+            call = (call or ()) + (name(key[1:], value),)
+        elif key == 'calls':
+            _, address, number = value.split()
+            call += (absolute(address), number)
+        elif line.startswith('* * ') and call:
+            nodes[-1][1].append(call + (line,))
+            call = None
+        elif line:
+            address, *rest = line.split()
+            if nodes:
+                before = nodes[-1][0][3]
+            nodes.append(((head.get('ob'), head.get('fl'), head.get('fn'), absolute(address), *rest),
+                          []))
+            before = nodes[-2][0][3] if len(nodes) > 1 else 0
+    return collections.Counter((node, tuple(sorted(calls))) for node, calls in nodes)
 
 
 def compare(pitot, pprof, argv, folder, kind):
@@ -182,7 +212,7 @@ def compare(pitot, pprof, argv, folder, kind):
         if again == mine:
             return 'order of equals', ''
         varies |= again != first
-    shape = dot_shape if kind == 'dot' else edges_of
+    shape = {'dot': dot_shape, 'callgrind': callgrind_shape}.get(kind, edges_of)
     if varies and shape(mine) == shape(first):
         return 'order of equals', ''
     return ('pprof itself varies' if varies and sorted(mine) == sorted(first) else None,
