@@ -1,8 +1,12 @@
 /* lookup.c: see lookup.h. */
 #include "cmd/lookup.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 char *pt_user_cache(const char *name)
 {
@@ -37,11 +41,87 @@ static void init_binary_dirs(pt_lookup *p, const pt_option_list *given)
     p->source.binary_dir_count = count;
 }
 
+/* ---- downloads ---- */
+
+#define QUIET_MS 1000 /* what takes no longer is not worth a line in a log */
+
+struct pt_lookup_progress {
+    bool is_terminal;
+    bool is_shown;   /* terminal: a line is there to be overwritten */
+    bool was_told;   /* else: of the download that is under way */
+    const char *now; /* the one under way */
+};
+
+/* On a terminal one line that changes and goes; elsewhere a line for a download that takes long. */
+static void show_download(void *context, const pt_debuginfod_progress *p)
+{
+    struct pt_lookup_progress *shown = context;
+    const double mb = 1e6;
+    char size[64] = "";
+    if (p->total_bytes > 0) snprintf(size, sizeof size, " of %.1f", (double)p->total_bytes / mb);
+    if (shown->now != p->what) shown->was_told = false;
+    shown->now = p->is_over ? NULL : p->what;
+    if (shown->is_terminal && !p->is_over) {
+        fprintf(stderr, "\r\033[Kfetching %s from %s: %.1f%s MB", p->what, p->server,
+                (double)p->done_bytes / mb, size);
+        shown->is_shown = true;
+    } else if (shown->is_terminal && shown->is_shown) {
+        fputs("\r\033[K", stderr);
+        shown->is_shown = false;
+    } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
+        pt_cmd_say("fetching %s from %s (--no-debuginfod asks no server)", p->what, p->server);
+        shown->was_told = true;
+    }
+    fflush(stderr);
+}
+
+/* As elfutils chooses it. */
+static char *debuginfod_folder(void)
+{
+    const char *given = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
+    struct stat st;
+    if (given != NULL && given[0] != '\0') return pt_strdup(given);
+    char *old = home != NULL ? pt_strf("%s/.debuginfod_client_cache", home) : NULL;
+    if (old != NULL && stat(old, &st) == 0) return old;
+    free(old);
+    return pt_user_cache("debuginfod_client");
+}
+
+static uint64_t number_in(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : 0;
+}
+
+static void init_debuginfod(pt_lookup *lookup)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (urls == NULL || urls[0] == '\0') return;
+    PT_FREE char *folder = debuginfod_folder();
+    lookup->progress = pt_alloc(1, sizeof *lookup->progress);
+    lookup->progress->is_terminal = isatty(STDERR_FILENO);
+    lookup->source.debuginfod = pt_debuginfod_new(
+        &(pt_debuginfod_options){.urls = urls,
+                                 .folder = folder,
+                                 .agent = "pitot/" PT_VERSION,
+                                 .timeout_s = (int64_t)(number_in("DEBUGINFOD_TIMEOUT") % 86400),
+                                 .max_seconds = (int64_t)(number_in("DEBUGINFOD_MAXTIME") % 86400),
+                                 .max_bytes = number_in("DEBUGINFOD_MAXSIZE"),
+                                 .say = show_download,
+                                 .context = lookup->progress});
+}
+
+/* ---- all ---- */
+
 void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings)
 {
     *lookup = (pt_lookup){.source = {.debug_dirs = settings->debug_dirs.items,
                                      .debug_dir_count = settings->debug_dirs.count}};
     init_binary_dirs(lookup, &settings->binary_dirs);
+    const char *home = getenv("HOME");
+    if (home != NULL && home[0] == '/') lookup->perf_folder = pt_strf("%s/.debug", home);
+    lookup->source.perf_dir = lookup->perf_folder;
+    if (settings->debuginfod) init_debuginfod(lookup);
     if (settings->cache) lookup->cache_folder = pt_user_cache("pitot/names");
     lookup->cache = (pt_name_cache){.folder = lookup->cache_folder,
                                     .max_bytes = settings->cache_bytes,
@@ -53,5 +133,8 @@ void pt_lookup_done(pt_lookup *lookup)
     free(lookup->binary_path);
     free(lookup->binary_dirs);
     free(lookup->cache_folder);
+    free(lookup->perf_folder);
+    pt_debuginfod_free(lookup->source.debuginfod);
+    free(lookup->progress);
     *lookup = (pt_lookup){0};
 }

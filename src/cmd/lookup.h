@@ -13,7 +13,8 @@ typedef struct pt_lookup {
     /* What they point to. */
     char *binary_path; /* folders of PPROF_BINARY_PATH, cut apart */
     const char **binary_dirs;
-    char *cache_folder;
+    char *cache_folder, *perf_folder;
+    struct pt_lookup_progress *progress; /* of downloads */
 } pt_lookup;
 
 /* settings must stay. Pair with pt_lookup_done, or declare PT_LOOKUP. */

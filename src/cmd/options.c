@@ -151,6 +151,16 @@ static const pt_option place_rows[] = {
      .help = "look for debug information here instead of /usr/lib/debug",
      .details = "May be given several times. Below it .build-id/xx/yyyy.debug, and the paths that "
                 "debug links name."},
+    {.name = "debuginfod",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_place_settings, debuginfod),
+     .initial = "true",
+     .help = "ask the servers of DEBUGINFOD_URLS for what is not here",
+     .details = "Programs and debug files by build id; what was fetched is kept where elfutils and "
+                "gdb keep it. Without that environment variable nobody is asked. "
+                "DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME, DEBUGINFOD_MAXSIZE and "
+                "DEBUGINFOD_CACHE_PATH mean what they mean to debuginfod-find."},
     {.name = "cache",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,

@@ -33,7 +33,8 @@ typedef struct pt_symbol_settings {
 /* Commands that look for programs, libraries and debug files. */
 typedef struct pt_place_settings {
     pt_option_list binary_dirs, debug_dirs;
-    bool cache; /* keep what was found out */
+    bool debuginfod; /* ask servers */
+    bool cache;      /* keep what was found out */
     uint64_t cache_bytes;
 } pt_place_settings;
 

@@ -15,9 +15,13 @@ static image_entry *open_image(const image_table *table, const char *name, const
     image->wanted_id = pt_strdup(build_id);
     pt_diag_init(&image->diag);
     image->search = (pt_source_search){.options = table->source, .diag = &image->diag};
+    /* The file that was named is meant, whatever lies in other folders; its debug file may. */
+    pt_source_options named = *table->source;
+    const pt_source_search search = {.options = &named, .diag = &image->diag};
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
-    if (pt_source_find_image(&image->search, path, build_id, &file, &error) != PT_OK ||
+    named.binary_dir_count = 0;
+    if (pt_source_find_image(&search, path, build_id, &file, &error) != PT_OK ||
         pt_chains_open(&file, &image->search, &table->how, &image->chains, &error) != PT_OK) {
         if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
         pt_cmd_fail(&error);

@@ -157,6 +157,34 @@ static bool try_build_id_trees(const trial *t, const char *suffix, pt_image_file
     return false;
 }
 
+/* A file of perf's cache: there each id is a link to a folder, or in old ones to the file itself.
+ */
+static bool try_perf_cache(const trial *t, const char *name, pt_image_file *ret_file)
+{
+    const char *dir = t->search->options->perf_dir, *id = t->wanted_id;
+    if (dir == NULL || id[0] == '\0') return false;
+    return try_owned(t, pt_strf("%s/.build-id/%.2s/%s/%s", dir, id, id + 2, name), ret_file) ||
+           try_owned(t, pt_strf("%s/.build-id/%.2s/%s", dir, id, id + 2), ret_file);
+}
+
+static bool try_debuginfod(const trial *t, pt_debuginfod_kind kind, pt_image_file *ret_file)
+{
+    pt_debuginfod *client = t->search->options->debuginfod;
+    const char *slash = t->what != NULL ? strrchr(t->what, '/') : NULL;
+    pt_error error = PT_ERROR_INIT;
+    char *path = NULL;
+    if (client == NULL || t->wanted_id[0] == '\0') return false;
+    const pt_status status = pt_debuginfod_find(client, kind, t->wanted_id, NULL,
+                                                slash != NULL ? slash + 1 : t->what, &path, &error);
+    if (status == PT_OK) return try_owned(t, path, ret_file);
+    if (status != PT_ERR_NOTFOUND) {
+        char text[1024];
+        pt_error_text(&error, text, sizeof text);
+        pt_diag_add(t->search->diag, 1, "debug files not fetched: %s", text);
+    }
+    return false;
+}
+
 /* ---- images ---- */
 
 static const char *base_name(const char *path)
@@ -178,17 +206,34 @@ static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
     return any;
 }
 
-/* The order is that of google/pprof for PPROF_BINARY_PATH. */
+static char *folder_of(const char *path);
+
+/* The order is that of google/pprof for PPROF_BINARY_PATH (internal/driver/fetch.go). */
 static bool try_binary_dir(const trial *t, const char *dir, const char *path,
                            pt_image_file *ret_file)
 {
     const char *id = t->wanted_id, *base = base_name(path);
     if (id[0] != '\0' && (try_owned(t, pt_strf("%s/%s/%s", dir, id, base), ret_file) ||
                           try_folder(t, dir, ret_file) ||
-                          try_owned(t, pt_strf("%s/%s/%s", dir, path, id), ret_file)))
+                          try_owned(t, pt_strf("%s/%s/%s", dir, path, id), ret_file) ||
+                          try_owned(t, pt_strf("%s/%.2s/%s.debug", dir, id, id + 2), ret_file)))
         return true;
-    return base[0] != '\0' && (try_owned(t, pt_strf("%s/%s", dir, base), ret_file) ||
-                               try_owned(t, pt_strf("%s/%s", dir, path), ret_file));
+    if (base[0] == '\0') return false;
+    PT_FREE char *folder = folder_of(path);
+    return try_owned(t, pt_strf("%s/%s", dir, base), ret_file) ||
+           try_owned(t, pt_strf("%s/%s", dir, path), ret_file) ||
+           try_owned(t, pt_strf("%s/%s.debug", dir, path), ret_file) ||
+           try_owned(t, pt_strf("%s/%s/.debug/%s.debug", dir, folder, base), ret_file) ||
+           try_owned(t, pt_strf("%s/usr/lib/debug/%s/%s.debug", dir, folder, base), ret_file);
+}
+
+/* As a process sees it, which may be in a container. Its id must be known: the process may be
+ * another one by now. */
+static bool try_process(const trial *t, const char *path, pt_image_file *ret_file)
+{
+    const int64_t pid = t->search->pid;
+    return pid > 0 && t->wanted_id[0] != '\0' && path[0] == '/' &&
+           try_owned(t, pt_strf("/proc/%lld/root%s", (long long)pid, path), ret_file);
 }
 
 /* The vDSO that the kernel gave this process, copied: its pages are not ours to hand out. */
@@ -249,15 +294,21 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
     normal_id(build_id, id);
     pt_error passed_over = PT_ERROR_INIT;
     const trial t = {.search = search, .wanted_id = id, .what = path, .passed_over = &passed_over};
-    if (is_vdso(path)) return find_vdso(&t, ret_file, reterr);
+    if (is_vdso(path)) {
+        const pt_status status = find_vdso(&t, ret_file, reterr);
+        return status != PT_OK && try_perf_cache(&t, "vdso", ret_file) ? PT_OK : status;
+    }
     PT_FREE char *plain = pt_strdup(path);
     const size_t n = strlen(plain);
     if (n > sizeof deleted - 1 && strcmp(plain + n - (sizeof deleted - 1), deleted) == 0)
         plain[n - (sizeof deleted - 1)] = '\0';
-    if (plain[0] != '\0' && plain[0] != '[' && try_path(&t, plain, ret_file)) return PT_OK;
     for (size_t i = 0; i < search->options->binary_dir_count; i++)
         if (try_binary_dir(&t, search->options->binary_dirs[i], plain, ret_file)) return PT_OK;
-    if (try_build_id_trees(&t, "", ret_file) || try_build_id_trees(&t, ".debug", ret_file))
+    if (plain[0] != '\0' && plain[0] != '[' && try_path(&t, plain, ret_file)) return PT_OK;
+    if (try_process(&t, plain, ret_file) || try_build_id_trees(&t, "", ret_file) ||
+        try_build_id_trees(&t, ".debug", ret_file) || try_perf_cache(&t, "elf", ret_file) ||
+        try_debuginfod(&t, PT_DEBUGINFOD_EXECUTABLE, ret_file) ||
+        try_debuginfod(&t, PT_DEBUGINFOD_DEBUGINFO, ret_file))
         return PT_OK;
     if (passed_over.status != PT_OK) {
         if (reterr != NULL) *reterr = passed_over;
@@ -270,6 +321,25 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
 
 /* ---- companions ---- */
 
+/* "/proc/PID/root" at the beginning of a path, whose rest is a path as that process sees it: how
+ * many bytes; else 0. */
+static size_t root_bytes(const char *path)
+{
+    static const char proc[] = "/proc/", root[] = "/root/";
+    if (strncmp(path, proc, sizeof proc - 1) != 0) return 0;
+    const size_t digits = strspn(path + sizeof proc - 1, "0123456789");
+    const size_t at = sizeof proc - 1 + digits;
+    return digits > 0 && strncmp(path + at, root, sizeof root - 1) == 0 ? at + sizeof root - 2 : 0;
+}
+
+/* The folder that an image really lies in: libraries are often named by a link. Links of another
+ * root cannot be followed from here. Free it. */
+static char *real_folder(const char *image_path)
+{
+    PT_FREE char *real = root_bytes(image_path) == 0 ? realpath(image_path, NULL) : NULL;
+    return folder_of(real != NULL ? real : image_path);
+}
+
 /* "/usr/bin/x" -> "/usr/bin"; "" for a name alone. */
 static char *folder_of(const char *path)
 {
@@ -281,16 +351,22 @@ static bool try_debug_link(const trial *t, const char *image_path, const char *l
                            pt_image_file *ret_file)
 {
     const pt_source_options *options = t->search->options;
-    PT_FREE char *real = realpath(image_path, NULL); /* libraries are often named by a link */
-    PT_FREE char *folder = folder_of(real != NULL ? real : image_path);
+    const size_t root = root_bytes(image_path);
+    PT_FREE char *folder = real_folder(image_path);
     if (strchr(link_name, '/') != NULL) return false;
     if (try_owned(t, pt_strf("%s/%s", folder, link_name), ret_file) ||
         try_owned(t, pt_strf("%s/.debug/%s", folder, link_name), ret_file))
         return true;
     size_t count;
     const char *const *dirs = debug_dirs_of(options, &count);
+    for (size_t i = 0; i < count && root > 0; i++)
+        if (try_owned(t,
+                      pt_strf("%.*s%s%s/%s", (int)root, folder, dirs[i], folder + root, link_name),
+                      ret_file))
+            return true;
     for (size_t i = 0; i < count; i++)
-        if (try_owned(t, pt_strf("%s%s/%s", dirs[i], folder, link_name), ret_file)) return true;
+        if (try_owned(t, pt_strf("%s%s/%s", dirs[i], folder + root, link_name), ret_file))
+            return true;
     for (size_t i = 0; i < options->binary_dir_count; i++) {
         const char *dir = options->binary_dirs[i];
         if (try_owned(t, pt_strf("%s/%s", dir, link_name), ret_file) ||
@@ -305,26 +381,36 @@ static bool find_debug_file(const trial *t, const pt_companion *wanted, pt_image
 {
     const pt_source_options *options = t->search->options;
     if (try_build_id_trees(t, ".debug", ret_file)) return true;
+    const size_t root = root_bytes(wanted->image_path);
+    size_t dir_count;
+    const char *const *dirs = debug_dirs_of(options, &dir_count);
+    for (size_t i = 0; i < dir_count && root > 0 && t->wanted_id[0] != '\0'; i++)
+        if (try_owned(t,
+                      pt_strf("%.*s%s/.build-id/%.2s/%s.debug", (int)root, wanted->image_path,
+                              dirs[i], t->wanted_id, t->wanted_id + 2),
+                      ret_file))
+            return true;
     for (size_t i = 0; i < options->binary_dir_count && t->wanted_id[0] != '\0'; i++)
         if (try_owned(t,
                       pt_strf("%s/%.2s/%s.debug", options->binary_dirs[i], t->wanted_id,
                               t->wanted_id + 2),
                       ret_file))
             return true;
-    return wanted->link_name != NULL && (t->wanted_id[0] != '\0' || t->needs_crc) &&
-           try_debug_link(t, wanted->image_path, wanted->link_name, ret_file);
+    return (wanted->link_name != NULL && (t->wanted_id[0] != '\0' || t->needs_crc) &&
+            try_debug_link(t, wanted->image_path, wanted->link_name, ret_file)) ||
+           try_perf_cache(t, "debug", ret_file) ||
+           try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);
 }
 
 static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
 {
     if (t->wanted_id[0] == '\0' || wanted->link_name == NULL) return false;
-    if (wanted->link_name[0] == '/')
-        return try_path(t, wanted->link_name, ret_file) ||
-               try_build_id_trees(t, ".debug", ret_file);
-    PT_FREE char *real = realpath(wanted->image_path, NULL);
-    PT_FREE char *folder = folder_of(real != NULL ? real : wanted->image_path);
-    return try_owned(t, pt_strf("%s/%s", folder, wanted->link_name), ret_file) ||
-           try_build_id_trees(t, ".debug", ret_file);
+    PT_FREE char *folder = real_folder(wanted->image_path);
+    const bool is_absolute = wanted->link_name[0] == '/';
+    return (is_absolute ? try_path(t, wanted->link_name, ret_file)
+                        : try_owned(t, pt_strf("%s/%s", folder, wanted->link_name), ret_file)) ||
+           try_build_id_trees(t, ".debug", ret_file) ||
+           try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);
 }
 
 static bool find_package(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
@@ -368,4 +454,15 @@ bool pt_source_find_companion(void *context, const pt_companion *wanted, pt_imag
     case PT_COMPANION_DWO: return find_split_unit(&t, wanted, ret_file);
     }
     return false;
+}
+
+char *pt_source_fetch_text(void *context, const char *build_id, const char *name)
+{
+    const pt_source_search *search = context;
+    char id[HEX_BYTES_MAX], *path = NULL;
+    normal_id(build_id, id);
+    return pt_debuginfod_find(search->options->debuginfod, PT_DEBUGINFOD_SOURCE, id, name, NULL,
+                              &path, NULL) == PT_OK
+               ? path
+               : NULL;
 }

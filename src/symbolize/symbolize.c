@@ -339,12 +339,17 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     const pt_symbolize_options *options = w->options;
     const pt_object_detail detail =
         options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
+    /* A file that the caller gave is meant, whatever lies in other folders. */
+    pt_source_options given = options->source;
+    const pt_source_search of_image = {
+        .options = m->path_string == PT_NONE ? &given : &options->source, .diag = &m->diag};
     pt_source_search search = {.options = &options->source, .diag = &m->diag};
     const pt_chains_options how = {detail, options->demangle, &options->cache, pool};
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_chains *chains = NULL;
-    if (pt_source_find_image(&search, m->path, m->build_id, &file, &error) != PT_OK ||
+    given.binary_dir_count = 0;
+    if (pt_source_find_image(&of_image, m->path, m->build_id, &file, &error) != PT_OK ||
         pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
         char text[1024];
         pt_error_text(&error, text, sizeof text);
