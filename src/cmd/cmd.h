@@ -107,6 +107,7 @@ typedef struct pt_cmd_context {
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
+    bool resident; /* in the shell: ->loaded, ->profile and ->title are there, and belong to it */
     bool brief;                        /* `pitot` alone: help in ten lines */
     pt_out *out;                       /* standard output; its errors are the driver's to report */
     pt_look look;                      /* of standard output */
@@ -136,6 +137,11 @@ int pt_cmd_fail(const pt_error *error);
 /* Says what is wrong with the command line and where help is; returns PT_EXIT_USAGE. */
 int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Runs a command on what `base` has loaded: the shell. args are its own options, those of the query
+ * and its pattern; the report goes to out. Returns the exit status. */
+int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
+                        const char *const *args, size_t count, pt_out *out, const pt_look *look);
 
 /* The whole program: main() is a call of this. Returns the exit status. */
 int pt_cmd_main(int argc, char **argv);

@@ -252,11 +252,12 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
     if (command->options != NULL) add_part(o, command->options, settings);
     if (command->needs & PT_NEEDS_QUERY)
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
-    if (command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
+    const bool resident = context != NULL && context->resident;
+    if (!resident && command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
-    if (command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS))
+    if (!resident && command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS))
         add_part(o, &pt_symbol_options, context != NULL ? context->symbol : NULL);
-    if (command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS | PT_OFFERS_PLACES))
+    if (!resident && command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS | PT_OFFERS_PLACES))
         add_part(o, &pt_place_options, context != NULL ? context->place : NULL);
     add_part(o, &pt_common_options, context != NULL ? context->common : NULL);
 }

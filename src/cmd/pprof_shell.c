@@ -10,13 +10,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "cmd/line.h"
+#include "cmd/shell_words.h"
 #include "transform/pprof.h"
 
 typedef struct {
@@ -27,12 +27,6 @@ typedef struct {
         size_t count, cap;
     } values; /* what options were set to: the configuration borrows them */
 } shell;
-
-typedef struct {
-    char **items; /* into `text` */
-    size_t count, cap;
-    char *text;
-} words;
 
 static const char *keep(shell *s, const char *text)
 {
@@ -46,34 +40,7 @@ static void say(const char *text)
     fprintf(stderr, "%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
 }
 
-static words split(const char *text)
-{
-    words w = {.text = pt_strdup(text)};
-    char *rest = w.text;
-    for (char *word; (word = strsep(&rest, " \t\r\v\f\n")) != NULL;) {
-        if (word[0] == '\0') continue;
-        PT_GROW(w, w.count + 1);
-        w.items[w.count++] = word;
-    }
-    return w;
-}
-
-static void words_done(words *w)
-{
-    free(w->items);
-    free(w->text);
-}
-
 /* ---- Assignments ---- */
-
-static char *trimmed(const char *text, size_t length)
-{
-    while (length > 0 && isspace((unsigned char)text[0]))
-        text++, length--;
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        length--;
-    return pt_strndup(text, length);
-}
 
 /* The type that an event's number or name stands for; NULL, with the reason, if there is none. */
 static const char *event_type(const shell *s, const char *value, pt_error *reterr)
@@ -95,7 +62,8 @@ static void assign(shell *s, const char *name, const char *value)
 static bool try_assignment(shell *s, const char *line)
 {
     const char *equals = strchr(line, '=');
-    PT_FREE char *name = trimmed(line, equals != NULL ? (size_t)(equals - line) : strlen(line));
+    PT_FREE char *name =
+        pt_shell_trimmed(line, equals != NULL ? (size_t)(equals - line) : strlen(line));
     if (!pt_pprof_is_option(name)) return false;
     if (equals == NULL && !pt_pprof_is_switch(name)) {
         fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
@@ -105,7 +73,7 @@ static bool try_assignment(shell *s, const char *line)
     size_t length = strlen(value);
     for (const char *comment = value; (comment = strstr(comment, "//:")) != NULL; comment++)
         length = (size_t)(comment - value);
-    PT_FREE char *text = trimmed(value, length);
+    PT_FREE char *text = pt_shell_trimmed(value, length);
     assign(s, name, text);
     return true;
 }
@@ -157,7 +125,7 @@ static const pt_pprof_command *command_named(const char *name, const char **ret_
     return pt_pprof_command_find(*ret_name);
 }
 
-static pt_status read_argument(request *r, const words *w, size_t *at, pt_error *reterr)
+static pt_status read_argument(request *r, const pt_shell_words *w, size_t *at, pt_error *reterr)
 {
     const char *word = w->items[*at];
     if (read_number(word, &r->config.nodecount)) return PT_OK;
@@ -186,7 +154,7 @@ static void apply_patterns(request *r)
     if (r->config.nodecount == -1 && r->command->format == PT_PPROF_TEXT) r->config.nodecount = 10;
 }
 
-static pt_status read_request(const shell *s, const words *w, request *r, pt_error *reterr)
+static pt_status read_request(const shell *s, const pt_shell_words *w, request *r, pt_error *reterr)
 {
     const char *digits;
     PT_FREE char *name = NULL;
@@ -215,24 +183,6 @@ static pt_status read_request(const shell *s, const words *w, request *r, pt_err
     return PT_OK;
 }
 
-/* Hands the report to a shell command and waits for it. Ctrl-C is the command's. */
-static void send(const pt_buf *report, const char *command)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
-    fflush(NULL);
-    FILE *pipe = popen(command, "we");
-    if (pipe == NULL) {
-        fprintf(stderr, "%s: %s\n", command, strerror(errno));
-        return;
-    }
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGPIPE, &ignore, &broken);
-    fwrite(report->data, 1, report->size, pipe);
-    pclose(pipe);
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGPIPE, &broken, NULL);
-}
-
 static void run(const shell *s, const request *r)
 {
     pt_buf report = PT_BUF_INIT;
@@ -242,24 +192,11 @@ static void run(const shell *s, const request *r)
     pt_status status = pt_pprof_run(s->session, &r->config, r->command, r->pattern, &out, &error);
     pt_out_done(&out, NULL);
     if (status == PT_OK && r->pipe != NULL)
-        send(&report, r->pipe);
+        pt_shell_send(&report, r->pipe);
     else if (status == PT_OK)
         status = pt_pprof_deliver(r->command, &r->config, true, &report, &error);
     if (status != PT_OK) say(error.message);
     pt_buf_done(&report);
-}
-
-/* Cuts the line before a lone |; what follows it, or NULL. */
-static const char *cut_pipe(char *line)
-{
-    for (char *bar = line; (bar = strchr(bar, '|')) != NULL; bar++) {
-        const bool begins = bar > line && isspace((unsigned char)bar[-1]);
-        const bool ends = bar[1] == '\0' || isspace((unsigned char)bar[1]);
-        if (!begins || !ends || bar[1 + strspn(bar + 1, " \t")] == '\0') continue;
-        *bar = '\0';
-        return bar + 1;
-    }
-    return NULL;
 }
 
 /* ---- Help ---- */
@@ -310,8 +247,9 @@ static void help(const char *name)
 static bool obey(shell *s, char *line)
 {
     if (try_assignment(s, line)) return false;
-    const char *pipe = cut_pipe(line);
-    words w = split(line);
+    const char *pipe = pt_shell_cut_pipe(line);
+    pt_shell_words w;
+    pt_shell_split(line, false, &w);
     bool leave = false;
     const char *first = w.count > 0 ? w.items[0] : "";
     if (strcmp(first, "o") == 0 || strcmp(first, "options") == 0) {
@@ -332,7 +270,7 @@ static bool obey(shell *s, char *line)
         free(r.focus);
         free(r.ignore);
     }
-    words_done(&w);
+    pt_shell_words_done(&w);
     return leave;
 }
 
@@ -408,7 +346,8 @@ static void complete(void *context, const char *line, pt_line_choices *ret)
     const char *word = line + strlen(line);
     while (word > line && !isspace((unsigned char)word[-1]))
         word--;
-    words w = split(line);
+    pt_shell_words w;
+    pt_shell_split(line, false, &w);
     const bool first = line + strspn(line, " \t") == word;
     const bool of_help = w.count > 0 && strcmp(w.items[0], "help") == 0;
     if (!first && !of_help && word[0] == '-') word++;
@@ -418,7 +357,7 @@ static void complete(void *context, const char *line, pt_line_choices *ret)
     else if (w.count > 0 && pt_pprof_command_find(w.items[0]) != NULL &&
              strcmp(w.items[0], "tags") != 0)
         complete_function(s, word, ret);
-    words_done(&w);
+    pt_shell_words_done(&w);
 }
 
 /* ---- The loop ---- */
@@ -446,7 +385,7 @@ int pt_pprof_shell(const pt_pprof_session *session, const pt_pprof_config *confi
     pt_line *input = pt_line_open(&options);
     bool leave = false;
     for (const char *got; !leave && (got = pt_line_read(input)) != NULL;) {
-        PT_FREE char *line = trimmed(got, strlen(got));
+        PT_FREE char *line = pt_shell_trimmed(got, strlen(got));
         if (!expand(&s, line)) leave = obey(&s, line);
     }
     pt_line_close(input);

@@ -82,7 +82,8 @@ static int take_pattern(pt_cmd_context *context)
     if (context->arg_count == 0)
         return pt_cmd_usage(context, "%s: which functions? pitot %s PATTERN [PROFILE...]", name,
                             name);
-    if (context->arg_count == 1 && pt_path_look(context->args[0]) != PT_PATH_MISSING &&
+    if (context->arg_count == 1 && !context->resident &&
+        pt_path_look(context->args[0]) != PT_PATH_MISSING &&
         pt_path_look(context->args[0]) != PT_PATH_FOLDER)
         return pt_cmd_usage(context, "%s: which functions of %s? pitot %s PATTERN %s", name,
                             context->args[0], name, context->args[0]);
@@ -102,7 +103,12 @@ static int give_and_run(pt_cmd_context *context, void *settings)
     int status = check_arguments(context);
     if (status == PT_EXIT_OK && command->needs & PT_TAKES_PATTERN) status = take_pattern(context);
     const unsigned needs = command->needs & PT_LOADS_ITSELF ? 0 : command->needs;
-    if (status == PT_EXIT_OK && needs & PT_NEEDS_PROFILE) status = pt_cmd_load(context);
+    if (status == PT_EXIT_OK && context->resident && context->arg_count > 0)
+        return pt_cmd_usage(context,
+                            "%s: '%s' is one word too many; all commands here are about %s",
+                            command->name, context->args[0], context->title);
+    if (status == PT_EXIT_OK && needs & PT_NEEDS_PROFILE && !context->resident)
+        status = pt_cmd_load(context);
     if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
     say_facts(&context->diag);
@@ -126,7 +132,9 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
     } else {
         context->args = operands.items;
         context->arg_count = operands.count;
-        context->look = look_of_output(context->common->color);
+        const pt_when color = context->common->color;
+        if (!context->resident) context->look = look_of_output(color);
+        if (color != PT_WHEN_AUTO) context->look.colour = color == PT_WHEN_ALWAYS;
         context->look.long_names = context->symbol->long_names;
         status = give_and_run(context, settings);
     }
@@ -161,6 +169,32 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_pool_free(context.pool);
     free(context.query_text);
     free(context.title_memory);
+    return status;
+}
+
+int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
+                        const char *const *args, size_t count, pt_out *out, const pt_look *look)
+{
+    pt_common_settings common = {0};
+    pt_cmd_context context = {
+        .command = command,
+        .out = out,
+        .common = &common,
+        .input = base->input,
+        .symbol = base->symbol,
+        .place = base->place,
+        .resident = true,
+        .look = *look,
+        .pool = base->pool,
+        .loaded = base->loaded,
+        .profile = pt_profile_ref(base->profile),
+        .title = base->title,
+    };
+    const int status = parse_and_run(&context, args, count);
+    pt_filtered_done(&context.filtered);
+    pt_profile_unref(context.profile);
+    pt_diag_done(&context.diag);
+    free(context.query_text);
     return status;
 }
 

@@ -1,0 +1,100 @@
+/* shell_words.c: lines of the shells, taken apart. */
+#include "cmd/shell_words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static void add(pt_shell_words *w, char *word)
+{
+    PT_GROW(*w, w->count + 1);
+    w->items[w->count++] = word;
+}
+
+/* Moves one word, without its quotes, to `to`; NULL if a quote does not end. *at is left after it.
+ */
+static char *take_word(const char **at, bool quotes, char *to)
+{
+    char quote = '\0';
+    const char *from = *at;
+    for (; *from != '\0' && (quote != '\0' || !isspace((unsigned char)*from)); from++) {
+        if (quotes && *from == '\\' && quote != '\'' && from[1] != '\0')
+            *to++ = *++from;
+        else if (quotes && quote == '\0' && (*from == '\'' || *from == '"'))
+            quote = *from;
+        else if (quote != '\0' && *from == quote)
+            quote = '\0';
+        else
+            *to++ = *from;
+    }
+    *to++ = '\0';
+    *at = from;
+    return quote == '\0' ? to : NULL;
+}
+
+bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words)
+{
+    pt_shell_words w = {.text = pt_alloc(strlen(line) + 2, 1)};
+    char *to = w.text;
+    for (const char *at = line; to != NULL;) {
+        while (isspace((unsigned char)*at))
+            at++;
+        if (*at == '\0') break;
+        char *word = to;
+        to = take_word(&at, quotes, to);
+        add(&w, word);
+    }
+    *ret_words = w;
+    if (to != NULL) return true;
+    ret_words->count = 0;
+    return false;
+}
+
+void pt_shell_words_done(pt_shell_words *words)
+{
+    free(words->items);
+    free(words->text);
+}
+
+char *pt_shell_trimmed(const char *text, size_t length)
+{
+    while (length > 0 && isspace((unsigned char)text[0]))
+        text++, length--;
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    return pt_strndup(text, length);
+}
+
+const char *pt_shell_cut_pipe(char *line)
+{
+    for (char *bar = line; (bar = strchr(bar, '|')) != NULL; bar++) {
+        const bool begins = bar > line && isspace((unsigned char)bar[-1]);
+        const bool ends = bar[1] == '\0' || isspace((unsigned char)bar[1]);
+        if (!begins || !ends || bar[1 + strspn(bar + 1, " \t")] == '\0') continue;
+        *bar = '\0';
+        return bar + 1;
+    }
+    return NULL;
+}
+
+void pt_shell_send(const pt_buf *report, const char *command)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
+    fflush(NULL);
+    FILE *pipe = popen(command, "we");
+    if (pipe == NULL) {
+        fprintf(stderr, "%s: %s\n", command, strerror(errno));
+        return;
+    }
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGPIPE, &ignore, &broken);
+    fwrite(report->data, 1, report->size, pipe);
+    pclose(pipe);
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGPIPE, &broken, NULL);
+}

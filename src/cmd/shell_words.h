@@ -1,0 +1,29 @@
+/* shell_words.h: what the shells do with a line: words, `| program`, trimming. */
+#ifndef PT_CMD_SHELL_WORDS_H
+#define PT_CMD_SHELL_WORDS_H
+
+#include "base/buf.h"
+
+/* Words of a line. All but the array belong to `text`. */
+typedef struct pt_shell_words {
+    char **items;
+    size_t count, cap;
+    char *text;
+} pt_shell_words;
+
+/* Cuts at white space. quotes: '...' and "..." keep it, and a backslash keeps the next character;
+ * false if a quote does not end, and then there are no words. */
+bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words);
+void pt_shell_words_done(pt_shell_words *words);
+
+/* A copy without white space at both ends; the caller frees. */
+char *pt_shell_trimmed(const char *text, size_t length);
+
+/* Cuts the line before a | that stands alone between white space; what follows it, or NULL. */
+const char *pt_shell_cut_pipe(char *line);
+
+/* Hands a report to a command of the user's shell and waits for it. Ctrl-C meanwhile is the
+ * command's. */
+void pt_shell_send(const pt_buf *report, const char *command);
+
+#endif
