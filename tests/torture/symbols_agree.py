@@ -123,9 +123,11 @@ def main():
             print(f'{kind}: {addr:#x}\n  pitot {mine}\n  {options.tool} {other}')
     counted = sum(n for kind, n in kinds.items() if kind not in EXPECTED)
     percent = 100 * kinds['equal'] / counted if counted else 0
+    named = sum(bool(chain and not chain[0][0].startswith('??')) for chain in ours)
+    frames = sum(len(chain) for chain in ours) / len(ours)
     others = ', '.join(f'{n} {kind}' for kind, n in kinds.most_common() if kind != 'equal')
-    print(f'{os.path.basename(options.file)} {options.tool}: {len(addrs)} asked, '
-          f'{percent:.3f} % of {counted} equal; {others or "no difference"}')
+    print(f'{os.path.basename(options.file)} {options.tool}: {len(addrs)} asked, {named} named, '
+          f'{frames:.2f} frames each; {percent:.3f} % of {counted} equal; {others or "no difference"}')
     sys.exit(percent < options.least)
 
 
