@@ -10,6 +10,7 @@
 #include "formats/format.h"
 #include "load/fetch.h"
 #include "object/disasm.h"
+#include "object/object.h"
 
 typedef struct {
     bool features;
@@ -45,6 +46,9 @@ static int version_run(pt_cmd_context *context, void *own)
     pt_outf(context->out, "gzip    libdeflate %s, zlib %s\n", LIBDEFLATE_VERSION_STRING,
             zlibVersion());
     pt_outf(context->out, "zstd    libzstd %s\n", ZSTD_versionString());
+    const char *xz = pt_object_xz_version();
+    pt_outf(context->out, "xz      %s%s\n", xz != NULL ? "liblzma " : "",
+            xz != NULL ? xz : "not built in: no names from .gnu_debugdata");
     pt_outf(context->out, "servers libcurl %s\n",
             pt_fetch_version() != NULL ? pt_fetch_version() : "not built in");
 #ifdef PT_WITH_LIBEDIT

@@ -48,7 +48,7 @@ static void list_ranges(pt_dwarf *d, uint64_t *budget)
         pt_dwarf_ranges_init(&ranges, unit, &unit->extent);
         while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr) && steps++ < *budget)
             add_range(&to, addr, end_addr);
-        if (unit->lists_no_ranges) {
+        if (unit->lists_too_little) {
             if (!pt_dwarf_abbrevs_are_of(&table, unit))
                 steps += pt_dwarf_abbrevs_read(&table, unit);
             steps += unit->end_off - unit->off;

@@ -63,7 +63,7 @@ struct pt_dwarf_unit {
     uint8_t addr_bytes, offset_bytes;
     bool is_searched; /* may hold code: a compilation unit or the skeleton of one */
     bool is_cxx, is_assembler, is_rust;
-    bool lists_no_ranges; /* its addresses are known by its functions only */
+    bool lists_too_little; /* some of its addresses are known by its functions only */
     bool split_asked;
     bool has_dwo_id;
     bool has_line;

@@ -209,9 +209,9 @@ static bool is_cxx(uint64_t language)
 }
 
 /* Compilers of which it is known that a unit without ranges has no code. */
-static bool writes_ranges(const pt_dwarf_unit *unit, const char *producer)
+static bool writes_ranges(const char *producer)
 {
-    return unit->version > 2 && producer != NULL &&
+    return producer != NULL &&
            (strncmp(producer, "GNU ", 4) == 0 || strstr(producer, "clang") != NULL ||
             strstr(producer, "rustc") != NULL || strncmp(producer, "Go ", 3) == 0);
 }
@@ -250,8 +250,11 @@ static void read_first_entry(pt_dwarf_unit *unit, const contribution *part, uint
         (tag == DW_TAG_compile_unit && unit->type == DW_UT_compile) || unit->type == DW_UT_skeleton;
     if (!pt_dwarf_addr_of(unit, &root.extent.low, &unit->low_addr)) unit->low_addr = 0;
     unit->extent = root.extent;
-    unit->lists_no_ranges = root.extent.high.form == 0 && root.extent.list.form == 0 &&
-                            !writes_ranges(unit, pt_dwarf_text_of(unit, &root.producer));
+    /* Version 2 has no lists: the unit's one range is .text's, other sections go unsaid. */
+    const bool has_extent = root.extent.high.form != 0 || root.extent.list.form != 0;
+    unit->lists_too_little =
+        unit->version <= 2 ||
+        (!has_extent && !writes_ranges(pt_dwarf_text_of(unit, &root.producer)));
 }
 
 static int by_dwo_id(const void *x, const void *y)

@@ -1,7 +1,7 @@
 /* object.c: an image with its companions, and what is asked of them together.
  *
- *   image ----- .symtab, else the debug file's, else .dynsym ----> symbol index
- *     `-------- .debug_info, else the debug file's -------------> DWARF reader (+ supplement)
+ *   image ----- .symtab, else the debug file's, else .gnu_debugdata's and .dynsym ---> symbol index
+ *     `-------- .debug_info, else the debug file's --> DWARF reader (+ supplement, split units)
  *
  * Everything is opened when it is first needed. */
 #include "object/object_int.h"
@@ -13,7 +13,8 @@
 
 struct pt_object {
     pt_image_file image, debug, supplement;
-    pt_elf elf, debug_elf;
+    pt_elf elf, debug_elf, small_elf;
+    pt_blob small; /* what .gnu_debugdata holds */
     pt_find_companion *find;
     void *find_context;
     bool debug_asked, has_debug; /* debug and debug_elf are valid */
@@ -55,6 +56,7 @@ pt_status pt_object_open(pt_image_file *image, pt_find_companion *find, void *co
     *object = (pt_object){.image = taken,
                           .debug = PT_IMAGE_FILE_INIT,
                           .supplement = PT_IMAGE_FILE_INIT,
+                          .small = PT_BLOB_INIT,
                           .elf = elf,
                           .find = find,
                           .find_context = context,
@@ -69,6 +71,7 @@ void pt_object_free(pt_object *object)
     pt_symbol_index_done(&object->symbols);
     pt_plt_done(&object->plt);
     pt_dwarf_free(object->dwarf);
+    pt_blob_done(&object->small);
     pt_image_file_done(&object->supplement);
     pt_image_file_done(&object->debug);
     pt_image_file_done(&object->image);
@@ -111,18 +114,39 @@ static void find_supplement(pt_object *object, const pt_elf *elf, const char *pa
 
 /* ---- symbols ---- */
 
+enum { SMALL_MAX = 256 << 20 };
+
+/* The symbols that a distribution left in a stripped image: an ELF file with a .symtab, packed with
+ * xz (GDB manual, "Debugging information in a special section"). */
+static bool open_small_symbols(pt_object *object, pt_elf_symbols *ret_table)
+{
+    pt_elf_section s;
+    uint64_t size_bytes;
+    if (!pt_elf_section_named(&object->elf, ".gnu_debugdata", &s)) return false;
+    const uint8_t *packed = pt_elf_section_bytes(&object->elf, &s, &size_bytes);
+    return packed != NULL &&
+           pt_xz_inflate(packed, size_bytes, SMALL_MAX, &object->small, NULL) == PT_OK &&
+           pt_elf_open(object->small.data, object->small.size, &object->small_elf) == PT_ELF_OK &&
+           pt_elf_symbols_open(&object->small_elf, SHT_SYMTAB, ret_table);
+}
+
 static const pt_symbol_index *with_symbols(pt_object *object)
 {
     if (object->symbols_asked) return &object->symbols;
     object->symbols_asked = true;
-    pt_elf_symbols table;
-    const pt_elf_symbols *found = &table;
-    if (!pt_elf_symbols_open(&object->elf, SHT_SYMTAB, &table) &&
-        !(with_debug_file(object) && pt_elf_symbols_open(&object->debug_elf, SHT_SYMTAB, &table))) {
-        object->is_dynamic_only = pt_elf_symbols_open(&object->elf, SHT_DYNSYM, &table);
-        found = object->is_dynamic_only ? &table : NULL;
+    pt_elf_symbols tables[PT_SYMBOL_TABLES];
+    size_t count = 0;
+    if (pt_elf_symbols_open(&object->elf, SHT_SYMTAB, &tables[0]) ||
+        (with_debug_file(object) &&
+         pt_elf_symbols_open(&object->debug_elf, SHT_SYMTAB, &tables[0]))) {
+        count = 1;
+    } else { /* what is in .dynsym is left out of .gnu_debugdata */
+        const bool has_small = open_small_symbols(object, &tables[0]);
+        count = has_small;
+        count += pt_elf_symbols_open(&object->elf, SHT_DYNSYM, &tables[count]);
+        object->is_dynamic_only = count > 0 && !has_small;
     }
-    pt_symbol_index_init(&object->symbols, found);
+    pt_symbol_index_init(&object->symbols, tables, count);
     pt_plt_init(&object->plt, &object->elf);
     return &object->symbols;
 }

@@ -57,6 +57,9 @@ pt_status pt_object_open(pt_image_file *image, pt_find_companion *find, void *co
                          pt_object **ret_object, pt_error *reterr);
 void pt_object_free(pt_object *object); /* accepts NULL */
 
+/* The version of liblzma that is built in, for .gnu_debugdata; NULL without. */
+const char *pt_object_xz_version(void);
+
 /* Lives as long as the object. */
 const pt_elf *pt_object_elf(const pt_object *object);
 

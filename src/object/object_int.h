@@ -10,18 +10,22 @@
 typedef struct {
     uint64_t addr, end_addr;          /* the addresses at which this symbol is the answer */
     uint64_t symbol_addr, symbol_end; /* the symbol's own */
-    uint32_t symbol;                  /* in the table */
+    uint32_t symbol;                  /* in its table */
+    uint8_t table;
 } pt_symbol_range;
+
+enum { PT_SYMBOL_TABLES = 2 };
 
 typedef struct {
     pt_symbol_range *items; /* disjoint, ascending */
     size_t count, cap;
     uint32_t symbol_count; /* that name code */
-    pt_elf_symbols table;
+    pt_elf_symbols tables[PT_SYMBOL_TABLES];
 } pt_symbol_index;
 
-/* Symbols of that table which name code. table stays in use. An empty index when table is NULL. */
-void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *table);
+/* Symbols of these tables (at most PT_SYMBOL_TABLES) which name code; the first table is preferred.
+ * Their images stay in use. */
+void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *tables, size_t count);
 void pt_symbol_index_done(pt_symbol_index *index);
 bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr,
                           pt_object_symbol *ret_symbol);
@@ -75,6 +79,13 @@ void pt_dwarf_free(pt_dwarf *dwarf); /* accepts NULL */
 void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool *done,
                       const pt_symbol_index *symbols, pt_pool *pool, pt_object_sink *sink,
                       void *context);
+
+/* ---- xz.c ---- */
+
+/* Inflates an xz file. PT_ERR_LIMIT beyond max_bytes, PT_ERR_UNSUPPORTED in a program that was
+ * built without liblzma. */
+pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_blob *ret_blob,
+                        pt_error *reterr);
 
 /* ---- paths.c: file names as DWARF gives them, made tidy ---- */
 

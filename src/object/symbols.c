@@ -16,6 +16,7 @@
 typedef struct {
     uint64_t addr, end_addr; /* without a size: end_addr is the section's end */
     uint32_t symbol;
+    uint8_t table;
     uint8_t rank; /* the higher is preferred */
     bool has_size;
 } candidate;
@@ -78,7 +79,7 @@ static extent segment_around(const pt_elf *elf, uint64_t addr)
     return (extent){0, 0, false};
 }
 
-static void collect(const pt_elf_symbols *table, candidates *list)
+static void collect(const pt_elf_symbols *table, uint8_t number, candidates *list)
 {
     const pt_elf *elf = table->elf;
     PT_FREE extent *extents = section_extents(elf);
@@ -101,6 +102,7 @@ static void collect(const pt_elf_symbols *table, candidates *list)
             .addr = s.value,
             .end_addr = s.size_bytes != 0 && fits ? s.value + s.size_bytes : around.end_addr,
             .symbol = i,
+            .table = number,
             .rank = rank_of(&s),
             .has_size = s.size_bytes != 0};
     }
@@ -144,19 +146,20 @@ static void sort_by_address(candidates *list)
 static int by_preference(const void *x, const void *y, void *context)
 {
     const candidate *a = x, *b = y;
-    const pt_elf_symbols *table = context;
+    const pt_elf_symbols *tables = context;
     if (a->has_size != b->has_size) return a->has_size ? -1 : 1;
     if (a->rank != b->rank) return a->rank > b->rank ? -1 : 1;
     pt_elf_symbol s, t;
-    if (pt_elf_symbol_at(table, a->symbol, &s) && pt_elf_symbol_at(table, b->symbol, &t) &&
-        s.name != t.name) {
+    if (pt_elf_symbol_at(&tables[a->table], a->symbol, &s) &&
+        pt_elf_symbol_at(&tables[b->table], b->symbol, &t) && s.name != t.name) {
         const int order = strncmp(s.name, t.name, 256);
         if (order != 0) return order;
     }
+    if (a->table != b->table) return a->table < b->table ? -1 : 1;
     return a->symbol < b->symbol ? -1 : a->symbol > b->symbol;
 }
 
-static void sort(candidates *list, const pt_elf_symbols *table)
+static void sort(candidates *list, const pt_elf_symbols *tables)
 {
     sort_by_address(list);
     for (size_t i = 0, end; i < list->count; i = end) {
@@ -164,7 +167,7 @@ static void sort(candidates *list, const pt_elf_symbols *table)
              end++) {
         }
         if (end - i > 1)
-            qsort_r(list->items + i, end - i, sizeof *list->items, by_preference, (void *)table);
+            qsort_r(list->items + i, end - i, sizeof *list->items, by_preference, (void *)tables);
     }
 }
 
@@ -182,7 +185,7 @@ static void add_range(pt_symbol_index *index, uint64_t addr, uint64_t end_addr, 
     if (addr >= end_addr) return;
     PT_GROW(*index, index->count + 1);
     index->items[index->count++] =
-        (pt_symbol_range){addr, end_addr, c->addr, c->end_addr, c->symbol};
+        (pt_symbol_range){addr, end_addr, c->addr, c->end_addr, c->symbol, c->table};
 }
 
 /* Gives out what lies below `upto`. */
@@ -234,22 +237,30 @@ static void lay_sized(pt_symbol_index *index, const candidates *list)
     free(l.open.items);
 }
 
+static void add_again(pt_symbol_index *index, const pt_symbol_range *r)
+{
+    add_range(index, r->addr, r->end_addr,
+              &(candidate){.addr = r->symbol_addr,
+                           .end_addr = r->symbol_end,
+                           .symbol = r->symbol,
+                           .table = r->table});
+}
+
 /* A symbol without a size takes the bare addresses up to the next symbol, unless it is a label
  * inside a sized one. */
 static void lay_unsized(pt_symbol_index *index, const candidates *list)
 {
     const pt_symbol_index sized = *index;
-    pt_symbol_index merged = {.table = index->table, .symbol_count = index->symbol_count};
+    pt_symbol_index merged = *index;
+    merged.items = NULL;
+    merged.count = merged.cap = 0;
     size_t r = 0;
     for (size_t i = 0, end; i < list->count; i = end) {
         const candidate *c = &list->items[i];
         for (end = i + 1; end < list->count && list->items[end].addr == c->addr; end++) {
         }
         for (; r < sized.count && sized.items[r].addr <= c->addr; r++)
-            add_range(&merged, sized.items[r].addr, sized.items[r].end_addr,
-                      &(candidate){.addr = sized.items[r].symbol_addr,
-                                   .end_addr = sized.items[r].symbol_end,
-                                   .symbol = sized.items[r].symbol});
+            add_again(&merged, &sized.items[r]);
         const bool is_inside =
             merged.count > 0 && merged.items[merged.count - 1].end_addr > c->addr;
         if (c->has_size || is_inside) continue;
@@ -259,23 +270,21 @@ static void lay_unsized(pt_symbol_index *index, const candidates *list)
         add_range(&merged, cut.addr, cut.end_addr, &cut);
     }
     for (; r < sized.count; r++)
-        add_range(&merged, sized.items[r].addr, sized.items[r].end_addr,
-                  &(candidate){.addr = sized.items[r].symbol_addr,
-                               .end_addr = sized.items[r].symbol_end,
-                               .symbol = sized.items[r].symbol});
+        add_again(&merged, &sized.items[r]);
     free(sized.items);
     *index = merged;
 }
 
-void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *table)
+void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *tables, size_t count)
 {
     *index = (pt_symbol_index){0};
-    if (table == NULL) return;
-    index->table = *table;
     candidates list = {0};
-    collect(table, &list);
+    for (size_t i = 0; i < count; i++) {
+        index->tables[i] = tables[i];
+        collect(&tables[i], (uint8_t)i, &list);
+    }
     index->symbol_count = (uint32_t)list.count;
-    sort(&list, table);
+    sort(&list, index->tables);
     lay_sized(index, &list);
     bool any_unsized = false;
     for (size_t i = 0; i < list.count; i++)
@@ -303,7 +312,7 @@ bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr, pt_object
     if (low == 0 || addr >= index->items[low - 1].end_addr) return false;
     const pt_symbol_range *range = &index->items[low - 1];
     pt_elf_symbol s;
-    if (!pt_elf_symbol_at(&index->table, range->symbol, &s)) return false;
+    if (!pt_elf_symbol_at(&index->tables[range->table], range->symbol, &s)) return false;
     *ret_symbol = (pt_object_symbol){s.name, range->symbol_addr, range->symbol_end};
     return true;
 }

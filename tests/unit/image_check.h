@@ -46,8 +46,9 @@ static inline pt_image_file open_image_file(const char *path)
     return file;
 }
 
-/* A pt_find_companion for split units that lie where the compiler left them, and packages. */
-static inline bool find_split(void *context, const pt_companion *wanted, pt_image_file *ret_file)
+/* A pt_find_companion for split units that lie where the compiler left them, and for packages and
+ * supplements beside the image. */
+static inline bool find_beside(void *context, const pt_companion *wanted, pt_image_file *ret_file)
 {
     (void)context;
     char path[2048] = "";
@@ -56,6 +57,10 @@ static inline bool find_split(void *context, const pt_companion *wanted, pt_imag
                  wanted->link_name);
     else if (wanted->kind == PT_COMPANION_DWP)
         snprintf(path, sizeof path, "%s.dwp", wanted->image_path);
+    else if (wanted->kind == PT_COMPANION_SUPPLEMENT && wanted->link_name != NULL)
+        snprintf(path, sizeof path, "%.*s/%s",
+                 (int)(strrchr(wanted->image_path, '/') - wanted->image_path), wanted->image_path,
+                 wanted->link_name);
     if (access(path, R_OK) != 0) return false;
     *ret_file = open_image_file(path);
     return true;
@@ -66,7 +71,7 @@ static inline pt_object *open_object(const char *path)
     pt_image_file file = open_image_file(path);
     pt_object *object = NULL;
     pt_error error = PT_ERROR_INIT;
-    if (pt_object_open(&file, find_split, NULL, &object, &error) != PT_OK)
+    if (pt_object_open(&file, find_beside, NULL, &object, &error) != PT_OK)
         fail_msg("%s: %s", path, error.message);
     return object;
 }
