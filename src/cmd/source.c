@@ -14,6 +14,34 @@ pt_source_texts *pt_cmd_texts(pt_cmd_context *context, const pt_text_settings *s
     return pt_source_texts_new(path, settings->trim_path, NULL, NULL);
 }
 
+void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings)
+{
+    *code = (pt_cmd_code){0};
+    pt_lookup_init(&code->lookup, context->place);
+    bool has_objdump = false;
+    /* Without capstone, or as one of two that may be asked for. */
+    if (settings->with != PT_CODE_CAPSTONE &&
+        (settings->with == PT_CODE_OBJDUMP || pt_disasm_version() == NULL))
+        has_objdump = pt_objdump_find(getenv("PPROF_TOOLS"), getenv("PATH"), &code->objdump);
+    code->options = (pt_code_options){
+        .images = &code->lookup.source,
+        .syntax = settings->intel ? PT_SYNTAX_INTEL : PT_SYNTAX_ATT,
+        .objdump = has_objdump ? &code->objdump : NULL,
+        .prefers_objdump = settings->with == PT_CODE_OBJDUMP,
+        .demangle = context->symbol->demangle,
+        .pool = context->pool,
+        .diag = &context->diag,
+    };
+    if (settings->with == PT_CODE_OBJDUMP && !has_objdump)
+        pt_cmd_say("--with=objdump: there is none in PPROF_TOOLS and PATH");
+}
+
+void pt_cmd_code_done(pt_cmd_code *code)
+{
+    pt_lookup_done(&code->lookup);
+    free(code->objdump.path);
+}
+
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern)
 {
     pt_error error = PT_ERROR_INIT;

@@ -4,7 +4,9 @@
 
 #include "base/regex.h"
 #include "cmd/cmd.h"
+#include "cmd/lookup.h"
 #include "source/text.h"
+#include "view/code.h"
 
 typedef struct pt_text_settings {
     const char *source_path, *trim_path;
@@ -54,6 +56,38 @@ typedef struct pt_text_settings {
         .details = "For programs that were built in another place: /build/app-1.2 makes "          \
                    "/build/app-1.2/src/x.c the relative name src/x.c."                             \
     }
+
+/* How machine code is shown. */
+typedef struct pt_code_settings {
+    bool intel;
+    enum { PT_CODE_AUTO, PT_CODE_CAPSTONE, PT_CODE_OBJDUMP } with;
+} pt_code_settings;
+
+/* Rows for a settings struct with a field `code` of this type. */
+#define PT_CODE_ROWS(settings)                                                                     \
+    {.name = "intel",                                                                              \
+     .type = PT_OPT_FLAG,                                                                          \
+     .flags = PT_OPT_NEGATABLE,                                                                    \
+     .offset = offsetof(settings, code.intel),                                                     \
+     .aliases = "intel-syntax",                                                                    \
+     .help = "instructions of x86 in Intel's syntax",                                              \
+     .details = "Without it in AT&T's, which GNU's tools use: the target comes last.",             \
+     .group = "Instructions"},                                                                     \
+    {                                                                                              \
+        .name = "with", .type = PT_OPT_CHOICE, .offset = offsetof(settings, code.with),            \
+        .initial = "auto", .choices = "auto capstone objdump", .help = "what disassembles",        \
+        .details = "auto: capstone, which may be built in, and else objdump, which is looked for " \
+                   "in the folders of PPROF_TOOLS and in PATH."                                    \
+    }
+
+/* What pt_code_options point to. Pair with pt_cmd_code_done. */
+typedef struct pt_cmd_code {
+    pt_code_options options;
+    pt_lookup lookup;
+    pt_objdump_tool objdump;
+} pt_cmd_code;
+void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings);
+void pt_cmd_code_done(pt_cmd_code *code);
 
 /* The sources, to be freed with pt_source_texts_free. */
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, const pt_text_settings *settings);

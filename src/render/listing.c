@@ -34,20 +34,25 @@ typedef struct {
     pt_buf text;
 } writer;
 
-/* Four columns; blank where there is nothing. */
-static void put_values(writer *w, int64_t self, double self_share, int64_t total,
-                       double total_share)
+void pt_listing_put_values(pt_out *out, const char *unit, int width, const pt_listing_values *v)
 {
-    if (self != 0)
-        pt_outf(w->out, "%*s %7s ", w->width, pt_value_of(w->unit, self).text,
-                pt_percent_of(self_share).text);
+    if (v->self != 0)
+        pt_outf(out, "%*s %7s ", width, pt_value_of(unit, v->self).text,
+                pt_percent_of(v->self_share).text);
     else
-        pt_outf(w->out, "%*s ", w->width + 8, "");
-    if (total != 0)
-        pt_outf(w->out, "%*s %7s  ", w->width, pt_value_of(w->unit, total).text,
-                pt_percent_of(total_share).text);
+        pt_outf(out, "%*s ", width + 8, "");
+    if (v->total != 0)
+        pt_outf(out, "%*s %7s  ", width, pt_value_of(unit, v->total).text,
+                pt_percent_of(v->total_share).text);
     else
-        pt_outf(w->out, "%*s  ", w->width + 8, "");
+        pt_outf(out, "%*s  ", width + 8, "");
+}
+
+void pt_listing_put_heading(pt_out *out, const pt_look *look, int width, const char *last)
+{
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    pt_outf(out, "%*s %7s %*s %7s  %s\n", width, "self", "self%", width, "total", "total%", last);
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
 }
 
 static size_t room(const writer *w, size_t used)
@@ -78,7 +83,9 @@ static void put_line(writer *w, const pt_listing_line *line)
         pt_outf(w->out, "%*s\n", (int)before - 2, "...");
         pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
     }
-    put_values(w, line->self, line->self_share, line->total, line->total_share);
+    pt_listing_put_values(
+        w->out, w->unit, w->width,
+        &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     if (line->number > 0)
         pt_outf(w->out, "%*lld", w->digits, (long long)line->number);
     else
@@ -98,7 +105,8 @@ static void put_line(writer *w, const pt_listing_line *line)
 
 static void put_function(writer *w, const pt_listing *l, const pt_listing_function *f, bool calls)
 {
-    put_values(w, f->self, f->self_share, f->total, f->total_share);
+    pt_listing_put_values(w->out, w->unit, w->width,
+                          &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
     pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
     pt_text_put_name(w->out, w->look, f->name, 0);
     pt_text_colour_end(w->out, w->look, PT_COLOUR_STRONG);
@@ -140,10 +148,7 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
             pt_value_fit(&w.width, w.unit, listing->function[i].line[k].self);
         }
     }
-    pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%*s %7s %*s %7s  line and source\n", w.width, "self", "self%", w.width, "total",
-            "total%");
-    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    pt_listing_put_heading(out, look, w.width, "line and source");
     for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
         if (i > 0) pt_out_char(out, '\n');
         put_function(&w, listing, &listing->function[i], calls);
@@ -165,17 +170,16 @@ static void put_text(pt_json_w *w, const char *key, const char *text)
         pt_json_null(w);
 }
 
-static void put_numbers(pt_json_w *w, int64_t self, int64_t total, double self_share,
-                        double total_share)
+void pt_listing_json_values(pt_json_w *w, const pt_listing_values *v)
 {
     pt_json_key(w, "self");
-    pt_json_int(w, self);
+    pt_json_int(w, v->self);
     pt_json_key(w, "total");
-    pt_json_int(w, total);
+    pt_json_int(w, v->total);
     pt_json_key(w, "self_share");
-    pt_json_double(w, self_share);
+    pt_json_double(w, v->self_share);
     pt_json_key(w, "total_share");
-    pt_json_double(w, total_share);
+    pt_json_double(w, v->total_share);
 }
 
 static void put_json_line(pt_json_w *w, const pt_listing *l, const pt_listing_line *line)
@@ -183,7 +187,8 @@ static void put_json_line(pt_json_w *w, const pt_listing *l, const pt_listing_li
     pt_json_object(w);
     pt_json_key(w, "line");
     pt_json_int(w, line->number);
-    put_numbers(w, line->self, line->total, line->self_share, line->total_share);
+    pt_listing_json_values(
+        w, &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     pt_json_key(w, "text");
     if (line->text != NULL)
         pt_json_text_n(w, line->text, line->text_size);
@@ -223,7 +228,8 @@ void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *
         pt_json_bool(&w, f->source_is_newer);
         pt_json_key(&w, "start_line");
         pt_json_int(&w, f->start_line);
-        put_numbers(&w, f->self, f->total, f->self_share, f->total_share);
+        pt_listing_json_values(
+            &w, &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
         pt_json_key(&w, "lines");
         pt_json_array(&w);
         for (size_t k = 0; k < f->line_count; k++)

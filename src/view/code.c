@@ -1,0 +1,275 @@
+/* code.c: from locations to images, from images to instructions. */
+#include "view/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define MAX_CODE_BYTES (UINT64_C(16) << 20)
+
+/* Readable names, each made once; the linker's are known by their address. */
+struct pt_code_names {
+    struct {
+        const char *linkage;
+        char *plain;
+    } * items;
+    size_t count, cap;
+    pt_index index;
+};
+
+/* ---- Names ---- */
+
+static const char *readable(const pt_code_image *image, const char *linkage, const char *plain,
+                            pt_demangle_mode mode)
+{
+    struct pt_code_names *names = image->names;
+    const uint64_t hash = pt_hash_mix((uintptr_t)linkage, (uintptr_t)plain);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&names->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&names->index, &probe))
+        if (names->items[i].linkage == linkage) return names->items[i].plain;
+    char *name = pt_demangle(linkage, mode);
+    if (name == NULL && plain[0] != '\0' && mode != PT_DEMANGLE_NONE)
+        name = pt_demangle_source_name(plain, mode);
+    if (name == NULL) name = pt_strdup(linkage);
+    PT_GROW(*names, names->count + 1);
+    names->items[names->count].linkage = linkage;
+    names->items[names->count].plain = name;
+    pt_index_add(&names->index, hash, (uint32_t)names->count++);
+    return name;
+}
+
+const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
+                         pt_demangle_mode mode)
+{
+    return readable(image, linkage_name, "", mode);
+}
+
+/* ---- Images ---- */
+
+static void say_unopened(const pt_code_options *options, const char *path, const pt_error *error)
+{
+    if (path[0] == '\0' || path[0] == '[') return; /* not files */
+    char text[1024];
+    pt_error_text(error, text, sizeof text);
+    pt_diag_add(options->diag, 1, "mapped files without code to show: %s%s%s",
+                error->path[0] != '\0' ? "" : path, error->path[0] != '\0' ? "" : ": ", text);
+}
+
+/* Opens the file of a mapping; false when that fails. */
+static bool open_image(const pt_profile *p, const pt_mapping *map, const pt_code_options *options,
+                       pt_source_search *search, pt_code_image *image)
+{
+    const char *path = pt_text(p, map->file);
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_error error = PT_ERROR_INIT;
+    *image = (pt_code_image){.build_id = pt_text(p, map->build_id)};
+    if (pt_source_find_image(search, path, image->build_id, &file, &error) != PT_OK) {
+        say_unopened(options, path, &error);
+        return false;
+    }
+    char *found = pt_strdup(file.path);
+    if (pt_object_open(&file, pt_source_find_companion, search, &image->object, &error) != PT_OK) {
+        say_unopened(options, path, &error);
+        free(found);
+        return false;
+    }
+    image->path = found;
+    image->names = pt_alloc(1, sizeof *image->names);
+    pt_index_init(&image->names->index);
+    return true;
+}
+
+static void place(pt_code *code, const pt_profile *p, uint32_t location, uint32_t image)
+{
+    const pt_mapping *map = &p->mapping->row[p->location->mapping[location]];
+    const bool is_return = (p->location->flags[location] & PT_LOCATION_RETURN_ADDR) != 0;
+    const uint64_t pc = p->location->address[location] - (is_return ? 1 : 0);
+    const pt_elf *elf = pt_object_elf(code->image[image].object);
+    if (pt_elf_addr_of_mapped(elf, map->start, map->limit, map->file_offset, pc,
+                              &code->addr[location]))
+        code->image_of[location] = image;
+}
+
+void pt_code_init(pt_code *ret_code, const pt_profile *p, const bool *wanted,
+                  const pt_code_options *options)
+{
+    enum { UNSEEN = PT_NONE, FAILED = PT_NONE - 1 };
+    const uint32_t count = p->location->t.count, mappings = p->mapping->t.count;
+    pt_code code = {.image_of = pt_alloc(count + 1, sizeof *code.image_of),
+                    .addr = pt_alloc(count + 1, sizeof *code.addr),
+                    .image = pt_alloc(mappings + 1, sizeof *code.image),
+                    .search = pt_alloc(1, sizeof *code.search)};
+    *code.search = (pt_source_search){.options = options->images, .diag = options->diag};
+    memset(code.image_of, 0xff, count * sizeof *code.image_of);
+    PT_FREE uint32_t *of_mapping = pt_alloc(mappings + 1, sizeof *of_mapping);
+    memset(of_mapping, 0xff, mappings * sizeof *of_mapping);
+    for (uint32_t l = 0; l < count; l++) {
+        const uint32_t m = p->location->mapping[l];
+        if (!wanted[l] || m == PT_NONE || p->location->address[l] == 0) continue;
+        if (of_mapping[m] == UNSEEN) {
+            const pt_mapping *map = &p->mapping->row[m];
+            pt_code_image *image = &code.image[code.image_count];
+            of_mapping[m] = FAILED;
+            for (uint32_t k = 0; k < m && of_mapping[m] == FAILED; k++)
+                if (of_mapping[k] < FAILED && p->mapping->row[k].file == map->file &&
+                    p->mapping->row[k].build_id == map->build_id)
+                    of_mapping[m] = of_mapping[k];
+            if (of_mapping[m] == FAILED && open_image(p, map, options, code.search, image))
+                of_mapping[m] = (uint32_t)code.image_count++;
+        }
+        if (of_mapping[m] < FAILED) place(&code, p, l, of_mapping[m]);
+    }
+    *ret_code = code;
+}
+
+void pt_code_done(pt_code *code)
+{
+    for (size_t i = 0; i < code->image_count; i++) {
+        pt_code_image *image = &code->image[i];
+        for (size_t k = 0; k < image->names->count; k++)
+            free(image->names->items[k].plain);
+        free(image->names->items);
+        pt_index_done(&image->names->index);
+        free(image->names);
+        free((char *)(uintptr_t)image->path);
+        pt_object_free(image->object);
+    }
+    free(code->image);
+    free(code->search);
+    free(code->image_of);
+    free(code->addr);
+    *code = (pt_code){0};
+}
+
+/* ---- Instructions ---- */
+
+typedef struct {
+    pt_code_text *text;
+    const pt_code_image *image;
+    const pt_code_options *options;
+    uint64_t start, end;
+} disassembling;
+
+static void add_instruction(pt_code_text *text, uint64_t addr, uint32_t size, char *owned)
+{
+    text->instruction =
+        pt_grow(text->instruction, &text->cap, text->count + 1, sizeof *text->instruction);
+    text->instruction[text->count++] =
+        (pt_code_instruction){.addr = addr, .size_bytes = size, .text = owned};
+}
+
+/* " <fib+0x10>": where an instruction goes; without the name of the function that it is in. */
+static void put_target(pt_buf *buf, const disassembling *d, uint64_t from, uint64_t target)
+{
+    pt_object_symbol symbol;
+    if (!pt_object_symbol_at(d->image->object, target, &symbol)) return;
+    const bool inside = from >= symbol.addr && from < symbol.end_addr && target != symbol.addr;
+    const char *name = pt_code_name(d->image, symbol.name, d->options->demangle);
+    pt_putf(buf, " <%s", inside ? "" : name);
+    if (target != symbol.addr) pt_putf(buf, "+0x%llx", (unsigned long long)(target - symbol.addr));
+    pt_put_text(buf, ">");
+}
+
+static void take_instruction(void *context, const pt_instruction *i)
+{
+    disassembling *d = context;
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_text(&buf, i->mnemonic);
+    if (i->operands[0] != '\0') {
+        const size_t used = strlen(i->mnemonic);
+        pt_putf(&buf, "%*s%s", used < 7 ? (int)(7 - used) : 1, "", i->operands);
+    }
+    if (i->has_target) put_target(&buf, d, i->addr, i->target);
+    if (i->has_reference) {
+        pt_putf(&buf, "  # 0x%llx", (unsigned long long)i->target);
+        put_target(&buf, d, i->addr, i->target);
+    }
+    add_instruction(d->text, i->addr, i->size_bytes, pt_buf_take(&buf, NULL));
+}
+
+static pt_status by_objdump(disassembling *d, pt_error *reterr)
+{
+    pt_objdump_listing l;
+    const pt_status status = pt_objdump_run(d->options->objdump, d->image->path, d->start, d->end,
+                                            d->options->syntax == PT_SYNTAX_INTEL, &l, reterr);
+    if (status != PT_OK) return status;
+    uint64_t after = d->start;
+    for (size_t i = 0; i < l.count; i++) {
+        const uint64_t addr = l.line[i].addr;
+        if (addr < after || addr >= d->end) continue; /* said twice, or of elsewhere */
+        const uint64_t next =
+            i + 1 < l.count && l.line[i + 1].addr > addr ? l.line[i + 1].addr : d->end;
+        add_instruction(d->text, addr, next - addr < 16 ? (uint32_t)(next - addr) : 1,
+                        pt_strdup(l.line[i].text));
+        after = addr + 1;
+    }
+    pt_objdump_listing_done(&l);
+    return PT_OK;
+}
+
+static pt_status disassemble(disassembling *d, pt_error *reterr)
+{
+    const pt_elf *elf = pt_object_elf(d->image->object);
+    const bool has_objdump = d->options->objdump != NULL;
+    if (has_objdump && (d->options->prefers_objdump || !pt_disasm_knows(elf)))
+        return by_objdump(d, reterr);
+    return pt_disasm(elf, d->start, d->end, d->options->syntax, take_instruction, d, reterr);
+}
+
+/* ---- Their lines ---- */
+
+static void take_frames(void *context, size_t index, const pt_object_frame *frames, size_t count,
+                        uint64_t symbol_bytes)
+{
+    (void)symbol_bytes;
+    disassembling *d = context;
+    pt_code_text *text = d->text;
+    pt_code_instruction *i = &text->instruction[index];
+    text->frame =
+        pt_grow(text->frame, &text->frame_cap, text->frame_count + count, sizeof *text->frame);
+    i->frame_first = (uint32_t)text->frame_count;
+    i->frame_count = (uint32_t)count;
+    for (size_t k = 0; k < count; k++)
+        text->frame[text->frame_count++] = (pt_code_frame){
+            .function =
+                readable(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle),
+            .linkage_name = frames[k].linkage_name,
+            .file = frames[k].file,
+            .line = frames[k].line,
+        };
+}
+
+pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,
+                            uint64_t end, const pt_code_options *options, pt_error *reterr)
+{
+    pt_code_text text = {0};
+    if (end - start > MAX_CODE_BYTES) end = start + MAX_CODE_BYTES;
+    disassembling d = {
+        .text = &text, .image = image, .options = options, .start = start, .end = end};
+    const pt_status status = disassemble(&d, reterr);
+    if (status != PT_OK) {
+        pt_code_text_done(&text);
+        return status;
+    }
+    PT_FREE uint64_t *addrs = pt_alloc(text.count + 1, sizeof *addrs);
+    for (size_t i = 0; i < text.count; i++)
+        addrs[i] = text.instruction[i].addr;
+    pt_object_resolve(image->object, PT_OBJECT_LINES, addrs, text.count, options->pool, take_frames,
+                      &d);
+    *ret_text = text;
+    return PT_OK;
+}
+
+void pt_code_text_done(pt_code_text *text)
+{
+    for (size_t i = 0; i < text->count; i++)
+        free(text->instruction[i].text);
+    free(text->instruction);
+    free(text->frame);
+    *text = (pt_code_text){0};
+}
