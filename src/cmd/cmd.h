@@ -108,11 +108,11 @@ typedef struct pt_cmd_context {
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
     bool resident; /* in the shell: ->loaded, ->profile and ->title are there, and belong to it */
-    bool brief;                        /* `pitot` alone: help in ten lines */
-    pt_out *out;                       /* standard output; its errors are the driver's to report */
-    pt_look look;                      /* of standard output */
-    pt_pool *pool;                     /* PT_NEEDS_PROFILE: as many threads as -j says */
-    pt_diag diag; /* facts that are no failure: shown on standard error at the end */
+    bool brief;    /* `pitot` alone: help in ten lines */
+    pt_out *out;   /* standard output; its errors are the driver's to report */
+    pt_look look;  /* of standard output */
+    pt_pool *pool; /* PT_NEEDS_PROFILE: as many threads as -j says */
+    pt_diag diag;  /* facts that are no failure: shown on standard error at the end */
 
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
