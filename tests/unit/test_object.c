@@ -474,7 +474,8 @@ static void symbols_packed_with_xz_are_found_beside_the_exported_ones(void **sta
  * of 8 bytes, a version 2 whose units say only where their .text is. */
 static bool is_for_addr2line(const char *image)
 {
-    static const char *const left_out[] = {"split", "dwp", "lto", "zdebug", "dwarf64", "dwarf2"};
+    static const char *const left_out[] = {"split",   "dwp",    "lto",   "zdebug",
+                                           "dwarf64", "dwarf2", "types5"};
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
         if (strstr(image, left_out[i]) != NULL) return false;
     return strstr(image, "gcc-") != NULL || strstr(image, "lib") != NULL;
