@@ -138,10 +138,16 @@ void pt_graph_sort(pt_graph_making *m)
 
 /* ---- Functions ---- */
 
+/* A node without address and line stands for its function; in pprof's eyes, with its column. */
+static int64_t column_of_function(const pt_node_info *info)
+{
+    return info->address == 0 && info->line == 0 ? info->column : 0;
+}
+
 static bool same_function(const pt_node_info *a, const pt_node_info *b)
 {
-    return a->name == b->name && a->file == b->file && a->object == b->object &&
-           a->start_line == b->start_line;
+    return column_of_function(a) == column_of_function(b) && a->name == b->name &&
+           a->file == b->file && a->object == b->object && a->start_line == b->start_line;
 }
 
 void pt_graph_find_functions(pt_graph_making *m)

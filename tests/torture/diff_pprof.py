@@ -3,7 +3,8 @@
 
   diff_pprof.py SEED PAIRS [-j N] [--keep FOLDER] [--only FORMAT] [--first N] [PROFILE...]
 
-Each pair is a profile (random, or one of those named), a format and random options, given to both.
+Each pair is a profile (random, or if some are named one of those), a format and random options, given
+to both.
 Standard output and whether they failed must agree. Pprof is asked again where it may answer in
 another order itself (it walks hash tables). Differences that docs/compat.md explains are counted by
 class; others are printed with the command that shows them, and make the exit status 1. With --keep
@@ -12,6 +13,7 @@ that of Go 1.23. The same seed gives the same pairs.
 """
 import argparse
 import collections
+import functools
 import gzip
 import os
 import random
@@ -57,8 +59,8 @@ def some(rng, share, *values):
     return [rng.choice(values)] if rng.random() < share else []
 
 
-def random_options(rng, events):
-    words = lambda name, share: some(rng, share, *[f'-{name}={w}' for w in WORDS])
+def random_options(rng, events, patterns):
+    words = lambda name, share: some(rng, share, *[f'-{name}={w}' for w in patterns])
     tags = lambda name, share: some(rng, share, *[f'-{name}={w}' for w in TAG_WORDS])
     few = rng.random() < .5  # half of the pairs combine few options, so that each is seen alone
     k = .3 if few else 1
@@ -91,9 +93,9 @@ def random_options(rng, events):
     return options
 
 
-def random_format(rng, only):
+def random_format(rng, only, patterns):
     name = only or rng.choice(FORMATS)
-    return f'-{name}={rng.choice(WORDS)}' if name in ('peek', 'list', 'disasm') else f'-{name}'
+    return f'-{name}={rng.choice(patterns)}' if name in ('peek', 'list', 'disasm') else f'-{name}'
 
 
 # --- answers
@@ -196,6 +198,8 @@ def compare(pitot, pprof, argv, folder, kind):
         return None, f'exit status {ours[0]}, pprof {theirs[0]}\n{ours[2].decode()[-300:]}' \
                      f'{theirs[2].decode()[-600:]}'
     if ours[0] != 0:
+        if b' [0xc000' in theirs[2]:
+            return 'pprof prints pointers', ''
         return None if said(ours[2]) == said(theirs[2]) else \
             (None, f'says {said(ours[2])}\npprof {said(theirs[2])}')
     if kind in ('proto', 'topproto'):
@@ -237,49 +241,76 @@ def diff(mine, theirs):
 
 # --- runs
 
+@functools.lru_cache(maxsize=8)
+def looked_at(profile):
+    """Events of a real profile, and patterns made of words in it."""
+    text = ask([reference(), '-raw', '-symbolize=none', profile], '/')[1].decode('utf-8', 'replace')
+    lines = text.split('\n')
+    events = lines[lines.index('Samples:') + 1].split() if 'Samples:' in lines else []
+    words = sorted({w for w in re.findall(r'[A-Za-z_][\w:./]{2,40}', text) if len(w) < 40})
+    patterns = [re.escape(w).replace('/', '.') for w in words[::max(1, len(words) // 200)]]
+    return [e.split('/')[0].removesuffix('[dflt]') for e in events], patterns + WORDS
+
+
+def make_random(rng, folder):
+    """A profile and sometimes a base for it: (events, patterns, bases)."""
+    made = pprof_maker.Profile(rng, '/nowhere')
+    made.write(os.path.join(folder, 'p.pb.gz'))
+    bases = []
+    if rng.random() < .3:
+        base = pprof_maker.Profile(rng, '/nowhere') if rng.random() < .4 else made
+        base.events = made.events
+        base.make_samples()
+        base.write(os.path.join(folder, 'base.pb.gz'))
+        bases = ['base.pb.gz']
+    return [kind for kind, _ in made.events], WORDS, bases
+
+
+def take_real(rng, profile, profiles, folder):
+    shutil.copyfile(profile, os.path.join(folder, 'p.pb.gz'))
+    bases = []
+    with open(profile, 'rb') as f:
+        # Before another file pprof of Go takes a gperftools profile for a program: a PE file of an
+        # unknown machine.
+        begins_with_zeros = f.read(4) == bytes(4)
+    if rng.random() < .3 and not begins_with_zeros:
+        near = [p for p in profiles if os.path.dirname(p) == os.path.dirname(profile)]
+        shutil.copyfile(rng.choice(near), os.path.join(folder, 'base.pb.gz'))
+        bases = ['base.pb.gz']
+    return (*looked_at(profile), bases)
+
+
+def random_question(rng, only, events, patterns, bases):
+    shape = random_format(rng, only, patterns)
+    argv, names = [shape, '-symbolize=none', *random_options(rng, events, patterns)], ['p.pb.gz']
+    if bases and rng.random() < .7:
+        how = rng.choice(['base', 'diff_base', 'second'])
+        if how == 'second':
+            names += bases
+        else:
+            argv += [f'-{how}={bases[0]}'] + some(rng, .3, '-normalize')
+    return argv + names, shape.lstrip('-').split('=')[0]
+
+
+def keep_files(folder, kept):
+    os.makedirs(kept, exist_ok=True)
+    for name in os.listdir(folder):
+        if os.path.isfile(os.path.join(folder, name)):
+            shutil.copy(os.path.join(folder, name), kept)
+
+
 def batch(task):
-    """The pairs of one profile: [(argv, kind, class, detail, kept)]."""
-    seed, number, count, profile, only, keep = task
+    """The pairs of one profile: [(argv, kind, found, kept)]."""
+    seed, number, count, profile, profiles, only, keep = task
     rng = random.Random(f'{seed} {number}')
     pitot, pprof = os.environ.get('PITOT', 'pitot'), reference()
     results = []
     with tempfile.TemporaryDirectory(prefix='diff-pprof.') as folder:
-        path, events = os.path.join(folder, 'p.pb.gz'), []
-        if profile:
-            shutil.copyfile(profile, path)
-        else:
-            made = pprof_maker.Profile(rng, '/nowhere')
-            made.write(path)
-            events = [kind for kind, _ in made.events]
         with open(os.path.join(folder, 'src.c'), 'w') as f:
             f.write(pprof_maker.SOURCE)
-        bases = []
-        if rng.random() < .3:
-            base = pprof_maker.Profile(rng, '/nowhere') if rng.random() < .4 or profile else made
-            base_path = os.path.join(folder, 'base.pb.gz')
-            if base is not made if not profile else True:
-                if not profile:
-                    base.events = made.events
-                    base.make_samples()
-                base.write(base_path)
-            else:
-                base.make_samples()
-                base.write(base_path)
-            bases = ['base.pb.gz']
+        about = take_real(rng, profile, profiles, folder) if profile else make_random(rng, folder)
         for _ in range(count):
-            shape = random_format(rng, only)
-            kind = shape.lstrip('-').split('=')[0]
-            argv = [shape, '-symbolize=none', *random_options(rng, events)]
-            names = ['p.pb.gz']
-            if bases and rng.random() < .7:
-                how = rng.choice(['base', 'diff_base', 'second'])
-                if how == 'second':
-                    names.append('base.pb.gz')
-                else:
-                    argv.append(f'-{how}=base.pb.gz')
-                    if rng.random() < .3:
-                        argv.append('-normalize')
-            argv += names
+            argv, kind = random_question(rng, only, *about)
             try:
                 found = compare(pitot, pprof, argv, folder, kind)
             except subprocess.TimeoutExpired as late:
@@ -287,10 +318,7 @@ def batch(task):
             kept = ''
             if found and found[0] is None and keep:
                 kept = os.path.join(keep, f'{seed}-{number}')
-                os.makedirs(kept, exist_ok=True)
-                for name in os.listdir(folder):
-                    if os.path.isfile(os.path.join(folder, name)):
-                        shutil.copy(os.path.join(folder, name), kept)
+                keep_files(folder, kept)
             results.append((argv, kind, found, kept))
     return number, profile, results
 
@@ -298,9 +326,8 @@ def batch(task):
 def tasks_of(args):
     numbers = range(args.first, args.first + (args.pairs + PER_PROFILE - 1) // PER_PROFILE)
     for n in numbers:
-        real = args.profiles and n % 3 == 0
-        profile = args.profiles[n // 3 % len(args.profiles)] if real else None
-        yield args.seed, n, PER_PROFILE, profile, args.only, args.keep
+        profile = args.profiles[n % len(args.profiles)] if args.profiles else None
+        yield args.seed, n, PER_PROFILE, profile, args.profiles, args.only, args.keep
 
 
 def main():
@@ -312,7 +339,7 @@ def main():
     parser.add_argument('--keep')
     parser.add_argument('--only')
     parser.add_argument('--first', type=int, default=0)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     args.profiles = [os.path.abspath(p) for p in args.profiles]
     pairs, classes, kinds, unexplained = 0, collections.Counter(), collections.Counter(), 0
     with ProcessPoolExecutor(args.j) as pool:
