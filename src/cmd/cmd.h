@@ -107,6 +107,7 @@ typedef struct pt_cmd_context {
     struct pt_input_settings *input;   /* options of reading */
     struct pt_symbol_settings *symbol; /* options of symbolizing */
     struct pt_place_settings *place;   /* options of finding programs and debug files */
+    struct pt_base_settings *base;     /* what to subtract */
     bool resident; /* in the shell: ->loaded, ->profile and ->title are there, and belong to it */
     bool brief;    /* `pitot` alone: help in ten lines */
     pt_out *out;   /* standard output; its errors are the driver's to report */

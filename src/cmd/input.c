@@ -11,6 +11,7 @@
 #include "cmd/options.h"
 #include "cmd/remote.h"
 #include "symbolize/symbolize.h"
+#include "transform/scale.h"
 
 pt_path_kind pt_path_look(const char *path)
 {
@@ -133,6 +134,43 @@ static uint32_t program_word_bytes(const char *const *names, size_t count)
     return 0;
 }
 
+/* Takes the bases, if there are any, off ->profile. */
+static int subtract(pt_cmd_context *context, const pt_load_options *options)
+{
+    static const pt_base_settings nothing = {0};
+    const pt_base_settings *const asked = context->base != NULL ? context->base : &nothing;
+    const bool marks = asked->diff_base.count > 0;
+    const pt_option_list *const names = marks ? &asked->diff_base : &asked->base;
+    if (marks && asked->base.count > 0)
+        return pt_cmd_usage(context, "--base and --diff-base: only one of them can be subtracted");
+    if (names->count == 0 && asked->normalize)
+        return pt_cmd_usage(context, "--normalize: to what? name a --base or --diff-base");
+    if (names->count == 0) return PT_EXIT_OK;
+    pt_loaded base;
+    pt_error error = PT_ERROR_INIT;
+    int status = PT_EXIT_OK;
+    if (pt_load(names->items, names->count, options, &base, &error) != PT_OK) {
+        status = pt_cmd_fail(&error);
+    } else if (base.profile == NULL) {
+        status = pt_cmd_usage(context, "--base=%s: is a program, not a profile", names->items[0]);
+    } else {
+        say_damage(&base);
+        context->loaded.damaged_count += base.damaged_count;
+        pt_diag_merge(&context->diag, &base.diag);
+        const pt_subtract_options how = {.marks_base = marks, .normalizes = asked->normalize};
+        const pt_profile *less = NULL;
+        if (pt_subtract(context->profile, base.profile, &how, &less, &context->diag, &error) !=
+            PT_OK) {
+            status = pt_cmd_fail(&error);
+        } else {
+            pt_profile_unref(context->profile);
+            context->profile = less;
+        }
+    }
+    pt_loaded_done(&base);
+    return status;
+}
+
 int pt_cmd_load(pt_cmd_context *context)
 {
     static const char *const usual[] = {PT_DEFAULT_PROFILE};
@@ -162,7 +200,9 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);
     set_title(context);
-    if (context->command->needs & PT_NEEDS_SYMBOLS) status = pt_cmd_symbolize(context);
+    status = subtract(context, &options);
+    if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
+        status = pt_cmd_symbolize(context);
     keep_fetched(context);
     return status;
 }

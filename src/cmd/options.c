@@ -184,6 +184,12 @@ const pt_option_table pt_place_options = PT_OPTION_TABLE(place_rows);
     "The pattern is a regular expression (Perl's syntax) that may match anywhere in a function's " \
     "name, its source file or the mapped file; inlined functions count. "
 
+#define TAG                                                                                        \
+    "TAG is [KEY=]RANGE or [KEY=]PATTERN,PATTERN. A range is a number or two, with units: 32kb, "  \
+    ":64kb (at most), 4mb: (at least), 1kb:2mb; it matches numeric labels. A pattern is a "        \
+    "regular expression that is matched against key:text of text labels, or with a key against "   \
+    "its texts. "
+
 static const pt_option query_rows[] = {
     {.name = "event",
      .letter = 'e',
@@ -222,6 +228,67 @@ static const pt_option query_rows[] = {
      .metavar = "PATTERN",
      .help = "take all other frames out of the stacks",
      .details = PATTERN "The opposite of --hide; with both, a frame must pass both."},
+    {.name = "show-from",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, show_from),
+     .metavar = "PATTERN",
+     .help = "cut stacks above the first frame that matches",
+     .details = PATTERN "Seen from the root, the first frame that matches becomes the root; a "
+                        "sample without one is dropped."},
+    {.name = "prune-from",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, prune_from),
+     .metavar = "PATTERN",
+     .help = "cut stacks below the last frame that matches",
+     .details = "Seen from the leaf, the first frame whose function matches becomes the leaf: what "
+                "it called counts as its own. The pattern is matched against names without their "
+                "parameters; a sample without such a frame stays as it is."},
+    {.name = "tag-focus",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_focus),
+     .metavar = "TAG",
+     .help = "only samples with a label that matches",
+     .details = TAG "With several patterns and no key, each must match some label; with a key one "
+                    "of them is enough."},
+    {.name = "tag-ignore",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_ignore),
+     .metavar = "TAG",
+     .help = "no samples with a label that matches",
+     .details = TAG},
+    {.name = "tag-show",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_show),
+     .metavar = "PATTERN",
+     .help = "only labels whose key matches",
+     .details = "Takes all other labels off the samples; drops no sample."},
+    {.name = "tag-hide",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_hide),
+     .metavar = "PATTERN",
+     .help = "no labels whose key matches",
+     .details = "The opposite of --tag-show; with both, a key must pass both."},
+    {.name = "tag-root",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_root),
+     .metavar = "KEY,KEY",
+     .help = "begin each stack with its labels of these keys",
+     .details = "Makes a frame of each label, the first one the root, so that a tree or a flame "
+                "graph is grouped by thread, by request, by whatever samples are labelled with. "
+                "Samples without such a label have an empty frame there."},
+    {.name = "tag-leaf",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_leaf),
+     .metavar = "KEY,KEY",
+     .help = "end each stack with its labels of these keys",
+     .details = "The same at the other end: the last key is the leaf, so that each function's "
+                "callees are the labels of its samples."},
+    {.name = "tag-unit",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, tag_unit),
+     .metavar = "UNIT",
+     .help = "show numbers in such frames in this unit",
+     .details = "Without it each in the largest unit of which it is at least one."},
     {.name = "relative",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -238,6 +305,32 @@ static const pt_option query_rows[] = {
 };
 const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
 
+static const pt_option base_rows[] = {
+    {.name = "base",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_base_settings, base),
+     .metavar = "PROFILE",
+     .help = "subtract this profile",
+     .details = "What is shown is the difference, negative where the base has more. May be given "
+                "several times: they are added up first. 100 % is the sum of the magnitudes of "
+                "both. For what of a difference is noise see pitot diff.",
+     .group = "What to subtract"},
+    {.name = "diff-base",
+     .type = PT_OPT_LIST,
+     .offset = offsetof(pt_base_settings, diff_base),
+     .metavar = "PROFILE",
+     .help = "subtract this profile; 100 % is the base",
+     .details = "The same, with percentages of the base alone: by how much each function changed, "
+                "as a share of the whole before."},
+    {.name = "normalize",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_base_settings, normalize),
+     .help = "scale to the base's total before subtracting",
+     .details = "For each event, so that runs of different length can be compared."},
+};
+const pt_option_table pt_base_options = PT_OPTION_TABLE(base_rows);
+
 static void add_part(pt_command_options *o, const pt_option_table *table, void *into)
 {
     o->parts[o->options.part_count++] = (pt_option_part){.table = table, .into = into};
@@ -253,6 +346,8 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
     if (command->needs & PT_NEEDS_QUERY)
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);
     const bool resident = context != NULL && context->resident;
+    if (!resident && command->needs & PT_NEEDS_QUERY && !(command->needs & PT_LOADS_ITSELF))
+        add_part(o, &pt_base_options, context != NULL ? context->base : NULL);
     if (!resident && command->needs & (PT_NEEDS_PROFILE | PT_NEEDS_QUERY))
         add_part(o, &pt_input_options, context != NULL ? context->input : NULL);
     if (!resident && command->needs & (PT_NEEDS_SYMBOLS | PT_OFFERS_SYMBOLS))

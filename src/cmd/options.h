@@ -38,6 +38,13 @@ typedef struct pt_place_settings {
     uint64_t cache_bytes;
 } pt_place_settings;
 
+/* Commands that answer from one profile: what is taken off it. */
+typedef struct pt_base_settings {
+    pt_option_list base, diff_base;
+    bool normalize;
+} pt_base_settings;
+
+extern const pt_option_table pt_base_options;
 extern const pt_option_table pt_common_options;
 extern const pt_option_table pt_input_options;
 extern const pt_option_table pt_symbol_options;
@@ -46,7 +53,7 @@ extern const pt_option_table pt_query_options; /* fill a pt_query */
 
 /* A command's own options first, then what it shares with others. */
 typedef struct pt_command_options {
-    pt_option_part parts[6];
+    pt_option_part parts[7];
     pt_options options; /* points into this struct: do not copy */
 } pt_command_options;
 

@@ -8,6 +8,10 @@
 #include "cmd/near.h"
 #include "cmd/options.h"
 #include "transform/prune.h"
+#include "transform/scale.h"
+#include "transform/tags.h"
+
+#define KEYS_SHOWN 12
 
 /* ---- Back to a command line ---- */
 
@@ -59,9 +63,37 @@ static char *near_names(const pt_profile *p, const char *pattern)
     return pt_buf_take(&list, NULL);
 }
 
+/* The keys of the samples' labels, each once, for a message; "" if there are none. */
+static char *label_keys(const pt_profile *p)
+{
+    PT_FREE bool *seen = pt_alloc(p->string->t.count, sizeof *seen);
+    pt_buf list = PT_BUF_INIT;
+    size_t shown = 0;
+    for (uint64_t l = 0; l < p->labels->offset[p->labels->t.count] && shown <= KEYS_SHOWN; l++) {
+        const uint32_t key = p->labels->row[l].key;
+        if (seen[key]) continue;
+        seen[key] = true;
+        const char *const text = shown == KEYS_SHOWN ? "..." : pt_text(p, key);
+        pt_putf(&list, "%s%s", shown++ > 0 ? ", " : "", text);
+    }
+    return pt_buf_take(&list, NULL);
+}
+
+static void say_no_label(const pt_cmd_context *context, const char *option, const char *pattern)
+{
+    PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(context->profile);
+    PT_FREE char *keys = label_keys(labelled);
+    pt_cmd_say("--%s=%s matches no label%s%s", option, pattern,
+               keys[0] != '\0' ? "; samples have: " : "; samples have none", keys);
+}
+
 static void say_unmatched(const pt_cmd_context *context, pt_filter_kind kind)
 {
     const char *pattern = pt_filter_pattern(&context->query, kind);
+    if (kind >= PT_FILTER_TAG_FOCUS && kind <= PT_FILTER_TAG_HIDE) {
+        say_no_label(context, pt_filter_name(kind), pattern);
+        return;
+    }
     PT_FREE char *near = near_names(context->profile, pattern);
     pt_cmd_say("--%s=%s matches no function, source file or mapped file%s%s", pt_filter_name(kind),
                pattern, near[0] != '\0' ? "; near: " : "", near);
@@ -73,8 +105,11 @@ static int judge_empty(const pt_cmd_context *context)
 {
     const uint32_t arcs = context->profile->arc->t.count;
     const uint32_t blocks = context->profile->block->t.count;
+    const bool is_difference =
+        context->base != NULL && context->base->base.count + context->base->diff_base.count > 0;
     if (arcs == 0 && blocks == 0) {
-        pt_cmd_say("%s: no samples in it", context->title);
+        pt_cmd_say(is_difference ? "%s: no sample differs from the base" : "%s: no samples in it",
+                   context->title);
         return PT_EXIT_NO_MATCH;
     }
     if (context->command->needs & PT_NEEDS_ALL_FRAMES) return PT_EXIT_OK;
@@ -84,6 +119,26 @@ static int judge_empty(const pt_cmd_context *context)
     return PT_EXIT_NO_MATCH;
 }
 
+static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f)
+{
+    const struct {
+        uint32_t count;
+        const char *why;
+    } drops[] = {
+        {f->unfocused, "without the focus"},    {f->ignored, "ignored"},
+        {f->emptied, "without any frame left"}, {f->unshown, "without a frame to show from"},
+        {f->tag_dropped, "by their labels"},
+    };
+    pt_buf list = PT_BUF_INIT;
+    for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++)
+        if (i < 3 || drops[i].count > 0)
+            pt_putf(&list, "%s%u %s", i > 0 ? ", " : "", drops[i].count, drops[i].why);
+    PT_FREE char *query = pt_query_text(&context->query);
+    pt_cmd_say("%s leaves none of the %u samples: %s", query, context->profile->sample->t.count,
+               pt_buf_text(&list));
+    pt_buf_done(&list);
+}
+
 /* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
 static int judge(const pt_cmd_context *context, const pt_filtered *f)
 {
@@ -91,15 +146,48 @@ static int judge(const pt_cmd_context *context, const pt_filtered *f)
     for (int k = 0; k < PT_FILTER_COUNT; k++)
         if (f->asked[k] && !f->matched[k]) say_unmatched(context, (pt_filter_kind)k);
     if (f->kept > 0) return PT_EXIT_OK;
-    const bool silent = (f->asked[PT_FILTER_FOCUS] && !f->matched[PT_FILTER_FOCUS]) ||
-                        (f->asked[PT_FILTER_SHOW] && !f->matched[PT_FILTER_SHOW]);
-    if (!silent) {
-        PT_FREE char *query = pt_query_text(&context->query);
-        pt_cmd_say("%s leaves none of the %u samples: %u without the focus, %u ignored, %u "
-                   "without any frame left",
-                   query, context->profile->sample->t.count, f->unfocused, f->ignored, f->emptied);
-    }
+    static const pt_filter_kind choosing[] = {PT_FILTER_FOCUS, PT_FILTER_SHOW, PT_FILTER_SHOW_FROM,
+                                              PT_FILTER_TAG_FOCUS};
+    bool silent = false; /* said already */
+    for (size_t i = 0; i < sizeof choosing / sizeof choosing[0]; i++)
+        silent |= f->asked[choosing[i]] && !f->matched[choosing[i]];
+    if (!silent) say_nothing_left(context, f);
     return PT_EXIT_NO_MATCH;
+}
+
+/* ---- Labels as frames ---- */
+
+static int make_tag_frames(pt_cmd_context *context)
+{
+    const pt_query *const query = &context->query;
+    pt_tagged tagged;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_tag_frames(context->profile, query, &tagged, &context->diag, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    if (query->tag_root != NULL && !tagged.root_matched)
+        say_no_label(context, "tag-root", query->tag_root);
+    if (query->tag_leaf != NULL && !tagged.leaf_matched)
+        say_no_label(context, "tag-leaf", query->tag_leaf);
+    pt_profile_unref(context->profile);
+    context->profile = tagged.profile;
+    return PT_EXIT_OK;
+}
+
+/* The query and what was subtracted. */
+static char *whole_query_text(pt_cmd_context *context)
+{
+    char *const query = pt_query_text(&context->query);
+    if (context->base == NULL) return query;
+    const pt_option_part part = {.table = &pt_base_options, .into = context->base};
+    const pt_options options = {.parts = &part, .part_count = 1};
+    pt_buf buf = PT_BUF_INIT;
+    pt_put_text(&buf, query);
+    pt_buf base = PT_BUF_INIT;
+    pt_options_print(&options, &base);
+    if (base.size > 0) pt_putf(&buf, "%s%s", buf.size > 0 ? " " : "", pt_buf_text(&base));
+    pt_buf_done(&base);
+    free(query);
+    return pt_buf_take(&buf, NULL);
 }
 
 int pt_cmd_ask(pt_cmd_context *context)
@@ -111,6 +199,8 @@ int pt_cmd_ask(pt_cmd_context *context)
         pt_profile_unref(context->profile);
         context->profile = pruned;
     }
+    status = make_tag_frames(context);
+    if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     if (pt_filter(context->profile, &context->query, &context->filtered, &context->diag, &error) !=
         PT_OK)
@@ -118,7 +208,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     status = judge(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;
     context->answer = context->filtered.profile;
-    context->query_text = pt_query_text(&context->query);
+    context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,
         .summary = pt_summary_of(context->profile, context->event),
@@ -130,5 +220,8 @@ int pt_cmd_ask(pt_cmd_context *context)
     context->head.kept_share = pt_share(context->head.kept_total, context->head.summary.total);
     context->whole =
         context->query.relative ? context->head.kept_total : context->head.summary.total;
+    if (context->base != NULL && context->base->diff_base.count > 0)
+        context->whole =
+            pt_whole(context->query.relative ? context->answer : context->profile, context->event);
     return PT_EXIT_OK;
 }

@@ -150,6 +150,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     pt_input_settings input = {0};
     pt_symbol_settings symbol = {0};
     pt_place_settings place = {0};
+    pt_base_settings base = {0};
     pt_cmd_context context = {
         .command = first->command,
         .out = &out,
@@ -157,6 +158,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
         .input = &input,
         .symbol = &symbol,
         .place = &place,
+        .base = &base,
         .brief = first->brief,
     };
     pt_out_to_fd(&out, STDOUT_FILENO);

@@ -146,3 +146,32 @@ if corpus pprof-goldens/fixtures/heap.pb.gz; then
     run pitot top --csv --all-frames "$corpus"
     expect_stdout_line '*operator new*'
 fi
+
+it 'subtracts a base, and shows shares of it with --diff-base'
+printf 'main;a 5\nmain;b 2\n' >after.folded
+printf 'main;a 1\nmain;c 4\n' >before.folded
+run pitot top --csv --base=before.folded after.folded
+expect_status 0
+expect_equal rows "$(stdout | sed 1d | cut -d, -f1,3,5 | sort | tr '\n' ' ')" \
+    '-4,-4,c 0,2,main 2,2,b 4,4,a '
+run pitot top --csv --diff-base=before.folded after.folded
+expect_equal 'share of a' "$(stdout | grep ',a,' | cut -d, -f1,2)" '4,0.8'
+run pitot top --base=after.folded after.folded
+expect_status 3
+expect_stderr 'pitot: after.folded: no sample differs from the base'
+
+it 'subtracts only one kind of base'
+run pitot top --base=before.folded --diff-base=before.folded after.folded
+expect_status 2
+run pitot top --normalize after.folded
+expect_status 2
+expect_stderr_line '*name a --base*'
+
+it 'cuts stacks above and below a frame'
+run pitot top --csv --show-from=parse --prune-from=parse a.folded
+expect_equal rows "$(stdout | sed 1d | cut -d, -f1,3,5)" '5,5,parse'
+
+it 'says which labels there are when none matches'
+run pitot top --tag-focus=thread a.folded
+expect_status 3
+expect_stderr 'pitot: --tag-focus=thread matches no label; samples have none'

@@ -60,6 +60,24 @@ static uint32_t location_of(pt_builder *b, char *frame)
     return pt_builder_location(b, &location, lines + INLINES_MAX - count, count).v;
 }
 
+/* "key:text" or "key:number/unit"; the unit may be empty. */
+static pt_label label_of(pt_builder *b, char *text)
+{
+    char *value = strchr(text, ':');
+    *value++ = '\0';
+    pt_label label = {.key = pt_builder_text(b, text).v, .kind = PT_LABEL_STRING};
+    char *unit = strchr(value, '/');
+    if (unit == NULL) {
+        label.str = pt_builder_text(b, value).v;
+        return label;
+    }
+    *unit++ = '\0';
+    label.kind = PT_LABEL_NUMBER;
+    label.num = strtoll(value, NULL, 10);
+    label.unit = pt_builder_text(b, unit).v;
+    return label;
+}
+
 static void add_sample(pt_builder *b, char *line)
 {
     uint32_t frames[FRAMES_MAX]; /* leaf first: filled from the end */
@@ -70,13 +88,17 @@ static void add_sample(pt_builder *b, char *line)
     const uint32_t events = pt_builder_event_count(b);
     for (uint32_t e = 0; e < events; e++)
         values[e] = strtoll(strtok_r(NULL, " ", &save), NULL, 10);
+    pt_label labels[INLINES_MAX];
+    size_t label_count = 0;
+    for (char *l = strtok_r(NULL, " ", &save); l != NULL; l = strtok_r(NULL, " ", &save))
+        labels[label_count++] = label_of(b, l);
     char *inner = NULL;
     if (strcmp(stack, "-") != 0)
         for (char *f = strtok_r(stack, ";", &inner); f != NULL; f = strtok_r(NULL, ";", &inner))
             frames[FRAMES_MAX - ++depth] = location_of(b, f);
     const pt_stack_id id =
         pt_builder_stack(b, frames + FRAMES_MAX - depth, depth, PT_STACK_END_UNKNOWN);
-    pt_builder_sample(b, id, PT_NO_LABELS, values);
+    pt_builder_sample(b, id, pt_builder_labels(b, labels, label_count), values);
 }
 
 const pt_profile *profile_of(const char *events, const char *text)

@@ -6,6 +6,7 @@
  *   main;lib.so+0x1234 1       an address in a mapped file that has no name
  *   main;in.so!read 4          a named function in a mapped file
  *   - 5                        the empty stack
+ *   main 2 thread:io bytes:32/kb   labels after the values: texts, or numbers with /unit
  */
 #ifndef PT_TESTS_PROFILE_TEXT_H
 #define PT_TESTS_PROFILE_TEXT_H
