@@ -139,6 +139,7 @@ static int add_run(pt_cmd_context *context, side *s, const char *name, const cha
         .common = context->common,
         .input = context->input,
         .symbol = context->symbol,
+        .place = context->place,
         .out = context->out,
         .look = context->look,
         .query = context->query,
