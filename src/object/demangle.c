@@ -148,13 +148,15 @@ static bool trim(struct demangle_component *root, bool drop_templates)
 
 static char *print_cxx(const char *name, pt_demangle_mode mode)
 {
-    const int options = DMGL_ANSI | (mode == PT_DEMANGLE_FULL ? DMGL_PARAMS : 0);
+    const bool full = mode == PT_DEMANGLE_FULL || mode == PT_DEMANGLE_BINUTILS;
+    const int options = DMGL_ANSI | (full ? DMGL_PARAMS : 0);
     void *memory = NULL;
     struct demangle_component *tree = cplus_demangle_v3_components(name, options, &memory);
     if (tree == NULL) return NULL;
-    while (tree->type == DEMANGLE_COMPONENT_CLONE && tree->u.s_binary.left != NULL)
+    while (mode != PT_DEMANGLE_BINUTILS && tree->type == DEMANGLE_COMPONENT_CLONE &&
+           tree->u.s_binary.left != NULL)
         tree = tree->u.s_binary.left;
-    if (mode != PT_DEMANGLE_FULL) trim(tree, mode == PT_DEMANGLE_SIMPLE);
+    if (!full) trim(tree, mode == PT_DEMANGLE_SIMPLE);
     char *text = print_tree(tree, options);
     free(memory);
     return text;

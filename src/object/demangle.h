@@ -23,6 +23,7 @@ typedef enum {
     PT_DEMANGLE_SIMPLE,        /* no template arguments either */
     PT_DEMANGLE_FULL,          /* with parameters */
     PT_DEMANGLE_NONE,          /* as the linker knows it */
+    PT_DEMANGLE_BINUTILS,      /* full, with clone suffixes: "f(int) [clone .cold]"; as nm has it */
 } pt_demangle_mode;
 
 /* The mode called "templates", "simple", "full" or "none". */

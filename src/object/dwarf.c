@@ -111,6 +111,7 @@ pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr)
     d->file.image = d->supplement.image = PT_IMAGE_FILE_INIT; /* the files stay the object's */
     d->code = pt_alloc(source->code_count + 1, sizeof *d->code);
     d->code_count = source->code_count;
+    d->as_written = source->as_written;
     memcpy(d->code, source->code, source->code_count * sizeof *d->code);
     d->splits = (pt_dwarf_splits){.find = source->find,
                                   .find_context = source->find_context,
@@ -271,6 +272,8 @@ static void answer_one(const search *s, pt_dwarf_worker *w, const task *t, size_
         add_chain(w, out, node, at, has_symbol ? &symbol : NULL);
     else if (has_symbol && tells_all && at.file[0] != '\0')
         add_frame(out, symbol.name, symbol.name, at, 0); /* assembler, clang's -gmlt */
+    else if (s->dwarf->as_written && at.file[0] != '\0')
+        add_frame(out, "", "", at, 0); /* between functions */
     if (out->frames.count == first) return;
     PT_GROW(out->answers, out->answers.count + 1);
     out->answers.items[out->answers.count++] =

@@ -288,6 +288,7 @@ typedef struct {
     uint16_t version;
     uint8_t addr_bytes, offset_bytes;
     uint8_t min_bytes, max_ops; /* of an instruction */
+    uint8_t first_file;         /* before a row says otherwise: 1 */
     uint8_t line_range, opcode_base;
     int8_t line_base;
     uint8_t opcode_operands[256];
@@ -330,6 +331,7 @@ struct pt_dwarf {
     pt_dwarf_splits splits;
     struct pt_dwarf_worker **workers;
     unsigned worker_count;
+    bool as_written;            /* pt_object_keep_as_written */
     _Atomic uint64_t work_left; /* in the call under way: bytes and steps */
 };
 

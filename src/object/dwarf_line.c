@@ -225,7 +225,7 @@ static void reset(machine *m)
 {
     m->addr = 0;
     m->op_index = 0;
-    m->row = (pt_dwarf_row){.file = 1, .line = 1};
+    m->row = (pt_dwarf_row){.file = m->table->first_file, .line = 1};
     m->in_sequence = false;
 }
 

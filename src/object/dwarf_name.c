@@ -189,11 +189,25 @@ static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)
     }
 }
 
+/* In C a name is what the linker knows; in C++ it may be none. */
+static void name_as_written(pt_dwarf_worker *w, const pt_dwarf_unit *unit)
+{
+    for (size_t i = 0; i < w->functions.count; i++) {
+        pt_dwarf_function *f = &w->functions.items[i];
+        if (f->linkage_name == NULL && f->name != NULL)
+            f->linkage_name = unit->is_cxx ? "" : f->name;
+    }
+}
+
 void pt_dwarf_name_nodes(pt_dwarf_worker *w, const pt_dwarf_unit *unit, const uint32_t *used,
                          size_t count)
 {
     for (size_t i = 0; i < count; i++)
         name_node(w, unit, &w->nodes.items[used[i]]);
+    if (w->dwarf->as_written) {
+        name_as_written(w, unit);
+        return;
+    }
     if (!unit->is_cxx || w->functions.count == 0) return;
     PT_FREE bare *items = pt_alloc(w->functions.count, sizeof *items);
     size_t bare_count = 0;

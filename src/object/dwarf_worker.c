@@ -119,6 +119,8 @@ pt_dwarf_line_table *pt_dwarf_line_table_for(pt_dwarf_worker *w, const pt_dwarf_
     }
     pt_dwarf_line_table *t = pt_alloc(1, sizeof *t);
     if (!pt_dwarf_line_table_read(t, unit)) t->program = (pt_dwarf_cursor){0};
+    /* The standard says 1; GNU's tools begin version 5 with 0. */
+    t->first_file = w->dwarf->as_written && t->version >= 5 ? 0 : 1;
     w->files_kept += t->files.count + t->folders.count;
     pt_dwarf_spend(w->dwarf, 16 * (t->files.count + t->folders.count));
     PT_GROW(w->line_tables, w->line_tables.count + 1);
@@ -140,7 +142,10 @@ const char *pt_dwarf_path(pt_dwarf_worker *w, pt_dwarf_line_table *t, uint64_t i
                                 folder, folder[0] != '\0' ? "/" : "", file->name);
     const size_t size_bytes = strlen(raw) + 1;
     char *path = pt_dwarf_string_room(w, size_bytes);
-    pt_tidy_path_text(raw, path);
+    if (w->dwarf->as_written)
+        memcpy(path, raw, size_bytes);
+    else
+        pt_tidy_path_text(raw, path);
     file->path = path;
     return path;
 }

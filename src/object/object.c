@@ -23,6 +23,7 @@ struct pt_object {
     pt_plt plt;
     bool dwarf_asked;
     pt_dwarf *dwarf; /* or NULL */
+    bool as_written; /* pt_object_keep_as_written */
     pt_error dwarf_error;
 };
 
@@ -204,6 +205,7 @@ static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
         .find = object->find,
         .find_context = object->find_context,
         .image_path = object->image.path,
+        .as_written = object->as_written,
         .pool = pool};
     object->dwarf = pt_dwarf_open(&source, &object->dwarf_error);
     return object->dwarf;
@@ -222,6 +224,11 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
                            ? object->dwarf_error.message
                            : NULL,
     };
+}
+
+void pt_object_keep_as_written(pt_object *object)
+{
+    object->as_written = true;
 }
 
 /* ---- both ---- */

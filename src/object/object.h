@@ -113,6 +113,13 @@ typedef struct pt_object_frame {
 typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *frames,
                             size_t frame_count, uint64_t symbol_bytes);
 
+/* From now on, and before the first look or resolve: paths stay as DWARF's parts of them join
+ * ("./csu/../csu/x.c"), and functions without a linkage name have the name that DWARF gives them,
+ * without a scope and without help from symbols; linkage_name is "" for those of C++. An address with
+ * a line and neither function nor symbol has one frame without names. For those who answer as other
+ * tools do. */
+void pt_object_keep_as_written(pt_object *object);
+
 /* Resolves many addresses at once, which must ascend: the work is one walk over each compilation
  * unit that holds any of them, units in parallel on the pool (NULL: inline). The sink is called on
  * this thread, once for each address that has a name, in an order that depends on the file and the
