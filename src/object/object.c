@@ -21,6 +21,8 @@ struct pt_object {
     bool symbols_asked, is_dynamic_only;
     pt_symbol_index symbols;
     pt_plt plt;
+    bool go_asked;
+    pt_go_table *go; /* or NULL */
     bool dwarf_asked;
     pt_dwarf *dwarf; /* or NULL */
     bool as_written; /* pt_object_keep_as_written */
@@ -72,6 +74,7 @@ void pt_object_free(pt_object *object)
     pt_symbol_index_done(&object->symbols);
     pt_plt_done(&object->plt);
     pt_dwarf_free(object->dwarf);
+    pt_go_table_free(object->go);
     pt_blob_done(&object->small);
     pt_image_file_done(&object->supplement);
     pt_image_file_done(&object->debug);
@@ -152,12 +155,6 @@ static const pt_symbol_index *with_symbols(pt_object *object)
     return &object->symbols;
 }
 
-bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)
-{
-    return pt_symbol_index_find(with_symbols(object), addr, ret_symbol) ||
-           pt_plt_find(&object->plt, addr, ret_symbol);
-}
-
 /* ---- DWARF ---- */
 
 static bool has_dwarf(const pt_elf *elf)
@@ -211,13 +208,26 @@ static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
     return object->dwarf;
 }
 
+/* ---- all together ---- */
+
+static pt_go_table *with_go_table(pt_object *object)
+{
+    if (!object->go_asked) object->go = pt_go_table_open(&object->elf);
+    object->go_asked = true;
+    return object->go;
+}
+
 void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts)
 {
     const pt_symbol_index *symbols = with_symbols(object);
-    const bool has_lines = detail == PT_OBJECT_LINES && with_dwarf(object, NULL) != NULL;
+    const pt_go_table *go = with_go_table(object);
+    const uint64_t go_count = go != NULL ? pt_go_table_functions(go) : 0;
+    const uint64_t count = symbols->symbol_count + go_count;
+    const bool has_lines =
+        detail == PT_OBJECT_LINES && (with_dwarf(object, NULL) != NULL || go_count > 0);
     *ret_facts = (pt_object_facts){
-        .symbol_count = symbols->symbol_count,
-        .is_dynamic_only = object->is_dynamic_only,
+        .symbol_count = count <= UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+        .is_dynamic_only = object->is_dynamic_only && go_count == 0,
         .has_lines = has_lines,
         .debug_path = object->has_debug ? object->debug.path : NULL,
         .lines_error = detail == PT_OBJECT_LINES && object->dwarf_error.status != PT_OK
@@ -231,7 +241,12 @@ void pt_object_keep_as_written(pt_object *object)
     object->as_written = true;
 }
 
-/* ---- both ---- */
+bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)
+{
+    return pt_symbol_index_find(with_symbols(object), addr, ret_symbol) ||
+           pt_plt_find(&object->plt, addr, ret_symbol) ||
+           (with_go_table(object) != NULL && pt_go_table_name(object->go, addr, ret_symbol));
+}
 
 size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint64_t *addrs,
                          size_t count, pt_pool *pool, pt_object_sink *sink, void *context)
@@ -240,6 +255,8 @@ size_t pt_object_resolve(pt_object *object, pt_object_detail detail, const uint6
     with_symbols(object);
     if (detail == PT_OBJECT_LINES && with_dwarf(object, pool) != NULL)
         pt_dwarf_resolve(object->dwarf, addrs, count, done, &object->symbols, pool, sink, context);
+    if (detail == PT_OBJECT_LINES && with_go_table(object) != NULL)
+        pt_go_table_resolve(object->go, addrs, count, done, sink, context);
     size_t resolved = 0;
     for (size_t i = 0; i < count; i++) {
         pt_object_symbol symbol;

@@ -81,6 +81,20 @@ void pt_dwarf_resolve(pt_dwarf *dwarf, const uint64_t *addrs, size_t count, bool
                       const pt_symbol_index *symbols, pt_pool *pool, pt_object_sink *sink,
                       void *context);
 
+/* ---- gopclntab.c: functions, lines and inlined calls by the table of Go's runtime ---- */
+
+typedef struct pt_go_table pt_go_table;
+
+/* NULL when the image has no such table, or one of a release before Go 1.16. elf stays in use. */
+pt_go_table *pt_go_table_open(const pt_elf *elf);
+void pt_go_table_free(pt_go_table *table); /* accepts NULL */
+uint64_t pt_go_table_functions(const pt_go_table *table);
+/* The function that covers addr; false when there is none. */
+bool pt_go_table_name(const pt_go_table *table, uint64_t addr, pt_object_symbol *ret_symbol);
+/* Calls the sink for each address that is not done and lies in a function, and sets done[i]. */
+void pt_go_table_resolve(pt_go_table *table, const uint64_t *addrs, size_t count, bool *done,
+                         pt_object_sink *sink, void *context);
+
 /* ---- xz.c ---- */
 
 /* Inflates an xz file. PT_ERR_LIMIT beyond max_bytes, PT_ERR_UNSUPPORTED in a program that was

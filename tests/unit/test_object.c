@@ -468,6 +468,40 @@ static void symbols_packed_with_xz_are_found_beside_the_exported_ones(void **sta
     pt_object_free(mini);
 }
 
+/* Go's linker writes the same facts twice: as DWARF, and in the table of its runtime. */
+static void the_table_of_gos_runtime_names_what_dwarf_named_before_strip(void **state)
+{
+    NEED_IMAGE("inlines-go-stripped");
+    pt_object *whole = open_object(image_path("inlines-go"));
+    pt_object *stripped = open_object(image_path("inlines-go-stripped"));
+    static const char *const functions[] = {"main.total", "main.main"};
+    size_t longest = 0;
+    for (size_t f = 0; f < 2; f++) {
+        const uint64_t addr = address_of(whole, SHT_SYMTAB, functions[f]);
+        pt_object_symbol symbol;
+        assert_true(pt_object_symbol_at(whole, addr, &symbol));
+        for (uint64_t pc = symbol.addr; pc < symbol.end_addr; pc++) {
+            known_chain *a = pt_alloc(1, sizeof *a), *b = pt_alloc(1, sizeof *b);
+            assert_int_equal(
+                pt_object_resolve(whole, PT_OBJECT_LINES, &pc, 1, NULL, keep_frames, a), 1);
+            const size_t named =
+                pt_object_resolve(stripped, PT_OBJECT_LINES, &pc, 1, NULL, keep_frames, b);
+            if (named == 1) { /* else padding after the last instruction */
+                check_against_llvm("inlines-go-stripped", b, a, &pc, 1);
+                longest = b->count > longest ? b->count : longest;
+            }
+            free_chains(a, 1);
+            free_chains(b, 1);
+        }
+    }
+    assert_int_equal(longest, 3); /* dot in lengthSquared in total */
+    pt_object_facts facts;
+    pt_object_look(stripped, PT_OBJECT_LINES, &facts);
+    assert_true(facts.has_lines && !facts.is_dynamic_only && facts.symbol_count > 2);
+    pt_object_free(whole);
+    pt_object_free(stripped);
+}
+
 /* addr2line takes names from symbols past their end, so only places are compared, where we have
  * one. Left out: split DWARF, machines that its BFD is not built for, what gcc 12 made with -flto
  * (it says <artificial> for files); and what binutils 2.40 cannot read: .zdebug_rnglists, offsets
@@ -645,6 +679,7 @@ int main(void)
         cmocka_unit_test(every_address_is_named_as_llvm_symbolizer_names_it),
         cmocka_unit_test(what_is_packed_or_shared_is_named_as_before),
         cmocka_unit_test(symbols_packed_with_xz_are_found_beside_the_exported_ones),
+        cmocka_unit_test(the_table_of_gos_runtime_names_what_dwarf_named_before_strip),
         cmocka_unit_test(every_line_and_inlined_call_is_where_addr2line_puts_it),
         cmocka_unit_test(a_chain_of_inlined_calls_begins_with_the_innermost),
         cmocka_unit_test(a_frame_knows_where_its_function_begins),
