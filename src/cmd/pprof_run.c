@@ -28,6 +28,7 @@ typedef struct {
     pt_pprof_report report;
     pt_tag_units units;
     char *filters[9];
+    char *title;
     char *type; /* "mean_cpu" */
     pt_out *out;
 } asking;
@@ -167,12 +168,37 @@ static bool is_set(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
+/* Says in pprof's words which option is no regular expression. */
+static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
+{
+    const struct {
+        const char *name, *pattern;
+    } patterns[] = {
+        {"focus", c->focus},     {"ignore", c->ignore},       {"hide", c->hide},
+        {"show", c->show},       {"show_from", c->show_from}, {"prune_from", c->prune_from},
+        {"tagshow", c->tagshow}, {"taghide", c->taghide},
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        pt_regex *regex = NULL;
+        pt_error error = PT_ERROR_INIT;
+        if (!is_set(patterns[i].pattern)) continue;
+        const pt_status status = pt_regex_new(patterns[i].pattern, PT_REGEX_RE2, &regex, &error);
+        pt_regex_free(regex);
+        if (status != PT_OK)
+            return pt_error_set(reterr, status, "parsing %s regexp: error parsing regexp: %s",
+                                patterns[i].name, error.message);
+    }
+    return PT_OK;
+}
+
 /* Frames made of labels first, so that the filters see them. */
 static pt_status filter(asking *a, pt_error *reterr)
 {
     const pt_query query = query_of(&a->config);
     pt_tagged tagged;
-    pt_status status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
+    pt_status status = check_patterns(&a->config, reterr);
+    if (status != PT_OK) return status;
+    status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
     if (status != PT_OK) return status;
     if (is_set(query.tag_root) && !tagged.root_matched)
         fprintf(stderr, "TagRoot expression matched no samples\n");
@@ -237,6 +263,8 @@ static pt_status prepare(asking *a, pt_error *reterr)
     a->report.node_fraction = c->nodefraction;
     a->report.edge_fraction = c->edgefraction;
     a->report.compact = c->compact_labels;
+    const char *file = p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
+    if (file[0] != '\0') a->report.title = a->title = pt_pprof_base_name(file);
     a->report.label_unit = label_unit;
     a->report.label_context = a;
     tell_filters(a);
@@ -336,6 +364,7 @@ static pt_status report_graph(asking *a, pt_error *reterr)
                             a->command->format == PT_PPROF_CALLGRIND);
     switch (a->command->format) {
     case PT_PPROF_TEXT: pt_pprof_text(a->out, r, &graph); break;
+    case PT_PPROF_DOT: pt_pprof_dot(a->out, r, &graph); break;
     case PT_PPROF_CALLGRIND: pt_pprof_callgrind(a->out, r, &graph); break;
     case PT_PPROF_TOPPROTO: status = report_top_profile(a, &graph, reterr); break;
     case PT_PPROF_TREE:
@@ -442,12 +471,14 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
         pt_error error = PT_ERROR_INIT;
         status = pt_regex_new(pattern, PT_REGEX_RE2, &a.pattern, &error);
         if (status != PT_OK)
-            pt_error_set(reterr, status, "parsing argument regexp %s: %s", pattern, error.message);
+            pt_error_set(reterr, status, "parsing argument regexp %s: error parsing regexp: %s",
+                         pattern, error.message);
     }
     if (status == PT_OK) status = report(&a, reterr);
     pt_regex_free(a.pattern);
     pt_profile_unref(a.whole);
     pt_profile_unref(a.profile);
+    free(a.title);
     free(a.type);
     pt_tag_units_done(&a.units);
     for (size_t i = 0; i < sizeof a.filters / sizeof *a.filters; i++)

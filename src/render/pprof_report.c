@@ -90,8 +90,7 @@ static char *duration_text(const pt_pprof_report *report, int64_t duration_ns)
     return line;
 }
 
-/* The last part of a path, as Go's filepath.Base has it; the caller frees. */
-static char *base_name(const char *path)
+char *pt_pprof_base_name(const char *path)
 {
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
@@ -110,7 +109,7 @@ pt_pprof_lines pt_pprof_profile_labels(const pt_pprof_report *report)
     if (p->mapping->t.count > 0) {
         const char *file = pt_text(p, p->mapping->row[0].file);
         const char *build_id = pt_text(p, p->mapping->row[0].build_id);
-        PT_FREE char *base = base_name(file);
+        PT_FREE char *base = pt_pprof_base_name(file);
         if (file[0] != '\0') add_line(&lines, pt_strf("File: %s", base));
         if (build_id[0] != '\0') add_line(&lines, pt_strf("Build ID: %s", build_id));
     }

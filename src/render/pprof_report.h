@@ -12,7 +12,7 @@
 
 /* What all reports on one question share. Borrows everything. */
 typedef struct pt_pprof_report {
-    const pt_profile *profile;      /* what the filters left */
+    const pt_profile *profile; /* what the filters left */
     /* The unit in which numbers of a label are understood. */
     const char *(*label_unit)(const void *context, const char *key);
     const void *label_context;
@@ -33,6 +33,9 @@ typedef struct pt_pprof_report {
 
 /* A value as the report shows it: "1.10s". */
 void pt_pprof_put_value(pt_buf *buf, const pt_pprof_report *report, int64_t value);
+
+/* The last part of a path that is not empty, as Go's filepath.Base has it; the caller frees. */
+char *pt_pprof_base_name(const char *path);
 
 /* Text right-aligned in at least width characters. */
 void pt_pprof_put_right(pt_buf *buf, const char *text, unsigned width);
@@ -64,6 +67,11 @@ void pt_pprof_tags(pt_out *out, const pt_pprof_report *report);
 void pt_pprof_raw(pt_out *out, const pt_profile *profile);
 /* -comments */
 void pt_pprof_comments(pt_out *out, const pt_profile *profile);
+/* -dot; the graph made visual */
+void pt_pprof_dot(pt_out *out, const pt_pprof_report *report, const pt_graph *graph);
+/* A function's name without package, module version or outer namespaces, as in -dot; the caller
+ * frees. */
+char *pt_pprof_short_name(const char *name);
 /* -callgrind; the graph with object names */
 void pt_pprof_callgrind(pt_out *out, const pt_pprof_report *report, const pt_graph *graph);
 /* -topproto: the graph's nodes as a profile of two events, cum and flat; one reference. */

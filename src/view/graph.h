@@ -153,6 +153,9 @@ char *pt_node_text(const pt_node_info *info);
 /* Orders tags by |flat|, or by |cum| first, then by name. */
 void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat);
 
+/* Puts edges in the order of lists: the heaviest first, then by the texts of their ends. */
+void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count);
+
 /* ---- Folding alone, for reports on single stacks ---- */
 
 #define PT_PLACES_SEVERAL 0x80000000u

@@ -125,6 +125,11 @@ static int compare_edges(const void *left, const void *right, void *context)
     return order != 0 ? order : (a > b) - (a < b);
 }
 
+void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count)
+{
+    if (count > 1) qsort_r(edges, count, sizeof *edges, compare_edges, (void *)graph);
+}
+
 void pt_graph_list_edges(pt_graph *graph)
 {
     for (uint32_t n = 0; n < graph->node_count; n++)
@@ -156,8 +161,8 @@ void pt_graph_list_edges(pt_graph *graph)
     }
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const pt_graph_node *node = &graph->node[n];
-        qsort_r(in[n] - node->in_count, node->in_count, sizeof **in, compare_edges, graph);
-        qsort_r(out[n] - node->out_count, node->out_count, sizeof **out, compare_edges, graph);
+        pt_graph_sort_edges(graph, in[n] - node->in_count, node->in_count);
+        pt_graph_sort_edges(graph, out[n] - node->out_count, node->out_count);
     }
 }
 

@@ -22,12 +22,14 @@ typedef struct {
     char *text;      /* the joined text labels; NULL = none */
     int64_t *number; /* values of "bytes", in order */
     size_t number_count;
-    uint32_t set; /* label set */
-    uint32_t group;
+    uint32_t set;       /* label set */
+    uint32_t same_text; /* the first in order with the same text */
 } label_set;
 
 typedef struct {
     uint32_t node, group;
+    uint32_t text;  /* of the group: sets of equal text have the same */
+    uint32_t first; /* sample; numbers that print alike have the value of the first */
     int64_t flat, flat_div, cum, cum_div;
 } record;
 
@@ -42,6 +44,7 @@ typedef struct {
     uint32_t *record_of; /* per node: in items, of this group; PT_NONE = none */
     uint64_t *seen;      /* per node: last sample */
     uint64_t samples;
+    uint32_t sample; /* the one at hand */
 } tagging;
 
 static int compare_texts(const void *left, const void *right)
@@ -85,10 +88,15 @@ static label_set read_set(const pt_profile *p, uint32_t set)
     return s;
 }
 
+static int compare_text(const label_set *a, const label_set *b)
+{
+    return strcmp(a->text != NULL ? a->text : "", b->text != NULL ? b->text : "");
+}
+
 static int compare_sets(const void *left, const void *right)
 {
     const label_set *a = left, *b = right;
-    const int text = strcmp(a->text != NULL ? a->text : "", b->text != NULL ? b->text : "");
+    const int text = compare_text(a, b);
     if (text != 0) return text;
     if (a->number_count != b->number_count) return a->number_count < b->number_count ? -1 : 1;
     for (size_t i = 0; i < a->number_count; i++)
@@ -108,8 +116,11 @@ static uint32_t *group_sets(tagging *t)
         t->sets[s] = read_set(p, s);
     qsort(t->sets, t->set_count, sizeof *t->sets, compare_sets);
     for (uint32_t i = 0; i < t->set_count; i++) {
-        if (i == 0 || compare_sets(&t->sets[i - 1], &t->sets[i]) != 0)
+        const label_set *before = i > 0 ? &t->sets[i - 1] : NULL;
+        if (before == NULL || compare_sets(before, &t->sets[i]) != 0)
             t->group[t->group_count++] = &t->sets[i];
+        t->sets[i].same_text =
+            before != NULL && compare_text(before, &t->sets[i]) == 0 ? before->same_text : i;
         group_of_set[t->sets[i].set] = t->group_count - 1;
     }
     return group_of_set;
@@ -120,7 +131,8 @@ static record *record_of(tagging *t, uint32_t node, uint32_t group)
     if (t->record_of[node] == PT_NONE || t->items[t->record_of[node]].group != group) {
         PT_GROW(*t, t->count + 1);
         t->record_of[node] = (uint32_t)t->count;
-        t->items[t->count++] = (record){.node = node, .group = group};
+        t->items[t->count++] = (record){
+            .node = node, .group = group, .text = t->group[group]->same_text, .first = t->sample};
     }
     return &t->items[t->record_of[node]];
 }
@@ -167,6 +179,7 @@ static void tag_sample(tagging *t, uint32_t sample, uint32_t group)
     const int64_t div = m->request->mean ? samples->value[0][sample] : 0;
     if (value == 0 && div == 0) return;
     t->samples++;
+    t->sample = sample;
     const uint32_t stack = samples->stack[sample];
     const uint32_t leaf = m->request->call_tree ? walk_tree(t, stack, group, value, div)
                                                 : walk_graph(t, stack, group, value, div);
@@ -201,7 +214,8 @@ static int compare_records(const void *left, const void *right)
 {
     const record *a = left, *b = right;
     if (a->node != b->node) return a->node < b->node ? -1 : 1;
-    return (a->group > b->group) - (a->group < b->group);
+    if (a->text != b->text) return a->text < b->text ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
 }
 
 static void add_to(pt_graph_tag *tag, const record *r)
