@@ -49,7 +49,9 @@ static int list_run(pt_cmd_context *context, void *own)
     pt_regex *pattern;
     int status = pt_cmd_pattern(context, &pattern);
     if (status != PT_EXIT_OK) return status;
-    pt_source_texts *texts = pt_cmd_texts(context, &settings->text);
+    PT_LOOKUP pt_lookup lookup;
+    pt_lookup_init(&lookup, context->place);
+    pt_source_texts *texts = pt_cmd_texts(&lookup, &settings->text);
     const pt_listing_request request = {
         .event = context->event,
         .whole = context->whole,

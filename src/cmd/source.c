@@ -6,12 +6,22 @@
 
 #include "cmd/near.h"
 
-pt_source_texts *pt_cmd_texts(pt_cmd_context *context, const pt_text_settings *settings)
+/* A pt_find_source: from debuginfod servers, which know files by absolute names. */
+static char *fetch_source(void *context, const char *build_id, const char *name)
 {
-    (void)context;
+    const pt_lookup *lookup = context;
+    char *path = NULL;
+    if (name[0] != '/' || build_id[0] == '\0') return NULL;
+    const pt_status status = pt_debuginfod_find(lookup->source.debuginfod, PT_DEBUGINFOD_SOURCE,
+                                                build_id, name, name, &path, NULL);
+    return status == PT_OK ? path : NULL;
+}
+
+pt_source_texts *pt_cmd_texts(pt_lookup *lookup, const pt_text_settings *settings)
+{
     PT_FREE char *here = settings->source_path == NULL ? getcwd(NULL, 0) : NULL;
     const char *path = settings->source_path != NULL ? settings->source_path : here;
-    return pt_source_texts_new(path, settings->trim_path, NULL, NULL);
+    return pt_source_texts_new(path, settings->trim_path, fetch_source, lookup);
 }
 
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings)

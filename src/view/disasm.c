@@ -296,10 +296,12 @@ static void make_result(search *s, pt_disassembly *result)
     size_t count = 0;
     bool any_named = false;
     for (size_t i = 0; i < s->symbols.count; i++)
-        any_named |= s->symbols.items[i].is_named && s->symbols.items[i].total != 0;
+        any_named |= !s->request->with_inlined && s->symbols.items[i].is_named &&
+                     s->symbols.items[i].total != 0;
     for (size_t i = 0; i < s->symbols.count; i++) {
         const sampled_symbol *symbol = &s->symbols.items[i];
-        if (symbol->total != 0 && (any_named ? symbol->is_named : symbol->holds_one))
+        const bool holds = symbol->holds_one || (s->request->with_inlined && symbol->is_named);
+        if (symbol->total != 0 && (any_named ? symbol->is_named : holds))
             chosen[count++] = (uint32_t)i;
     }
     qsort_r(chosen, count, sizeof *chosen, by_total, s);

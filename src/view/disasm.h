@@ -19,8 +19,9 @@ typedef struct pt_disasm_request {
     const pt_regex *pattern;
     const pt_code_options *code;
     pt_source_texts *texts;
-    int64_t context; /* instructions shown around those with a value; -1: all */
-    size_t limit;    /* functions; 0 = all */
+    int64_t context;   /* instructions shown around those with a value; -1: all */
+    size_t limit;      /* functions; 0 = all */
+    bool with_inlined; /* also those that a matching function was inlined into */
 } pt_disasm_request;
 
 typedef struct pt_disasm_line {
