@@ -51,7 +51,8 @@ static int list_run(pt_cmd_context *context, void *own)
     if (status != PT_EXIT_OK) return status;
     PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, context->place);
-    pt_source_texts *texts = pt_cmd_texts(&lookup, &settings->text);
+    pt_source_search search = {.options = &lookup.source, .diag = &context->diag};
+    pt_source_texts *texts = pt_cmd_texts(&search, &settings->text);
     const pt_listing_request request = {
         .event = context->event,
         .whole = context->whole,

@@ -6,22 +6,11 @@
 
 #include "cmd/near.h"
 
-/* A pt_find_source: from debuginfod servers, which know files by absolute names. */
-static char *fetch_source(void *context, const char *build_id, const char *name)
-{
-    const pt_lookup *lookup = context;
-    char *path = NULL;
-    if (name[0] != '/' || build_id[0] == '\0') return NULL;
-    const pt_status status = pt_debuginfod_find(lookup->source.debuginfod, PT_DEBUGINFOD_SOURCE,
-                                                build_id, name, name, &path, NULL);
-    return status == PT_OK ? path : NULL;
-}
-
-pt_source_texts *pt_cmd_texts(pt_lookup *lookup, const pt_text_settings *settings)
+pt_source_texts *pt_cmd_texts(pt_source_search *search, const pt_text_settings *settings)
 {
     PT_FREE char *here = settings->source_path == NULL ? getcwd(NULL, 0) : NULL;
     const char *path = settings->source_path != NULL ? settings->source_path : here;
-    return pt_source_texts_new(path, settings->trim_path, fetch_source, lookup);
+    return pt_source_texts_new(path, settings->trim_path, pt_source_fetch_text, search);
 }
 
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings)
@@ -33,6 +22,7 @@ void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_
     if (settings->with != PT_CODE_CAPSTONE &&
         (settings->with == PT_CODE_OBJDUMP || pt_disasm_version() == NULL))
         has_objdump = pt_objdump_find(getenv("PPROF_TOOLS"), getenv("PATH"), &code->objdump);
+    code->search = (pt_source_search){.options = &code->lookup.source, .diag = &context->diag};
     code->options = (pt_code_options){
         .images = &code->lookup.source,
         .syntax = settings->intel ? PT_SYNTAX_INTEL : PT_SYNTAX_ATT,
