@@ -90,6 +90,7 @@ int pt_cmd_symbolize(pt_cmd_context *context)
     const pt_symbolize_options options = {
         .mode = modes[asked->symbols],
         .demangle = asked->demangle,
+        .names_code = true,
         .force = asked->force,
         .program = pt_loaded_program(&context->loaded),
         .source = lookup.source,

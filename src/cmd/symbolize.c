@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "cmd/input.h"
 #include "cmd/symbolize_int.h"
+#include "source/code.h"
 
 #define READ_BYTES       65536
 #define BATCH_BYTES_MAX  (64u << 20) /* of input that is answered together */
@@ -156,7 +157,9 @@ typedef struct {
     char *module;           /* as it was asked for */
     uint64_t asked, linked; /* the address as it was asked for; as linked */
     uint32_t row;           /* of the image's chains; PT_NONE: none */
-    char *line;             /* ECHO: what is no request */
+    bool has_code;          /* in no file, and named all the same */
+    pt_code_answer code;
+    char *line; /* ECHO: what is no request */
 } request;
 
 typedef struct {
@@ -164,6 +167,10 @@ typedef struct {
     pt_cmd_context *context;
     image_table images;
     process process; /* of --pid */
+    struct {
+        pt_code_names kernel, dump, map;
+        bool has_kernel, has_compiled; /* they were asked for */
+    } code;
     printer printer;
     const char *file; /* of -e, or the default; NULL: lines name theirs */
     uint64_t adjust;
@@ -226,13 +233,47 @@ static bool take_prefix(const char **text, const char *prefix)
     return true;
 }
 
+/* An address of the kernel, by its symbols. */
+static void place_in_kernel(job *j, request *r)
+{
+    const pt_source_search search = {.options = j->images.source};
+    pt_error error = PT_ERROR_INIT;
+    if (!j->code.has_kernel &&
+        pt_source_kernel_names(&search, "", 0, &j->code.kernel, &error) != PT_OK)
+        pt_cmd_say("%s", error.message);
+    j->code.has_kernel = true;
+    r->has_code = pt_code_names_find(&j->code.kernel, r->linked, &r->code);
+    free(r->module);
+    r->module = pt_strdup(r->has_code && r->code.module[0] != '\0' ? r->code.module : "[kernel]");
+}
+
+/* Code that the process made itself, by its compiler's dump or map. */
+static void place_in_compiled(job *j, request *r, const char *path)
+{
+    const pt_source_search search = {.options = j->images.source};
+    if (!j->code.has_compiled)
+        pt_source_jit_names(&search, j->process.pid, pt_source_dump_pid(path) != 0 ? path : NULL,
+                            &j->code.dump, &j->code.map);
+    j->code.has_compiled = true;
+    r->has_code = pt_code_names_find(&j->code.dump, r->linked, &r->code) ||
+                  pt_code_names_find(&j->code.map, r->linked, &r->code);
+}
+
 /* Where the process has the address. */
 static void place_in_process(job *j, request *r)
 {
     const process_map *map = process_find(&j->process, r->asked);
-    if (map == NULL || map->path[0] == '\0') return;
+    if (map == NULL && r->asked >> 63 != 0) {
+        place_in_kernel(j, r);
+        return;
+    }
+    if (map == NULL) return;
+    if (map->path[0] == '\0' || map->path[0] == '[' || pt_source_dump_pid(map->path) != 0)
+        place_in_compiled(j, r, map->path);
+    if (map->path[0] == '\0') return;
     free(r->module);
     r->module = pt_strdup(map->path);
+    if (r->has_code) return;
     if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
     PT_FREE char *path = map->path[0] == '/'
                              ? pt_strf("/proc/%" PRId64 "/root%s", j->process.pid, map->path)
@@ -417,10 +458,22 @@ static void print_request(job *j, request *r)
     const bool is_open = r->image != NULL && r->image->chains != NULL;
     if (is_open) a.is_32 = !pt_chains_elf(r->image->chains)->is_64;
     if (a.is_data && is_open) a.data = image_data_at(r->image, r->linked);
-    if (is_open && r->row != PT_NONE)
+    if (is_open && r->row != PT_NONE) {
         print_chain(j, r, &a);
-    else
-        print_answer(&j->printer, &a);
+        return;
+    }
+    char *readable =
+        r->has_code && j->is_readable ? pt_demangle(r->code.name, j->images.how.demangle) : NULL;
+    const answer_frame frame = {.function = readable != NULL ? readable : r->code.name,
+                                .file = r->code.file,
+                                .line = r->code.line,
+                                .start_addr = r->code.addr};
+    if (r->has_code) {
+        a.frames = &frame;
+        a.frame_count = 1;
+    }
+    print_answer(&j->printer, &a);
+    free(readable);
 }
 
 static void answer_batch(job *j)
@@ -602,6 +655,9 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     }
     images_done(&j.images, &context->diag);
     process_done(&j.process);
+    pt_code_names_done(&j.code.kernel);
+    pt_code_names_done(&j.code.dump);
+    pt_code_names_done(&j.code.map);
     free(j.requests.items);
     free(j.frames.items);
     for (size_t i = 0; i < j.texts.count; i++)

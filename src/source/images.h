@@ -32,6 +32,7 @@ typedef struct pt_source_options {
     size_t binary_dir_count;
     const char *const *debug_dirs; /* none: /usr/lib/debug */
     size_t debug_dir_count;
+    const char *root;          /* tests: before /proc, /sys, /tmp, /boot of code.h; NULL = "" */
     const char *perf_dir;      /* perf's cache, usually ~/.debug; or NULL */
     pt_debuginfod *debuginfod; /* or NULL: no server is asked */
     bool is_this_boot;  /* the profile is of this machine and its running kernel: its vDSO is ours

@@ -1,6 +1,7 @@
 /* symbolize.c: addresses of a profile -> functions, lines, inlined frames. See symbolize.h. */
 #include "symbolize/symbolize.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "model/builder.h"
+#include "source/code.h"
 #include "symbolize/chains.h"
 
 /* A function; the strings are ours. */
@@ -34,8 +36,21 @@ typedef struct {
     uint32_t answer; /* row of the distinct addresses */
 } wanted;
 
-/* One file, with all its mappings. */
+typedef enum {
+    IMAGE_FILE,
+    IMAGE_KERNEL,  /* with its modules */
+    IMAGE_PROCESS, /* code that just-in-time compilers made in one process */
+} image_kind;
+
+/* What the string ids of images that are no files are, beside PT_NONE. */
+#define KERNEL_STRING  (PT_NONE - 1)
+#define PROCESS_STRING (PT_NONE - 2)
+
+/* One file, with all its mappings; or the kernel, or a process. */
 typedef struct {
+    image_kind kind;
+    uint32_t pid;          /* PROCESS */
+    const char *dump_path; /* PROCESS: where its dump was mapped, or NULL */
     const char *path, *build_id;
     uint32_t path_string, build_id_string; /* in the profile; PT_NONE: given by the caller */
     struct {
@@ -73,7 +88,8 @@ typedef struct {
     uint32_t *order;    /* images with most addresses first */
     size_t first_small; /* in order: what follows is done in parallel */
     uint32_t *image_of; /* for each mapping, or PT_NONE; the row after the last: no mapping */
-    uint64_t *bias;     /* for each mapping */
+    uint32_t *image_of_location; /* for each location, or PT_NONE */
+    uint64_t *bias;              /* for each mapping */
     bool *has_bias;
 } work;
 
@@ -100,7 +116,8 @@ static bool is_a_file(const char *path)
            strncmp(path, "/SYSV", 5) != 0 && strncmp(path, "anon_inode:", 11) != 0;
 }
 
-/* path: what it reads, if the string is PT_NONE. */
+/* path: what it reads, if the string is none of the profile's. Of a process the second string is
+ * its number. */
 static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_string,
                             const char *path)
 {
@@ -113,14 +130,27 @@ static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_str
             return i;
     w->images = pt_grow(w->images, &w->image_cap, w->image_count + 1, sizeof *w->images);
     image *m = &w->images[w->image_count];
-    *m = (image){.path = path,
-                 .build_id = pt_text(w->profile, build_id_string),
+    const bool is_process = path_string == PROCESS_STRING;
+    *m = (image){.kind = is_process                     ? IMAGE_PROCESS
+                         : path_string == KERNEL_STRING ? IMAGE_KERNEL
+                                                        : IMAGE_FILE,
+                 .pid = is_process ? build_id_string : 0,
+                 .path = path,
+                 .build_id = is_process ? "" : pt_text(w->profile, build_id_string),
                  .path_string = path_string,
                  .build_id_string = build_id_string};
     pt_index_init(&m->file_index);
     pt_diag_init(&m->diag);
     pt_index_add(&w->image_index, hash, (uint32_t)w->image_count);
     return (uint32_t)w->image_count++;
+}
+
+/* [kernel.kallsyms], [kernel], and modules as perf names them: [ext4] at an address of the kernel.
+ */
+static bool is_kernel(const pt_mapping *m, const char *path)
+{
+    return (m->flags & PT_MAPPING_KERNEL) != 0 || strncmp(path, "[kernel", 7) == 0 ||
+           (path[0] == '[' && m->start >> 63 != 0 && strcmp(path, "[vsyscall]") != 0);
 }
 
 /* Which image each mapping is of. */
@@ -135,12 +165,89 @@ static void choose_images(work *w)
         const char *path = is_given ? program : pt_text(p, m->file);
         const bool has_names = (m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0 && !w->options->force;
         w->image_of[i] = PT_NONE;
-        if (!has_names && (m->flags & (PT_MAPPING_KERNEL | PT_MAPPING_JIT)) == 0 &&
-            (is_given || is_a_file(path)))
+        if (has_names) continue;
+        if (w->options->names_code && is_kernel(m, path))
+            w->image_of[i] = image_named(w, KERNEL_STRING, m->build_id, "[kernel]");
+        else if ((m->flags & (PT_MAPPING_KERNEL | PT_MAPPING_JIT)) == 0 &&
+                 pt_source_dump_pid(path) == 0 && (is_given || is_a_file(path)))
             w->image_of[i] = image_named(w, is_given ? PT_NONE : m->file, m->build_id, path);
     }
     w->image_of[count] =
         count == 0 && program != NULL ? image_named(w, PT_NONE, 0, program) : PT_NONE;
+}
+
+/* ---- code of no file ---- */
+
+/* The process of each stack, by the first sample that has it: its pid column, or a label "pid".
+ * NULL when no sample tells. Free the result. */
+static uint32_t *processes_of_stacks(const pt_profile *p)
+{
+    const pt_samples *s = p->sample;
+    PT_FREE uint32_t *of_labels = pt_alloc(p->labels->t.count + 1, sizeof *of_labels);
+    bool any = s->pid != NULL;
+    for (uint32_t i = 0; i < p->labels->t.count; i++) {
+        of_labels[i] = PT_NONE;
+        for (uint64_t k = p->labels->offset[i]; k < p->labels->offset[i + 1]; k++) {
+            const pt_label *label = &p->labels->row[k];
+            const int64_t pid =
+                label->kind == PT_LABEL_NUMBER ? label->num : atoll(pt_text(p, label->str));
+            if (strcmp(pt_text(p, label->key), "pid") != 0 || pid <= 0 || pid >= INT32_MAX)
+                continue;
+            of_labels[i] = (uint32_t)pid;
+            any = true;
+        }
+    }
+    if (!any) return NULL;
+    uint32_t *of_stacks = pt_alloc(p->stack->t.count + 1, sizeof *of_stacks);
+    memset(of_stacks, 0xff, p->stack->t.count * sizeof *of_stacks);
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        uint32_t pid = s->pid != NULL ? s->pid[i] : PT_NONE;
+        if (pid == PT_NONE) pid = of_labels[s->labels[i]];
+        if (of_stacks[s->stack[i]] == PT_NONE) of_stacks[s->stack[i]] = pid;
+    }
+    return of_stacks;
+}
+
+/* May hold code that was made at run time: anonymous memory, a jitdump. */
+static bool may_be_compiled(const pt_profile *p, uint32_t mapping)
+{
+    if (mapping == PT_NONE) return true;
+    const pt_mapping *m = &p->mapping->row[mapping];
+    const char *path = pt_text(p, m->file);
+    return (m->flags & PT_MAPPING_JIT) != 0 || pt_source_dump_pid(path) != 0 ||
+           ((m->flags & PT_MAPPING_KERNEL) == 0 && path[0] != '[' && !is_a_file(path)) ||
+           strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0;
+}
+
+/* Finds the process of each location whose code is in no file, and makes it the location's image.
+ */
+static void choose_processes(work *w, const bool *used)
+{
+    const pt_profile *p = w->profile;
+    const uint32_t mapping_count = p->mapping->t.count;
+    PT_FREE bool *may_be = pt_alloc(mapping_count + 1, sizeof *may_be);
+    bool any = false;
+    for (uint32_t i = 0; i <= mapping_count; i++)
+        may_be[i] =
+            w->image_of[i] == PT_NONE && may_be_compiled(p, i < mapping_count ? i : PT_NONE);
+    for (uint32_t i = 0; i < p->location->t.count && !any; i++)
+        any = used[i] &&
+              may_be[p->location->mapping[i] != PT_NONE ? p->location->mapping[i] : mapping_count];
+    PT_FREE uint32_t *of_stacks = any ? processes_of_stacks(p) : NULL;
+    for (uint32_t s = 0; of_stacks != NULL && s < p->stack->t.count; s++) {
+        for (uint64_t k = p->stack->offset[s];
+             of_stacks[s] != PT_NONE && k < p->stack->offset[s + 1]; k++) {
+            const uint32_t location = p->stack->frame[k];
+            const uint32_t mapping = p->location->mapping[location];
+            if (!may_be[mapping != PT_NONE ? mapping : mapping_count] ||
+                w->image_of_location[location] != PT_NONE)
+                continue;
+            const uint32_t id = image_named(w, PROCESS_STRING, of_stacks[s], "[code]");
+            w->image_of_location[location] = id;
+            const char *path = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
+            if (pt_source_dump_pid(path) != 0) w->images[id].dump_path = path;
+        }
+    }
 }
 
 /* Locations that some stack or arc refers to; free the result. */
@@ -179,16 +286,22 @@ static void gather(work *w, pt_diag *diag)
     const pt_locations *l = p->location;
     const uint32_t mapping_count = p->mapping->t.count;
     PT_FREE bool *used = used_locations(p);
+    if (w->options->names_code) choose_processes(w, used);
     PT_FREE uint64_t *without_file = pt_alloc(mapping_count + 1, sizeof *without_file);
     for (uint32_t i = 0; i < l->t.count; i++) {
         const bool has_lines = l->line_first[i + 1] > l->line_first[i];
         if (!used[i] || l->address[i] == 0 || (has_lines && !w->options->force)) continue;
         const uint32_t mapping = l->mapping[i] != PT_NONE ? l->mapping[i] : mapping_count;
-        if (w->image_of[mapping] == PT_NONE) {
+        uint32_t *const id = &w->image_of_location[i];
+        if (*id == PT_NONE) *id = w->image_of[mapping];
+        if (*id == PT_NONE && l->mapping[i] == PT_NONE && l->address[i] >> 63 != 0 &&
+            w->options->names_code)
+            *id = image_named(w, KERNEL_STRING, 0, "[kernel]");
+        if (*id == PT_NONE) {
             without_file[mapping] += !has_lines;
             continue;
         }
-        image *m = &w->images[w->image_of[mapping]];
+        image *m = &w->images[*id];
         PT_GROW(m->wanted, m->wanted.count + 1);
         m->wanted.items[m->wanted.count++] = (wanted){.location = i};
     }
@@ -212,6 +325,32 @@ static int by_address(const void *x, const void *y)
     const wanted *a = x, *b = y;
     if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
     return (a->location > b->location) - (a->location < b->location);
+}
+
+/* Sorts what is wanted and makes the list of distinct addresses. */
+static void sort_addresses(image *m)
+{
+    const size_t count = m->wanted.count;
+    if (count > 0) qsort(m->wanted.items, count, sizeof *m->wanted.items, by_address);
+    m->addrs = pt_alloc(count + 1, sizeof *m->addrs);
+    m->answers = pt_alloc(count + 1, sizeof *m->answers);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || m->wanted.items[i].addr != m->addrs[m->addr_count - 1])
+            m->addrs[m->addr_count++] = m->wanted.items[i].addr;
+        m->wanted.items[i].answer = (uint32_t)(m->addr_count - 1);
+    }
+}
+
+/* Addresses that are what they are: of the kernel, of code in no file. */
+static void take_addresses(const work *w, image *m)
+{
+    const pt_locations *l = w->profile->location;
+    for (size_t i = 0; i < m->wanted.count; i++) {
+        wanted *at = &m->wanted.items[i];
+        const bool is_return = (l->flags[at->location] & PT_LOCATION_RETURN_ADDR) != 0;
+        at->addr = l->address[at->location] - (is_return ? 1 : 0);
+    }
+    sort_addresses(m);
 }
 
 /* Turns addresses of the process into those of the image, sorts them, keeps the ones that lie in
@@ -238,14 +377,7 @@ static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
         m->wanted.items[kept++] = at;
     }
     m->wanted.count = kept;
-    qsort(m->wanted.items, kept, sizeof *m->wanted.items, by_address);
-    m->addrs = pt_alloc(kept + 1, sizeof *m->addrs);
-    m->answers = pt_alloc(kept + 1, sizeof *m->answers);
-    for (size_t i = 0; i < kept; i++) {
-        if (i == 0 || m->wanted.items[i].addr != m->addrs[m->addr_count - 1])
-            m->addrs[m->addr_count++] = m->wanted.items[i].addr;
-        m->wanted.items[i].answer = (uint32_t)(m->addr_count - 1);
-    }
+    sort_addresses(m);
     return all - kept;
 }
 
@@ -333,9 +465,128 @@ static size_t count_nameless(const image *m)
     return nameless;
 }
 
+/* One frame for each address that a table names; with lines, for those that it has lines of. */
+static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mode mode)
+{
+    for (size_t i = 0; i < m->addr_count; i++) {
+        pt_code_answer a;
+        if (m->answers[i].frame_count > 0 || !pt_code_names_find(names, m->addrs[i], &a)) continue;
+        char *readable = pt_demangle(a.name, mode);
+        m->answers[i] = (answer){.frame_first = (uint32_t)m->frames.count,
+                                 .frame_count = 1,
+                                 .symbol_bytes = a.end_addr - a.addr};
+        /* Neighbours are often of one function. */
+        const function *last =
+            m->functions.count > 0 ? &m->functions.items[m->functions.count - 1] : NULL;
+        const bool is_same = last != NULL && strcmp(last->system_name, a.name) == 0 &&
+                             strcmp(m->files.items[last->file], a.file) == 0;
+        if (is_same) {
+            free(readable);
+        } else {
+            PT_GROW(m->functions, m->functions.count + 1);
+            m->functions.items[m->functions.count++] =
+                (function){.name = readable != NULL ? readable : pt_strdup(a.name),
+                           .system_name = pt_strdup(a.name),
+                           .file = file_of(m, a.file),
+                           .id = {PT_NONE}};
+        }
+        PT_GROW(m->frames, m->frames.count + 1);
+        m->frames.items[m->frames.count++] = (frame){(uint32_t)m->functions.count - 1, a.line, 0};
+        m->has_lines |= a.line != 0;
+    }
+}
+
+/* Lines and inlined functions of the kernel, when its image with debug information is here. */
+static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
+                            const char *build_id, pt_pool *pool)
+{
+    pt_source_search search = {.options = &w->options->source, .diag = &m->diag};
+    const pt_chains_options how = {PT_OBJECT_LINES, w->options->demangle, &w->options->cache, pool};
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_chains *chains = NULL;
+    pt_elf_symbols table;
+    pt_elf_symbol s;
+    uint64_t text_addr = 0, linked_addr = 0;
+    if (w->options->mode != PT_SYMBOLIZE_FULL ||
+        !pt_code_names_address(names, "_stext", &text_addr) ||
+        !pt_source_find_vmlinux(&search, build_id, &file) ||
+        pt_chains_open(&file, &search, &how, &chains, NULL) != PT_OK)
+        return;
+    const pt_elf *elf = pt_chains_elf(chains);
+    if (pt_elf_symbols_open(elf, SHT_SYMTAB, &table))
+        for (uint32_t i = 1; linked_addr == 0 && pt_elf_symbol_at(&table, i, &s); i++)
+            if (strcmp(s.name, "_stext") == 0) linked_addr = s.value;
+    if (linked_addr != 0) {
+        PT_FREE uint64_t *linked = pt_alloc(m->addr_count + 1, sizeof *linked);
+        PT_FREE uint32_t *rows = pt_alloc(m->addr_count + 1, sizeof *rows);
+        for (size_t i = 0; i < m->addr_count; i++)
+            linked[i] = m->addrs[i] - text_addr + linked_addr;
+        pt_chains_resolve(chains, linked, m->addr_count, rows);
+        take_chains(m, chains, rows);
+        m->has_lines = true;
+    }
+    pt_chains_free(chains);
+    pt_index_done(&m->file_index); /* its keys were addresses of what is gone */
+    pt_index_init(&m->file_index);
+}
+
+static void resolve_kernel(const work *w, image *m, pt_pool *pool)
+{
+    pt_source_search search = {.options = &w->options->source, .diag = &m->diag};
+    const int64_t start_ns = pt_profile_provenance(w->profile)->start_ns;
+    char running[PT_KERNEL_ID_BYTES];
+    pt_code_names names;
+    pt_error error = PT_ERROR_INIT;
+    take_addresses(w, m);
+    const char *id = m->build_id;
+    if (pt_source_kernel_names(&search, id, start_ns, &names, &error) != PT_OK) {
+        pt_diag_add(&m->diag, m->wanted.count,
+                    "addresses without a name: they are in the kernel; %s", error.message);
+        return;
+    }
+    if (id[0] == '\0') {
+        pt_source_kernel_id(&w->options->source, running);
+        id = running;
+    }
+    resolve_vmlinux(w, m, &names, id, pool);
+    take_code_names(m, &names, w->options->demangle);
+    pt_code_names_done(&names);
+    const size_t nameless = count_nameless(m);
+    if (nameless > 0)
+        pt_diag_add(&m->diag, nameless,
+                    "addresses without a name: no symbol of the kernel covers them");
+}
+
+static void resolve_process(const work *w, image *m)
+{
+    const pt_source_search search = {.options = &w->options->source, .diag = &m->diag};
+    pt_code_names dump, map;
+    take_addresses(w, m);
+    const bool any = pt_source_jit_names(&search, m->pid, m->dump_path, &dump, &map);
+    take_code_names(m, &dump, w->options->demangle);
+    take_code_names(m, &map, w->options->demangle);
+    const size_t nameless = count_nameless(m);
+    if (nameless > 0 && any)
+        pt_diag_add(&m->diag, nameless,
+                    "addresses without a name: the compiler's map of process %u does not have them",
+                    m->pid);
+    else if (nameless > 0)
+        pt_diag_add(&m->diag, nameless, "addresses without a name: their code is in no file");
+    pt_code_names_done(&dump);
+    pt_code_names_done(&map);
+}
+
 /* pool: for the work inside the image; may be NULL. */
 static void resolve_image(const work *w, image *m, pt_pool *pool)
 {
+    if (m->kind == IMAGE_KERNEL) {
+        resolve_kernel(w, m, pool);
+        return;
+    }
+    if (m->kind == IMAGE_PROCESS) {
+        resolve_process(w, m);
+        return;
+    }
     const pt_symbolize_options *options = w->options;
     const pt_object_detail detail =
         options->mode == PT_SYMBOLIZE_SYMBOLS ? PT_OBJECT_SYMBOLS : PT_OBJECT_LINES;
@@ -441,8 +692,10 @@ static void commit_mappings(const work *w, pt_builder *b)
 {
     const pt_profile *p = w->profile;
     for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+        const image *m = w->image_of[i] != PT_NONE ? &w->images[w->image_of[i]] : NULL;
+        if (m != NULL && m->kind == IMAGE_KERNEL && m->frames.count > 0)
+            pt_builder_mapping_at(b, (pt_mapping_id){i})->flags |= PT_MAPPING_HAS_FUNCTIONS;
         if (!w->has_bias[i]) continue;
-        const image *m = &w->images[w->image_of[i]];
         pt_mapping *row = pt_builder_mapping_at(b, (pt_mapping_id){i});
         row->bias = w->bias[i];
         row->flags |= PT_MAPPING_HAS_BIAS;
@@ -461,9 +714,7 @@ static pt_status commit(const work *w, const pt_profile **ret_profile, pt_error 
     PT_FREE const answer **found = answers_by_location(w);
     for (uint32_t i = 0; i < p->location->t.count; i++) {
         if (found[i] == NULL) continue;
-        const uint32_t mapping =
-            p->location->mapping[i] != PT_NONE ? p->location->mapping[i] : p->mapping->t.count;
-        commit_location(b, &w->images[w->image_of[mapping]], i, found[i]);
+        commit_location(b, &w->images[w->image_of_location[i]], i, found[i]);
     }
     commit_mappings(w, b);
     return pt_builder_freeze(b, ret_profile, reterr);
@@ -496,6 +747,7 @@ static void work_done(work *w)
     free(w->images);
     free(w->order);
     free(w->image_of);
+    free(w->image_of_location);
     free(w->bias);
     free(w->has_bias);
 }
@@ -511,6 +763,8 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
     pt_index_init(&w.image_index);
     if (options->mode != PT_SYMBOLIZE_OFF) {
         w.image_of = pt_alloc(mapping_count + 1, sizeof *w.image_of);
+        w.image_of_location = pt_alloc(profile->location->t.count + 1, sizeof *w.image_of_location);
+        memset(w.image_of_location, 0xff, profile->location->t.count * sizeof *w.image_of_location);
         w.bias = pt_alloc(mapping_count + 1, sizeof *w.bias);
         w.has_bias = pt_alloc(mapping_count + 1, sizeof *w.has_bias);
         choose_images(&w);

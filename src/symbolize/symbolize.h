@@ -2,6 +2,7 @@
  *
  *   locations that stacks and arcs use, by image -> one task an image, in parallel:
  *       image -> addresses as linked, ascending -> symbols, DWARF -> functions, demangled once each
+ *       kernel -> its symbols, vmlinux; code of no file -> maps and dumps of the process
  *   -> committed in the order of the locations, so that threads do not change a byte
  *
  * Left alone: mappings that have names and locations that have lines (unless forced), addresses
@@ -29,6 +30,7 @@ bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode);
 typedef struct pt_symbolize_options {
     pt_symbolize_mode mode;
     pt_demangle_mode demangle;
+    bool names_code;     /* kernel and just-in-time compiled code, too (source/code.h) */
     bool force;          /* names that are there are replaced where better ones are found */
     const char *program; /* the file of the main binary, instead of its recorded path; or NULL.
                             In a profile without mappings all addresses are taken to be in it */

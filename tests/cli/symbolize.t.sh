@@ -238,6 +238,29 @@ fi
 kill $sleeper
 wait $sleeper 2>/dev/null
 
+it 'names addresses of the kernel and of compiled code in a running process'
+sleep 60 &
+sleeper=$!
+kernel=$(awk '$3 == "do_syscall_64" && $1 !~ /^0*$/ {print $1; exit}' /proc/kallsyms)
+if [ -n "$kernel" ]; then
+    run pitot symbolize --pid $sleeper -p "0x$kernel"
+    expect_stdout_line 'do_syscall_64 at ??:0:0'
+else
+    skip '/proc/kallsyms hides its addresses, or is not there'
+fi
+heap=
+for ((tries = 0; tries < 100 && ${#heap} == 0; tries++)); do
+    heap=$(awk '$6 == "[heap]" {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
+done
+if [ -n "$heap" ]; then
+    echo "$heap 40 Stub:compiled" >/tmp/perf-$sleeper.map
+    run pitot symbolize --pid $sleeper -p "0x$heap"
+    rm /tmp/perf-$sleeper.map
+    expect_stdout_line 'Stub:compiled at ??:0:0'
+fi
+kill $sleeper
+wait $sleeper 2>/dev/null
+
 it 'says that there is no such process'
 run pitot symbolize --pid 2147483646 0x10
 expect_status 1

@@ -596,6 +596,161 @@ static void one_thread_and_eight_give_the_same_profile(void **state)
     pt_profile_unref(many);
 }
 
+/* ---- code of no file ---- */
+
+static char root[64];
+
+static int make_root(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/pitot-root.XXXXXX");
+    if (mkdtemp(root) == NULL) return -1;
+    PT_FREE char *command = pt_strf("mkdir -p %s/proc %s/sys/kernel %s/tmp", root, root, root);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    PT_FREE char *command = pt_strf("rm -rf %s", root);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static void write_below_root(const char *path, const void *bytes, size_t size)
+{
+    PT_FREE char *whole = pt_strf("%s/%s", root, path);
+    FILE *f = fopen(whole, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81000100 T do_syscall_64\n"
+                               "ffffffff81000200 T ksys_read\n"
+                               "ffffffffc0000000 t ext4_find\t[ext4]\n";
+
+/* The kernel's note as /sys/kernel/notes has it: build id aabbccddeeff00112233. */
+static const uint8_t notes[] = {4,    0,    0,    0,    10,   0,    0,    0,    3,    0,
+                                0,    0,    'G',  'N',  'U',  0,    0xaa, 0xbb, 0xcc, 0xdd,
+                                0xee, 0xff, 0x00, 0x11, 0x22, 0x33, 0,    0};
+
+static making kernel_profile(const char *build_id)
+{
+    making m = begin();
+    const pt_mapping kernel = {.start = 0xffffffff81000000,
+                               .limit = 0xffffffff82000000,
+                               .file = pt_builder_text(m.b, "[kernel.kallsyms]").v,
+                               .build_id = pt_builder_text(m.b, build_id).v,
+                               .flags = PT_MAPPING_KERNEL};
+    const pt_mapping module = {.start = 0xffffffffc0000000,
+                               .limit = 0xffffffffc0010000,
+                               .file = pt_builder_text(m.b, "[ext4]").v,
+                               .build_id = pt_builder_text(m.b, build_id).v};
+    pt_builder_append_mapping(m.b, &kernel);
+    pt_builder_append_mapping(m.b, &module);
+    sample_at(&m, 0, 0xffffffff81000110, 0);
+    sample_at(&m, 0, 0xffffffff81000200, PT_LOCATION_RETURN_ADDR); /* the call ends do_syscall_64 */
+    sample_at(&m, 1, 0xffffffffc0000004, 0);
+    return m;
+}
+
+static void kernel_addresses_are_named_by_its_own_symbols(void **state)
+{
+    (void)state;
+    write_below_root("proc/kallsyms", kallsyms, sizeof kallsyms - 1);
+    write_below_root("sys/kernel/notes", notes, sizeof notes);
+    const pt_symbolize_options options = {.names_code = true, .source = {.root = root}};
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = kernel_profile("aabbccddeeff00112233");
+    const pt_profile *p = named(finish(&m), &options, 1, &diag);
+    assert_string_equal(frame_text(p, 0, 0), "do_syscall_64 (do_syscall_64) :0");
+    assert_string_equal(frame_text(p, 1, 0), "do_syscall_64 (do_syscall_64) :0");
+    assert_string_equal(frame_text(p, 2, 0), "ext4_find (ext4_find) :0");
+    assert_int_equal(diag.count, 0);
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
+static void another_kernel_is_not_taken_and_both_ids_are_named(void **state)
+{
+    (void)state;
+    write_below_root("proc/kallsyms", kallsyms, sizeof kallsyms - 1);
+    write_below_root("sys/kernel/notes", notes, sizeof notes);
+    const pt_symbolize_options options = {.names_code = true, .source = {.root = root}};
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = kernel_profile("0123456789");
+    const pt_profile *p = named(finish(&m), &options, 1, &diag);
+    assert_int_equal(line_count(p, 0), 0);
+    assert_true(any_fact(&diag, "aabbccddeeff00112233", "0123456789"));
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
+static void a_kernel_that_hides_its_addresses_is_said_to(void **state)
+{
+    (void)state;
+    static const char hidden[] = "0000000000000000 T _stext\n";
+    write_below_root("proc/kallsyms", hidden, sizeof hidden - 1);
+    const pt_symbolize_options options = {.names_code = true,
+                                          .source = {.root = root, .is_this_boot = true}};
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = kernel_profile("");
+    const pt_profile *p = named(finish(&m), &options, 1, &diag);
+    assert_int_equal(line_count(p, 0), 0);
+    assert_true(any_fact(&diag, "kptr_restrict", "CAP_SYSLOG"));
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
+/* One sample of a process in anonymous memory. */
+static void sample_of_process(making *m, uint64_t address, int64_t pid)
+{
+    const pt_location location = {.mapping = 0, .address = address};
+    const pt_location_id id = pt_builder_append_location(m->b, &location, NULL, 0);
+    const pt_stack_id stack = pt_builder_stack(m->b, &id.v, 1, PT_STACK_END_UNKNOWN);
+    const pt_label label = {
+        .key = pt_builder_text(m->b, "pid").v, .kind = PT_LABEL_NUMBER, .num = pid};
+    pt_builder_sample(m->b, stack, pt_builder_labels(m->b, &label, 1), (int64_t[]){1});
+    m->locations++;
+}
+
+static void compiled_code_is_named_by_the_map_of_its_process(void **state)
+{
+    (void)state;
+    static const char one[] = "10000 100 LazyCompile:*first app.js:3\n10100 100 _ZN3jit3runEv\n";
+    static const char two[] = "10000 200 second\n";
+    write_below_root("tmp/perf-1999999991.map", one, sizeof one - 1);
+    write_below_root("tmp/perf-1999999992.map", two, sizeof two - 1);
+    const pt_symbolize_options options = {.names_code = true, .source = {.root = root}};
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = begin();
+    pt_builder_append_mapping(m.b, &(pt_mapping){.start = 0x10000,
+                                                 .limit = 0x20000,
+                                                 .file = pt_builder_text(m.b, "//anon").v,
+                                                 .flags = PT_MAPPING_JIT});
+    sample_of_process(&m, 0x10004, 1999999991);
+    sample_of_process(&m, 0x10104, 1999999991);
+    sample_of_process(&m, 0x10104, 1999999992);
+    sample_of_process(&m, 0x11000, 1999999992);
+    sample_of_process(&m, 0x10000, 1999999993);
+    const pt_profile *p = named(finish(&m), &options, 2, &diag);
+    assert_string_equal(frame_text(p, 0, 0),
+                        "LazyCompile:*first app.js:3 (LazyCompile:*first app.js:3) :0");
+    assert_string_equal(frame_text(p, 1, 0), "jit::run (_ZN3jit3runEv) :0");
+    assert_string_equal(frame_text(p, 2, 0), "second (second) :0");
+    assert_int_equal(line_count(p, 3), 0);
+    assert_int_equal(line_count(p, 4), 0);
+    assert_true(any_fact(&diag, "the compiler's map of process 1999999992", ""));
+    assert_true(any_fact(&diag, "their code is in no file", ""));
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -618,6 +773,14 @@ int main(void)
         cmocka_unit_test(what_is_in_no_file_is_counted_by_the_reason),
         cmocka_unit_test(the_vdso_is_read_from_this_process_when_it_is_the_same),
         cmocka_unit_test(one_thread_and_eight_give_the_same_profile),
+        cmocka_unit_test_setup_teardown(kernel_addresses_are_named_by_its_own_symbols, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(another_kernel_is_not_taken_and_both_ids_are_named,
+                                        make_root, remove_root),
+        cmocka_unit_test_setup_teardown(a_kernel_that_hides_its_addresses_is_said_to, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(compiled_code_is_named_by_the_map_of_its_process, make_root,
+                                        remove_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

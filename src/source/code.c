@@ -1,0 +1,215 @@
+/* code.c: see code.h. */
+#include "source/code.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_BYTES_MAX (UINT64_C(256) << 20)
+#define CLOCK_SLACK_NS INT64_C(2000000000)
+
+static const char *root_of(const pt_source_options *options)
+{
+    return options->root != NULL ? options->root : "";
+}
+
+/* The file whose path is put together and freed. Files of /proc have no size. */
+static bool read_owned(char *path, bool check_owner, pt_blob *ret_blob)
+{
+    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (ok && check_owner) ok = st.st_uid == 0 || st.st_uid == geteuid() || geteuid() == 0;
+    ok = ok && pt_file_read_fd(fd, path, 0, TEXT_BYTES_MAX, ret_blob, NULL) == PT_OK;
+    free(path);
+    return ok;
+}
+
+/* ---- the kernel ---- */
+
+void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_BYTES])
+{
+    pt_blob notes = PT_BLOB_INIT;
+    id[0] = '\0';
+    if (!read_owned(pt_strf("%s/sys/kernel/notes", root_of(options)), false, &notes)) return;
+    const uint16_t one = 1;
+    const bool is_big_endian = *(const uint8_t *)&one == 0;
+    pt_elf_id_hex(pt_elf_build_id_in_notes(notes.data, notes.size, 4, is_big_endian), id,
+                  PT_KERNEL_ID_BYTES);
+    pt_blob_done(&notes);
+}
+
+/* When the machine was started, by the clock that profiles tell the time with. */
+static int64_t boot_ns(void)
+{
+    struct timespec now, up;
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    return (now.tv_sec - up.tv_sec) * INT64_C(1000000000) + (now.tv_nsec - up.tv_nsec);
+}
+
+static pt_status names_of_running_kernel(const pt_source_options *options, pt_code_names *ret_names,
+                                         pt_error *reterr)
+{
+    pt_blob symbols = PT_BLOB_INIT, modules = PT_BLOB_INIT;
+    if (!read_owned(pt_strf("%s/proc/kallsyms", root_of(options)), false, &symbols))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "/proc/kallsyms is not there to be read");
+    read_owned(pt_strf("%s/proc/modules", root_of(options)), false, &modules);
+    const pt_status status =
+        pt_kallsyms_read((const char *)symbols.data, symbols.size, (const char *)modules.data,
+                         modules.size, ret_names, reterr);
+    pt_blob_done(&symbols);
+    pt_blob_done(&modules);
+    return status;
+}
+
+static bool names_kept_by_perf(const pt_source_options *options, const char *id,
+                               pt_code_names *ret_names)
+{
+    pt_blob symbols = PT_BLOB_INIT;
+    if (options->perf_dir == NULL || strlen(id) < 4 ||
+        !read_owned(pt_strf("%s/.build-id/%.2s/%s/kallsyms", options->perf_dir, id, id + 2), false,
+                    &symbols))
+        return false;
+    const pt_status status =
+        pt_kallsyms_read((const char *)symbols.data, symbols.size, NULL, 0, ret_names, NULL);
+    pt_blob_done(&symbols);
+    return status == PT_OK;
+}
+
+pt_status pt_source_kernel_names(const pt_source_search *search, const char *build_id,
+                                 int64_t start_ns, pt_code_names *ret_names, pt_error *reterr)
+{
+    char running[PT_KERNEL_ID_BYTES];
+    const bool is_of_this_boot =
+        search->options->is_this_boot || (start_ns > 0 && start_ns + CLOCK_SLACK_NS >= boot_ns());
+    pt_source_kernel_id(search->options, running);
+    const bool is_other =
+        build_id[0] != '\0' && running[0] != '\0' && strcmp(build_id, running) != 0;
+    const bool is_same = build_id[0] != '\0' && running[0] != '\0' && !is_other;
+    if (!is_other && (is_of_this_boot || (start_ns == 0 && is_same)))
+        return names_of_running_kernel(search->options, ret_names, reterr);
+    if (names_kept_by_perf(search->options, build_id, ret_names)) return PT_OK;
+    if (is_other)
+        return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                            "the running kernel has build id %s, the profile's had %s", running,
+                            build_id);
+    if (start_ns > 0)
+        return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                            "the profile is from before this boot, which put the kernel elsewhere");
+    return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                        "the profile tells neither its time nor its kernel's build id");
+}
+
+bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id,
+                            pt_image_file *ret_file)
+{
+    static const char *const places[] = {
+        "%s/usr/lib/debug/boot/vmlinux-%s", "%s/usr/lib/debug/lib/modules/%s/vmlinux",
+        "%s/boot/vmlinux-%s", "%s/lib/modules/%s/vmlinux", "%s/lib/modules/%s/build/vmlinux"};
+    struct utsname name;
+    pt_source_options here = *search->options;
+    const pt_source_search quiet = {.options = &here};
+    if (build_id[0] == '\0' || uname(&name) != 0) return false;
+    here.debuginfod = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        PT_FREE char *path = pt_strf(places[i], root_of(search->options), name.release);
+        if (access(path, R_OK) == 0 &&
+            pt_source_find_image(&quiet, path, build_id, ret_file, NULL) == PT_OK)
+            return true;
+    }
+    return pt_source_find_image(search, "[vmlinux]", build_id, ret_file, NULL) == PT_OK;
+}
+
+/* ---- just-in-time compilers ---- */
+
+int64_t pt_source_dump_pid(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    long long pid;
+    int length = 0;
+    const char *name = slash != NULL ? slash + 1 : path;
+    return sscanf(name, "jit-%lld.dump%n", &pid, &length) == 1 && length > 0 &&
+                   name[length] == '\0' && pid > 0
+               ? pid
+               : 0;
+}
+
+/* The process's own number for itself (proc(5), NSpid), which is what it puts into names. */
+static int64_t pid_inside(int64_t pid)
+{
+    PT_FREE char *path = pt_strf("/proc/%lld/status", (long long)pid);
+    FILE *status = fopen(path, "re");
+    char line[256];
+    long long inside = pid;
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, "NSpid:", 6) != 0) continue;
+        char *last = line + 6, *state = NULL;
+        for (char *word = strtok_r(line + 6, " \t\n", &state); word != NULL;
+             word = strtok_r(NULL, " \t\n", &state))
+            last = word;
+        if (atoll(last) > 0) inside = atoll(last);
+    }
+    if (status != NULL) fclose(status);
+    return inside;
+}
+
+static bool try_dump(char *path, pt_code_names *ret_names)
+{
+    pt_blob dump = PT_BLOB_INIT;
+    if (!read_owned(path, true, &dump)) return false;
+    const bool ok = pt_jitdump_read(dump.data, dump.size, ret_names, NULL) == PT_OK;
+    pt_blob_done(&dump);
+    return ok;
+}
+
+static bool try_map(char *path, pt_code_names *ret_names)
+{
+    pt_blob map = PT_BLOB_INIT;
+    if (!read_owned(path, true, &map)) return false;
+    const bool ok = pt_perf_map_read((const char *)map.data, map.size, ret_names, NULL) == PT_OK;
+    pt_blob_done(&map);
+    return ok;
+}
+
+/* Where perf's agents put dumps: ~/.debug/jit/java-jit-20260101.../jit-PID.dump. */
+static bool try_perf_dumps(const char *perf_dir, long long pid, pt_code_names *ret_names)
+{
+    if (perf_dir == NULL) return false;
+    PT_FREE char *pattern = pt_strf("%s/jit/*/jit-%lld.dump", perf_dir, pid);
+    glob_t found = {0};
+    bool ok = false;
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = found.gl_pathc; i > 0 && !ok; i--) /* names end in the date: latest last */
+            ok = try_dump(pt_strdup(found.gl_pathv[i - 1]), ret_names);
+    globfree(&found);
+    return ok;
+}
+
+bool pt_source_jit_names(const pt_source_search *search, int64_t pid, const char *dump_path,
+                         pt_code_names *ret_dump, pt_code_names *ret_map)
+{
+    const char *root = root_of(search->options);
+    const long long here = pid, inside = pid_inside(pid);
+    *ret_dump = *ret_map = (pt_code_names){0};
+    const bool has_dump =
+        (dump_path != NULL &&
+         (try_dump(pt_strf("%s%s", root, dump_path), ret_dump) ||
+          try_dump(pt_strf("/proc/%lld/root%s", here, dump_path), ret_dump))) ||
+        try_dump(pt_strf("%s/tmp/jit-%lld.dump", root, here), ret_dump) ||
+        try_dump(pt_strf("/proc/%lld/root/tmp/jit-%lld.dump", here, inside), ret_dump) ||
+        try_perf_dumps(search->options->perf_dir, inside, ret_dump);
+    const bool has_map =
+        try_map(pt_strf("%s/tmp/perf-%lld.map", root, here), ret_map) ||
+        try_map(pt_strf("/proc/%lld/root/tmp/perf-%lld.map", here, inside), ret_map);
+    if (!has_dump) *ret_dump = (pt_code_names){0};
+    if (!has_map) *ret_map = (pt_code_names){0};
+    return has_dump || has_map;
+}
