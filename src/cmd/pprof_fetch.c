@@ -74,6 +74,19 @@ static void note_servers(fetching *f, pt_loaded *loaded)
     f->fetched |= loaded->remote_count > 0;
 }
 
+/* Pprof leaves out events whose type another has; here that would leave none. */
+static bool has_like_events_only(const pt_profile *p)
+{
+    const uint32_t count = p->event->t.count;
+    for (uint32_t e = 0; e < count; e++) {
+        bool again = false;
+        for (uint32_t o = 0; o < count && !again; o++)
+            again = o != e && p->event->row[o].type == p->event->row[e].type;
+        if (!again) return false;
+    }
+    return true;
+}
+
 /* All of them merged; those that cannot be read are told and left out. */
 static pt_status load_all(fetching *f, const char *const *names, size_t count, const char *kind,
                           const pt_profile **ret_profile, pt_error *reterr)
@@ -86,12 +99,16 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                                      .prepare_context = (void *)f->source};
     pt_loaded loaded = {0};
     pt_error error = PT_ERROR_INIT;
-    const pt_status status = pt_load(names, count, &options, &loaded, &error);
+    pt_status status = pt_load(names, count, &options, &loaded, &error);
     say_errors(&loaded);
     size_t got = 0;
     for (size_t i = 0; i < loaded.input_count; i++)
         got += loaded.inputs[i].format != NULL && (loaded.inputs[i].error.status == PT_OK ||
                                                    loaded.inputs[i].error.status == PT_ERR_DAMAGED);
+    if (status == PT_OK && loaded.profile != NULL && has_like_events_only(loaded.profile)) {
+        pt_error_set(&error, PT_ERR_USAGE, "profiles have empty common sample type list");
+        status = PT_ERR_USAGE;
+    }
     if (status == PT_OK && loaded.profile != NULL) {
         if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
         *ret_profile = pt_profile_ref(loaded.profile);

@@ -271,20 +271,84 @@ static void fake_mapping(const pt_profile *p, pt_profile_tables *tables)
     tables->location = locations;
 }
 
+static pt_source *source_copy(const pt_profile *p)
+{
+    const pt_provenance *const old = pt_profile_provenance(p);
+    pt_source *source = pt_table_new(sizeof *source, 1);
+    source->row = *old;
+    source->row.comments = pt_column_copy(old->comments, old->comment_count, sizeof *old->comments);
+    return source;
+}
+
 static void known_header(const pt_profile *p, pt_profile_tables *tables)
 {
     const pt_provenance *const old = pt_profile_provenance(p);
     if (old->doc_url == 0) return;
-    tables->source = pt_table_new(sizeof *tables->source, 1);
-    tables->source->row = *old;
+    tables->source = source_copy(p);
     tables->source->row.doc_url = 0;
-    tables->source->row.comments =
-        pt_column_copy(old->comments, old->comment_count, sizeof *old->comments);
+}
+
+static void copy_column(void *to, const void *from, size_t bytes)
+{
+    if (to != NULL) memcpy(to, from, bytes);
+}
+
+/* The samples with the columns chosen[0, count). */
+static pt_samples *samples_with(const pt_samples *from, const uint32_t *chosen, uint32_t count)
+{
+    const size_t n = from->t.count;
+    pt_samples *to = pt_samples_new(from->t.count, count, pt_samples_optional(from));
+    copy_column((void *)to->stack, from->stack, n * sizeof *from->stack);
+    copy_column((void *)to->labels, from->labels, n * sizeof *from->labels);
+    copy_column((void *)to->time_ns, from->time_ns, n * sizeof *from->time_ns);
+    copy_column((void *)to->pid, from->pid, n * sizeof *from->pid);
+    copy_column((void *)to->tid, from->tid, n * sizeof *from->tid);
+    copy_column((void *)to->cpu, from->cpu, n * sizeof *from->cpu);
+    copy_column((void *)to->comm, from->comm, n * sizeof *from->comm);
+    for (uint32_t e = 0; e < count; e++)
+        copy_column((void *)to->value[e], from->value[chosen[e]], n * sizeof(int64_t));
+    return to;
+}
+
+/* Events of one type several times are none; the default is then one of those left
+ * (profile/merge.go, CompatibilizeSampleTypes). Consumes p. */
+static const pt_profile *unlike_events(const pt_profile *p)
+{
+    const uint32_t all = p->event->t.count;
+    PT_FREE uint32_t *chosen = pt_alloc(all, sizeof *chosen);
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < all; e++) {
+        bool again = false;
+        for (uint32_t o = 0; o < all && !again; o++)
+            again = o != e && p->event->row[o].type == p->event->row[e].type;
+        if (!again) chosen[count++] = e;
+    }
+    if (count == all || count == 0 || p->arc->t.count + p->bin->t.count > 0) return p;
+    pt_events *events = pt_table_new(sizeof *events, count);
+    pt_event *row = pt_alloc(count, sizeof *row);
+    for (uint32_t e = 0; e < count; e++)
+        row[e] = p->event->row[chosen[e]];
+    events->row = row;
+    pt_source *source = source_copy(p);
+    bool has_default = false;
+    for (uint32_t e = 0; e < count; e++)
+        has_default |= row[e].type == source->row.default_event;
+    if (!has_default) source->row.default_event = row[0].type;
+    pt_arcs *arcs = pt_table_new(sizeof *arcs, 0);
+    arcs->event_count = count;
+    arcs->cost = pt_alloc(count, sizeof *arcs->cost);
+    const pt_profile_tables tables = {.event = events,
+                                      .arc = arcs,
+                                      .sample = samples_with(p->sample, chosen, count),
+                                      .source = source};
+    const pt_profile *fewer = pt_profile_derive(p, &tables);
+    pt_profile_unref(p);
+    return fewer;
 }
 
 const pt_profile *pt_as_pprof(const pt_profile *profile)
 {
-    const pt_profile *ordered = order_labels(pt_columns_to_labels(profile));
+    const pt_profile *ordered = unlike_events(order_labels(pt_columns_to_labels(profile)));
     if (is_legacy(ordered)) ordered = repair_legacy(name_handler(ordered));
     PT_UNREF_PROFILE const pt_profile *p = ordered;
     pt_profile_tables tables = {0};

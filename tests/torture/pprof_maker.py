@@ -72,7 +72,7 @@ class Profile:
         self.rng, self.strings = rng, Strings()
         self.folder = folder
         self.events = rng.sample(EVENTS, rng.choice([1, 1, 2, 2, 2, 3, 4]))
-        if rng.random() < .97:  # an event of each type only
+        if rng.random() < .9:  # an event of each type only
             self.events = list({kind: (kind, unit) for kind, unit in self.events}.values())
         self.make_mappings()
         self.make_functions()
