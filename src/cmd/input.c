@@ -187,7 +187,8 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_load_options options = {.inflated_bytes = context->input->max_memory,
                                .word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict,
-                               .fetch = &fetch};
+                               .fetch = &fetch,
+                               .annotate = context->input->annotate};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;
     context->pool = pt_pool_new((unsigned)context->input->threads);

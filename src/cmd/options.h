@@ -17,7 +17,7 @@ typedef struct pt_common_settings {
 typedef struct pt_input_settings {
     const char *from;
     uint64_t max_memory;
-    bool strict;
+    bool strict, annotate;
     int64_t threads;
     int64_t seconds, timeout; /* of servers; 0 = by rule */
     const char *tls_cert, *tls_key, *tls_ca;

@@ -62,6 +62,9 @@ typedef struct pt_read_hooks {
                      size_t register_count, const uint8_t *stack, size_t stack_bytes,
                      uint64_t *ret_pcs, size_t cap, pt_stack_end *ret_end);
     uint32_t word_bytes; /* of the executable, for formats that do not say; 0 = unknown */
+    /* Take what google/pprof leaves in the text of a profile: names in comments (Go, debug=1),
+       names and labels of threads. */
+    bool annotate;
 } pt_read_hooks;
 
 typedef struct pt_write_options {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/grow.h"
 
 /* A line being taken apart; text is not NUL-terminated. */
@@ -85,66 +86,141 @@ static bool maps_tail(cursor *c, map_line *m)
     return true;
 }
 
-/* After the range: ": PATH [(@OFFSET)] [BUILD-ID]". */
+/* After the range: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the path must look
+ * like one. */
 static bool brief_tail(cursor *c, map_line *m)
 {
-    if (!skip_char(c, ':')) return false;
-    m->path_bytes = word(c, &m->path);
-    if (m->path_bytes == 0) return false;
+    const bool colon = skip_char(c, ':');
+    const char *prot;
+    cursor rest_of_line = *c;
+    const size_t prot_bytes = word(&rest_of_line, &prot);
     m->executable = true;
+    if (prot_bytes > 0 && strspn(prot, "-rwxp") >= prot_bytes) {
+        m->executable = memchr(prot, 'x', prot_bytes) != NULL;
+        *c = rest_of_line;
+    }
+    m->path_bytes = word(c, &m->path);
+    if (m->path_bytes == 0 || (!colon && *m->path != '/' && *m->path != '[')) return false;
     m->file_offset = 0;
     skip_blanks(c);
     if (skip_char(c, '(') && !(skip_char(c, '@') && hex(c, &m->file_offset) && skip_char(c, ')')))
         return false;
     m->build_id_bytes = word(c, &m->build_id);
+    for (size_t i = 0; i < m->build_id_bytes; i++) {
+        if (!isxdigit((unsigned char)m->build_id[i])) m->build_id_bytes = 0;
+    }
     return true;
 }
 
 static bool parse_map(const char *line, size_t length, map_line *m)
 {
     cursor c = {line, line + length};
+    skip_blanks(&c);
     if (!range(&c, &m->start, &m->limit)) return false;
-    return c.at < c.end && *c.at == ':' ? brief_tail(&c, m) : maps_tail(&c, m);
+    const cursor after_range = c;
+    if (c.at < c.end && *c.at != ':' && maps_tail(&c, m)) return true;
+    c = after_range;
+    return brief_tail(&c, m);
 }
+
+/* "TEXT:DIGITS] " without brackets in the text goes (glog). */
+static void skip_log_prefix(const char **line, size_t *length)
+{
+    size_t i = 0;
+    while (i < *length && (*line)[i] != '[' && (*line)[i] != ']')
+        i++;
+    if (i + 1 >= *length || (*line)[i] != ']' || !isspace((unsigned char)(*line)[i + 1])) return;
+    size_t digits = i;
+    while (digits > 0 && isdigit((unsigned char)(*line)[digits - 1]))
+        digits--;
+    if (digits == i || digits < 2 || (*line)[digits - 1] != ':') return;
+    *line += i + 2;
+    *length -= i + 2;
+}
+
+/* "NAME=VALUE": what $NAME stands for in the lines below. */
+typedef struct {
+    char *name, *value;
+} attribute;
 
 typedef struct {
     pt_builder *b;
     pt_diag *diag;
-    char *build; /* of the last build= line; NULL before the first */
+    struct {
+        attribute *items;
+        size_t count, cap;
+    } attributes;
     struct {
         pt_mapping *items;
         size_t count, cap;
     } maps;
 } procmaps;
 
-/* The path with each $build that a non-word character or the end follows put in place. */
-static pt_string_id expand_build(procmaps *s, const char *path, size_t size)
+static bool is_word(char c)
 {
-    static const char variable[] = "$build";
-    const size_t skip = sizeof variable - 1;
-    if (s->build == NULL || memmem(path, size, variable, skip) == NULL)
-        return pt_builder_string(s->b, path, size);
-    struct {
-        char *items;
-        size_t count, cap;
-    } out = {0};
-    const size_t build_bytes = strlen(s->build);
-    for (size_t i = 0; i < size;) {
-        const bool here = size - i >= skip && memcmp(path + i, variable, skip) == 0 &&
-                          (size - i == skip ||
-                           !(isalnum((unsigned char)path[i + skip]) || path[i + skip] == '_'));
-        PT_GROW(out, out.count + build_bytes + 1);
-        if (here) {
-            memcpy(out.items + out.count, s->build, build_bytes);
-            out.count += build_bytes;
-            i += skip;
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Which attribute "$NAME" at text names, if nothing follows that could go on with the name. */
+static const attribute *attribute_at(const procmaps *s, const char *text, size_t size)
+{
+    for (size_t i = s->attributes.count; i-- > 0 && size > 1 && text[0] == '$';) {
+        const size_t bytes = strlen(s->attributes.items[i].name);
+        if (bytes < size && memcmp(text + 1, s->attributes.items[i].name, bytes) == 0 &&
+            (bytes + 1 == size || !is_word(text[bytes + 1])))
+            return &s->attributes.items[i];
+    }
+    return NULL;
+}
+
+enum { LINE_MAX_BYTES = 64 << 10 }; /* of a line after replacement */
+
+/* The line with values in place of names; in *into if there were any. */
+static pt_reader expand(const procmaps *s, const char *line, size_t length, pt_buf *into)
+{
+    pt_reader text;
+    pt_reader_init(&text, line, length, NULL);
+    if (s->attributes.count == 0 || memchr(line, '$', length) == NULL) return text;
+    pt_buf_clear(into);
+    for (size_t i = 0; i < length && into->size < LINE_MAX_BYTES;) {
+        const attribute *const a = attribute_at(s, line + i, length - i);
+        if (a != NULL) {
+            pt_put_text(into, a->value);
+            i += strlen(a->name) + 1;
         } else {
-            out.items[out.count++] = path[i++];
+            pt_put_u8(into, (uint8_t)line[i++]);
         }
     }
-    const pt_string_id id = pt_builder_string(s->b, out.items, out.count);
-    free(out.items);
-    return id;
+    pt_reader_init(&text, into->data, into->size, NULL);
+    return text;
+}
+
+static bool attribute_line(procmaps *s, const char *line, size_t length)
+{
+    const char *const sign = memchr(line, '=', length);
+    if (sign == NULL) return false;
+    cursor name = {line, sign}, value = {sign + 1, line + length};
+    const char *name_at, *value_at;
+    const size_t name_bytes = rest(&name, &name_at), value_bytes = rest(&value, &value_at);
+    for (size_t i = 0; i < name_bytes; i++) {
+        if (!is_word(name_at[i])) return false;
+    }
+    if (name_bytes == 0) return false;
+    attribute *found = NULL;
+    for (size_t i = 0; i < s->attributes.count && found == NULL; i++) {
+        attribute *const a = &s->attributes.items[i];
+        if (strlen(a->name) == name_bytes && memcmp(a->name, name_at, name_bytes) == 0) found = a;
+    }
+    enum { ATTRIBUTES_MAX = 64 };
+    if (found == NULL && s->attributes.count == ATTRIBUTES_MAX) return false;
+    if (found == NULL) {
+        PT_GROW(s->attributes, s->attributes.count + 1);
+        found = &s->attributes.items[s->attributes.count++];
+        *found = (attribute){.name = pt_strndup(name_at, name_bytes)};
+    }
+    free(found->value);
+    found->value = pt_strndup(value_at, value_bytes);
+    return true;
 }
 
 /* "# build-id START-LIMIT HEX [PATH]": names the build of a mapping listed before it. */
@@ -176,63 +252,102 @@ static bool begins_with(const char *line, size_t length, const char *head)
 
 static void take_line(procmaps *s, const char *line, size_t length)
 {
-    cursor c = {line, line + length};
-    skip_blanks(&c);
-    static const char build[] = "build=";
-    if ((size_t)(c.end - c.at) >= sizeof build - 1 && memcmp(c.at, build, sizeof build - 1) == 0) {
-        c.at += sizeof build - 1;
-        const char *value;
-        const size_t bytes = rest(&c, &value);
-        free(s->build);
-        s->build = pt_strndup(value, bytes);
-        return;
+    pt_buf expanded = PT_BUF_INIT;
+    map_line m = {0};
+    const char *text = line;
+    size_t text_bytes = length;
+    skip_log_prefix(&text, &text_bytes);
+    const pt_reader whole = expand(s, text, text_bytes, &expanded);
+    if (parse_map((const char *)whole.pos, pt_reader_left(&whole), &m)) {
+        if (m.executable) {
+            PT_GROW(s->maps, s->maps.count + 1);
+            s->maps.items[s->maps.count++] =
+                (pt_mapping){.start = m.start,
+                             .limit = m.limit,
+                             .file_offset = m.file_offset,
+                             .file = pt_builder_string(s->b, m.path, m.path_bytes).v,
+                             .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v};
+        }
+    } else if (length != 0 && !begins_with(line, length, PT_PROCMAPS_OURS) &&
+               !build_id_line(s, line, length) && !attribute_line(s, text, text_bytes)) {
+        pt_diag_add(s->diag, 1, "lines of the mapping list not understood (kept)");
+        pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
+                         pt_builder_string(s->b, line, length));
     }
-    map_line m;
-    if (parse_map(line, length, &m)) {
-        if (!m.executable) return;
-        PT_GROW(s->maps, s->maps.count + 1);
-        s->maps.items[s->maps.count++] =
-            (pt_mapping){.start = m.start,
-                         .limit = m.limit,
-                         .file_offset = m.file_offset,
-                         .file = expand_build(s, m.path, m.path_bytes).v,
-                         .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v};
-        return;
-    }
-    if (length == 0 || begins_with(line, length, PT_PROCMAPS_OURS) ||
-        build_id_line(s, line, length))
-        return;
-    pt_diag_add(s->diag, 1, "lines of the mapping list not understood (kept)");
-    pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
-                     pt_builder_string(s->b, line, length));
+    pt_buf_done(&expanded);
 }
 
-/* Does b continue a: the next addresses of the same file? */
+/* Are a and b the same, as far as both are known? */
+static bool agree(uint32_t a, uint32_t b)
+{
+    return a == 0 || b == 0 || a == b;
+}
+
+/* Is b the next piece of what a is a piece of? */
 static bool continues(const pt_mapping *a, const pt_mapping *b)
 {
-    return a->limit == b->start && a->file == b->file && a->file != 0 &&
-           a->build_id == b->build_id && a->file_offset + (a->limit - a->start) == b->file_offset;
+    if (!agree(a->file, b->file) || !agree(a->build_id, b->build_id) || a->limit != b->start)
+        return false;
+    /* The brief form may leave offsets out. google/pprof takes every 0 for unknown, and so joins
+       what does not belong together. */
+    return (a->file_offset == 0 && b->file_offset == 0) ||
+           a->file_offset + (a->limit - a->start) == b->file_offset;
 }
 
-/* A shared object by its name: "libfoo.so", "libfoo.so.6", or in brackets. */
+static void join_pieces(procmaps *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->maps.count; i++) {
+        const pt_mapping *const next = &s->maps.items[i];
+        pt_mapping *const last = &s->maps.items[kept - (kept > 0)];
+        if (kept == 0 || !continues(last, next)) {
+            s->maps.items[kept++] = *next;
+            continue;
+        }
+        last->limit = next->limit;
+        if (next->file != 0) last->file = next->file;
+        if (next->build_id != 0) last->build_id = next->build_id;
+    }
+    s->maps.count = kept;
+}
+
+/* A shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), in brackets, or no name. */
 static bool is_library(const char *path)
 {
-    if (path[0] == '[' || path[0] == '\0' || strncmp(path, "/anon_hugepage", 14) == 0) return true;
+    path += strspn(path, " \t");
+    if (path[0] == '[' || path[0] == '\0' || strncmp(path, "(deleted)", 9) == 0) return true;
     for (const char *so = strstr(path, ".so"); so != NULL; so = strstr(so + 1, ".so")) {
-        if (so[3] == '\0' || so[3] == '.' || so[3] == ' ' || so[3] == '-') return true;
+        if ((so[3] == '.' || so[3] == '_') && isdigit((unsigned char)so[4])) return true;
+        const char *const end = so + 3 + strspn(so + 3, " \t");
+        if (*end == '\0' || strcmp(end, "(deleted)") == 0) return true;
     }
     return false;
 }
 
-/* The main binary is the first file that is not a library; readers rely on slot 0. */
+static const char *path_of(const procmaps *s, const pt_mapping *m)
+{
+    return pt_builder_get_text(s->b, (pt_string_id){m->file});
+}
+
+/* The main binary is the first file that is no library; readers rely on slot 0. */
 static void main_first(procmaps *s)
 {
+    static const char huge[] = "/anon_hugepage";
+    enum { USUAL_START = 0x400000 };
+    pt_mapping *const maps = s->maps.items;
     for (size_t i = 0; i < s->maps.count; i++) {
-        if (is_library(pt_builder_get_text(s->b, (pt_string_id){s->maps.items[i].file}))) continue;
-        const pt_mapping main_binary = s->maps.items[i];
-        memmove(s->maps.items + 1, s->maps.items, i * sizeof main_binary);
-        s->maps.items[0] = main_binary;
-        return;
+        if (is_library(path_of(s, &maps[i]))) continue;
+        const pt_mapping main_binary = maps[i];
+        maps[i] = maps[0];
+        maps[0] = main_binary;
+        break;
+    }
+    if (s->maps.count > 1 && strncmp(path_of(s, &maps[0]), huge, sizeof huge - 1) == 0 &&
+        maps[0].limit == maps[1].start)
+        memmove(maps, maps + 1, --s->maps.count * sizeof *maps);
+    if (s->maps.count > 0 && maps[0].start - maps[0].file_offset == USUAL_START) {
+        maps[0].start = USUAL_START;
+        maps[0].file_offset = 0;
     }
 }
 
@@ -256,17 +371,14 @@ void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag)
     size_t length;
     for (const char *line; (line = pt_read_line(r, &length)) != NULL;)
         take_line(&s, line, length);
-    size_t kept = 0;
-    for (size_t i = 0; i < s.maps.count; i++) {
-        if (kept > 0 && continues(&s.maps.items[kept - 1], &s.maps.items[i]))
-            s.maps.items[kept - 1].limit = s.maps.items[i].limit;
-        else
-            s.maps.items[kept++] = s.maps.items[i];
-    }
-    s.maps.count = kept;
+    join_pieces(&s);
     main_first(&s);
     for (size_t i = 0; i < s.maps.count; i++)
         pt_builder_append_mapping(b, &s.maps.items[i]);
     free(s.maps.items);
-    free(s.build);
+    for (size_t i = 0; i < s.attributes.count; i++) {
+        free(s.attributes.items[i].name);
+        free(s.attributes.items[i].value);
+    }
+    free(s.attributes.items);
 }

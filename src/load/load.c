@@ -123,6 +123,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         .context = blob,
         .discard = discard,
         .word_bytes = l->options->word_bytes,
+        .annotate = l->options->annotate,
     };
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);

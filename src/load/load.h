@@ -32,6 +32,7 @@ typedef struct pt_load_options {
     /* Inputs that fail are left out, as long as one profile is left; without it only servers that
        fail are, and if something else is left. */
     bool skip_failures;
+    bool annotate; /* pt_read_hooks.annotate: pitot's own commands; not what stands in for pprof */
     pt_pool *pool; /* reads several inputs at once; NULL = one after the other */
 } pt_load_options;
 

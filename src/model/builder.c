@@ -330,6 +330,18 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
     return pt_builder_append_location(b, location, lines, line_count);
 }
 
+uint32_t pt_builder_location_count(const pt_builder *b)
+{
+    return (uint32_t)b->location.count;
+}
+
+uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags)
+{
+    PT_BUG_IF(id.v >= b->location.count);
+    *ret_flags = b->location.row[id.v].row.flags;
+    return b->location.row[id.v].row.address;
+}
+
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
                           size_t line_count, uint64_t symbol_bytes)
 {

@@ -72,6 +72,9 @@ pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *loca
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
                                    size_t line_count);
 
+uint32_t pt_builder_location_count(const pt_builder *b);
+uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags);
+
 /* Interns. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are not looked
  * at until freeze, so locations may be added later. */
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end);

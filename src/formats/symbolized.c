@@ -1,0 +1,434 @@
+/* symbolized.c: the "raw" files of the Perl pprof: a gperftools profile with its names before it.
+ *
+ *   --- symbol
+ *   binary=/usr/bin/prog
+ *   0x40156a main--helper                names of one address: the caller first, then what was
+ *   ---                                  inlined into it
+ *   --- profile
+ *   (a gperftools CPU profile; or, without that line, a text profile of heap or contention)
+ *
+ * The names are those of the addresses as the Perl pprof has them: of callers one byte before the
+ * return address. Profiles that it wrote itself have such addresses in their stacks already; those
+ * that it fetched and copied have return addresses. Which it is shows in the names: the addresses
+ * of callers have names, or those before them have. Its own have no period (it writes 1 us).
+ *
+ * Rule: PrintSymbolizedProfile, PrintProfileData, ReadSymbols and FixCallerAddresses of gperftools'
+ * pprof 2.0. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "formats/legacy.h"
+#include "formats/procmaps.h"
+
+static const char symbol_marker[] = "symbol";
+
+/* "---", blanks, a word. */
+static bool is_marker(pt_span line, const char *word)
+{
+    if (!pt_span_skip(&line, "---")) return false;
+    pt_span_skip_blanks(&line);
+    return pt_span_begins(line, word);
+}
+
+static int probe(const pt_probe_input *input)
+{
+    return is_marker(pt_legacy_first_line(input), symbol_marker) ? 95 : 0;
+}
+
+/* ---- Names ---- */
+
+typedef struct {
+    uint64_t address;
+    pt_span names;
+} symbol;
+
+typedef struct {
+    struct {
+        symbol *items;
+        size_t count, cap;
+    } of;
+    pt_index index;
+    pt_span binary;
+    bool closed; /* the line "---" was there */
+} symbols;
+
+static void symbols_done(symbols *s)
+{
+    free(s->of.items);
+    pt_index_done(&s->index);
+}
+
+static const symbol *find_symbol(const symbols *s, uint64_t address)
+{
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&s->index, pt_hash_mix(address, 7), &probe); id != PT_NONE;
+         id = pt_index_next(&s->index, &probe)) {
+        if (s->of.items[id].address == address) return &s->of.items[id];
+    }
+    return NULL;
+}
+
+/* "0xADDRESS NAMES" */
+static bool take_symbol(symbols *s, pt_span line)
+{
+    uint64_t address = 0;
+    size_t i = 0;
+    if (!pt_span_skip(&line, "0x")) return false;
+    for (; i < line.size && isxdigit((unsigned char)line.at[i]); i++) {
+        const int c = (unsigned char)line.at[i];
+        if (address >> 60 != 0) return false;
+        address = address << 4 | (uint64_t)(isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    if (i == 0 || i == line.size || !isspace((unsigned char)line.at[i])) return false;
+    const pt_span names = pt_span_trim((pt_span){line.at + i, line.size - i});
+    if (names.size == 0 || find_symbol(s, address) != NULL) return true;
+    PT_GROW(s->of, s->of.count + 1);
+    s->of.items[s->of.count] = (symbol){address, names};
+    pt_index_add(&s->index, pt_hash_mix(address, 7), (uint32_t)s->of.count++);
+    return true;
+}
+
+static symbols read_symbols(pt_reader *r, pt_diag *diag)
+{
+    symbols s = {0};
+    pt_span line;
+    pt_index_init(&s.index);
+    while (!s.closed && pt_span_line(r, &line)) {
+        if (pt_span_begins(line, "---"))
+            s.closed = true;
+        else if (pt_span_begins(line, "binary="))
+            s.binary = pt_span_trim((pt_span){line.at + 7, line.size - 7});
+        else if (!take_symbol(&s, line) && pt_span_trim(line).size > 0)
+            pt_diag_add(diag, 1, "lines among the names not understood");
+    }
+    return s;
+}
+
+enum { INLINED_MAX = 256 };
+
+/* Innermost first, as the model has them; the names stand the other way round. */
+static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
+{
+    size_t n = 0;
+    while (names.size > 0 && n < INLINED_MAX) {
+        size_t end = names.size;
+        const char *at = names.at + names.size;
+        for (size_t i = names.size; i-- > 1;) {
+            if (names.at[i] != '-' || names.at[i - 1] != '-') continue;
+            at = names.at + i + 1;
+            end = i - 1;
+            break;
+        }
+        const bool last = at == names.at + names.size && end == names.size;
+        const pt_span name = last ? names : (pt_span){at, names.size - (size_t)(at - names.at)};
+        if (name.size > 0) {
+            const uint32_t text = pt_builder_string(b, name.at, name.size).v;
+            const pt_function f = {.name = text, .system_name = text};
+            lines[n++] = (pt_line){.function = pt_builder_function(b, &f).v};
+        }
+        names.size = last ? 0 : end;
+    }
+    return n;
+}
+
+/* ---- The profile inside ---- */
+
+/* The words of a CPU profile in memory, which callers are changed in. */
+typedef struct {
+    uint8_t *bytes;
+    size_t size;
+    size_t at; /* of the next record */
+    unsigned word_bytes;
+    bool big_endian;
+} words;
+
+static uint64_t word_at(const words *w, size_t at)
+{
+    pt_reader r;
+    pt_reader_init(&r, w->bytes + at, w->size - at, NULL);
+    pt_reader_set_word(&r, w->word_bytes);
+    pt_reader_set_order(&r, w->big_endian);
+    return pt_read_word(&r);
+}
+
+static void add_to_word(words *w, size_t at, int64_t delta)
+{
+    const uint64_t value = word_at(w, at) + (uint64_t)delta;
+    for (unsigned i = 0; i < w->word_bytes; i++) {
+        const unsigned shift = 8 * (w->big_endian ? w->word_bytes - 1 - i : i);
+        w->bytes[at + i] = (uint8_t)(value >> shift);
+    }
+}
+
+/* Word size and order by the header, as formats/gperftools.c has them; false if it is none. */
+static bool find_words(words *w)
+{
+    for (unsigned variant = 0; variant < 4; variant++) {
+        w->word_bytes = variant < 2 ? 4 : 8;
+        w->big_endian = variant % 2 == 1;
+        if (w->size < 5 * (size_t)w->word_bytes) continue;
+        const uint64_t slots = word_at(w, w->word_bytes);
+        if (word_at(w, 0) != 0 || slots < 3 || slots >= 1 << 16 ||
+            word_at(w, 2 * (size_t)w->word_bytes) != 0 ||
+            word_at(w, 3 * (size_t)w->word_bytes) == 0)
+            continue;
+        w->at = (2 + (size_t)slots) * w->word_bytes;
+        return w->at <= w->size;
+    }
+    return false;
+}
+
+/* The callers of the next record; false at the end, the trailer, or damage. */
+static bool next_callers(words *w, size_t *ret_first, uint64_t *ret_count)
+{
+    const size_t word = w->word_bytes;
+    if (w->size - w->at < 3 * word) return false;
+    const uint64_t count = word_at(w, w->at), depth = word_at(w, w->at + word);
+    if (depth == 0 || depth > (w->size - w->at) / word - 2) return false;
+    if (count == 0 && depth == 1 && word_at(w, w->at + 2 * word) == 0) return false;
+    *ret_first = w->at + 3 * word;
+    *ret_count = depth - 1;
+    w->at += (2 + (size_t)depth) * word;
+    return true;
+}
+
+static void move_callers(words w, int64_t delta)
+{
+    size_t first;
+    uint64_t count;
+    while (next_callers(&w, &first, &count)) {
+        for (uint64_t i = 0; i < count; i++)
+            add_to_word(&w, first + i * w.word_bytes, delta);
+    }
+}
+
+/* Are the addresses of callers the ones that have names? */
+static bool callers_are_moved(words w, const symbols *s)
+{
+    size_t first;
+    uint64_t count, moved = 0, as_they_are = 0;
+    while (next_callers(&w, &first, &count)) {
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t pc = word_at(&w, first + i * w.word_bytes);
+            moved += find_symbol(s, pc) != NULL;
+            as_they_are += find_symbol(s, pc - 1) != NULL;
+        }
+    }
+    return moved > as_they_are;
+}
+
+static pt_status read_inside(const pt_format *format, const void *data, size_t size, pt_builder *b,
+                             const pt_read_hooks *hooks, pt_error *reterr)
+{
+    pt_reader r;
+    pt_error error = PT_ERROR_INIT;
+    pt_read_hooks inner = *hooks;
+    inner.discard = NULL;
+    pt_reader_init(&r, data, size, NULL);
+    const pt_status status = format->read(&r, b, &inner, &error);
+    if (status != PT_OK && reterr != NULL) *reterr = error;
+    return status;
+}
+
+static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const pt_read_hooks *hooks,
+                          pt_error *reterr)
+{
+    static const char ours[] = "\n" PT_PROCMAPS_OURS "raw: no frames of a signal handler\n";
+    pt_buf copy = PT_BUF_INIT;
+    pt_put(&copy, r->pos, pt_reader_left(r));
+    words w = {.bytes = copy.data, .size = copy.size};
+    const bool found = find_words(&w);
+    const bool written_by_perl = found && callers_are_moved(w, s);
+    if (written_by_perl) {
+        move_callers(w, 1);
+        pt_put(&copy, ours, sizeof ours - 1); /* what it takes out it took out */
+    }
+    const pt_status status =
+        read_inside(pt_format_find("gperftools"), copy.data, copy.size, b, hooks, reterr);
+    if (written_by_perl && pt_builder_provenance(b)->period == 1000)
+        pt_diag_add(hooks->diag, 1, "sampling period unknown: pprof --raw wrote this as 1 us");
+    pt_buf_done(&copy);
+    return status;
+}
+
+static const pt_format *text_inside(const pt_reader *r)
+{
+    static const char *const names[] = {"heap", "contention"};
+    const size_t left = pt_reader_left(r);
+    const pt_probe_input input = {
+        .head = r->pos, .head_bytes = left < 65536 ? left : 65536, .file_bytes = left, .name = ""};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const pt_format *const format = pt_format_find(names[i]);
+        if (format->probe(&input) > 0) return format;
+    }
+    return NULL;
+}
+
+static void name_locations(pt_builder *b, const symbols *s)
+{
+    pt_line lines[INLINED_MAX];
+    const uint32_t count = pt_builder_location_count(b);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t flags;
+        const uint64_t address = pt_builder_location_address(b, (pt_location_id){i}, &flags);
+        const bool is_return = flags & PT_LOCATION_RETURN_ADDR;
+        const symbol *found = find_symbol(s, address - is_return);
+        if (found == NULL && is_return) found = find_symbol(s, address);
+        if (found == NULL) continue;
+        const size_t n = lines_of(b, found->names, lines);
+        if (n > 0) pt_builder_set_lines(b, (pt_location_id){i}, lines, n, 0);
+    }
+}
+
+static const char binary_key[] = "symbolized.binary";
+
+static pt_status symbolized_read(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
+                                 pt_error *reterr)
+{
+    pt_span line;
+    pt_legacy_skip_commands(r, hooks->diag);
+    if (!pt_span_line(r, &line) || !is_marker(line, symbol_marker))
+        return pt_error_set(reterr, PT_ERR_FORMAT, "does not begin with \"--- symbol\"");
+    symbols s = read_symbols(r, hooks->diag);
+    pt_legacy_skip_commands(r, hooks->diag);
+    pt_reader ahead = *r;
+    ahead.parent = NULL;
+    if (pt_reader_left(&ahead) > 0 && *ahead.pos == '-' && pt_span_line(&ahead, &line) &&
+        is_marker(line, "profile"))
+        *r = ahead;
+    const pt_format *const text = text_inside(r);
+    pt_status status = text != NULL ? read_inside(text, r->pos, pt_reader_left(r), b, hooks, reterr)
+                                    : read_cpu(r, &s, b, hooks, reterr);
+    if (status == PT_ERR_FORMAT)
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "has no profile behind its names");
+    if (status == PT_OK || status == PT_ERR_DAMAGED) {
+        name_locations(b, &s);
+        if (s.binary.size > 0)
+            pt_builder_extra(b, pt_builder_text(b, binary_key),
+                             pt_builder_string(b, s.binary.at, s.binary.size));
+    }
+    symbols_done(&s);
+    return status;
+}
+
+/* ---- Writing ---- */
+
+/* A name as it may stand there: without two dashes, or anything that ends a line. */
+static uint64_t put_name(pt_out *out, const char *name)
+{
+    uint64_t changed = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        const bool dashes = c[0] == '-' && c[1] == '-';
+        const bool line_end = *c == '\n' || *c == '\r';
+        pt_out_char(out, line_end ? ' ' : *c);
+        if (dashes) pt_out_char(out, ' ');
+        changed += dashes || line_end;
+    }
+    return changed > 0;
+}
+
+typedef struct {
+    uint64_t changed, files, system_names;
+} unsaid;
+
+static void put_symbol(pt_out *out, const pt_profile *p, uint32_t location, unsaid *u)
+{
+    const uint32_t first = p->location->line_first[location],
+                   limit = p->location->line_first[location + 1];
+    const bool is_return = p->location->flags[location] & PT_LOCATION_RETURN_ADDR;
+    pt_outf(out, "0x%016" PRIx64, p->location->address[location] - is_return);
+    const char *between = " ";
+    for (uint32_t i = limit; i-- > first;) {
+        const uint32_t f = p->line->function[i];
+        if (f == PT_NONE) continue;
+        pt_out_text(out, between);
+        u->changed += put_name(out, pt_text(p, p->function->name[f]));
+        u->files += p->function->file[f] != 0;
+        u->system_names += p->function->system_name[f] != p->function->name[f];
+        between = "--";
+    }
+    pt_out_char(out, '\n');
+}
+
+static bool has_name(const pt_profile *p, uint32_t location)
+{
+    for (uint32_t i = p->location->line_first[location]; i < p->location->line_first[location + 1];
+         i++) {
+        if (p->line->function[i] != PT_NONE &&
+            pt_text(p, p->function->name[p->line->function[i]])[0] != '\0')
+            return p->location->address[location] != 0;
+    }
+    return false;
+}
+
+static void put_symbols(pt_out *out, const pt_profile *p, unsaid *u)
+{
+    const char *binary = p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), binary_key) == 0)
+            binary = pt_text(p, p->extra->value[i]);
+    }
+    pt_outf(out, "--- %s\n", symbol_marker);
+    if (binary[0] != '\0') {
+        pt_out_text(out, "binary=");
+        u->changed += put_name(out, binary);
+        pt_out_char(out, '\n');
+    }
+    for (uint32_t i = 0; i < p->location->t.count; i++) {
+        if (has_name(p, i)) put_symbol(out, p, i, u);
+    }
+    pt_out_text(out, "---\n--- profile\n");
+}
+
+static pt_out *open_memory(void *context, const char *suffix, pt_error *reterr)
+{
+    (void)suffix;
+    (void)reterr;
+    return context;
+}
+
+static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
+                                  const pt_write_options *options, pt_error *reterr)
+{
+    pt_buf profile = PT_BUF_INIT;
+    pt_out memory;
+    pt_out_to_buf(&memory, &profile);
+    const pt_output inside = {.context = &memory, .open = open_memory};
+    pt_status status = pt_format_find("gperftools")->write(p, &inside, options, reterr);
+    pt_out_done(&memory, NULL);
+    words w = {.bytes = profile.data, .size = profile.size};
+    if (status == PT_OK && find_words(&w)) move_callers(w, -1);
+    pt_out *const out = status == PT_OK ? output->open(output->context, "", reterr) : NULL;
+    if (status == PT_OK && out == NULL) status = reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    if (status == PT_OK) {
+        unsaid u = {0};
+        put_symbols(out, p, &u);
+        pt_out_put(out, profile.data, profile.size);
+        pt_diag_add(options->diag, u.changed, "names changed: two dashes or a line end in them");
+        pt_diag_add(options->diag, u.files, "source files of functions left out");
+        pt_diag_add(options->diag, u.system_names, "linker's names of functions left out");
+        status = pt_out_flush(out, reterr);
+    }
+    pt_buf_done(&profile);
+    return status;
+}
+
+static const char *const aliases[] = {"raw", "perl-raw", NULL};
+static const char *const extensions[] = {".raw", NULL};
+
+const pt_format pt_format_symbolized = {
+    .name = "symbolized",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "gperftools CPU profile with its names (google-pprof --raw)",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
+                    PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_NAMES | PT_CAN_INLINES,
+    .probe = probe,
+    .read = symbolized_read,
+    .write = symbolized_write,
+};
