@@ -57,6 +57,7 @@ static int probe(const pt_probe_input *input)
 typedef struct {
     pt_legacy l;
     bool open;
+    pt_stack_id stack;
     int64_t count;
     struct {
         pt_label *items;
@@ -153,11 +154,10 @@ static void take_labels(reading *r, pt_span s)
 static void commit(reading *r)
 {
     if (!r->open) return;
-    const pt_stack_id stack = pt_legacy_stack(&r->l, true);
     const pt_labels_id labels = r->labels.count > 0
                                     ? pt_builder_labels(r->l.b, r->labels.items, r->labels.count)
                                     : PT_NO_LABELS;
-    pt_builder_sample(r->l.b, stack, labels, &r->count);
+    pt_builder_sample(r->l.b, r->stack, labels, &r->count);
     r->open = false;
     r->labels.count = 0;
 }
@@ -167,6 +167,7 @@ static bool take_sample(reading *r, pt_span line)
     int64_t count;
     if (!pt_span_number(&line, false, &count) || !pt_span_skip(&line, " @")) return false;
     if (line.size == 0 || !pt_legacy_addresses(&r->l, line) || r->l.pcs.count == 0) return false;
+    r->stack = pt_legacy_stack(&r->l, true);
     r->count = count;
     r->open = true;
     return true;

@@ -323,6 +323,8 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
         const figures f = figures_of(p, inuse, alloc, i);
         add_figures(&total, &f);
     }
+    /* Only if the sums differ does a reader look for what was allocated. */
+    if (alloc.count != PT_NONE && !tells_allocated(&total)) total.alloc_count = INT64_MAX;
     pt_out_text(out, "heap profile: ");
     put_figures(out, &total);
     pt_out_text(out, " heapprofile\n");

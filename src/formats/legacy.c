@@ -211,7 +211,10 @@ pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return)
     uint32_t *const frames = pt_builder_stack_space(l->b, l->pcs.count);
     size_t depth = 0;
     for (size_t i = 0; i < l->pcs.count; i++) {
-        if (i == 1 && !leaf_is_return && pcs[1] == pcs[0]) continue;
+        if (i == 1 && !leaf_is_return && pcs[1] == pcs[0]) {
+            if (!l->hooks->annotate) location_of(l, pcs[1], true); /* google/pprof keeps the row */
+            continue;
+        }
         frames[depth++] = location_of(l, pcs[i], i > 0 || leaf_is_return);
     }
     return pt_builder_stack_commit(l->b, depth, PT_STACK_END_UNKNOWN);

@@ -153,10 +153,17 @@ static void means_the_same(const char *path, const char *format, const uint8_t *
     const bool golden = strncmp(path, PT_GOLDEN_FOLDER, strlen(PT_GOLDEN_FOLDER)) == 0;
     if (a.status != PT_OK && (golden || a.status != PT_ERR_DAMAGED))
         fail_msg("%s: %s", path, a.error.message);
-    pt_buf bytes = written_as(format, a.profile, NULL);
+    if (!pt_format_find(format)->write) {
+        reading_done(&a);
+        return;
+    }
+    pt_diag changed;
+    pt_diag_init(&changed);
+    pt_buf bytes = written_as(format, a.profile, &changed);
     reading b = read_as(format, bytes.data, bytes.size);
     if (b.status != PT_OK) fail_msg("%s, written: %s", path, b.error.message);
-    assert_same_meaning(a.profile, b.profile);
+    if (changed.count == 0) assert_same_meaning(a.profile, b.profile);
+    pt_diag_done(&changed);
     /* Writing once more changes no byte. */
     pt_buf again = written_as(format, b.profile, NULL);
     assert_int_equal(again.size, bytes.size);

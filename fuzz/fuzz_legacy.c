@@ -1,0 +1,45 @@
+/* fuzz_legacy.c: bytes taken for a text profile of gperftools, jemalloc, Go or Java, or for a Perl
+ * pprof's raw file, read with the names and labels of their comments as well. */
+#include "formats_fuzz.h"
+
+static void read_annotated(const pt_format *format, const uint8_t *data, size_t size)
+{
+    pt_diag diag;
+    pt_error error = PT_ERROR_INIT;
+    pt_diag_init(&diag);
+    const pt_read_hooks hooks = {.diag = &diag, .annotate = true};
+    pt_builder *builder = pt_builder_new();
+    pt_reader reader;
+    pt_reader_init(&reader, data, size, NULL);
+    const pt_status status = format->read(&reader, builder, &hooks, &error);
+    pt_diag_done(&diag);
+    if (status != PT_OK && error.message[0] == '\0') fuzz_fail(format->name, "no message");
+    if (status != PT_OK && status != PT_ERR_DAMAGED) {
+        pt_builder_free(builder);
+        return;
+    }
+    const pt_profile *profile = NULL;
+    if (pt_builder_freeze(builder, &profile, &error) != PT_OK) fuzz_fail("freeze", error.message);
+    if (pt_profile_check(profile, &error) != PT_OK) fuzz_fail("check", error.message);
+    pt_profile_unref(profile);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"heap",   "jemalloc",  "contention", "threadz",
+                                        "counts", "java-text", "java-cpu",   "symbolized"};
+    uint8_t padded[64] = {0};
+    pt_probe_input input = {
+        .head = data, .head_bytes = size < 65536 ? size : 65536, .file_bytes = size, .name = ""};
+    if (size < sizeof padded) {
+        if (size > 0) memcpy(padded, data, size);
+        input.head = padded;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const pt_format *const format = pt_format_find(names[i]);
+        if (format->probe(&input) == 0) continue;
+        fuzz_format(format, data, size);
+        read_annotated(format, data, size);
+    }
+    return 0;
+}
