@@ -1,9 +1,15 @@
 /* record_int.h: the parts of `pitot record`.
  *
+ *   record.c          options, and which engine does it
  *   record_target.c   can this program be preloaded at all? where is our library?
- *   record_run.c      a folder for journals, the environment, the child, its end
- *   record_collect.c  journals -> profile and the facts of the whole tree
- *   record.c          options, what is written, what is said
+ *   record_preload.c  engine preload: from the command to what is said of it
+ *   record_run.c        a folder for journals, the environment, the child, its end
+ *   record_collect.c    journals -> profile and the facts of the whole tree
+ *   record_perf.c     engine perf: processes that run, the whole machine, or a command
+ *   record_pids.c       which processes are meant
+ *   record_child.c      a command that waits until it may begin
+ *   record_write.c    onto the disk
+ *   record_say.c      the summary
  */
 #ifndef PT_CMD_RECORD_INT_H
 #define PT_CMD_RECORD_INT_H
@@ -12,8 +18,87 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/options.h"
+#include "cmd/cmd.h"
 #include "formats/journal.h"
 #include "model/profile.h"
+
+/* ---- record.c ---- */
+
+typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD } pt_record_engine;
+
+typedef struct pt_record_settings {
+    int64_t hz, count, duration_ns;
+    const char *output, *cgroup, *event;
+    pt_option_list pids;
+    int engine; /* pt_record_engine */
+    bool split, all, user, kernel, off_cpu, timeline, each_thread;
+} pt_record_settings;
+
+/* As a person would type it. Caller frees. */
+char *pt_record_command_text(const char *const *args, size_t count);
+
+/* The engines: from the settings to the exit status. reason: why the other one is not taken; told
+ * unless NULL. is_privileged: the command will have more rights than we. */
+int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings);
+int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *reason,
+                   bool is_privileged);
+
+/* ---- record_pids.c ---- */
+
+typedef struct pt_pid_list {
+    pid_t *items;
+    size_t count, cap;
+} pt_pid_list;
+
+/* Each word is a number, or the name (as /proc/PID/comm or the program's file has it) of one or
+ * more processes, or several of either with commas. PT_ERR_NOTFOUND: there is none. The list is
+ * the caller's to free; without duplicates. root: "/proc". */
+pt_status pt_record_pids(const char *root, const char *const *words, size_t count,
+                         pt_pid_list *ret_pids, pt_error *reterr);
+
+/* ---- record_child.c ---- */
+
+typedef struct pt_record_child {
+    pid_t pid;
+    int go_fd;     /* close it, and the command begins */
+    int report_fd; /* tells why it could not */
+    int wait_status;
+    struct rusage usage;
+} pt_record_child;
+
+/* Forks; the child waits. Signals that end us go to it, until pt_record_child_wait. */
+pt_status pt_record_child_start(const char *const *command, pt_record_child *ret_child,
+                                pt_error *reterr);
+/* Lets it begin. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be run, and has ended. */
+pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr);
+/* Whether it has; then its status and usage are known, and it must not be waited for. */
+bool pt_record_child_has_ended(pt_record_child *child);
+/* Waits for its end. */
+void pt_record_child_wait(pt_record_child *child);
+
+/* ---- record_write.c ---- */
+
+/* To the file, in the format of its name, as far as that can hold it. An older file of that name
+ * becomes .old only when the new one is whole. */
+pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
+                          pt_error *reterr);
+/* Asked before the command runs: it would be a pity to find out after it. */
+pt_status pt_record_can_write(const char *path, pt_error *reterr);
+
+/* ---- record_say.c ---- */
+
+typedef struct pt_record_summary {
+    const char *files;
+    const char *event; /* NULL: CPU time */
+    uint64_t weight, complete, lost;
+    uint64_t period_ns, seen_ns, used_ns, off_cpu_ns;
+    size_t processes;
+} pt_record_summary;
+
+/* The one line by which to judge the recording, and the next command. */
+void pt_record_say_summary(const pt_record_summary *summary);
+void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends);
 
 /* ---- record_target.c ---- */
 

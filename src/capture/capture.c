@@ -1,0 +1,357 @@
+/* capture.c: a recording from its beginning to its end. See capture.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/capture_int.h"
+#include "capture/kernel.h"
+
+enum {
+    WAKE_MS = 100,           /* at least so often the rings are emptied */
+    PROGRESS_NS = 250000000, /* between two reports */
+    /* A record's time is taken before it can be seen: what is younger waits for its elders. */
+    SETTLED_NS = 2000000,
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- opening ---- */
+
+/* A period that is a whole part or multiple of the kernel's own tick would always meet the machine
+ * at the same point of what it does at ticks. */
+static uint64_t period_of(uint64_t hz, bool is_each_thread)
+{
+    static const uint64_t ticks_ns[] = {1000000, 3333333, 4000000, 10000000};
+    uint64_t period = (1000000000 + hz / 2) / hz;
+    for (size_t i = 0; i < sizeof ticks_ns / sizeof ticks_ns[0] && !is_each_thread; i++) {
+        if (ticks_ns[i] % period != 0 && period % ticks_ns[i] != 0) continue;
+        period += period / 331;
+        break;
+    }
+    return period;
+}
+
+static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source *source)
+{
+    pt_event_plan plan = {.source = source,
+                          .hz = o->hz,
+                          .user = o->user,
+                          .kernel = o->kernel,
+                          .is_each_thread = o->each_thread,
+                          .has_user_stack = true,
+                          .stack_bytes = PT_STACK_BYTES_FIRST};
+    if (o->period != 0)
+        plan.period = o->period;
+    else if (source->is_clock)
+        plan.period = period_of(o->hz, o->each_thread);
+    else if (!source->is_hardware)
+        plan.period = 1;
+    return plan;
+}
+
+typedef struct {
+    pid_t *items;
+    size_t count, cap;
+} tid_list;
+
+static void list_threads(pid_t pid, tid_list *list)
+{
+    PT_FREE char *path = pt_strf("/proc/%d/task", pid);
+    DIR *const dir = opendir(path);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        PT_GROW(*list, list->count + 1);
+        list->items[list->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    if (dir != NULL) closedir(dir);
+}
+
+/* Each thread and cpu takes a descriptor. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* What the targets have mapped, and its tables, before the first sample needs them. */
+static void look_at_target(pt_capture *c, pid_t pid)
+{
+    pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
+    proc->is_judged = proc->is_wanted = true;
+    pt_procs_read(&c->procs, proc);
+    pt_proc_modules(&c->procs, proc);
+}
+
+static void watch(pt_capture *c, pid_t pid)
+{
+    PT_GROW(c->target, c->target.count + 1);
+    c->target.items[c->target.count++] = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void define_events(pt_capture *c)
+{
+    pt_builder *const b = c->builder;
+    const pt_event_plan *const plan = &c->set.plan;
+    const bool is_clock = plan->source->is_clock;
+    const pt_event samples = {.type = pt_builder_text(b, "samples").v,
+                              .unit = pt_builder_text(b, "count").v,
+                              .period = 1};
+    const pt_event main_event = {.type =
+                                     pt_builder_text(b, is_clock ? "cpu" : plan->source->name).v,
+                                 .unit = pt_builder_text(b, is_clock ? "nanoseconds" : "count").v,
+                                 .period = (int64_t)plan->period,
+                                 .period_varies = plan->period == 0};
+    const pt_event off = {.type = pt_builder_text(b, "off-cpu").v,
+                          .unit = pt_builder_text(b, "nanoseconds").v};
+    pt_builder_event(b, &samples);
+    pt_builder_event(b, &main_event);
+    if (c->options.off_cpu) pt_builder_event(b, &off);
+}
+
+static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
+{
+    const pt_capture_targets *const t = &c->options.targets;
+    const pt_event_plan plan = plan_of(&c->options, source);
+    tid_list tids = {0};
+    for (size_t i = 0; i < t->pid_count; i++)
+        list_threads(t->pids[i], &tids);
+    pt_status status = PT_OK;
+    if (t->pid_count > 0 && tids.count == 0)
+        status = pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record is there any more");
+    if (status == PT_OK)
+        status =
+            pt_event_set_open(&c->set, &plan, c->options.off_cpu, tids.items, tids.count, reterr);
+    for (size_t i = 0; i < tids.count && status == PT_OK; i++)
+        pt_event_set_count(&c->set, tids.items[i]);
+    /* Those that began in the meantime, by threads that had no event yet. */
+    tids.count = 0;
+    for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
+        list_threads(t->pids[i], &tids);
+    for (size_t i = 0; i < tids.count; i++)
+        pt_event_set_add(&c->set, 0, tids.items[i], false);
+    free(tids.items);
+    return status;
+}
+
+pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_capture,
+                         pt_error *reterr)
+{
+    const pt_event_source *const source = pt_event_source_named(options->event);
+    if (source == NULL)
+        return pt_error_set(reterr, PT_ERR_USAGE, "there is no event %s", options->event);
+    pt_capture *const c = pt_alloc(1, sizeof *c);
+    c->options = *options;
+    c->cache = pt_alloc(1, sizeof *c->cache);
+    pt_procs_init(&c->procs, "/proc");
+    pt_index_init(&c->waiting_of);
+    c->builder = pt_builder_new();
+    allow_descriptors();
+    const pt_status status = open_set(c, source, reterr);
+    if (status != PT_OK) {
+        pt_capture_free(c);
+        return status;
+    }
+    define_events(c);
+    const pt_mapping kernel = pt_kernel_mapping(c->builder);
+    c->sink = pt_sink_new(c->builder, &c->procs, &kernel, options->timeline);
+    for (size_t i = 0; i < options->targets.pid_count; i++)
+        look_at_target(c, options->targets.pids[i]);
+    for (size_t i = 0; i < options->targets.pid_count && options->until == 0; i++)
+        watch(c, options->targets.pids[i]);
+    if (options->until != 0) watch(c, options->until);
+    c->facts.is_each_thread = c->set.plan.is_each_thread;
+    c->facts.has_kernel = c->set.plan.kernel;
+    c->facts.stack_bytes = c->set.plan.stack_bytes;
+    c->facts.period = c->set.plan.period;
+    c->facts.period_ns = source->is_clock ? c->set.plan.period : 0;
+    *ret_capture = c;
+    return PT_OK;
+}
+
+void pt_capture_free(pt_capture *c)
+{
+    if (c == NULL) return;
+    pt_event_set_close(&c->set);
+    pt_procs_done(&c->procs);
+    pt_sink_free(c->sink);
+    pt_builder_free(c->builder);
+    for (size_t i = 0; i < c->waiting.count; i++)
+        free(c->waiting.items[i].pcs);
+    free(c->waiting.items);
+    pt_index_done(&c->waiting_of);
+    for (size_t i = 0; i < c->target.count; i++)
+        if (c->target.items[i] >= 0) close(c->target.items[i]);
+    free(c->target.items);
+    free(c->cache);
+    free(c);
+}
+
+/* ---- running ---- */
+
+/* Not idle, by all processes (proc(5), /proc/stat): ticks of USER_HZ. */
+static uint64_t machine_ns(void)
+{
+    uint64_t user = 0, nice = 0, kernel = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
+    FILE *const file = fopen("/proc/stat", "re");
+    if (file == NULL) return 0;
+    const int got = fscanf(file,
+                           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                           " %" SCNu64 " %" SCNu64,
+                           &user, &nice, &kernel, &idle, &iowait, &irq, &softirq);
+    fclose(file);
+    if (got != 7) return 0;
+    return (user + nice + kernel + irq + softirq) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static uint64_t used_ns(const pt_capture *c)
+{
+    const pt_capture_targets *const t = &c->options.targets;
+    if (t->pid_count > 0) return pt_event_set_used_ns(&c->set);
+    return t->cgroup == NULL ? machine_ns() : 0;
+}
+
+void pt_capture_start(pt_capture *c)
+{
+    c->start_ns = clock_ns(CLOCK_MONOTONIC);
+    c->facts.start_ns = clock_ns(CLOCK_REALTIME);
+    c->unix_offset_ns = c->facts.start_ns - c->start_ns;
+    c->used_before_ns = used_ns(c);
+    pt_event_set_enable(&c->set);
+}
+
+static bool all_ended(const pt_capture *c)
+{
+    for (size_t i = 0; i < c->target.count; i++)
+        if (c->target.items[i] >= 0) return false;
+    return c->target.count > 0;
+}
+
+static void fill_facts(pt_capture *c)
+{
+    pt_capture_facts *const f = &c->facts;
+    f->duration_ns = clock_ns(CLOCK_MONOTONIC) - c->start_ns;
+    f->missed_threads = c->set.missed;
+    f->seen_ns = f->samples * f->period_ns;
+    const uint64_t used = used_ns(c);
+    f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
+}
+
+static bool is_over(pt_capture *c, int64_t now_ns)
+{
+    if (*c->options.stop != 0 || all_ended(c)) return true;
+    return c->options.duration_ns > 0 && now_ns - c->start_ns >= c->options.duration_ns;
+}
+
+static void report(pt_capture *c, int64_t now_ns)
+{
+    if (c->options.progress == NULL || now_ns - c->said_ns < PROGRESS_NS) return;
+    c->said_ns = now_ns;
+    fill_facts(c);
+    c->options.progress(c->options.progress_arg, &c->facts);
+}
+
+/* How long to sleep: a little, if new threads could be waiting for an event of theirs. */
+static int wait_ms(const pt_capture *c, int64_t now_ns)
+{
+    const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
+    if (c->options.duration_ns == 0 || left_ns > (int64_t)WAKE_MS * 1000000) return WAKE_MS;
+    return left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0;
+}
+
+static struct pollfd *make_polled(const pt_capture *c, size_t *ret_count)
+{
+    const size_t count = c->set.pair_count * 2 + c->target.count;
+    struct pollfd *const polled = pt_alloc(count, sizeof *polled);
+    size_t n = 0;
+    for (uint32_t i = 0; i < c->set.pair_count; i++) {
+        polled[n++] = (struct pollfd){.fd = c->set.pairs[i].samples_fd, .events = POLLIN};
+        polled[n++] = (struct pollfd){.fd = c->set.pairs[i].side_fd, .events = POLLIN};
+    }
+    for (size_t i = 0; i < c->target.count; i++)
+        polled[n++] = (struct pollfd){.fd = c->target.items[i], .events = POLLIN};
+    *ret_count = n;
+    return polled;
+}
+
+static void notice_ends(pt_capture *c, struct pollfd *polled)
+{
+    struct pollfd *const targets = polled + c->set.pair_count * 2;
+    for (size_t i = 0; i < c->target.count; i++) {
+        if (targets[i].fd < 0 || targets[i].revents == 0) continue;
+        close(c->target.items[i]);
+        c->target.items[i] = targets[i].fd = -1;
+    }
+}
+
+void pt_capture_run(pt_capture *c)
+{
+    size_t count;
+    PT_FREE struct pollfd *polled = make_polled(c, &count);
+    for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
+         now_ns = clock_ns(CLOCK_MONOTONIC)) {
+        if (poll(polled, count, wait_ms(c, now_ns)) > 0) notice_ends(c, polled);
+        pt_feed_urgent(c);
+        pt_feed_upto(c, (uint64_t)clock_ns(CLOCK_MONOTONIC) - SETTLED_NS);
+        report(c, now_ns);
+    }
+    fill_facts(c);
+    const uint64_t end_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
+    pt_event_set_disable(&c->set);
+    pt_feed_upto(c, UINT64_MAX - 1);
+    pt_feed_end_waits(c, end_ns);
+    c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
+}
+
+/* ---- the end ---- */
+
+static void tell(pt_capture *c)
+{
+    const pt_capture_facts *const f = &c->facts;
+    pt_builder *const b = c->builder;
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->source_format = pt_builder_text(b, "perf_event").v;
+    p->period_type = pt_builder_text(b, f->period_ns != 0 ? "cpu" : c->set.plan.source->name).v;
+    p->period_unit = pt_builder_text(b, f->period_ns != 0 ? "nanoseconds" : "count").v;
+    p->has_period_type = true;
+    p->period = (int64_t)f->period;
+    p->start_ns = f->start_ns;
+    p->duration_ns = f->duration_ns;
+    p->asked_hz = f->period_ns != 0 ? (double)c->options.hz : 0;
+    p->true_hz = f->period_ns != 0 ? 1e9 / (double)f->period_ns : 0;
+    p->cpu_used_ns = (int64_t)f->used_ns;
+    p->cpu_seen_ns = (int64_t)f->seen_ns;
+    p->lost = f->lost;
+    p->throttled = f->throttled;
+    p->word_bytes = sizeof(void *);
+    /* Waiting is a second value: what is shown unasked is the time that was spent. */
+    if (c->options.off_cpu) p->default_event = p->period_type;
+}
+
+pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
+                            const pt_profile **ret_profile, pt_error *reterr)
+{
+    pt_sink_finish(c->sink);
+    tell(c);
+    if (c->options.describe != NULL)
+        c->options.describe(c->options.describe_arg, c->builder, &c->facts);
+    *ret_facts = c->facts;
+    pt_builder *const b = c->builder;
+    c->builder = NULL;
+    return pt_builder_freeze(b, ret_profile, reterr);
+}

@@ -1,0 +1,57 @@
+/* capture_int.h: a recording, for use inside the layer.
+ *
+ *   capture.c   opens, waits, ends
+ *   feed.c      records, in the order of time -> processes, samples
+ */
+#ifndef PT_CAPTURE_CAPTURE_INT_H
+#define PT_CAPTURE_CAPTURE_INT_H
+
+#include "capture/capture.h"
+#include "capture/procs.h"
+#include "capture/set.h"
+#include "capture/sink.h"
+#include "capture/unwind_sample.h"
+
+/* A thread that waits: where, since when. */
+typedef struct pt_waiting {
+    uint32_t tid;
+    uint64_t since_ns; /* 0: it runs */
+    pt_proc *proc;
+    uint8_t end;
+    uint32_t kernel_count, count, room;
+    uint64_t *pcs;
+} pt_waiting;
+
+struct pt_capture {
+    pt_capture_options options;
+    pt_event_set set;
+    pt_procs procs;
+    pt_builder *builder;
+    pt_sink *sink;
+    pt_unwind_cache *cache;
+    pt_unwound stack; /* of the sample at hand */
+    pt_capture_facts facts;
+    uint64_t cut_window; /* samples since the copy grew or was last found short */
+    struct {
+        pt_waiting *items;
+        size_t count, cap;
+    } waiting;
+    pt_index waiting_of; /* tid -> row */
+    struct {
+        int *items; /* pidfds; -1 when it has ended */
+        size_t count, cap;
+    } target;
+    int64_t start_ns;        /* monotonic */
+    int64_t unix_offset_ns;  /* Unix time - monotonic */
+    int64_t said_ns;         /* when progress was last told */
+    uint64_t used_before_ns; /* CPU time that had been used when it began */
+};
+
+/* Takes what is in the rings, up to that time (monotonic). */
+void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
+/* Looks at what has come since and must not wait: new threads, first samples. */
+void pt_feed_urgent(pt_capture *capture);
+/* Counts what threads that still wait have waited up to now. */
+void pt_feed_end_waits(pt_capture *capture, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,163 @@
+/* event.c: perf_event_open in the few shapes that a recording needs. See event.h. */
+#include "capture/event.h"
+
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const pt_event_source pt_event_sources[] = {
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false, true},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false, true},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false, true},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false, false},
+    {"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, false, false},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false, false},
+    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false},
+    {NULL, 0, 0, false, false},
+};
+
+const pt_event_source *pt_event_source_named(const char *name)
+{
+    for (const pt_event_source *source = pt_event_sources; source->name != NULL; source++)
+        if (strcmp(source->name, name) == 0) return source;
+    return NULL;
+}
+
+/* ---- registers ---- */
+
+#if defined(__x86_64__)
+/* The kernel gives them by ascending bit of the mask: ax bx cx dx si di bp sp ip r8..r15. DWARF
+ * numbers: System V ABI, AMD64, figure 3.36. */
+#define REGS_MASK (0x1ffu | (0xffu << PERF_REG_X86_R8)) /* without flags and segments */
+const uint8_t pt_event_reg_dwarf[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__aarch64__)
+/* x0..x30, sp, pc: as DWARF has them (AADWARF64, 4.1), with pc last. */
+#define REGS_MASK ((UINT64_C(1) << 33) - 1)
+const uint8_t pt_event_reg_dwarf[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#else
+#define REGS_MASK 0
+const uint8_t pt_event_reg_dwarf[] = {0};
+#endif
+
+/* ---- attributes ---- */
+
+static uint64_t sample_type(const pt_event_plan *plan)
+{
+    uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+    /* How far an event's own clock has come tells what ticks of it were lost or late. The kernel
+     * cannot read an inherited event, and a cpu's clock is nobody's CPU time. */
+    if (plan->is_each_thread) type |= PERF_SAMPLE_READ;
+    if (plan->kernel) type |= PERF_SAMPLE_CALLCHAIN;
+    if (plan->has_user_stack) type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    return type;
+}
+
+pt_perf_layout pt_event_layout(const pt_event_plan *plan)
+{
+    return (pt_perf_layout){.sample_type = sample_type(plan), .regs_count = PT_EVENT_REGS};
+}
+
+static struct perf_event_attr common(const pt_event_plan *plan)
+{
+    return (struct perf_event_attr){
+        .size = sizeof(struct perf_event_attr),
+        .sample_type = sample_type(plan),
+        .sample_regs_user = plan->has_user_stack ? REGS_MASK : 0,
+        .sample_stack_user = plan->has_user_stack ? plan->stack_bytes : 0,
+        .sample_id_all = 1,
+        .exclude_hv = 1,
+        .exclude_guest = 1,
+        .exclude_callchain_user = 1, /* user stacks are unwound by tables, from the copy */
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .watermark = 1,
+        .disabled = 1,
+    };
+}
+
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+    return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period)
+{
+    struct perf_event_attr attr = common(plan);
+    attr.type = plan->source->type;
+    attr.config = plan->source->config;
+    attr.exclude_kernel = !plan->kernel;
+    attr.exclude_user = !plan->user;
+    attr.exclude_idle = 1;
+    attr.freq = period == 0;
+    if (period == 0)
+        attr.sample_freq = plan->hz;
+    else
+        attr.sample_period = period;
+    return open_event(&attr, tid, cpu);
+}
+
+int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
+{
+    struct perf_event_attr attr = common(plan);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr.sample_period = 1;
+    attr.context_switch = 1;
+    return open_event(&attr, tid, cpu);
+}
+
+int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
+                        uint32_t wakeup_bytes)
+{
+    struct perf_event_attr attr = common(plan);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = 1; /* all may have it; what it reports is not narrowed by that */
+    attr.sample_stack_user = attr.sample_stack_user > 0 ? 8 : 0;
+    /* An inherited event cannot be read in samples; this one makes none. */
+    attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
+    attr.inherit = is_reporting && plan->is_each_thread;
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = is_reporting;
+    attr.build_id = is_reporting;
+    attr.wakeup_watermark = wakeup_bytes;
+    attr.disabled = 0;
+    int fd = open_event(&attr, tid, cpu);
+    if (fd < 0 && errno == EINVAL && is_reporting) { /* before Linux 5.12 */
+        attr.build_id = 0;
+        fd = open_event(&attr, tid, cpu);
+    }
+    return fd;
+}
+
+int pt_event_open_clock(pid_t tid)
+{
+    struct perf_event_attr attr = {.size = sizeof attr,
+                                   .type = PERF_TYPE_SOFTWARE,
+                                   .config = PERF_COUNT_SW_TASK_CLOCK,
+                                   .exclude_kernel = 1, /* allowed to all; clocks do not narrow */
+                                   .exclude_hv = 1,
+                                   .inherit = 1};
+    return open_event(&attr, tid, -1);
+}
+
+uint64_t pt_event_read(int fd)
+{
+    uint64_t value = 0;
+    return read(fd, &value, sizeof value) == (ssize_t)sizeof value ? value : 0;
+}
+
+uint64_t pt_event_id(int fd)
+{
+    uint64_t id = 0;
+    return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}

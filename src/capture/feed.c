@@ -1,0 +1,272 @@
+/* feed.c: what the rings hold, in the order of time. See capture_int.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "capture/capture_int.h"
+
+/* An address in no mapping makes us read the maps again, at most so often a process. */
+enum { REREAD_EVERY = 4096 };
+
+/* Cut stacks that are worth larger copies: one in so many. */
+enum { CUT_SHARE = 200 };
+
+/* ---- who ---- */
+
+/* Is the process in the control group, or one below it? (cgroups(7): "0::/path") */
+static bool is_in_cgroup(const pt_capture *c, uint32_t pid)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    const char *const wanted = c->options.targets.cgroup;
+    const size_t length = strlen(wanted);
+    bool is_in = false;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/cgroup", c->procs.root, pid);
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) != PT_OK) return false;
+    PT_FREE char *text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    char *state = NULL;
+    for (char *line = strtok_r(text, "\n", &state); line != NULL && !is_in;
+         line = strtok_r(NULL, "\n", &state)) {
+        const char *group = strchr(line, ':');
+        group = group != NULL ? strchr(group + 1, ':') : NULL;
+        is_in = group != NULL && strncmp(group + 1, wanted, length) == 0 &&
+                (group[1 + length] == '\0' || group[1 + length] == '/');
+    }
+    return is_in;
+}
+
+static void judge(pt_capture *c, pt_proc *proc)
+{
+    const pt_capture_targets *const t = &c->options.targets;
+    proc->is_judged = true;
+    proc->is_wanted = t->all && t->cgroup == NULL;
+    for (size_t i = 0; i < t->pid_count; i++)
+        proc->is_wanted |= (uint32_t)t->pids[i] == proc->pid;
+    if (t->cgroup != NULL) proc->is_wanted = is_in_cgroup(c, proc->pid);
+}
+
+/* Children of what is recorded are recorded; in a control group each is asked for itself. */
+static void on_fork(pt_capture *c, const pt_perf_record *r)
+{
+    pt_proc *const child = pt_procs_on_fork(&c->procs, r);
+    if (child != NULL && (c->options.targets.cgroup != NULL || !child->is_judged)) judge(c, child);
+}
+
+/* ---- samples ---- */
+
+static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
+{
+    pt_capture_facts *const f = &c->facts;
+    if (proc->sampled == 0) {
+        f->processes++;
+        f->unreadable += proc->map.count == 0 && c->stack.count > c->stack.kernel_count;
+    }
+    proc->sampled++;
+    f->samples += weight;
+    f->stacks++;
+    if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
+}
+
+/* Once in a while a deep stack is cut; often: copy more. */
+static void count_short_copy(pt_capture *c, const pt_perf_record *r)
+{
+    c->cut_window++;
+    if (!c->stack.is_copy_short) return;
+    c->facts.short_copy++;
+    if (c->facts.short_copy * CUT_SHARE < c->cut_window) return;
+    if (pt_event_set_grow(&c->set, (pid_t)r->tid)) c->cut_window = 0;
+    c->facts.stack_bytes = c->set.plan.stack_bytes;
+}
+
+static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
+{
+    const uint64_t pc = pt_sample_user_pc(&r->sample);
+    if (!proc->has_maps ||
+        (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
+        pt_procs_read(&c->procs, proc);
+    const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+    pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
+    if (c->stack.end == PT_STACK_END_ROOT || c->stack.count == c->stack.kernel_count) return;
+    const uint64_t last = c->stack.pcs[c->stack.count - 1];
+    const pt_proc_map *const map = pt_proc_map_at(proc, last - 1);
+    if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->start,
+                                         map->file_offset, last)) {
+        c->stack.end = PT_STACK_END_ROOT;
+        c->stack.is_copy_short = false;
+    }
+}
+
+static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
+{
+    const uint64_t hash = pt_hash_u32_pair(tid, 3);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&c->waiting_of, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&c->waiting_of, &probe))
+        if (c->waiting.items[i].tid == tid) return &c->waiting.items[i];
+    if (!make) return NULL;
+    pt_index_add(&c->waiting_of, hash, (uint32_t)c->waiting.count);
+    PT_GROW(c->waiting, c->waiting.count + 1);
+    pt_waiting *const added = &c->waiting.items[c->waiting.count++];
+    *added = (pt_waiting){.tid = tid};
+    return added;
+}
+
+static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+{
+    pt_waiting *const w = waiting_of(c, r->tid, true);
+    if (w->room < c->stack.count) {
+        w->room = c->stack.count;
+        w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
+    }
+    memcpy(w->pcs, c->stack.pcs, c->stack.count * sizeof *w->pcs);
+    w->count = c->stack.count;
+    w->kernel_count = c->stack.kernel_count;
+    w->end = c->stack.end;
+    w->proc = proc;
+    w->since_ns = r->time_ns;
+}
+
+static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
+{
+    pt_waiting *const w = waiting_of(c, tid, false);
+    if (w == NULL || w->since_ns == 0) return;
+    const uint64_t since_ns = w->since_ns;
+    w->since_ns = 0;
+    if (now_ns <= since_ns) return;
+    const pt_sink_sample sample = {.proc = w->proc,
+                                   .tid = tid,
+                                   .cpu = cpu,
+                                   .time_ns = (int64_t)since_ns + c->unix_offset_ns,
+                                   .pcs = w->pcs,
+                                   .kernel_count = w->kernel_count,
+                                   .count = w->count,
+                                   .end = w->end,
+                                   .values = {0, 0, (int64_t)(now_ns - since_ns)}};
+    c->facts.off_cpu_ns += now_ns - since_ns;
+    pt_sink_add(c->sink, &sample);
+}
+
+void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
+{
+    for (size_t i = 0; i < c->waiting.count; i++)
+        end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
+}
+
+static void on_sample(pt_capture *c, pt_perf_record *r)
+{
+    pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
+    if (!proc->is_judged) judge(c, proc);
+    if (!proc->is_wanted) return;
+    const bool is_switch = pt_event_set_is_switch(&c->set, r);
+    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
+    if (weight == 0 && !is_switch) return;
+    unwind(c, proc, r);
+    count_short_copy(c, r);
+    if (c->stack.count == 0) return;
+    if (is_switch) {
+        begin_wait(c, proc, r);
+        return;
+    }
+    count_sample(c, proc, weight);
+    const pt_event_plan *const plan = &c->set.plan;
+    const uint64_t each = plan->source->is_clock ? plan->period : r->sample.period;
+    const pt_sink_sample sample = {.proc = proc,
+                                   .tid = r->tid,
+                                   .cpu = r->cpu,
+                                   .time_ns = (int64_t)r->time_ns + c->unix_offset_ns,
+                                   .pcs = c->stack.pcs,
+                                   .kernel_count = c->stack.kernel_count,
+                                   .count = c->stack.count,
+                                   .end = c->stack.end,
+                                   .values = {(int64_t)weight, (int64_t)(weight * each), 0}};
+    pt_sink_add(c->sink, &sample);
+}
+
+/* ---- records ---- */
+
+static void on_record(pt_capture *c, pt_perf_record *r)
+{
+    switch (r->type) {
+    case PERF_RECORD_SAMPLE: on_sample(c, r); break;
+    case PERF_RECORD_MMAP2: pt_procs_on_mmap(&c->procs, r); break;
+    case PERF_RECORD_COMM: pt_procs_on_comm(&c->procs, r); break;
+    case PERF_RECORD_FORK: on_fork(c, r); break;
+    case PERF_RECORD_EXIT:
+        pt_event_set_remove(&c->set, (pid_t)r->task.tid);
+        pt_procs_on_exit(&c->procs, r);
+        break;
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES: c->facts.lost += r->lost; break;
+    case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+        if (!r->is_switch_out) end_wait(c, r->tid, r->cpu, r->time_ns);
+        break;
+    default: break;
+    }
+}
+
+static pt_ring *ring_at(pt_capture *c, uint32_t i)
+{
+    pt_ring_pair *const pair = &c->set.pairs[i / 2];
+    return i % 2 == 0 ? &pair->side : &pair->samples;
+}
+
+void pt_feed_upto(pt_capture *c, uint64_t limit_ns)
+{
+    const uint32_t count = c->set.pair_count * 2;
+    const pt_perf_layout *const layout = &c->set.layout;
+    PT_FREE uint64_t *time_ns = pt_alloc(count, sizeof *time_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        pt_ring *const ring = ring_at(c, i);
+        pt_ring_look(ring);
+        const struct perf_event_header *const record = pt_ring_peek(ring);
+        time_ns[i] = record != NULL ? pt_perf_record_time(layout, record) : UINT64_MAX;
+    }
+    for (uint32_t n = 1;; n++) {
+        uint32_t first = 0;
+        for (uint32_t i = 1; i < count; i++)
+            if (time_ns[i] < time_ns[first]) first = i;
+        if (time_ns[first] > limit_ns || time_ns[first] == UINT64_MAX) break;
+        pt_ring *const ring = ring_at(c, first);
+        const struct perf_event_header *record = pt_ring_peek(ring);
+        const struct perf_event_header head = *record;
+        pt_perf_record parsed;
+        if (pt_perf_record_read(layout, record, &parsed)) on_record(c, &parsed);
+        pt_ring_next(ring, &head);
+        if (n % 16 == 0) pt_ring_release(ring);
+        record = pt_ring_peek(ring);
+        time_ns[first] = record != NULL ? pt_perf_record_time(layout, record) : UINT64_MAX;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        pt_ring_release(ring_at(c, i));
+}
+
+void pt_feed_urgent(pt_capture *c)
+{
+    if (!c->set.plan.is_each_thread) return;
+    for (uint32_t i = 0; i < c->set.pair_count; i++) {
+        pt_ring_pair *const pair = &c->set.pairs[i];
+        pt_ring ahead = pair->side; /* looks on from where it last stopped */
+        pt_ring_look(&ahead);
+        if (pair->seen > ahead.tail && pair->seen <= ahead.head) ahead.tail = pair->seen;
+        const struct perf_event_header *record;
+        while ((record = pt_ring_peek(&ahead)) != NULL) {
+            pt_perf_record parsed;
+            const struct perf_event_header head = *record;
+            if (head.type == PERF_RECORD_FORK || head.type == PERF_RECORD_SAMPLE) {
+                if (pt_perf_record_read(&c->set.layout, record, &parsed)) {
+                    if (head.type == PERF_RECORD_FORK)
+                        pt_event_set_add(&c->set, (pid_t)parsed.task.pid, (pid_t)parsed.task.tid,
+                                         true);
+                    else
+                        pt_event_set_settle(&c->set, &parsed);
+                }
+            }
+            pt_ring_next(&ahead, &head);
+        }
+        pair->seen = ahead.tail;
+    }
+}

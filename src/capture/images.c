@@ -1,0 +1,213 @@
+/* images.c: mapped files and their unwind tables. See images.h. */
+#include "capture/images.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "elf/image.h"
+
+#define FILE_MAX (UINT64_C(8) << 30)
+
+void pt_images_init(pt_images *images)
+{
+    *images = (pt_images){0};
+    pt_index_init(&images->index);
+}
+
+static void free_image(pt_image *image)
+{
+    free(image->path);
+    free(image->segment.items);
+    free(image->blob);
+    free(image);
+}
+
+void pt_images_done(pt_images *images)
+{
+    for (size_t i = 0; i < images->all.count; i++)
+        free_image(images->all.items[i]);
+    free(images->all.items);
+    pt_index_done(&images->index);
+    *images = (pt_images){0};
+}
+
+/* ---- identity ---- */
+
+static uint64_t key_hash(const pt_image_key *key)
+{
+    if (key->build_id_bytes > 0) return pt_hash_bytes(key->build_id, key->build_id_bytes);
+    return pt_hash_mix(pt_hash_bytes(key->path, strlen(key->path)), key->inode);
+}
+
+static bool is_of(const pt_image *image, const pt_image_key *key)
+{
+    if (strcmp(image->path, key->path) != 0) return false;
+    if (key->build_id_bytes > 0)
+        return image->build_id_bytes == key->build_id_bytes &&
+               memcmp(image->build_id, key->build_id, key->build_id_bytes) == 0;
+    return image->major == key->major && image->minor == key->minor && image->inode == key->inode;
+}
+
+uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
+{
+    const uint64_t hash = key_hash(key);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&images->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&images->index, &probe))
+        if (is_of(images->all.items[i], key)) return i;
+    pt_image *const image = pt_alloc(1, sizeof *image);
+    *image = (pt_image){.path = pt_strdup(key->path),
+                        .major = key->major,
+                        .minor = key->minor,
+                        .inode = key->inode,
+                        .build_id_bytes = key->build_id_bytes};
+    memcpy(image->build_id, key->build_id, sizeof image->build_id);
+    const uint32_t id = (uint32_t)images->all.count;
+    PT_GROW(images->all, images->all.count + 1);
+    images->all.items[images->all.count++] = image;
+    pt_index_add(&images->index, hash, id);
+    return id;
+}
+
+/* ---- looking ---- */
+
+static void *take_memory(void *arg, size_t bytes)
+{
+    (void)arg;
+    return calloc(1, bytes);
+}
+
+static void release_memory(void *arg, void *memory, size_t bytes)
+{
+    (void)arg;
+    (void)bytes;
+    free(memory);
+}
+
+static void keep_segments(pt_image *image, const pt_elf *elf)
+{
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
+        if (s.type != PT_LOAD) continue;
+        PT_GROW(image->segment, image->segment.count + 1);
+        image->segment.items[image->segment.count++] =
+            (pt_image_segment){.off = s.off, .bytes = s.file_bytes, .addr = s.addr};
+    }
+    image->entry_addr = elf->entry_addr;
+}
+
+static bool has_id(const pt_image *image, pt_elf_id id)
+{
+    return id.size_bytes >= image->build_id_bytes &&
+           memcmp(id.bytes, image->build_id, image->build_id_bytes) == 0;
+}
+
+/* False if these are not the bytes of the image that was mapped. */
+static bool look_at_bytes(pt_image *image, const void *bytes, size_t size)
+{
+    const pt_unwind_memory memory = {take_memory, release_memory, NULL};
+    pt_elf elf;
+    pt_unwind_frames frames;
+    if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
+    const pt_elf_id id = pt_elf_build_id(&elf);
+    if (image->build_id_bytes > 0 && !has_id(image, id)) return false;
+    if (image->build_id_bytes == 0 && id.size_bytes > 0 && id.size_bytes <= PT_IMAGE_ID_MAX) {
+        memcpy(image->build_id, id.bytes, id.size_bytes);
+        image->build_id_bytes = id.size_bytes;
+    }
+    keep_segments(image, &elf);
+    if (pt_unwind_frames_of_elf(&elf, &frames) &&
+        pt_unwind_compile(&frames, image->build_id, image->build_id_bytes, &memory, &image->blob,
+                          &image->blob_bytes) == PT_UNWIND_OK &&
+        pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) != PT_UNWIND_OK) {
+        free(image->blob);
+        image->blob = NULL;
+    }
+    return true;
+}
+
+/* Is it the file that the kernel said? Without a build id its inode must be. */
+static bool is_that_file(const pt_image *image, const char *path, bool is_mapping)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    if (is_mapping || image->build_id_bytes > 0 || image->inode == 0) return true;
+    return st.st_ino == image->inode && (image->major == 0 || (major(st.st_dev) == image->major &&
+                                                               minor(st.st_dev) == image->minor));
+}
+
+static bool look_at_file(pt_image *image, const char *path, bool is_mapping)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    if (!is_that_file(image, path, is_mapping) ||
+        pt_file_read(path, 0, FILE_MAX, &blob, NULL) != PT_OK)
+        return false;
+    const bool is_it = look_at_bytes(image, blob.data, blob.size) && pt_blob_intact(&blob);
+    pt_blob_done(&blob);
+    return is_it;
+}
+
+/* All processes of a word size have the same. */
+static bool look_at_vdso(pt_image *image)
+{
+    const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    pt_elf elf;
+    pt_elf_segment s;
+    if (vdso == NULL || pt_elf_open(vdso, (size_t)sysconf(_SC_PAGESIZE), &elf) != PT_ELF_OK)
+        return false;
+    size_t size = 0;
+    for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
+        if (s.type == PT_LOAD && s.off + s.file_bytes > size) size = (size_t)(s.off + s.file_bytes);
+    return look_at_bytes(image, vdso, size);
+}
+
+void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
+                    uint64_t limit)
+{
+    pt_image *const image = images->all.items[number];
+    if (image->is_looked_at) return;
+    image->is_looked_at = true;
+    if (strcmp(image->path, "[vdso]") == 0) {
+        image->is_found = look_at_vdso(image);
+        return;
+    }
+    if (image->path[0] != '/') return;
+    if (pid != 0) {
+        PT_FREE char *mapping =
+            pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
+        PT_FREE char *below = pt_strf("/proc/%" PRIu32 "/root%s", pid, image->path);
+        image->is_found = look_at_file(image, mapping, true) || look_at_file(image, below, false);
+    }
+    if (!image->is_found) image->is_found = look_at_file(image, image->path, false);
+    /* A process that is gone cannot be asked; the next one that maps it can. */
+    if (!image->is_found && pid == 0) image->is_looked_at = false;
+}
+
+bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t *ret_bias)
+{
+    const uint64_t page = 4095; /* the loader maps whole pages around a segment */
+    for (size_t i = 0; i < image->segment.count; i++) {
+        const pt_image_segment *const s = &image->segment.items[i];
+        if (file_offset < (s->off & ~page) || file_offset >= s->off + s->bytes) continue;
+        *ret_bias = start - (s->addr + (file_offset - s->off));
+        return true;
+    }
+    return false;
+}
+
+bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc)
+{
+    enum { START_BYTES = 80 }; /* of _start, in libcs that are known */
+    uint64_t bias;
+    if (image->entry_addr == 0 || !pt_image_bias(image, start, file_offset, &bias)) return false;
+    return pc - bias - image->entry_addr < START_BYTES;
+}

@@ -1,0 +1,47 @@
+/* kernel.c: see kernel.h. */
+#include "capture/kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "elf/image.h"
+
+/* The notes of vmlinux, as they lie in it. */
+static uint32_t build_id(pt_builder *b)
+{
+    char hex[65] = "";
+    pt_blob blob = PT_BLOB_INIT;
+    if (pt_file_read("/sys/kernel/notes", 0, 1 << 20, &blob, NULL) == PT_OK)
+        pt_elf_id_hex(pt_elf_build_id_in_notes(blob.data, blob.size, 4,
+                                               __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
+                      hex, sizeof hex);
+    pt_blob_done(&blob);
+    return pt_builder_text(b, hex).v;
+}
+
+/* Zeros, where addresses are kept from us. _text is among the first symbols. */
+static uint64_t text_start(void)
+{
+    char line[256], name[200];
+    uint64_t found = 0;
+    FILE *const file = fopen("/proc/kallsyms", "re");
+    for (int i = 0; file != NULL && i < 64 && fgets(line, sizeof line, file) != NULL; i++) {
+        uint64_t addr;
+        if (sscanf(line, "%" SCNx64 " %*c %199s", &addr, name) == 2 && strcmp(name, "_text") == 0)
+            found = addr;
+    }
+    if (file != NULL) fclose(file);
+    return found;
+}
+
+pt_mapping pt_kernel_mapping(pt_builder *b)
+{
+    const uint64_t start = text_start();
+    return (pt_mapping){.start = start != 0 ? start : UINT64_C(1) << 63,
+                        .limit = UINT64_MAX,
+                        .file = pt_builder_text(b, "[kernel.kallsyms]").v,
+                        .build_id = build_id(b),
+                        .flags = PT_MAPPING_KERNEL};
+}

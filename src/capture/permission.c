@@ -1,0 +1,196 @@
+/* permission.c: see permission.h. */
+#include "capture/permission.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static int try_event(void *arg, const pt_event_plan *plan, pid_t tid)
+{
+    (void)arg;
+    const int fd = pt_event_open_sampling(plan, tid, tid < 0 ? 0 : -1, plan->period);
+    if (fd < 0) return errno;
+    close(fd);
+    return 0;
+}
+
+const pt_permission_kernel pt_permission_running = {.try_event = try_event, .root = "/proc"};
+
+/* ---- facts for messages ---- */
+
+enum { LEVEL_UNKNOWN = -100 };
+
+static char *read_text(const pt_permission_kernel *kernel, const char *name)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/%s", kernel->root, name);
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) != PT_OK) return NULL;
+    char *const text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    return text;
+}
+
+static int paranoid_level(const pt_permission_kernel *kernel)
+{
+    PT_FREE char *text = read_text(kernel, "sys/kernel/perf_event_paranoid");
+    return text != NULL ? (int)strtol(text, NULL, 10) : LEVEL_UNKNOWN;
+}
+
+/* The value of "Key:\tvalue" in PID/status; "" if there is none. */
+static void status_value(const pt_permission_kernel *kernel, const char *who, const char *key,
+                         char *buf, size_t size)
+{
+    PT_FREE char *name = pt_strf("%s/status", who);
+    PT_FREE char *text = read_text(kernel, name);
+    const size_t length = strlen(key);
+    buf[0] = '\0';
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            line += length + 1 + strspn(line + length + 1, " \t");
+            snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line);
+            return;
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+static bool has_seccomp(const pt_permission_kernel *kernel)
+{
+    char mode[16];
+    status_value(kernel, "self", "Seccomp", mode, sizeof mode);
+    return strcmp(mode, "2") == 0;
+}
+
+/* ---- messages ---- */
+
+#define SECCOMP_HELP                                                                               \
+    "in a container, start that with --cap-add=PERFMON --cap-add=SYS_PTRACE and a seccomp "        \
+    "profile that allows it (--security-opt seccomp=unconfined)"
+
+static pt_status refuse_process(const pt_permission_kernel *kernel, pid_t pid, int error,
+                                const char *program, pt_error *reterr)
+{
+    char name[64], uids[64], own[64], who[24];
+    snprintf(who, sizeof who, "%d", pid);
+    status_value(kernel, who, "Name", name, sizeof name);
+    status_value(kernel, who, "Uid", uids, sizeof uids);
+    status_value(kernel, "self", "Uid", own, sizeof own);
+    if (error == ESRCH || name[0] == '\0')
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %d", pid);
+    uids[strcspn(uids, " \t")] = own[strcspn(own, " \t")] = '\0';
+    if (strcmp(uids, own) != 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "%d (%s, uid %s) is not yours; run with sudo, or once: sudo setcap "
+                            "cap_perfmon,cap_sys_ptrace=ep %s",
+                            pid, name, uids, program);
+    return pt_error_set(reterr, PT_ERR_SYSTEM,
+                        "%d (%s) is yours but may not be looked at: it has more rights than you, "
+                        "or gave some up; run with sudo, or once: sudo setcap "
+                        "cap_perfmon,cap_sys_ptrace=ep %s",
+                        pid, name, program);
+}
+
+static bool is_refusal(int error)
+{
+    return error == EACCES || error == EPERM;
+}
+
+/* Nothing is allowed. own_error: what trying it on ourselves gave. */
+static pt_status refuse(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid,
+                        int error, int own_error, const char *program, pt_error *reterr)
+{
+    const int level = paranoid_level(kernel);
+    if (own_error == ENOSYS || (is_refusal(own_error) && level <= 2 && has_seccomp(kernel))) {
+        if (has_seccomp(kernel))
+            return pt_error_set(reterr, PT_ERR_SYSTEM,
+                                "a seccomp filter forbids perf events here; " SECCOMP_HELP);
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+    }
+    if (own_error == ENOENT || own_error == EOPNOTSUPP || own_error == ENODEV)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "this machine has no event %s (virtual machines often have no "
+                            "hardware counters); cpu-clock is everywhere",
+                            plan->source->name);
+    if (is_refusal(own_error))
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "kernel.perf_event_paranoid is %d, which keeps perf events for root; "
+                            "run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2",
+                            level);
+    if (pid == 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "all processes can be recorded with kernel.perf_event_paranoid at 0 or "
+                            "less, it is %d; run with sudo, or once: sudo setcap "
+                            "cap_perfmon,cap_sys_ptrace=ep %s",
+                            level, program);
+    if (is_refusal(error) || error == ESRCH)
+        return refuse_process(kernel, pid, error, program, reterr);
+    return pt_error_errno(reterr, error, "the kernel gives no event %s", plan->source->name);
+}
+
+/* ---- asking ---- */
+
+/* The first error that any of them gives; *ret_pid is which. */
+static int try_all(const pt_permission_kernel *kernel, const pt_event_plan *plan, const pid_t *pids,
+                   size_t pid_count, pid_t *ret_pid)
+{
+    for (size_t i = 0; i < pid_count; i++) {
+        const int error = kernel->try_event(kernel->arg, plan, pids[i]);
+        *ret_pid = pids[i];
+        if (error != 0) return error;
+    }
+    return 0;
+}
+
+pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_plan *plan,
+                            const pid_t *pids, size_t pid_count, const char *program,
+                            pt_permission *ret_permission, pt_error *reterr)
+{
+    pt_event_plan wanted = *plan;
+    pt_permission p = {.is_each_thread = true, .has_kernel = plan->kernel};
+    pid_t pid = 0;
+    int error = EACCES;
+    if (!plan->is_each_thread) error = kernel->try_event(kernel->arg, &wanted, -1);
+    /* Events of cpus see every process, but the memory and the mappings of foreign ones are asked
+     * for one by one. */
+    if (error == 0) {
+        p.is_each_thread = false;
+        if (pid_count > 0) error = try_all(kernel, &wanted, pids, pid_count, &pid);
+    } else if (pid_count > 0) {
+        wanted.is_each_thread = true;
+        error = try_all(kernel, &wanted, pids, pid_count, &pid);
+        if (is_refusal(error) && wanted.kernel && wanted.user) {
+            wanted.kernel = p.has_kernel = false;
+            error = try_all(kernel, &wanted, pids, pid_count, &pid);
+            snprintf(p.note, sizeof p.note,
+                     "time in the kernel is not sampled, kernel.perf_event_paranoid is %d: run "
+                     "with sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user says that "
+                     "it is not wanted)",
+                     paranoid_level(kernel));
+        }
+    }
+    if (error == 0) {
+        *ret_permission = p;
+        return PT_OK;
+    }
+    pt_event_plan least = *plan;
+    least.kernel = false;
+    least.user = least.is_each_thread = true;
+    int own_error = kernel->try_event(kernel->arg, &least, 0);
+    if (own_error == 0 && !plan->user && is_refusal(error) && pid_count > 0) {
+        const int as_user = try_all(kernel, &least, pids, pid_count, &pid);
+        if (as_user == 0)
+            return pt_error_set(reterr, PT_ERR_SYSTEM,
+                                "time in the kernel cannot be sampled, kernel.perf_event_paranoid "
+                                "is %d; run with sudo, or: sudo sysctl "
+                                "kernel.perf_event_paranoid=1",
+                                paranoid_level(kernel));
+    }
+    return refuse(kernel, plan, pid_count > 0 ? pid : 0, error, own_error, program, reterr);
+}

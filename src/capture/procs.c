@@ -1,0 +1,300 @@
+/* procs.c: processes and what they have mapped. See procs.h. */
+#include "capture/procs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+#define MAPS_MAX_BYTES (64 << 20)
+
+void pt_procs_init(pt_procs *procs, const char *root)
+{
+    *procs = (pt_procs){.root = root};
+    pt_images_init(&procs->images);
+    pt_index_init(&procs->index);
+}
+
+static void free_maps(pt_proc *proc)
+{
+    free(proc->map.items);
+    free(proc->module.items);
+    memset(&proc->map, 0, sizeof proc->map);
+    memset(&proc->module, 0, sizeof proc->module);
+}
+
+void pt_procs_done(pt_procs *procs)
+{
+    for (size_t i = 0; i < procs->all.count; i++) {
+        free_maps(procs->all.items[i]);
+        free(procs->all.items[i]);
+    }
+    free(procs->all.items);
+    pt_index_done(&procs->index);
+    pt_images_done(&procs->images);
+    *procs = (pt_procs){0};
+}
+
+/* ---- the table ---- */
+
+static uint64_t pid_hash(uint32_t pid)
+{
+    return pt_hash_u32_pair(pid, 1);
+}
+
+/* Numbers are used again: the youngest of that number. */
+static pt_proc *youngest(const pt_procs *procs, uint32_t pid)
+{
+    pt_probe probe;
+    uint32_t last = PT_NONE;
+    for (uint32_t i = pt_index_first(&procs->index, pid_hash(pid), &probe); i != PT_NONE;
+         i = pt_index_next(&procs->index, &probe))
+        if (procs->all.items[i]->pid == pid && (last == PT_NONE || i > last)) last = i;
+    return last != PT_NONE ? procs->all.items[last] : NULL;
+}
+
+pt_proc *pt_procs_find(const pt_procs *procs, uint32_t pid)
+{
+    pt_proc *const proc = youngest(procs, pid);
+    return proc != NULL && !proc->has_exited ? proc : NULL;
+}
+
+static pt_proc *add(pt_procs *procs, uint32_t pid)
+{
+    pt_proc *const proc = pt_alloc(1, sizeof *proc);
+    proc->pid = pid;
+    proc->is_stale = true;
+    proc->generation = ++procs->generation;
+    pt_index_add(&procs->index, pid_hash(pid), (uint32_t)procs->all.count);
+    PT_GROW(procs->all, procs->all.count + 1);
+    procs->all.items[procs->all.count++] = proc;
+    return proc;
+}
+
+pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid)
+{
+    pt_proc *const proc = pt_procs_find(procs, pid);
+    return proc != NULL ? proc : add(procs, pid);
+}
+
+static void set_comm(pt_proc *proc, const char *text)
+{
+    snprintf(proc->comm, sizeof proc->comm, "%s", text);
+}
+
+/* ---- mappings ---- */
+
+static void changed(pt_procs *procs, pt_proc *proc)
+{
+    proc->is_stale = true;
+    proc->generation = ++procs->generation;
+}
+
+/* The first mapping that ends above addr. */
+static size_t first_above(const pt_proc *proc, uint64_t addr)
+{
+    size_t low = 0, n = proc->map.count;
+    while (n > 0) {
+        const size_t half = n / 2;
+        if (proc->map.items[low + half].limit <= addr) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+static void insert(pt_proc *proc, size_t at, const pt_proc_map *map)
+{
+    PT_GROW(proc->map, proc->map.count + 1);
+    memmove(proc->map.items + at + 1, proc->map.items + at,
+            (proc->map.count - at) * sizeof *proc->map.items);
+    proc->map.items[at] = *map;
+    proc->map.count++;
+}
+
+static bool same_map(const pt_proc_map *a, const pt_proc_map *b)
+{
+    return a->start == b->start && a->limit == b->limit && a->file_offset == b->file_offset &&
+           a->image == b->image;
+}
+
+/* Puts a mapping over what is there: that is cut, split or goes. */
+static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
+{
+    size_t at = first_above(proc, map->start);
+    if (at < proc->map.count && same_map(&proc->map.items[at], map)) return;
+    if (at < proc->map.count && proc->map.items[at].start < map->start) {
+        pt_proc_map *const left = &proc->map.items[at];
+        const pt_proc_map whole = *left;
+        left->limit = map->start;
+        at++;
+        if (whole.limit > map->limit) {
+            pt_proc_map right = whole;
+            right.start = map->limit;
+            right.file_offset += map->limit - whole.start;
+            insert(proc, at, &right);
+        }
+    }
+    size_t end = at;
+    while (end < proc->map.count && proc->map.items[end].limit <= map->limit)
+        end++;
+    if (end < proc->map.count && proc->map.items[end].start < map->limit) {
+        pt_proc_map *const right = &proc->map.items[end];
+        right->file_offset += map->limit - right->start;
+        right->start = map->limit;
+    }
+    memmove(proc->map.items + at, proc->map.items + end,
+            (proc->map.count - end) * sizeof *proc->map.items);
+    proc->map.count -= end - at;
+    insert(proc, at, map);
+    changed(procs, proc);
+}
+
+/* /proc/PID/maps: "start-limit perms offset major:minor inode   path" (proc(5)). */
+static void read_maps_line(pt_procs *procs, pt_proc *proc, char *line)
+{
+    pt_proc_map map;
+    pt_image_key key = {.path = ""};
+    char permissions[5];
+    int path_at = 0;
+    if (sscanf(line,
+               "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
+               &map.start, &map.limit, permissions, &map.file_offset, &key.major, &key.minor,
+               &key.inode, &path_at) < 7 ||
+        permissions[2] != 'x' || map.limit <= map.start)
+        return;
+    key.path = line[path_at] != '\0' ? line + path_at : "//anon";
+    map.image = pt_images_add(&procs->images, &key);
+    put_map(procs, proc, &map);
+}
+
+static char *read_text(const pt_procs *procs, uint32_t pid, const char *name)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/%s", procs->root, pid, name);
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, MAPS_MAX_BYTES, &blob, NULL) != PT_OK) return NULL;
+    char *const text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    return text;
+}
+
+bool pt_procs_read(pt_procs *procs, pt_proc *proc)
+{
+    PT_FREE char *comm = read_text(procs, proc->pid, "comm");
+    PT_FREE char *maps = read_text(procs, proc->pid, "maps");
+    if (comm != NULL && proc->comm[0] == '\0') {
+        comm[strcspn(comm, "\n")] = '\0';
+        set_comm(proc, comm);
+    }
+    proc->has_maps = true; /* as much as there will be */
+    if (maps == NULL) return false;
+    char *state = NULL;
+    for (char *line = strtok_r(maps, "\n", &state); line != NULL;
+         line = strtok_r(NULL, "\n", &state))
+        read_maps_line(procs, proc, line);
+    return true;
+}
+
+const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr)
+{
+    const size_t at = first_above(proc, addr);
+    if (at == proc->map.count || proc->map.items[at].start > addr) return NULL;
+    return &proc->map.items[at];
+}
+
+/* ---- records ---- */
+
+pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *r)
+{
+    const pt_perf_mmap *const m = &r->mmap;
+    if (r->pid == 0 || r->pid == UINT32_MAX || !(m->protection & PROT_EXEC) || m->bytes == 0 ||
+        m->start + m->bytes < m->start)
+        return NULL;
+    pt_proc *const proc = pt_procs_get(procs, r->pid);
+    pt_image_key key = {.path = m->path, .major = m->major, .minor = m->minor, .inode = m->inode};
+    if (m->build_id != NULL) {
+        key.build_id_bytes = m->build_id_bytes;
+        memcpy(key.build_id, m->build_id, m->build_id_bytes);
+    }
+    const pt_proc_map map = {.start = m->start,
+                             .limit = m->start + m->bytes,
+                             .file_offset = m->file_offset,
+                             .image = pt_images_add(&procs->images, &key)};
+    put_map(procs, proc, &map);
+    return proc;
+}
+
+pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
+{
+    pt_proc *const proc = pt_procs_get(procs, r->pid);
+    if (r->pid == r->tid && strncmp(proc->comm, r->comm.text, sizeof proc->comm - 1) != 0) {
+        set_comm(proc, r->comm.text);
+        proc->labels = 0;
+    }
+    if (r->comm.is_exec) {
+        proc->map.count = 0;
+        proc->has_maps = true; /* the kernel reports each from here on */
+        proc->labels = 0;
+        changed(procs, proc);
+    }
+    return proc;
+}
+
+pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
+{
+    if (r->task.pid == r->task.ppid) return NULL;
+    const pt_proc *const parent = pt_procs_find(procs, r->task.ppid);
+    pt_proc *const old = pt_procs_find(procs, r->task.pid);
+    if (old != NULL) old->has_exited = true;
+    pt_proc *const child = add(procs, r->task.pid);
+    child->ppid = r->task.ppid;
+    if (parent == NULL) return child;
+    memcpy(child->comm, parent->comm, sizeof child->comm);
+    child->is_wanted = parent->is_wanted;
+    child->is_judged = parent->is_judged;
+    child->has_maps = parent->has_maps;
+    PT_GROW(child->map, parent->map.count);
+    if (parent->map.count > 0)
+        memcpy(child->map.items, parent->map.items, parent->map.count * sizeof *child->map.items);
+    child->map.count = parent->map.count;
+    return child;
+}
+
+pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
+{
+    if (r->task.pid != r->task.tid) return NULL;
+    return pt_procs_find(procs, r->task.pid);
+}
+
+/* ---- unwinding ---- */
+
+pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
+{
+    if (proc->is_stale) {
+        proc->is_stale = false;
+        PT_GROW(proc->module, proc->map.count + 1);
+        proc->module.count = 0;
+        for (size_t i = 0; i < proc->map.count; i++) {
+            const pt_proc_map *const map = &proc->map.items[i];
+            pt_unwind_module module = {.start = map->start, .limit = map->limit};
+            pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid, map->start,
+                           map->limit);
+            const pt_image *const image = procs->images.all.items[map->image];
+            if (image->blob != NULL &&
+                pt_image_bias(image, map->start, map->file_offset, &module.bias))
+                module.table = &image->table;
+            proc->module.items[proc->module.count++] = module;
+        }
+    }
+    return (pt_unwind_modules){.modules = proc->module.items,
+                               .count = (uint32_t)proc->module.count,
+                               .generation = proc->generation};
+}

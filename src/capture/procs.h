@@ -1,0 +1,79 @@
+/* procs.h: the processes of a recording: names, what they have mapped, how to unwind them.
+ *
+ *   FORK   a child begins with its parent's name and mappings
+ *   COMM   a name; at exec all mappings go
+ *   MMAP2  a mapping, which replaces what it lies over (the kernel does not report munmap)
+ *   EXIT   of the last thread: nothing comes any more
+ *
+ * What was there before the recording is read from /proc/PID/maps.
+ */
+#ifndef PT_CAPTURE_PROCS_H
+#define PT_CAPTURE_PROCS_H
+
+#include "capture/images.h"
+#include "capture/ring.h"
+
+enum { PT_COMM_BYTES = 16 };
+
+typedef struct pt_proc_map {
+    uint64_t start, limit, file_offset;
+    uint32_t image;
+} pt_proc_map;
+
+typedef struct pt_proc {
+    uint32_t pid, ppid;
+    char comm[PT_COMM_BYTES];
+    bool is_wanted; /* its samples are kept */
+    bool is_judged; /* is_wanted was decided */
+    bool has_maps;  /* map is all that was mapped when it was last looked at */
+    bool has_exited;
+    bool is_stale;       /* modules are not those of map */
+    uint32_t sampled;    /* samples since the maps were last read again for an unknown address */
+    uint32_t generation; /* another one whenever map changes */
+    struct {
+        pt_proc_map *items; /* ascending, not overlapping; executable ones only */
+        size_t count, cap;
+    } map;
+    struct {
+        pt_unwind_module *items;
+        size_t count, cap;
+    } module;        /* one a mapping */
+    uint32_t labels; /* for the sink: row + 1, 0 = none yet */
+} pt_proc;
+
+typedef struct pt_procs {
+    const char *root; /* "/proc" */
+    pt_images images;
+    struct {
+        pt_proc **items;
+        size_t count, cap;
+    } all;
+    pt_index index;      /* pid -> rows; the last one is the living one */
+    uint32_t generation; /* the last one given out */
+} pt_procs;
+
+/* root: where processes are looked up, "/proc"; borrowed. */
+void pt_procs_init(pt_procs *procs, const char *root);
+void pt_procs_done(pt_procs *procs);
+
+/* The living process of that number, or NULL. */
+pt_proc *pt_procs_find(const pt_procs *procs, uint32_t pid);
+/* The same; a new one without anything known of it if there is none. */
+pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid);
+/* Name and mappings from /proc, as far as they can be read. False if the process is gone, or its
+ * mappings are not ours to read. */
+bool pt_procs_read(pt_procs *procs, pt_proc *proc);
+
+/* What the records say. NULL: of no consequence for a process. */
+pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
+pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
+/* A new process (not a new thread), else NULL. */
+pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
+pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
+
+/* The mapping that an address lies in, or NULL. */
+const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);
+/* What pt_unwind needs; brings the modules up to date, which may mean to read files. */
+pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
+
+#endif

@@ -1,0 +1,260 @@
+/* ring.c: records out of a perf ring. See ring.h. */
+#include "capture/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { RECORD_MAX = 1 << 16 };
+
+/* ---- the ring ---- */
+
+pt_status pt_ring_open(int fd, size_t bytes, pt_ring *ret_ring, pt_error *reterr)
+{
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t room = page_bytes;
+    while (room <= bytes / 2)
+        room *= 2;
+    void *const memory = mmap(NULL, page_bytes + room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        const int error = errno;
+        pt_error_errno(reterr, error, "a ring of %zu KiB for samples cannot be mapped",
+                       room / 1024);
+        return error == EPERM || error == ENOMEM ? PT_ERR_NOMEM : PT_ERR_SYSTEM;
+    }
+    pt_ring_borrow(memory, (uint8_t *)memory + page_bytes, room, ret_ring);
+    return PT_OK;
+}
+
+void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t bytes,
+                    pt_ring *ret_ring)
+{
+    *ret_ring = (pt_ring){.page = page,
+                          .data = data,
+                          .bytes = bytes,
+                          .tail = page->data_tail,
+                          .scratch = pt_alloc(RECORD_MAX, 1)};
+}
+
+void pt_ring_close(pt_ring *ring)
+{
+    if (ring->page != NULL && (uint8_t *)ring->page < ring->data)
+        munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) + ring->bytes);
+    free(ring->scratch);
+    *ring = (pt_ring){0};
+}
+
+void pt_ring_look(pt_ring *ring)
+{
+    ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+const struct perf_event_header *pt_ring_peek(pt_ring *ring)
+{
+    const uint64_t left = ring->head - ring->tail;
+    if (left == 0) return NULL;
+    const uint64_t at = ring->tail & (ring->bytes - 1);
+    const struct perf_event_header *const record =
+        (const struct perf_event_header *)(ring->data + at);
+    /* Records are aligned to 8, so that a header never wraps around. */
+    if (left < sizeof *record || record->size < sizeof *record || record->size % 8 != 0 ||
+        record->size > left || left > ring->bytes) {
+        ring->tail = ring->head;
+        return NULL;
+    }
+    if (at + record->size <= ring->bytes) return record;
+    const size_t first = (size_t)(ring->bytes - at), size = record->size;
+    memcpy(ring->scratch, record, first);
+    memcpy(ring->scratch + first, ring->data, size - first);
+    return (const struct perf_event_header *)ring->scratch;
+}
+
+void pt_ring_next(pt_ring *ring, const struct perf_event_header *record)
+{
+    ring->tail += record->size;
+}
+
+void pt_ring_release(pt_ring *ring)
+{
+    __atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+/* ---- records ---- */
+
+/* Words of a record, forwards; bad is sticky. */
+typedef struct {
+    const uint64_t *at, *end;
+    bool bad;
+} words;
+
+static uint64_t take(words *w)
+{
+    if (w->at >= w->end) {
+        w->bad = true;
+        return 0;
+    }
+    return *w->at++;
+}
+
+static const uint64_t *take_many(words *w, uint64_t count)
+{
+    if (count > (uint64_t)(w->end - w->at)) {
+        w->bad = true;
+        return NULL;
+    }
+    const uint64_t *const first = w->at;
+    w->at += count;
+    return first;
+}
+
+static void read_stack(words *w, pt_perf_sample *s)
+{
+    s->stack_room = take(w);
+    if (s->stack_room == 0) return; /* then no word says how much was copied */
+    s->stack = (const uint8_t *)take_many(w, s->stack_room / 8);
+    s->stack_bytes = take(w);
+    if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
+}
+
+static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *r)
+{
+    const uint64_t has = layout->sample_type;
+    pt_perf_sample *const s = &r->sample;
+    *s = (pt_perf_sample){0};
+    if (has & PERF_SAMPLE_IDENTIFIER) r->id = take(w);
+    if (has & PERF_SAMPLE_IP) s->ip = take(w);
+    if (has & PERF_SAMPLE_TID) {
+        const uint64_t both = take(w);
+        r->pid = (uint32_t)both;
+        r->tid = (uint32_t)(both >> 32);
+    }
+    if (has & PERF_SAMPLE_TIME) r->time_ns = take(w);
+    if (has & PERF_SAMPLE_CPU) r->cpu = (uint32_t)take(w);
+    if (has & PERF_SAMPLE_PERIOD) s->period = take(w);
+    if (has & PERF_SAMPLE_READ) s->count = take(w);
+    if (has & PERF_SAMPLE_CALLCHAIN) {
+        s->chain_count = take(w);
+        s->chain = take_many(w, s->chain_count);
+    }
+    if (has & PERF_SAMPLE_REGS_USER) {
+        s->abi = take(w);
+        if (s->abi != PERF_SAMPLE_REGS_ABI_NONE) s->regs = take_many(w, layout->regs_count);
+    }
+    if (has & PERF_SAMPLE_STACK_USER) read_stack(w, s);
+    return !w->bad;
+}
+
+/* The path ends the body and is terminated; the kernel pads it with zeros to a whole word. */
+static const char *take_text(words *w)
+{
+    const char *const text = (const char *)w->at;
+    const size_t room = (size_t)((const char *)w->end - text);
+    if (room == 0 || memchr(text, '\0', room) == NULL) {
+        w->bad = true;
+        return "";
+    }
+    return text;
+}
+
+static bool read_mmap(words *w, pt_perf_record *r)
+{
+    enum { BUILD_ID_MAX = 20 };
+    pt_perf_mmap *const m = &r->mmap;
+    *m = (pt_perf_mmap){0};
+    take(w); /* pid, tid: as in the trailer */
+    m->start = take(w);
+    m->bytes = take(w);
+    m->file_offset = take(w);
+    const uint64_t *const file = take_many(w, 3);
+    if (r->type == PERF_RECORD_MMAP2 && file != NULL) {
+        const uint8_t *const id = (const uint8_t *)file;
+        if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+            m->build_id = id + 4;
+            m->build_id_bytes = id[0] <= BUILD_ID_MAX ? id[0] : BUILD_ID_MAX;
+        } else {
+            m->major = (uint32_t)file[0];
+            m->minor = (uint32_t)(file[0] >> 32);
+            m->inode = file[1];
+        }
+    }
+    m->protection = (uint32_t)take(w);
+    m->path = take_text(w);
+    return !w->bad;
+}
+
+/* tid, time, cpu, id: behind the body of all but samples (sample_id_all). */
+enum { TRAILER_WORDS = 4, TRAILER_TIME = 1 };
+
+static bool read_trailer(words *w, pt_perf_record *r)
+{
+    if (w->end - w->at < TRAILER_WORDS) return false;
+    w->end -= TRAILER_WORDS;
+    const uint64_t *const trailer = w->end;
+    r->pid = (uint32_t)trailer[0];
+    r->tid = (uint32_t)(trailer[0] >> 32);
+    r->time_ns = trailer[TRAILER_TIME];
+    r->cpu = (uint32_t)trailer[2];
+    r->id = trailer[3];
+    return true;
+}
+
+static void read_task(words *w, pt_perf_record *r)
+{
+    const uint64_t pids = take(w), tids = take(w);
+    r->task.pid = (uint32_t)pids;
+    r->task.ppid = (uint32_t)(pids >> 32);
+    r->task.tid = (uint32_t)tids;
+    r->task.ptid = (uint32_t)(tids >> 32);
+}
+
+uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_event_header *record)
+{
+    const uint64_t *const body = (const uint64_t *)(record + 1);
+    const size_t count = (record->size - sizeof *record) / 8;
+    if (record->type != PERF_RECORD_SAMPLE)
+        return count >= TRAILER_WORDS ? body[count - TRAILER_WORDS + TRAILER_TIME] : 0;
+    const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+    const size_t at = (size_t)__builtin_popcountll(layout->sample_type & before);
+    return at < count ? body[at] : 0;
+}
+
+bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_header *record,
+                         pt_perf_record *ret_record)
+{
+    pt_perf_record r = {.type = record->type, .misc = record->misc};
+    const uint64_t *const body = (const uint64_t *)(record + 1);
+    words w = {.at = body, .end = body + (record->size - sizeof *record) / 8};
+    bool is_good = true;
+    if (r.type == PERF_RECORD_SAMPLE) {
+        is_good = read_sample(layout, &w, &r);
+    } else {
+        if (!read_trailer(&w, &r)) return false;
+        switch (r.type) {
+        case PERF_RECORD_MMAP2: is_good = read_mmap(&w, &r); break;
+        case PERF_RECORD_COMM:
+            take(&w);
+            r.comm.text = take_text(&w);
+            r.comm.is_exec = (r.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+            break;
+        case PERF_RECORD_FORK:
+        case PERF_RECORD_EXIT: read_task(&w, &r); break;
+        case PERF_RECORD_LOST:
+            take(&w); /* the event's id */
+            r.lost = take(&w);
+            break;
+        case PERF_RECORD_LOST_SAMPLES: r.lost = take(&w); break;
+        case PERF_RECORD_SWITCH:
+        case PERF_RECORD_SWITCH_CPU_WIDE:
+            r.is_switch_out = (r.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+            break;
+        case PERF_RECORD_THROTTLE:
+        case PERF_RECORD_UNTHROTTLE: break;
+        default: return false;
+        }
+    }
+    if (!is_good || w.bad) return false;
+    *ret_record = r;
+    return true;
+}

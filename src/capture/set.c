@@ -1,0 +1,472 @@
+/* set.c: opening, closing and weighing the events of a recording. See set.h. */
+#include "capture/set.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+enum {
+    SIDE_BYTES = 512 << 10,
+    SAMPLES_BYTES_MIN = 64 << 10,
+    SAMPLES_BYTES_FIRST = 256 << 10,
+    SAMPLES_BYTES_MAX = 16 << 20,
+    FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
+};
+
+/* ---- cpus ---- */
+
+/* "0-3,6": those that are on. */
+static size_t online_cpus(int **ret_cpus)
+{
+    struct {
+        int *items;
+        size_t count, cap;
+    } cpu = {0};
+    pt_blob blob = PT_BLOB_INIT;
+    int first = 0, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+    PT_FREE char *text = NULL;
+    if (pt_file_read("/sys/devices/system/cpu/online", 0, 1 << 16, &blob, NULL) == PT_OK)
+        text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    const char *at = text != NULL ? text : "";
+    do {
+        int used = 0;
+        if (sscanf(at, "%d%n", &first, &used) == 1) last = first;
+        at += used;
+        if (*at == '-' && sscanf(at, "-%d%n", &last, &used) == 1) at += used;
+        for (int i = first; i <= last; i++) {
+            PT_GROW(cpu, cpu.count + 1);
+            cpu.items[cpu.count++] = i;
+        }
+    } while (*at++ == ',');
+    *ret_cpus = cpu.items;
+    return cpu.count;
+}
+
+static pt_ring_pair *pair_of(const pt_event_set *set, uint32_t cpu)
+{
+    const uint32_t i = cpu < set->cpu_limit ? set->pair_of_cpu[cpu] : PT_NONE;
+    return i != PT_NONE ? &set->pairs[i] : NULL;
+}
+
+static void make_pairs(pt_event_set *set)
+{
+    int *cpus;
+    const size_t count = online_cpus(&cpus);
+    set->pairs = pt_alloc(count, sizeof *set->pairs);
+    set->pair_count = (uint32_t)count;
+    set->cpu_limit = (uint32_t)cpus[count - 1] + 1;
+    set->pair_of_cpu = pt_alloc(set->cpu_limit, sizeof *set->pair_of_cpu);
+    memset(set->pair_of_cpu, 0xff, set->cpu_limit * sizeof *set->pair_of_cpu);
+    for (uint32_t i = 0; i < count; i++) {
+        set->pairs[i] = (pt_ring_pair){.cpu = cpus[i], .samples_fd = -1, .side_fd = -1};
+        set->pair_of_cpu[cpus[i]] = i;
+    }
+    free(cpus);
+}
+
+/* ---- threads ---- */
+
+static size_t home_of(const pt_event_set *set, pid_t tid)
+{
+    return (size_t)pt_hash_u32_pair((uint32_t)tid, 7) & set->threads.mask;
+}
+
+static size_t slot_of(const pt_event_set *set, pid_t tid)
+{
+    size_t i = home_of(set, tid);
+    while (set->threads.slots[i] != NULL && set->threads.slots[i]->tid != tid)
+        i = (i + 1) & set->threads.mask;
+    return i;
+}
+
+static pt_event_thread *thread_of(const pt_event_set *set, pid_t tid)
+{
+    return set->threads.slots[slot_of(set, set->plan.is_each_thread ? tid : -1)];
+}
+
+static void put_thread(pt_event_set *set, pt_event_thread *thread)
+{
+    if (set->threads.count * 2 >= set->threads.mask) {
+        pt_event_thread **const old = set->threads.slots;
+        const size_t old_count = set->threads.mask + 1;
+        set->threads.mask = set->threads.mask * 2 + 1;
+        set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
+        for (size_t i = 0; i < old_count; i++)
+            if (old[i] != NULL) set->threads.slots[slot_of(set, old[i]->tid)] = old[i];
+        free(old);
+    }
+    set->threads.slots[slot_of(set, thread->tid)] = thread;
+    set->threads.count++;
+}
+
+/* Linear probing leaves no gap: what follows moves up, if its home is not behind the gap. */
+static void take_out(pt_event_set *set, size_t gap)
+{
+    pt_event_thread **const slots = set->threads.slots;
+    const size_t mask = set->threads.mask;
+    slots[gap] = NULL;
+    set->threads.count--;
+    for (size_t i = (gap + 1) & mask; slots[i] != NULL; i = (i + 1) & mask) {
+        const size_t home = home_of(set, slots[i]->tid);
+        if (((i - home) & mask) < ((i - gap) & mask)) continue;
+        slots[gap] = slots[i];
+        slots[i] = NULL;
+        gap = i;
+    }
+}
+
+/* ---- opening ---- */
+
+static uint64_t random_below(pt_event_set *set, uint64_t limit)
+{
+    set->random = pt_hash_mix(set->random, 0x1d8e4e27c47d124f);
+    return limit > 0 ? set->random % limit : 0;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+/* first_period 0: the plan's. The row's clock begins at 0. */
+static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t pair_index,
+                     uint64_t first_period)
+{
+    const pt_ring_pair *const pair = &set->pairs[pair_index];
+    const uint64_t period = first_period != 0 ? first_period : set->plan.period;
+    row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
+    row->switches_fd = -1;
+    row->taken = 0;
+    row->is_first = first_period != 0;
+    if (row->fd < 0) return false;
+    row->id = pt_event_id(row->fd);
+    /* The first sample must wake us: until we have noticed, samples come at the short period. */
+    ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, row->is_first ? pair->side_fd : pair->samples_fd);
+    if (set->off_cpu) {
+        row->switches_fd = pt_event_open_switches(&set->plan, tid, pair->cpu);
+        if (row->switches_fd >= 0) {
+            row->switches_id = pt_event_id(row->switches_fd);
+            ioctl(row->switches_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd);
+        }
+    }
+    if (set->is_enabled) {
+        ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
+        if (row->switches_fd >= 0) ioctl(row->switches_fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+    return true;
+}
+
+static void close_row(pt_event_row *row)
+{
+    close_fd(&row->fd);
+    close_fd(&row->switches_fd);
+}
+
+static void free_thread(pt_event_set *set, pt_event_thread *thread)
+{
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        close_row(&thread->rows[i]);
+    free(thread->rows);
+    free(thread);
+}
+
+/* CPU time that a new thread has used already (proc(5): the first number of schedstat). */
+static uint64_t used_before(pid_t pid, pid_t tid)
+{
+    char text[64] = "";
+    PT_FREE char *path = pt_strf("/proc/%d/task/%d/schedstat", pid, tid);
+    FILE *const file = fopen(path, "re");
+    if (file == NULL) return 0;
+    if (fgets(text, sizeof text, file) == NULL) text[0] = '\0';
+    fclose(file);
+    return strtoull(text, NULL, 10);
+}
+
+/* A new thread's events begin in the middle of a period. What passed before is made up for: if a
+ * sample was due in it, the next tick, at once, stands for that one too. */
+static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
+{
+    const uint64_t period = set->plan.period;
+    const uint64_t before_ns = used_before(pid, thread->tid);
+    thread->credit = (before_ns + random_below(set, period)) / period;
+    for (uint32_t i = 0; i < set->pair_count; i++) {
+        pt_event_row *const row = &thread->rows[i];
+        uint64_t first = 1 + random_below(set, period);
+        row->offset = period - first;
+        if (thread->credit > 0 || first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
+        if (!open_row(set, row, thread->tid, i, first)) return false;
+    }
+    return true;
+}
+
+bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new)
+{
+    if (thread_of(set, tid) != NULL) return true;
+    pt_event_thread *const thread = pt_alloc(1, sizeof *thread);
+    thread->tid = tid;
+    thread->stack_bytes = set->plan.stack_bytes;
+    thread->rows = pt_alloc(set->pair_count, sizeof *thread->rows);
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        thread->rows[i] = (pt_event_row){.fd = -1, .switches_fd = -1};
+    bool is_open = true;
+    if (is_new && set->plan.source->is_clock) is_open = open_new(set, thread, pid);
+    for (uint32_t i = 0; i < set->pair_count && is_open; i++)
+        if (thread->rows[i].fd < 0) is_open = open_row(set, &thread->rows[i], tid, i, 0);
+    if (!is_open) {
+        const int error = errno;
+        free_thread(set, thread);
+        set->missed += is_new;
+        errno = error;
+        return false;
+    }
+    put_thread(set, thread);
+    return true;
+}
+
+void pt_event_set_remove(pt_event_set *set, pid_t tid)
+{
+    if (!set->plan.is_each_thread) return;
+    const size_t slot = slot_of(set, tid);
+    if (set->threads.slots[slot] == NULL) return;
+    free_thread(set, set->threads.slots[slot]);
+    take_out(set, slot);
+}
+
+/* ---- rings ---- */
+
+/* A quarter of a second of samples, as far as the kernel lets us lock memory. */
+static size_t samples_bytes(const pt_event_set *set)
+{
+    const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
+    const uint64_t want = hz / 4 * (PT_STACK_BYTES_FIRST + 512);
+    size_t bytes = SAMPLES_BYTES_FIRST;
+    while (bytes < want && bytes < SAMPLES_BYTES_MAX)
+        bytes *= 2;
+    return bytes;
+}
+
+static pt_status open_largest(int fd, size_t bytes, size_t least, pt_ring *ring, pt_error *reterr)
+{
+    pt_status status = pt_ring_open(fd, bytes, ring, reterr);
+    while (status == PT_ERR_NOMEM && bytes > least) {
+        bytes /= 2;
+        status = pt_ring_open(fd, bytes, ring, reterr);
+    }
+    return status;
+}
+
+/* Rings for events of threads belong to events of our own, which do not end before we do. */
+static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *reterr)
+{
+    const bool each = set->plan.is_each_thread;
+    const pid_t tid = each ? 0 : -1;
+    pair->samples_fd = pt_event_open_dummy(&set->plan, tid, pair->cpu, false, 0);
+    pair->side_fd =
+        pt_event_open_dummy(&set->plan, tid, pair->cpu, !each, each ? 1 : SIDE_BYTES / 8);
+    if (pair->samples_fd < 0 || pair->side_fd < 0)
+        return pt_error_errno(reterr, errno, "the kernel gives no perf events");
+    pt_status status =
+        open_largest(pair->side_fd, SIDE_BYTES, SAMPLES_BYTES_MIN, &pair->side, reterr);
+    if (status == PT_OK)
+        status = open_largest(pair->samples_fd, samples_bytes(set), SAMPLES_BYTES_MIN,
+                              &pair->samples, reterr);
+    return status;
+}
+
+static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
+{
+    pt_status status = PT_OK;
+    for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++)
+        status = open_pair(set, &set->pairs[i], reterr);
+    return status;
+}
+
+/* What happens to a thread and all it will start, into the rings. */
+static void report_on(pt_event_set *set, pid_t tid)
+{
+    for (uint32_t i = 0; i < set->pair_count; i++) {
+        const pt_ring_pair *const pair = &set->pairs[i];
+        const int fd = pt_event_open_dummy(&set->plan, tid, pair->cpu, true, 1);
+        if (fd < 0) continue;
+        ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, pair->side_fd);
+        PT_GROW(set->clock, set->clock.count + 1);
+        set->clock.items[set->clock.count++] = ~fd; /* kept open, and not a clock */
+    }
+}
+
+static pt_status refused(const pt_event_plan *plan, pt_error *reterr)
+{
+    return pt_error_errno(reterr, errno, "the kernel gives no events of %s", plan->source->name);
+}
+
+pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool off_cpu,
+                            const pid_t *tids, size_t tid_count, pt_error *reterr)
+{
+    *set = (pt_event_set){.plan = *plan, .layout = pt_event_layout(plan), .off_cpu = off_cpu};
+    if (getrandom(&set->random, sizeof set->random, GRND_NONBLOCK) < 0) set->random = 1;
+    set->threads.mask = 63;
+    set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
+    make_pairs(set);
+    const pt_status status = open_pairs(set, reterr);
+    if (status != PT_OK) return status;
+    size_t opened = 0;
+    for (size_t i = 0; i < tid_count && plan->is_each_thread; i++) {
+        report_on(set, tids[i]);
+        if (pt_event_set_add(set, 0, tids[i], false))
+            opened++;
+        else if (errno != ESRCH)
+            return refused(plan, reterr);
+    }
+    if (!plan->is_each_thread)
+        return pt_event_set_add(set, 0, -1, false) ? PT_OK : refused(plan, reterr);
+    if (opened > 0) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record is there any more");
+}
+
+void pt_event_set_close(pt_event_set *set)
+{
+    for (size_t i = 0; set->threads.slots != NULL && i <= set->threads.mask; i++)
+        if (set->threads.slots[i] != NULL) free_thread(set, set->threads.slots[i]);
+    for (uint32_t i = 0; i < set->pair_count; i++) {
+        pt_ring_close(&set->pairs[i].samples);
+        pt_ring_close(&set->pairs[i].side);
+        close_fd(&set->pairs[i].samples_fd);
+        close_fd(&set->pairs[i].side_fd);
+    }
+    for (size_t i = 0; i < set->clock.count; i++)
+        close(set->clock.items[i] < 0 ? ~set->clock.items[i] : set->clock.items[i]);
+    free(set->threads.slots);
+    free(set->clock.items);
+    free(set->pairs);
+    free(set->pair_of_cpu);
+    *set = (pt_event_set){0};
+}
+
+/* ---- running ---- */
+
+static void tell_all(pt_event_set *set, unsigned long request)
+{
+    for (size_t i = 0; i <= set->threads.mask; i++) {
+        const pt_event_thread *const thread = set->threads.slots[i];
+        for (uint32_t r = 0; thread != NULL && r < set->pair_count; r++) {
+            if (thread->rows[r].fd >= 0) ioctl(thread->rows[r].fd, request, 0);
+            if (thread->rows[r].switches_fd >= 0) ioctl(thread->rows[r].switches_fd, request, 0);
+        }
+    }
+}
+
+void pt_event_set_enable(pt_event_set *set)
+{
+    set->is_enabled = true;
+    tell_all(set, PERF_EVENT_IOC_ENABLE);
+}
+
+void pt_event_set_disable(pt_event_set *set)
+{
+    set->is_enabled = false;
+    tell_all(set, PERF_EVENT_IOC_DISABLE);
+}
+
+static pt_event_row *row_of(const pt_event_set *set, const pt_perf_record *record,
+                            pt_event_thread **ret_thread)
+{
+    pt_event_thread *const thread = thread_of(set, (pid_t)record->tid);
+    const pt_ring_pair *const pair = pair_of(set, record->cpu);
+    *ret_thread = thread;
+    return thread != NULL && pair != NULL ? &thread->rows[pair - set->pairs] : NULL;
+}
+
+bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record)
+{
+    pt_event_thread *thread;
+    if (!set->off_cpu) return false;
+    const pt_event_row *const row = row_of(set, record, &thread);
+    return row != NULL && row->switches_fd >= 0 && row->switches_id == record->id;
+}
+
+void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
+{
+    pt_event_thread *thread;
+    pt_event_row *const row = row_of(set, record, &thread);
+    if (row == NULL || !row->is_first || row->id != record->id) return;
+    uint64_t period = set->plan.period;
+    row->is_first = false;
+    ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
+    ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, pair_of(set, record->cpu)->samples_fd);
+}
+
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
+{
+    pt_event_thread *thread;
+    if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
+    pt_event_row *const row = row_of(set, record, &thread);
+    if (row == NULL || row->id != record->id) return 1; /* it was closed since */
+    const uint64_t due = (record->sample.count + row->offset) / set->plan.period;
+    uint64_t weight = due > row->taken ? due - row->taken : 0;
+    if (due > row->taken) row->taken = due;
+    weight += thread->credit;
+    thread->credit = 0;
+    return weight;
+}
+
+/* The row goes on where it was, with another event. */
+static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
+{
+    const uint64_t period = set->plan.period;
+    pt_event_row *const row = &thread->rows[i];
+    pt_event_row next = {.fd = -1, .switches_fd = -1};
+    uint64_t first = 0; /* of cpus: a whole one */
+    if (set->plan.is_each_thread && set->plan.source->is_clock && row->fd >= 0) {
+        next.offset = (pt_event_read(row->fd) + row->offset) % period;
+        first = period - next.offset;
+        if (first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
+    }
+    if (row->fd >= 0) ioctl(row->fd, PERF_EVENT_IOC_DISABLE, 0);
+    if (open_row(set, &next, thread->tid, i, first)) {
+        close_row(row);
+        *row = next;
+    } else if (row->fd >= 0) {
+        ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
+bool pt_event_set_grow(pt_event_set *set, pid_t tid)
+{
+    pt_event_thread *const thread = thread_of(set, tid);
+    if (thread == NULL || thread->stack_bytes >= PT_STACK_BYTES_MAX) return false;
+    const uint32_t more = thread->stack_bytes * 2;
+    const uint32_t bytes = more < PT_STACK_BYTES_MAX ? more : PT_STACK_BYTES_MAX;
+    if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes; /* for new threads, too */
+    thread->stack_bytes = set->plan.stack_bytes;
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        open_again(set, thread, i);
+    return true;
+}
+
+void pt_event_set_count(pt_event_set *set, pid_t tid)
+{
+    const int fd = pt_event_open_clock(tid);
+    if (fd < 0) return;
+    PT_GROW(set->clock, set->clock.count + 1);
+    set->clock.items[set->clock.count++] = fd;
+}
+
+uint64_t pt_event_set_used_ns(const pt_event_set *set)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < set->clock.count; i++)
+        if (set->clock.items[i] >= 0) sum += pt_event_read(set->clock.items[i]);
+    return sum;
+}

@@ -1,0 +1,88 @@
+/* set.h: all events of a recording, and their rings.
+ *
+ *   of cpus      | one row a cpu, of no thread                  |  every thread, however short
+ *   of threads   | one row a thread and cpu, opened when we hear of the thread
+ *
+ * The kernel allows events of cpus to root, to CAP_PERFMON, and at perf_event_paranoid 0. Those of
+ * threads it allows for one's own processes. Since an inherited event gives each new thread a whole
+ * period before its first sample, threads get events of their own, whose first period is a random
+ * part of one: short threads are then seen in proportion to their time.
+ */
+#ifndef PT_CAPTURE_SET_H
+#define PT_CAPTURE_SET_H
+
+#include "capture/event.h"
+
+/* An event that makes samples. Its clock, plus a random offset, passes a period's end: a sample is
+ * due. What a sample weighs is how many passed since the last. */
+typedef struct pt_event_row {
+    int fd, switches_fd;      /* -1: none */
+    uint64_t id, switches_id; /* as samples have it */
+    uint64_t offset, taken;
+    bool is_first; /* its period is still the random part */
+} pt_event_row;
+
+typedef struct pt_event_thread {
+    pid_t tid;            /* -1: of cpus */
+    uint32_t stack_bytes; /* that its events copy */
+    uint64_t credit;    /* periods that had passed before it was opened, due with the next sample */
+    pt_event_row *rows; /* one a cpu of the set */
+} pt_event_thread;
+
+typedef struct pt_ring_pair {
+    int cpu;
+    int samples_fd, side_fd; /* owners of the rings */
+    pt_ring samples, side;
+    uint64_t seen; /* of side: up to where it was looked through for what is urgent */
+} pt_ring_pair;
+
+typedef struct pt_event_set {
+    pt_event_plan plan;
+    pt_perf_layout layout;
+    bool off_cpu, is_enabled;
+    pt_ring_pair *pairs; /* one a cpu that is on */
+    uint32_t pair_count;
+    uint32_t *pair_of_cpu; /* PT_NONE: off when we began */
+    uint32_t cpu_limit;
+    struct {
+        pt_event_thread **slots; /* open addressing by tid */
+        size_t count, mask;
+    } threads;
+    struct {
+        int *items;
+        size_t count, cap;
+    } clock;             /* descriptors that count CPU time */
+    uint64_t random;     /* state */
+    uint64_t missed;     /* threads that were gone before an event could be opened */
+    uint64_t max_memory; /* of a ring of samples */
+} pt_event_set;
+
+/* Opens the rings and, for events of cpus, all events. For events of threads, each is added. */
+pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool off_cpu,
+                            const pid_t *tids, size_t tid_count, pt_error *reterr);
+void pt_event_set_close(pt_event_set *set);
+
+/* A thread that was there before, or a new one (is_new) of process pid. False: gone, or refused
+ * (errno). Adding one twice does nothing. */
+bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
+void pt_event_set_remove(pt_event_set *set, pid_t tid);
+
+void pt_event_set_enable(pt_event_set *set);
+void pt_event_set_disable(pt_event_set *set);
+
+/* What a sample weighs, in periods; 0: none was due. Ends a first period. */
+uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record);
+/* Is it a sample of a switch? */
+bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
+/* Gives the events of a thread (any, for events of cpus) their whole period, if they have not. */
+void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
+
+/* Copies more of the stack from here on; the events of that thread are opened again. False if it
+ * is at its largest. */
+bool pt_event_set_grow(pt_event_set *set, pid_t tid);
+
+/* CPU time of the threads that were added at first, and of all they started. */
+uint64_t pt_event_set_used_ns(const pt_event_set *set);
+void pt_event_set_count(pt_event_set *set, pid_t tid);
+
+#endif

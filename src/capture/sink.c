@@ -1,0 +1,262 @@
+/* sink.c: distinct stacks and their counts. See sink.h. */
+#include "capture/sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/saturate.h"
+#include "elf/image.h"
+
+enum { VALUES = 3 };
+
+/* A stack of a process as it was sampled, and how often. */
+typedef struct {
+    uint64_t pcs_first; /* in sink.pcs */
+    uint32_t proc_generation, labels;
+    uint32_t kernel_count, count;
+    uint32_t stack; /* in the builder */
+    uint8_t end;
+    int64_t values[VALUES];
+} counted;
+
+/* A mapping of the builder, and the image it is of. */
+typedef struct {
+    uint32_t image, mapping;
+    uint64_t file_offset, bytes;
+    uint64_t start; /* in the builder */
+} shared_map;
+
+struct pt_sink {
+    pt_builder *builder;
+    const pt_procs *procs;
+    bool is_timeline;
+    pt_mapping kernel_mapping; /* to be added when something is in it */
+    uint32_t kernel;           /* mapping, or PT_NONE */
+    uint32_t key_pid, key_comm;
+    pt_index known; /* hash of what was sampled -> counted */
+    struct {
+        counted *items;
+        size_t count, cap;
+    } stack;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } pc;
+    pt_index shared;
+    struct {
+        shared_map *items;
+        size_t count, cap;
+    } map;
+    uint32_t frames[PT_SINK_DEPTH_MAX];
+};
+
+pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
+                     bool is_timeline)
+{
+    pt_sink *const sink = pt_alloc(1, sizeof *sink);
+    sink->builder = builder;
+    sink->procs = procs;
+    sink->is_timeline = is_timeline;
+    sink->kernel = PT_NONE;
+    sink->key_pid = pt_builder_text(builder, "pid").v;
+    sink->key_comm = pt_builder_text(builder, "comm").v;
+    pt_index_init(&sink->known);
+    pt_index_init(&sink->shared);
+    if (kernel != NULL) sink->kernel_mapping = *kernel;
+    return sink;
+}
+
+void pt_sink_free(pt_sink *sink)
+{
+    if (sink == NULL) return;
+    pt_index_done(&sink->known);
+    pt_index_done(&sink->shared);
+    free(sink->stack.items);
+    free(sink->pc.items);
+    free(sink->map.items);
+    free(sink);
+}
+
+/* ---- mappings ---- */
+
+/* The path without what the kernel adds when the file has been removed: its build id tells whether
+ * a file of that name is still the same. */
+static uint32_t path_string(pt_builder *b, const char *path)
+{
+    static const char gone[] = " (deleted)";
+    const size_t bytes = strlen(path), gone_bytes = sizeof gone - 1;
+    const bool is_gone =
+        bytes > gone_bytes && strcmp(path + bytes - gone_bytes, gone) == 0 && path[0] == '/';
+    return pt_builder_string(b, path, is_gone ? bytes - gone_bytes : bytes).v;
+}
+
+static uint32_t id_string(pt_builder *b, const pt_image *image)
+{
+    char hex[2 * PT_IMAGE_ID_MAX + 1];
+    const pt_elf_id id = {.bytes = image->build_id, .size_bytes = image->build_id_bytes};
+    pt_elf_id_hex(id, hex, sizeof hex);
+    return pt_builder_text(b, hex).v;
+}
+
+/* Code that is in no file: what a just-in-time compiler made. */
+static bool is_generated(const char *path)
+{
+    return strcmp(path, "//anon") == 0 || strncmp(path, "/memfd:", 7) == 0 ||
+           strncmp(path, "/dev/zero", 9) == 0 || strncmp(path, "[anon:", 6) == 0 ||
+           strcmp(path, "[heap]") == 0 || strcmp(path, "[stack]") == 0 ||
+           strncmp(path, "/SYSV", 5) == 0;
+}
+
+static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
+{
+    const uint64_t bytes = map->limit - map->start;
+    const pt_image *const image = sink->procs->images.all.items[map->image];
+    const bool is_jit = is_generated(image->path);
+    uint64_t hash = pt_hash_mix(map->image, pt_hash_mix(map->file_offset, bytes));
+    if (is_jit) hash = pt_hash_mix(hash, map->start); /* the same place is not the same code */
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&sink->shared, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&sink->shared, &probe)) {
+        const shared_map *const m = &sink->map.items[i];
+        if (m->image == map->image && m->file_offset == map->file_offset && m->bytes == bytes &&
+            (!is_jit || m->start == map->start))
+            return m;
+    }
+    const pt_mapping mapping = {.start = map->start,
+                                .limit = map->limit,
+                                .file_offset = map->file_offset,
+                                .file = is_jit ? 0 : path_string(sink->builder, image->path),
+                                .flags = is_jit ? PT_MAPPING_JIT : 0};
+    const uint32_t id = pt_builder_append_mapping(sink->builder, &mapping).v;
+    pt_index_add(&sink->shared, hash, (uint32_t)sink->map.count);
+    PT_GROW(sink->map, sink->map.count + 1);
+    shared_map *const added = &sink->map.items[sink->map.count++];
+    *added = (shared_map){.image = map->image,
+                          .mapping = id,
+                          .file_offset = map->file_offset,
+                          .bytes = bytes,
+                          .start = map->start};
+    return added;
+}
+
+/* ---- stacks ---- */
+
+static uint32_t kernel_location(pt_sink *sink, uint64_t pc, bool is_return)
+{
+    if (sink->kernel == PT_NONE)
+        sink->kernel = pt_builder_append_mapping(sink->builder, &sink->kernel_mapping).v;
+    const pt_location location = {.mapping = sink->kernel,
+                                  .address = pc,
+                                  .flags = PT_LOCATION_KERNEL |
+                                           (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
+    return pt_builder_location(sink->builder, &location, NULL, 0).v;
+}
+
+static uint32_t user_location(pt_sink *sink, const pt_proc *proc, uint64_t pc, bool is_return)
+{
+    /* A call at the end of a mapping returns behind it. */
+    const pt_proc_map *const map = pt_proc_map_at(proc, is_return && pc > 0 ? pc - 1 : pc);
+    pt_location location = {.mapping = PT_NONE,
+                            .address = pc,
+                            .flags = PT_LOCATION_USER | (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
+    if (map != NULL) {
+        const shared_map *const shared = builder_map(sink, map);
+        location.mapping = shared->mapping;
+        location.address = pc - map->start + shared->start;
+    }
+    return pt_builder_location(sink->builder, &location, NULL, 0).v;
+}
+
+static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
+{
+    const uint32_t count = s->count <= PT_SINK_DEPTH_MAX ? s->count : PT_SINK_DEPTH_MAX;
+    /* The first mapping is the program's: loaders put it below its libraries. */
+    if (pt_builder_mapping_count(sink->builder) == 0 && s->proc->map.count > 0)
+        builder_map(sink, &s->proc->map.items[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_kernel = i < s->kernel_count;
+        /* The innermost user frame under kernel frames was left by a system call or a fault. */
+        const bool is_return = i > 0 && i != s->kernel_count;
+        sink->frames[i] = is_kernel ? kernel_location(sink, s->pcs[i], is_return)
+                                    : user_location(sink, s->proc, s->pcs[i], is_return);
+    }
+    return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
+}
+
+static uint32_t labels_of(pt_sink *sink, pt_proc *proc)
+{
+    if (proc->labels != 0) return proc->labels - 1;
+    const pt_label labels[] = {
+        {.key = sink->key_pid, .kind = PT_LABEL_NUMBER, .num = proc->pid},
+        {.key = sink->key_comm,
+         .kind = PT_LABEL_STRING,
+         .str = pt_builder_text(sink->builder, proc->comm).v},
+    };
+    const uint32_t id = pt_builder_labels(sink->builder, labels, 2).v;
+    proc->labels = id + 1;
+    return id;
+}
+
+static bool is_same(const pt_sink *sink, const counted *c, const pt_sink_sample *s, uint32_t labels)
+{
+    return c->proc_generation == s->proc->generation && c->labels == labels &&
+           c->kernel_count == s->kernel_count && c->count == s->count && c->end == s->end &&
+           memcmp(sink->pc.items + c->pcs_first, s->pcs, s->count * sizeof *s->pcs) == 0;
+}
+
+static counted *find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t labels)
+{
+    const uint64_t hash = pt_hash_mix(pt_hash_bytes(s->pcs, s->count * sizeof *s->pcs),
+                                      pt_hash_u32_pair(s->proc->generation, labels));
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&sink->known, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&sink->known, &probe))
+        if (is_same(sink, &sink->stack.items[i], s, labels)) return &sink->stack.items[i];
+    const counted one = {.pcs_first = sink->pc.count,
+                         .proc_generation = s->proc->generation,
+                         .labels = labels,
+                         .kernel_count = s->kernel_count,
+                         .count = s->count,
+                         .stack = make_stack(sink, s),
+                         .end = s->end};
+    PT_GROW(sink->pc, sink->pc.count + s->count);
+    memcpy(sink->pc.items + sink->pc.count, s->pcs, s->count * sizeof *s->pcs);
+    sink->pc.count += s->count;
+    pt_index_add(&sink->known, hash, (uint32_t)sink->stack.count);
+    PT_GROW(sink->stack, sink->stack.count + 1);
+    sink->stack.items[sink->stack.count] = one;
+    return &sink->stack.items[sink->stack.count++];
+}
+
+void pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
+{
+    /* A timeline's samples have the process in columns of their own. */
+    const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc);
+    counted *const c = find_or_add(sink, s, labels);
+    for (int i = 0; i < VALUES; i++)
+        pt_saturating_into(&c->values[i], s->values[i]);
+    if (!sink->is_timeline) return;
+    const pt_sample sample = {.stack = c->stack,
+                              .values = s->values,
+                              .time_ns = s->time_ns,
+                              .pid = s->proc->pid,
+                              .tid = s->tid,
+                              .cpu = s->cpu,
+                              .comm = pt_builder_text(sink->builder, s->proc->comm).v};
+    pt_builder_timed_sample(sink->builder, &sample);
+}
+
+void pt_sink_finish(pt_sink *sink)
+{
+    for (size_t i = 0; i < sink->map.count; i++) {
+        const shared_map *const m = &sink->map.items[i];
+        pt_builder_mapping_at(sink->builder, (pt_mapping_id){m->mapping})->build_id =
+            id_string(sink->builder, sink->procs->images.all.items[m->image]);
+    }
+    for (size_t i = 0; i < sink->stack.count && !sink->is_timeline; i++) {
+        const counted *const c = &sink->stack.items[i];
+        pt_builder_add(sink->builder, (pt_stack_id){c->stack}, (pt_labels_id){c->labels},
+                       c->values);
+    }
+}

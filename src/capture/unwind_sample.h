@@ -1,0 +1,30 @@
+/* unwind_sample.h: the kernel's copy of registers and stack -> addresses. */
+#ifndef PT_CAPTURE_UNWIND_SAMPLE_H
+#define PT_CAPTURE_UNWIND_SAMPLE_H
+
+#include "capture/procs.h"
+#include "capture/sink.h"
+
+/* Below a frame's sp, still in use (System V ABI, AMD64, 3.2.2). */
+#if defined(__x86_64__)
+enum { PT_RED_ZONE_BYTES = 128 };
+#else
+enum { PT_RED_ZONE_BYTES = 0 };
+#endif
+
+typedef struct pt_unwound {
+    uint64_t pcs[PT_SINK_DEPTH_MAX]; /* innermost first: kernel, then user */
+    uint32_t kernel_count, count;
+    uint8_t end;        /* pt_stack_end */
+    bool is_copy_short; /* the stack went on beyond the copy */
+    uint8_t scratch[PT_RED_ZONE_BYTES + (1 << 16)];
+} pt_unwound;
+
+/* The stack of a sample of that process, whose modules these are. */
+void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *modules,
+                      pt_unwind_cache *cache, pt_unwound *ret_stack);
+
+/* Where the sample was in user space; 0 if it has no user registers. */
+uint64_t pt_sample_user_pc(const pt_perf_sample *sample);
+
+#endif

@@ -1,0 +1,75 @@
+/* record_child.c: a command that waits until its recording has begun. See record_int.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/record_int.h"
+
+/* Never returns. */
+static void wait_and_exec(const char *const *command, int go_fd, int report_fd)
+{
+    char byte;
+    while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+        continue;
+    execvp(command[0], (char *const *)(uintptr_t)command);
+    const int error = errno;
+    (void)!write(report_fd, &error, sizeof error);
+    _exit(127);
+}
+
+pt_status pt_record_child_start(const char *const *command, pt_record_child *ret_child,
+                                pt_error *reterr)
+{
+    int go[2], report[2];
+    if (pipe2(go, O_CLOEXEC) != 0) return pt_error_errno(reterr, errno, "no pipe can be made");
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        const int error = errno;
+        close(go[0]);
+        close(go[1]);
+        return pt_error_errno(reterr, error, "no pipe can be made");
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(go[1]);
+        wait_and_exec(command, go[0], report[1]);
+    }
+    const int error = errno;
+    close(go[0]);
+    close(report[1]);
+    *ret_child = (pt_record_child){.pid = pid, .go_fd = go[1], .report_fd = report[0]};
+    if (pid > 0) return PT_OK;
+    close(go[1]);
+    close(report[0]);
+    return pt_error_errno(reterr, error, "%s: cannot be run", command[0]);
+}
+
+pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr)
+{
+    int error = 0;
+    close(child->go_fd);
+    child->go_fd = -1;
+    ssize_t got;
+    do
+        got = read(child->report_fd, &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    close(child->report_fd);
+    child->report_fd = -1;
+    if (got != (ssize_t)sizeof error) return PT_OK;
+    pt_record_child_wait(child);
+    pt_error_errno(reterr, error, "%s: cannot be run", name);
+    return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;
+}
+
+void pt_record_child_wait(pt_record_child *child)
+{
+    while (wait4(child->pid, &child->wait_status, 0, &child->usage) < 0 && errno == EINTR)
+        continue;
+}
+
+bool pt_record_child_has_ended(pt_record_child *child)
+{
+    return wait4(child->pid, &child->wait_status, WNOHANG, &child->usage) == child->pid;
+}

@@ -1,0 +1,364 @@
+/* record_perf.c: recording from outside, by the kernel's perf events: what runs already, the whole
+ * machine, or a command. See record_int.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "capture/capture.h"
+#include "capture/permission.h"
+#include "cmd/cmd.h"
+#include "cmd/record_int.h"
+
+typedef struct {
+    pt_cmd_context *context;
+    const pt_record_settings *settings;
+    const char *reason;
+    bool is_privileged;
+    pt_pid_list pids;
+    pt_record_child child;
+    pt_permission permission;
+    pt_capture_facts facts;
+    char *command; /* as typed: what was recorded */
+    bool shows_progress;
+} perf_run;
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t stop;
+static volatile sig_atomic_t child_pid;
+
+static void on_end(int signo)
+{
+    (void)signo;
+    stop = 1;
+}
+
+static void on_passed(int signo)
+{
+    if (child_pid > 0) kill((pid_t)child_pid, signo);
+}
+
+/* Those that end us write the profile first. A command gets them, and its end is ours: those of the
+ * keyboard reach it by themselves. */
+static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending / sizeof ending[0], FROM_KEYBOARD = 2 };
+
+static void take_signals(bool has_command, struct sigaction *before)
+{
+    for (size_t i = 0; i < ENDING; i++) {
+        struct sigaction act = {.sa_flags = SA_RESTART};
+        act.sa_handler = !has_command ? on_end : i < FROM_KEYBOARD ? SIG_IGN : on_passed;
+        sigaction(ending[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(ending[i], &act, NULL);
+    }
+}
+
+static void give_signals_back(const struct sigaction *before)
+{
+    for (size_t i = 0; i < ENDING; i++)
+        sigaction(ending[i], &before[i], NULL);
+}
+
+/* ---- progress ---- */
+
+static void show_progress(void *arg, const pt_capture_facts *f)
+{
+    (void)arg;
+    const double seconds = (double)f->duration_ns / 1e9;
+    fprintf(stderr, "\rpitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost\033[K",
+            seconds, f->samples, seconds > 0 ? (double)f->samples / seconds : 0, f->lost);
+}
+
+static void end_progress(const perf_run *run)
+{
+    if (run->shows_progress) fputs("\r\033[K", stderr);
+}
+
+/* ---- what the profile says of itself ---- */
+
+/* CPU time of what was recorded. The kernel's count of a command ends where that takes more rights;
+ * what the command's end tells does not. */
+static uint64_t used_ns(const perf_run *run, const pt_capture_facts *f)
+{
+    const struct rusage *const u = &run->child.usage;
+    const uint64_t child_us = (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
+                              (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+    const bool is_all = run->settings->all || run->settings->cgroup != NULL;
+    return is_all || f->used_ns > child_us * 1000 ? f->used_ns : child_us * 1000;
+}
+
+static void comment(pt_builder *b, char *text)
+{
+    pt_builder_comment(b, pt_builder_text(b, text));
+    free(text);
+}
+
+static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
+{
+    const perf_run *const run = arg;
+    struct utsname host = {0};
+    uname(&host);
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->tool = pt_builder_text(b, "pitot record").v;
+    p->host = pt_builder_text(b, host.nodename).v;
+    p->command_line = pt_builder_text(b, run->command).v;
+    p->cpu_used_ns = (int64_t)used_ns(run, f);
+    comment(b, pt_strf("recorded with: pitot record -F %" PRIi64 " %s%s", run->settings->hz,
+                       run->context->arg_count > 0 ? "-- " : "", run->command));
+    comment(b,
+            pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
+    if (p->cpu_used_ns > 0 && f->period_ns != 0)
+        comment(b,
+                pt_strf("cpu: %.3f s used, %.3f s sampled in %.3f s", (double)p->cpu_used_ns / 1e9,
+                        (double)f->seen_ns / 1e9, (double)f->duration_ns / 1e9));
+}
+
+/* "-p 812,813", "-a", or the command. */
+static char *command_of(const perf_run *run)
+{
+    const pt_record_settings *const s = run->settings;
+    if (run->context->arg_count > 0)
+        return pt_record_command_text(run->context->args, run->context->arg_count);
+    if (s->cgroup != NULL) return pt_strf("--cgroup %s", s->cgroup);
+    if (s->all) return pt_strdup("-a");
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < s->pids.count; i++)
+        pt_putf(&text, "%s-p %s", i > 0 ? " " : "", s->pids.items[i]);
+    pt_buf_text(&text);
+    return pt_buf_take(&text, NULL);
+}
+
+/* ---- what is said ---- */
+
+static void say_doubts(const perf_run *run)
+{
+    const pt_capture_facts *const f = &run->facts;
+    if (f->throttled > 0)
+        pt_cmd_say("the kernel paused sampling %" PRIu64 " times, since it took too long: a lower "
+                   "-F, or kernel.perf_cpu_time_max_percent",
+                   f->throttled);
+    if (f->unreadable > 0)
+        pt_cmd_say("what %" PRIu32 " processes have mapped could not be read: their stacks are one "
+                   "frame",
+                   f->unreadable);
+    if (f->missed_threads > 0)
+        pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
+                   f->missed_threads);
+    if (f->lost > f->stacks / 100)
+        pt_cmd_say("%" PRIu64 " samples came faster than they could be taken; a lower -F, or more "
+                   "memory that may be locked (ulimit -l, kernel.perf_event_mlock_kb)",
+                   f->lost);
+}
+
+/* A full disk: the samples are worth another place. */
+static void save_elsewhere(perf_run *run, const pt_profile *profile)
+{
+    const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i] == NULL || places[i][0] != '/') continue;
+        PT_FREE char *path = pt_strf("%s/pitot.%d.pb.gz", places[i], (int)getpid());
+        if (access(path, F_OK) == 0 || pt_record_write(run->context, profile, path, NULL) != PT_OK)
+            continue;
+        pt_cmd_say("the samples are not lost: %s", path);
+        return;
+    }
+}
+
+static int write_and_say(perf_run *run, const pt_profile *profile)
+{
+    const pt_record_settings *const s = run->settings;
+    const pt_capture_facts *const f = &run->facts;
+    pt_error error = PT_ERROR_INIT;
+    char dead_ends[256];
+    if (pt_record_write(run->context, profile, s->output, &error) != PT_OK) {
+        const int failed = pt_cmd_fail(&error);
+        save_elsewhere(run, profile);
+        return failed;
+    }
+    say_doubts(run);
+    pt_recorded_dead_ends(profile, dead_ends, sizeof dead_ends);
+    pt_record_say_incomplete(f->samples, f->complete, dead_ends);
+    const pt_record_summary summary = {.files = s->output,
+                                       .event = f->period_ns == 0 ? s->event : NULL,
+                                       .weight = f->samples,
+                                       .complete = f->complete,
+                                       .lost = f->lost,
+                                       .period_ns = f->period_ns,
+                                       .seen_ns = f->seen_ns,
+                                       .used_ns = used_ns(run, f),
+                                       .off_cpu_ns = f->off_cpu_ns,
+                                       .processes = f->processes};
+    pt_record_say_summary(&summary);
+    return PT_EXIT_OK;
+}
+
+/* ---- before it begins ---- */
+
+static pt_status ask(perf_run *run, pt_error *reterr)
+{
+    const pt_record_settings *const s = run->settings;
+    const char *const name = s->event != NULL ? s->event : "cpu-clock";
+    const pid_t self = getpid();
+    const bool has_command = run->context->arg_count > 0 && !s->all && s->cgroup == NULL;
+    const pt_event_plan plan = {.source = pt_event_source_named(name),
+                                .hz = (uint64_t)s->hz,
+                                .period = 1000000,
+                                .user = !s->kernel,
+                                .kernel = !s->user,
+                                .is_each_thread = s->each_thread,
+                                .has_user_stack = true,
+                                .stack_bytes = PT_STACK_BYTES_FIRST};
+    char program[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    if (plan.source == NULL)
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "there is no event %s; cpu-clock, cycles, page-faults and more are "
+                            "listed in pitot help record",
+                            name);
+    const pt_status status =
+        pt_permission_ask(&pt_permission_running, &plan, has_command ? &self : run->pids.items,
+                          has_command ? 1 : run->pids.count, program, &run->permission, reterr);
+    if (status != PT_OK) return status;
+    if (s->off_cpu && !run->permission.has_kernel)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
+                            "sudo sysctl kernel.perf_event_paranoid=1");
+    if (run->is_privileged && run->permission.is_each_thread)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the kernel does not let you sample it either: run with sudo, or as "
+                            "the user that it runs as");
+    return PT_OK;
+}
+
+static pt_status prepare(perf_run *run, pt_error *reterr)
+{
+    const pt_record_settings *const s = run->settings;
+    pt_status status = PT_OK;
+    if (s->pids.count > 0)
+        status = pt_record_pids("/proc", s->pids.items, s->pids.count, &run->pids, reterr);
+    if (status == PT_OK) status = pt_record_can_write(s->output, reterr);
+    if (status == PT_OK) status = ask(run, reterr);
+    return status;
+}
+
+static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pid_count)
+{
+    const pt_record_settings *const s = run->settings;
+    return (pt_capture_options){
+        .targets = {.pids = pids, .pid_count = pid_count, .all = s->all, .cgroup = s->cgroup},
+        .event = s->event != NULL ? s->event : "cpu-clock",
+        .hz = (uint64_t)s->hz,
+        .period = (uint64_t)s->count,
+        .user = !s->kernel,
+        .kernel = run->permission.has_kernel,
+        .off_cpu = s->off_cpu,
+        .timeline = s->timeline,
+        .each_thread = run->permission.is_each_thread,
+        .duration_ns = s->duration_ns,
+        .stop = &stop,
+        .progress = run->shows_progress ? show_progress : NULL,
+        .describe = describe,
+        .describe_arg = run,
+    };
+}
+
+/* ---- the command ---- */
+
+static int child_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* Takes samples until it is over. With a command: lets it begin, and waits for it. */
+static int sample(perf_run *run, pt_capture *capture)
+{
+    pt_error error = PT_ERROR_INIT;
+    PT_UNREF_PROFILE const pt_profile *profile = NULL;
+    pt_capture_start(capture);
+    if (run->child.pid > 0) {
+        const pt_status began = pt_record_child_go(&run->child, run->context->args[0], &error);
+        if (began != PT_OK) {
+            pt_cmd_fail(&error);
+            return began == PT_ERR_NOTFOUND ? 127 : 126;
+        }
+    }
+    pt_capture_run(capture);
+    end_progress(run);
+    const bool has_ended = run->child.pid > 0 && pt_record_child_has_ended(&run->child);
+    if (pt_capture_finish(capture, &run->facts, &profile, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    const int written = write_and_say(run, profile);
+    if (run->child.pid <= 0) return written;
+    if (!has_ended) pt_record_child_wait(&run->child);
+    const int status = child_status(run->child.wait_status);
+    return status != 0 ? status : written;
+}
+
+static int run_capture(perf_run *run)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_capture *capture = NULL;
+    const bool has_command = run->context->arg_count > 0;
+    const bool is_whole = run->settings->all || run->settings->cgroup != NULL;
+    struct sigaction before[ENDING];
+    if (has_command) {
+        const char **const command = pt_alloc(run->context->arg_count + 1, sizeof *command);
+        memcpy(command, run->context->args, run->context->arg_count * sizeof *command);
+        const pt_status started = pt_record_child_start(command, &run->child, &error);
+        free(command);
+        if (started != PT_OK) return pt_cmd_fail(&error);
+        child_pid = run->child.pid;
+    }
+    const bool is_child = has_command && !is_whole;
+    pt_capture_options options = options_of(run, is_child ? &run->child.pid : run->pids.items,
+                                            is_child ? 1 : run->pids.count);
+    options.until = has_command ? run->child.pid : 0;
+    take_signals(has_command, before);
+    int status;
+    if (pt_capture_new(&options, &capture, &error) == PT_OK) {
+        status = sample(run, capture);
+    } else {
+        status = pt_cmd_fail(&error);
+        if (has_command) { /* it has not begun */
+            kill(run->child.pid, SIGKILL);
+            pt_record_child_wait(&run->child);
+        }
+    }
+    pt_capture_free(capture);
+    give_signals_back(before);
+    return status;
+}
+
+int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *reason,
+                   bool is_privileged)
+{
+    pt_error error = PT_ERROR_INIT;
+    perf_run run = {.context = context,
+                    .settings = settings,
+                    .reason = reason,
+                    .is_privileged = is_privileged,
+                    .child = {.pid = -1},
+                    .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
+    int status;
+    if (prepare(&run, &error) != PT_OK) {
+        if (reason != NULL) pt_cmd_say("%s", reason);
+        status = pt_cmd_fail(&error);
+    } else {
+        if (reason != NULL) pt_cmd_say("%s; recording from outside, by perf events", reason);
+        if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
+        run.command = command_of(&run);
+        status = run_capture(&run);
+    }
+    free(run.command);
+    free(run.pids.items);
+    return status;
+}

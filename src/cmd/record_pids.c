@@ -1,0 +1,98 @@
+/* record_pids.c: which processes a person means. See record_int.h. */
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "cmd/record_int.h"
+
+static void add(pt_pid_list *list, pid_t pid)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == pid) return;
+    PT_GROW(*list, list->count + 1);
+    list->items[list->count++] = pid;
+}
+
+/* The name without the path and without what the kernel adds to files that are gone. */
+static bool program_is(const char *root, const char *pid, const char *name)
+{
+    char target[PATH_MAX];
+    PT_FREE char *path = pt_strf("%s/%s/exe", root, pid);
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length <= 0) return false;
+    target[length] = '\0';
+    char *const gone = strstr(target, " (deleted)");
+    if (gone != NULL) *gone = '\0';
+    const char *const slash = strrchr(target, '/');
+    return strcmp(slash != NULL ? slash + 1 : target, name) == 0;
+}
+
+static bool comm_is(const char *root, const char *pid, const char *name)
+{
+    enum { COMM_MAX = 15 }; /* longer names are cut by the kernel */
+    pt_blob blob = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/%s/comm", root, pid);
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, 4096, &blob, NULL) != PT_OK) return false;
+    const size_t length = strlen(name);
+    const bool is_it = blob.size > 0 && blob.size - 1 == length && length <= COMM_MAX &&
+                       memcmp(blob.data, name, length) == 0;
+    pt_blob_done(&blob);
+    return is_it;
+}
+
+/* All of that name, but us. */
+static pt_status add_named(const char *root, const char *name, pt_pid_list *list, pt_error *reterr)
+{
+    const size_t before = list->count;
+    const pid_t self = getpid();
+    DIR *const dir = opendir(root);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == self) continue;
+        if (comm_is(root, entry->d_name, name) || program_is(root, entry->d_name, name))
+            add(list, pid);
+    }
+    if (dir != NULL) closedir(dir);
+    if (list->count > before) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                        "no process is named %s (names are those of ps -e)", name);
+}
+
+static pt_status add_number(const char *root, const char *word, pt_pid_list *list, pt_error *reterr)
+{
+    char *end;
+    const long pid = strtol(word, &end, 10);
+    PT_FREE char *path = pt_strf("%s/%ld", root, pid);
+    if (*end != '\0' || pid <= 0 || pid > INT_MAX || access(path, F_OK) != 0)
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %s", word);
+    add(list, (pid_t)pid);
+    return PT_OK;
+}
+
+pt_status pt_record_pids(const char *root, const char *const *words, size_t count,
+                         pt_pid_list *ret_pids, pt_error *reterr)
+{
+    pt_pid_list list = {0};
+    pt_status status = PT_OK;
+    for (size_t i = 0; i < count && status == PT_OK; i++) {
+        PT_FREE char *copy = pt_strdup(words[i]);
+        char *state = NULL;
+        for (const char *word = strtok_r(copy, ", ", &state); word != NULL && status == PT_OK;
+             word = strtok_r(NULL, ", ", &state))
+            status = isdigit((unsigned char)word[0]) ? add_number(root, word, &list, reterr)
+                                                     : add_named(root, word, &list, reterr);
+    }
+    if (status == PT_OK && list.count == 0)
+        status = pt_error_set(reterr, PT_ERR_USAGE, "--pid names no process");
+    if (status == PT_OK)
+        *ret_pids = list;
+    else
+        free(list.items);
+    return status;
+}

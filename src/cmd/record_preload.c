@@ -1,0 +1,178 @@
+/* record_preload.c: recording a command with libprofiler.so.0 in it: journals, one profile or one
+ * for each process, what is to be said. See record_int.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/record_int.h"
+
+#define BIRTH_AND_END_NS UINT64_C(2000000)
+
+/* pitot.pb.gz -> pitot.812.pb.gz: the number goes before the first dot of the name. */
+static char *split_name(const char *output, const pt_journal_facts *facts)
+{
+    const char *const slash = strrchr(output, '/');
+    const char *const name = slash != NULL ? slash + 1 : output;
+    const size_t stem =
+        (size_t)(name - output) + strcspn(name + (name[0] == '.'), ".") + (name[0] == '.');
+    if (facts->sequence == 0)
+        return pt_strf("%.*s.%" PRIu32 "%s", (int)stem, output, facts->pid, output + stem);
+    return pt_strf("%.*s.%" PRIu32 ".%" PRIu32 "%s", (int)stem, output, facts->pid, facts->sequence,
+                   output + stem);
+}
+
+static void say_messages(const char *messages)
+{
+    for (const char *line = messages; line != NULL && *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        pt_cmd_say("%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* What the numbers alone would not tell. */
+static void say_doubts(const pt_recorded *all)
+{
+    /* A process' birth and end belong to the kernel: nobody samples them. */
+    uint64_t known_ns = all->reached_ns;
+    pt_recorded_add(&known_ns, all->images * BIRTH_AND_END_NS);
+    const uint64_t unreached_ns = all->used_ns > known_ns ? all->used_ns - known_ns : 0;
+    if (all->tick_bound)
+        pt_cmd_say(
+            "the kernel's timers tick %.0f times a second of CPU here: each stack stands for "
+            "about %.1f samples (perf events would be exact: sysctl "
+            "kernel.perf_event_paranoid=1)",
+            all->ticks > 0 && all->seen_ns > 0 ? (double)all->ticks * 1e9 / (double)all->seen_ns
+                                               : 0,
+            all->ticks > 0 ? (double)all->weight / (double)all->ticks : 0);
+    if (unreached_ns > 20000000 && unreached_ns > all->used_ns / 50)
+        pt_cmd_say("%.2f CPU seconds were used where the library was not: in static, setuid or Go "
+                   "programs, behind a cleared environment or chroot, or in the last tenth of a "
+                   "second of a process that was killed",
+                   (double)unreached_ns / 1e9);
+    if (all->unsampled_threads > 0)
+        pt_cmd_say("%" PRIu64 " threads could not be given a timer and were not sampled",
+                   all->unsampled_threads);
+    if (all->running > 0)
+        pt_cmd_say("%zu processes still run; their samples up to now are in the profile",
+                   all->running);
+    for (size_t i = 0; i < all->count; i++) {
+        const pt_recorded_process *const process = &all->processes[i];
+        if (process->error.status != PT_OK)
+            pt_cmd_say("process %" PRIu32 " (%s): %s", process->facts.pid, process->facts.comm,
+                       process->error.message);
+    }
+    say_messages(all->messages);
+}
+
+/* Profiles of processes [first, first + count) to the file; adds what is in it to the totals. */
+static pt_status write_part(pt_cmd_context *context, const pt_record_story *story, pt_recorded *all,
+                            size_t first, size_t count, const char *path, pt_error *reterr)
+{
+    PT_UNREF_PROFILE const pt_profile *profile = NULL;
+    pt_status status = pt_recorded_profile(story, first, count, &profile, reterr);
+    if (status == PT_OK) status = pt_record_write(context, profile, path, reterr);
+    if (status != PT_OK) return status;
+    for (size_t i = first; i < first + count; i++) {
+        pt_recorded_add(&all->weight, all->processes[i].facts.weight);
+        pt_recorded_add(&all->complete, all->processes[i].facts.complete);
+    }
+    if (first == 0) { /* the heaviest process, or all */
+        const size_t gone = pt_recorded_gone(profile);
+        pt_recorded_dead_ends(profile, all->dead_ends, sizeof all->dead_ends);
+        if (gone > 0)
+            pt_cmd_say("%zu programs or libraries with samples are gone from the disk; their "
+                       "functions will have no names",
+                       gone);
+    }
+    return PT_OK;
+}
+
+static pt_status write_all(pt_cmd_context *context, const pt_record_settings *settings,
+                           const pt_record_story *story, pt_recorded *all, pt_error *reterr)
+{
+    if (!settings->split)
+        return write_part(context, story, all, 0, all->count, settings->output, reterr);
+    pt_status status = PT_OK;
+    for (size_t i = 0; i < all->count && status == PT_OK; i++) {
+        if (all->processes[i].facts.ticks == 0) continue;
+        PT_FREE char *path = split_name(settings->output, &all->processes[i].facts);
+        status = write_part(context, story, all, i, 1, path, reterr);
+    }
+    return status;
+}
+
+static int child_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+static int finish(pt_cmd_context *context, const pt_record_settings *settings, pt_record_run *run,
+                  const char *command)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_recorded all;
+    pt_recorded_init(&all, run);
+    const pt_record_story story = {
+        .command = command, .run = run, .recorded = &all, .hz = (uint32_t)settings->hz};
+    int status = child_status(run->wait_status);
+    if (WIFSIGNALED(run->wait_status))
+        pt_cmd_say("%s was ended by signal %d (%s)", context->args[0], WTERMSIG(run->wait_status),
+                   strsignal(WTERMSIG(run->wait_status)));
+    if (all.count == 0) {
+        pt_cmd_say("no process could be sampled, nothing is written");
+        say_doubts(&all);
+        status = status != 0 ? status : PT_EXIT_FAILED;
+    } else if (write_all(context, settings, &story, &all, &error) != PT_OK) {
+        const int failed = pt_cmd_fail(&error);
+        pt_cmd_say("the samples are not lost: pitot merge %s/*.journal -o FILE", run->folder);
+        pt_record_run_keep(run);
+        status = status != 0 ? status : failed;
+    } else {
+        PT_FREE char *first =
+            settings->split ? split_name(settings->output, &all.processes[0].facts) : NULL;
+        all.seen_ns = pt_recorded_time_ns(all.weight, all.period_ns);
+        say_doubts(&all);
+        pt_record_say_incomplete(all.weight, all.complete, all.dead_ends);
+        const pt_record_summary summary = {.files = first != NULL ? first : settings->output,
+                                           .weight = all.weight,
+                                           .complete = all.complete,
+                                           .lost = all.lost,
+                                           .period_ns = all.period_ns,
+                                           .seen_ns = all.seen_ns,
+                                           .used_ns = all.used_ns,
+                                           .processes = all.images};
+        pt_record_say_summary(&summary);
+    }
+    pt_recorded_done(&all);
+    return status;
+}
+
+int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings)
+{
+    pt_error error = PT_ERROR_INIT;
+    if (pt_record_can_write(settings->output, &error) != PT_OK) return pt_cmd_fail(&error);
+    PT_FREE char *library = pt_record_library(&error);
+    if (library == NULL) return pt_cmd_fail(&error);
+    const char **const command = pt_alloc(context->arg_count + 1, sizeof *command);
+    memcpy(command, context->args, context->arg_count * sizeof *command);
+    PT_FREE char *text = pt_record_command_text(context->args, context->arg_count);
+    pt_record_run run;
+    int status;
+    const pt_status ran =
+        pt_record_run_command(command, library, (uint32_t)settings->hz, &run, &error);
+    if (ran == PT_OK) {
+        status = finish(context, settings, &run, text);
+    } else { /* as shells say it: 127 not found, 126 not to be run */
+        pt_cmd_fail(&error);
+        status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;
+    }
+    pt_record_run_done(&run);
+    free(command);
+    return status;
+}

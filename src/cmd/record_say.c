@@ -1,0 +1,70 @@
+/* record_say.c: the one line by which to judge a recording. See record_int.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/record_int.h"
+
+static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole)
+{
+    const double share = whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+    snprintf(buf, size, share > 99 && share < 99.95 ? "%.1f %%" : "%.0f %%", share);
+    return buf;
+}
+
+/* "12,345" */
+static const char *grouped(char *buf, size_t size, uint64_t value)
+{
+    char digits[24];
+    size_t at = 0;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    for (int i = 0; i < length && at + 2 < size; i++) {
+        if (i > 0 && (length - i) % 3 == 0) buf[at++] = ',';
+        buf[at++] = digits[i];
+    }
+    buf[at] = '\0';
+    return buf;
+}
+
+/* "12,345 samples, 1000 a second of CPU; 12.31 of 12.40 CPU seconds seen" */
+static void counts_text(const pt_record_summary *s, char *buf, size_t size)
+{
+    char samples[32];
+    grouped(samples, sizeof samples, s->weight);
+    if (s->event != NULL)
+        snprintf(buf, size, "%s samples of %s", samples, s->event);
+    else if (s->used_ns > 0)
+        snprintf(buf, size, "%s samples, %.0f a second of CPU; %.2f of %.2f CPU seconds seen",
+                 samples, s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0,
+                 (double)s->seen_ns / 1e9, (double)s->used_ns / 1e9);
+    else
+        snprintf(buf, size, "%s samples, %.0f a second of CPU; %.2f CPU seconds seen", samples,
+                 s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0, (double)s->seen_ns / 1e9);
+}
+
+void pt_record_say_summary(const pt_record_summary *s)
+{
+    char counts[160], complete[32], off_cpu[64] = "", processes[64] = "", lost[64] = "";
+    counts_text(s, counts, sizeof counts);
+    if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
+    if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
+    if (s->off_cpu_ns > 0)
+        snprintf(off_cpu, sizeof off_cpu, ", %.2f thread seconds off the CPU",
+                 (double)s->off_cpu_ns / 1e9);
+    const bool usual = strcmp(s->files, PT_DEFAULT_PROFILE) == 0;
+    pt_cmd_say("%s: %s, %s of the stacks complete%s%s%s; next: pitot top%s%s", s->files, counts,
+               percent(complete, sizeof complete, s->complete, s->weight), off_cpu, processes, lost,
+               usual ? "" : " ", usual ? "" : s->files);
+}
+
+void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends)
+{
+    char share[32];
+    if (weight == 0 || weight - complete <= weight / 20) return;
+    pt_cmd_say("%s of the samples do not reach where their thread began: functions of %s have no "
+               "unwind tables and keep no frame pointers; their own time is right, their callers "
+               "are missing (gcc -fno-omit-frame-pointer)",
+               percent(share, sizeof share, weight - complete, weight),
+               dead_ends[0] != '\0' ? dead_ends : "the program");
+}

@@ -1,0 +1,92 @@
+/* record_write.c: a recording onto the disk. See record_int.h. */
+#include <errno.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/pool.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/record_int.h"
+#include "formats/format.h"
+
+typedef struct {
+    pt_file_writer writer;
+    const char *path;
+    bool open;
+} one_file;
+
+static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
+{
+    one_file *const file = context;
+    if (file->open || suffix[0] != '\0') {
+        pt_error_set(reterr, PT_ERR_UNSUPPORTED, "a recording is written to one file");
+        return NULL;
+    }
+    if (pt_file_create(file->path, &file->writer, reterr) != PT_OK) return NULL;
+    file->open = true;
+    return &file->writer.out;
+}
+
+static const pt_format *format_of(const char *path)
+{
+    const pt_format *format = pt_format_for_path(path);
+    return format == NULL || format->write == NULL ? pt_format_find("pprof") : format;
+}
+
+/* The profile that a format can hold, in ->profile: one without addresses gets names now, since
+ * nobody can name them later. What is lost is told at the end. */
+static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
+                         const pt_format *format)
+{
+    pt_profile_unref(context->profile);
+    context->profile = pt_profile_ref(profile);
+    if (!(format->capabilities & PT_CAN_ADDRESSES)) {
+        if (context->pool == NULL) context->pool = pt_pool_new(0);
+        const int status = pt_cmd_symbolize(context);
+        if (status != PT_EXIT_OK) return status;
+    }
+    pt_diag losses;
+    pt_diag_init(&losses);
+    pt_format_losses(context->profile, format, &losses);
+    for (size_t i = 0; i < losses.count; i++)
+        pt_diag_add(&context->diag, losses.facts[i].count, "%s in %s", losses.facts[i].text,
+                    format->name);
+    pt_diag_done(&losses);
+    return PT_EXIT_OK;
+}
+
+pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
+                          pt_error *reterr)
+{
+    const pt_format *format = format_of(path);
+    if (fit_to_format(context, profile, format) != PT_EXIT_OK)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s: not written", path);
+    one_file file = {.path = path};
+    const pt_output output = {.context = &file, .open = open_one};
+    const pt_write_options options = {.event = PT_NONE, .diag = &context->diag};
+    pt_status status = format->write(context->profile, &output, &options, reterr);
+    if (status == PT_OK && file.open) status = pt_out_flush(&file.writer.out, reterr);
+    if (status == PT_OK) status = pt_file_keep_old(path, NULL, reterr);
+    if (status == PT_OK && file.open) return pt_file_commit(&file.writer, false, reterr);
+    if (file.open) pt_file_abandon(&file.writer);
+    if (status != PT_OK && reterr->path[0] == '\0') pt_error_where(reterr, path, NULL, -1);
+    return status;
+}
+
+pt_status pt_record_can_write(const char *path, pt_error *reterr)
+{
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);
+    PT_FREE char *copy = pt_strdup(path);
+    const char *folder = dirname(copy);
+    if (access(folder, W_OK | X_OK) == 0) return PT_OK;
+    const int why = errno;
+    return pt_error_errno(reterr, why,
+                          "%s cannot be written, nothing is recorded; name another "
+                          "place with -o: %s",
+                          path, folder);
+}

@@ -1,0 +1,501 @@
+/* test_capture.c: records of perf rings, laid out by hand after linux/perf_event.h; what they make
+ * of processes; what is said where the kernel forbids something.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "capture/permission.h"
+#include "capture/procs.h"
+#include "capture/set.h"
+#include "cmd/record_int.h"
+
+/* ---- rings ---- */
+
+enum { RING_BYTES = 4096 };
+
+typedef struct {
+    struct perf_event_mmap_page page;
+    _Alignas(8) uint8_t data[RING_BYTES];
+} memory_ring;
+
+/* As the kernel does: at the head, wrapping around. */
+static void kernel_writes(memory_ring *m, const void *record, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        m->data[(m->page.data_head + i) % RING_BYTES] = ((const uint8_t *)record)[i];
+    m->page.data_head += size;
+}
+
+/* type, misc, then words. */
+static void put_record(pt_buf *buf, uint32_t type, uint16_t misc, const uint64_t *words, size_t n)
+{
+    pt_buf_clear(buf);
+    pt_put_le(buf, type, 4);
+    pt_put_le(buf, misc, 2);
+    pt_put_le(buf, 8 + 8 * n, 2);
+    for (size_t i = 0; i < n; i++)
+        pt_put_le(buf, words[i], 8);
+}
+
+static uint64_t pair(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static void records_that_wrap_around_come_in_one_piece(void **state)
+{
+    memory_ring *const m = calloc(1, sizeof *m);
+    pt_buf buf = PT_BUF_INIT;
+    pt_ring ring;
+    m->page.data_head = m->page.data_tail = RING_BYTES - 16;
+    pt_ring_borrow(&m->page, m->data, RING_BYTES, &ring);
+    put_record(&buf, PERF_RECORD_LOST, 0, (uint64_t[]){1, 42, pair(7, 8), 99, 3, 1}, 6);
+    kernel_writes(m, buf.data, buf.size);
+    pt_ring_look(&ring);
+    const struct perf_event_header *const record = pt_ring_peek(&ring);
+    assert_non_null(record);
+    pt_perf_record r;
+    const pt_perf_layout layout = {0};
+    assert_true(pt_perf_record_read(&layout, record, &r));
+    assert_int_equal(r.lost, 42);
+    assert_int_equal(r.pid, 7);
+    assert_int_equal(r.tid, 8);
+    assert_int_equal(r.time_ns, 99);
+    assert_int_equal(r.cpu, 3);
+    pt_ring_next(&ring, record);
+    assert_null(pt_ring_peek(&ring));
+    assert_int_equal(m->page.data_tail, RING_BYTES - 16); /* ours until we give it back */
+    pt_ring_release(&ring);
+    assert_int_equal(m->page.data_tail, m->page.data_head);
+    pt_ring_close(&ring);
+    pt_buf_done(&buf);
+    free(m);
+}
+
+static void a_ring_that_makes_no_sense_is_skipped(void **state)
+{
+    static const uint16_t sizes[] = {0, 7, 12, 65528};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        memory_ring *const m = calloc(1, sizeof *m);
+        const struct perf_event_header bad = {.type = PERF_RECORD_LOST, .size = sizes[i]};
+        pt_ring ring;
+        pt_ring_borrow(&m->page, m->data, RING_BYTES, &ring);
+        kernel_writes(m, &bad, sizeof bad);
+        pt_ring_look(&ring);
+        assert_null(pt_ring_peek(&ring));
+        assert_int_equal(ring.tail, ring.head);
+        pt_ring_close(&ring);
+        free(m);
+    }
+}
+
+static const pt_perf_layout whole_sample = {
+    .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+                   PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+    .regs_count = 2};
+
+static const uint64_t sample_words[] = {11,   0x1000, (uint64_t)6 << 32 | 5,
+                                        77,   2,      1000,
+                                        5000,                 /* id ip tid time cpu period count */
+                                        2,    0xfff0, 0xfff8, /* chain */
+                                        2,    0xa,    0xb,    /* abi, regs */
+                                        16,   0x1,    0x2,
+                                        8}; /* stack: room, bytes, copied */
+
+static void a_sample_has_what_was_asked_for_in_the_kernels_order(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    put_record(&buf, PERF_RECORD_SAMPLE, 0, sample_words,
+               sizeof sample_words / sizeof *sample_words);
+    const struct perf_event_header *const record = (const void *)buf.data;
+    assert_true(pt_perf_record_read(&whole_sample, record, &r));
+    assert_int_equal(r.id, 11);
+    assert_int_equal(r.sample.ip, 0x1000);
+    assert_int_equal(r.pid, 5);
+    assert_int_equal(r.tid, 6);
+    assert_int_equal(r.time_ns, 77);
+    assert_int_equal(pt_perf_record_time(&whole_sample, record), 77);
+    assert_int_equal(r.cpu, 2);
+    assert_int_equal(r.sample.period, 1000);
+    assert_int_equal(r.sample.count, 5000);
+    assert_int_equal(r.sample.chain_count, 2);
+    assert_int_equal(r.sample.chain[1], 0xfff8);
+    assert_int_equal(r.sample.regs[1], 0xb);
+    assert_int_equal(r.sample.stack_room, 16);
+    assert_int_equal(r.sample.stack_bytes, 8);
+    assert_int_equal(r.sample.stack[8], 2);
+    pt_buf_done(&buf);
+}
+
+static void a_sample_cut_anywhere_is_no_sample(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    for (size_t n = 0; n < sizeof sample_words / sizeof *sample_words; n++) {
+        put_record(&buf, PERF_RECORD_SAMPLE, 0, sample_words, n);
+        assert_false(pt_perf_record_read(&whole_sample, (const void *)buf.data, &r));
+    }
+    pt_buf_done(&buf);
+}
+
+static void counts_in_a_sample_are_not_believed(void **state)
+{
+    static const size_t counts[] = {7, 13}; /* of the chain, of the stack */
+    pt_buf buf = PT_BUF_INIT;
+    pt_perf_record r;
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t words[sizeof sample_words / sizeof *sample_words];
+        memcpy(words, sample_words, sizeof words);
+        words[counts[i]] = UINT64_MAX - 7;
+        put_record(&buf, PERF_RECORD_SAMPLE, 0, words, sizeof words / sizeof *words);
+        assert_false(pt_perf_record_read(&whole_sample, (const void *)buf.data, &r));
+    }
+    pt_buf_done(&buf);
+}
+
+/* ---- processes ---- */
+
+static pt_perf_record map_record(uint32_t pid, uint64_t start, uint64_t limit, uint64_t off,
+                                 const char *path)
+{
+    return (pt_perf_record){.type = PERF_RECORD_MMAP2,
+                            .pid = pid,
+                            .tid = pid,
+                            .mmap = {.start = start,
+                                     .bytes = limit - start,
+                                     .file_offset = off,
+                                     .protection = PROT_READ | PROT_EXEC,
+                                     .path = path}};
+}
+
+/* "start-limit+offset path" of each, in hex. */
+static const char *maps_of(const pt_procs *procs, const pt_proc *proc)
+{
+    static char text[512];
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < proc->map.count; i++) {
+        const pt_proc_map *const m = &proc->map.items[i];
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%lx-%lx+%lx %s", i > 0 ? ", " : "",
+                               m->start, m->limit, m->file_offset,
+                               procs->images.all.items[m->image]->path);
+    }
+    return text;
+}
+
+static void a_new_mapping_cuts_what_it_lies_over(void **state)
+{
+    static const struct {
+        uint64_t start, limit;
+        const char *then;
+    } rows[] = {
+        {0x1000, 0x2000, "1000-2000+0 new, 2000-5000+100 old"},
+        {0x1000, 0x3000, "1000-3000+0 new, 3000-5000+1100 old"},
+        {0x4000, 0x6000, "2000-4000+100 old, 4000-6000+0 new"},
+        {0x3000, 0x4000, "2000-3000+100 old, 3000-4000+0 new, 4000-5000+2100 old"},
+        {0x2000, 0x5000, "2000-5000+0 new"},
+        {0x1000, 0x6000, "1000-6000+0 new"},
+        {0x5000, 0x6000, "2000-5000+100 old, 5000-6000+0 new"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pt_procs procs;
+        pt_procs_init(&procs, "/nowhere");
+        pt_perf_record r = map_record(9, 0x2000, 0x5000, 0x100, "old");
+        pt_procs_on_mmap(&procs, &r);
+        r = map_record(9, rows[i].start, rows[i].limit, 0, "new");
+        const pt_proc *const proc = pt_procs_on_mmap(&procs, &r);
+        assert_string_equal(maps_of(&procs, proc), rows[i].then);
+        pt_procs_done(&procs);
+    }
+}
+
+static void a_child_has_its_parents_mappings_until_it_execs(void **state)
+{
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_perf_record r = map_record(9, 0x2000, 0x5000, 0, "prog");
+    pt_procs_on_mmap(&procs, &r)->is_wanted = true;
+    r = (pt_perf_record){.type = PERF_RECORD_FORK,
+                         .task = {.pid = 10, .ppid = 9, .tid = 10, .ptid = 9}};
+    const pt_proc *const child = pt_procs_on_fork(&procs, &r);
+    assert_true(child->is_wanted);
+    assert_string_equal(maps_of(&procs, child), "2000-5000+0 prog");
+    r = (pt_perf_record){.type = PERF_RECORD_COMM, .pid = 10, .tid = 10};
+    r.comm.text = "other";
+    r.comm.is_exec = true;
+    pt_procs_on_comm(&procs, &r);
+    assert_string_equal(maps_of(&procs, child), "");
+    assert_string_equal(child->comm, "other");
+    assert_string_equal(maps_of(&procs, pt_procs_find(&procs, 9)), "2000-5000+0 prog");
+    r = (pt_perf_record){.type = PERF_RECORD_FORK, /* a thread */
+                         .task = {.pid = 10, .ppid = 10, .tid = 11, .ptid = 10}};
+    assert_null(pt_procs_on_fork(&procs, &r));
+    pt_procs_done(&procs);
+}
+
+static void a_process_number_that_is_used_again_is_another_process(void **state)
+{
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_perf_record r = map_record(9, 0x2000, 0x5000, 0, "first");
+    const pt_proc *const first = pt_procs_on_mmap(&procs, &r);
+    r = (pt_perf_record){.type = PERF_RECORD_FORK,
+                         .task = {.pid = 9, .ppid = 1, .tid = 9, .ptid = 1}};
+    const pt_proc *const second = pt_procs_on_fork(&procs, &r);
+    assert_ptr_not_equal(first, second);
+    assert_ptr_equal(pt_procs_find(&procs, 9), second);
+    assert_string_equal(maps_of(&procs, second), "");
+    pt_procs_done(&procs);
+}
+
+static void this_process_is_known_from_its_maps(void **state)
+{
+    pt_procs procs;
+    pt_procs_init(&procs, "/proc");
+    pt_proc *const self = pt_procs_get(&procs, (uint32_t)getpid());
+    assert_true(pt_procs_read(&procs, self));
+    assert_string_equal(self->comm, "test_capture");
+    const uint64_t pc = (uint64_t)(uintptr_t)&this_process_is_known_from_its_maps;
+    const pt_proc_map *const map = pt_proc_map_at(self, pc);
+    assert_non_null(map);
+    const pt_unwind_modules modules = pt_proc_modules(&procs, self);
+    const pt_unwind_module *const module = pt_unwind_module_at(&modules, pc);
+    assert_non_null(module);
+    assert_non_null(module->table);
+    assert_int_not_equal(pt_unwind_rule_at(&modules, pc).cfa_kind, PT_CFA_NONE);
+    pt_procs_done(&procs);
+}
+
+/* ---- permissions ---- */
+
+/* A kernel of that perf_event_paranoid, for a user who owns pid 812 only. */
+typedef struct {
+    int level, uid_error, all_error;
+    bool is_root;
+} pretended;
+
+static int pretend(void *arg, const pt_event_plan *plan, pid_t tid)
+{
+    const pretended *const k = arg;
+    if (k->all_error != 0) return k->all_error;
+    if (k->is_root) return 0;
+    if (tid > 0 && tid != 812) return tid == 813 ? EACCES : ESRCH;
+    if (k->level >= 3) return EACCES;
+    if (k->level >= 2 && plan->kernel) return EACCES;
+    if (k->level >= 1 && tid < 0) return EACCES;
+    return 0;
+}
+
+static char root[64];
+
+static void put_file(const char *name, const char *text)
+{
+    PT_FREE char *path = pt_strf("%s/%s", root, name);
+    for (char *slash = strchr(path + strlen(root) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int make_root(void **state)
+{
+    strcpy(root, "/tmp/pitot-test-XXXXXX");
+    if (mkdtemp(root) == NULL) return -1;
+    put_file("self/status", "Name:\ttest\nUid:\t1000\t1000\t1000\t1000\nSeccomp:\t0\n");
+    put_file("812/status", "Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n");
+    put_file("812/comm", "mine\n");
+    put_file("813/status", "Name:\tpostgres\nUid:\t111\t111\t111\t111\n");
+    put_file("813/comm", "postgres\n");
+    put_file("814/comm", "postgres\n");
+    return 0;
+}
+
+static int remove_root(void **state)
+{
+    PT_FREE char *command = pt_strf("rm -r '%s'", root);
+    return system(command);
+}
+
+static pt_status ask(pretended *k, pid_t pid, bool user, bool kernel, pt_permission *ret,
+                     pt_error *reterr)
+{
+    char level[8];
+    snprintf(level, sizeof level, "%d\n", k->level);
+    put_file("sys/kernel/perf_event_paranoid", level);
+    const pt_permission_kernel asked = {.try_event = pretend, .arg = k, .root = root};
+    const pt_event_plan plan = {
+        .source = pt_event_source_named("cpu-clock"), .user = user, .kernel = kernel};
+    *ret = (pt_permission){0};
+    *reterr = PT_ERROR_INIT;
+    return pt_permission_ask(&asked, &plan, &pid, pid != 0, "/usr/bin/pitot", ret, reterr);
+}
+
+static void each_level_of_paranoia_gets_the_best_it_allows(void **state)
+{
+    static const struct {
+        int level;
+        bool is_allowed, is_each_thread, has_kernel;
+    } rows[] = {
+        {-1, true, false, true}, {0, true, false, true}, {1, true, true, true},
+        {2, true, true, false},  {3, false, 0, 0},       {4, false, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pretended k = {.level = rows[i].level};
+        pt_permission p;
+        pt_error error;
+        const pt_status status = ask(&k, 812, true, true, &p, &error);
+        assert_int_equal(status == PT_OK, rows[i].is_allowed);
+        assert_int_equal(p.is_each_thread, rows[i].is_each_thread);
+        assert_int_equal(p.has_kernel, rows[i].has_kernel);
+    }
+}
+
+static void what_is_missed_is_said_with_the_command_that_allows_it(void **state)
+{
+    pretended k = {.level = 2};
+    pt_permission p;
+    pt_error error;
+    assert_int_equal(ask(&k, 812, true, true, &p, &error), PT_OK);
+    assert_string_equal(p.note,
+                        "time in the kernel is not sampled, kernel.perf_event_paranoid is 2: run "
+                        "with sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user says that "
+                        "it is not wanted)");
+    assert_int_equal(ask(&k, 812, true, false, &p, &error), PT_OK);
+    assert_string_equal(p.note, "");
+    assert_int_equal(ask(&k, 812, false, true, &p, &error), PT_ERR_SYSTEM);
+    assert_string_equal(error.message,
+                        "time in the kernel cannot be sampled, kernel.perf_event_paranoid is 2; "
+                        "run with sudo, or: sudo sysctl kernel.perf_event_paranoid=1");
+}
+
+static void what_is_refused_is_said_with_the_command_that_allows_it(void **state)
+{
+    static const struct {
+        pretended kernel;
+        pid_t pid;
+        const char *message;
+    } rows[] = {
+        {{.level = 3},
+         812,
+         "kernel.perf_event_paranoid is 3, which keeps perf events for root; run with sudo, or: "
+         "sudo sysctl kernel.perf_event_paranoid=2"},
+        {{.level = 4},
+         0,
+         "kernel.perf_event_paranoid is 4, which keeps perf events for root; run with sudo, or: "
+         "sudo sysctl kernel.perf_event_paranoid=2"},
+        {{.level = 2},
+         0,
+         "all processes can be recorded with kernel.perf_event_paranoid at 0 or less, it is 2; run "
+         "with sudo, or once: sudo setcap cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
+        {{.level = 2},
+         813,
+         "813 (postgres, uid 111) is not yours; run with sudo, or once: sudo setcap "
+         "cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
+        {{.level = 2}, 999, "there is no process 999"},
+        {{.level = 2, .all_error = ENOSYS},
+         812,
+         "this kernel has no perf events (CONFIG_PERF_EVENTS)"},
+        {{.is_root = true, .all_error = ENOENT},
+         812,
+         "this machine has no event cpu-clock (virtual machines often have no hardware counters); "
+         "cpu-clock is everywhere"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pretended k = rows[i].kernel;
+        pt_permission p;
+        pt_error error;
+        assert_int_not_equal(ask(&k, rows[i].pid, true, true, &p, &error), PT_OK);
+        assert_string_equal(error.message, rows[i].message);
+    }
+}
+
+static void a_seccomp_filter_is_told_from_paranoia(void **state)
+{
+    pretended k = {.level = 2, .all_error = EPERM};
+    pt_permission p;
+    pt_error error;
+    put_file("self/status", "Name:\ttest\nUid:\t0\t0\t0\t0\nSeccomp:\t2\n");
+    assert_int_not_equal(ask(&k, 812, true, true, &p, &error), PT_OK);
+    put_file("self/status", "Name:\ttest\nUid:\t1000\t1000\t1000\t1000\nSeccomp:\t0\n");
+    assert_string_equal(error.message,
+                        "a seccomp filter forbids perf events here; in a container, start that "
+                        "with --cap-add=PERFMON --cap-add=SYS_PTRACE and a seccomp profile that "
+                        "allows it (--security-opt seccomp=unconfined)");
+}
+
+/* ---- who is meant ---- */
+
+static void processes_are_named_by_number_or_name(void **state)
+{
+    static const struct {
+        const char *word;
+        size_t count;
+        const char *message;
+    } rows[] = {
+        {"812", 1, ""},
+        {"mine", 1, ""},
+        {"postgres", 2, ""},
+        {"mine,813,postgres", 3, ""},
+        {"815", 0, "there is no process 815"},
+        {"81x", 0, "there is no process 81x"},
+        {"post", 0, "no process is named post (names are those of ps -e)"},
+        {",", 0, "--pid names no process"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pt_pid_list pids = {0};
+        pt_error error = PT_ERROR_INIT;
+        pt_record_pids(root, &rows[i].word, 1, &pids, &error);
+        assert_int_equal(pids.count, rows[i].count);
+        assert_string_equal(error.message, rows[i].message);
+        free(pids.items);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest rings[] = {
+        cmocka_unit_test(records_that_wrap_around_come_in_one_piece),
+        cmocka_unit_test(a_ring_that_makes_no_sense_is_skipped),
+        cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
+        cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
+        cmocka_unit_test(counts_in_a_sample_are_not_believed),
+    };
+    const struct CMUnitTest processes[] = {
+        cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
+        cmocka_unit_test(a_child_has_its_parents_mappings_until_it_execs),
+        cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
+        cmocka_unit_test(this_process_is_known_from_its_maps),
+    };
+    const struct CMUnitTest permissions[] = {
+        cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
+        cmocka_unit_test(what_is_missed_is_said_with_the_command_that_allows_it),
+        cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
+        cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
+        cmocka_unit_test(processes_are_named_by_number_or_name),
+    };
+    return cmocka_run_group_tests(rings, NULL, NULL) +
+           cmocka_run_group_tests(processes, NULL, NULL) +
+           cmocka_run_group_tests(permissions, make_root, remove_root);
+}
