@@ -248,6 +248,13 @@ static void name_chains(pt_dwarf_worker *w, const pt_dwarf_unit *tree, const uin
     pt_dwarf_name_nodes(w, tree, used, used_count);
 }
 
+/* Thunks, which adjust `this` and go on to the function: compilers describe none of them (Itanium
+ * C++ ABI, 5.1.4.1: _ZTh, _ZTv, _ZTc). */
+static bool is_thunk(const char *name)
+{
+    return strncmp(name, "_ZT", 3) == 0 && (name[3] == 'h' || name[3] == 'v' || name[3] == 'c');
+}
+
 /* An address that a symbol covers and no function holds: it may be one inside a class or a function
  * that was stepped over. */
 static bool misses_a_function(const search *s, const task *t, const uint32_t *node_of)
@@ -255,7 +262,8 @@ static bool misses_a_function(const search *s, const task *t, const uint32_t *no
     pt_object_symbol symbol;
     for (size_t i = 0; !t->unit->is_assembler && i < t->count; i++)
         if (node_of[i] == PT_NONE &&
-            pt_symbol_index_find(s->symbols, s->wanted[t->first + i], &symbol))
+            pt_symbol_index_find(s->symbols, s->wanted[t->first + i], &symbol) &&
+            !is_thunk(symbol.name))
             return true;
     return false;
 }

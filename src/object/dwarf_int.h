@@ -83,6 +83,7 @@ struct pt_dwarf_unit {
 struct pt_dwarf_file {
     pt_dwarf_bytes sections[PT_DWARF_SECTIONS];
     pt_blob inflated[PT_DWARF_SECTIONS];
+    bool is_terminated[PT_DWARF_SECTIONS]; /* the last byte is zero: every string ends */
     bool swap;
     bool is_split; /* a .dwo or .dwp */
     pt_dwarf_file *supplement;

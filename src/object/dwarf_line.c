@@ -158,29 +158,36 @@ void pt_dwarf_line_table_done(pt_dwarf_line_table *t)
 
 /* ---- the program ---- */
 
+/* The addresses that are wanted, and their rows. */
 typedef struct {
-    const pt_dwarf_line_table *table;
     const pt_code_range *code;
     size_t code_count;
     const uint64_t *addrs;
     size_t count;
     pt_dwarf_row *rows;
-    size_t at;          /* the first wanted address that is not below the last row */
-    uint64_t next_addr; /* that address; UINT64_MAX: none, or a sequence of no interest */
-    /* The state machine. */
+    size_t at;       /* the first wanted address that is not below the last row */
+    bool is_ignored; /* the sequence is of code that the linker threw away */
+} wanted;
+
+/* The state machine (section 6.2.2). Functions that change it are inlined, so that it lives in
+ * registers: a program is a few million steps. */
+typedef struct {
     uint64_t addr;
     uint32_t op_index;
     pt_dwarf_row row, last; /* last: as it was at the last row */
-    bool in_sequence, is_ignored;
+    bool in_sequence;
     uint64_t last_addr;
+    uint64_t next_addr; /* the first wanted address; UINT64_MAX: none */
 } machine;
 
-static size_t first_at(const machine *m, uint64_t addr)
+#define INLINED static inline __attribute__((always_inline))
+
+static size_t first_at(const wanted *w, uint64_t addr)
 {
-    size_t low = 0, high = m->count;
+    size_t low = 0, high = w->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (m->addrs[middle] < addr)
+        if (w->addrs[middle] < addr)
             low = middle + 1;
         else
             high = middle;
@@ -188,50 +195,53 @@ static size_t first_at(const machine *m, uint64_t addr)
     return low;
 }
 
-static void look_from(machine *m, uint64_t addr)
+static uint64_t next_addr(const wanted *w)
 {
-    m->at = first_at(m, addr);
-    m->next_addr = m->at < m->count && !m->is_ignored ? m->addrs[m->at] : UINT64_MAX;
+    return w->at < w->count && !w->is_ignored ? w->addrs[w->at] : UINT64_MAX;
 }
 
-/* The last row holds the wanted addresses up to the present one. */
-static void give_rows(machine *m)
+/* These return the next wanted address. */
+
+static __attribute__((noinline)) uint64_t look_from(wanted *w, uint64_t addr)
 {
-    for (; m->at < m->count && m->addrs[m->at] < m->addr; m->at++)
-        if (m->rows[m->at].file == PT_NONE) m->rows[m->at] = m->last;
-    m->next_addr = m->at < m->count ? m->addrs[m->at] : UINT64_MAX;
+    w->at = first_at(w, addr);
+    return next_addr(w);
 }
 
-static void begin_sequence(machine *m)
+static __attribute__((noinline)) uint64_t begin_sequence(wanted *w, uint64_t addr)
 {
-    m->in_sequence = true;
-    m->is_ignored = !pt_dwarf_is_code(m->code, m->code_count, m->addr);
-    look_from(m, m->addr);
+    w->is_ignored = !pt_dwarf_is_code(w->code, w->code_count, addr);
+    return look_from(w, addr);
 }
 
-static inline void emit(machine *m)
+/* The row holds the wanted addresses up to end_addr. */
+static __attribute__((noinline)) uint64_t give_row(wanted *w, pt_dwarf_row row, uint64_t end_addr)
+{
+    for (; w->at < w->count && w->addrs[w->at] < end_addr; w->at++)
+        if (w->rows[w->at].file == PT_NONE) w->rows[w->at] = row;
+    return next_addr(w);
+}
+
+INLINED void emit(machine *m, wanted *w)
 {
     if (__builtin_expect(!m->in_sequence, 0))
-        begin_sequence(m);
+        m->next_addr = begin_sequence(w, m->addr);
     else if (__builtin_expect(m->addr < m->last_addr, 0))
-        look_from(m, m->addr);
+        m->next_addr = look_from(w, m->addr);
     else if (__builtin_expect(m->addr > m->next_addr, 0))
-        give_rows(m);
+        m->next_addr = give_row(w, m->last, m->addr);
+    m->in_sequence = true;
     m->last = m->row;
     m->last_addr = m->addr;
 }
 
-static void reset(machine *m)
+INLINED void reset(machine *m, const pt_dwarf_line_table *t)
 {
-    m->addr = 0;
-    m->op_index = 0;
-    m->row = (pt_dwarf_row){.file = m->table->first_file, .line = 1};
-    m->in_sequence = false;
+    *m = (machine){.row = {.file = t->first_file, .line = 1}, .next_addr = UINT64_MAX};
 }
 
-static inline void advance(machine *m, uint64_t ops)
+INLINED void advance(machine *m, const pt_dwarf_line_table *t, uint64_t ops)
 {
-    const pt_dwarf_line_table *t = m->table;
     if (__builtin_expect(t->max_ops == 1, 1)) {
         m->addr += t->min_bytes * ops;
     } else {
@@ -241,7 +251,7 @@ static inline void advance(machine *m, uint64_t ops)
     }
 }
 
-static void run_extended(machine *m, pt_dwarf_cursor *c)
+INLINED void run_extended(machine *m, wanted *w, const pt_dwarf_line_table *t, pt_dwarf_cursor *c)
 {
     const uint64_t length = pt_dwarf_uleb(c);
     pt_dwarf_cursor operand = *c;
@@ -249,31 +259,27 @@ static void run_extended(machine *m, pt_dwarf_cursor *c)
     operand.end = c->pos;
     const uint8_t opcode = pt_dwarf_u8(&operand);
     const uint64_t operand_bytes = pt_dwarf_left(&operand);
-    switch (opcode) {
-    case DW_LNE_end_sequence:
-        emit(m);
-        reset(m);
-        break;
-    case DW_LNE_set_address:
+    if (opcode == DW_LNE_end_sequence) {
+        emit(m, w);
+        reset(m, t);
+    } else if (opcode == DW_LNE_set_address) {
         m->addr = pt_dwarf_sized(&operand, operand_bytes <= 8 ? (unsigned)operand_bytes : 0);
         m->op_index = 0;
-        break;
-    default: break;
     }
 }
 
-static void run_standard(machine *m, pt_dwarf_cursor *c, uint8_t opcode)
+INLINED void run_standard(machine *m, wanted *w, const pt_dwarf_line_table *t, pt_dwarf_cursor *c,
+                          uint8_t opcode)
 {
-    const pt_dwarf_line_table *t = m->table;
     switch (opcode) {
-    case 0: run_extended(m, c); break;
-    case DW_LNS_copy: emit(m); break;
-    case DW_LNS_advance_pc: advance(m, pt_dwarf_uleb(c)); break;
+    case 0: run_extended(m, w, t, c); break;
+    case DW_LNS_copy: emit(m, w); break;
+    case DW_LNS_advance_pc: advance(m, t, pt_dwarf_uleb(c)); break;
     case DW_LNS_advance_line: m->row.line += (uint32_t)pt_dwarf_sleb(c); break;
     case DW_LNS_set_file: m->row.file = (uint32_t)pt_dwarf_uleb(c); break;
     case DW_LNS_set_column: m->row.column = (uint32_t)pt_dwarf_uleb(c); break;
     case DW_LNS_const_add_pc:
-        if (t->line_range != 0) advance(m, (255u - t->opcode_base) / t->line_range);
+        if (t->line_range != 0) advance(m, t, (255u - t->opcode_base) / t->line_range);
         break;
     case DW_LNS_fixed_advance_pc:
         m->addr += pt_dwarf_u16(c);
@@ -291,26 +297,23 @@ void pt_dwarf_run_lines(const pt_dwarf_line_table *t, const pt_code_range *code,
     struct {
         uint8_t ops, lines; /* lines: from line_base on */
     } special[256];
-    machine m = {.table = t,
-                 .code = code,
-                 .code_count = code_count,
-                 .addrs = addrs,
-                 .count = count,
-                 .rows = rows};
+    wanted w = {
+        .code = code, .code_count = code_count, .addrs = addrs, .count = count, .rows = rows};
     for (unsigned op = t->opcode_base; op < 256 && t->line_range != 0; op++) {
         special[op].ops = (uint8_t)((op - t->opcode_base) / t->line_range);
         special[op].lines = (uint8_t)((op - t->opcode_base) % t->line_range);
     }
     pt_dwarf_cursor c = t->program;
-    reset(&m);
+    machine m;
+    reset(&m, t);
     while (c.pos < c.end) {
         const uint8_t opcode = *c.pos++;
-        if (__builtin_expect(opcode < t->opcode_base || t->line_range == 0, 0)) {
-            run_standard(&m, &c, opcode);
+        if (opcode < t->opcode_base || t->line_range == 0) {
+            run_standard(&m, &w, t, &c, opcode);
             continue;
         }
-        advance(&m, special[opcode].ops);
+        advance(&m, t, special[opcode].ops);
         m.row.line += (uint32_t)(t->line_base + special[opcode].lines);
-        emit(&m);
+        emit(&m, &w);
     }
 }

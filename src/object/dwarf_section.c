@@ -173,7 +173,12 @@ pt_status pt_dwarf_file_init(pt_dwarf_file *file, const pt_elf *elf, pt_pool *po
         packed[at] = i;
     }
     inflation all = {file, found, packed};
-    return pt_pool_for(pool, packed_count, 1, inflate_range, &all, reterr);
+    const pt_status status = pt_pool_for(pool, packed_count, 1, inflate_range, &all, reterr);
+    for (int i = 0; i < PT_DWARF_SECTIONS; i++) {
+        const pt_dwarf_bytes *b = &file->sections[i];
+        file->is_terminated[i] = b->size_bytes > 0 && b->data[b->size_bytes - 1] == 0;
+    }
+    return status;
 }
 
 void pt_dwarf_file_done(pt_dwarf_file *file)
@@ -199,5 +204,6 @@ pt_dwarf_cursor pt_dwarf_cursor_at(const pt_dwarf_file *file, pt_dwarf_section s
 const char *pt_dwarf_string_at(const pt_dwarf_file *file, pt_dwarf_section section, uint64_t off)
 {
     pt_dwarf_cursor c = pt_dwarf_cursor_at(file, section, off, UINT64_MAX);
-    return c.pos < c.end ? pt_dwarf_cstring(&c) : NULL;
+    if (c.pos >= c.end) return NULL;
+    return file->is_terminated[section] ? (const char *)c.pos : pt_dwarf_cstring(&c);
 }

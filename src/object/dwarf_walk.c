@@ -11,13 +11,25 @@
 
 /* ---- steps ---- */
 
+/* Steps over a value whose size differs; the forms that compilers use most are tried here. */
+static inline void skip_value(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, unsigned form)
+{
+    if (form == DW_FORM_exprloc)
+        pt_dwarf_advance(c, pt_dwarf_uleb(c));
+    else if (form == DW_FORM_string)
+        while (c->pos < c->end && *c->pos++ != 0) { /* short, or it would be shared */
+        }
+    else
+        pt_dwarf_skip_form(unit, c, form);
+}
+
 static inline void skip_entry(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                               const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
 {
     const pt_dwarf_step *step = table->steps.items + a->skip_first;
     for (unsigned n = a->skip_count; n > 0; n--, step++) {
         pt_dwarf_advance(c, step->fixed_bytes);
-        pt_dwarf_skip_form(unit, c, step->form);
+        skip_value(unit, c, step->form);
     }
     pt_dwarf_advance(c, a->tail_bytes);
 }
@@ -31,19 +43,19 @@ static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_
     const pt_dwarf_step *step = table->steps.items + a->skip_first;
     for (unsigned n = a->sibling_skips; n > 0; n--, step++) {
         pt_dwarf_advance(&c, step->fixed_bytes);
-        pt_dwarf_skip_form(unit, &c, step->form);
+        skip_value(unit, &c, step->form);
     }
     pt_dwarf_advance(&c, a->sibling_bytes);
     const uint8_t *after = c.pos;
-    pt_dwarf_value value;
-    if (a->sibling_form == DW_FORM_ref4) /* nearly always */
-        value = (pt_dwarf_value){.form = DW_FORM_ref4, .number = pt_dwarf_u32(&c)};
-    else
-        value = pt_dwarf_read_form(unit, &c, a->sibling_form, 0);
+    const uint8_t *base = unit->file->sections[PT_DWARF_INFO].data;
+    if (a->sibling_form == DW_FORM_ref4) { /* nearly always */
+        const uint64_t off = unit->off + pt_dwarf_u32(&c);
+        return off < unit->end_off && base + off > after ? base + off : NULL;
+    }
+    const pt_dwarf_value value = pt_dwarf_read_form(unit, &c, a->sibling_form, 0);
     const pt_dwarf_entry entry = pt_dwarf_entry_of(unit, &value);
     if (entry.unit != unit) return NULL;
-    const uint8_t *to = unit->file->sections[PT_DWARF_INFO].data + entry.off;
-    return to > after ? to : NULL;
+    return base + entry.off > after ? base + entry.off : NULL;
 }
 
 /* Steps over the entry and all that is in it. */
@@ -81,7 +93,7 @@ static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf
     for (unsigned n = a->read_count; n > 0; n--, step++) {
         pt_dwarf_advance(c, step->fixed_bytes);
         if (step->what == PT_DWARF_SKIPPED) {
-            pt_dwarf_skip_form(unit, c, step->form);
+            skip_value(unit, c, step->form);
             continue;
         }
         const pt_dwarf_value value = pt_dwarf_read_form(
@@ -212,6 +224,10 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
         }
         const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(w->table, code);
         if (a == NULL) return;
+        if (a->kind == PT_DWARF_OTHER && !a->has_children) {
+            skip_entry(w->table, w->unit, a, c);
+            continue;
+        }
         uint32_t node;
         if (look(w, a, off, around, c, &node) == OVER) {
             skip_tree(w->table, w->unit, a, c);
