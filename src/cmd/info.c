@@ -20,7 +20,7 @@ static size_t list_files(const pt_loaded *loaded, pt_info_file *files)
     size_t count = 0;
     for (size_t i = 0; i < loaded->input_count; i++) {
         const pt_load_input *input = &loaded->inputs[i];
-        if (input->is_program) continue;
+        if (input->is_program || input->failed) continue;
         files[count++] = (pt_info_file){
             .name = input->name,
             .format = input->format->name,

@@ -49,7 +49,7 @@ static void set_title(pt_cmd_context *context)
     const pt_loaded *loaded = &context->loaded;
     size_t profiles = 0;
     for (size_t i = 0; i < loaded->input_count; i++) {
-        if (loaded->inputs[i].is_program) continue;
+        if (loaded->inputs[i].is_program || loaded->inputs[i].failed) continue;
         context->title = loaded->inputs[i].name;
         profiles++;
     }

@@ -46,8 +46,9 @@ typedef struct pt_fetch_progress {
 typedef struct pt_fetch_options {
     pt_fetch_rule rule;
     int64_t seconds;   /* how long to collect; 0 = what the address says, or the rule */
-    int64_t timeout_s; /* 0 = 1.5 times the seconds, or 60 without any (PERL: 1.01 x + 60). The
-                          whole answer must be there 5 s after it */
+    int64_t timeout_s; /* 0 = 1.5 times the seconds (OWN: and 5), or 60 without any (PERL: 1.01
+                          times and 60). The
+                          whole answer must be there then, in GO and PERL 5 s after it */
     const char *tls_cert, *tls_key, *tls_ca; /* PEM files; NULL = none, and the system's CAs */
     uint64_t max_bytes;                      /* of one answer; 0 = 1 GiB */
     const char *agent;                       /* User-Agent; NULL = "pitot" */

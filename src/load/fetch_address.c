@@ -439,7 +439,8 @@ static int64_t timeout_of(const pt_fetch_options *options, int64_t seconds)
     if (options->timeout_s > 0) return options->timeout_s;
     if (options->rule == PT_FETCH_PERL && seconds > 0)
         return (int64_t)((double)seconds * 1.01) + 60;
-    return seconds > 0 ? seconds + seconds / 2 : 60;
+    if (seconds <= 0) return 60;
+    return seconds + seconds / 2 + (options->rule == PT_FETCH_OWN ? 5 : 0);
 }
 
 char *pt_fetch_addresses(const char *name, const pt_fetch_options *options, int64_t *ret_seconds,

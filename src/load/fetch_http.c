@@ -12,7 +12,7 @@
 
 #define BYTES_DEFAULT ((uint64_t)1 << 30)
 #define FIRST_BYTES   ((size_t)64 << 10)
-#define GRACE_S       5  /* between the timeout and giving up, as google/pprof has it */
+#define GRACE_S       5  /* between the timeout and giving up, in the rules of google/pprof */
 #define CONNECT_S     30 /* at most, to reach the server at all */
 #define REDIRECTS_MAX 10
 #define POLL_MS       200
@@ -130,9 +130,14 @@ static bool set_up_address(transfer *t, const char *text)
     return true;
 }
 
+static int64_t grace_of(const pt_fetch_options *o)
+{
+    return o->rule == PT_FETCH_OWN ? 0 : GRACE_S;
+}
+
 static void set_up_bounds(const transfer *t)
 {
-    const long timeout_s = (long)(t->request->timeout_s + GRACE_S);
+    const long timeout_s = (long)(t->request->timeout_s + grace_of(t->options));
     CURL *const easy = t->easy;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, timeout_s);
@@ -231,7 +236,7 @@ static void fail_with_code(transfer *t, CURLcode code)
         pt_error_set(error, PT_ERR_NOMEM, "no memory for the answer");
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         pt_error_set(error, PT_ERR_SYSTEM, "no whole answer within %" PRId64 " s (--timeout)",
-                     t->request->timeout_s + GRACE_S);
+                     t->request->timeout_s + grace_of(t->options));
     } else {
         const char *const said = t->message[0] != '\0' ? t->message : curl_easy_strerror(code);
         pt_error_set(error, PT_ERR_SYSTEM, "%.400s", said);

@@ -24,7 +24,6 @@ typedef struct {
     pt_load_input input;
     const pt_profile *profile; /* NULL for a program, and after a failure */
     pt_diag diag;
-    bool failed; /* input.error says why it is left out */
 } item;
 
 typedef struct {
@@ -240,7 +239,7 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
     if (status != PT_OK && error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
     if (status != PT_OK && may_fail(l, it)) {
         it->input.error = error;
-        it->failed = true;
+        it->input.failed = true;
     } else if (status != PT_OK) {
         if (reterr) *reterr = error;
         item_done(it);
@@ -302,9 +301,9 @@ static pt_status commit(void *context, size_t index, void *taken, pt_error *rete
     loading *const l = context;
     item *const it = taken;
     pt_diag_merge(&l->loaded->diag, &it->diag);
-    l->loaded->damaged_count += !it->failed && it->input.error.status == PT_ERR_DAMAGED;
-    l->loaded->failed_count += it->failed;
-    l->loaded->remote_count += it->input.url != NULL && !it->failed;
+    l->loaded->damaged_count += !it->input.failed && it->input.error.status == PT_ERR_DAMAGED;
+    l->loaded->failed_count += it->input.failed;
+    l->loaded->remote_count += it->input.url != NULL && !it->input.failed;
     pt_status status = PT_OK;
     if (it->profile && it->input.url) note_remote(l, it);
     if (it->profile) status = fold(l, it, l->names[l->first + index], reterr);

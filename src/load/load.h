@@ -44,9 +44,10 @@ typedef struct pt_load_input {
     uint64_t peeled_bytes;   /* after gzip or zstd was taken off */
     const char *compression; /* "gzip", "zstd" or "none" */
     bool is_program;
+    bool failed;    /* left out; error says why */
     char *url;      /* where it was fetched from; NULL = not from a server */
-    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read; any
-                       other failure: it was left out */
+    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read,
+                       unless it failed */
 } pt_load_input;
 
 typedef struct pt_loaded {
