@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "load/load.h"
 #include "model/profile.h"
+#include "render/pprof_report.h"
 
 #define PT_PPROF_EXIT 2 /* whatever went wrong */
 
@@ -110,6 +111,12 @@ void pt_pprof_session_done(pt_pprof_session *session);
 pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *config,
                        const pt_pprof_command *command, const char *pattern, pt_out *out,
                        pt_error *reterr);
+
+/* -weblist: pitot's own page (render/weblist.h), with the profile that the filters left. -mean is
+ * refused. */
+pt_status pt_pprof_weblist(const pt_pprof_session *session, const pt_pprof_config *config,
+                           const pt_pprof_report *report, const pt_regex *pattern,
+                           const char *pattern_text, pt_out *out, pt_error *reterr);
 
 /* What a shell greets with: the legend about the profile, a line each, and what 100 % is. The caller
  * frees; NULL, with the reason, if the configuration fits no event. */

@@ -453,6 +453,9 @@ static pt_status report(asking *a, pt_error *reterr)
     case PT_PPROF_PROTO: return report_profile(a, reterr);
     case PT_PPROF_LIST: return report_list(a, reterr);
     case PT_PPROF_DISASM: return report_disasm(a, reterr);
+    case PT_PPROF_WEBLIST:
+        return pt_pprof_weblist(a->session, &a->config, &a->report, a->pattern, a->pattern_text,
+                                a->out, reterr);
     default: return report_graph(a, reterr);
     }
 }
