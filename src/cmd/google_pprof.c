@@ -368,7 +368,7 @@ int pt_perl_main(const char *const *args, size_t count)
 const pt_command pt_command_google_pprof = {
     .name = "google-pprof",
     .group = PT_GROUP_ANSWER,
-    .summary = "what gperftools' Perl pprof prints, to the byte, from its own options",
+    .summary = "what gperftools' Perl pprof prints, to the byte",
     .arguments = "[OPTIONS] PROGRAM PROFILE...",
     .description =
         "Takes the command line of the pprof that gperftools shipped until 2.16 (Debian's "

@@ -1,0 +1,92 @@
+/* peek.c: pitot peek, functions between their callers and callees. */
+#include "view/peek.h"
+
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "cmd/source.h"
+#include "render/graph_reports.h"
+
+typedef struct {
+    int64_t functions, others;
+    pt_shape shape;
+} peek_settings;
+
+static const pt_option peek_rows[] = {
+    {.name = "functions",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(peek_settings, functions),
+     .initial = "10",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "show this many functions; 0 shows all that match",
+     .details = "Those with the largest totals come first. A last line says how many more there "
+                "are."},
+    {.name = "others",
+     .type = PT_OPT_INT,
+     .offset = offsetof(peek_settings, others),
+     .initial = "10",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "callers, and callees, of each; 0 shows all",
+     .details = "The heaviest come first."},
+    PT_SHAPE_JSON_ROW(peek_settings),
+    PT_SHAPE_CSV_ROW(peek_settings),
+};
+static const pt_option_table peek_options = PT_OPTION_TABLE(peek_rows);
+
+static int show(pt_cmd_context *context, const peek_settings *settings,
+                const pt_peek_request *request)
+{
+    pt_peek peek;
+    pt_error error = PT_ERROR_INIT;
+    const pt_status status = pt_peek_init(&peek, context->answer, request, &error);
+    if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
+    if (status != PT_OK) return pt_cmd_fail(&error);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_peek_json(context->out, &context->head, &peek); break;
+    case PT_SHAPE_CSV: pt_peek_csv(context->out, &peek); break;
+    case PT_SHAPE_TEXT: pt_peek_text(context->out, &context->look, &context->head, &peek); break;
+    }
+    pt_peek_done(&peek);
+    return PT_EXIT_OK;
+}
+
+static int peek_run(pt_cmd_context *context, void *own)
+{
+    const peek_settings *settings = own;
+    pt_regex *pattern;
+    int status = pt_cmd_pattern(context, &pattern);
+    if (status != PT_EXIT_OK) return status;
+    const pt_peek_request request = {
+        .event = context->event,
+        .whole = context->whole,
+        .pattern = pattern,
+        .limit = (size_t)settings->functions,
+        .other_limit = (size_t)settings->others,
+    };
+    status = show(context, settings, &request);
+    pt_regex_free(pattern);
+    return status;
+}
+
+const pt_command pt_command_peek = {
+    .name = "peek",
+    .group = PT_GROUP_ANSWER,
+    .summary = "functions between their callers and callees",
+    .arguments = "PATTERN [PROGRAM] [PROFILE...]",
+    .description =
+        "Shows each function whose name matches the pattern (a regular expression that may match "
+        "anywhere in it) with those that called it above and those that it called below. total is "
+        "the value of the samples with the function on the stack; beside a caller or callee stands "
+        "how much of that came or went that way, as a share of it. A recursive call counts once a "
+        "sample, and from a function to itself there is none.",
+    .examples = (const char *const[]){"pitot peek malloc", "who allocates",
+                                      "pitot peek '^parse$' --others=0 --json app.pb.gz",
+                                      "all that is known about one function's calls", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
+    .max_args = SIZE_MAX,
+    .options = &peek_options,
+    .settings_bytes = sizeof(peek_settings),
+    .run = peek_run,
+};

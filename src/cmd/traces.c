@@ -1,0 +1,140 @@
+/* traces.c: pitot traces, whole stacks, and pitot tags, the labels of the samples. */
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "render/graph_reports.h"
+#include "transform/tags.h"
+
+/* ---- traces ---- */
+
+typedef struct {
+    int64_t stacks;
+    bool labels, lines;
+    pt_shape shape;
+} traces_settings;
+
+static const pt_option traces_rows[] = {
+    {.name = "stacks",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(traces_settings, stacks),
+     .initial = "10",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "show this many stacks; 0 shows all",
+     .details = "A last line says how many more there are, and how much they make."},
+    {.name = "labels",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(traces_settings, labels),
+     .help = "keep stacks under different labels apart, and show the labels",
+     .details = "Process, thread and command are labels, too."},
+    {.name = "lines",
+     .type = PT_OPT_FLAG,
+     .offset = offsetof(traces_settings, lines),
+     .help = "keep stacks through different lines apart, and show the lines",
+     .details = "Without it a stack is the names of its functions."},
+    PT_SHAPE_JSON_ROW(traces_settings),
+    PT_SHAPE_CSV_ROW(traces_settings),
+};
+static const pt_option_table traces_options = PT_OPTION_TABLE(traces_rows);
+
+static int traces_run(pt_cmd_context *context, void *own)
+{
+    const traces_settings *settings = own;
+    const pt_traces_request request = {
+        .event = context->event,
+        .whole = context->whole,
+        .labels = settings->labels,
+        .lines = settings->lines,
+        .limit = (size_t)settings->stacks,
+    };
+    PT_UNREF_PROFILE const pt_profile *profile =
+        settings->labels ? pt_columns_to_labels(context->answer) : pt_profile_ref(context->answer);
+    pt_traces traces;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_traces_init(&traces, profile, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_traces_json(context->out, &context->head, &traces); break;
+    case PT_SHAPE_CSV: pt_traces_csv(context->out, &traces); break;
+    case PT_SHAPE_TEXT:
+        pt_traces_text(context->out, &context->look, &context->head, &traces);
+        break;
+    }
+    pt_traces_done(&traces);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_traces = {
+    .name = "traces",
+    .group = PT_GROUP_ANSWER,
+    .summary = "whole stacks, the heaviest first",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description = "Shows whole stacks, innermost function first, with the value of the samples "
+                   "that were taken in them. Stacks of the same functions in the same order are "
+                   "one.",
+    .examples = (const char *const[]){"pitot traces", "the ten heaviest stacks",
+                                      "pitot traces --focus=malloc --labels -n 0 app.pb.gz",
+                                      "every way to malloc, by thread", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &traces_options,
+    .settings_bytes = sizeof(traces_settings),
+    .run = traces_run,
+};
+
+/* ---- tags ---- */
+
+typedef struct {
+    int64_t values;
+    pt_shape shape;
+} tags_settings;
+
+static const pt_option tags_rows[] = {
+    {.name = "values",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(tags_settings, values),
+     .initial = "20",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "show this many values of each label; 0 shows all",
+     .details = "A line says how many more there are."},
+    PT_SHAPE_JSON_ROW(tags_settings),
+    PT_SHAPE_CSV_ROW(tags_settings),
+};
+static const pt_option_table tags_options = PT_OPTION_TABLE(tags_rows);
+
+static int tags_run(pt_cmd_context *context, void *own)
+{
+    const tags_settings *settings = own;
+    const pt_labels_request request = {
+        .event = context->event, .whole = context->whole, .limit = (size_t)settings->values};
+    PT_UNREF_PROFILE const pt_profile *profile = pt_columns_to_labels(context->answer);
+    pt_labels_view labels = pt_labels_view_of(profile, &request);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_labels_json(context->out, &context->head, &labels); break;
+    case PT_SHAPE_CSV: pt_labels_csv(context->out, &labels); break;
+    case PT_SHAPE_TEXT:
+        pt_labels_text(context->out, &context->look, &context->head, &labels);
+        break;
+    }
+    pt_labels_view_done(&labels);
+    return PT_EXIT_OK;
+}
+
+const pt_command pt_command_tags = {
+    .name = "tags",
+    .group = PT_GROUP_ANSWER,
+    .summary = "labels of the samples, and what each adds up to",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description = "Shows every label (process, thread and command among them) with the value of "
+                   "the samples that have it, as a share of the whole profile. A sample with "
+                   "several labels counts for each.",
+    .examples = (const char *const[]){"pitot tags", "time by process and thread",
+                                      "pitot tags --focus=malloc -n 0 app.pb.gz",
+                                      "who allocates, every label", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &tags_options,
+    .settings_bytes = sizeof(tags_settings),
+    .run = tags_run,
+};

@@ -1,0 +1,31 @@
+/* graph_reports.h: our own reports on callers and callees, whole stacks and labels, as text, JSON
+ * and CSV (report.h tells the manner). */
+#ifndef PT_RENDER_GRAPH_REPORTS_H
+#define PT_RENDER_GRAPH_REPORTS_H
+
+#include "render/report.h"
+#include "view/labels.h"
+#include "view/peek.h"
+#include "view/traces.h"
+
+void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                  const pt_peek *peek);
+void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek);
+void pt_peek_csv(pt_out *out, const pt_peek *peek);
+
+/* labels: their lines above each stack. */
+void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                    const pt_traces *traces);
+void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces);
+void pt_traces_csv(pt_out *out, const pt_traces *traces);
+
+void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                    const pt_labels_view *labels);
+void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels);
+void pt_labels_csv(pt_out *out, const pt_labels_view *labels);
+
+/* What a frame without a name is called in our own reports, of pprof's text for it: "[vdso]" for
+ * "[[vdso]]", "[unknown]" for "<unknown>"; other texts are given back. The caller frees. */
+char *pt_own_name(const char *text);
+
+#endif

@@ -1,0 +1,307 @@
+/* traces.c: whole stacks, leaf first, and labels. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "render/graph_reports.h"
+#include "render/text.h"
+#include "render/value.h"
+
+/* ---- Labels of a set ---- */
+
+/* "4.00kB" of 4096 with the unit bytes, "17" without a unit; the caller frees. */
+static char *number_text(int64_t number, const char *unit)
+{
+    pt_buf buf = PT_BUF_INIT;
+    if (unit[0] == '\0')
+        pt_put_count(&buf, number);
+    else
+        pt_put_value(&buf, number, unit, NULL, PT_STYLE_SHORT);
+    return pt_buf_take(&buf, NULL);
+}
+
+static char *label_text(const pt_profile *p, const pt_label *label)
+{
+    if (label->kind == PT_LABEL_STRING) return pt_strdup(pt_text(p, label->str));
+    return number_text(label->num, pt_text(p, label->unit));
+}
+
+static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
+{
+    const uint64_t first = p->labels->offset[set], end = p->labels->offset[set + 1];
+    for (uint64_t i = first; i < end; i++) {
+        const pt_label *label = &p->labels->row[i];
+        PT_FREE char *text = label_text(p, label);
+        pt_out_text(out, i == first ? "  " : ", ");
+        pt_text_put(out, pt_text(p, label->key), 0);
+        pt_out_char(out, '=');
+        pt_text_put(out, text, 0);
+    }
+}
+
+/* ---- Frames ---- */
+
+typedef void frame_fn(void *context, const pt_node_info *info, bool inlined);
+
+static void each_frame(const pt_traces *traces, uint32_t stack, frame_fn *fn, void *context)
+{
+    const pt_profile *p = traces->profile;
+    const uint32_t *frames = pt_stack_frames(p, stack);
+    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
+        uint32_t one, count;
+        const uint32_t *places = pt_places_of(&traces->places, frames[i], &one, &count);
+        for (uint32_t k = 0; k < count; k++)
+            fn(context, &traces->places.info[places[k]], k + 1 < count);
+    }
+}
+
+static char *name_of(const pt_node_info *info)
+{
+    const pt_node_info bare = {.name = info->name, .file = "", .object = info->object};
+    PT_FREE char *text = pt_node_text(&bare);
+    return pt_own_name(text);
+}
+
+typedef struct {
+    pt_out *out;
+    const pt_look *look;
+} text_frames;
+
+static void put_frame(void *context, const pt_node_info *info, bool inlined)
+{
+    const text_frames *t = context;
+    PT_FREE char *name = name_of(info);
+    pt_out_text(t->out, "    ");
+    pt_text_put_name(t->out, t->look, name, t->look->width > 40 ? t->look->width - 4 : 0);
+    const char *slash = strrchr(info->file, '/');
+    if (info->line != 0)
+        pt_outf(t->out, "  %s:%lld", slash != NULL ? slash + 1 : info->file, (long long)info->line);
+    pt_out_text(t->out, inlined ? "  (inlined)\n" : "\n");
+}
+
+void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                    const pt_traces *traces)
+{
+    pt_report_head_text(out, look, head);
+    text_frames frames = {out, look};
+    for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
+        const pt_trace *t = &traces->trace[i];
+        const pt_colour colour = pt_colour_of_share(t->share);
+        if (i > 0) pt_out_char(out, '\n');
+        pt_text_colour(out, look, colour);
+        pt_outf(out, "%s  %s", pt_value_of(head->summary.unit, t->value).text,
+                pt_percent_of(t->share).text);
+        pt_text_colour_end(out, look, colour);
+        put_labels(out, traces->profile, t->labels);
+        pt_out_char(out, '\n');
+        each_frame(traces, t->stack, put_frame, &frames);
+    }
+    if (traces->more > 0)
+        pt_outf(out, "\n%s more stack%s, %s (-n 0)\n", pt_count_of(traces->more).text,
+                traces->more == 1 ? "" : "s", pt_percent_of(traces->more_share).text);
+}
+
+static void json_frame(void *context, const pt_node_info *info, bool inlined)
+{
+    pt_json_w *w = context;
+    PT_FREE char *name = name_of(info);
+    pt_json_object(w);
+    pt_json_key(w, "name");
+    pt_json_text(w, name);
+    pt_json_key(w, "file");
+    pt_json_text(w, info->file);
+    pt_json_key(w, "line");
+    pt_json_int(w, info->line);
+    pt_json_key(w, "inlined");
+    pt_json_bool(w, inlined);
+    pt_json_object_end(w);
+}
+
+static void json_label_value(pt_json_w *w, const char *text, int64_t number, const char *unit)
+{
+    if (text != NULL) {
+        pt_json_key(w, "text");
+        pt_json_text(w, text);
+    } else {
+        pt_json_key(w, "number");
+        pt_json_int(w, number);
+        pt_json_key(w, "unit");
+        pt_json_text(w, unit);
+    }
+}
+
+static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
+{
+    pt_json_key(w, "labels");
+    pt_json_array(w);
+    for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
+        const pt_label *label = &p->labels->row[i];
+        pt_json_object(w);
+        pt_json_key(w, "key");
+        pt_json_text(w, pt_text(p, label->key));
+        json_label_value(w, label->kind == PT_LABEL_STRING ? pt_text(p, label->str) : NULL,
+                         label->num, pt_text(p, label->unit));
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+}
+
+void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *traces)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_report_head_json(&w, "traces", head);
+    pt_json_key(&w, "traces");
+    pt_json_array(&w);
+    for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
+        const pt_trace *t = &traces->trace[i];
+        pt_json_object(&w);
+        pt_json_key(&w, "value");
+        pt_json_int(&w, t->value);
+        pt_json_key(&w, "share");
+        pt_json_double(&w, t->share);
+        pt_json_key(&w, "records");
+        pt_json_uint(&w, t->records);
+        json_labels(&w, traces->profile, t->labels);
+        pt_json_key(&w, "frames");
+        pt_json_array(&w);
+        each_frame(traces, t->stack, json_frame, &w);
+        pt_json_array_end(&w);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_key(&w, "more");
+    pt_json_uint(&w, traces->more);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+static void csv_frame(void *context, const pt_node_info *info, bool inlined)
+{
+    (void)inlined;
+    pt_buf *buf = context;
+    PT_FREE char *name = name_of(info);
+    if (buf->size > 0) pt_put_u8(buf, ';');
+    pt_put_text(buf, name);
+}
+
+void pt_traces_csv(pt_out *out, const pt_traces *traces)
+{
+    pt_out_text(out, "value,share,records,stack\n");
+    pt_buf stack = PT_BUF_INIT;
+    for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
+        const pt_trace *t = &traces->trace[i];
+        pt_buf_clear(&stack);
+        each_frame(traces, t->stack, csv_frame, &stack);
+        pt_outf(out, "%lld,%.6g,%llu,", (long long)t->value, t->share,
+                (unsigned long long)t->records);
+        pt_csv_put(out, pt_buf_text(&stack));
+        pt_out_char(out, '\n');
+    }
+    pt_buf_done(&stack);
+}
+
+/* ---- Labels of all samples ---- */
+
+static void put_row(pt_out *out, const pt_look *look, const char *unit, int width, int64_t value,
+                    double share, const char *name, bool is_key)
+{
+    const pt_colour colour = is_key ? PT_COLOUR_STRONG : pt_colour_of_share(share);
+    pt_outf(out, "%*s %7s  ", width, pt_value_of(unit, value).text, pt_percent_of(share).text);
+    pt_text_colour(out, look, colour);
+    pt_out_text(out, is_key ? "" : "  ");
+    pt_text_put(out, name, 0);
+    pt_text_colour_end(out, look, colour);
+    pt_out_char(out, '\n');
+}
+
+void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head,
+                    const pt_labels_view *labels)
+{
+    pt_report_head_text(out, look, head);
+    if (labels->count == 0) {
+        pt_out_text(out, "no sample has a label\n");
+        return;
+    }
+    const char *unit = head->summary.unit;
+    int width = 6;
+    for (size_t i = 0; i < labels->count; i++)
+        pt_value_fit(&width, unit, labels->key[i].value);
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    pt_outf(out, "%*s %7s  label\n", width, "total", "total%");
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
+        const pt_label_key *k = &labels->key[i];
+        put_row(out, look, unit, width, k->value, k->share, k->key, true);
+        for (size_t r = 0; r < k->count; r++) {
+            const pt_label_value *v = &k->row[r];
+            PT_FREE char *text =
+                v->text != NULL ? pt_strdup(v->text) : number_text(v->number, v->unit);
+            put_row(out, look, unit, width, v->value, v->share, text, false);
+        }
+        if (k->more > 0)
+            pt_outf(out, "%*s %7s    %s more (-n 0)\n", width, "", "", pt_count_of(k->more).text);
+    }
+}
+
+static void json_sums(pt_json_w *w, int64_t value, double share, uint64_t records)
+{
+    pt_json_key(w, "value");
+    pt_json_int(w, value);
+    pt_json_key(w, "share");
+    pt_json_double(w, share);
+    pt_json_key(w, "records");
+    pt_json_uint(w, records);
+}
+
+void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_report_head_json(&w, "tags", head);
+    pt_json_key(&w, "keys");
+    pt_json_array(&w);
+    for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
+        const pt_label_key *k = &labels->key[i];
+        pt_json_object(&w);
+        pt_json_key(&w, "key");
+        pt_json_text(&w, k->key);
+        json_sums(&w, k->value, k->share, k->records);
+        pt_json_key(&w, "values");
+        pt_json_array(&w);
+        for (size_t r = 0; r < k->count; r++) {
+            pt_json_object(&w);
+            json_label_value(&w, k->row[r].text, k->row[r].number, k->row[r].unit);
+            json_sums(&w, k->row[r].value, k->row[r].share, k->row[r].records);
+            pt_json_object_end(&w);
+        }
+        pt_json_array_end(&w);
+        pt_json_key(&w, "more");
+        pt_json_uint(&w, k->more);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_labels_csv(pt_out *out, const pt_labels_view *labels)
+{
+    pt_out_text(out, "key,text,unit,value,share,records\n");
+    for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
+        const pt_label_key *k = &labels->key[i];
+        for (size_t r = 0; r < k->count; r++) {
+            const pt_label_value *v = &k->row[r];
+            pt_csv_put(out, k->key);
+            pt_out_char(out, ',');
+            if (v->text != NULL)
+                pt_csv_put(out, v->text);
+            else
+                pt_outf(out, "%lld", (long long)v->number);
+            pt_out_char(out, ',');
+            pt_csv_put(out, v->unit);
+            pt_outf(out, ",%lld,%.6g,%llu\n", (long long)v->value, v->share,
+                    (unsigned long long)v->records);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/* peek.c: see peek.h. */
+#include "view/peek.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/table.h"
+
+static pt_peek_other *others(const pt_graph *g, const uint32_t *edges, uint32_t edge_count,
+                             bool callers, size_t limit, int64_t total, size_t *ret_count,
+                             size_t *ret_more)
+{
+    const size_t count = limit > 0 && limit < edge_count ? limit : edge_count;
+    pt_peek_other *other = pt_alloc(count, sizeof *other);
+    for (size_t i = 0; i < count; i++) {
+        const pt_graph_edge *edge = &g->edge[edges[i]];
+        other[i] = (pt_peek_other){
+            .name = g->node[callers ? edge->from : edge->to].text,
+            .value = edge->weight,
+            .share = pt_share(edge->weight, total),
+            .inlined = edge->inlined,
+        };
+    }
+    *ret_count = count;
+    *ret_more = edge_count - count;
+    return other;
+}
+
+static pt_peek_function function_of(const pt_graph *g, const pt_peek_request *request,
+                                    const pt_graph_node *node)
+{
+    pt_peek_function f = {
+        .name = node->text,
+        .self = node->flat,
+        .total = node->cum,
+        .self_share = pt_share(node->flat, request->whole),
+        .total_share = pt_share(node->cum, request->whole),
+        .rootless_share = 1,
+    };
+    f.caller = others(g, node->in, node->in_count, true, request->other_limit, node->cum,
+                      &f.caller_count, &f.more_callers);
+    f.callee = others(g, node->out, node->out_count, false, request->other_limit, node->cum,
+                      &f.callee_count, &f.more_callees);
+    for (uint32_t i = 0; i < node->in_count; i++)
+        f.rootless_share -= pt_share(g->edge[node->in[i]].weight, node->cum);
+    if (f.rootless_share < 1e-9) f.rootless_share = 0;
+    return f;
+}
+
+static pt_status choose(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
+{
+    const pt_graph *g = &peek->graph;
+    peek->function = pt_alloc(g->listed_count, sizeof *peek->function);
+    for (uint32_t i = 0; i < g->listed_count; i++) {
+        const pt_graph_node *node = &g->node[g->listed[i]];
+        bool match;
+        const pt_status status =
+            pt_regex_match(request->pattern, node->text, strlen(node->text), &match, reterr);
+        if (status != PT_OK) return status;
+        if (!match) continue;
+        if (request->limit > 0 && peek->count == request->limit)
+            peek->more++;
+        else
+            peek->function[peek->count++] = function_of(g, request, node);
+    }
+    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+}
+
+pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
+                       pt_error *reterr)
+{
+    const pt_graph_request whole = {
+        .event = request->event, .by_cum = true, .edges = PT_EDGES_ALL, .unit = "auto"};
+    pt_peek peek = {0};
+    pt_status status = pt_graph_init(&peek.graph, profile, &whole, reterr);
+    if (status != PT_OK) return status;
+    status = choose(&peek, request, reterr);
+    if (status == PT_OK)
+        *ret_peek = peek;
+    else
+        pt_peek_done(&peek);
+    return status;
+}
+
+void pt_peek_done(pt_peek *peek)
+{
+    for (size_t i = 0; i < peek->count; i++) {
+        free(peek->function[i].caller);
+        free(peek->function[i].callee);
+    }
+    free(peek->function);
+    pt_graph_done(&peek->graph);
+    *peek = (pt_peek){0};
+}

@@ -1,0 +1,55 @@
+/* peek.h: functions that match, each between its callers and its callees.
+ *
+ *   main     60 %          of parse's total, how much came through main
+ *   start    40 %
+ *      parse               self, total
+ *   read     30 %          of parse's total, how much went on to read
+ *
+ * Edges are those of the whole graph (view/graph.h): once a stack, none from a function to itself.
+ */
+#ifndef PT_VIEW_PEEK_H
+#define PT_VIEW_PEEK_H
+
+#include "base/regex.h"
+#include "view/graph.h"
+
+typedef struct pt_peek_request {
+    uint32_t event;
+    int64_t whole; /* what 100 % is; see pt_view_magnitude */
+    const pt_regex *pattern;
+    size_t limit;       /* functions wanted, the largest totals first; 0 = all */
+    size_t other_limit; /* callers, and callees, of each; 0 = all */
+} pt_peek_request;
+
+/* A caller or a callee. */
+typedef struct pt_peek_other {
+    const char *name;
+    int64_t value;
+    double share; /* of the function's total */
+    bool inlined; /* all its calls were inlined */
+} pt_peek_other;
+
+typedef struct pt_peek_function {
+    const char *name;
+    int64_t self, total;
+    double self_share, total_share; /* of the whole */
+    pt_peek_other *caller, *callee; /* the heaviest first */
+    size_t caller_count, callee_count;
+    size_t more_callers, more_callees;
+    double rootless_share; /* of the total, what has no caller: stacks that begin here */
+} pt_peek_function;
+
+typedef struct pt_peek {
+    pt_graph graph;
+    pt_peek_function *function;
+    size_t count;
+    size_t more; /* functions beyond the limit */
+} pt_peek;
+
+/* PT_ERR_NOTFOUND when nothing matches; PT_ERR_LIMIT when matching took too long. Borrows texts of
+ * the profile; done with pt_peek_done. */
+pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
+                       pt_error *reterr);
+void pt_peek_done(pt_peek *peek);
+
+#endif

@@ -1,0 +1,135 @@
+/* traces.c: samples -> stacks as they read -> sorted. A stack is compared with another by its
+ * frames' places, which is done once for each distinct stack and label set. */
+#include "view/traces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/saturate.h"
+#include "view/table.h"
+
+typedef struct {
+    const pt_profile *profile;
+    const pt_places *places;
+    pt_trace *items;
+    size_t count, cap;
+    pt_index index;
+    uint32_t *trace_of_stack; /* of the last label set seen with it; PT_NONE = not yet */
+} tracing;
+
+/* Walks a stack place by place, innermost first. */
+typedef struct {
+    const pt_profile *profile;
+    const pt_places *places;
+    uint32_t stack, frame, in_frame;
+} walk;
+
+static uint32_t next_place(walk *w)
+{
+    if (w->frame == pt_stack_depth(w->profile, w->stack)) return PT_NONE;
+    uint32_t one, count;
+    const uint32_t *places =
+        pt_places_of(w->places, pt_stack_frames(w->profile, w->stack)[w->frame], &one, &count);
+    const uint32_t place = places[w->in_frame++];
+    if (w->in_frame == count) {
+        w->in_frame = 0;
+        w->frame++;
+    }
+    return place;
+}
+
+static bool read_alike(const tracing *t, uint32_t a, uint32_t b)
+{
+    walk x = {t->profile, t->places, a, 0, 0}, y = {t->profile, t->places, b, 0, 0};
+    for (;;) {
+        const uint32_t p = next_place(&x), q = next_place(&y);
+        if (p != q) return false;
+        if (p == PT_NONE) return true;
+    }
+}
+
+static uint64_t hash_of(const tracing *t, uint32_t stack, uint32_t labels)
+{
+    uint64_t h = labels;
+    walk w = {t->profile, t->places, stack, 0, 0};
+    for (uint32_t p = next_place(&w); p != PT_NONE; p = next_place(&w))
+        h = pt_hash_mix(h, p);
+    return h;
+}
+
+static uint32_t find_trace(tracing *t, uint32_t stack, uint32_t labels)
+{
+    uint32_t *last = &t->trace_of_stack[stack];
+    if (*last != PT_NONE && t->items[*last].labels == labels) return *last;
+    const uint64_t hash = hash_of(t, stack, labels);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->index, &probe)) {
+        if (t->items[id].labels == labels && read_alike(t, t->items[id].stack, stack))
+            return *last = id;
+    }
+    PT_GROW(*t, t->count + 1);
+    t->items[t->count] = (pt_trace){.stack = stack, .labels = labels};
+    pt_index_add(&t->index, hash, (uint32_t)t->count);
+    return *last = (uint32_t)t->count++;
+}
+
+static void add_samples(tracing *t, const pt_traces_request *request)
+{
+    const pt_samples *samples = t->profile->sample;
+    for (uint32_t i = 0; i < samples->t.count; i++) {
+        const uint32_t stack = samples->stack[i];
+        const int64_t value = samples->value[request->event][i];
+        if (value == 0 || pt_stack_depth(t->profile, stack) == 0) continue;
+        const uint32_t id = find_trace(t, stack, request->labels ? samples->labels[i] : 0);
+        pt_trace *trace = &t->items[id];
+        trace->records++;
+        pt_saturating_into(&trace->value, value);
+    }
+}
+
+/* The heaviest first; equal ones as they came. */
+static int compare_traces(const void *left, const void *right)
+{
+    const pt_trace *a = left, *b = right;
+    const uint64_t x = pt_magnitude(a->value), y = pt_magnitude(b->value);
+    if (x != y) return x > y ? -1 : 1;
+    if (a->stack != b->stack) return a->stack < b->stack ? -1 : 1;
+    return (a->labels > b->labels) - (a->labels < b->labels);
+}
+
+pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
+                         const pt_traces_request *request, pt_error *reterr)
+{
+    pt_traces traces = {.profile = profile};
+    const pt_fold fold = {.granularity = request->lines ? PT_BY_LINE : PT_BY_FUNCTION};
+    const pt_status status = pt_places_init(&traces.places, profile, &fold, reterr);
+    if (status != PT_OK) return status;
+    tracing t = {.profile = profile, .places = &traces.places};
+    t.trace_of_stack = pt_alloc(profile->stack->t.count, sizeof *t.trace_of_stack);
+    memset(t.trace_of_stack, 0xff, profile->stack->t.count * sizeof *t.trace_of_stack);
+    pt_index_init(&t.index);
+    add_samples(&t, request);
+    if (t.count > 0) qsort(t.items, t.count, sizeof *t.items, compare_traces);
+    for (size_t i = 0; i < t.count; i++) {
+        t.items[i].share = pt_share(t.items[i].value, request->whole);
+        if (request->limit > 0 && i >= request->limit) traces.more_share += t.items[i].share;
+    }
+    traces.trace = t.items;
+    traces.count = request->limit > 0 && request->limit < t.count ? request->limit : t.count;
+    traces.more = t.count - traces.count;
+    pt_index_done(&t.index);
+    free(t.trace_of_stack);
+    *ret_traces = traces;
+    return PT_OK;
+}
+
+void pt_traces_done(pt_traces *traces)
+{
+    pt_places_done(&traces->places);
+    free(traces->trace);
+    *traces = (pt_traces){0};
+}

@@ -1,0 +1,38 @@
+/* traces.h: whole stacks, the heaviest first. Stacks that read alike are one: the same functions in
+ * the same order, wherever in them the samples were taken; with labels, under the same labels. */
+#ifndef PT_VIEW_TRACES_H
+#define PT_VIEW_TRACES_H
+
+#include "view/graph.h"
+
+typedef struct pt_traces_request {
+    uint32_t event;
+    int64_t whole; /* what 100 % is; see pt_view_magnitude */
+    bool labels;   /* stacks under other labels are others */
+    bool lines;    /* lines tell frames apart, too */
+    size_t limit;  /* stacks wanted; 0 = all */
+} pt_traces_request;
+
+typedef struct pt_trace {
+    uint32_t stack;   /* one of those that read so */
+    uint32_t labels;  /* label set; 0 = none, or not asked for */
+    uint64_t records; /* rows of the sample table; each may stand for many samples */
+    int64_t value;
+    double share; /* of the whole */
+} pt_trace;
+
+typedef struct pt_traces {
+    const pt_profile *profile; /* borrowed */
+    pt_places places;          /* of its locations: what the frames read */
+    pt_trace *trace;
+    size_t count;
+    size_t more;       /* stacks beyond the limit ... */
+    double more_share; /* ... and what they are of the whole */
+} pt_traces;
+
+/* Stacks without frames are left out. Done with pt_traces_done. PT_ERR_LIMIT as pt_places_init. */
+pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
+                         const pt_traces_request *request, pt_error *reterr);
+void pt_traces_done(pt_traces *traces);
+
+#endif
