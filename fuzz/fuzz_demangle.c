@@ -13,8 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (name == NULL) return 0;
     memcpy(name, data, size);
     name[size] = '\0';
-    for (int mode = PT_DEMANGLE_TEMPLATES; mode <= PT_DEMANGLE_NONE; mode++)
+    for (int mode = PT_DEMANGLE_TEMPLATES; mode <= PT_DEMANGLE_PPROF_FULL; mode++) {
         free(pt_demangle(name, (pt_demangle_mode)mode));
+        free(pt_demangle_pprof(name, (pt_demangle_mode)mode));
+    }
     free(name);
     return 0;
 }

@@ -12,9 +12,10 @@
 
 #include "base/buf.h"
 
-#define NAME_BYTES_MAX   16384 /* of input; parsers recurse once or twice a byte */
-#define OUTPUT_BYTES_MAX 65536
-#define TREE_STEPS_MAX   65536 /* visits while trimming; the tree shares nodes */
+#define NAME_BYTES_MAX     16384 /* of input; parsers recurse once or twice a byte */
+#define OUTPUT_BYTES_MAX   65536
+#define D_OUTPUT_BYTES_MAX (16u << 20)
+#define TREE_STEPS_MAX     65536 /* visits while trimming; the tree shares nodes */
 
 bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode)
 {
@@ -146,9 +147,106 @@ static bool trim(struct demangle_component *root, bool drop_templates)
     return true;
 }
 
+/* ---- C++, as google/pprof shows it ---- */
+
+static bool is_pprof(pt_demangle_mode mode)
+{
+    return mode >= PT_DEMANGLE_PPROF && mode <= PT_DEMANGLE_PPROF_FULL;
+}
+
+/* Nodes whose children are not two nodes. */
+static bool is_leaf(enum demangle_component_type type)
+{
+    switch (type) {
+    case DEMANGLE_COMPONENT_NAME:
+    case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+    case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+    case DEMANGLE_COMPONENT_CTOR:
+    case DEMANGLE_COMPONENT_DTOR:
+    case DEMANGLE_COMPONENT_SUB_STD:
+    case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+    case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+    case DEMANGLE_COMPONENT_OPERATOR:
+    case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+    case DEMANGLE_COMPONENT_CHARACTER:
+    case DEMANGLE_COMPONENT_NUMBER:
+    case DEMANGLE_COMPONENT_FIXED_TYPE:
+    case DEMANGLE_COMPONENT_LAMBDA:
+    case DEMANGLE_COMPONENT_DEFAULT_ARG:
+    case DEMANGLE_COMPONENT_UNNAMED_TYPE: return true;
+    default: return false;
+    }
+}
+
+/* An enclosing function keeps its parentheses, with nothing in them, and its qualifiers. */
+static void empty_signature(struct demangle_component *c)
+{
+    while (c != NULL && qualifies_this(c->type))
+        c = c->u.s_binary.left;
+    if (c == NULL || c->type != DEMANGLE_COMPONENT_TYPED_NAME) return;
+    for (c = c->u.s_binary.right; c != NULL && qualifies_this(c->type);)
+        c = c->u.s_binary.left;
+    if (c != NULL && c->type == DEMANGLE_COMPONENT_FUNCTION_TYPE)
+        c->u.s_binary.left = c->u.s_binary.right = NULL;
+}
+
+/* What trim does, everywhere in the tree. */
+static bool trim_everywhere(struct demangle_component *root, bool drop_templates)
+{
+    struct demangle_component *todo[512];
+    unsigned depth = 0, steps = 0;
+    todo[depth++] = root;
+    while (depth > 0) {
+        struct demangle_component *c = todo[--depth];
+        if (c == NULL) continue;
+        if (++steps > TREE_STEPS_MAX || depth + 2 > sizeof todo / sizeof todo[0]) return false;
+        while (drop_templates && c->type == DEMANGLE_COMPONENT_TEMPLATE) {
+            struct demangle_component *name = c->u.s_binary.left;
+            if (name == NULL || ++steps > TREE_STEPS_MAX) return false;
+            *c = *name;
+        }
+        if (drop_templates && c->type == DEMANGLE_COMPONENT_SUB_STD) {
+            const char *args = memchr(c->u.s_string.string, '<', (size_t)c->u.s_string.len);
+            if (args != NULL) c->u.s_string.len = (int)(args - c->u.s_string.string);
+        }
+        if (c->type == DEMANGLE_COMPONENT_LAMBDA || c->type == DEMANGLE_COMPONENT_DEFAULT_ARG)
+            todo[depth++] = c->u.s_unary_num.sub;
+        if (is_leaf(c->type)) continue;
+        if (c->type == DEMANGLE_COMPONENT_LOCAL_NAME) empty_signature(c->u.s_binary.left);
+        todo[depth++] = c->u.s_binary.left;
+        todo[depth++] = c->u.s_binary.right;
+    }
+    return true;
+}
+
+/* ">>" that closes two lists of arguments is "> >"; takes text over. */
+static char *with_spaced_angles(char *text)
+{
+    pt_buf out = PT_BUF_INIT;
+    static const char word[] = "operator";
+    unsigned depth = 0;
+    if (strstr(text, ">>") == NULL) return text;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (strncmp(c, word, sizeof word - 1) == 0) { /* its sign is no bracket */
+            const size_t n = sizeof word - 1 + strspn(c + sizeof word - 1, "<>=-");
+            pt_put(&out, c, n);
+            c += n - 1;
+            continue;
+        }
+        const bool closes = *c == '>' && c > text && c[-1] != '-' && depth > 0;
+        if (*c == '<') depth++;
+        if (closes) depth--;
+        pt_put_u8(&out, (uint8_t)*c);
+        if (closes && c[1] == '>' && depth > 0) pt_put_u8(&out, ' ');
+    }
+    free(text);
+    return pt_buf_take(&out, NULL);
+}
+
 static char *print_cxx(const char *name, pt_demangle_mode mode)
 {
-    const bool full = mode == PT_DEMANGLE_FULL || mode == PT_DEMANGLE_BINUTILS;
+    const bool full =
+        mode == PT_DEMANGLE_FULL || mode == PT_DEMANGLE_BINUTILS || mode == PT_DEMANGLE_PPROF_FULL;
     const int options = DMGL_ANSI | (full ? DMGL_PARAMS : 0);
     void *memory = NULL;
     struct demangle_component *tree = cplus_demangle_v3_components(name, options, &memory);
@@ -156,17 +254,29 @@ static char *print_cxx(const char *name, pt_demangle_mode mode)
     while (mode != PT_DEMANGLE_BINUTILS && tree->type == DEMANGLE_COMPONENT_CLONE &&
            tree->u.s_binary.left != NULL)
         tree = tree->u.s_binary.left;
-    if (!full) trim(tree, mode == PT_DEMANGLE_SIMPLE);
+    if (is_pprof(mode)) {
+        if (!full) trim_everywhere(tree, mode == PT_DEMANGLE_PPROF);
+    } else if (!full) {
+        trim(tree, mode == PT_DEMANGLE_SIMPLE);
+    }
     char *text = print_tree(tree, options);
     free(memory);
-    return text;
+    return text != NULL && is_pprof(mode) ? with_spaced_angles(text) : text;
 }
 
 static char *demangle_cxx(const char *name, pt_demangle_mode mode)
 {
     char *text = print_cxx(name, mode);
-    /* A conversion operator may be named by a template argument that is gone now. */
-    return text == NULL && mode != PT_DEMANGLE_FULL ? print_cxx(name, PT_DEMANGLE_FULL) : text;
+    /* A conversion operator or a lambda's parameter may be named by a template argument that is
+     * gone now. */
+    if (text == NULL && mode == PT_DEMANGLE_PPROF) {
+        text = print_cxx(name, PT_DEMANGLE_PPROF_TEMPLATES);
+        char *simple = text != NULL ? pt_demangle_source_name(text, PT_DEMANGLE_SIMPLE) : NULL;
+        if (simple != NULL) free(text);
+        return simple;
+    }
+    const pt_demangle_mode last = is_pprof(mode) ? PT_DEMANGLE_PPROF_FULL : PT_DEMANGLE_FULL;
+    return text == NULL && mode != last ? print_cxx(name, last) : text;
 }
 
 /* ---- Rust ---- */
@@ -200,6 +310,37 @@ static void drop_turbofish(char *text)
     *to = '\0';
 }
 
+/* As google/pprof leaves generic arguments out: the angles stay, but those of <Type as Trait>. */
+static void empty_generics(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        const bool opens = *from == '<' && from > text && from[-1] != '<' && from[-1] != ' ' &&
+                           from[-1] != '&' && from[-1] != '(' && from[-1] != '[';
+        const char *end = opens ? past_angles(from) : NULL;
+        if (end == NULL) {
+            *to++ = *from++;
+            continue;
+        }
+        *to++ = '<';
+        *to++ = '>';
+        from = end;
+    }
+    *to = '\0';
+}
+
+/* ianlancetaylor/demangle takes an underscore at the beginning of an old-style part for the one
+ * that separates its length. */
+static void drop_first_underscores(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        const bool begins = from - text >= 2 && from[-1] == ':' && from[-2] == ':';
+        if (!(begins && *from == '_')) *to++ = *from;
+    }
+    *to = '\0';
+}
+
 static char *demangle_rust(const char *name, pt_demangle_mode mode)
 {
     printer p = {.text = PT_BUF_INIT};
@@ -207,11 +348,69 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
     const int ok = rust_demangle_callback(name, DMGL_RUST, put_piece, &p);
     char *text = printed(&p, ok != 0);
     if (text != NULL && mode == PT_DEMANGLE_SIMPLE) drop_turbofish(text);
+    if (text != NULL && mode == PT_DEMANGLE_PPROF && name[1] == 'R') empty_generics(text);
+    if (text != NULL && is_pprof(mode) && name[1] == 'Z') drop_first_underscores(text);
+    return text;
+}
+
+/* ---- D ---- */
+
+/* A name's parts may be references to earlier ones that hold references: what comes out grows at
+ * most by a factor of three for each three of them. libiberty's printer cannot be stopped. */
+static bool may_be_printed(const char *name)
+{
+    uint64_t most = strlen(name);
+    unsigned references = 0;
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c == 'Q' && ++references % 3 == 0) most *= 3;
+    return references < 60 && most <= D_OUTPUT_BYTES_MAX;
+}
+
+/* "a.b!(int).c(int, char[])" without the last parentheses; without those after "!", too, if asked.
+ */
+static void trim_d(char *text, bool drop_templates)
+{
+    size_t length = strlen(text);
+    unsigned depth = 0;
+    if (length > 0 && text[length - 1] == ')') {
+        size_t at = length;
+        do {
+            at--;
+            depth += text[at] == ')';
+            depth -= text[at] == '(';
+        } while (at > 0 && depth > 0);
+        if (depth == 0 && at > 0 && text[at - 1] != '!') text[at] = '\0';
+    }
+    if (!drop_templates) return;
+    char *to = text;
+    depth = 0;
+    for (const char *from = text; *from != '\0'; from++) {
+        if (depth == 0 && from[0] == '!' && from[1] == '(') {
+            depth = 1;
+            from++;
+        } else if (depth > 0) {
+            depth += *from == '(';
+            depth -= *from == ')';
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+static char *demangle_d(const char *name, pt_demangle_mode mode)
+{
+    if (is_pprof(mode) || !may_be_printed(name)) return NULL;
+    char *text = dlang_demangle(name, DMGL_DLANG | DMGL_PARAMS);
+    if (text != NULL && mode != PT_DEMANGLE_FULL && mode != PT_DEMANGLE_BINUTILS)
+        trim_d(text, mode == PT_DEMANGLE_SIMPLE);
     return text;
 }
 
 static char *demangle_plain(const char *name, pt_demangle_mode mode)
 {
+    if (name[1] == 'D') return demangle_d(name, mode);
+
     const bool may_be_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     const bool may_be_rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
     char *text = may_be_rust ? demangle_rust(name, mode) : NULL;
@@ -258,5 +457,48 @@ char *pt_demangle_source_name(const char *name, pt_demangle_mode mode)
             *to++ = *from++;
     }
     *to = '\0';
+    return text;
+}
+
+/* ---- names that profiles bring, as google/pprof shows them ---- */
+
+/* Java's "class.<init>" and Go's "foo.(*Bar[...]).Method" are no C++ (looksLikeDemangledCPlusPlus).
+ */
+static bool looks_like_cxx(const char *name)
+{
+    if (strstr(name, ".<") != NULL || strstr(name, "]).") != NULL) return false;
+    return strpbrk(name, "<>[]") != NULL || strstr(name, "::") != NULL;
+}
+
+/* Removes what is between the brackets, and them; nothing when they do not match (removeMatching).
+ */
+static void remove_matching(char *name, char open, char close)
+{
+    PT_FREE char *result = pt_strdup(name);
+    size_t length = 0, start = 0;
+    int nesting = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        result[length++] = *c;
+        if (*c == open && ++nesting == 1) start = length - 1;
+        if (*c != close) continue;
+        if (--nesting < 0) { /* a mismatch: what was removed before stays removed */
+            memcpy(name, result, length);
+            memmove(name + length, c + 1, strlen(c + 1) + 1);
+            return;
+        }
+        if (nesting == 0) length = start;
+    }
+    result[length] = '\0';
+    memcpy(name, result, length + 1);
+}
+
+char *pt_demangle_pprof(const char *name, pt_demangle_mode mode)
+{
+    char *text = is_pprof(mode) ? pt_demangle(name, mode) : NULL;
+    if (text != NULL) return text;
+    text = pt_strdup(name);
+    if (!is_pprof(mode) || mode == PT_DEMANGLE_PPROF_FULL || !looks_like_cxx(name)) return text;
+    remove_matching(text, '(', ')');
+    if (mode == PT_DEMANGLE_PPROF) remove_matching(text, '<', '>');
     return text;
 }

@@ -1,6 +1,6 @@
 /* demangle.h: names as a linker knows them -> names as their author wrote them.
  *
- * C++ (Itanium ABI) and Rust (legacy _ZN...17h<hash>E and v0 _R...). What is dropped:
+ * C++ (Itanium ABI), Rust (legacy _ZN...17h<hash>E and v0 _R...) and D (_D...). What is dropped:
  *
  *                _ZN2ns3mapIiE3getERKi.cold        _RINvCs1234_3lib4sortmE
  *   FULL         ns::map<int>::get(int const&)     lib::sort::<u32>
@@ -24,6 +24,12 @@ typedef enum {
     PT_DEMANGLE_FULL,          /* with parameters */
     PT_DEMANGLE_NONE,          /* as the linker knows it */
     PT_DEMANGLE_BINUTILS,      /* full, with clone suffixes: "f(int) [clone .cold]"; as nm has it */
+    /* What google/pprof makes of names (ianlancetaylor/demangle): by default, with
+     * demangle=templates, with demangle=full. Enclosing functions keep empty parentheses
+     * ("f()::{lambda(int)#1}::operator()"), Rust's generic arguments empty angles. */
+    PT_DEMANGLE_PPROF,
+    PT_DEMANGLE_PPROF_TEMPLATES,
+    PT_DEMANGLE_PPROF_FULL,
 } pt_demangle_mode;
 
 /* The mode called "templates", "simple", "full" or "none". */
@@ -33,6 +39,11 @@ bool pt_demangle_mode_named(const char *text, pt_demangle_mode *ret_mode);
  * KiB (the demanglers recurse), or would become longer than 64 KiB (substitutions can repeat each
  * other without bound). Thread-safe. */
 char *pt_demangle(const char *name, pt_demangle_mode mode);
+
+/* A name that a profile brings, as google/pprof shows it: demangled, or, if it looks like a
+ * demangled name of C++, without the parentheses and angles that the mode drops (internal/
+ * symbolizer: demangleSingleFunction). Free it. Modes other than PPROF's give the name as it is. */
+char *pt_demangle_pprof(const char *name, pt_demangle_mode mode);
 
 /* A name as debug information has it, for functions whose mangled name is not known, in that mode
  * (free it): SIMPLE takes the template arguments away. */

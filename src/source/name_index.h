@@ -26,7 +26,7 @@
 #include "base/file.h"
 #include "elf/image.h"
 
-#define PT_NAME_MODES 3 /* readable names: of pt_demangle_mode all but NONE */
+#define PT_NAME_MODES 3 /* readable names that are kept: the first of pt_demangle_mode */
 
 typedef struct pt_name_cache {
     const char *folder; /* made when something is kept; NULL: keep nothing */

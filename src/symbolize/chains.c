@@ -14,6 +14,7 @@ typedef struct {
     uint32_t start_line;
     const char *readable[PT_NAME_MODES]; /* NULL: not asked for yet */
     bool is_owned[PT_NAME_MODES];
+    char *unkept; /* in a mode that is not kept on disk */
 } function;
 
 typedef struct {
@@ -286,7 +287,10 @@ const char *pt_chains_readable(pt_chains *chains, uint32_t id)
     function *f = &chains->functions.items[id];
     const pt_demangle_mode mode = chains->demangle;
     if (mode == PT_DEMANGLE_NONE) return f->linkage_name;
-    PT_BUG_IF((size_t)mode >= PT_NAME_MODES);
+    if ((size_t)mode >= PT_NAME_MODES) {
+        if (f->unkept == NULL) f->unkept = made_readable(f, mode);
+        return f->unkept;
+    }
     if (f->readable[mode] == NULL) {
         f->readable[mode] = made_readable(f, mode);
         f->is_owned[mode] = true;
@@ -422,10 +426,12 @@ void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
     if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep(chains);
-    for (size_t i = 0; i < chains->functions.count; i++)
+    for (size_t i = 0; i < chains->functions.count; i++) {
+        function *f = &chains->functions.items[i];
         for (int m = 0; m < PT_NAME_MODES; m++)
-            if (chains->functions.items[i].is_owned[m])
-                free((char *)(uintptr_t)chains->functions.items[i].readable[m]);
+            if (f->is_owned[m]) free((char *)(uintptr_t)f->readable[m]);
+        free(f->unkept);
+    }
     pt_name_index_done(&chains->index);
     pt_object_free(chains->object);
     pt_index_done(&chains->row_index);

@@ -55,6 +55,82 @@ static void full_names_are_those_of_cxxfilt(void **state)
     check("_ZZ4mainENKUliE_clEi", PT_DEMANGLE_FULL, "main::{lambda(int)#1}::operator()(int) const");
 }
 
+/* By ianlancetaylor/demangle as it comes with Go 1.23 (demangle.Filter with the options that
+ * google/pprof gives it for each mode). */
+static void names_for_pprof_are_those_that_it_shows(void **state)
+{
+    static const char *const cases[][4] = {
+        {"_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector::push_back",
+         "std::vector<int, std::allocator<int> >::push_back",
+         "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+        {"_ZN4llvm11PassManagerINS_6ModuleENS_15AnalysisManagerIS1_JEEEJEE3runERS1_RS3_",
+         "llvm::PassManager::run",
+         "llvm::PassManager<llvm::Module, llvm::AnalysisManager<llvm::Module> >::run",
+         "llvm::PassManager<llvm::Module, llvm::AnalysisManager<llvm::Module> "
+         ">::run(llvm::Module&, "
+         "llvm::AnalysisManager<llvm::Module>&)"},
+        {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()",
+         "main::{lambda(int)#1}::operator()", "main::{lambda(int)#1}::operator()(int) const"},
+        {"_ZZN10PgScrubber12select_rangeEvE15assert_data_ctx_2",
+         "PgScrubber::select_range()::assert_data_ctx",
+         "PgScrubber::select_range()::assert_data_ctx",
+         "PgScrubber::select_range()::assert_data_ctx"},
+        {"_ZZNK1A3fooEiENKUlRSt6vectorIiSaIiEEE_clES3_",
+         "A::foo() const::{lambda(std::vector&)#1}::operator()",
+         "A::foo() const::{lambda(std::vector<int, std::allocator<int> >&)#1}::operator()",
+         "A::foo(int) const::{lambda(std::vector<int, std::allocator<int> "
+         ">&)#1}::operator()(std::vector<int, std::allocator<int> >&) const"},
+        {"_ZN13LambdaContextIZN3OSD11do_recoveryEP2PGjEUliE_E6finishEi.cold",
+         "LambdaContext::finish", "LambdaContext<OSD::do_recovery()::{lambda(int)#1}>::finish",
+         "LambdaContext<OSD::do_recovery(PG*, unsigned int)::{lambda(int)#1}>::finish(int)"},
+        {"_RNvMs3_NtCslNYArtu3iFV_5alloc7raw_vecINtB5_6RawVechE8grow_one",
+         "<alloc::raw_vec::RawVec<>>::grow_one", "<alloc::raw_vec::RawVec<u8>>::grow_one",
+         "<alloc::raw_vec::RawVec<u8>>::grow_one"},
+        {"_ZN2h24Recv4open10__CALLSITE17h041cedec1251bd62E", "h2::Recv::open::_CALLSITE",
+         "h2::Recv::open::_CALLSITE", "h2::Recv::open::_CALLSITE"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check(cases[i][0], PT_DEMANGLE_PPROF, cases[i][1]);
+        check(cases[i][0], PT_DEMANGLE_PPROF_TEMPLATES, cases[i][2]);
+        check(cases[i][0], PT_DEMANGLE_PPROF_FULL, cases[i][3]);
+    }
+}
+
+static void names_that_are_readable_already_are_cut_as_pprof_cuts_them(void **state)
+{
+    static const char *const cases[][3] = {
+        {"ns::f(int, std::vector<int>)", "ns::f", "ns::f"},
+        {"ns::map<int, vector<int>>::get(int)", "ns::map::get", "ns::map<int, vector<int>>::get"},
+        {"java.util.List.<init>", "java.util.List.<init>", "java.util.List.<init>"},
+        {"main.(*Tree[...]).Walk", "main.(*Tree[...]).Walk", "main.(*Tree[...]).Walk"},
+        {"main.main", "main.main", "main.main"},
+        {"f(int)", "f(int)", "f(int)"},
+        {"a::b)c(d)", "a::b)c(d)", "a::b)c(d)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        PT_FREE char *simple = pt_demangle_pprof(cases[i][0], PT_DEMANGLE_PPROF);
+        PT_FREE char *templates = pt_demangle_pprof(cases[i][0], PT_DEMANGLE_PPROF_TEMPLATES);
+        PT_FREE char *full = pt_demangle_pprof(cases[i][0], PT_DEMANGLE_PPROF_FULL);
+        assert_string_equal(simple, cases[i][1]);
+        assert_string_equal(templates, cases[i][2]);
+        assert_string_equal(full, cases[i][0]);
+    }
+}
+
+/* The D ABI's own examples, and c++filt -s dlang 2.40. */
+static void names_of_d_are_read_too(void **state)
+{
+    check("_D3foo3barFiZv", PT_DEMANGLE_FULL, "foo.bar(int)");
+    check("_D3foo3barFiZv", PT_DEMANGLE_TEMPLATES, "foo.bar");
+    check("_D8demangle13__T4testTaTaZ4testFaaZv", PT_DEMANGLE_FULL,
+          "demangle.test!(char, char).test(char, char)");
+    check("_D8demangle13__T4testTaTaZ4testFaaZv", PT_DEMANGLE_TEMPLATES,
+          "demangle.test!(char, char).test");
+    check("_D8demangle13__T4testTaTaZ4testFaaZv", PT_DEMANGLE_SIMPLE, "demangle.test.test");
+    check("_Dmain", PT_DEMANGLE_FULL, "D main");
+    check("_Data", PT_DEMANGLE_FULL, NULL);
+}
+
 static void clone_suffixes_of_mangled_names_are_not_shown(void **state)
 {
     check("_ZN2ns3mapIiE3getERKi.cold", PT_DEMANGLE_TEMPLATES, "ns::map<int>::get");
@@ -199,6 +275,9 @@ int main(void)
         cmocka_unit_test(names_keep_template_arguments_and_lose_parameters),
         cmocka_unit_test(simple_names_lose_template_arguments_too),
         cmocka_unit_test(full_names_are_those_of_cxxfilt),
+        cmocka_unit_test(names_for_pprof_are_those_that_it_shows),
+        cmocka_unit_test(names_that_are_readable_already_are_cut_as_pprof_cuts_them),
+        cmocka_unit_test(names_of_d_are_read_too),
         cmocka_unit_test(clone_suffixes_of_mangled_names_are_not_shown),
         cmocka_unit_test(names_of_the_source_lose_template_arguments_only_when_simple),
         cmocka_unit_test(a_stub_keeps_its_mark_and_a_version_goes),
