@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmd/remote.h"
@@ -155,9 +156,10 @@ static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt
 static void read_symbolize(const char *text, pt_symbolize_options *ret)
 {
     static const char *const modes[] = {"full", "none", "templates"};
-    static const pt_demangle_mode demangle[] = {PT_DEMANGLE_FULL, PT_DEMANGLE_NONE,
-                                                PT_DEMANGLE_TEMPLATES};
-    *ret = (pt_symbolize_options){.mode = PT_SYMBOLIZE_FULL, .demangle = PT_DEMANGLE_SIMPLE};
+    /* Its "none" gives its demangler no options, which shows everything. */
+    static const pt_demangle_mode demangle[] = {PT_DEMANGLE_PPROF_FULL, PT_DEMANGLE_BINUTILS,
+                                                PT_DEMANGLE_PPROF_TEMPLATES};
+    *ret = (pt_symbolize_options){.mode = PT_SYMBOLIZE_FULL, .demangle = PT_DEMANGLE_PPROF};
     for (const char *word = text != NULL ? text : ""; *word != '\0';) {
         const size_t length = strcspn(word, ":");
         PT_FREE char *w = pt_strndup(word, length);
@@ -201,10 +203,27 @@ static pt_option_list binary_folders(char **ret_memory)
     return list;
 }
 
+/* Is the word one of those that -symbolize joins by colons? */
+static bool has_word(const char *symbolize, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = symbolize != NULL ? symbolize : ""; *at != '\0';) {
+        const size_t n = strcspn(at, ":");
+        if (n == length && strncasecmp(at, word, n) == 0) return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+static bool names_nothing(const char *symbolize)
+{
+    return has_word(symbolize, "none") || has_word(symbolize, "no");
+}
+
 static bool may_ask_servers(const char *symbolize)
 {
-    return symbolize == NULL ||
-           (strstr(symbolize, "none") == NULL && strstr(symbolize, "local") == NULL);
+    return !names_nothing(symbolize) && !has_word(symbolize, "local") &&
+           !has_word(symbolize, "fastlocal");
 }
 
 static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *reterr)
@@ -225,9 +244,17 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
         pt_profile_unref(*profile);
         *profile = named;
     }
-    if (!f->fetched || !may_ask_servers(f->source->symbolize)) return PT_OK;
-    const pt_status status = pt_fetch_symbolize(*profile, f->remote, f->remote_count, options.force,
-                                                &f->fetch, &named, &f->diag, reterr);
+    if (f->fetched && may_ask_servers(f->source->symbolize)) {
+        const pt_status status =
+            pt_fetch_symbolize(*profile, f->remote, f->remote_count, options.force, &f->fetch,
+                               &named, &f->diag, reterr);
+        if (status != PT_OK) return status;
+        pt_profile_unref(*profile);
+        *profile = named;
+    }
+    if (names_nothing(f->source->symbolize)) return PT_OK;
+    const pt_status status =
+        pt_symbolize_rename(*profile, options.demangle, options.force, &named, reterr);
     if (status != PT_OK) return status;
     pt_profile_unref(*profile);
     *profile = named;

@@ -494,7 +494,7 @@ static void remove_matching(char *name, char open, char close)
 
 char *pt_demangle_pprof(const char *name, pt_demangle_mode mode)
 {
-    char *text = is_pprof(mode) ? pt_demangle(name, mode) : NULL;
+    char *text = pt_demangle(name, mode);
     if (text != NULL) return text;
     text = pt_strdup(name);
     if (!is_pprof(mode) || mode == PT_DEMANGLE_PPROF_FULL || !looks_like_cxx(name)) return text;

@@ -42,7 +42,7 @@ char *pt_demangle(const char *name, pt_demangle_mode mode);
 
 /* A name that a profile brings, as google/pprof shows it: demangled, or, if it looks like a
  * demangled name of C++, without the parentheses and angles that the mode drops (internal/
- * symbolizer: demangleSingleFunction). Free it. Modes other than PPROF's give the name as it is. */
+ * symbolizer: demangleSingleFunction). Free it. Modes other than PPROF's only demangle. */
 char *pt_demangle_pprof(const char *name, pt_demangle_mode mode);
 
 /* A name as debug information has it, for functions whose mangled name is not known, in that mode

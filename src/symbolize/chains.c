@@ -275,8 +275,41 @@ pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t id)
     return (pt_chain_function){f->linkage_name, f->name, f->file, f->start_line};
 }
 
-static char *made_readable(const function *f, pt_demangle_mode mode)
+/* What follows the last "::" that is in no brackets. */
+static const char *without_scope(const char *name)
 {
+    const char *last = name;
+    int depth = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c == '<' || *c == '(')
+            depth++;
+        else if (*c == '>' || *c == ')')
+            depth -= depth > 0;
+        else if (depth == 0 && c[0] == ':' && c[1] == ':')
+            last = c + 2;
+    }
+    return last;
+}
+
+/* Modes that show names as other tools do: of a function without a linkage name those know what
+ * the source calls it, without the scopes that we put before it. */
+static bool is_of_other_tools(pt_demangle_mode mode)
+{
+    return mode >= PT_DEMANGLE_BINUTILS;
+}
+
+const char *pt_chains_system_name(const pt_chains *chains, uint32_t id)
+{
+    const function *f = &chains->functions.items[id];
+    const bool is_ours = f->name[0] != '\0' && strcmp(f->name, f->linkage_name) == 0;
+    return is_of_other_tools(chains->demangle) && is_ours ? without_scope(f->name)
+                                                          : f->linkage_name;
+}
+
+static char *made_readable(const pt_chains *chains, uint32_t id, pt_demangle_mode mode)
+{
+    const function *f = &chains->functions.items[id];
+    if (is_of_other_tools(mode)) return pt_demangle_pprof(pt_chains_system_name(chains, id), mode);
     char *text = pt_demangle(f->linkage_name, mode);
     if (text == NULL && f->name[0] != '\0') text = pt_demangle_source_name(f->name, mode);
     return text != NULL ? text : pt_strdup(f->linkage_name);
@@ -288,11 +321,11 @@ const char *pt_chains_readable(pt_chains *chains, uint32_t id)
     const pt_demangle_mode mode = chains->demangle;
     if (mode == PT_DEMANGLE_NONE) return f->linkage_name;
     if ((size_t)mode >= PT_NAME_MODES) {
-        if (f->unkept == NULL) f->unkept = made_readable(f, mode);
+        if (f->unkept == NULL) f->unkept = made_readable(chains, id, mode);
         return f->unkept;
     }
     if (f->readable[mode] == NULL) {
-        f->readable[mode] = made_readable(f, mode);
+        f->readable[mode] = made_readable(chains, id, mode);
         f->is_owned[mode] = true;
         chains->is_news = true;
     }

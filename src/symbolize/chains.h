@@ -66,6 +66,8 @@ pt_chain pt_chains_at(const pt_chains *chains, uint32_t row);
 
 size_t pt_chains_function_count(const pt_chains *chains);
 pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t function);
+/* The linker's name, or what stands for it where there is none. As long as the set. */
+const char *pt_chains_system_name(const pt_chains *chains, uint32_t function);
 /* The name to show, in the mode asked for; made once. As long as the set. */
 const char *pt_chains_readable(pt_chains *chains, uint32_t function);
 

@@ -46,4 +46,11 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
                        pt_pool *pool, const pt_profile **ret_profile, pt_diag *diag,
                        pt_error *reterr);
 
+/* The profile with the names that it has made readable as google/pprof does it after symbolizing:
+ * each function whose name is still the linker's; with force also those that were made readable
+ * before. mode: one of PT_DEMANGLE_PPROF..., or BINUTILS for its demangle=none, which shows
+ * everything, clone suffixes too. */
+pt_status pt_symbolize_rename(const pt_profile *profile, pt_demangle_mode mode, bool force,
+                              const pt_profile **ret_profile, pt_error *reterr);
+
 #endif
