@@ -502,6 +502,58 @@ static void the_table_of_gos_runtime_names_what_dwarf_named_before_strip(void **
     pt_object_free(stripped);
 }
 
+/* The seeds of fuzz/corpus/gopclntab hold two functions: main.outer at 0x1000, of 0x40 bytes, and
+ * main.other behind it. In the first 16 bytes of main.outer (line 10) runs main.inner, which is
+ * called in line 12; in the next 16 (lib.go, line 33) main.other, which is called in line 10 of
+ * main.inner. */
+static void the_table_of_gos_runtime_is_read_as_each_release_lays_it_out(void **state)
+{
+    static const char *const releases[] = {"go-1.16", "go-1.18", "go-1.20"};
+    known_frame frames[] = {{(char[]){"main.other"}, (char[]){"/src/lib.go"}, 33, 0},
+                            {(char[]){"main.inner"}, (char[]){"/src/main.go"}, 10, 0},
+                            {(char[]){"main.outer"}, (char[]){"/src/main.go"}, 12, 0},
+                            {(char[]){"main.other"}, (char[]){"/src/main.go"}, 10, 0}};
+    /* The second table of main.other is the first's: 16 bytes of line 10, and so on. */
+    const struct {
+        uint64_t addr;
+        known_frame *frames;
+        size_t count;
+    } expected[] = {
+        {0x1004, frames + 1, 2}, {0x101f, frames, 3},     {0x1030, frames + 2, 1},
+        {0x1044, frames + 3, 1}, {0x1080, frames + 3, 0},
+    };
+    enum { WORDS = 41, TABLE_ADDR = 0x4000 };
+    static uint64_t module[WORDS]; /* runtime.moduledata: the table, and where trees count from */
+    for (size_t i = 0; i < WORDS; i++)
+        module[i] = htole64(TABLE_ADDR);
+    for (size_t r = 0; r < sizeof releases / sizeof releases[0]; r++) {
+        PT_FREE char *path = pt_strf("%s/fuzz/corpus/gopclntab/%s", PT_SOURCE_ROOT, releases[r]);
+        pt_blob table;
+        assert_int_equal(pt_file_read(path, 0, 4096, &table, NULL), PT_OK);
+        const made_section sections[] = {
+            {".gopclntab", SHT_PROGBITS, SHF_ALLOC, TABLE_ADDR, table.data, table.size, 0, 0, 8, 0},
+            {".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x3000, (const uint8_t *)module,
+             sizeof module, 0, 0, 8, 0},
+        };
+        const made_elf made = {true, false, ET_EXEC, EM_X86_64, NULL, 0, sections, 2};
+        made_bytes file = make_elf(&made);
+        pt_image_file image = PT_IMAGE_FILE_INIT;
+        image.blob = pt_blob_borrow(file.bytes, file.size_bytes);
+        pt_object *o = NULL;
+        assert_int_equal(pt_object_open(&image, NULL, NULL, &o, NULL), PT_OK);
+        for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+            known_chain *own = pt_alloc(1, sizeof *own);
+            const known_chain known = {.items = expected[i].frames, .count = expected[i].count};
+            pt_object_resolve(o, PT_OBJECT_LINES, &expected[i].addr, 1, NULL, keep_frames, own);
+            check_against_llvm(releases[r], own, &known, &expected[i].addr, 1);
+            free_chains(own, 1);
+        }
+        pt_object_free(o);
+        free(file.bytes);
+        pt_blob_done(&table);
+    }
+}
+
 /* addr2line takes names from symbols past their end, so only places are compared, where we have
  * one. Left out: split DWARF, machines that its BFD is not built for, what gcc 12 made with -flto
  * (it says <artificial> for files); and what binutils 2.40 cannot read: .zdebug_rnglists, offsets
@@ -680,6 +732,7 @@ int main(void)
         cmocka_unit_test(what_is_packed_or_shared_is_named_as_before),
         cmocka_unit_test(symbols_packed_with_xz_are_found_beside_the_exported_ones),
         cmocka_unit_test(the_table_of_gos_runtime_names_what_dwarf_named_before_strip),
+        cmocka_unit_test(the_table_of_gos_runtime_is_read_as_each_release_lays_it_out),
         cmocka_unit_test(every_line_and_inlined_call_is_where_addr2line_puts_it),
         cmocka_unit_test(a_chain_of_inlined_calls_begins_with_the_innermost),
         cmocka_unit_test(a_frame_knows_where_its_function_begins),
