@@ -59,7 +59,7 @@ P
 
 it 'writes a page that needs nothing else'
 can_record && {
-    run pitot weblist 'run|square' work.pb.gz
+    run pitot weblist '^(run|square)$' work.pb.gz
     expect_status 0
     expect_stdout_line 'weblist.html: 2 functions, *'
     run python3 rows.py weblist.html
