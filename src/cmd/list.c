@@ -60,6 +60,7 @@ static int list_run(pt_cmd_context *context, void *own)
         .texts = texts,
         .context = settings->text.whole ? -1 : settings->text.context,
         .limit = (size_t)settings->text.functions,
+        .with_calls = settings->calls || settings->shape == PT_SHAPE_JSON,
     };
     status = show(context, settings, &request);
     pt_source_texts_free(texts);

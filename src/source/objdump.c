@@ -150,7 +150,7 @@ void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_l
 {
     struct pt_objdump_texts *texts = pt_alloc(1, sizeof *texts);
     pt_index_init(&texts->index);
-    texts->output = pt_strndup(output, size);
+    texts->output = pt_strndup(size > 0 ? output : "", size);
     pt_objdump_listing listing = {.texts = texts};
     pt_objdump_line now = {.function = "", .file = ""};
     const size_t known = strlen(texts->output); /* a NUL ends it: no objdump prints one */

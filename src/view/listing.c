@@ -220,6 +220,7 @@ static void count_frame(counting *t, const uint32_t *frames, uint64_t at, uint32
         const uint32_t in_cell = t->cell_of_line[i];
         if (in_cell == PT_NONE) continue;
         count_line(t, in_cell, at == 0 && i == first, mark, value);
+        if (!t->request->with_calls) continue;
         if (i > first) {
             count_call(t, in_cell, callee_of(p, frames[at], i - 1), true, mark, value);
         } else if (at > 0) {
@@ -368,7 +369,8 @@ static void add_lines(const counting *t, lines *to, const pt_source_file *file, 
     const int64_t last_of_file = file != NULL ? (int64_t)file->line_count : 0;
     const int64_t around = t->request->context > 0 ? t->request->context : 0;
     const cell *c = &t->cells.items[g->cell_first], *end = c + g->cell_count;
-    const int64_t next_of_file = next_start(t->profile, g->file, end[-1].line);
+    const int64_t next_of_file =
+        last_of_file > 0 ? next_start(t->profile, g->file, end[-1].line) : INT64_MAX;
     int64_t shown = 0; /* the last line that was given */
     for (; c < end; c++) {
         if (c->total == 0 && c->self == 0) continue;

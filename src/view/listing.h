@@ -25,6 +25,7 @@ typedef struct pt_listing_request {
     pt_source_texts *texts;
     int64_t context; /* lines shown around those with a value; -1: the whole function */
     size_t limit;    /* functions; 0 = all */
+    bool with_calls; /* what each line called: several times as much work */
 } pt_listing_request;
 
 /* What a line called. */
@@ -60,7 +61,7 @@ typedef struct pt_listing {
     pt_listing_function *function; /* the largest total first */
     size_t count;
     size_t more;           /* functions beyond the limit */
-    pt_listing_call *call; /* of each line the largest first */
+    pt_listing_call *call; /* of each line the largest first; none without with_calls */
     size_t call_count;
 } pt_listing;
 

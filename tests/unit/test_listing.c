@@ -23,8 +23,11 @@ static void expect_listing(const pt_profile *p, const char *pattern, int64_t con
     pt_error error = PT_ERROR_INIT;
     assert_int_equal(pt_regex_new(pattern, 0, &regex, &error), PT_OK);
     pt_source_texts *texts = pt_source_texts_new(source_folder, NULL, NULL, NULL);
-    const pt_listing_request request = {
-        .whole = pt_view_magnitude(p, 0), .pattern = regex, .texts = texts, .context = context};
+    const pt_listing_request request = {.whole = pt_view_magnitude(p, 0),
+                                        .pattern = regex,
+                                        .texts = texts,
+                                        .context = context,
+                                        .with_calls = true};
     assert_int_equal(pt_listing_init(&listing, p, &request, &error), PT_OK);
     pt_buf text = PT_BUF_INIT;
     for (size_t i = 0; i < listing.count; i++) {
