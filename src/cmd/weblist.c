@@ -106,7 +106,7 @@ static const char *const weblist_examples[] = {
 const pt_command pt_command_weblist = {
     .name = "weblist",
     .group = PT_GROUP_ANSWER,
-    .summary = "source lines and their instructions as a page to open in a browser",
+    .summary = "source lines and their instructions as a page for a browser",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
         "Writes one file that needs no other and no network: the source lines of the functions "

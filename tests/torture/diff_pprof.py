@@ -37,6 +37,8 @@ WORDS = ['main', 'm', 'f1', 'std::', 'runtime', '^a$', 'net/http', '\\.c$', 'x|y
 TAG_WORDS = ['web', 'tier=web', 'user=ann,bob', 'tier', '1kb:', ':100', 'bytes=4kb', 'bytes=16:4kb',
              'latency=1us:', 'k=1', 'web,ann', '16', 'id=100', ':', 'user=.*', '-5:5', '1000000ns']
 KEYS = ['tier', 'user', 'bytes', 'tier,user', 'latency,k', 'none', 'id', 'request,tier']
+SYMBOLIZE = ['-symbolize=' + mode for mode in ('local', 'force', 'demangle=full', 'demangle=templates',
+                                              'demangle=none', 'fastlocal', 'remote', 'no')]
 UNITS = ['minimum', 'auto', 'ms', 'seconds', 'kb', 'MB', 'bytes', 'count', 'nanoseconds', 'hrs',
          'widgets', 'gcu', 'us', 's']
 
@@ -220,7 +222,12 @@ def compare(pitot, pprof, argv, folder, kind):
         return None
     if kind == 'tags':
         return None if tag_names(mine) == tag_names(theirs[1]) else (None, diff(mine, theirs[1]))
-    return ask_again(mine, theirs[1], [pprof, *argv], folder, kind)
+    explained, detail = ask_again(mine, theirs[1], [pprof, *argv], folder, kind)
+    if explained is None and any(a.startswith(('-trim_path', '-source_path')) for a in argv):
+        uncut = [*argv[:1], '-trim=false', *(a for a in argv[1:] if not a.startswith('-trim='))]
+        if as_go123(ask([pitot, 'pprof', *uncut], folder)[1]) == ask([pprof, *uncut], folder)[1]:
+            return 'paths trimmed again at each cut', ''
+    return explained, detail
 
 
 def ask_again(mine, first, argv, folder, kind):
@@ -300,7 +307,8 @@ def take_real(rng, profile, profiles, folder):
 
 def random_question(rng, only, events, patterns, bases):
     shape = random_format(rng, only, patterns)
-    argv, names = [shape, '-symbolize=none', *random_options(rng, events, patterns)], ['p.pb.gz']
+    symbols = ['-symbolize=none'] if rng.random() < .7 else some(rng, .6, *SYMBOLIZE)
+    argv, names = [shape, *symbols, *random_options(rng, events, patterns)], ['p.pb.gz']
     if bases and rng.random() < .7:
         how = rng.choice(['base', 'diff_base', 'second'])
         if how == 'second':

@@ -44,6 +44,9 @@ C_NAMES = ['main', 'malloc', 'memcpy', 'parse_line', 'a', 'z9', '_start', 'do_wo
 CPP_NAMES = ['std::vector::push_back', 'ns::Widget::draw', 'ns::Widget::~Widget',
              'ns::sub::Table<int>::find', '(anonymous namespace)::helper', 'operator new',
              'ns::Fn::operator()', 'foo::Bar::Run(int, char const*)', 'absl::lts::Span<a::b>::get']
+MANGLED = ['_ZN2ns6Widget4drawEv', '_ZNSt6vectorIiSaIiEE9push_backERKi', '_Z3fooi.cold.1', '_ZN3fooD0Ev',
+           '_ZN12_GLOBAL__N_16helperEv', '_Znwm', '_ZNK2ns5TableIcE4findERKSs', '_Z1fIiEvT_',
+           '_ZN4core3fmt9Formatter3pad17h0123456789abcdefE', '_RNvC6_123foo3bar', '_not_mangled']
 GO_NAMES = ['runtime.mallocgc', 'runtime.main', 'main.main', 'net/http.(*conn).serve',
             'example.com/mod/v2/pkg.(*T).Do', 'github.com/foo/bar.Baz[...].Run',
             'main.main.func1', 'a/b-c/d_e.F', 'sort.Slice[go.shape.int]', 'x/v3.Y']
@@ -52,7 +55,7 @@ JAVA_NAMES = ['java.util.HashMap.get', 'com.foo.Bar.<init>', 'com.foo.Bar$1.run(
 FILES = ['main.c', '/src/main.c', './src/../a.c', '/usr/include/c++/12/vector', 'dir//x.cc',
          '/proc/self/cwd/w/b.go', 'prog.go', '/home/u/go/src/net/http/server.go', 'Bar.java', '',
          '/x/../../y.c', '../up.c', 'src.c']
-OBJECTS = ['/usr/bin/prog', '/lib/libc.so.6', 'prog', '[vdso]', '', '/a/b/', '/opt/x y/tool',
+OBJECTS = ['/nowhere/bin/prog', '/nowhere/libc.so.6', 'prog', '[vdso]', '', '/a/b/', '/nowhere/x y/tool',
            '[kernel.kallsyms]']
 EVENTS = [('samples', 'count'), ('cpu', 'nanoseconds'), ('cpu', 'microseconds'),
           ('alloc_objects', 'count'), ('alloc_space', 'bytes'), ('inuse_space', 'kilobytes'),
@@ -91,9 +94,9 @@ class Profile:
 
     def make_functions(self):
         rng = self.rng
-        names = C_NAMES + CPP_NAMES + GO_NAMES + JAVA_NAMES
+        names = C_NAMES + CPP_NAMES + GO_NAMES + JAVA_NAMES + MANGLED
         if rng.random() < .5:
-            names = rng.choice([C_NAMES, CPP_NAMES, GO_NAMES])
+            names = rng.choice([C_NAMES, CPP_NAMES, GO_NAMES, MANGLED])
         if rng.random() < .3:
             names = names + [f'f{i}' for i in range(rng.randrange(300))]
         files = FILES + [self.folder + '/src.c', self.folder + '/missing.c']
