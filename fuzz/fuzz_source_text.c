@@ -25,10 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     PT_FREE char *name = next_line(&at, end);
     PT_FREE char *trim_path = next_line(&at, end);
     PT_FREE char *source_path = next_line(&at, end);
-    PT_FREE char *trimmed = pt_source_trim(name, trim_path, source_path);
+    const char *trimmed = pt_source_trim(name, trim_path, source_path);
     /* What stays is the end of the name. */
     const size_t left = strlen(trimmed), whole = strlen(name);
-    PT_BUG_IF(left > whole || strcmp(trimmed, name + whole - left) != 0);
+    PT_BUG_IF(left > whole || trimmed != name + whole - left);
     PT_FREE char *clean = pt_source_clean(name);
     PT_FREE char *again = pt_source_clean(clean);
     PT_BUG_IF(strcmp(clean, again) != 0);

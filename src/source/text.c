@@ -92,7 +92,7 @@ static char *parent_of(const char *path)
     return pt_source_clean(above);
 }
 
-char *pt_source_trim(const char *name, const char *trim_path, const char *source_path)
+const char *pt_source_trim(const char *name, const char *trim_path, const char *source_path)
 {
     static const char *const always[] = {"/proc/self/cwd/./", "/proc/self/cwd/"};
     const char *item;
@@ -102,18 +102,17 @@ char *pt_source_trim(const char *name, const char *trim_path, const char *source
         PT_FREE char *base = base_of(item, size);
         PT_FREE char *wanted = pt_strf("/%s/", base);
         const char *found = strstr(name, wanted);
-        if (found != NULL) return pt_strdup(found + strlen(wanted));
+        if (found != NULL) return found + strlen(wanted);
     }
     list = list_of(trim_path);
     while (next_item(&list, &item, &size)) {
         const bool has_slash = size > 0 && item[size - 1] == '/';
         if (strncmp(name, item, size) == 0 && (has_slash || name[size] == '/'))
-            return pt_strdup(name + size + !has_slash);
+            return name + size + !has_slash;
     }
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (strncmp(name, always[i], strlen(always[i])) == 0)
-            return pt_strdup(name + strlen(always[i]));
-    return pt_strdup(name);
+        if (strncmp(name, always[i], strlen(always[i])) == 0) return name + strlen(always[i]);
+    return name;
 }
 
 /* ---- Finding and reading ---- */
@@ -200,7 +199,7 @@ static char *open_error(const char *path, int errnum)
 
 static void find_file(pt_source_texts *texts, pt_source_file *file, const char *build_id)
 {
-    PT_FREE char *name = pt_source_trim(file->name, texts->trim_path, texts->source_path);
+    const char *name = pt_source_trim(file->name, texts->trim_path, texts->source_path);
     if (name[0] == '/') {
         if (read_at(file, name)) return;
         file->error = open_error(name, errno);

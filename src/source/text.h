@@ -16,9 +16,9 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* The name as it is looked for. Both paths are lists with ':' and may be NULL or "". The caller
- * frees. */
-char *pt_source_trim(const char *name, const char *trim_path, const char *source_path);
+/* The name as it is looked for: an end of it. Both paths are lists with ':' and may be NULL or "".
+ */
+const char *pt_source_trim(const char *name, const char *trim_path, const char *source_path);
 
 /* A path without ".", "..", and doubled slashes as far as text alone tells; "" becomes ".". As Go's
  * filepath.Clean. The caller frees. */

@@ -72,10 +72,8 @@ static const char *file_of(folding *f, uint32_t function)
     const char **file = &f->file_of_function[function];
     if (*file != NULL) return *file;
     const char *path = pt_text(f->profile, f->profile->function->file[function]);
-    PT_FREE char *trimmed = f->fold->trims_paths
-                                ? pt_source_trim(path, f->fold->trim_path, f->fold->source_path)
-                                : pt_strdup(path);
-    *file = trimmed[0] == '\0' ? no_text : pool_text(f->places->pool, pt_source_clean(trimmed));
+    if (f->fold->trims_paths) path = pt_source_trim(path, f->fold->trim_path, f->fold->source_path);
+    *file = path[0] == '\0' ? no_text : pool_text(f->places->pool, pt_source_clean(path));
     return *file;
 }
 
