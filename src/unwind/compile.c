@@ -1,119 +1,25 @@
-/* compile.c: the programs of all FDEs, run once, sorted into one table.
+/* compile.c: what all sources tell, sorted into one table.
  *
- *   entries -> FDEs by address -> rows (address, rule) -> pages of 64 KiB -> blob
+ *   FDEs, Go's functions, code that neither has -> functions by address -> rows (address, rule)
+ *       -> pages of 64 KiB -> blob
  *
  * Of two neighbouring rows with the same rule one is kept. Between functions lies padding, where no
  * program stops: only gaps of GAP_BYTES and more are rows of their own.
  */
 #include "unwind/cfi.h"
 #include "unwind/format.h"
+#include "unwind/scratch.h"
+#include "unwind/sources.h"
 
 #include <string.h>
 
 enum { GAP_BYTES = 16, PAGE_BITS = 16, PAGE_BYTES = 1 << PAGE_BITS };
 
-typedef struct {
-    uint64_t start_addr;
-    uint32_t size_bytes;
-    uint32_t off; /* in the frames */
-} function;
-
-typedef struct {
-    const pt_unwind_memory *memory;
-    void *bytes;
-    size_t size_bytes;
-} scratch;
-
-static void *scratch_take(scratch *s, const pt_unwind_memory *memory, uint64_t count, size_t each)
-{
-    *s = (scratch){.memory = memory};
-    if (count > SIZE_MAX / each) return NULL;
-    s->size_bytes = (size_t)count * each;
-    if (s->size_bytes == 0) s->size_bytes = 8;
-    s->bytes = memory->alloc(memory->arg, s->size_bytes);
-    return s->bytes;
-}
-
-static void scratch_done(scratch *s)
-{
-    if (s->bytes != NULL) s->memory->release(s->memory->arg, s->bytes, s->size_bytes);
-    s->bytes = NULL;
-}
-
-/* ---- functions by address ---- */
-
-static bool is_sorted(const function *f, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        if (f[i].start_addr < f[i - 1].start_addr) return false;
-    }
-    return true;
-}
-
-/* By the low 32 bits above base, 11 bits at a time, stable. The result is in f again. */
-static void sort(function *f, function *other, uint32_t count, uint64_t base)
-{
-    enum { BITS = 11, PASSES = 3 };
-    function *from = f, *to = other;
-    for (unsigned pass = 0; pass < PASSES; pass++) {
-        uint32_t first[1 << BITS] = {0};
-        const unsigned shift = pass * BITS;
-        for (uint32_t i = 0; i < count; i++)
-            first[(from[i].start_addr - base) >> shift & ((1 << BITS) - 1)]++;
-        uint32_t sum = 0;
-        for (unsigned i = 0; i < 1 << BITS; i++) {
-            const uint32_t n = first[i];
-            first[i] = sum;
-            sum += n;
-        }
-        for (uint32_t i = 0; i < count; i++)
-            to[first[(from[i].start_addr - base) >> shift & ((1 << BITS) - 1)]++] = from[i];
-        function *const swap = from;
-        from = to;
-        to = swap;
-    }
-    memcpy(f, other, (size_t)count * sizeof *f); /* an odd number of passes */
-}
-
-static uint32_t count_fdes(const pt_unwind_frames *frames)
-{
-    uint32_t count = 0;
-    uint64_t off = 0;
-    bool is_fde;
-    while (pt_cfi_next(frames, &off, &is_fde))
-        count += is_fde;
-    return count;
-}
-
-/* Fills f; returns how many are of use. The span of their addresses goes to *ret_low, *ret_limit.
- */
-static uint32_t collect(pt_cfi_reader *reader, function *f, uint64_t *ret_low, uint64_t *ret_limit)
-{
-    uint32_t count = 0;
-    uint64_t off = 0, low = UINT64_MAX, limit = 0;
-    for (;;) {
-        const uint64_t at = off;
-        bool is_fde;
-        pt_cfi_fde fde;
-        if (!pt_cfi_next(reader->frames, &off, &is_fde)) break;
-        /* A linker that drops a function may leave its entry, at address 0. */
-        if (!is_fde || !pt_cfi_fde_at(reader, at, &fde) || fde.start_addr == 0 ||
-            fde.size_bytes > UINT32_MAX)
-            continue;
-        f[count++] = (function){fde.start_addr, (uint32_t)fde.size_bytes, (uint32_t)at};
-        if (fde.start_addr < low) low = fde.start_addr;
-        if (fde.start_addr + fde.size_bytes > limit) limit = fde.start_addr + fde.size_bytes;
-    }
-    *ret_low = low;
-    *ret_limit = limit;
-    return count;
-}
-
 /* ---- rules, each once ---- */
 
 typedef struct {
     const pt_unwind_memory *memory;
-    scratch rules_memory, slots_memory;
+    pt_scratch rules_memory, slots_memory;
     pt_unwind_rule *rules;
     uint32_t count, cap;
     uint16_t *slots; /* 0 = empty; else the index of a rule */
@@ -134,16 +40,16 @@ static uint32_t hash_of(const pt_unwind_rule *rule)
 
 static void dictionary_done(dictionary *d)
 {
-    scratch_done(&d->rules_memory);
-    scratch_done(&d->slots_memory);
+    pt_scratch_done(&d->rules_memory);
+    pt_scratch_done(&d->slots_memory);
 }
 
 /* Room for cap rules, keeping those that are there. */
 static bool dictionary_grow(dictionary *d, uint32_t cap)
 {
     dictionary grown = {.memory = d->memory, .count = d->count, .cap = cap, .mask = 2 * cap - 1};
-    grown.rules = scratch_take(&grown.rules_memory, d->memory, cap, sizeof *grown.rules);
-    grown.slots = scratch_take(&grown.slots_memory, d->memory, 2 * cap, sizeof *grown.slots);
+    grown.rules = pt_scratch_take(&grown.rules_memory, d->memory, cap, sizeof *grown.rules);
+    grown.slots = pt_scratch_take(&grown.slots_memory, d->memory, 2 * cap, sizeof *grown.slots);
     if (grown.rules == NULL || grown.slots == NULL) {
         dictionary_done(&grown);
         return false;
@@ -188,18 +94,34 @@ typedef struct {
     uint16_t last_index;
 
     uint64_t base_addr;
+    pt_scratch rows_memory;
     uint32_t *rows, *pages;
     uint64_t row_count, row_cap;
     uint32_t page_count, pages_open; /* pages[i] is set for i < pages_open */
     uint16_t rule;                   /* of the last row */
 
     uint64_t limit_addr; /* of the function at hand: rows from there on are not its own */
-    bool is_full;
+    bool is_full;        /* there is no memory for more */
 } builder;
+
+/* Room for twice as many. */
+static bool rows_grow(builder *b)
+{
+    const pt_unwind_memory *const memory = b->dictionary.memory;
+    pt_scratch more;
+    uint32_t *const rows = pt_scratch_take(&more, memory, 2 * b->row_cap, sizeof *rows);
+    if (rows == NULL) return false;
+    if (b->rows != NULL) memcpy(rows, b->rows, b->row_count * sizeof *rows);
+    pt_scratch_done(&b->rows_memory);
+    b->rows_memory = more;
+    b->rows = rows;
+    b->row_cap *= 2;
+    return true;
+}
 
 static void push(builder *b, uint32_t low, uint16_t rule)
 {
-    if (b->row_count == b->row_cap) {
+    if (b->row_count == b->row_cap && !rows_grow(b)) {
         b->is_full = true;
         return;
     }
@@ -243,15 +165,31 @@ static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
     add(b, addr, b->last_index);
 }
 
-static void add_function(builder *b, pt_cfi_reader *reader, const function *f, const function *next)
+/* What its source tells of a function; what it does not reach has no rule. */
+static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f)
+{
+    pt_cfi_fde fde;
+    switch (f->source) {
+    case PT_FROM_FDE:
+        if (pt_cfi_fde_at(from->reader, f->off, &fde)) pt_cfi_run(from->reader, &fde, add_row, b);
+        break;
+    case PT_FROM_GO: pt_go_rows(&from->go, f, add_row, b); break;
+    default: {
+        const pt_code_hooks hooks = {.returns = pt_functions_return,
+                                     .arg = (void *)(uintptr_t)from};
+        pt_code_rows(from->elf, f, &hooks, from->states, add_row, b);
+    }
+    }
+}
+
+static void add_function(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f,
+                         const pt_unwind_function *next)
 {
     uint64_t limit = f->start_addr + f->size_bytes;
     if (next != NULL && next->start_addr < limit) limit = next->start_addr;
     if (limit <= f->start_addr) return;
     b->limit_addr = limit;
-    pt_cfi_fde fde;
-    if (!pt_cfi_fde_at(reader, f->off, &fde)) return;
-    pt_cfi_run(reader, &fde, add_row, b); /* what it does not reach has no rule */
+    run_source(b, from, f);
     if (next == NULL || next->start_addr - limit >= GAP_BYTES) add(b, limit, 0);
 }
 
@@ -290,39 +228,59 @@ static pt_unwind_status write_blob(const builder *b, const uint8_t *id, size_t i
     return PT_UNWIND_OK;
 }
 
-static pt_unwind_status build(builder *b, pt_cfi_reader *reader, const function *f, uint32_t count)
+static pt_unwind_status build(builder *b, const pt_unwind_sources *from)
 {
-    for (uint32_t i = 0; i < count && !b->is_full; i++)
-        add_function(b, reader, &f[i], i + 1 < count ? &f[i + 1] : NULL);
+    const pt_unwind_functions *const all = &from->functions;
+    for (uint32_t i = 0; i < all->count && !b->is_full; i++)
+        add_function(b, from, &all->items[i], i + 1 < all->count ? &all->items[i + 1] : NULL);
     open_pages(b, ((uint64_t)b->page_count << PAGE_BITS) - 1);
     b->pages[b->page_count] = (uint32_t)b->row_count;
-    return b->is_full ? PT_UNWIND_TOO_LARGE : PT_UNWIND_OK;
+    return b->is_full || b->row_count > UINT32_MAX ? PT_UNWIND_NO_MEMORY : PT_UNWIND_OK;
 }
 
-/* f: the functions, sorted. */
-static pt_unwind_status compile_sorted(pt_cfi_reader *reader, const function *f, uint32_t count,
-                                       uint64_t low, uint64_t limit, const uint8_t *id,
+/* from: with the functions sorted. */
+static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint8_t *id,
                                        size_t id_bytes, const pt_unwind_memory *memory,
                                        void **ret_blob, size_t *ret_blob_bytes)
 {
-    builder b = {.machine = reader->machine, .dictionary.memory = memory};
-    b.base_addr = low & ~(uint64_t)(PAGE_BYTES - 1);
-    b.page_count = (uint32_t)(((limit - 1 - b.base_addr) >> PAGE_BITS) + 1);
-    /* A row of a program takes two bytes of it at least: one to move, one to change. */
-    b.row_cap = reader->frames->size_bytes / 2 + 2 * (uint64_t)count + b.page_count + 16;
-    scratch rows = {0}, pages = {0};
-    b.rows = scratch_take(&rows, memory, b.row_cap, sizeof *b.rows);
-    b.pages = scratch_take(&pages, memory, (uint64_t)b.page_count + 1, sizeof *b.pages);
+    const pt_unwind_functions *const all = &from->functions;
+    builder b = {.machine = from->reader->machine, .dictionary.memory = memory};
+    b.base_addr = all->low & ~(uint64_t)(PAGE_BYTES - 1);
+    b.page_count = (uint32_t)(((all->limit - 1 - b.base_addr) >> PAGE_BITS) + 1);
+    b.row_cap = from->reader->frames->size_bytes / 8 + 4 * (uint64_t)all->count + b.page_count + 16;
+    pt_scratch pages = {0};
+    b.pages = pt_scratch_take(&pages, memory, (uint64_t)b.page_count + 1, sizeof *b.pages);
     pt_unwind_status status = PT_UNWIND_NO_MEMORY;
-    if (b.rows != NULL && b.pages != NULL && dictionary_grow(&b.dictionary, 1024)) {
+    if (b.pages != NULL && rows_grow(&b) && dictionary_grow(&b.dictionary, 1024)) {
         b.dictionary.count = 1; /* rule 0: none */
-        status = build(&b, reader, f, count);
+        status = build(&b, from);
         if (status == PT_UNWIND_OK)
             status = write_blob(&b, id, id_bytes, memory, ret_blob, ret_blob_bytes);
     }
     dictionary_done(&b.dictionary);
-    scratch_done(&pages);
-    scratch_done(&rows);
+    pt_scratch_done(&pages);
+    pt_scratch_done(&b.rows_memory);
+    return status;
+}
+
+/* elf: NULL if there are only frames. frames: of size 0 if there are none. */
+static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frames,
+                                const uint8_t *id, size_t id_bytes, const pt_unwind_memory *memory,
+                                void **ret_blob, size_t *ret_blob_bytes)
+{
+    *ret_blob = NULL;
+    *ret_blob_bytes = 0;
+    pt_cfi_reader reader = {.frames = frames, .machine = pt_cfi_machine_of(frames->machine)};
+    if (reader.machine == NULL) return PT_UNWIND_UNSUPPORTED;
+    if (frames->size_bytes >= UINT32_MAX) return PT_UNWIND_TOO_LARGE;
+    pt_unwind_sources from = {.elf = elf, .reader = &reader, .functions.memory = memory};
+    pt_unwind_status status = pt_functions_collect(&from);
+    if (status == PT_UNWIND_OK &&
+        from.functions.limit - from.functions.low >= UINT32_MAX - PAGE_BYTES)
+        status = PT_UNWIND_TOO_LARGE;
+    if (status == PT_UNWIND_OK)
+        status = compile_sorted(&from, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+    pt_functions_done(&from);
     return status;
 }
 
@@ -330,34 +288,15 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes)
 {
-    *ret_blob = NULL;
-    *ret_blob_bytes = 0;
-    pt_cfi_reader reader = {.frames = frames, .machine = pt_cfi_machine_of(frames->machine)};
-    if (reader.machine == NULL) return PT_UNWIND_UNSUPPORTED;
-    if (frames->size_bytes >= UINT32_MAX) return PT_UNWIND_TOO_LARGE;
-    const uint32_t most = count_fdes(frames);
-    if (most == 0) return PT_UNWIND_NO_FRAMES;
-    scratch functions, other;
-    function *const f = scratch_take(&functions, memory, most, sizeof *f);
-    if (f == NULL) return PT_UNWIND_NO_MEMORY;
-    uint64_t low, limit;
-    const uint32_t count = collect(&reader, f, &low, &limit);
-    pt_unwind_status status = PT_UNWIND_OK;
-    if (count == 0)
-        status = PT_UNWIND_NO_FRAMES;
-    else if (limit - low >= UINT32_MAX - PAGE_BYTES)
-        status = PT_UNWIND_TOO_LARGE;
-    else if (!is_sorted(f, count)) {
-        function *const spare = scratch_take(&other, memory, count, sizeof *f);
-        if (spare == NULL)
-            status = PT_UNWIND_NO_MEMORY;
-        else
-            sort(f, spare, count, low);
-        scratch_done(&other);
-    }
-    if (status == PT_UNWIND_OK)
-        status = compile_sorted(&reader, f, count, low, limit, id, id_bytes, memory, ret_blob,
-                                ret_blob_bytes);
-    scratch_done(&functions);
-    return status;
+    return compile(NULL, frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+}
+
+pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, size_t id_bytes,
+                                       const pt_unwind_memory *memory, void **ret_blob,
+                                       size_t *ret_blob_bytes)
+{
+    pt_unwind_frames frames = {.machine = elf->machine};
+    if (!elf->is_64 || elf->is_big_endian) return PT_UNWIND_UNSUPPORTED;
+    if (!pt_unwind_frames_of_elf(elf, &frames)) frames.size_bytes = 0;
+    return compile(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
 }

@@ -37,6 +37,21 @@ bool make_table(const pt_unwind_frames *frames, made_table *ret_table)
            PT_UNWIND_OK;
 }
 
+bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table)
+{
+    pt_elf elf;
+    pt_unwind_frames frames = {0};
+    *ret_table = (made_table){0};
+    const bool done = pt_elf_open(bytes, size_bytes, &elf) == PT_ELF_OK &&
+                      pt_unwind_compile_elf(&elf, NULL, 0, &made_memory, &ret_table->blob,
+                                            &ret_table->blob_bytes) == PT_UNWIND_OK &&
+                      pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes,
+                                           &ret_table->table) == PT_UNWIND_OK;
+    if (done && pt_unwind_frames_of_elf(&elf, &frames))
+        ret_table->eh_frame_bytes = frames.size_bytes;
+    return done;
+}
+
 bool make_table_of_file(const char *path, made_table *ret_table)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -46,10 +61,7 @@ bool make_table_of_file(const char *path, made_table *ret_table)
     if (fstat(fd, &st) == 0) bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (bytes == MAP_FAILED) return false;
-    pt_elf elf;
-    pt_unwind_frames frames;
-    const bool done = pt_elf_open(bytes, (uint64_t)st.st_size, &elf) == PT_ELF_OK &&
-                      pt_unwind_frames_of_elf(&elf, &frames) && make_table(&frames, ret_table);
+    const bool done = make_table_of_bytes(bytes, (uint64_t)st.st_size, ret_table);
     munmap(bytes, (size_t)st.st_size);
     return done;
 }

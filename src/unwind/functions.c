@@ -1,0 +1,495 @@
+/* functions.c: which code there is, and which source tells of each stretch of it.
+ *
+ *   FDEs, Go's functions ---> sorted ---> gaps between them in executable sections
+ *                                            | begins: symbols, targets of calls, the entry point
+ *                                            v
+ *                                         functions by their code ---> sorted again
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "unwind/sources.h"
+#include "unwind/x86.h"
+
+enum {
+    LEAST_GAP_BYTES = 16,
+    MOST_CODE_BYTES = 64 << 20, /* that are searched for calls, or followed */
+};
+
+static bool add(pt_unwind_functions *all, const pt_unwind_function *f)
+{
+    if (all->count == all->cap) {
+        pt_scratch more;
+        const uint32_t cap = all->cap == 0 ? 1024 : all->cap * 2;
+        pt_unwind_function *const items =
+            cap > all->cap ? pt_scratch_take(&more, all->memory, cap, sizeof *items) : NULL;
+        if (items == NULL) return false;
+        if (all->count > 0) memcpy(items, all->items, all->count * sizeof *items);
+        pt_scratch_done(&all->items_memory);
+        all->items_memory = more;
+        all->items = items;
+        all->cap = cap;
+    }
+    all->items[all->count++] = *f;
+    if (f->start_addr < all->low) all->low = f->start_addr;
+    if (f->start_addr + f->size_bytes > all->limit) all->limit = f->start_addr + f->size_bytes;
+    return true;
+}
+
+/* ---- by address ---- */
+
+static bool is_sorted(const pt_unwind_functions *all)
+{
+    for (uint32_t i = 1; i < all->count; i++) {
+        if (all->items[i].start_addr < all->items[i - 1].start_addr) return false;
+    }
+    return true;
+}
+
+/* By the low 33 bits above the lowest, 11 bits at a time, stable. */
+static bool sort(pt_unwind_functions *all)
+{
+    enum { BITS = 11, PASSES = 3 };
+    pt_scratch other;
+    if (is_sorted(all)) return true;
+    pt_unwind_function *from = all->items;
+    pt_unwind_function *to = pt_scratch_take(&other, all->memory, all->cap, sizeof *to);
+    if (to == NULL) return false;
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        uint32_t first[1 << BITS] = {0};
+        const unsigned shift = pass * BITS;
+        for (uint32_t i = 0; i < all->count; i++)
+            first[(from[i].start_addr - all->low) >> shift & ((1 << BITS) - 1)]++;
+        uint32_t sum = 0;
+        for (unsigned i = 0; i < 1 << BITS; i++) {
+            const uint32_t n = first[i];
+            first[i] = sum;
+            sum += n;
+        }
+        for (uint32_t i = 0; i < all->count; i++)
+            to[first[(from[i].start_addr - all->low) >> shift & ((1 << BITS) - 1)]++] = from[i];
+        pt_unwind_function *const swap = from;
+        from = to;
+        to = swap;
+    }
+    pt_scratch_done(&all->items_memory); /* an odd number of passes: the result is in the other */
+    all->items_memory = other;
+    all->items = from;
+    return true;
+}
+
+/* ---- frames and Go ---- */
+
+static bool add_fdes(pt_unwind_sources *from)
+{
+    uint64_t off = 0;
+    for (;;) {
+        const uint64_t at = off;
+        bool is_fde;
+        pt_cfi_fde fde;
+        if (!pt_cfi_next(from->reader->frames, &off, &is_fde)) return true;
+        /* A linker that drops a function may leave its entry, at address 0. */
+        if (!is_fde || !pt_cfi_fde_at(from->reader, at, &fde) || fde.start_addr == 0 ||
+            fde.size_bytes > UINT32_MAX)
+            continue;
+        const pt_unwind_function f = {.start_addr = fde.start_addr,
+                                      .size_bytes = (uint32_t)fde.size_bytes,
+                                      .off = (uint32_t)at,
+                                      .source = PT_FROM_FDE};
+        if (!add(&from->functions, &f)) return false;
+    }
+}
+
+/* Return addresses are looked up a byte early, and a handler returns to a trampoline's first one:
+ * where padding lies before it, the function begins there. */
+static void widen_trampoline(const pt_elf *elf, pt_unwind_function *f)
+{
+    uint64_t off;
+    if (!pt_elf_offset_of_addr(elf, f->start_addr, &off) || off == 0 || off >= elf->size_bytes)
+        return;
+    if (!pt_code_is_signal_trampoline(elf->bytes + off, elf->size_bytes - off)) return;
+    const uint8_t before = elf->bytes[off - 1];
+    if (before != 0x90 && before != 0xcc && before != 0) return;
+    f->start_addr--;
+    f->size_bytes++;
+    f->source = PT_FROM_CODE;
+}
+
+static bool add_go(pt_unwind_sources *from)
+{
+    if (from->elf == NULL || !pt_go_open(from->elf, &from->go)) return true;
+    for (uint32_t i = 0; i < from->go.count; i++) {
+        pt_unwind_function f;
+        if (!pt_go_function(&from->go, i, &f)) continue;
+        widen_trampoline(from->elf, &f);
+        if (!add(&from->functions, &f)) return false;
+    }
+    return true;
+}
+
+/* ---- code that nothing tells of ---- */
+
+typedef struct {
+    uint64_t start, limit;
+} span;
+
+typedef struct {
+    pt_unwind_sources *from;
+    pt_scratch gaps_memory, begins_memory;
+    span *gaps;
+    uint32_t gap_count, gap_cap;
+    uint64_t *begins; /* of functions in gaps */
+    uint32_t begin_count, begin_cap;
+    uint32_t at;      /* of the functions that are sorted, while gaps are looked for */
+    uint64_t longest; /* of the functions in gaps, bytes */
+    bool has_names;   /* the file has all its symbols */
+    bool found_more;  /* begins, since they were sorted */
+    bool is_full;
+} search;
+
+static void *grow(search *s, pt_scratch *memory, void *items, uint32_t count, uint32_t *cap,
+                  size_t each)
+{
+    pt_scratch more;
+    const uint32_t wanted = *cap == 0 ? 256 : *cap * 2;
+    void *const room =
+        wanted > *cap ? pt_scratch_take(&more, s->from->functions.memory, wanted, each) : NULL;
+    if (room == NULL) {
+        s->is_full = true;
+        return items;
+    }
+    if (count > 0) memcpy(room, items, count * each);
+    pt_scratch_done(memory);
+    *memory = more;
+    *cap = wanted;
+    return room;
+}
+
+static void add_gap(search *s, uint64_t start, uint64_t limit)
+{
+    if (limit <= start || s->is_full) return;
+    if (s->gap_count == s->gap_cap)
+        s->gaps = grow(s, &s->gaps_memory, s->gaps, s->gap_count, &s->gap_cap, sizeof *s->gaps);
+    if (!s->is_full) s->gaps[s->gap_count++] = (span){start, limit};
+}
+
+static void add_begin(search *s, uint64_t addr)
+{
+    if (s->begin_count == s->begin_cap)
+        s->begins =
+            grow(s, &s->begins_memory, s->begins, s->begin_count, &s->begin_cap, sizeof *s->begins);
+    if (!s->is_full) s->begins[s->begin_count++] = addr;
+}
+
+static bool in_gap(const search *s, uint64_t addr)
+{
+    uint32_t low = 0, high = s->gap_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->gaps[middle].limit <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->gap_count && s->gaps[low].start <= addr;
+}
+
+/* Calls for each stretch of executable bytes of the file, whether it has sections or not. */
+static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
+                      search *s)
+{
+    pt_elf_section section;
+    pt_elf_segment segment;
+    bool any = false;
+    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+        if (section.type != SHT_PROGBITS || !(section.flags & SHF_EXECINSTR) || section.addr == 0)
+            continue;
+        any = true;
+        text(s, section.addr, section.size_bytes);
+    }
+    for (uint32_t i = 0; !any && pt_elf_segment_at(elf, i, &segment); i++)
+        if (segment.type == PT_LOAD && segment.flags & PF_X)
+            text(s, segment.addr, segment.file_bytes);
+}
+
+/* The bytes at addr of the file, `size` of them; NULL if they are not there. */
+static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
+{
+    uint64_t off;
+    if (size == 0 || !pt_elf_offset_of_addr(elf, addr, &off)) return NULL;
+    return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
+}
+
+/* Sections come in the order of their addresses in nearly all files; where not, gaps are missed. */
+static void find_gaps(search *s, uint64_t addr, uint64_t size)
+{
+    const pt_unwind_functions *const all = &s->from->functions;
+    if (bytes_at(s->from->elf, addr, size) == NULL || size > MOST_CODE_BYTES * 4ull) return;
+    if (s->gap_count > 0 && addr < s->gaps[s->gap_count - 1].limit) return;
+    const uint64_t limit = addr + size;
+    while (s->at < all->count && all->items[s->at].start_addr < limit) {
+        const pt_unwind_function *const f = &all->items[s->at++];
+        const uint64_t end = f->start_addr + f->size_bytes;
+        if (f->start_addr > addr + LEAST_GAP_BYTES) add_gap(s, addr, f->start_addr);
+        if (end > addr) addr = end;
+    }
+    add_gap(s, addr, limit);
+}
+
+static void add_symbols(search *s, uint32_t type)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(s->from->elf, type, &symbols)) return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        const bool named = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC ||
+                           (symbol.type == STT_NOTYPE && symbol.binding == STB_GLOBAL);
+        if (named && symbol.section_index != SHN_UNDEF && in_gap(s, symbol.value))
+            add_begin(s, symbol.value);
+    }
+}
+
+/* Most stripped files have call frame information for all but a few functions: reading all of their
+ * code for those would take longer than all else. */
+static bool is_worth_a_search(const search *s)
+{
+    uint64_t uncovered = 0, covered = 0;
+    for (uint32_t i = 0; i < s->gap_count; i++)
+        uncovered += s->gaps[i].limit - s->gaps[i].start;
+    for (uint32_t i = 0; i < s->from->functions.count; i++)
+        covered += s->from->functions.items[i].size_bytes;
+    return uncovered > covered / 16;
+}
+
+static uint64_t word_of(const uint8_t *bytes, unsigned count)
+{
+    uint64_t word = 0;
+    memcpy(&word, bytes, count);
+    return word;
+}
+
+/* An address that is taken is a function's if what lies before it ends one: ret, padding, hlt. */
+static void add_taken(search *s, uint64_t addr)
+{
+    if (!in_gap(s, addr)) return;
+    const uint8_t *const before = bytes_at(s->from->elf, addr - 1, 1);
+    if (before == NULL) return;
+    if (*before == 0xc3 || *before == 0x90 || *before == 0xcc || *before == 0 || *before == 0xf4)
+        add_begin(s, addr);
+}
+
+/* Targets of the calls in a section that lie in gaps. */
+static void add_targets(search *s, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
+    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    for (uint64_t at = 0; at < size;) {
+        pt_x86_insn insn;
+        if (!pt_x86_decode(bytes + at, size - at, &insn)) {
+            at++;
+            continue;
+        }
+        const uint8_t *const here = bytes + at;
+        at += insn.length;
+        const uint64_t target = addr + at + (uint64_t)(int64_t)insn.value;
+        if (insn.kind == PT_X86_CALL && insn.is_direct && insn.value != 0 && in_gap(s, target))
+            add_begin(s, target);
+        else if (insn.kind == PT_X86_ADDRESS)
+            add_taken(s, target);
+        else if (here[0] >= 0xb8 && here[0] <= 0xbf && insn.length == 5)
+            add_taken(s, word_of(here + 1, 4)); /* mov r32, address */
+        else if ((here[0] & 0xfe) == 0x48 && here[1] == 0xc7 && insn.length == 7)
+            add_taken(s, word_of(here + 3, 4)); /* mov r64, address */
+    }
+}
+
+/* Pointers to functions in writable data. Tables that jumps go through are not writable. */
+static void add_pointers(search *s)
+{
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(s->from->elf, i, &section); i++) {
+        uint64_t size;
+        if ((section.flags & (SHF_ALLOC | SHF_WRITE)) != (SHF_ALLOC | SHF_WRITE)) continue;
+        const uint8_t *const bytes = pt_elf_section_bytes(s->from->elf, &section, &size);
+        if (size > MOST_CODE_BYTES) continue;
+        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
+            add_taken(s, word_of(bytes + at, 8));
+    }
+}
+
+static void sort_begins(search *s)
+{
+    /* Symbols and targets are some thousands, nearly in order: a heap would do, shells do, too. */
+    uint64_t *const b = s->begins;
+    for (uint32_t step = s->begin_count / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11)
+        for (uint32_t i = step; i < s->begin_count; i++) {
+            const uint64_t value = b[i];
+            uint32_t at = i;
+            for (; at >= step && b[at - step] > value; at -= step)
+                b[at] = b[at - step];
+            b[at] = value;
+        }
+}
+
+/* A function from `start` to `limit`, if the file has its bytes. */
+static bool add_code(search *s, uint64_t start, uint64_t limit)
+{
+    pt_unwind_function f = {.start_addr = start, .source = PT_FROM_CODE};
+    if (limit - start > PT_CODE_MAX_BYTES) limit = start + PT_CODE_MAX_BYTES;
+    f.size_bytes = (uint32_t)(limit - start);
+    if (bytes_at(s->from->elf, start, f.size_bytes) == NULL) return true;
+    widen_trampoline(s->from->elf, &f);
+    if (f.size_bytes > s->longest) s->longest = f.size_bytes;
+    return add(&s->from->functions, &f);
+}
+
+/* Each begin up to the next one, or the end of its gap. */
+static bool add_gap_functions(search *s)
+{
+    uint64_t budget = MOST_CODE_BYTES;
+    s->longest = 0;
+    for (uint32_t g = 0, b = 0; g < s->gap_count; g++) {
+        const span gap = s->gaps[g];
+        while (b < s->begin_count && s->begins[b] < gap.start)
+            b++;
+        for (; b < s->begin_count && s->begins[b] < gap.limit; b++) {
+            const bool last = b + 1 == s->begin_count || s->begins[b + 1] >= gap.limit;
+            const uint64_t limit = last ? gap.limit : s->begins[b + 1];
+            if (limit == s->begins[b]) continue; /* two names of one place */
+            if (limit - s->begins[b] > budget) return true;
+            budget -= limit - s->begins[b];
+            if (!add_code(s, s->begins[b], limit)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- which functions never return, and what jumps tell of others ---- */
+
+static const pt_unwind_function *function_at(const pt_unwind_functions *all, uint64_t addr)
+{
+    uint32_t low = 0, high = all->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (all->items[middle].start_addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && all->items[low - 1].start_addr == addr ? &all->items[low - 1] : NULL;
+}
+
+bool pt_functions_return(void *arg, uint64_t addr)
+{
+    const pt_unwind_sources *const from = arg;
+    const pt_unwind_function *const f = function_at(&from->functions, addr);
+    return f == NULL || !f->never_returns;
+}
+
+static bool search_returns(void *arg, uint64_t addr)
+{
+    return pt_functions_return(((search *)arg)->from, addr);
+}
+
+static void search_leaves(void *arg, uint64_t addr)
+{
+    search *const s = arg;
+    if (!in_gap(s, addr) || function_at(&s->from->functions, addr) != NULL) return;
+    add_begin(s, addr);
+    s->found_more = true;
+}
+
+static bool take_states(search *s)
+{
+    pt_unwind_sources *const from = s->from;
+    pt_scratch_done(&from->states_memory);
+    from->states = pt_scratch_take(&from->states_memory, from->functions.memory, s->longest,
+                                   sizeof *from->states);
+    return from->states != NULL;
+}
+
+/* Follows all code once. True: something was learnt, which may teach more. */
+static bool learn(search *s)
+{
+    const pt_code_hooks hooks = {
+        .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
+    bool learnt = false;
+    s->found_more = false;
+    for (uint32_t i = 0; i < s->from->functions.count; i++) {
+        pt_unwind_function *const f = &s->from->functions.items[i];
+        if (f->source != PT_FROM_CODE || f->never_returns) continue;
+        f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, s->from->states);
+        learnt |= f->never_returns;
+    }
+    return learnt || s->found_more;
+}
+
+enum { ROUNDS = 6 };
+
+/* Trampolines among Go's functions are of this kind, too, and stay: they lie in no gap. */
+static void drop_code(search *s)
+{
+    pt_unwind_functions *const all = &s->from->functions;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].source != PT_FROM_CODE || !in_gap(s, all->items[i].start_addr))
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+}
+
+/* Begins that jumps reveal cut functions in two: all are made anew. */
+static bool add_code_functions(search *s)
+{
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        if (round == 0 || s->found_more) {
+            drop_code(s);
+            sort_begins(s);
+            if (!add_gap_functions(s)) return false;
+            if (s->longest == 0) return true;
+            if (!take_states(s) || !sort(&s->from->functions)) return false;
+        }
+        if (!learn(s)) break;
+    }
+    return !s->is_full;
+}
+
+static bool add_uncovered(pt_unwind_sources *from)
+{
+    search s = {.from = from};
+    pt_elf_symbols symbols;
+    if (from->elf == NULL || from->elf->machine != EM_X86_64) return true;
+    each_text(from->elf, find_gaps, &s);
+    bool fine = true;
+    if (s.gap_count > 0) {
+        s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
+        add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
+        if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
+        if (!s.has_names && is_worth_a_search(&s)) {
+            each_text(from->elf, add_targets, &s);
+            add_pointers(&s);
+        }
+        fine = add_code_functions(&s);
+    }
+    pt_scratch_done(&s.gaps_memory);
+    pt_scratch_done(&s.begins_memory);
+    return fine && !s.is_full;
+}
+
+/* ---- all ---- */
+
+pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
+{
+    pt_unwind_functions *const all = &from->functions;
+    all->low = UINT64_MAX;
+    if (!add_fdes(from) || !add_go(from) || !sort(all) || !add_uncovered(from))
+        return PT_UNWIND_NO_MEMORY;
+    if (all->count == 0) return PT_UNWIND_NO_FRAMES;
+    if (all->limit - all->low > UINT32_MAX) return PT_UNWIND_TOO_LARGE;
+    return sort(all) ? PT_UNWIND_OK : PT_UNWIND_NO_MEMORY;
+}
+
+void pt_functions_done(pt_unwind_sources *from)
+{
+    pt_scratch_done(&from->functions.items_memory);
+    pt_scratch_done(&from->states_memory);
+}

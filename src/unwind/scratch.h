@@ -1,0 +1,32 @@
+/* scratch.h: memory for the time of a compilation, from whoever asked for it. For use inside the
+ * layer. */
+#ifndef PT_UNWIND_SCRATCH_H
+#define PT_UNWIND_SCRATCH_H
+
+#include "unwind/table.h"
+
+typedef struct {
+    const pt_unwind_memory *memory;
+    void *bytes;
+    size_t size_bytes;
+} pt_scratch;
+
+/* Zeroed room for count items; NULL if there is none. */
+static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memory, uint64_t count,
+                                    size_t each)
+{
+    *s = (pt_scratch){.memory = memory};
+    if (count > SIZE_MAX / each) return NULL;
+    s->size_bytes = (size_t)count * each;
+    if (s->size_bytes == 0) s->size_bytes = 8;
+    s->bytes = memory->alloc(memory->arg, s->size_bytes);
+    return s->bytes;
+}
+
+static inline void pt_scratch_done(pt_scratch *s)
+{
+    if (s->bytes != NULL) s->memory->release(s->memory->arg, s->bytes, s->size_bytes);
+    s->bytes = NULL;
+}
+
+#endif
