@@ -116,7 +116,6 @@ static bool look_at_bytes(pt_image *image, const void *bytes, size_t size)
 {
     const pt_unwind_memory memory = {take_memory, release_memory, NULL};
     pt_elf elf;
-    pt_unwind_frames frames;
     if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
     const pt_elf_id id = pt_elf_build_id(&elf);
     if (image->build_id_bytes > 0 && !has_id(image, id)) return false;
@@ -125,9 +124,8 @@ static bool look_at_bytes(pt_image *image, const void *bytes, size_t size)
         image->build_id_bytes = id.size_bytes;
     }
     keep_segments(image, &elf);
-    if (pt_unwind_frames_of_elf(&elf, &frames) &&
-        pt_unwind_compile(&frames, image->build_id, image->build_id_bytes, &memory, &image->blob,
-                          &image->blob_bytes) == PT_UNWIND_OK &&
+    if (pt_unwind_compile_elf(&elf, image->build_id, image->build_id_bytes, &memory, &image->blob,
+                              &image->blob_bytes) == PT_UNWIND_OK &&
         pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) != PT_UNWIND_OK) {
         free(image->blob);
         image->blob = NULL;

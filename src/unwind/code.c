@@ -325,6 +325,6 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
         const bool known = states[at].is_known;
         const pt_unwind_rule rule = known ? rule_of(&states[at]) : none;
         row(arg, function->start_addr + at, &rule);
-        at += pt_x86_decode(bytes + at, size - at, &insn) ? insn.length : 1;
+        at += known && pt_x86_decode(bytes + at, size - at, &insn) ? insn.length : 1;
     }
 }

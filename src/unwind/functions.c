@@ -140,10 +140,10 @@ typedef struct {
     uint32_t gap_count, gap_cap;
     uint64_t *begins; /* of functions in gaps */
     uint32_t begin_count, begin_cap;
-    uint32_t at;      /* of the functions that are sorted, while gaps are looked for */
-    uint64_t longest; /* of the functions in gaps, bytes */
-    bool has_names;   /* the file has all its symbols */
-    bool found_more;  /* begins, since they were sorted */
+    uint32_t at;     /* of the functions that are sorted, while gaps are looked for */
+    bool any;        /* there are functions in gaps */
+    bool has_names;  /* the file has all its symbols */
+    bool found_more; /* begins, since they were sorted */
     bool is_full;
 } search;
 
@@ -339,7 +339,7 @@ static bool add_code(search *s, uint64_t start, uint64_t limit)
     f.size_bytes = (uint32_t)(limit - start);
     if (bytes_at(s->from->elf, start, f.size_bytes) == NULL) return true;
     widen_trampoline(s->from->elf, &f);
-    if (f.size_bytes > s->longest) s->longest = f.size_bytes;
+    s->any = true;
     return add(&s->from->functions, &f);
 }
 
@@ -347,7 +347,7 @@ static bool add_code(search *s, uint64_t start, uint64_t limit)
 static bool add_gap_functions(search *s)
 {
     uint64_t budget = MOST_CODE_BYTES;
-    s->longest = 0;
+    s->any = false;
     for (uint32_t g = 0, b = 0; g < s->gap_count; g++) {
         const span gap = s->gaps[g];
         while (b < s->begin_count && s->begins[b] < gap.start)
@@ -362,6 +362,21 @@ static bool add_gap_functions(search *s)
         }
     }
     return true;
+}
+
+/* Room for the states of the longest function that is to be followed. */
+static bool take_states(pt_unwind_sources *from)
+{
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < from->functions.count; i++) {
+        const pt_unwind_function *const f = &from->functions.items[i];
+        if (f->source == PT_FROM_CODE && f->size_bytes > longest) longest = f->size_bytes;
+    }
+    pt_scratch_done(&from->states_memory);
+    from->states = longest > 0 ? pt_scratch_take(&from->states_memory, from->functions.memory,
+                                                 longest, sizeof *from->states)
+                               : NULL;
+    return longest == 0 || from->states != NULL;
 }
 
 /* ---- which functions never return, and what jumps tell of others ---- */
@@ -399,15 +414,6 @@ static void search_leaves(void *arg, uint64_t addr)
     s->found_more = true;
 }
 
-static bool take_states(search *s)
-{
-    pt_unwind_sources *const from = s->from;
-    pt_scratch_done(&from->states_memory);
-    from->states = pt_scratch_take(&from->states_memory, from->functions.memory, s->longest,
-                                   sizeof *from->states);
-    return from->states != NULL;
-}
-
 /* Follows all code once. True: something was learnt, which may teach more. */
 static bool learn(search *s)
 {
@@ -426,7 +432,7 @@ static bool learn(search *s)
 
 enum { ROUNDS = 6 };
 
-/* Trampolines among Go's functions are of this kind, too, and stay: they lie in no gap. */
+/* Some of Go's functions are of this kind, too, and stay: they lie in no gap. */
 static void drop_code(search *s)
 {
     pt_unwind_functions *const all = &s->from->functions;
@@ -445,8 +451,8 @@ static bool add_code_functions(search *s)
             drop_code(s);
             sort_begins(s);
             if (!add_gap_functions(s)) return false;
-            if (s->longest == 0) return true;
-            if (!take_states(s) || !sort(&s->from->functions)) return false;
+            if (!s->any) return true;
+            if (!take_states(s->from) || !sort(&s->from->functions)) return false;
         }
         if (!learn(s)) break;
     }
@@ -481,7 +487,8 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
 {
     pt_unwind_functions *const all = &from->functions;
     all->low = UINT64_MAX;
-    if (!add_fdes(from) || !add_go(from) || !sort(all) || !add_uncovered(from))
+    if (!add_fdes(from) || !add_go(from) || !sort(all) || !take_states(from) ||
+        !add_uncovered(from))
         return PT_UNWIND_NO_MEMORY;
     if (all->count == 0) return PT_UNWIND_NO_FRAMES;
     if (all->limit - all->low > UINT32_MAX) return PT_UNWIND_TOO_LARGE;

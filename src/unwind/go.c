@@ -95,19 +95,6 @@ bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table)
     return true;
 }
 
-bool pt_go_function(const pt_go_table *t, uint32_t i, pt_unwind_function *ret)
-{
-    const uint64_t at = t->func_off + (uint64_t)i * ENTRY_BYTES;
-    uint64_t start, next;
-    if (!read_at(t, at, 4, &start) || !read_at(t, at + ENTRY_BYTES, 4, &next) || next <= start)
-        return false;
-    *ret = (pt_unwind_function){.start_addr = t->text_addr + start,
-                                .size_bytes = (uint32_t)(next - start),
-                                .off = i,
-                                .source = PT_FROM_GO};
-    return true;
-}
-
 /* ---- one function ---- */
 
 static bool varint(const pt_go_table *t, uint64_t *off, uint32_t *ret_value)
@@ -145,7 +132,7 @@ static bool switches_stack(const char *name)
 }
 
 /* The rule where SP is `below` bytes under the return address. */
-static pt_unwind_rule rule_of(int32_t below, bool writes_sp)
+static pt_unwind_rule rule_of(int32_t below)
 {
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_SP,
                            .cfa_off = below + WORD,
@@ -153,11 +140,6 @@ static pt_unwind_rule rule_of(int32_t below, bool writes_sp)
                            .pc_off = -1,
                            .fp_slot = PT_SLOT_SAME};
     if (below < 0 || below > 1 << 28) return (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
-    /* SP may be another stack's; rbp is its own frame's, once it is pushed and set. */
-    if (writes_sp && below > WORD) {
-        rule.cfa_kind = PT_CFA_FP;
-        rule.cfa_off = 2 * WORD;
-    }
     if (below >= WORD) {
         rule.fp_slot = PT_SLOT_AT_CFA;
         rule.fp_off = -2;
@@ -188,37 +170,60 @@ static bool has_frame(const pt_go_table *t, uint64_t off)
     return false;
 }
 
-static void follow_pcsp(const pt_go_table *t, uint64_t off, const pt_unwind_function *f,
-                        bool writes_sp, pt_unwind_row *row, void *arg)
+/* Where the data of function i is. */
+static bool data_of(const pt_go_table *t, uint32_t i, uint64_t *ret_func, uint64_t *ret_flag,
+                    uint64_t *ret_pcsp)
 {
-    const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
+    if (!read_at(t, t->func_off + (uint64_t)i * ENTRY_BYTES + 4, 4, ret_func)) return false;
+    *ret_func += t->func_off;
+    return read_at(t, *ret_func + t->func_flag_off, 1, ret_flag) &&
+           read_at(t, *ret_func + 16, 4, ret_pcsp);
+}
+
+bool pt_go_function(const pt_go_table *t, uint32_t i, pt_unwind_function *ret)
+{
+    const uint64_t at = t->func_off + (uint64_t)i * ENTRY_BYTES;
+    uint64_t start, next, func, flag, pcsp;
+    if (!read_at(t, at, 4, &start) || !read_at(t, at + ENTRY_BYTES, 4, &next) || next <= start)
+        return false;
+    *ret = (pt_unwind_function){.start_addr = t->text_addr + start,
+                                .size_bytes = (uint32_t)(next - start),
+                                .off = i,
+                                .source = PT_FROM_GO};
+    /* It goes to another stack and back, and has rbp meanwhile: its code tells when. */
+    if (data_of(t, i, &func, &flag, &pcsp) && flag & WRITES_SP && !(flag & TOP_FRAME) &&
+        !switches_stack(name_of(t, func)) && has_frame(t, t->pc_off + pcsp) &&
+        ret->size_bytes <= PT_CODE_MAX_BYTES)
+        ret->source = PT_FROM_CODE;
+    return true;
+}
+
+static void follow_pcsp(const pt_go_table *t, uint64_t off, const pt_unwind_function *f,
+                        pt_unwind_row *row, void *arg)
+{
     int32_t value = -1;
     uint64_t addr = f->start_addr, bytes;
     const uint64_t limit = f->start_addr + f->size_bytes;
-    /* Without a frame of its own nothing tells where the stack was; with one it is where it should
-     * be while the frame is not there yet, and when it is gone. */
-    if (writes_sp && !has_frame(t, off)) {
-        row(arg, addr, &none);
-        return;
-    }
     while (addr < limit && next_value(t, &off, addr == f->start_addr, &value, &bytes)) {
-        const pt_unwind_rule rule = rule_of(value, writes_sp);
+        const pt_unwind_rule rule = rule_of(value);
         row(arg, addr, &rule);
         addr += bytes;
     }
+    const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
     if (addr < limit) row(arg, addr, &none);
 }
 
 void pt_go_rows(const pt_go_table *t, const pt_unwind_function *f, pt_unwind_row *row, void *arg)
 {
+    const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
     const pt_unwind_rule root = {
         .cfa_kind = PT_CFA_SP, .cfa_off = WORD, .pc_slot = PT_SLOT_UNDEFINED};
     uint64_t func, flag, pcsp;
-    if (!read_at(t, t->func_off + (uint64_t)f->off * ENTRY_BYTES + 4, 4, &func)) return;
-    func += t->func_off;
-    if (!read_at(t, func + t->func_flag_off, 1, &flag) || !read_at(t, func + 16, 4, &pcsp)) return;
+    if (!data_of(t, f->off, &func, &flag, &pcsp)) return;
     if (flag & TOP_FRAME || (flag & WRITES_SP && switches_stack(name_of(t, func))))
         row(arg, f->start_addr, &root);
+    else if (flag & WRITES_SP) /* without a frame of its own nothing tells where the stack was */
+        row(arg, f->start_addr, &none);
     else
-        follow_pcsp(t, t->pc_off + pcsp, f, flag & WRITES_SP, row, arg);
+        follow_pcsp(t, t->pc_off + pcsp, f, row, arg);
 }
