@@ -291,11 +291,24 @@ static pt_pprof_source source_of(const flags *f, const char *const *operands, si
     return source;
 }
 
+/* Reports with a line a frame of each sample: they are not gathered before they are put, since they
+ * fail before their first byte if at all. */
+static bool is_long(const pt_pprof_command *command)
+{
+    return command->format == PT_PPROF_TRACES || command->format == PT_PPROF_RAW;
+}
+
 static pt_status report(const pt_pprof_session *session, const pt_pprof_config *config,
                         const pt_pprof_command *command, const char *pattern, pt_error *reterr)
 {
     pt_buf bytes = PT_BUF_INIT;
     pt_out out;
+    if (is_long(command) && (config->output == NULL || config->output[0] == '\0')) {
+        pt_out_to_fd(&out, STDOUT_FILENO);
+        const pt_status status = pt_pprof_run(session, config, command, pattern, &out, reterr);
+        const pt_status sent = pt_out_done(&out, status == PT_OK ? reterr : NULL);
+        return status != PT_OK || out.broken_pipe ? status : sent;
+    }
     pt_out_to_buf(&out, &bytes);
     pt_status status = pt_pprof_run(session, config, command, pattern, &out, reterr);
     pt_out_done(&out, NULL);

@@ -147,17 +147,33 @@ static uint64_t id_of(const uint64_t *ids, uint32_t row)
     return ids != NULL && ids[row] != 0 ? ids[row] : (uint64_t)row + 1;
 }
 
-static void put_sample(pt_out *out, const pt_profile *p, uint32_t sample)
+/* Appends "17 ". */
+static void put_id(pt_buf *buf, uint64_t id)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = ' ';
+    do {
+        digits[--at] = (char)('0' + id % 10);
+        id /= 10;
+    } while (id > 0);
+    pt_put(buf, digits + at, sizeof digits - at);
+}
+
+static void put_sample(pt_out *out, pt_buf *line, const pt_profile *p, uint32_t sample)
 {
     const pt_samples *samples = p->sample;
+    pt_buf_clear(line);
     for (uint32_t e = 0; e < samples->event_count; e++)
-        pt_outf(out, " %10" PRId64, samples->value[e][sample]);
-    pt_out_text(out, ": ");
+        pt_putf(line, " %10" PRId64, samples->value[e][sample]);
+    pt_put_text(line, ": ");
     const uint32_t stack = samples->stack[sample], *frames = pt_stack_frames(p, stack);
     for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++)
-        pt_outf(out, "%" PRIu64 " ", id_of(p->location->source_id, frames[i]));
-    pt_out_char(out, '\n');
+        put_id(line, id_of(p->location->source_id, frames[i]));
+    pt_put_u8(line, '\n');
+    pt_out_put(out, line->data, line->size);
     const uint32_t set = samples->labels[sample];
+    if (set == 0) return;
     put_groups(out, pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL));
     put_groups(out, pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, NULL));
 }
@@ -216,8 +232,10 @@ static void put_mapping(pt_out *out, const pt_profile *p, uint32_t mapping)
 void pt_pprof_raw(pt_out *out, const pt_profile *profile)
 {
     put_header(out, profile);
+    pt_buf line = PT_BUF_INIT;
     for (uint32_t i = 0; i < profile->sample->t.count; i++)
-        put_sample(out, profile, i);
+        put_sample(out, &line, profile, i);
+    pt_buf_done(&line);
     pt_out_text(out, "Locations\n");
     for (uint32_t i = 0; i < profile->location->t.count; i++)
         put_location(out, profile, i);

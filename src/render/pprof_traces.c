@@ -83,6 +83,7 @@ static void put_numbers(pt_buf *buf, const pt_profile *p, const pt_label *const 
 static void put_labels(pt_out *out, const pt_pprof_report *report, uint32_t set)
 {
     const pt_profile *p = report->profile;
+    if (set == 0) return;
     pt_pprof_groups texts = pt_pprof_group_labels(p, set, PT_LABEL_STRING, put_texts, NULL);
     pt_pprof_groups numbers = pt_pprof_group_labels(p, set, PT_LABEL_NUMBER, put_numbers, report);
     for (size_t i = 0; i < texts.count; i++)
@@ -98,24 +99,48 @@ static void put_labels(pt_out *out, const pt_pprof_report *report, uint32_t set)
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 
 typedef struct {
+    char *bytes;
+    size_t size;
+} line_text;
+
+typedef struct {
     pt_out *out;
     const pt_pprof_report *report;
     const pt_places *places;
-    char **text; /* per place; made when first asked for */
+    line_text *text; /* per place */
 } tracing;
+
+/* "   main\n", made when first asked for: a frame of a million stacks is put as it is. */
+static const line_text *text_of(tracing *t, uint32_t place)
+{
+    line_text *text = &t->text[place];
+    if (text->bytes != NULL) return text;
+    PT_FREE char *name = pt_node_text(&t->places->info[place]);
+    text->bytes = pt_strf("   %s\n", name);
+    text->size = strlen(text->bytes);
+    return text;
+}
 
 static void put_stack(tracing *t, uint32_t stack, const char *value)
 {
     const pt_profile *p = t->report->profile;
+    static const char blank[] = "          ";
     const uint32_t *frames = pt_stack_frames(p, stack);
     for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
         uint32_t one, count;
         const uint32_t *places = pt_places_of(t->places, frames[i], &one, &count);
         for (uint32_t k = 0; k < count; k++) {
-            char **text = &t->text[places[k]];
-            if (*text == NULL) *text = pt_node_text(&t->places->info[places[k]]);
-            pt_outf(t->out, "%s   %s%s\n", i + k == 0 ? value : "          ", *text,
-                    k + 1 < count ? " (inline)" : "");
+            const line_text *text = text_of(t, places[k]);
+            if (i + k == 0)
+                pt_out_text(t->out, value);
+            else
+                pt_out_put(t->out, blank, sizeof blank - 1);
+            if (k + 1 == count) {
+                pt_out_put(t->out, text->bytes, text->size);
+            } else {
+                pt_out_put(t->out, text->bytes, text->size - 1);
+                pt_out_text(t->out, " (inline)\n");
+            }
         }
     }
 }
@@ -149,6 +174,6 @@ void pt_pprof_traces(pt_out *out, const pt_pprof_report *report, const pt_places
         put_sample(&t, i);
     pt_out_text(out, SEPARATOR);
     for (uint32_t i = 0; i < places->count; i++)
-        free(t.text[i]);
+        free(t.text[i].bytes);
     free(t.text);
 }
