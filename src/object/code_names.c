@@ -390,7 +390,7 @@ pt_status pt_kallsyms_read(const char *text, size_t size_bytes, const char *modu
     }
     const bool is_hidden = names.hidden_count > 0;
     pt_code_names_done(&names);
-    pt_code_names_init(ret_names);
+    *ret_names = (pt_code_names){0};
     return is_hidden ? pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                     "the kernel hides its addresses; run as root or with "
                                     "CAP_SYSLOG, or once: sudo sysctl kernel.kptr_restrict=0")
@@ -423,6 +423,6 @@ pt_status pt_perf_map_read(const char *text, size_t size_bytes, pt_code_names *r
         return PT_OK;
     }
     pt_code_names_done(&names);
-    pt_code_names_init(ret_names);
+    *ret_names = (pt_code_names){0};
     return pt_error_set(reterr, PT_ERR_FORMAT, "has no lines of the form START SIZE NAME");
 }

@@ -195,12 +195,12 @@ pt_status pt_jitdump_read(const void *bytes, size_t size_bytes, pt_code_names *r
         c.is_short = take(&c, 4) != MAGIC;
     }
     if (size_bytes < HEADER_BYTES || c.is_short) {
-        pt_code_names_init(ret_names);
+        *ret_names = (pt_code_names){0};
         return pt_error_set(reterr, PT_ERR_FORMAT, "is not a dump of a just-in-time compiler");
     }
     const uint32_t version = (uint32_t)take(&c, 4), header_bytes = (uint32_t)take(&c, 4);
     if (version != 1 || header_bytes < HEADER_BYTES || header_bytes > size_bytes) {
-        pt_code_names_init(ret_names);
+        *ret_names = (pt_code_names){0};
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "is a jitdump of version %u", version);
     }
     reading r = {0};
