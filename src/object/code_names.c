@@ -266,14 +266,14 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
     if (is_code(s.type)) {
         s.name = pt_code_text(names, at, (size_t)(name_end - at));
         /* One module follows the other: its name need not be put again. */
-        const char *last =
-            list->count > 0 ? text_of(names, list->items[list->count - 1].module) : "";
+        const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
         const size_t module_length = close != NULL ? (size_t)(close - open - 1) : 0;
-        if (close != NULL && strlen(last) == module_length &&
-            memcmp(last, open + 1, module_length) == 0)
-            s.module = list->items[list->count - 1].module;
-        else if (close != NULL)
-            s.module = pt_code_text(names, open + 1, module_length);
+        const bool is_same = last != NULL && last->module != 0 &&
+                             strlen(text_of(names, last->module)) == module_length &&
+                             memcmp(text_of(names, last->module), open + 1, module_length) == 0;
+        s.module = module_length == 0 ? 0
+                   : is_same          ? last->module
+                                      : pt_code_text(names, open + 1, module_length);
     }
     PT_GROW(*list, list->count + 1);
     list->items[list->count++] = s;
