@@ -10,6 +10,7 @@
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile.c     journal -> gperftools file
  *   session.c     start, drain thread, stop, fork, exit
+ *   listen*.c     a profile for whoever asks over a socket
  *   api.c         the ten functions
  *
  * Rules: nothing here calls malloc (the host's may be anything). One lock guards all of it; it is
@@ -194,6 +195,8 @@ typedef struct {
     _Atomic(int) drain_quit;
     clockid_t drain_clock;
     pid_t drain_tid;
+    pid_t listen_tid;  /* of the thread that serves; 0 = none */
+    bool served;       /* this session is for one who asked over a socket */
     uint32_t sequence; /* of the next journal of this process */
 } pt_session;
 
@@ -209,6 +212,20 @@ void pt_session_flush(void);
 uint64_t pt_session_drain(void);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);
+
+/* ---- listen.c, listen_symbols.c ---- */
+
+/* Serves profiles of this process at `where` (PITOT_LISTEN) from a thread of its own. first: this
+ * process was not started by one that does; it says what goes wrong, and the address for TCP. */
+void pt_listen_start(const char *where, bool first);
+/* At the process's end: the socket's file goes. */
+void pt_listen_stop(void);
+/* In a child of fork: nobody listens there. */
+void pt_listen_after_fork(void);
+/* The answer to a POST of "0xA+0xB", in memory of *ret_map_bytes to be unmapped; NULL: no memory.
+ */
+char *pt_listen_names(const char *addresses, size_t *ret_bytes, size_t *ret_map_bytes);
+void pt_agent_unmap(void *at, size_t bytes); /* accepts NULL */
 
 /* ---- interpose.c ---- */
 

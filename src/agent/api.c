@@ -30,7 +30,7 @@ PT_EXPORT void ProfilerStop(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.recording)
+    if (pt_agent.recording || pt_agent.served)
         pt_agent_unlock(&caller); /* not the program's to stop */
     else
         pt_session_stop(PT_JOURNAL_STOPPED, &caller);

@@ -336,9 +336,11 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         __atomic_store_n(&pt_agent.journal.header->end, end, __ATOMIC_RELEASE);
         if (pt_agent.recording)
             pt_threads_each_ring(shrink_ring, NULL);
+        else if (pt_agent.served && end != PT_JOURNAL_STOPPED)
+            unlink(pt_agent.journal.path); /* nobody will read it */
         else
             write_result();
-        pt_agent.on = false;
+        pt_agent.on = pt_agent.served = false;
         pt_threads_forget_rings();
         pt_journal_close(&pt_agent.journal);
         pt_tick.filter = NULL;
@@ -357,7 +359,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
 void pt_session_flush(void)
 {
     pt_agent_journal *const journal = &pt_agent.journal;
-    if (!pt_agent.on || pt_agent.recording) return;
+    if (!pt_agent.on || pt_agent.recording || pt_agent.served) return;
     pt_session_drain();
     if (strcmp(journal->path, pt_agent.path) == 0) {
         char name[PATH_MAX];
@@ -402,13 +404,14 @@ static void after_fork_in_child(void)
 {
     const pt_caller caller = forking;
     pt_caller locked;
-    const bool again = pt_agent.on;
+    const bool again = pt_agent.on && !pt_agent.served;
     pt_agent_lock_reset();
     pt_agent_lock(&locked);
     pt_agent.on = false;
     pt_agent.pid = getpid();
     pt_agent.drain_runs = false;
     pt_agent.drain_tid = 0;
+    pt_listen_after_fork();
     pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
     pt_threads_after_fork();
     if (again) {
@@ -475,6 +478,19 @@ static void start_from_environment(void)
     pt_agent_unlock(&caller);
 }
 
+/* Processes that this one starts are not the first, and take what is free beside its address. */
+static void listen_from_environment(void)
+{
+    static const char first_name[] = "PITOT_LISTEN_FIRST";
+    const char *const where = getenv("PITOT_LISTEN");
+    const char *const first = getenv(first_name);
+    char own_pid[24];
+    if (where == NULL || where[0] == '\0') return;
+    snprintf(own_pid, sizeof own_pid, "%d", (int)getpid());
+    if (first == NULL) setenv(first_name, own_pid, 1);
+    pt_listen_start(where, first == NULL || strcmp(first, own_pid) == 0);
+}
+
 __attribute__((constructor)) static void library_comes(void)
 {
     const int saved_errno = errno;
@@ -483,7 +499,10 @@ __attribute__((constructor)) static void library_comes(void)
     if (!pt_threads_init()) return;
     meet_main_thread();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    if (!is_privileged()) start_from_environment();
+    if (!is_privileged()) {
+        start_from_environment();
+        listen_from_environment();
+    }
     errno = saved_errno;
 }
 
@@ -491,6 +510,7 @@ __attribute__((destructor)) static void library_goes(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
+    if (getpid() == pt_agent.pid) pt_listen_stop();
     if (pt_agent.on && getpid() == pt_agent.pid)
         pt_session_stop(PT_JOURNAL_EXITED, &caller);
     else

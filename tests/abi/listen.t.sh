@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# PITOT_LISTEN: a running program gives profiles of itself, to those who may ask, and does not notice.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ -e "$PITOT_BUILD/libprofiler.so.0" ] || skip_all 'libprofiler.so.0 is not there'
+for tool in "${CC:-cc}" python3 curl; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+"$PITOT" version --features | grep -q '^servers *libcurl [0-9]' || skip_all 'pitot was built without libcurl'
+unset CPUPROFILE LD_PRELOAD PITOT_LISTEN PITOT_LISTEN_FIRST http_proxy all_proxy
+export PPROF_TMPDIR=$PWD/kept TMPDIR=$PWD/tmp
+mkdir tmp
+
+${CC:-cc} -O1 -g -fno-omit-frame-pointer -pthread -Wno-unused-parameter -rdynamic \
+    "$PITOT_ROOT/tests/abi/listen_host.c" -o host -L "$PITOT_BUILD" -Wl,--no-as-needed \
+    -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" || exit 1
+
+hosts=()
+# start WHERE CASE: a host that listens there; its pid goes to $host, its standard error to host.err.
+start() {
+    : >host.err
+    PITOT_LISTEN=$1 ./host "${2:-spin}" >host.out 2>host.err &
+    host=$!
+    hosts+=("$host")
+}
+# Until it listens at the Unix socket, or has said its address.
+socket_is_there() { for _ in $(seq 100); do [ -S "$1" ] && return; sleep 0.05; done; fail "no socket $1"; }
+address_is_said() {
+    for _ in $(seq 100); do
+        url=$(sed -n 's/.*profiles: //p' host.err)
+        [ -n "$url" ] && return
+        sleep 0.05
+    done
+    fail 'no address was printed'
+}
+stop() { kill "$host" 2>/dev/null; wait "$host" 2>/dev/null || true; }
+stop_all() {
+    for pid in "${hosts[@]}"; do kill "$pid" 2>/dev/null; done
+    t_end
+}
+trap stop_all EXIT
+ask() { curl -s -m 20 --unix-socket "$PWD/s" "$@"; }
+
+# --- a Unix socket
+
+start "unix:$PWD/s"
+socket_is_there s
+
+it 'is asked over a Unix socket that only its user may open'
+expect_equal mode "$(stat -c %a s)" 600
+run pitot top "unix:$PWD/s" --seconds=1
+expect_status 0
+expect_stdout_line '*work_hard*'
+
+it 'gives the profile under both names, and one after the other'
+for page in /pprof/profile /debug/pprof/profile; do
+    run pitot info "unix:$PWD/s:$page" --seconds=1
+    expect_status 0
+    expect_stdout_has gperftools
+done
+
+it 'names functions of files that nobody else can see'
+run ask http://x/pprof/symbol
+expect_stdout 'num_symbols: 1'
+address=$(python3 - "$host" <<'PY'
+import subprocess, sys
+for line in open('/proc/%s/maps' % sys.argv[1]):
+    if line.rstrip().endswith('/host'):
+        base = int(line.split('-')[0], 16)
+        break
+symbols = subprocess.run(['nm', 'host'], capture_output=True, text=True).stdout.split('\n')
+print(hex(base + int([s for s in symbols if s.endswith(' work_hard')][0].split()[0], 16) + 3))
+PY
+)
+run ask -d "$address+0x10" http://x/pprof/symbol
+expect_stdout_line "$address	work_hard"
+expect_stdout_lines 2
+mv host hidden
+run pitot top "unix:$PWD/s" --seconds=1
+mv hidden host
+expect_stdout_line '*work_hard*'
+
+it 'tells its command line as the kernel does'
+ask http://x/pprof/cmdline | tr '\0' '\n' >cmdline
+expect_equal 'command line' "$(tr '\n' ' ' <cmdline)" './host spin'
+
+it 'answers what it does not know, and does not understand'
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' http://x/pprof/heap)" 404
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' -X DELETE http://x/pprof/symbol)" 400
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=0')" 400
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=99999')" 400
+head -c 2000000 /dev/zero | tr '\0' a >large
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' --data-binary @large -H Expect: http://x/pprof/symbol)" 413
+
+it 'collects one profile at a time and goes on answering'
+ask 'http://x/pprof/profile?seconds=2' -o first &
+first=$!
+sleep 0.5
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
+run ask http://x/pprof/symbol
+expect_stdout 'num_symbols: 1'
+wait "$first"
+run pitot top first
+expect_stdout_line '*work_hard*'
+
+it 'stops collecting when the one who asked has gone'
+timeout 0.5 curl -s --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=30' -o gone
+sleep 0.3
+run pitot info "unix:$PWD/s" --seconds=1
+expect_status 0
+
+it 'is not held up by clients that say nothing, little, or too much'
+python3 - "$PWD/s" <<'PY'
+import socket, sys
+for words in (b'', b'GET /pprof', b'G' * 100000, b'GET / HTTP/1.1\r\n' + b'x: y\r\n' * 20000, bytes(range(256)) + b'\r\n\r\n',
+              b'POST /pprof/symbol HTTP/1.1\r\nContent-Length: 500\r\n\r\n0x1'):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    s.connect(sys.argv[1])
+    try:
+        s.sendall(words)
+        if not words:
+            s.close()
+            continue
+        while s.recv(4096):
+            pass
+    except OSError:
+        pass
+PY
+run ask http://x/pprof/symbol
+expect_stdout 'num_symbols: 1'
+
+it 'leaves the program its descriptors'
+expect_equal sockets "$(find "/proc/$host/fd" -lname 'socket:*' | wc -l)" 0
+
+it 'leaves no file behind'
+expect_equal files "$(ls tmp | wc -l)" 0
+
+it 'refuses other users even when the socket is open to them'
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+    skip 'needs root and setpriv'
+else
+    chmod 755 .
+    chmod 666 s
+    run setpriv --reuid=65534 --clear-groups curl -s -m 5 --unix-socket "$PWD/s" http://x/pprof/cmdline
+    chmod 600 s
+    expect_no_stdout
+fi
+
+it 'takes its process id where another one listens already'
+start "unix:$PWD/s"
+socket_is_there "s.$host"
+run pitot info "unix:$PWD/s.$host" --seconds=1
+expect_status 0
+stop
+host=${hosts[0]}
+
+it 'takes the place of a socket that nobody listens to any more'
+kill -9 "$host"
+wait "$host" 2>/dev/null || true
+expect [ -S s ]
+start "unix:$PWD/s"
+for _ in $(seq 100); do ask http://x/pprof/symbol | grep -q num && break || sleep 0.05; done
+run pitot info "unix:$PWD/s" --seconds=1
+expect_status 0
+stop
+
+# --- TCP
+
+it 'is asked over TCP only with the token that it prints'
+start 127.0.0.1:0
+address_is_said
+run pitot top "$url/pprof/profile" --seconds=1
+expect_status 0
+expect_stdout_line '*work_hard*'
+port=${url#http://127.0.0.1:}
+port=${port%%/*}
+for path in pprof/symbol debug/pprof/cmdline "${url##*/}x/pprof/symbol" "${url##*/}" x/../"${url##*/}"/pprof/symbol; do
+    expect_equal "status of $path" "$(curl -s -m 5 --path-as-is -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/$path")" 404
+done
+expect_equal status "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/pprof/symbol")" 200
+
+it 'is read by go tool pprof and google-pprof as well'
+go=go
+[ -x /usr/lib/go-1.23/bin/go ] && go=/usr/lib/go-1.23/bin/go
+if needs "$go"; then
+    "$go" tool pprof -top -seconds 1 "$url/debug/pprof/profile" >top 2>&1
+    expect grep -q 'work_hard' top
+fi
+if command -v google-pprof >/dev/null; then
+    google-pprof --text --seconds=1 "$url/pprof/profile" >text 2>/dev/null
+    expect grep -q 'work_hard' text
+fi
+stop
+
+it 'takes a token that was chosen, if it is long enough'
+start 127.0.0.1:0/a-token-of-my-own-choice
+address_is_said
+expect_equal token "${url##*/}" a-token-of-my-own-choice
+stop
+start 127.0.0.1:0/short
+sleep 0.5
+expect grep -q 'a token has 16 to 64' host.err
+stop
+
+it 'listens nowhere else'
+for where in 0.0.0.0:0 8080 unix:relative 127.0.0.1:x 127.0.0.1:99999; do
+    start "$where"
+    sleep 0.2
+    expect grep -q "PITOT_LISTEN=$where: " host.err
+    stop
+done
+
+# --- what the host does
+
+it 'goes on when the program closes all descriptors'
+start "unix:$PWD/s" closes
+socket_is_there s
+sleep 0.2
+run pitot top "unix:$PWD/s" --seconds=1
+expect_status 0
+expect_stdout_line '*work_hard*'
+stop
+rm -f s
+
+it 'leaves children of fork nothing to hold the socket by'
+start "unix:$PWD/s" forks
+socket_is_there s
+for _ in $(seq 100); do [ -s host.out ] && break || sleep 0.05; done
+child=$(cat host.out)
+hosts+=("$child")
+stop
+run ask -m 3 http://x/pprof/symbol
+expect [ "$status" = 7 ]
+kill "$child"
+rm -f s
+
+it 'leaves neither socket nor profile when the program ends while it collects'
+start "unix:$PWD/s" ends
+socket_is_there s
+ask 'http://x/pprof/profile?seconds=20' -o cut &
+waiter=$!
+wait "$host"
+expect_equal 'exit status' $? 0
+wait "$waiter" || true
+expect [ ! -e s ]
+expect_equal files "$(ls tmp | wc -l)" 0
+
+it 'does not take a profile away from CPUPROFILE'
+: >host.err
+CPUPROFILE=$PWD/prof PITOT_LISTEN=unix:$PWD/s ./host ends &
+host=$!
+socket_is_there s
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
+wait "$host"
+expect [ -s prof ]
+expect [ ! -e prof.journal ]
