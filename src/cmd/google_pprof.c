@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/graphviz.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/perl.h"
+#include "cmd/viewer.h"
 
 void pt_perl_say(const char *format, ...)
 {
@@ -243,13 +245,49 @@ static int print_text(pt_perl_session *s, double total)
     return PT_EXIT_OK;
 }
 
+/* What becomes of the graph: a picture's type, and the program that shows it. */
+static const struct {
+    const char *type, *viewer;
+} pictures[] = {
+    [PT_PERL_GV] = {"ps", "gv"},        [PT_PERL_EVINCE] = {"pdf", "evince"},
+    [PT_PERL_WEB] = {"svg", "browser"}, [PT_PERL_PS] = {"ps", NULL},
+    [PT_PERL_PDF] = {"pdf", NULL},      [PT_PERL_SVG] = {"svg", NULL},
+    [PT_PERL_GIF] = {"gif", NULL},
+};
+
+static int deliver_picture(pt_perl_session *s, const pt_buf *dot)
+{
+    pt_buf picture = PT_BUF_INIT;
+    pt_error error = PT_ERROR_INIT;
+    const char *viewer = pictures[s->mode].viewer;
+    PT_FREE char *gv = pt_strf("gv --scale=%lld --noantialias", (long long)s->settings->scale);
+    if (s->mode == PT_PERL_GV) viewer = gv;
+    pt_status status =
+        pt_graphviz(dot, pictures[s->mode].type, PT_ENGINE_AUTO, &picture, NULL, &error);
+    if (status == PT_OK && viewer == NULL) pt_out_put(s->out, picture.data, picture.size);
+    if (status == PT_OK && viewer != NULL)
+        status = pt_view(viewer, &picture, pictures[s->mode].type, false, &error);
+    pt_buf_done(&picture);
+    return status == PT_OK ? PT_EXIT_OK : pt_cmd_fail(&error);
+}
+
 static int print_graph(pt_perl_session *s, double total)
 {
     pt_perl_reduced reduced;
     pt_perl_reduce(s, &s->profile, &reduced);
-    const bool ok = pt_perl_print_dot(s, s->out, &s->profile, &reduced, total);
+    pt_buf dot = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &dot);
+    const bool drawn = pt_perl_print_dot(s, &out, &s->profile, &reduced, total);
+    pt_out_done(&out, NULL);
     pt_perl_reduced_done(&reduced);
-    return ok ? PT_EXIT_OK : PT_EXIT_FAILED;
+    int status = drawn ? PT_EXIT_OK : PT_EXIT_FAILED;
+    if (drawn && s->mode == PT_PERL_DOT)
+        pt_out_put(s->out, dot.data, dot.size);
+    else if (drawn)
+        status = deliver_picture(s, &dot);
+    pt_buf_done(&dot);
+    return status;
 }
 
 static int report(pt_perl_session *s, double total)

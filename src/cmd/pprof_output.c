@@ -1,6 +1,9 @@
 /* pprof_output.c: where a report's bytes go. */
 #include "cmd/pprof.h"
 
+#include "cmd/graphviz.h"
+#include "cmd/viewer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,18 +44,36 @@ static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error 
                         type);
 }
 
-pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
-                           bool interactive, const pt_buf *report, pt_error *reterr)
+static pt_status put_report(const pt_pprof_command *command, const char *path, bool interactive,
+                            const pt_buf *report, pt_error *reterr)
 {
-    const char *path = config->output != NULL ? config->output : "";
     if (path[0] != '\0') {
         fprintf(stderr, "Generating report in %s\n", path);
         return write_file(path, report, reterr);
     }
     if (command->viewer != NULL)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "-%s is not in this build; try -output",
-                            command->name);
+        return pt_view(command->viewer, report,
+                       command->graphviz != NULL             ? command->graphviz
+                       : command->format == PT_PPROF_WEBLIST ? "html"
+                                                             : "callgraph.out",
+                       interactive, reterr);
     if (command->file_type != NULL && (interactive || isatty(STDOUT_FILENO)))
         return write_numbered(command->file_type, report, reterr);
     return write_all(STDOUT_FILENO, report, "standard output", reterr);
+}
+
+pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
+                           bool interactive, const pt_buf *report, pt_error *reterr)
+{
+    const char *path = config->output != NULL ? config->output : "";
+    pt_buf picture = PT_BUF_INIT;
+    if (command->graphviz != NULL) {
+        const pt_status status =
+            pt_graphviz(report, command->graphviz, PT_ENGINE_AUTO, &picture, NULL, reterr);
+        if (status != PT_OK) return status;
+        report = &picture;
+    }
+    const pt_status status = put_report(command, path, interactive, report, reterr);
+    pt_buf_done(&picture);
+    return status;
 }

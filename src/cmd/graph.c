@@ -1,0 +1,263 @@
+/* graph.c: pitot graph, the call graph as a picture. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/graphviz.h"
+#include "render/pprof_report.h"
+#include "view/graph.h"
+#include "view/hidden.h"
+
+typedef struct {
+    const char *output;
+    int format; /* position in FORMATS */
+    int engine; /* pt_engine */
+    int by;     /* pt_granularity */
+    int64_t nodes;
+    double node_share, edge_share;
+} graph_settings;
+
+#define FORMATS "auto svg pdf ps png gif dot"
+static const char *const formats[] = {NULL, "svg", "pdf", "ps", "png", "gif", "dot"};
+#define FORMAT_COUNT (sizeof formats / sizeof formats[0])
+
+static const pt_option graph_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(graph_settings, output),
+     .metavar = "FILE",
+     .help = "write to this file, - is standard output (default: graph.svg)",
+     .details = "The name's end chooses the format: .svg, .pdf, .ps, .png, .gif or .dot."},
+    {.name = "format",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(graph_settings, format),
+     .choices = FORMATS,
+     .initial = "auto",
+     .help = "what to write; auto: by FILE's name"},
+    {.name = "nodes",
+     .letter = 'n',
+     .type = PT_OPT_INT,
+     .offset = offsetof(graph_settings, nodes),
+     .initial = "80",
+     .min = 0,
+     .max = 100000,
+     .help = "draw so many boxes at most; 0: all",
+     .details = "Those stay that tell most: what is spent in a function, and how its callers and "
+                "callees divide it. What is hidden between two of them is a dotted arrow."},
+    {.name = "node-share",
+     .type = PT_OPT_PERCENT,
+     .offset = offsetof(graph_settings, node_share),
+     .initial = "0.5%",
+     .help = "no boxes below this share of all"},
+    {.name = "edge-share",
+     .type = PT_OPT_PERCENT,
+     .offset = offsetof(graph_settings, edge_share),
+     .initial = "0.1%",
+     .help = "no arrows below this share of all"},
+    {.name = "by",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(graph_settings, by),
+     .initial = "function",
+     .choices = "function function-and-file file line address",
+     .help = "what a box is"},
+    {.name = "engine",
+     .type = PT_OPT_CHOICE,
+     .offset = offsetof(graph_settings, engine),
+     .initial = "auto",
+     .choices = "auto dot own",
+     .help = "who lays the picture out: Graphviz's dot, or pitot itself",
+     .details = "auto: dot where it is installed. pitot's own layout makes svg, pdf and ps."},
+};
+static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
+
+/* ---- Which format ---- */
+
+/* NULL when neither option nor name tells. */
+static const char *format_of(const graph_settings *settings)
+{
+    if (settings->format > 0) return formats[settings->format];
+    if (settings->output == NULL || strcmp(settings->output, "-") == 0) return "svg";
+    const char *dot = strrchr(settings->output, '.');
+    for (size_t i = 1; dot != NULL && i < FORMAT_COUNT; i++)
+        if (strcasecmp(dot + 1, formats[i]) == 0) return formats[i];
+    return NULL;
+}
+
+/* ---- The graph as dot ---- */
+
+/* The legend ends with where pprof's graphs are explained; ours with what is hidden. */
+static void edit_legend(pt_buf *dot, const char *hidden)
+{
+    static const char see[] = "\\l\\lSee https://git.io/JfYMW for how to read the graph";
+    char *at = dot->size > 0 ? memmem(dot->data, dot->size, see, sizeof see - 1) : NULL;
+    if (at == NULL) return;
+    const size_t before = (size_t)(at - (char *)dot->data);
+    pt_buf edited = PT_BUF_INIT;
+    pt_put(&edited, dot->data, before);
+    if (hidden != NULL) pt_putf(&edited, "\\l%s", hidden);
+    pt_put(&edited, dot->data + before + sizeof see - 1, dot->size - before - (sizeof see - 1));
+    pt_buf_done(dot);
+    *dot = edited;
+}
+
+static bool has_residual(const pt_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->listed_count; i++) {
+        const pt_graph_node *node = &graph->node[graph->listed[i]];
+        for (uint32_t k = 0; k < node->out_count; k++)
+            if (graph->edge[node->out[k]].residual) return true;
+    }
+    return false;
+}
+
+/* What passes through functions that are not drawn, in words; NULL when no arrow stands for it. The
+ * caller frees. */
+static char *hidden_text(const pt_cmd_context *context, const pt_graph *graph,
+                         const pt_graph_request *request, const pt_pprof_report *report)
+{
+    int64_t value;
+    if (!has_residual(graph) ||
+        pt_graph_hidden(graph, context->answer, request, &value, NULL) != PT_OK)
+        return NULL;
+    pt_buf text = PT_BUF_INIT;
+    pt_pprof_put_value(&text, report, value);
+    pt_put_text(&text, " (");
+    pt_buf percent = PT_BUF_INIT;
+    pt_put_percent(&percent, value, report->total);
+    pt_put_text(&text, pt_buf_text(&percent) + strspn(pt_buf_text(&percent), " "));
+    pt_buf_done(&percent);
+    pt_put_text(&text, ") in samples that pass through hidden functions: dotted arrows");
+    return pt_buf_take(&text, NULL);
+}
+
+static pt_status make_dot(pt_cmd_context *context, const graph_settings *settings, pt_buf *dot,
+                          uint32_t *ret_boxes, char **ret_hidden, pt_error *reterr)
+{
+    const pt_profile *p = context->answer;
+    const pt_event *event = &p->event->row[context->event];
+    const pt_graph_request request = {
+        .event = context->event,
+        .fold = {.granularity = (pt_granularity)settings->by},
+        .visual = true,
+        .edges = PT_EDGES_ALL,
+        .node_count = settings->nodes,
+        .node_fraction = settings->node_share,
+        .edge_fraction = settings->edge_share,
+        .unit = "minimum",
+    };
+    pt_graph graph;
+    const pt_status status = pt_graph_init(&graph, p, &request, reterr);
+    if (status != PT_OK) return status;
+    PT_FREE char *filter = context->query_text != NULL ? pt_strdup(context->query_text) : NULL;
+    const char *const filters[] = {filter};
+    pt_pprof_report report = {.profile = p,
+                              .event = context->event,
+                              .total = context->whole,
+                              .type = pt_text(p, event->type),
+                              .sample_unit = pt_text(p, event->unit),
+                              .ratio = 1,
+                              .node_fraction = settings->node_share,
+                              .edge_fraction = settings->edge_share,
+                              .filters = filters,
+                              .filter_count = filter != NULL && filter[0] != '\0' ? 1 : 0};
+    report.unit = pt_graph_unit(&graph, report.total, "minimum", report.sample_unit, 1, false);
+    pt_out out;
+    pt_out_to_buf(&out, dot);
+    pt_pprof_dot(&out, &report, &graph);
+    pt_out_done(&out, NULL);
+    *ret_boxes = graph.listed_count;
+    *ret_hidden = hidden_text(context, &graph, &request, &report);
+    edit_legend(dot, *ret_hidden);
+    pt_graph_done(&graph);
+    return PT_OK;
+}
+
+/* ---- The command ---- */
+
+static pt_status write_file(const char *path, const pt_buf *picture, pt_error *reterr)
+{
+    pt_file_writer writer;
+    const pt_status status = pt_file_create(path, &writer, reterr);
+    if (status != PT_OK) return status;
+    pt_out_put(&writer.out, picture->data, picture->size);
+    return pt_file_commit(&writer, false, reterr);
+}
+
+static int say_written(pt_cmd_context *context, const char *path, uint32_t boxes,
+                       const char *engine, const char *hidden)
+{
+    pt_outf(context->out, "%s: %u box%s%s%s", path, boxes, boxes == 1 ? "" : "es",
+            engine != NULL ? ", drawn by " : "", engine != NULL ? engine : "");
+    if (hidden != NULL) pt_outf(context->out, "; %s", hidden);
+    pt_out_char(context->out, '\n');
+    return PT_EXIT_OK;
+}
+
+static int graph_run(pt_cmd_context *context, void *own)
+{
+    const graph_settings *settings = own;
+    const char *format = format_of(settings);
+    if (format == NULL)
+        return pt_cmd_usage(context,
+                            "'%s' ends in none of .svg .pdf .ps .png .gif .dot; name the "
+                            "format with --format",
+                            settings->output);
+    pt_buf dot = PT_BUF_INIT, picture = PT_BUF_INIT;
+    pt_error error = PT_ERROR_INIT;
+    uint32_t boxes = 0;
+    PT_FREE char *hidden = NULL;
+    const char *engine = NULL;
+    pt_status status = make_dot(context, settings, &dot, &boxes, &hidden, &error);
+    if (status == PT_OK && strcmp(format, "dot") == 0) {
+        picture = dot;
+        dot = PT_BUF_INIT;
+    } else if (status == PT_OK) {
+        status = pt_graphviz(&dot, format, (pt_engine)settings->engine, &picture, &engine, &error);
+    }
+    const bool to_stdout = settings->output != NULL && strcmp(settings->output, "-") == 0;
+    PT_FREE char *usual = pt_strf("graph.%s", format);
+    const char *path = settings->output != NULL ? settings->output : usual;
+    if (status == PT_OK && to_stdout) pt_out_put(context->out, picture.data, picture.size);
+    if (status == PT_OK && !to_stdout) status = write_file(path, &picture, &error);
+    pt_buf_done(&dot);
+    pt_buf_done(&picture);
+    if (status != PT_OK) return pt_cmd_fail(&error);
+    return to_stdout ? PT_EXIT_OK : say_written(context, path, boxes, engine, hidden);
+}
+
+static const char *const graph_examples[] = {
+    "pitot graph app.pb.gz",
+    "writes graph.svg; open it in a browser",
+    "pitot graph --focus=parse -o parse.pdf app.pb.gz",
+    "only what passes through parse",
+    "pitot graph -n 20 --engine=own app.pb.gz",
+    "twenty boxes, without Graphviz",
+    NULL,
+};
+
+const pt_command pt_command_graph = {
+    .name = "graph",
+    .group = PT_GROUP_ANSWER,
+    .summary = "call graph: boxes and arrows, as a picture",
+    .arguments = "[PROGRAM] [PROFILE...]",
+    .description =
+        "A box is a function: the larger its letters the more was spent in it, the redder the more "
+        "was spent in it and what it called. An arrow is calls: its figure says how much was spent "
+        "in the callee for that caller. The boxes that tell most are drawn; an arrow that leads "
+        "over hidden ones is dotted, and the legend says how much passes there.\n\n"
+        "Graphviz's dot lays the picture out where it is installed; without it pitot does, as svg, "
+        "pdf or ps. In a browser the wheel zooms, dragging moves, a double click resets. Choice of "
+        "boxes, colours and figures are those of pprof's graphs.",
+    .examples = graph_examples,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .max_args = SIZE_MAX,
+    .options = &graph_options,
+    .settings_bytes = sizeof(graph_settings),
+    .run = graph_run,
+};

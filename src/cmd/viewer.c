@@ -1,0 +1,144 @@
+/* viewer.c: finding a program that shows a file, and waiting for it. */
+#include "cmd/viewer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/graphviz.h"
+
+static bool has_display(void)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    return (x != NULL && x[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
+}
+
+/* ---- The file ---- */
+
+/* Written to a new file of ours in TMPDIR; the caller frees its name. */
+static char *write_temporary(const pt_buf *report, const char *extension, pt_error *reterr)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = pt_strf("%s/pitot-XXXXXX.%s",
+                         folder != NULL && folder[0] != '\0' ? folder : "/tmp", extension);
+    const int fd = mkostemps(path, (int)strlen(extension) + 1, O_CLOEXEC);
+    if (fd < 0) {
+        pt_error_errno(reterr, errno, "%s", path);
+        free(path);
+        return NULL;
+    }
+    pt_out out;
+    pt_out_to_fd(&out, fd);
+    pt_out_put(&out, report->data, report->size);
+    const pt_status status = pt_out_done(&out, reterr);
+    close(fd);
+    if (status == PT_OK) return path;
+    unlink(path);
+    free(path);
+    return NULL;
+}
+
+/* Files that shells have given to programs which may still have them open. */
+static char **leftover;
+static size_t leftover_count;
+
+static void remove_leftovers(void)
+{
+    for (size_t i = 0; i < leftover_count; i++) {
+        unlink(leftover[i]);
+        free(leftover[i]);
+    }
+    free(leftover);
+}
+
+static void remove_at_exit(const char *file)
+{
+    if (leftover_count == 0) atexit(remove_leftovers);
+    leftover = pt_realloc(leftover, leftover_count + 1, sizeof *leftover);
+    leftover[leftover_count++] = pt_strdup(file);
+}
+
+/* ---- The program ---- */
+
+/* The words of a command, with file as the last one; free words[0] and words. */
+static char **words_of(const char *command, const char *file)
+{
+    char *text = pt_strdup(command);
+    char **words = pt_alloc(strlen(command) / 2 + 4, sizeof *words);
+    size_t count = 0;
+    for (char *save, *word = strtok_r(text, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save))
+        words[count++] = word;
+    if (count == 0) words[count++] = text;
+    words[count++] = (char *)(uintptr_t)file;
+    return words;
+}
+
+/* True if the command could be started and did not fail at once for want of a program. */
+static bool start(const char *command, const char *file, pid_t *ret_pid)
+{
+    char **words = words_of(command, file);
+    PT_FREE char *path = pt_find_program(words[0]);
+    const bool started =
+        path != NULL && posix_spawn(ret_pid, path, NULL, NULL, words, environ) == 0;
+    free(words[0]);
+    free(words);
+    return started;
+}
+
+static bool start_browser(const char *file, pid_t *ret_pid)
+{
+    static const char *const usual[] = {"chrome",  "google-chrome",    "chromium",
+                                        "firefox", "sensible-browser", NULL};
+    const char *own = getenv("BROWSER");
+    if (own != NULL && own[0] != '\0' && start(own, file, ret_pid)) return true;
+    if (!has_display()) return false;
+    if (start("xdg-open", file, ret_pid)) return true;
+    for (size_t i = 0; usual[i] != NULL; i++)
+        if (start(usual[i], file, ret_pid)) return true;
+    return false;
+}
+
+static void wait_until(const struct timespec *until)
+{
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until, NULL) == EINTR) {
+    }
+}
+
+pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
+                  pt_error *reterr)
+{
+    PT_FREE char *file = write_temporary(report, extension, reterr);
+    if (file == NULL) return PT_ERR_SYSTEM;
+    const bool browser = strcmp(program, "browser") == 0;
+    pid_t pid = 0;
+    const bool started =
+        browser ? start_browser(file, &pid) : has_display() && start(program, file, &pid);
+    if (!started)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s; the file is kept: %s",
+                            !has_display() ? "there is no display (DISPLAY is not set)"
+                            : browser      ? "no browser is found; set BROWSER"
+                                           : "the viewer is not installed",
+                            file);
+    if (background) {
+        remove_at_exit(file);
+        return PT_OK;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    int code = 0;
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR) {
+    }
+    wait_until(&until);
+    unlink(file);
+    if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_SYSTEM, "the viewer failed (status %d)",
+                        WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code));
+}

@@ -1,0 +1,17 @@
+/* viewer.h: a report is shown by another program: a temporary file, the program, and the file is
+ * gone again. */
+#ifndef PT_CMD_VIEWER_H
+#define PT_CMD_VIEWER_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* programs: "gv --noantialias" and the like; "browser" is $BROWSER, and those that google/pprof
+ * tries. extension: of the file, "svg". Waits for the program (a second at least: a browser may
+ * hand the file to another process), and removes the file; with `background` it does not wait, and
+ * the file goes when we end. Where there is no display, or no program, the file is kept:
+ * PT_ERR_UNSUPPORTED names it. */
+pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
+                  pt_error *reterr);
+
+#endif

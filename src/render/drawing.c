@@ -1,0 +1,361 @@
+/* drawing.c: dot as pprof writes it: one statement a line, attributes as name=value or
+ * name="value", separated by spaces or commas. */
+#include "render/drawing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define LINE_HEIGHT 1.2 /* of the font's size */
+
+/* ---- Text ---- */
+
+/* Adobe's metrics of Helvetica: thousandths of the font's size, from space to tilde. */
+static const uint16_t helvetica[95] = {
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
+    556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
+    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,  611, 722, 667, 944, 667,
+    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
+    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
+
+double pt_helvetica_width(const char *text)
+{
+    unsigned sum = 0;
+    for (const uint8_t *c = (const uint8_t *)text; *c != 0; c++) {
+        if (*c >= ' ' && *c <= '~')
+            sum += helvetica[*c - ' '];
+        else if ((*c & 0xc0) != 0x80) /* one for each character of UTF-8 */
+            sum += 600;
+    }
+    return sum / 1000.0;
+}
+
+/* ---- Attributes ---- */
+
+typedef struct {
+    const char *name;
+    size_t name_length;
+    char *value; /* quotes and their escapes gone; \n, \l and \r stay */
+} attribute;
+
+typedef struct {
+    attribute *items;
+    size_t count, cap;
+} attributes;
+
+static void attributes_done(attributes *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        free(a->items[i].value);
+    free(a->items);
+    *a = (attributes){0};
+}
+
+static const char *attribute_of(const attributes *a, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (strlen(name) == a->items[i].name_length &&
+            memcmp(a->items[i].name, name, a->items[i].name_length) == 0)
+            return a->items[i].value;
+    return NULL;
+}
+
+/* A quoted text from its opening quote on; *p then stands behind the closing one. The caller frees.
+ * Only \" is undone: what the other escapes mean depends on the attribute. */
+static char *read_quoted(const char **p, const char *end)
+{
+    pt_buf text = PT_BUF_INIT;
+    const char *c = *p + 1;
+    while (c < end && *c != '"') {
+        if (*c == '\\' && c + 1 < end) {
+            if (c[1] != '"') pt_put_u8(&text, '\\');
+            c++;
+        }
+        pt_put_u8(&text, (uint8_t)*c++);
+    }
+    *p = c < end ? c + 1 : end;
+    return pt_buf_take(&text, NULL);
+}
+
+static char *read_value(const char **p, const char *end)
+{
+    if (*p < end && **p == '"') return read_quoted(p, end);
+    const char *start = *p;
+    while (*p < end && strchr(" ,];\t", **p) == NULL)
+        (*p)++;
+    return pt_strndup(start, (size_t)(*p - start));
+}
+
+static const char *skip_blanks(const char *p, const char *end, const char *blanks)
+{
+    while (p < end && strchr(blanks, *p) != NULL && *p != '\0')
+        p++;
+    return p;
+}
+
+/* "[a=b c="d"]" */
+static void read_attributes(const char *p, const char *end, attributes *ret)
+{
+    const char *open = memchr(p, '[', (size_t)(end - p));
+    if (open == NULL) return;
+    for (p = skip_blanks(open + 1, end, " ,\t"); p < end && *p != ']';
+         p = skip_blanks(p, end, " ,\t")) {
+        attribute one = {.name = p};
+        while (p < end && strchr("= ,]", *p) == NULL)
+            p++;
+        one.name_length = (size_t)(p - one.name);
+        p = skip_blanks(p, end, " ");
+        if (p >= end || *p != '=' || one.name_length == 0) return;
+        p = skip_blanks(p + 1, end, " ");
+        one.value = read_value(&p, end);
+        PT_GROW(*ret, ret->count + 1);
+        ret->items[ret->count++] = one;
+    }
+}
+
+/* ---- Labels ---- */
+
+static void add_line(pt_drawing_label *label, pt_buf *text, pt_align align)
+{
+    label->line = pt_realloc(label->line, label->count + 1, sizeof *label->line);
+    pt_drawing_line *line = &label->line[label->count++];
+    *line = (pt_drawing_line){.text = pt_strdup(pt_buf_text(text)), .align = align};
+    pt_buf_clear(text);
+    line->width = pt_helvetica_width(line->text) * label->font_size;
+    if (line->width > label->width) label->width = line->width;
+    label->height += label->font_size * LINE_HEIGHT;
+}
+
+/* "first\nsecond\l": each escape ends a line and tells where it stands. */
+static pt_drawing_label read_label(const char *text, double font_size)
+{
+    pt_drawing_label label = {.font_size = font_size};
+    pt_buf line = PT_BUF_INIT;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (c[0] != '\\' || c[1] == '\0') {
+            pt_put_u8(&line, (uint8_t)*c);
+            continue;
+        }
+        c++;
+        switch (*c) {
+        case 'n': add_line(&label, &line, PT_ALIGN_CENTRE); break;
+        case 'l': add_line(&label, &line, PT_ALIGN_LEFT); break;
+        case 'r': add_line(&label, &line, PT_ALIGN_RIGHT); break;
+        default: pt_put_u8(&line, (uint8_t)*c); break;
+        }
+    }
+    if (line.size > 0) add_line(&label, &line, PT_ALIGN_CENTRE);
+    pt_buf_done(&line);
+    return label;
+}
+
+static void label_done(pt_drawing_label *label)
+{
+    for (size_t i = 0; i < label->count; i++)
+        free(label->line[i].text);
+    free(label->line);
+}
+
+/* ---- Nodes and edges ---- */
+
+typedef struct {
+    pt_drawing *drawing;
+    pt_index ids;
+} reading;
+
+static char *copied(const char *text)
+{
+    return text != NULL ? pt_strdup(text) : NULL;
+}
+
+static double number(const char *text, double otherwise)
+{
+    const double value = text != NULL ? strtod(text, NULL) : otherwise;
+    return isfinite(value) && value > 0 ? value : otherwise;
+}
+
+/* What tooltips say, without the escapes of labels. */
+static char *plain_text(const char *text)
+{
+    if (text == NULL) return NULL;
+    char *plain = pt_strdup(text), *to = plain;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (c[0] == '\\' && c[1] != '\0') c++;
+        *to++ = *c;
+    }
+    *to = '\0';
+    return plain;
+}
+
+/* The node of that name; it is made if there is none. */
+static uint32_t node_of(reading *r, const char *id, size_t length)
+{
+    pt_drawing *d = r->drawing;
+    const uint64_t hash = pt_hash_bytes(id, length);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&r->ids, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&r->ids, &probe))
+        if (strlen(d->node[i].id) == length && memcmp(d->node[i].id, id, length) == 0) return i;
+    d->node = pt_grow(d->node, &d->node_cap, d->node_count + 1, sizeof *d->node);
+    d->node[d->node_count] = (pt_drawing_node){.id = pt_strndup(id, length), .peripheries = 1};
+    pt_index_add(&r->ids, hash, (uint32_t)d->node_count);
+    return (uint32_t)d->node_count++;
+}
+
+static void read_node(reading *r, const char *id, size_t length, const attributes *a, bool legend)
+{
+    const uint32_t index = node_of(r, id, length);
+    pt_drawing_node *node = &r->drawing->node[index];
+    if (node->label.line != NULL) return;
+    const char *label = attribute_of(a, "label"), *shape = attribute_of(a, "shape");
+    const double font_size = number(attribute_of(a, "fontsize"), 14);
+    node->label = read_label(label != NULL ? label : node->id, font_size > 200 ? 200 : font_size);
+    node->is_legend = legend;
+    node->shape = shape != NULL && strcmp(shape, "box3d") == 0 ? PT_SHAPE_BOX_3D : PT_SHAPE_BOX;
+    if (length == 6 && memcmp(id, "Legend", 6) == 0) { /* the Perl pprof's */
+        node->shape = PT_SHAPE_NONE;
+        node->is_legend = true;
+    }
+    node->colour = copied(attribute_of(a, "color"));
+    node->fill = copied(attribute_of(a, "fillcolor"));
+    node->tooltip = plain_text(attribute_of(a, "tooltip"));
+    node->peripheries = (unsigned)number(attribute_of(a, "peripheries"), 1);
+    if (node->peripheries > 3) node->peripheries = 3;
+    const double extra = 4.0 * (node->peripheries - 1);
+    node->width = fmax(node->label.width + 12, 27) + 2 * extra;
+    node->height = fmax(node->label.height + 8, 18) + 2 * extra;
+}
+
+static void read_edge(reading *r, uint32_t from, uint32_t to, const attributes *a)
+{
+    pt_drawing *d = r->drawing;
+    const char *style = attribute_of(a, "style"), *label = attribute_of(a, "label");
+    const char *width = style != NULL ? strstr(style, "setlinewidth(") : NULL;
+    d->edge = pt_grow(d->edge, &d->edge_cap, d->edge_count + 1, sizeof *d->edge);
+    pt_drawing_edge *edge = &d->edge[d->edge_count++];
+    *edge = (pt_drawing_edge){
+        .from = from,
+        .to = to,
+        .label = read_label(label != NULL ? label : "", 11),
+        .colour = copied(attribute_of(a, "color")),
+        .tooltip = plain_text(attribute_of(a, "tooltip")),
+        .weight = fmin(number(attribute_of(a, "weight"), 1), 1000),
+        .min_ranks = (unsigned)fmin(number(attribute_of(a, "minlen"), 1), 8),
+        .pen_width = fmin(
+            number(attribute_of(a, "penwidth"), width != NULL ? number(width + 13, 0.5) : 1), 8),
+        .style = style == NULL                     ? PT_LINE_SOLID
+                 : strstr(style, "dotted") != NULL ? PT_LINE_DOTTED
+                 : strstr(style, "dashed") != NULL ? PT_LINE_DASHED
+                                                   : PT_LINE_SOLID};
+    if (edge->pen_width < 0.5) edge->pen_width = 0.5;
+}
+
+/* ---- Statements ---- */
+
+/* A name, quoted or bare; it stands in [*ret, + *ret_length). False when there is none. */
+static bool read_id(const char **p, const char *end, const char **ret, size_t *ret_length)
+{
+    *p = skip_blanks(*p, end, " \t");
+    const char *start = *p;
+    while (*p < end && strchr(" \t[;{=", **p) == NULL)
+        (*p)++;
+    *ret = start;
+    *ret_length = (size_t)(*p - start);
+    return *ret_length > 0;
+}
+
+static void read_title(reading *r, const char *p, const char *end)
+{
+    const char *quote = memchr(p, '"', (size_t)(end - p));
+    if (quote != NULL && r->drawing->title == NULL) r->drawing->title = read_quoted(&quote, end);
+}
+
+static void read_statement(reading *r, const char *line, const char *end)
+{
+    const char *p = line, *id, *other;
+    size_t length, other_length;
+    attributes a = {0};
+    if (!read_id(&p, end, &id, &length)) return;
+    if (length == 7 && memcmp(id, "digraph", 7) == 0) {
+        read_title(r, p, end);
+        return;
+    }
+    if (length == 8 && memcmp(id, "subgraph", 8) == 0) { /* the legend, in a cluster of its own */
+        const char *open = memchr(p, '{', (size_t)(end - p));
+        const char *quote = open != NULL ? memchr(open, '"', (size_t)(end - open)) : NULL;
+        if (quote == NULL) return;
+        free(read_quoted(&quote, end));
+        read_attributes(quote, end, &a);
+        read_node(r, "legend", 6, &a, true);
+        attributes_done(&a);
+        return;
+    }
+    const bool defaults = length == 4 && memcmp(id, "node", 4) == 0;
+    if (defaults || *id == '}' || *id == '"') return;
+    p = skip_blanks(p, end, " \t");
+    if (end - p >= 2 && memcmp(p, "->", 2) == 0) {
+        p += 2;
+        if (read_id(&p, end, &other, &other_length)) {
+            const uint32_t from = node_of(r, id, length);
+            read_attributes(p, end, &a);
+            read_edge(r, from, node_of(r, other, other_length), &a);
+        }
+    } else if (p < end && *p == '[') {
+        read_attributes(p, end, &a);
+        read_node(r, id, length, &a, false);
+    }
+    attributes_done(&a);
+}
+
+pt_status pt_drawing_read(const char *dot, size_t size, pt_drawing *ret_drawing, pt_error *reterr)
+{
+    *ret_drawing = (pt_drawing){0};
+    reading r = {.drawing = ret_drawing};
+    pt_index_init(&r.ids);
+    const char *end = dot + size;
+    for (const char *line = dot; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *line_end = newline != NULL ? newline : end;
+        read_statement(&r, line, line_end);
+        line = newline != NULL ? newline + 1 : end;
+    }
+    pt_index_done(&r.ids);
+    for (size_t i = 0; i < ret_drawing->node_count; i++) {
+        pt_drawing_node *node = &ret_drawing->node[i];
+        if (node->label.line != NULL) continue;
+        node->label = read_label(node->id, 14);
+        node->width = node->label.width + 12;
+        node->height = node->label.height + 8;
+    }
+    if (ret_drawing->title == NULL) ret_drawing->title = pt_strdup("");
+    if (ret_drawing->node_count > 0) return PT_OK;
+    pt_drawing_done(ret_drawing);
+    return pt_error_set(reterr, PT_ERR_FORMAT, "there is nothing to draw in the graph");
+}
+
+void pt_drawing_done(pt_drawing *drawing)
+{
+    for (size_t i = 0; i < drawing->node_count; i++) {
+        pt_drawing_node *node = &drawing->node[i];
+        free(node->id);
+        label_done(&node->label);
+        free(node->colour);
+        free(node->fill);
+        free(node->tooltip);
+    }
+    for (size_t i = 0; i < drawing->edge_count; i++) {
+        pt_drawing_edge *edge = &drawing->edge[i];
+        label_done(&edge->label);
+        free(edge->colour);
+        free(edge->tooltip);
+        free(edge->curve);
+    }
+    free(drawing->node);
+    free(drawing->edge);
+    free(drawing->title);
+    *drawing = (pt_drawing){0};
+}

@@ -1,0 +1,249 @@
+/* layout_place.c: coordinates. Each node wants to be where its neighbours are; of all places that
+ * keep the order and the distances of a rank, those with the least squares of what is wanted are
+ * found in one pass (pooling neighbours that would come too close). Ranks take turns. Then chains
+ * of nodes that are each other's heaviest neighbours are made straight as far as others leave room.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "render/layout_int.h"
+
+#define GAP      13.0 /* between boxes */
+#define BEND_GAP 7.0
+#define ROUNDS   48
+
+/* How far the centres of neighbours are apart at least. */
+static double distance(const pt_layer_node *left, const pt_layer_node *right)
+{
+    const bool boxes = left->box != PT_NONE && right->box != PT_NONE;
+    return left->right + right->left + (boxes ? GAP : BEND_GAP);
+}
+
+/* Nodes of a rank that have come to touch each other. */
+typedef struct {
+    double sum, weight; /* of what they want, less their offset */
+    size_t count;
+} pool;
+
+typedef struct {
+    double *value, *weight, *offset;
+    pool *pools;
+} room;
+
+/* Places rank's nodes as near to value as order and distances allow. */
+static void settle_rank(pt_part *p, size_t rank, room *r)
+{
+    const uint32_t *order = p->order + p->rank_first[rank];
+    const size_t count = p->rank_first[rank + 1] - p->rank_first[rank];
+    size_t pools = 0;
+    for (size_t i = 0; i < count; i++) {
+        r->offset[i] =
+            i > 0 ? r->offset[i - 1] + distance(&p->node[order[i - 1]], &p->node[order[i]]) : 0;
+        pool now = {(r->value[i] - r->offset[i]) * r->weight[i], r->weight[i], 1};
+        while (pools > 0 &&
+               r->pools[pools - 1].sum / r->pools[pools - 1].weight > now.sum / now.weight) {
+            const pool *before = &r->pools[--pools];
+            now = (pool){now.sum + before->sum, now.weight + before->weight,
+                         now.count + before->count};
+        }
+        r->pools[pools++] = now;
+    }
+    for (size_t k = 0, i = 0; k < pools; k++)
+        for (size_t end = i + r->pools[k].count; i < end; i++)
+            p->node[order[i]].x = r->pools[k].sum / r->pools[k].weight + r->offset[i];
+}
+
+static void add_wish(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end,
+                     bool upwards, double *sum, double *weight)
+{
+    for (uint32_t k = first; k < end; k++) {
+        const pt_layer_edge *link = &p->link[links[k]];
+        *sum += link->weight * p->node[upwards ? link->from : link->to].x;
+        *weight += link->weight;
+    }
+}
+
+/* What the nodes of a rank want, of the rank above, the one below, or both. */
+static void ask_rank(const pt_part *p, size_t rank, bool above, bool below, room *r)
+{
+    for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
+        const uint32_t node = p->order[i];
+        const size_t at = i - p->rank_first[rank];
+        double sum = 0, weight = 0;
+        if (above)
+            add_wish(p, p->in, p->in_first[node], p->in_first[node + 1], true, &sum, &weight);
+        if (below)
+            add_wish(p, p->out, p->out_first[node], p->out_first[node + 1], false, &sum, &weight);
+        r->value[at] = weight > 0 ? sum / weight : p->node[node].x;
+        r->weight[at] = weight > 0 ? weight : 0.05;
+    }
+}
+
+static void place_across(pt_part *p)
+{
+    room r = {.value = pt_alloc(p->node_count + 1, sizeof *r.value),
+              .weight = pt_alloc(p->node_count + 1, sizeof *r.weight),
+              .offset = pt_alloc(p->node_count + 1, sizeof *r.offset),
+              .pools = pt_alloc(p->node_count + 1, sizeof *r.pools)};
+    for (size_t rank = 0; rank < p->rank_count; rank++) {
+        double x = 0;
+        for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
+            if (i > p->rank_first[rank])
+                x += distance(&p->node[p->order[i - 1]], &p->node[p->order[i]]);
+            p->node[p->order[i]].x = x;
+        }
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const bool both = round >= ROUNDS / 2, down = round % 2 == 0;
+        for (size_t i = 0; i < p->rank_count; i++) {
+            const size_t rank = down ? i : p->rank_count - 1 - i;
+            ask_rank(p, rank, both || down, both || !down, &r);
+            settle_rank(p, rank, &r);
+        }
+    }
+    free(r.value);
+    free(r.weight);
+    free(r.offset);
+    free(r.pools);
+}
+
+/* ---- Straight chains ---- */
+
+/* The heaviest link of a node on one side, or PT_NONE. */
+static uint32_t heaviest(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end)
+{
+    uint32_t best = PT_NONE;
+    for (uint32_t k = first; k < end; k++)
+        if (best == PT_NONE || p->link[links[k]].weight > p->link[best].weight) best = links[k];
+    return best;
+}
+
+typedef struct {
+    uint32_t head;
+    double weight;
+} chain;
+
+static int by_weight(const void *a, const void *b)
+{
+    const chain *x = a, *y = b;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    return x->head < y->head ? -1 : x->head > y->head;
+}
+
+/* next[node]: the node below it in its chain, or PT_NONE. Fills chains, the heaviest first. */
+static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
+{
+    PT_FREE bool *has_above = pt_alloc(p->node_count + 1, sizeof *has_above);
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const uint32_t link = heaviest(p, p->out, p->out_first[i], p->out_first[i + 1]);
+        next[i] = PT_NONE;
+        if (link == PT_NONE) continue;
+        const uint32_t below = p->link[link].to;
+        if (heaviest(p, p->in, p->in_first[below], p->in_first[below + 1]) != link) continue;
+        next[i] = below;
+        has_above[below] = true;
+    }
+    size_t count = 0;
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        if (has_above[i] || next[i] == PT_NONE) continue;
+        double weight = 0;
+        for (uint32_t node = i; next[node] != PT_NONE; node = next[node]) {
+            const uint32_t link = heaviest(p, p->out, p->out_first[node], p->out_first[node + 1]);
+            weight += p->link[link].weight;
+        }
+        chains[count++] = (chain){i, weight};
+    }
+    qsort(chains, count, sizeof *chains, by_weight);
+    return count;
+}
+
+/* Between which x a node may be, its neighbours staying. */
+static void free_room(const pt_part *p, uint32_t node, double *ret_low, double *ret_high)
+{
+    const pt_layer_node *n = &p->node[node];
+    const uint32_t *order = p->order + p->rank_first[n->rank];
+    const uint32_t count = p->rank_first[n->rank + 1] - p->rank_first[n->rank];
+    *ret_low = -INFINITY;
+    *ret_high = INFINITY;
+    if (n->place > 0) {
+        const pt_layer_node *left = &p->node[order[n->place - 1]];
+        *ret_low = left->x + distance(left, n);
+    }
+    if (n->place + 1 < count) {
+        const pt_layer_node *right = &p->node[order[n->place + 1]];
+        *ret_high = right->x - distance(n, right);
+    }
+}
+
+/* Makes runs of a chain vertical, each as long as room is left at one x for all of it. */
+static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
+{
+    while (head != PT_NONE) {
+        double low = -INFINITY, high = INFINITY, sum = 0;
+        size_t count = 0;
+        uint32_t end = head;
+        for (; end != PT_NONE; end = next[end], count++) {
+            double node_low, node_high;
+            free_room(p, end, &node_low, &node_high);
+            node_low = fmin(node_low, p->node[end].x); /* rounding */
+            node_high = fmax(node_high, p->node[end].x);
+            if (fmax(low, node_low) > fmin(high, node_high)) break;
+            low = fmax(low, node_low);
+            high = fmin(high, node_high);
+            sum += p->node[end].x;
+        }
+        const double x = fmin(fmax(sum / (double)count, low), high);
+        for (; head != end; head = next[head])
+            p->node[head].x = x;
+    }
+}
+
+static void straighten(pt_part *p)
+{
+    PT_FREE uint32_t *next = pt_alloc(p->node_count + 1, sizeof *next);
+    PT_FREE chain *chains = pt_alloc(p->node_count + 1, sizeof *chains);
+    const size_t count = find_chains(p, next, chains);
+    for (int pass = 0; pass < 6; pass++)
+        for (size_t i = 0; i < count; i++)
+            straighten_chain(p, next, chains[i].head);
+}
+
+/* ---- Heights ---- */
+
+/* The widest step aside that an arrow takes below a rank. */
+static double *steps_below(const pt_part *p)
+{
+    double *step = pt_alloc(p->rank_count + 1, sizeof *step);
+    for (size_t i = 0; i < p->link_count; i++) {
+        const pt_layer_edge *link = &p->link[i];
+        const double aside = fabs(p->node[link->from].x - p->node[link->to].x);
+        double *most = &step[p->node[link->from].rank];
+        if (aside > *most) *most = aside;
+    }
+    return step;
+}
+
+/* Ranks get the height of what is on them, and below them more room the further arrows go aside. */
+static void place_down(pt_part *p)
+{
+    p->rank_y = pt_alloc(p->rank_count + 1, sizeof *p->rank_y);
+    p->rank_height = pt_alloc(p->rank_count + 1, sizeof *p->rank_height);
+    for (size_t i = 0; i < p->node_count; i++) {
+        double *height = &p->rank_height[p->node[i].rank];
+        if (p->node[i].height > *height) *height = p->node[i].height;
+    }
+    PT_FREE double *step = steps_below(p);
+    double y = 0;
+    for (size_t rank = 0; rank < p->rank_count; rank++) {
+        p->rank_y[rank] = y + p->rank_height[rank] / 2;
+        y += p->rank_height[rank] + fmin(fmax(7, step[rank] / 14), 40);
+    }
+}
+
+void pt_layout_place(pt_part *part)
+{
+    place_across(part);
+    straighten(part);
+    place_down(part);
+}
