@@ -13,9 +13,9 @@ typedef struct {
 } disasm_settings;
 
 static const pt_option disasm_rows[] = {
+    PT_SHAPE_JSON_ROW(disasm_settings),
     PT_TEXT_ROWS(disasm_settings, "instructions"),
     PT_CODE_ROWS(disasm_settings),
-    PT_SHAPE_JSON_ROW(disasm_settings),
 };
 static const pt_option_table disasm_options = PT_OPTION_TABLE(disasm_rows);
 

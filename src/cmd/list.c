@@ -18,9 +18,9 @@ static const pt_option list_rows[] = {
      .help = "under each line, the functions that it called",
      .details = "With what the samples in them, and in what they called, add up to; inlined calls "
                 "are marked. JSON always has them."},
-    PT_TEXT_ROWS(list_settings, "lines"),
     PT_SHAPE_JSON_ROW(list_settings),
     PT_SHAPE_CSV_ROW(list_settings),
+    PT_TEXT_ROWS(list_settings, "lines"),
 };
 static const pt_option_table list_options = PT_OPTION_TABLE(list_rows);
 

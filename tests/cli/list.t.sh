@@ -49,6 +49,50 @@ needs gcc && {
     mv moved/fib.c .
 }
 
+it 'says when the source was changed after the profile was taken'
+needs gcc && {
+    touch -d '+1 day' fib.c
+    run pitot list '^fib$' fib.pb.gz
+    expect_stdout_line '*fib.c  (changed since: lines may have moved)'
+}
+
+# A server of one file: /buildid/ID/source/PATH.
+serve() {
+    python3 - "$1" >port <<'P' &
+import http.server, sys, urllib.parse
+path = sys.argv[1]
+class One(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked = urllib.parse.unquote(self.path)
+        found = asked.startswith('/buildid/') and asked.endswith('/source' + path)
+        body = open('kept.c', 'rb').read() if found else b''
+        self.send_response(200 if found else 404)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *a):
+        pass
+server = http.server.HTTPServer(('127.0.0.1', 0), One)
+print(server.server_port, flush=True)
+server.serve_forever()
+P
+    server=$!
+    for _ in $(seq 100); do [ -s port ] && break; sleep 0.1; done
+}
+
+it 'asks debuginfod for a source that is nowhere here'
+if needs gcc python3; then
+    pitot version --features | grep -q '^servers  *libcurl [0-9]' || skip 'built without libcurl'
+    mkdir -p empty && mv fib.c kept.c
+    serve "$PWD/fib.c"
+    DEBUGINFOD_URLS=http://127.0.0.1:$(cat port) run pitot list '^fib$' --source-path="$PWD/empty" \
+        fib.pb.gz
+    kill "$server"
+    expect_status 0
+    expect_stdout_line '*return fib(n - 1) + fib(n - 2);'
+    mv kept.c fib.c
+fi
+
 it 'has CSV with a row a line that has a value'
 needs gcc && {
     run pitot list '^fib$' --csv fib.pb.gz
