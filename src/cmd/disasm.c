@@ -1,6 +1,10 @@
 /* disasm.c: pitot disasm, instructions and what each took. */
 #include "render/disasm.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
@@ -18,6 +22,16 @@ static const pt_option disasm_rows[] = {
     PT_CODE_ROWS(disasm_settings),
 };
 static const pt_option_table disasm_options = PT_OPTION_TABLE(disasm_rows);
+
+/* A pattern that is a hexadecimal number is an address, too; else 0. */
+static uint64_t address_of(const char *pattern)
+{
+    char *end;
+    if (strncmp(pattern, "0x", 2) != 0 || pattern[2] == '\0') return 0;
+    errno = 0;
+    const unsigned long long address = strtoull(pattern, &end, 16);
+    return *end == '\0' && errno == 0 ? address : 0;
+}
 
 static int show(pt_cmd_context *context, const disasm_settings *settings,
                 const pt_disasm_request *request)
@@ -48,6 +62,7 @@ static int disasm_run(pt_cmd_context *context, void *own)
         .event = context->event,
         .whole = context->whole,
         .pattern = pattern,
+        .address = address_of(context->pattern),
         .code = &code.options,
         .texts = texts,
         .context = settings->text.whole ? -1 : settings->text.context,
@@ -76,7 +91,9 @@ const pt_command pt_command_disasm = {
     .description =
         "Shows the machine code of the functions whose name matches the pattern (a regular "
         "expression that may match anywhere in it); where there is none, of those that a matching "
-        "function was inlined into. self is the value of the samples that were taken at an "
+        "function was inlined into. A hexadecimal number (0x...) stands for the function that "
+        "holds "
+        "this address, too. self is the value of the samples that were taken at an "
         "instruction, total that of the samples that were there or in what it called. Above the "
         "first instruction of a source line stands the line, with what it was inlined through.\n\n"
         "A sample is often taken an instruction or two after the one that took the time. The "

@@ -78,7 +78,8 @@ static void choose_locations(const search *s, bool *wanted)
     for (uint32_t l = 0; l < p->location->t.count; l++) {
         const uint32_t m = p->location->mapping[l];
         const bool is_named = p->location->line_first[l + 1] > p->location->line_first[l];
-        if (s->used[l] && m != PT_NONE && (!is_named || location_matches(s, l, false)))
+        if (s->used[l] && m != PT_NONE &&
+            (!is_named || s->request->address != 0 || location_matches(s, l, false)))
             wants[m] = true;
     }
     for (uint32_t l = 0; l < p->location->t.count; l++) {
@@ -123,6 +124,16 @@ static pt_status name_matches(const search *s, const sampled_symbol *symbol, boo
     return pt_regex_match(s->request->pattern, name, strlen(name), ret_match, reterr);
 }
 
+/* Does the symbol of a location hold the address that was asked for? */
+static bool holds_address(const search *s, uint32_t location, const pt_object_symbol *symbol)
+{
+    const uint64_t address = s->request->address;
+    const uint64_t bias = s->profile->location->address[location] - s->code.addr[location];
+    const uint64_t linked = address - bias;
+    return address != 0 && ((address >= symbol->addr && address < symbol->end_addr) ||
+                            (linked >= symbol->addr && linked < symbol->end_addr));
+}
+
 static pt_status find_symbols(search *s, pt_error *reterr)
 {
     const uint32_t count = s->profile->location->t.count;
@@ -140,7 +151,7 @@ static pt_status find_symbols(search *s, pt_error *reterr)
             const pt_status status = name_matches(s, found, &found->is_named, reterr);
             if (status != PT_OK) return status;
         }
-        found->is_named |= location_matches(s, l, true);
+        found->is_named |= location_matches(s, l, true) || holds_address(s, l, &symbol);
         found->holds_one |= location_matches(s, l, false);
         s->addr_of[l] = address_of(s, id, s->code.addr[l]);
     }

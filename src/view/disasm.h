@@ -17,6 +17,8 @@ typedef struct pt_disasm_request {
     uint32_t event;
     int64_t whole; /* what 100 % is */
     const pt_regex *pattern;
+    uint64_t address; /* not 0: the function that holds this address, as linked or in the process,
+                         is chosen, too */
     const pt_code_options *code;
     pt_source_texts *texts;
     int64_t context;   /* instructions shown around those with a value; -1: all */

@@ -67,6 +67,17 @@ can_record && {
     expect_stdout_line '*run  */work  0x*'
 }
 
+it 'takes an address of the function for its name'
+can_record && {
+    address=0x$(nm work | sed -n 's/ [tT] _Z3runi$//p')
+    run pitot disasm "$address" work.pb.gz
+    expect_status 0
+    expect_stdout_line '*run  */work  0x*'
+    expect_no_stdout_line '*main  */work*'
+    run pitot disasm 0x1 work.pb.gz
+    expect_status 3
+}
+
 it 'knows both syntaxes of x86'
 [ "$(uname -m)" = x86_64 ] || skip 'not an x86-64'
 pitot version --features | grep -q 'capstone' || skip 'built without capstone'
