@@ -178,7 +178,7 @@ static pt_status read_stream(int fd, size_t expected, uint64_t max_bytes, pt_blo
     return PT_OK;
 }
 
-static bool map_file(int fd, size_t size, pt_blob *ret_blob)
+static bool map_file(int fd, size_t size, bool in_order, pt_blob *ret_blob)
 {
     if (!atomic_load(&guard_installed)) return false;
     void *const at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -189,7 +189,7 @@ static bool map_file(int fd, size_t size, pt_blob *ret_blob)
         munmap(at, bytes);
         return false;
     }
-    madvise(at, bytes, MADV_SEQUENTIAL);
+    if (in_order) madvise(at, bytes, MADV_SEQUENTIAL);
     *ret_blob = (pt_blob){
         .data = at, .size = size, .kind = PT_BLOB_MAPPED, .map_bytes = bytes, .guard_slot = slot};
     return true;
@@ -206,8 +206,9 @@ static pt_status read_fd(int fd, pt_file_flags flags, uint64_t max_bytes, pt_blo
     if (S_ISREG(st.st_mode)) {
         const off_t position = lseek(fd, 0, SEEK_CUR);
         const uint64_t size = (uint64_t)st.st_size;
-        if (position == 0 && size >= MAP_FROM_BYTES && size < SIZE_MAX / 2 &&
-            map_file(fd, (size_t)size, ret_blob))
+        const bool in_parts = (flags & PT_FILE_MAP) != 0;
+        if (position == 0 && size >= (in_parts ? 1 : MAP_FROM_BYTES) && size < SIZE_MAX / 2 &&
+            map_file(fd, (size_t)size, !in_parts, ret_blob))
             return PT_OK;
         if (size > max_bytes)
             return pt_error_set(reterr, PT_ERR_LIMIT,

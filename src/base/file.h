@@ -56,6 +56,7 @@ void pt_file_guard(void);
 
 typedef enum {
     PT_FILE_EMPTY_OK = 1, /* an empty file is no error */
+    PT_FILE_MAP = 2,      /* only parts of it will be looked at: map it however small it is */
 } pt_file_flags;
 
 /* Reads the file, FIFO or device at path to its end. max_bytes bounds what is put into memory (a

@@ -368,7 +368,7 @@ pt_status pt_name_index_open(const pt_name_cache *cache, const char *key, pt_nam
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_ours(&st))
         return no_index(reterr, path);
     const uint64_t max = cache->max_bytes != 0 ? cache->max_bytes : PT_NAME_CACHE_BYTES;
-    pt_status status = pt_file_read_fd(fd, path, 0, max, &blob, reterr);
+    pt_status status = pt_file_read_fd(fd, path, PT_FILE_MAP, max, &blob, reterr);
     if (status != PT_OK) return status;
     status = pt_name_index_parse(blob.data, blob.size, cache->stamp, ret_index, reterr);
     if (status != PT_OK) {
