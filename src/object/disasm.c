@@ -148,6 +148,8 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
     if (code == NULL)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "no code at 0x%llx",
                             (unsigned long long)start);
+    if (cs_version(NULL, NULL) == 0)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "capstone is not installed");
     if (cs_open(m->arch, (cs_mode)mode_of(m, elf), &handle) != CS_ERR_OK)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "machine %u cannot be disassembled",
                             (unsigned)elf->machine);

@@ -1,0 +1,101 @@
+/* lazy_capstone.c: capstone without its price at each start: its tables are full of addresses that
+ * the loader has to put right (0.8 ms, as much as all the rest). The program is not linked with it;
+ * the functions that we call are defined here, under their own names, and the first call loads the
+ * library. Where it is not installed, nothing is supported and nothing can be opened. */
+#include <capstone/capstone.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+static struct {
+    unsigned (*version)(int *, int *);
+    bool (*support)(int);
+    cs_err (*open)(cs_arch, cs_mode, csh *);
+    cs_err (*close)(csh *);
+    cs_err (*option)(csh, cs_opt_type, size_t);
+    cs_insn *(*malloc)(csh);
+    void (*free)(cs_insn *, size_t);
+    bool (*disasm_iter)(csh, const uint8_t **, size_t *, uint64_t *, cs_insn *);
+} api;
+
+static const struct {
+    const char *name;
+    size_t offset;
+} rows[] = {
+#define ROW(name)                                                                                  \
+    {                                                                                              \
+        "cs_" #name, offsetof(__typeof__(api), name)                                               \
+    }
+    ROW(version), ROW(support), ROW(open), ROW(close),
+    ROW(option),  ROW(malloc),  ROW(free), ROW(disasm_iter),
+#undef ROW
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_loaded;
+
+#define TEXT_OF(number) #number
+#define SONAME(major)   "libcapstone.so." TEXT_OF(major)
+
+/* Structs and enums are those of the headers' major version, and so must the library be. */
+static void load(void)
+{
+    void *const library = dlopen(SONAME(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        void *const function = dlsym(library, rows[i].name);
+        if (function == NULL) return;
+        *(void **)(void *)((char *)&api + rows[i].offset) = function;
+    }
+    is_loaded = true;
+}
+
+static bool is_there(void)
+{
+    pthread_once(&once, load);
+    return is_loaded;
+}
+
+unsigned cs_version(int *major, int *minor)
+{
+    if (is_there()) return api.version(major, minor);
+    if (major != NULL) *major = 0;
+    if (minor != NULL) *minor = 0;
+    return 0;
+}
+
+bool cs_support(int query)
+{
+    return is_there() && api.support(query);
+}
+
+cs_err cs_open(cs_arch arch, cs_mode mode, csh *handle)
+{
+    return is_there() ? api.open(arch, mode, handle) : CS_ERR_ARCH;
+}
+
+cs_err cs_close(csh *handle)
+{
+    return is_there() ? api.close(handle) : CS_ERR_HANDLE;
+}
+
+cs_err cs_option(csh handle, cs_opt_type type, size_t value)
+{
+    return is_there() ? api.option(handle, type, value) : CS_ERR_HANDLE;
+}
+
+cs_insn *cs_malloc(csh handle)
+{
+    return is_there() ? api.malloc(handle) : NULL;
+}
+
+void cs_free(cs_insn *insn, size_t count)
+{
+    if (is_there()) api.free(insn, count);
+}
+
+bool cs_disasm_iter(csh handle, const uint8_t **code, size_t *size, uint64_t *address,
+                    cs_insn *insn)
+{
+    return is_there() && api.disasm_iter(handle, code, size, address, insn);
+}
