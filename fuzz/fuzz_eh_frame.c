@@ -37,8 +37,9 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
     const uint64_t bias = 0x100000000;
     const pt_unwind_module modules[] = {
         {bias / 2, bias / 2 + 4096, 0, NULL},
-        {bias + table->base_addr, bias + table->base_addr + ((uint64_t)table->page_count << 16),
-         bias, table},
+        {bias + table->base_addr,
+         bias + table->base_addr + ((uint64_t)table->page_count << PT_UNWIND_PAGE_BITS), bias,
+         table},
     };
     generation = generation + 1 == 0 ? 1 : generation + 1;
     const pt_unwind_modules all = {modules, 2, generation};
@@ -48,7 +49,8 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
         uint32_t page = 0;
         while (page + 1 < table->page_count && table->pages[page + 1] <= i)
             page++;
-        pt_unwind_state at = {.pc = bias + table->base_addr + ((uint64_t)page << 16) +
+        pt_unwind_state at = {.pc = bias + table->base_addr +
+                                    ((uint64_t)page << PT_UNWIND_PAGE_BITS) +
                                     (table->rows[i] & 0xffff),
                               .sp = LOW + (i % 4) * 8,
                               .fp = LOW + size / 2 / 8 * 8,

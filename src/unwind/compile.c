@@ -1,7 +1,7 @@
 /* compile.c: what all sources tell, sorted into one table.
  *
  *   FDEs, Go's functions, code that neither has -> functions by address -> rows (address, rule)
- *       -> pages of 64 KiB -> blob
+ *       -> pages of 4 KiB -> blob
  *
  * Of two neighbouring rows with the same rule one is kept. Between functions lies padding, where no
  * program stops: only gaps of GAP_BYTES and more are rows of their own.
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { GAP_BYTES = 16, PAGE_BITS = 16, PAGE_BYTES = 1 << PAGE_BITS };
+enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_BITS };
 
 /* ---- rules, each once ---- */
 
@@ -26,7 +26,7 @@ typedef struct {
     uint32_t mask;
 } dictionary;
 
-enum { RULES_MAX = 65536 };
+enum { RULES_MAX = 65536, RECENT = 256 };
 
 static uint32_t hash_of(const pt_unwind_rule *rule)
 {
@@ -90,8 +90,11 @@ static uint16_t dictionary_index(dictionary *d, const pt_unwind_rule *rule)
 typedef struct {
     const pt_cfi_machine *machine;
     dictionary dictionary;
-    pt_unwind_rule last; /* as the program left it, and what it became */
-    uint16_t last_index;
+    /* Rules as programs leave them, and what they became. Few are used again and again. */
+    struct {
+        pt_unwind_rule rule;
+        uint16_t index;
+    } recent[RECENT];
 
     uint64_t base_addr;
     pt_scratch rows_memory;
@@ -157,12 +160,13 @@ static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
 {
     builder *const b = arg;
     if (addr >= b->limit_addr) return;
-    if (!same_rule(rule, &b->last)) {
+    const uint32_t at = hash_of(rule) & (RECENT - 1);
+    if (!same_rule(rule, &b->recent[at].rule)) {
         const pt_unwind_rule stored = pt_cfi_rule_stored(b->machine, rule);
-        b->last = *rule;
-        b->last_index = dictionary_index(&b->dictionary, &stored);
+        b->recent[at].rule = *rule;
+        b->recent[at].index = dictionary_index(&b->dictionary, &stored);
     }
-    add(b, addr, b->last_index);
+    add(b, addr, b->recent[at].index);
 }
 
 /* What its source tells of a function; what it does not reach has no rule. */

@@ -5,7 +5,7 @@
 #include "unwind/table.h"
 
 #define PT_UNWIND_MAGIC "pitotUT"
-enum { PT_UNWIND_VERSION = 1 };
+enum { PT_UNWIND_VERSION = 2 };
 
 typedef struct {
     char magic[8];
@@ -13,7 +13,7 @@ typedef struct {
     uint16_t machine, id_bytes;
     uint64_t size_bytes; /* of the blob, with this */
     uint64_t checksum;   /* of all of it, this word taken as 0 */
-    uint64_t base_addr;  /* at a 64 KiB boundary */
+    uint64_t base_addr;  /* at the boundary of a page */
     uint32_t page_count, rule_count, row_count, reserved;
     uint8_t id[PT_UNWIND_ID_MAX]; /* zero behind id_bytes */
 } pt_unwind_header;

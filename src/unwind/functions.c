@@ -20,7 +20,7 @@ static bool add(pt_unwind_functions *all, const pt_unwind_function *f)
 {
     if (all->count == all->cap) {
         pt_scratch more;
-        const uint32_t cap = all->cap == 0 ? 1024 : all->cap * 2;
+        const uint32_t cap = all->cap == 0 ? all->expected : all->cap * 2;
         pt_unwind_function *const items =
             cap > all->cap ? pt_scratch_take(&more, all->memory, cap, sizeof *items) : NULL;
         if (items == NULL) return false;
@@ -446,7 +446,9 @@ static void drop_code(search *s)
 /* Begins that jumps reveal cut functions in two: all are made anew. */
 static bool add_code_functions(search *s)
 {
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    /* Symbols tell all begins; a second look is for calls that never return. */
+    const unsigned rounds = s->has_names ? 2 : ROUNDS;
+    for (unsigned round = 0; round < rounds; round++) {
         if (round == 0 || s->found_more) {
             drop_code(s);
             sort_begins(s);
@@ -487,6 +489,8 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
 {
     pt_unwind_functions *const all = &from->functions;
     all->low = UINT64_MAX;
+    /* An entry with its program takes some 50 bytes. */
+    all->expected = 1024 + (uint32_t)(from->reader->frames->size_bytes / 44);
     if (!add_fdes(from) || !add_go(from) || !sort(all) || !take_states(from) ||
         !add_uncovered(from))
         return PT_UNWIND_NO_MEMORY;

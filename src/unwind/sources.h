@@ -90,6 +90,7 @@ typedef struct {
     pt_scratch items_memory;
     pt_unwind_function *items;
     uint32_t count, cap;
+    uint32_t expected;   /* how many there may be: room for them is made at once */
     uint64_t low, limit; /* the span of their addresses */
 } pt_unwind_functions;
 

@@ -54,6 +54,7 @@ static bool rows_are_good(const pt_unwind_table *t)
         if (first >= end || end > t->row_count || (t->rows[first] & 0xffff) != 0) return false;
         for (uint32_t i = first; i < end; i++) {
             if (t->rows[i] >> 16 >= t->rule_count) return false;
+            if ((t->rows[i] & 0xffff) >> PT_UNWIND_PAGE_BITS != 0) return false;
             if (i > first && (t->rows[i] & 0xffff) <= (t->rows[i - 1] & 0xffff)) return false;
         }
     }
@@ -74,8 +75,9 @@ pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
                                 (uint64_t)h.rule_count * sizeof(pt_unwind_rule) +
                                 (uint64_t)h.row_count * sizeof(uint32_t);
     if (h.size_bytes != blob_bytes || rest_bytes != blob_bytes - sizeof h || h.page_count == 0 ||
-        h.page_count > 65536 || h.rule_count == 0 || h.rule_count > 65536 || h.row_count == 0 ||
-        h.base_addr % 65536 != 0 || h.id_bytes > PT_UNWIND_ID_MAX ||
+        h.page_count > 1 << (32 - PT_UNWIND_PAGE_BITS) || h.rule_count == 0 ||
+        h.rule_count > 65536 || h.row_count == 0 || h.base_addr % (1 << PT_UNWIND_PAGE_BITS) != 0 ||
+        h.id_bytes > PT_UNWIND_ID_MAX ||
         h.checksum != pt_unwind_checksum(&h, bytes + sizeof h, (size_t)rest_bytes))
         return PT_UNWIND_DAMAGED;
     pt_unwind_table t = {

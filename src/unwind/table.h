@@ -7,7 +7,7 @@
  *
  *   blob   | header | pages: u32 x (count + 1) | rules: 12 bytes each | rows: 4 bytes each |
  *
- *   address - base = | page (64 KiB) | low 16 bits |     rows pages[page] .. pages[page + 1] are of
+ *   address - base = | page (4 KiB) | low 12 bits  |     rows pages[page] .. pages[page + 1] are of
  *                                                        this page, ascending, the first at low = 0
  *   row    | u16 low | u16 rule |                        holds until the next row; rule 0 is "none"
  *
@@ -101,6 +101,7 @@ typedef enum {
 const char *pt_unwind_status_text(pt_unwind_status status);
 
 enum { PT_UNWIND_ID_MAX = 32 };
+enum { PT_UNWIND_PAGE_BITS = 12 }; /* small pages: few rows to search, for two words each */
 
 /* Makes the blob, from memory->alloc; the caller releases it (with *ret_blob_bytes). Entries that
  * are damaged are left out, their code has no rule. id: the module's build id, kept in the blob,
@@ -126,7 +127,7 @@ typedef struct {
     uint16_t machine;
     const uint32_t *pages;
     const pt_unwind_rule *rules;
-    const uint32_t *rows; /* low 16 bits: pc; high: rule */
+    const uint32_t *rows; /* low 16 bits: pc in its page; high: rule */
     const uint8_t *id;
     size_t id_bytes;
 } pt_unwind_table;

@@ -23,22 +23,33 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
     return &modules->modules[low - 1];
 }
 
-pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
+/* *last: the module of the frame before, or NULL; callers are often in the same. */
+static __attribute__((noinline)) pt_unwind_rule rule_at(const pt_unwind_modules *modules,
+                                     const pt_unwind_module **last, uint64_t pc)
 {
-    const pt_unwind_module *const module = pt_unwind_module_at(modules, pc);
+    const pt_unwind_module *module = *last;
+    if (module == NULL || pc - module->start >= module->limit - module->start)
+        *last = module = pt_unwind_module_at(modules, pc);
     if (module == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
     if (module->table == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_FRAME_POINTER};
     return *pt_unwind_table_rule(module->table, pc - module->bias);
 }
 
-static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules, pt_unwind_cache *cache,
+pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
+{
+    const pt_unwind_module *last = NULL;
+    return rule_at(modules, &last, pc);
+}
+
+static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules,
+                                         const pt_unwind_module **last, pt_unwind_cache *cache,
                                          uint64_t pc)
 {
-    if (cache == NULL) return pt_unwind_rule_at(modules, pc);
+    if (cache == NULL) return rule_at(modules, last, pc);
     _Static_assert(PT_UNWIND_CACHE_SLOTS == 1 << 12, "the index is the top 12 bits of a product");
     pt_unwind_slot *const slot = &cache->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
     if (__builtin_expect(slot->pc != pc || slot->generation != modules->generation, 0)) {
-        slot->rule = pt_unwind_rule_at(modules, pc);
+        slot->rule = rule_at(modules, last, pc);
         slot->pc = pc;
         slot->generation = modules->generation;
     }
@@ -227,11 +238,12 @@ static inline bool step_usual(pt_unwind_state *state, const pt_unwind_rule *rule
 }
 
 static inline pt_unwind_end step(pt_unwind_state *state, const pt_unwind_modules *modules,
-                                 const pt_unwind_limits *limits, pt_unwind_cache *cache)
+                                 const pt_unwind_module **last, const pt_unwind_limits *limits,
+                                 pt_unwind_cache *cache)
 {
     if (state->sp < limits->low || state->sp > limits->limit || state->sp % WORD != 0)
         return PT_UNWIND_END_BAD_READ;
-    const pt_unwind_rule rule = cached_rule(modules, cache, state->pc - state->is_return);
+    const pt_unwind_rule rule = cached_rule(modules, last, cache, state->pc - state->is_return);
 #if !defined(__aarch64__)
     if (__builtin_expect(step_usual(state, &rule, limits), 1)) return PT_UNWIND_END_GOING_ON;
 #endif
@@ -242,7 +254,8 @@ static inline pt_unwind_end step(pt_unwind_state *state, const pt_unwind_modules
 pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
                              const pt_unwind_limits *limits, pt_unwind_cache *cache)
 {
-    return step(state, modules, limits, cache);
+    const pt_unwind_module *last = NULL;
+    return step(state, modules, &last, limits, cache);
 }
 
 uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
@@ -250,11 +263,12 @@ uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
                    uint32_t cap, pt_unwind_end *ret_end)
 {
     pt_unwind_state at = *state;
+    const pt_unwind_module *last = NULL;
     pt_unwind_end end = PT_UNWIND_END_TRUNCATED;
     uint32_t depth = 0;
     if (cap > 0) pcs[depth++] = at.pc;
     while (depth > 0) {
-        end = step(&at, modules, limits, cache);
+        end = step(&at, modules, &last, limits, cache);
         if (end != PT_UNWIND_END_GOING_ON) break;
         if (depth == cap) {
             end = PT_UNWIND_END_TRUNCATED;
