@@ -32,4 +32,11 @@ static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
                                                                          : (int64_t)product;
 }
 
+/* The whole part of a number, as x86-64 (and so Go there) converts it: what does not fit, and what
+ * is no number, becomes the smallest one. */
+static inline int64_t pt_whole_part(double value)
+{
+    return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
+}
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "model/builder.h"
 #include "render/pprof_report.h"
@@ -138,7 +139,7 @@ static void put_address(pt_buf *buf, const pt_node_info *before, uint64_t addres
 static int64_t scaled(const pt_pprof_report *r, int64_t value)
 {
     const char *unit;
-    return (int64_t)pt_unit_convert(value, r->sample_unit, r->unit, &unit);
+    return pt_whole_part(pt_unit_convert(value, r->sample_unit, r->unit, &unit));
 }
 
 static void put_head(writing *w, const pt_node_info *info)

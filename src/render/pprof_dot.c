@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "base/units.h"
 #include "render/pprof_report.h"
 
@@ -200,7 +201,7 @@ static double distance(const pt_graph_tag *t, const pt_graph_tag *u)
 static int64_t in_unit_of(const pt_graph_tag *t, const pt_graph_tag *u)
 {
     const char *unit;
-    return (int64_t)pt_unit_convert(t->value, t->unit, u->unit, &unit);
+    return pt_whole_part(pt_unit_convert(t->value, t->unit, u->unit, &unit));
 }
 
 /* The tags whose nearest is number `which`, as one: "1kB..4kB". */

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/saturate.h"
 #include "base/units.h"
 
 void pt_pprof_put_value(pt_buf *buf, const pt_pprof_report *report, int64_t value)
 {
-    if (report->ratio > 0 && report->ratio != 1) value = (int64_t)((double)value * report->ratio);
+    if (report->ratio > 0 && report->ratio != 1)
+        value = pt_whole_part((double)value * report->ratio);
     pt_put_value(buf, value, report->sample_unit, report->unit, PT_STYLE_PPROF);
 }
 
@@ -82,7 +84,7 @@ static char *duration_text(const pt_pprof_report *report, int64_t duration_ns)
     const double ns = pt_unit_convert(report->total, report->sample_unit, "nanoseconds", &unit);
     PT_FREE char *total = value_text(report, report->total);
     PT_FREE char *share = NULL;
-    if (strcmp(unit, "ns") == 0 && ns != 0) share = percent_text((int64_t)ns, duration_ns);
+    if (strcmp(unit, "ns") == 0 && ns != 0) share = percent_text(pt_whole_part(ns), duration_ns);
     char *line =
         pt_strf("Duration: %s, Total samples = %s %s%s%s", pt_buf_text(&duration), total,
                 share != NULL ? "(" : "", share != NULL ? share : "", share != NULL ? ")" : "");
@@ -137,12 +139,17 @@ static void add_filters(pt_pprof_lines *lines, const pt_pprof_report *report)
     }
 }
 
+static uint64_t magnitude_of(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
 static void add_dropped(pt_pprof_lines *lines, const pt_pprof_report *report, uint32_t count,
                         const char *what, const char *by, double fraction)
 {
     if (count == 0) return;
     const double limit = (double)report->total * fraction;
-    PT_FREE char *value = value_text(report, (int64_t)(limit < 0 ? -limit : limit));
+    PT_FREE char *value = value_text(report, (int64_t)magnitude_of(pt_whole_part(limit)));
     add_line(lines,
              pt_strf("Dropped %u %s%s (%s <= %s)", count, what, count > 1 ? "s" : "", by, value));
 }

@@ -186,7 +186,8 @@ static uint32_t find_keyed(const adding *a, const pt_location *location, uint64_
         const struct pt_merge_location *const other = &q->location.items[i];
         if (other->row.address == location->address && other->row.mapping == location->mapping &&
             other->row.flags == location->flags && other->line_count == a->line.count &&
-            same_keyed_lines(q->line.items + other->line_first, a->line.items, a->line.count))
+            (a->line.count == 0 ||
+             same_keyed_lines(q->line.items + other->line_first, a->line.items, a->line.count)))
             return other->id;
     }
     return PT_NONE;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 /* ---- Values ---- */
@@ -112,9 +113,8 @@ static void list_nodes(pt_graph_making *m)
 /* As Go converts: towards zero. Of what does not fit it makes a number that cuts nothing. */
 static uint64_t cutoff_of(int64_t total, double fraction)
 {
-    const double product = (double)total * fraction;
-    if (!(product > -9.3e18 && product < 9.2233720368547e18)) return 0;
-    return pt_graph_abs((int64_t)product);
+    const int64_t cutoff = pt_whole_part((double)total * fraction);
+    return cutoff == INT64_MIN ? 0 : pt_graph_abs(cutoff);
 }
 
 /* Nodes that are not listed any more are not kept. Those that never were (nothing adds up to
@@ -333,8 +333,8 @@ const char *pt_graph_unit(const pt_graph *graph, int64_t total, const char *unit
     }
     if (least == 0) least = total;
     if (ratio > 0 && ratio != 1) {
-        least = (int64_t)((double)least * ratio);
-        total = (int64_t)((double)total * ratio);
+        least = pt_whole_part((double)least * ratio);
+        total = pt_whole_part((double)total * ratio);
     }
     const char *least_unit, *total_unit, *shown;
     pt_unit_convert(least, sample_unit, unit, &least_unit);

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/saturate.h"
 
 void pt_graph_name(pt_graph *graph, uint32_t node)
 {
@@ -79,10 +80,7 @@ static int64_t entropy_of(const pt_graph_node *node, telling *t)
 {
     if (t->out_total != 0 && node->flat > 0) t->out += information(node->flat, t->out_total);
     const double score = (t->in_count == 0 ? 1 : t->in) + (t->out_count == 0 ? 1 : t->out);
-    const double product = score * (double)node->cum;
-    /* Out of range is what the processor makes of it. */
-    int64_t whole = INT64_MIN;
-    if (product > -9.2233720368547e18 && product < 9.2233720368547e18) whole = (int64_t)product;
+    int64_t whole = pt_whole_part(score * (double)node->cum);
     pt_graph_sum(&whole, node->flat);
     return whole;
 }
