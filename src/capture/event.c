@@ -95,7 +95,8 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
     struct perf_event_attr attr = common(plan);
     attr.type = plan->source->type;
     attr.config = plan->source->config;
-    /* The same timer; but the thread's own clock, without what the kernel takes to switch events. */
+    /* The same timer; but the thread's own clock, without what the kernel takes to switch events.
+     */
     if (plan->is_each_thread && attr.type == PERF_TYPE_SOFTWARE &&
         attr.config == PERF_COUNT_SW_CPU_CLOCK)
         attr.config = PERF_COUNT_SW_TASK_CLOCK;

@@ -57,7 +57,9 @@ static void take_signals(bool has_command, struct sigaction *before)
         struct sigaction act = {.sa_flags = SA_RESTART};
         act.sa_handler = !has_command ? on_end : i < FROM_KEYBOARD ? SIG_IGN : on_passed;
         sigaction(ending[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) sigaction(ending[i], &act, NULL);
+        /* Shells ignore the keyboard's for what runs in the background; nohup means it. */
+        const bool is_meant = has_command || ending[i] == SIGHUP;
+        if (before[i].sa_handler != SIG_IGN || !is_meant) sigaction(ending[i], &act, NULL);
     }
 }
 

@@ -102,3 +102,358 @@ expect_status 0
 expect within "$(summary seen)" "$(cat truth)" 0.05
 expect within "$(summary used)" "$(cat truth)" 0.05
 expect at_least "$(summary complete)" 99.5
+
+it 'finds processes by name, and what they start'
+cp burn burnt-by-name
+begin sh -c 'read line; ./burnt-by-name 0.2 </dev/null >/dev/null & wait'
+cp "$(command -v sh)" named-sh
+exec 9>&-
+wait $target
+begin ./named-sh -c 'read line; ./burnt-by-name 0.2 </dev/null; ./burn 0.2 </dev/null'
+attached -p named-sh -o name.pb.gz
+expect_status 0
+expect within "$(summary seen)" "$(awk '{ s += $1 } END { print s }' truth)" 0.1
+expect_stderr_line '*, [23] processes*'
+run pitot top name.pb.gz
+expect_stdout_line '*  spin  burn.c:*'
+
+it 'sees what is loaded while it looks'
+cat >plugin.c <<'C'
+#include <time.h>
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+__attribute__((noinline)) void in_the_plugin(void) { double e = cpu() + 0.2; volatile int x = 1; do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (cpu() < e); }
+C
+cat >loads.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    getchar();
+    void *p = dlopen("./plugin.so", RTLD_NOW);
+    if (!p) return 1;
+    ((void (*)(void))dlsym(p, "in_the_plugin"))();
+    dlclose(p);
+}
+C
+${CC:-cc} -O2 -fPIC -shared -o plugin.so plugin.c && ${CC:-cc} -O2 -o loads loads.c -ldl
+begin ./loads
+attached -p $target -o loads.pb.gz
+expect_status 0
+expect at_least "$(summary complete)" 99
+run pitot top loads.pb.gz
+expect_stdout_line '*  in_the_plugin*'
+
+it 'the target does not notice'
+begin ./burn 0.3 2
+cp /proc/$target/maps maps-before
+grep -E '^(Sig[^Q]|Shd|Threads|TracerPid)' /proc/$target/status >status-before
+ls /proc/$target/fd >fd-before
+"$PITOT" record -p $target -o untouched.pb.gz 2>"$t_out/stderr" &
+recorder=$!
+is_recording
+cp /proc/$target/maps maps-during
+grep -E '^(Sig[^Q]|Shd|Threads|TracerPid)' /proc/$target/status >status-during
+ls /proc/$target/fd >fd-during
+kill -INT $recorder
+wait $recorder
+expect_equal 'exit status' $? 0
+cp /proc/$target/maps maps-after
+grep -E '^(Sig[^Q]|Shd|Threads|TracerPid)' /proc/$target/status >status-after
+for when in during after; do
+    expect_same maps-before maps-$when
+    expect_same status-before status-$when
+done
+expect_same fd-before fd-during
+go
+wait $target
+expect at_least "$(cat truth)" 0.5
+
+for signal in INT TERM HUP; do
+    it "SIG$signal ends the recording with a whole file"
+    begin sh -c 'read line; while ./burn 0.05 </dev/null >>burnt; do :; done'
+    "$PITOT" record -p $target -o signal.pb.gz 2>"$t_out/stderr" &
+    recorder=$!
+    is_recording && go
+    until [ "$(wc -l <burnt 2>/dev/null)" -ge 4 ] 2>/dev/null; do sleep 0.05; done
+    kill -$signal $recorder
+    status=0
+    wait $recorder || status=$?
+    kill $target
+    wait $target 2>/dev/null
+    rm -f burnt
+    expect_status 0
+    expect at_least "$(summary seen)" 0.1
+    run pitot info signal.pb.gz
+    expect_status 0
+done
+
+it 'a target that is killed leaves a whole file'
+begin sh -c 'read line; ./burn 0.2 </dev/null; kill -KILL $$'
+attached -p $target -o killed.pb.gz
+expect_status 0
+expect at_least "$(summary seen)" 0.15
+run pitot info killed.pb.gz
+expect_status 0
+
+it 'records a command from outside, with its streams and its exit status'
+echo spoken >said
+run pitot record --engine=perf -o command.pb.gz sh -c './burn 0.2; exit 7' <said
+expect_status 7
+expect within "$(summary seen)" "$(stdout)" 0.1
+run pitot record --engine=perf -o command.pb.gz ./not-there
+expect_status 127
+expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
+run pitot record --engine=perf -o command.pb.gz ./burn.c
+expect_status 126
+
+it 'records only time in user space, or only in the kernel'
+run pitot record --user -o user.pb.gz dd if=/dev/zero of=/dev/null bs=1 count=300000
+expect_status 0
+run pitot dump user.pb.gz
+expect_equal 'frames in the kernel' "$(stdout | grep -c 'kernel')" 0
+if [ "$(id -u)" = 0 ]; then
+    run pitot record --kernel -o kernel.pb.gz dd if=/dev/zero of=/dev/null bs=1 count=300000
+    expect_status 0
+    run pitot info kernel.pb.gz
+    expect_stdout_line '*kernel.kallsyms*self 100.0%*'
+fi
+
+it 'adds the time that threads wait, where they wait'
+cat >waits.c <<'C'
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static void waits_here(void) { const struct timespec t = {0, 300000000}; nanosleep(&t, NULL); __asm__ volatile(""); }
+int main(void) { waits_here(); return 0; }
+C
+${CC:-cc} -O1 -g -o waits waits.c
+run pitot record --off-cpu -o waits.pb.gz ./waits
+if [ "$(id -u)" = 0 ]; then
+    expect_status 0
+    expect_stderr_line '*thread seconds off the CPU*'
+    run pitot top -e off-cpu -n 0 --json waits.pb.gz
+    expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+rows = {row['name']: row for row in json.load(open(sys.argv[1]))['rows']}
+assert rows['waits_here']['total'] >= 300000000, rows['waits_here']
+PY
+fi
+
+it 'sees threads of a millisecond in proportion'
+cat >short.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void *work(void *p)
+{
+    const double end = cpu(CLOCK_THREAD_CPUTIME_ID) + 0.001;
+    volatile unsigned x = 1;
+    do for (int i = 0; i < 2000; i++) x = x * 3 + 1; while (cpu(CLOCK_THREAD_CPUTIME_ID) < end);
+    return p;
+}
+int main(void)
+{
+    for (int i = 0; i < 125; i++) {
+        pthread_t t[8];
+        for (int j = 0; j < 8; j++) pthread_create(&t[j], NULL, work, NULL);
+        for (int j = 0; j < 8; j++) pthread_join(t[j], NULL);
+    }
+    printf("%.6f\n", cpu(CLOCK_PROCESS_CPUTIME_ID));
+}
+C
+${CC:-cc} -O2 -pthread -o short short.c
+if [ "$(id -u)" = 0 ]; then
+    run pitot record --engine=perf -F 1000 -o short.pb.gz ./short
+    expect_status 0
+    expect within "$(summary seen)" "$(stdout)" 0.12
+else
+    skip 'events of cpus take root'
+fi
+
+it 'records the whole machine while a command runs'
+if [ "$(id -u)" = 0 ]; then
+    begin ./burn 0.3
+    printf 'pitot record -a' >"$t_out/command"
+    go
+    "$PITOT" record -a -o all.pb.gz -- sh -c "while kill -0 $target 2>/dev/null && [ \"\$(awk '{ print \$3 }' /proc/$target/stat)\" != Z ]; do ./burn 0.05 </dev/null; done" >/dev/null 2>"$t_out/stderr"
+    expect_equal 'exit status' $? 0
+    wait $target
+    run pitot top --json all.pb.gz
+    expect_stdout_has '"spin"'
+else
+    skip 'it takes root'
+fi
+
+it 'records a control group'
+group=$(sed -n 's/^[0-9]*:pids:\(.*\)/\1/p' /proc/self/cgroup)
+folder=/sys/fs/cgroup/pids$group
+[ -d "$folder" ] || { group=$(sed -n 's/^0::\(.*\)/\1/p' /proc/self/cgroup) folder=/sys/fs/cgroup$group; }
+if [ "$(id -u)" = 0 ] && mkdir "$folder/pitot-test" 2>/dev/null; then
+    begin sh -c "echo \$\$ >$folder/pitot-test/cgroup.procs; read line; ./burn 0.2 </dev/null"
+    until grep -q . "$folder/pitot-test/cgroup.procs"; do sleep 0.02; done
+    "$PITOT" record --cgroup "${group%/}/pitot-test" -o group.pb.gz -- sh -c "while kill -0 $target 2>/dev/null && [ \"\$(awk '{ print \$3 }' /proc/$target/stat)\" != Z ]; do ./burn 0.05 </dev/null; done" >/dev/null 2>"$t_out/stderr" &
+    recorder=$!
+    is_recording && go
+    wait $recorder
+    wait $target
+    rmdir "$folder/pitot-test"
+    run pitot info group.pb.gz
+    expect_stdout_line '*burn*'
+    run pitot dump group.pb.gz
+    expect_stdout_line '*label comm = burn*'
+else
+    skip 'no control group can be made here'
+fi
+
+# ---- what the kernel forbids
+
+# refuse ERRNO COMMAND...: runs it where perf_event_open gives that error, by a seccomp filter.
+cat >refuse.c <<'C'
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[1])),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {4, rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 125;
+    execvp(argv[2], argv + 2);
+    return 126;
+}
+C
+${CC:-cc} -o refuse refuse.c || exit 1
+
+it 'says that a seccomp filter forbids it, before anything is recorded'
+for error in 1 13 38; do
+    run ./refuse $error "$PITOT" record -p $$ -o refused.pb.gz
+    expect_status 1
+    expect_stderr_lines 1
+    expect_stderr_line 'pitot: a seccomp filter forbids perf events here; in a container, start that with --cap-add=PERFMON*'
+done
+run ./refuse 1 "$PITOT" record --engine=perf -o refused.pb.gz sh -c ': >ran'
+expect_status 1
+expect [ ! -e ran ]
+expect [ ! -e refused.pb.gz ]
+
+it 'takes the library where perf events are forbidden'
+run ./refuse 1 "$PITOT" record -o library.pb.gz ./burn 0.1
+expect_status 0
+expect_stderr_line 'pitot: library.pb.gz: * samples, *'
+
+# The level is another in a mount namespace only, and the kernel's answer is the filter's.
+for paranoid in 3 4; do
+    it "says what kernel.perf_event_paranoid=$paranoid forbids, and the command that allows it"
+    echo $paranoid >level
+    if unshare -m mount --bind level /proc/sys/kernel/perf_event_paranoid 2>/dev/null; then
+        run unshare -m sh -c "mount --bind level /proc/sys/kernel/perf_event_paranoid && exec ./refuse 13 '$PITOT' record -p $$ -o refused.pb.gz"
+        expect_status 1
+        expect_stderr "pitot: kernel.perf_event_paranoid is $paranoid, which keeps perf events for root; run with sudo, or: sudo sysctl kernel.perf_event_paranoid=2"
+    else
+        skip 'no mount namespace can be made here'
+    fi
+done
+
+it 'says that there is no such process'
+run pitot record -p 4194305 -o none.pb.gz
+expect_status 1
+expect_stderr 'pitot: there is no process 4194305'
+run pitot record -p no-such-name -o none.pb.gz
+expect_status 1
+expect_stderr 'pitot: no process is named no-such-name (names are those of ps -e)'
+
+# nobody COMMAND...: as an ordinary user, in a folder of its own.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 711 .
+    mkdir -m 777 open
+    cp "$PITOT" burn open/
+    cp -L "$PITOT_BUILD/libprofiler.so.0" open/
+    chmod 755 open/*
+    as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    nobody() { (cd open && exec "${as_nobody[@]}" "$@"); }
+    can_be_nobody=1
+else
+    can_be_nobody=
+fi
+
+it 'an ordinary user attaches to a process of his own'
+if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
+    (cd open && exec "${as_nobody[@]}" ./burn 0.4 2) <line >truth &
+    target=$!
+    exec 9>line
+    until [ "$(readlink /proc/$target/exe)" = "$PWD/open/burn" ]; do sleep 0.02; done
+    (cd open && exec "${as_nobody[@]}" ./pitot record -p $target -o own.pb.gz) 2>"$t_out/stderr" &
+    recorder=$!
+    is_recording && go
+    wait $recorder
+    expect_equal 'exit status' $? 0
+    wait $target
+    expect within "$(summary seen)" "$(cat truth)" 0.06
+    expect at_least "$(summary complete)" 99
+    [ "$level" != 2 ] || expect_stderr_line 'pitot: time in the kernel is not sampled, kernel.perf_event_paranoid is 2: *sudo sysctl kernel.perf_event_paranoid=1*'
+    run pitot top open/own.pb.gz
+    expect_stdout_line '*  spin  burn.c:*'
+else
+    skip "it takes root to become another, and perf_event_paranoid at most 2 (it is $level)"
+fi
+
+it 'an ordinary user is told whose a process is, and what would allow it'
+if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
+    run nobody ./pitot record -p $$ -o foreign.pb.gz
+    expect_status 1
+    expect_stderr_lines 1
+    expect_stderr_line "pitot: $$ (*, uid 0) is not yours; run with sudo, or once: sudo setcap cap_perfmon,cap_sys_ptrace=ep $PWD/open/pitot"
+    if [ "$level" -ge 1 ]; then
+        run nobody ./pitot record -a -o all.pb.gz
+        expect_status 1
+        expect_stderr_line 'pitot: all processes can be recorded with kernel.perf_event_paranoid at 0 or less, it is *; run with sudo, *'
+    fi
+else
+    skip 'it takes root to become another'
+fi
+
+it 'a full disk is said, and the samples are kept elsewhere'
+mkdir full
+if unshare -m mount -t tmpfs -o size=4k none full 2>/dev/null; then
+    run unshare -m sh -c "mount -t tmpfs -o size=8k none full && head -c 8192 /dev/zero >full/fill; exec '$PITOT' record --engine=perf -o full/x.pb.gz ./burn 0.1"
+    expect_status 1
+    expect_stderr_line 'pitot: full/x.pb.gz: *No space left on device'
+    expect_stderr_line 'pitot: the samples are not lost: *.pb.gz'
+    kept=$(stderr | sed -n 's/.*the samples are not lost: //p')
+    run pitot top "$kept"
+    expect_status 0
+    rm -f "$kept"
+else
+    skip 'nothing can be mounted here'
+fi
+
+it 'reads files where the process sees them: in a container, below another root'
+if unshare -m mount -t tmpfs none full 2>/dev/null; then
+    mkfifo inside-line
+    unshare -m sh -c 'mount -t tmpfs none full && cp burn full/only-inside && exec full/only-inside 0.3' <inside-line >truth &
+    target=$!
+    exec 9>inside-line
+    until [ "$(cat /proc/$target/comm 2>/dev/null)" = only-inside ]; do sleep 0.02; done
+    attached -p $target -o inside.pb.gz
+    expect [ ! -e full/only-inside ]
+    expect_status 0
+    expect at_least "$(summary complete)" 99
+else
+    skip 'nothing can be mounted here'
+fi
+
+it 'options that exclude one another are refused'
+for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1'; do
+    # shellcheck disable=SC2086
+    run pitot record $wrong
+    expect_status 2
+done
