@@ -117,6 +117,7 @@ static void print_usage(const pt_options *options, int fd)
     pt_out_text(&out, "usage:\n"
                       "  google-pprof [OPTIONS] PROGRAM PROFILE...\n"
                       "  google-pprof [OPTIONS] PROFILE-WITH-SYMBOLS...\n"
+                      "  google-pprof [OPTIONS] HOST:PORT[/pprof/heap]...\n"
                       "  google-pprof --symbols PROGRAM <MAPS-AND-ADDRESSES\n\n");
     pt_options_help(options, 100, &out);
     pt_out_text(&out, "\nPitot answers here as the Perl pprof of gperftools does; docs/compat.md "
@@ -311,12 +312,30 @@ static int analyse(pt_perl_session *s, const char *const *files, size_t count)
 {
     if (!read_all(s, files, count) || !subtract_base(s)) return PT_EXIT_FAILED;
     const double total = pt_perl_profile_total(&s->profile);
+    if (s->server != NULL && !s->from_model && !pt_perl_ask_names(s)) return PT_EXIT_FAILED;
     pt_perl_symbols_extract(s);
     pt_perl_remove_uninteresting(s, &s->profile);
     const char *focus = s->settings->focus, *ignore = s->settings->ignore;
     if (given(focus) && !pt_perl_filter(s, &s->profile, focus, true)) return PT_EXIT_FAILED;
     if (given(ignore) && !pt_perl_filter(s, &s->profile, ignore, false)) return PT_EXIT_FAILED;
     return report(s, total);
+}
+
+/* Files, and servers among them. */
+static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_t count)
+{
+    bool remote = false;
+    for (size_t i = 0; i < count; i++)
+        remote |= pt_perl_is_remote(names[i]);
+    if (!remote) return analyse(s, names, count);
+    char **files = NULL;
+    size_t n = 0;
+    const bool ok = pt_perl_fetch(s, names, count, &files, &n);
+    const int status = ok ? analyse(s, (const char *const *)files, n) : PT_EXIT_FAILED;
+    for (size_t i = 0; i < n; i++)
+        free(files[i]);
+    free(files);
+    return status;
 }
 
 /* ---- The command line ---- */
@@ -326,6 +345,13 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
                         size_t count)
 {
     s->symbolized = count > 0 && pt_perl_is_symbolized(args[0]);
+    if (count > 0 && pt_perl_is_remote(args[0]) && s->mode != PT_PERL_SYMBOLS) {
+        if (s->settings->lines) return usage(options, "--lines needs a program");
+        if (s->mode == PT_PERL_DISASM) return usage(options, "--disasm needs a program");
+        fprintf(stderr, "Using remote profile at %s.\n", args[0]);
+        return pt_perl_ask_program(s, args, count) ? fetch_and_analyse(s, args, count)
+                                                   : PT_EXIT_FAILED;
+    }
     if (count > 0) say_local(args[0]);
     if (s->symbolized) {
         if (s->settings->lines) return usage(options, "--lines needs a program");
@@ -341,8 +367,8 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     s->program = pt_strdup(args[0]);
     if (s->mode == PT_PERL_SYMBOLS) return pt_perl_symbols_print(s);
     if (count == 1) return usage(options, "no profile is named");
-    if (count == 2) say_local(args[1]);
-    return analyse(s, args + 1, count - 1);
+    if (count == 2 && !pt_perl_is_remote(args[1])) say_local(args[1]);
+    return fetch_and_analyse(s, args + 1, count - 1);
 }
 
 static int run_session(const pt_perl_settings *settings, const pt_options *options,

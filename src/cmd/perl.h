@@ -121,6 +121,7 @@ typedef struct pt_perl_session {
     unsigned address_digits; /* hexadecimal: 8 or 16 */
     bool symbolized;         /* the files bring their symbols: no program */
     char *program;           /* as given, or as a symbolized file says */
+    char *server;            /* the first profile's address, if a server is the program; or NULL */
     pt_perl_words words;
     pt_perl_stacks stacks;
     pt_perl_profile profile; /* all files, less the base */
@@ -179,6 +180,20 @@ bool pt_perl_read_contention(pt_perl_session *session, pt_reader *text, bool fir
                              pt_perl_profile *profile);
 /* Whether a file begins as one that brings its symbols. */
 bool pt_perl_is_symbolized(const char *path);
+
+/* ---- Servers (perl_remote.c) ---- */
+
+/* Does a name that is no file name a server? */
+bool pt_perl_is_remote(const char *name);
+/* A server among the names, not a program: its own name becomes session->program and its address
+ * session->server. False when it has no symbols; why was said. */
+bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, size_t count);
+/* Fetches what is no file among the names, with host@N expanded, and gives the files of all of
+ * them, each and the list to be freed, also on failure. */
+bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t count,
+                   char ***ret_files, size_t *ret_count);
+/* Names of all addresses from session->server. */
+bool pt_perl_ask_names(pt_perl_session *session);
 
 /* ---- Objects and names (perl_libs.c, perl_nm.c, perl_symbols.c) ---- */
 

@@ -252,7 +252,7 @@ void pt_perl_symbols_extract(pt_perl_session *session)
         pt_alloc(session->stacks.address_count + 1, sizeof *ranges);
     session->names = pt_alloc(1, sizeof *session->names);
     session->name_cap = 1;
-    if (session->symbolized)
+    if (session->symbolized || (session->server != NULL && !session->from_model))
         name_by_file(session, ranges);
     else if (!session->from_model)
         name_by_libs(session, ranges);

@@ -156,6 +156,7 @@ void pt_perl_session_done(pt_perl_session *session)
     free(session->names);
     free(session->name_first);
     free(session->brought);
+    free(session->server);
     free(session->model_names);
     free(session->model_range);
     free(session->run_callers);

@@ -173,6 +173,36 @@ run pitot info 127.0.0.1:1
 expect_status 1
 expect_stderr_has '127.0.0.1'
 
+it 'fetches as google-pprof does when asked to be it'
+run pitot google-pprof --text "$base/pprof/heap"
+expect_status 0
+expect_stderr_line "Fetching /pprof/heap profile from http://$base/pprof/heap to"
+file=$(stderr | sed -n 's/^Wrote profile to //p')
+expect_equal 'name of the file' "$(basename "$file" | sed 's/\.[0-9]*\.127/.TIME.127/')" \
+    server.TIME.127.0.0.1.pprof.heap
+expect_stdout_line '*function_401001*'
+if command -v google-pprof curl >/dev/null; then
+    google-pprof --text "$base/pprof/heap" >theirs 2>/dev/null
+    cp "$t_out/stdout" ours
+    expect_same ours theirs
+fi
+
+it 'asks one host after the other of google-pprof'"'"'s host@N'
+run pitot google-pprof --text "nobody.invalid@2/pprof/heap"
+expect_status 1
+expect_stderr_has '1.nobody.invalid'
+
+it 'fetches as go tool pprof does when asked to be it'
+run pitot pprof -top -sample_index=space "http://$base/pprof/heap"
+expect_status 0
+expect_stderr_line "Fetching profile over HTTP from http://$base/pprof/heap"
+expect_stderr_line "Saved profile in $PPROF_TMPDIR/pprof.objects.space.*.pb.gz"
+expect_stdout_line '*function_401000*'
+run pitot pprof -top "http://$base/pprof/heap" "http://$base/nothing"
+expect_status 0
+expect_stderr_line "http://$base/nothing: server response: 404 Not Found"
+expect_stderr_line 'Fetched 1 source profiles out of 2'
+
 # --- https
 
 if command -v openssl >/dev/null; then
