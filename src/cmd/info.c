@@ -27,7 +27,7 @@ static size_t list_files(const pt_loaded *loaded, pt_info_file *files)
             .compression = input->compression,
             .bytes = input->file_bytes,
             .peeled_bytes = input->peeled_bytes,
-            .damage = input->error.status == PT_OK ? NULL : input->error.message,
+            .damage = input->error == NULL ? NULL : input->error->message,
         };
     }
     return count;

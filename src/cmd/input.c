@@ -41,7 +41,7 @@ static int only_programs(const pt_cmd_context *context, const char *program)
 static void say_damage(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++)
-        if (loaded->inputs[i].error.status != PT_OK) pt_cmd_fail(&loaded->inputs[i].error);
+        if (loaded->inputs[i].error != NULL) pt_cmd_fail(loaded->inputs[i].error);
 }
 
 static void set_title(pt_cmd_context *context)

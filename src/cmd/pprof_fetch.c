@@ -60,8 +60,7 @@ static void say_errors(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
         const pt_load_input *input = &loaded->inputs[i];
-        if (input->error.status != PT_OK)
-            fprintf(stderr, "%s: %s\n", input->name, input->error.message);
+        if (input->error != NULL) fprintf(stderr, "%s: %s\n", input->name, input->error->message);
     }
 }
 
@@ -104,8 +103,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
     say_errors(&loaded);
     size_t got = 0;
     for (size_t i = 0; i < loaded.input_count; i++)
-        got += loaded.inputs[i].format != NULL && (loaded.inputs[i].error.status == PT_OK ||
-                                                   loaded.inputs[i].error.status == PT_ERR_DAMAGED);
+        got += loaded.inputs[i].format != NULL && !loaded.inputs[i].failed;
     if (status == PT_OK && loaded.profile != NULL && has_like_events_only(loaded.profile)) {
         pt_error_set(&error, PT_ERR_USAGE, "profiles have empty common sample type list");
         status = PT_ERR_USAGE;

@@ -24,6 +24,7 @@ typedef struct {
     pt_load_input input;
     const pt_profile *profile; /* NULL for a program, and after a failure */
     pt_diag diag;
+    pt_error error; /* becomes input.error if it is one */
 } item;
 
 typedef struct {
@@ -144,7 +145,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
  * what was kept. */
 static void describe_damage(const loading *l, item *it, const pt_error *peel, const pt_error *read)
 {
-    pt_error *const error = &it->input.error;
+    pt_error *const error = &it->error;
     *error = peel->status == PT_ERR_DAMAGED ? *peel : *read;
     char message[sizeof error->message];
     snprintf(message, sizeof message, "%s", error->message);
@@ -175,7 +176,7 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
     if (!damaged || (status != PT_OK && status != PT_ERR_DAMAGED)) return status;
     describe_damage(l, it, peel, reterr);
     if (l->options->strict || !it->profile) {
-        *reterr = it->input.error;
+        *reterr = it->error;
         return PT_ERR_DAMAGED;
     }
     return PT_OK;
@@ -229,7 +230,7 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
     item *it = pt_alloc(1, sizeof *it);
     it->input.name = pt_strdup(l->names[l->first + index]);
     if (fetched != NULL && fetched->url != NULL) it->input.url = pt_strdup(fetched->url);
-    it->input.error = PT_ERROR_INIT;
+    it->error = PT_ERROR_INIT;
     pt_diag_init(&it->diag);
     pt_error error = PT_ERROR_INIT;
     const pt_status status = load_one(l, it, fetched, &error);
@@ -238,14 +239,14 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
                                                               : it->input.name;
     if (status != PT_OK && error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
     if (status != PT_OK && may_fail(l, it)) {
-        it->input.error = error;
+        it->error = error;
         it->input.failed = true;
     } else if (status != PT_OK) {
         if (reterr) *reterr = error;
         item_done(it);
         return status;
     }
-    pt_error_where(&it->input.error, path, NULL, -1);
+    pt_error_where(&it->error, path, NULL, -1);
     if (it->profile != NULL && l->options->prepare != NULL)
         it->profile = l->options->prepare(l->options->prepare_context, it->profile);
     *ret_item = it;
@@ -301,12 +302,16 @@ static pt_status commit(void *context, size_t index, void *taken, pt_error *rete
     loading *const l = context;
     item *const it = taken;
     pt_diag_merge(&l->loaded->diag, &it->diag);
-    l->loaded->damaged_count += !it->input.failed && it->input.error.status == PT_ERR_DAMAGED;
+    l->loaded->damaged_count += !it->input.failed && it->error.status == PT_ERR_DAMAGED;
     l->loaded->failed_count += it->input.failed;
     l->loaded->remote_count += it->input.url != NULL && !it->input.failed;
     pt_status status = PT_OK;
     if (it->profile && it->input.url) note_remote(l, it);
     if (it->profile) status = fold(l, it, l->names[l->first + index], reterr);
+    if (it->error.status != PT_OK) {
+        it->input.error = pt_alloc(1, sizeof *it->input.error);
+        *it->input.error = it->error;
+    }
     l->loaded->inputs[l->loaded->input_count++] = it->input;
     it->input.name = it->input.url = NULL;
     item_done(it);
@@ -395,8 +400,8 @@ static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
 static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
-        const pt_error *const error = &loaded->inputs[i].error;
-        if (error->status == PT_OK) continue;
+        const pt_error *const error = loaded->inputs[i].error;
+        if (error == NULL) continue;
         if (reterr) *reterr = *error;
         return error->status;
     }
@@ -439,6 +444,7 @@ void pt_loaded_done(pt_loaded *loaded)
     for (size_t i = 0; i < loaded->input_count; i++) {
         free(loaded->inputs[i].name);
         free(loaded->inputs[i].url);
+        free(loaded->inputs[i].error);
     }
     free(loaded->inputs);
     for (size_t i = 0; i < loaded->remote_mapping_count; i++) {

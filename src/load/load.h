@@ -44,10 +44,11 @@ typedef struct pt_load_input {
     uint64_t peeled_bytes;   /* after gzip or zstd was taken off */
     const char *compression; /* "gzip", "zstd" or "none" */
     bool is_program;
-    bool failed;    /* left out; error says why */
-    char *url;      /* where it was fetched from; NULL = not from a server */
-    pt_error error; /* PT_OK, or what is wrong with it; PT_ERR_DAMAGED: part of it was read,
-                       unless it failed */
+    bool failed; /* left out; error says why */
+    char *url;   /* where it was fetched from; NULL = not from a server */
+    /* What is wrong with it; NULL = nothing. PT_ERR_DAMAGED: part of it was read, unless it failed.
+       Not in here, so that ten thousand good files take no room for it. */
+    pt_error *error;
 } pt_load_input;
 
 typedef struct pt_loaded {

@@ -136,8 +136,8 @@ static void gzip_is_peeled_and_a_cut_one_gives_what_is_there(void **state)
     pt_loaded_done(&loaded);
     assert_int_equal(load((const char *[]){path_of("cut.gz")}, 1, false, &loaded, &error), PT_OK);
     assert_int_equal(loaded.damaged_count, 1);
-    assert_non_null(strstr(loaded.inputs[0].error.message, "kept 2 samples (--strict refuses)"));
-    assert_string_equal(loaded.inputs[0].error.path, path_of("cut.gz"));
+    assert_non_null(strstr(loaded.inputs[0].error->message, "kept 2 samples (--strict refuses)"));
+    assert_string_equal(loaded.inputs[0].error->path, path_of("cut.gz"));
     assert_true(pt_profile_provenance(loaded.profile)->damaged);
     pt_loaded_done(&loaded);
     assert_int_equal(load((const char *[]){path_of("cut.gz")}, 1, true, &loaded, &error),
