@@ -225,9 +225,11 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
         if (name == NULL && linkage_name == NULL && is_outermost && symbol != NULL)
             name = symbol->name;
         const bool is_here = f->declared_file != NULL && strcmp(f->declared_file, at.file) == 0;
-        if (name != NULL || linkage_name != NULL)
-            add_frame(out, linkage_name != NULL ? linkage_name : name, name != NULL ? name : "", at,
-                      is_here ? f->declared_line : 0);
+        /* Code of an inlined function that nothing names (artificial, or the file that dwz shared
+         * is missing) is its caller's, at the line where it stands. */
+        if (name == NULL && linkage_name == NULL) continue;
+        add_frame(out, linkage_name != NULL ? linkage_name : name, name != NULL ? name : "", at,
+                  is_here ? f->declared_line : 0);
         if (!is_outermost) at = (place){n->call_file, n->call_line, n->call_column};
     }
 }

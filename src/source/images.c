@@ -402,6 +402,17 @@ static bool find_debug_file(const trial *t, const pt_companion *wanted, pt_image
            try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);
 }
 
+/* ".../.dwz/REST" below each debug folder. */
+static bool try_dwz_trees(const trial *t, const char *link_name, pt_image_file *ret_file)
+{
+    size_t count;
+    const char *const *dirs = debug_dirs_of(t->search->options, &count);
+    const char *rest = strstr(link_name, "/.dwz/");
+    for (size_t i = 0; rest != NULL && i < count; i++)
+        if (try_owned(t, pt_strf("%s%s", dirs[i], rest), ret_file)) return true;
+    return false;
+}
+
 static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
 {
     if (t->wanted_id[0] == '\0' || wanted->link_name == NULL) return false;
@@ -409,6 +420,7 @@ static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image
     const bool is_absolute = wanted->link_name[0] == '/';
     return (is_absolute ? try_path(t, wanted->link_name, ret_file)
                         : try_owned(t, pt_strf("%s/%s", folder, wanted->link_name), ret_file)) ||
+           try_dwz_trees(t, wanted->link_name, ret_file) ||
            try_build_id_trees(t, ".debug", ret_file) ||
            try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);
 }
