@@ -23,6 +23,7 @@ enum {
     MAGIC_1_20 = 0xfffffff1,
     PCDATA_INLINE_TREE = 2,
     FUNCDATA_INLINE_TREE = 3,
+    NAME_WORK_MAX = 1 << 20,       /* steps over values, for one name */
     LEVELS_MAX = 256,              /* of inlined calls */
     WORDS_BEFORE_GOFUNC_1_18 = 38, /* in runtime.moduledata */
     WORDS_BEFORE_GOFUNC_1_20 = 40,
@@ -241,25 +242,6 @@ static void read_record(const pt_go_table *t, uint64_t off, function *f)
         f->tree = tree_of(t, values_at + (uint64_t)value_count * 4);
 }
 
-static bool find_function(const pt_go_table *t, uint64_t addr, function *ret)
-{
-    uint64_t low = 0, high = t->function_count; /* the first that begins behind addr */
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (function_addr(t, middle, NULL) <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return false;
-    uint64_t off;
-    *ret = (function){.addr = function_addr(t, low - 1, &off),
-                      .end_addr = function_addr(t, low, NULL)};
-    if (addr >= ret->end_addr) return false;
-    read_record(t, off, ret);
-    return ret->name != NULL;
-}
-
 /* What a table of values says at pc; -1 when it says nothing. */
 static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint64_t pc)
 {
@@ -275,6 +257,27 @@ static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint6
         if (pc < until) return (int32_t)value;
     }
     return -1;
+}
+
+/* The function that holds addr. The table does not tell where its code ends and padding begins, but
+ * lines end there. */
+static bool find_function(pt_go_table *t, uint64_t addr, function *ret)
+{
+    uint64_t low = 0, high = t->function_count; /* the first that begins behind addr */
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (function_addr(t, middle, NULL) <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return false;
+    uint64_t off;
+    *ret = (function){.addr = function_addr(t, low - 1, &off),
+                      .end_addr = function_addr(t, low, NULL)};
+    if (addr >= ret->end_addr) return false;
+    read_record(t, off, ret);
+    return ret->name != NULL && value_at(t, ret->line_table, ret, addr) >= 0;
 }
 
 static const char *file_at(pt_go_table *t, const function *f, uint64_t pc)
@@ -332,9 +335,10 @@ static void add_chain(pt_go_table *t, const function *f, uint64_t pc)
     add_frame(t, f, f->name, pc, f->start_line);
 }
 
-bool pt_go_table_name(const pt_go_table *t, uint64_t addr, pt_object_symbol *ret_symbol)
+bool pt_go_table_name(pt_go_table *t, uint64_t addr, pt_object_symbol *ret_symbol)
 {
     function f;
+    t->work_left = NAME_WORK_MAX;
     if (!find_function(t, addr, &f)) return false;
     *ret_symbol = (pt_object_symbol){f.name, f.addr, f.end_addr};
     return true;

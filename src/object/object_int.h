@@ -90,7 +90,7 @@ pt_go_table *pt_go_table_open(const pt_elf *elf);
 void pt_go_table_free(pt_go_table *table); /* accepts NULL */
 uint64_t pt_go_table_functions(const pt_go_table *table);
 /* The function that covers addr; false when there is none. */
-bool pt_go_table_name(const pt_go_table *table, uint64_t addr, pt_object_symbol *ret_symbol);
+bool pt_go_table_name(pt_go_table *table, uint64_t addr, pt_object_symbol *ret_symbol);
 /* Calls the sink for each address that is not done and lies in a function, and sets done[i]. */
 void pt_go_table_resolve(pt_go_table *table, const uint64_t *addrs, size_t count, bool *done,
                          pt_object_sink *sink, void *context);
