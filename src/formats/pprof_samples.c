@@ -457,8 +457,9 @@ void pprof_read_samples(pprof_reader *r)
     r->label_set_count = 1; /* set 0 is the empty one */
     r->locations.missing_zero = PT_NONE;
     if (r->event_count == 0 && next_sample(r, &pos, &end)) make_up_events(r, pos, end);
-    /* A frame takes at least a byte; most take two or three. */
-    pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 3);
+    /* A frame takes at least a byte; in large profiles two or three. What is reserved and not used
+     * costs nothing. */
+    pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 2);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
     s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
     s.memo.on = r->end_key == 0; /* equal bytes are then equal stacks */

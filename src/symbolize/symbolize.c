@@ -280,10 +280,22 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
         pt_diag_add(diag, count, "addresses without a name: %s is not a file", path);
 }
 
+/* Does any location want a name, used or not? Mostly what has names has them all, and the stacks
+ * need not be looked at. */
+static bool any_wants_name(const work *w)
+{
+    const pt_locations *l = w->profile->location;
+    for (uint32_t i = 0; i < l->t.count; i++)
+        if (l->address[i] != 0 && (w->options->force || l->line_first[i + 1] == l->line_first[i]))
+            return true;
+    return false;
+}
+
 static void gather(work *w, pt_diag *diag)
 {
     const pt_profile *p = w->profile;
     const pt_locations *l = p->location;
+    if (!any_wants_name(w)) return;
     const uint32_t mapping_count = p->mapping->t.count;
     PT_FREE bool *used = used_locations(p);
     if (w->options->names_code) choose_processes(w, used);

@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "view/table.h"
 
+#define LEAVES_AHEAD 16 /* stacks whose leaves are fetched before they are looked at */
+
 /* True if the innermost line of the location has a function's name. */
 static bool has_name(const pt_profile *p, uint32_t location)
 {
@@ -45,15 +47,19 @@ static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summ
     PT_FREE double *weight = pt_alloc(p->stack->t.count, sizeof *weight);
     for (uint32_t i = 0; i < samples->t.count; i++)
         weight[samples->stack[i]] += (double)pt_magnitude(samples->value[event][i]);
+    PT_FREE bool *named = pt_alloc(p->location->t.count, sizeof *named);
+    for (uint32_t l = 0; l < p->location->t.count; l++)
+        named[l] = has_name(p, l);
     double all = 0, complete = 0, unnamed = 0;
     for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        if (s + LEAVES_AHEAD < p->stack->t.count)
+            __builtin_prefetch(pt_stack_frames(p, s + LEAVES_AHEAD));
         if (weight[s] == 0) continue;
         summary->stacks++;
         all += weight[s];
         summary->ends_known |= p->stack->end[s] != PT_STACK_END_UNKNOWN;
         if (p->stack->end[s] == PT_STACK_END_ROOT) complete += weight[s];
-        if (pt_stack_depth(p, s) == 0 || !has_name(p, pt_stack_frames(p, s)[0]))
-            unnamed += weight[s];
+        if (pt_stack_depth(p, s) == 0 || !named[pt_stack_frames(p, s)[0]]) unnamed += weight[s];
     }
     summary->complete_share = all > 0 ? complete / all : 0;
     summary->unnamed_share = all > 0 ? unnamed / all : 0;
