@@ -75,6 +75,7 @@ void pt_builder_clear(pt_builder *b)
     free(b->sample.cpu);
     free(b->sample.comm);
     pt_index_done(&b->sample.index);
+    free(b->sample.of_stack);
     free(b->arc.from);
     free(b->arc.to);
     free(b->arc.calls);
@@ -409,6 +410,11 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     return (pt_stack_id){(uint32_t)t->count++};
 }
 
+uint32_t pt_builder_stack_count(const pt_builder *b)
+{
+    return (uint32_t)b->stack.count;
+}
+
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end)
 {
     uint32_t *space = pt_builder_stack_space(b, depth);
@@ -521,23 +527,56 @@ void pt_builder_timed_sample(pt_builder *b, const pt_sample *s)
         fill_optional(&b->sample, b->sample.count - 1, s);
 }
 
-void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)
+/* Where the row + 1 of the stack's sample without labels is kept. */
+static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {
     builder_samples *t = &b->sample;
-    for (; t->indexed < t->count; t->indexed++)
-        pt_index_add(&t->index, pt_hash_u32_pair(t->stack[t->indexed], t->labels[t->indexed]),
-                     (uint32_t)t->indexed);
-    pt_probe probe;
-    const uint64_t hash = pt_hash_u32_pair(stack.v, labels.v);
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
-        if (t->stack[id] != stack.v || t->labels[id] != labels.v) continue;
-        for (size_t e = 0; e < b->event.count; e++) {
-            b->saturated += pt_saturating_into(&t->value[e][id], values[e]);
+    if (stack >= t->of_stack_count) {
+        const size_t count = stack + 1 > b->stack.count ? stack + 1 : b->stack.count;
+        RESERVE(*t, of_stack, count);
+        memset(t->of_stack + t->of_stack_count, 0,
+               (count - t->of_stack_count) * sizeof *t->of_stack);
+        t->of_stack_count = count;
+    }
+    return &t->of_stack[stack];
+}
+
+static void index_samples(pt_builder *b)
+{
+    builder_samples *t = &b->sample;
+    for (; t->indexed < t->count; t->indexed++) {
+        const uint32_t row = (uint32_t)t->indexed;
+        if (t->labels[row] != 0) {
+            pt_index_add(&t->index, pt_hash_u32_pair(t->stack[row], t->labels[row]), row);
+            continue;
         }
+        uint32_t *const plain = plain_sample(b, t->stack[row]);
+        if (*plain == 0) *plain = row + 1; /* the first of equals, as with labels */
+    }
+}
+
+static uint32_t find_sample(pt_builder *b, uint32_t stack, uint32_t labels)
+{
+    builder_samples *t = &b->sample;
+    if (labels == 0) return *plain_sample(b, stack) - 1; /* none: PT_NONE */
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&t->index, pt_hash_u32_pair(stack, labels), &probe);
+         id != PT_NONE; id = pt_index_next(&t->index, &probe))
+        if (t->stack[id] == stack && t->labels[id] == labels) return id;
+    return PT_NONE;
+}
+
+void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)
+{
+    if (stack.v == PT_NONE) return; /* refused already */
+    index_samples(b);
+    const uint32_t id = find_sample(b, stack.v, labels.v);
+    if (id == PT_NONE) {
+        pt_builder_sample(b, stack, labels, values);
         return;
     }
-    pt_builder_sample(b, stack, labels, values);
+    for (size_t e = 0; e < b->event.count; e++)
+        b->saturated += pt_saturating_into(&b->sample.value[e][id], values[e]);
 }
 
 uint32_t pt_builder_sample_count(const pt_builder *b)

@@ -89,6 +89,9 @@ uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash);
 
+/* Distinct stacks so far. */
+uint32_t pt_builder_stack_count(const pt_builder *b);
+
 /* Interns an ordered list of labels; duplicates of a key allowed. */
 pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count);
 

@@ -63,8 +63,12 @@ typedef struct {
     int64_t *time_ns;
     uint32_t *pid, *tid, *cpu, *comm;
     unsigned optional; /* PT_SAMPLES_x columns that exist */
-    pt_index index;    /* (stack, labels), for pt_builder_add */
-    size_t indexed;
+    /* For pt_builder_add: samples without labels by their stack (row + 1; 0 = none), others by
+     * (stack, labels). */
+    COLUMN(uint32_t, of_stack);
+    size_t of_stack_count;
+    pt_index index;
+    size_t indexed; /* samples below this are in them */
 } builder_samples;
 
 typedef struct {

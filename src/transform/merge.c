@@ -238,16 +238,47 @@ static uint32_t map_location(adding *a, uint32_t row)
     return a->location[row] = pt_builder_location(a->b, &location, a->line.items, a->line.count).v;
 }
 
-static uint32_t map_stack(adding *a, uint32_t row)
+/* Stacks are mapped and hashed some ahead of being interned, so that their places in the index have
+ * come into the cache by then. */
+#define AHEAD_MAX 16
+#define MAPPED    (PT_NONE - 1) /* mapped, not yet interned; never an id */
+
+typedef struct {
+    uint32_t row[AHEAD_MAX], depth[AHEAD_MAX];
+    uint64_t hash[AHEAD_MAX];
+    size_t count, frames;
+} mapped_stacks;
+
+/* Puts the stack's frames behind those that were mapped before it. */
+static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 {
-    if (a->stack[row] != PT_NONE) return a->stack[row];
     const uint32_t depth = pt_stack_depth(a->p, row);
     const uint32_t *const from = pt_stack_frames(a->p, row);
-    uint32_t *const into = pt_builder_stack_space(a->b, depth);
+    uint32_t *const into = pt_builder_stack_space(a->b, mapped->frames + depth) + mapped->frames;
     for (uint32_t i = 0; i < depth; i++)
         into[i] = map_location(a, from[i]);
-    return a->stack[row] =
-               pt_builder_stack_commit(a->b, depth, (pt_stack_end)a->p->stack->end[row]).v;
+    mapped->row[mapped->count] = row;
+    mapped->depth[mapped->count] = depth;
+    mapped->hash[mapped->count++] =
+        pt_builder_stack_hash(a->b, into, depth, (pt_stack_end)a->p->stack->end[row]);
+    mapped->frames += depth;
+    a->stack[row] = MAPPED;
+}
+
+static void intern_mapped(adding *a, const mapped_stacks *mapped)
+{
+    size_t at = 0, known = 0; /* frames before this one; of those, of stacks that were known */
+    for (size_t i = 0; i < mapped->count; i++) {
+        const uint32_t row = mapped->row[i], depth = mapped->depth[i];
+        const size_t before = pt_builder_stack_count(a->b);
+        uint32_t *const into = pt_builder_stack_space(a->b, mapped->frames - at + known);
+        if (known > 0) memmove(into, into + known, depth * sizeof *into);
+        a->stack[row] = pt_builder_stack_commit_hashed(
+                            a->b, depth, (pt_stack_end)a->p->stack->end[row], mapped->hash[i])
+                            .v;
+        at += depth;
+        if (pt_builder_stack_count(a->b) == before) known += depth;
+    }
 }
 
 /* ---- Labels: texts before numbers, each by key; duplicates of a key keep their order ---- */
@@ -433,20 +464,32 @@ static void end_maps(adding *a)
     m->last = pt_profile_ref(a->p);
 }
 
+/* The sample's values as the result has them; false if all are 0. */
+static bool map_values(const adding *a, uint32_t sample, int64_t *values)
+{
+    bool any = false;
+    for (uint32_t e = 0; e < a->merge->event_count; e++) {
+        values[e] = a->event[e] == PT_NONE ? 0 : a->p->sample->value[a->event[e]][sample];
+        any |= values[e] != 0;
+    }
+    return any;
+}
+
 static void add_samples(adding *a)
 {
     const pt_samples *const s = a->p->sample;
-    const uint32_t event_count = a->merge->event_count;
-    PT_FREE int64_t *values = pt_alloc((size_t)event_count + 1, sizeof *values);
-    for (uint32_t i = 0; i < s->t.count; i++) {
-        bool zero = true;
-        for (uint32_t e = 0; e < event_count; e++) {
-            values[e] = a->event[e] == PT_NONE ? 0 : s->value[a->event[e]][i];
-            zero &= values[e] == 0;
-        }
-        if (zero) continue;
-        const pt_stack_id stack = {map_stack(a, s->stack[i])};
-        pt_builder_add(a->b, stack, map_labels(a, i), values);
+    PT_FREE int64_t *values = pt_alloc((size_t)a->merge->event_count + 1, sizeof *values);
+    for (uint32_t first = 0, end; first < s->t.count; first = end) {
+        end = s->t.count - first < AHEAD_MAX ? s->t.count : first + AHEAD_MAX;
+        mapped_stacks mapped = {.count = 0};
+        for (uint32_t i = first; i < end; i++)
+            if (a->stack[s->stack[i]] == PT_NONE && map_values(a, i, values))
+                map_stack(a, s->stack[i], &mapped);
+        intern_mapped(a, &mapped);
+        for (uint32_t i = first; i < end; i++)
+            if (map_values(a, i, values))
+                pt_builder_add(a->b, (pt_stack_id){a->stack[s->stack[i]]}, map_labels(a, i),
+                               values);
     }
 }
 
@@ -483,6 +526,9 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
     status = pt_merge_events(&a, reterr);
     if (status == PT_OK) {
         pt_merge_header(&a);
+        if (merge->profile_count == 0)
+            pt_builder_reserve_samples(a.b, profile->sample->t.count,
+                                       (size_t)profile->stack->offset[profile->stack->t.count]);
         /* The main binary stays first, even if no sample lies in it. */
         if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) map_mapping(&a, 0);
         pt_merge_extras(&a);
