@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define HUGE_FROM_BYTES ((size_t)4 << 20)
 
 __attribute__((format(printf, 3, 0))) static pt_status fill(pt_error *err, pt_status status,
                                                             const char *format, va_list args)
@@ -120,6 +123,18 @@ void *pt_alloc(size_t count, size_t size)
 {
     void *ptr = calloc(count ? count : 1, size ? size : 1);
     if (ptr == NULL) out_of_memory(count * size);
+    return ptr;
+}
+
+void *pt_alloc_table(size_t count, size_t size)
+{
+    void *const ptr = pt_alloc(count, size);
+    if (count * size < HUGE_FROM_BYTES) return ptr;
+    /* All of the mapping that malloc made for the block: it stays one. */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)ptr + count * size + page - 1) & ~(page - 1);
+    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
     return ptr;
 }
 

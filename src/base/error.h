@@ -82,6 +82,9 @@ _Noreturn void pt_bug(const char *file, int line, const char *what);
  * here. pt_alloc zeroes. */
 void *pt_alloc(size_t count, size_t size);
 void *pt_realloc(void *ptr, size_t count, size_t size);
+/* pt_alloc for tables that are looked up at random: large ones in large pages, so that a look-up
+ * does not wait for page tables, too. */
+void *pt_alloc_table(size_t count, size_t size);
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -16,6 +16,7 @@ enum {
     MAP_FROM_BYTES = 4 * 1024 * 1024, /* below this a read() is as cheap as the page faults */
     HUGE_FROM_BYTES = 8 * 1024 * 1024,
     FIRST_READ_BYTES = 64 * 1024,
+    POPULATE_TO_BYTES = 1024 * 1024 * 1024, /* of larger files not all may fit memory */
 };
 
 static size_t whole_pages(size_t size)
@@ -190,6 +191,9 @@ static bool map_file(int fd, size_t size, bool in_order, pt_blob *ret_blob)
         return false;
     }
     if (in_order) madvise(at, bytes, MADV_SEQUENTIAL);
+#ifdef MADV_POPULATE_READ /* Linux 5.14: all page tables at once, instead of a fault each 64 KiB */
+    if (in_order && size <= POPULATE_TO_BYTES) madvise(at, bytes, MADV_POPULATE_READ);
+#endif
     *ret_blob = (pt_blob){
         .data = at, .size = size, .kind = PT_BLOB_MAPPED, .map_bytes = bytes, .guard_slot = slot};
     return true;

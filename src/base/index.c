@@ -30,7 +30,7 @@ void pt_index_reserve(pt_index *index, uint32_t count)
     while ((uint64_t)count * 8 > size * 5)
         size *= 2;
     if (index->slots != NULL && size == index->mask + 1) return;
-    uint64_t *slots = pt_alloc(size, sizeof *slots);
+    uint64_t *slots = pt_alloc_table(size, sizeof *slots);
     for (uint64_t i = 0; index->slots != NULL && i <= index->mask; i++) {
         if (index->slots[i] != 0) put(slots, size - 1, index->slots[i]);
     }

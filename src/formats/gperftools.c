@@ -16,9 +16,14 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "formats/format.h"
 #include "formats/procmaps.h"
 #include "wire/gperftools.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define HEADER_SLOTS_MIN 3
 #define TRAILER_SLOTS    3
@@ -188,16 +193,17 @@ static void find_signal_frames(pt_reader records, survey *s, vote v)
     }
 }
 
-#define SURVEY_AHEAD_BYTES 4096
-#define CACHE_LINE_BYTES   64
+#define AHEAD_BYTES      4096
+#define CACHE_LINE_BYTES 64
 
-/* Where the next record is only this one tells, so that the walk would wait for memory at each. But
- * they lie one behind the other: fetches what comes a page later. */
-static inline void fetch_ahead(const pt_reader *r, const record *rec)
+/* Where the next record is only this one tells, so that both walks would wait for memory at each.
+ * But they lie one behind the other: fetches what comes a page later. */
+static inline __attribute__((always_inline)) void /* gcc drops calls that only fetch */
+fetch_ahead(const pt_reader *r, const record *rec)
 {
     const size_t size = rec->depth * r->word_bytes + 2 * r->word_bytes;
-    const uint8_t *const ahead = r->pos + SURVEY_AHEAD_BYTES;
-    if (size > SURVEY_AHEAD_BYTES || pt_reader_left(r) < 2 * SURVEY_AHEAD_BYTES) return;
+    const uint8_t *const ahead = r->pos + AHEAD_BYTES;
+    if (size > AHEAD_BYTES || pt_reader_left(r) < 2 * AHEAD_BYTES) return;
     for (size_t at = 0; at < size; at += CACHE_LINE_BYTES)
         __builtin_prefetch(ahead + at);
 }
@@ -230,35 +236,150 @@ static survey survey_records(pt_reader *r)
 
 /* ---- Locations ---- */
 
-/* Addresses to location ids: open addressing, key and id side by side, since there are tens of
- * millions of look-ups in a large file. */
+/* Addresses to location ids. There are tens of millions of look-ups in a large file, and what they
+ * cost is memory and branches that cannot be foreseen. So the lower halves of addresses and the ids
+ * lie side by side in buckets of one cache line, all keys of which are compared at once; the upper
+ * half, which few parts of the address space share, chooses the table:
+ *
+ *     bucket   key[8] = lower half, 0 = empty    id[8]
+ *
+ * What finds no table, and lower halves of 0, go to an index that takes anything. */
+#define BUCKET_SLOTS 8
+#define REGIONS_MAX  4
+
 typedef struct {
-    struct address_slot {
-        uint64_t pc;
-        uint32_t id_plus_1; /* 0 = empty */
-    } * slots;
-    uint64_t mask;
+    uint32_t key[BUCKET_SLOTS], id[BUCKET_SLOTS];
+} __attribute__((aligned(64))) bucket;
+
+typedef struct {
+    uint32_t high; /* upper half of its addresses */
+    uint64_t mask; /* buckets - 1 */
+    bucket *buckets;
+    void *memory; /* that they lie in */
     size_t count;
+} region;
+
+typedef struct {
+    region region[REGIONS_MAX];
+    size_t region_count;
+    pt_index others; /* to places in `other` */
+    struct {
+        struct other_address {
+            uint64_t pc;
+            uint32_t id;
+        } * items;
+        size_t count, cap;
+    } other;
 } addresses;
 
-static inline struct address_slot *address_find(const addresses *a, uint64_t pc)
+/* The slot of a key in a bucket, or BUCKET_SLOTS. */
+static inline unsigned bucket_find(const bucket *b, uint32_t key)
 {
-    uint64_t at = pt_hash_mix(pc, 2) & a->mask;
-    while (a->slots[at].id_plus_1 != 0 && a->slots[at].pc != pc)
-        at = (at + 1) & a->mask;
-    return &a->slots[at];
+#ifdef __SSE2__
+    const __m128i wanted = _mm_set1_epi32((int)key);
+    const __m128i low = _mm_cmpeq_epi32(wanted, _mm_load_si128((const void *)b->key));
+    const __m128i high = _mm_cmpeq_epi32(wanted, _mm_load_si128((const void *)(b->key + 4)));
+    const unsigned found = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(low)) |
+                           (unsigned)_mm_movemask_ps(_mm_castsi128_ps(high)) << 4;
+    return (unsigned)__builtin_ctz(found | 1u << BUCKET_SLOTS);
+#else
+    unsigned slot = 0;
+    while (slot < BUCKET_SLOTS && b->key[slot] != key)
+        slot++;
+    return slot;
+#endif
 }
 
-static void addresses_grow(addresses *a)
+static inline uint64_t bucket_home(const region *r, uint32_t key)
 {
-    const addresses old = *a;
-    const uint64_t size = old.slots ? (old.mask + 1) * 2 : 1024;
-    a->slots = pt_alloc(size, sizeof *a->slots);
-    a->mask = size - 1;
-    for (uint64_t i = 0; old.slots && i <= old.mask; i++) {
-        if (old.slots[i].id_plus_1 != 0) *address_find(a, old.slots[i].pc) = old.slots[i];
+    return ((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & r->mask;
+}
+
+/* PT_NONE if the key is not there. */
+static inline uint32_t region_find(const region *r, uint32_t key)
+{
+    for (uint64_t at = bucket_home(r, key);; at = (at + 1) & r->mask) {
+        const bucket *const b = &r->buckets[at];
+        const unsigned slot = bucket_find(b, key);
+        if (__builtin_expect(slot < BUCKET_SLOTS, 1)) return b->id[slot];
+        if (b->key[BUCKET_SLOTS - 1] == 0) return PT_NONE; /* it never ran over */
     }
-    free(old.slots);
+}
+
+static void region_put(region *r, uint32_t key, uint32_t id)
+{
+    uint64_t at = bucket_home(r, key);
+    unsigned slot = bucket_find(&r->buckets[at], 0);
+    for (; slot == BUCKET_SLOTS; slot = bucket_find(&r->buckets[at], 0))
+        at = (at + 1) & r->mask;
+    r->buckets[at].key[slot] = key;
+    r->buckets[at].id[slot] = id;
+    r->count++;
+}
+
+/* Makes room for one more. */
+static void region_grow(region *r)
+{
+    const uint64_t count = r->buckets != NULL ? r->mask + 1 : 0;
+    if (r->count < count * BUCKET_SLOTS / 2) return;
+    region bigger = {.high = r->high, .mask = count > 0 ? count * 2 - 1 : 127};
+    bigger.memory = pt_alloc(bigger.mask + 2, sizeof(bucket)); /* one more, to begin at a line */
+    bigger.buckets = (bucket *)(((uintptr_t)bigger.memory + sizeof(bucket) - 1) / sizeof(bucket) *
+                                sizeof(bucket));
+    for (uint64_t i = 0; i < count; i++)
+        for (unsigned k = 0; k < BUCKET_SLOTS && r->buckets[i].key[k] != 0; k++)
+            region_put(&bigger, r->buckets[i].key[k], r->buckets[i].id[k]);
+    free(r->memory);
+    *r = bigger;
+}
+
+static inline const region *region_of(const addresses *a, uint32_t high)
+{
+    for (size_t i = 0; i < a->region_count; i++)
+        if (a->region[i].high == high) return &a->region[i];
+    return NULL;
+}
+
+static uint32_t other_find(const addresses *a, uint64_t pc)
+{
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&a->others, pt_hash_mix(pc, 2), &probe); i != PT_NONE;
+         i = pt_index_next(&a->others, &probe))
+        if (a->other.items[i].pc == pc) return a->other.items[i].id;
+    return PT_NONE;
+}
+
+/* The id of an address, or PT_NONE. */
+static inline uint32_t address_find(const addresses *a, uint64_t pc)
+{
+    const region *const r = region_of(a, (uint32_t)(pc >> 32));
+    if (__builtin_expect(r != NULL && (uint32_t)pc != 0, 1)) return region_find(r, (uint32_t)pc);
+    return other_find(a, pc);
+}
+
+static void address_put(addresses *a, uint64_t pc, uint32_t id)
+{
+    region *r = (region *)(uintptr_t)region_of(a, (uint32_t)(pc >> 32));
+    if (r == NULL && a->region_count < REGIONS_MAX && (uint32_t)pc != 0) {
+        r = &a->region[a->region_count++];
+        *r = (region){.high = (uint32_t)(pc >> 32)};
+    }
+    if (r != NULL && (uint32_t)pc != 0) {
+        region_grow(r);
+        region_put(r, (uint32_t)pc, id);
+        return;
+    }
+    PT_GROW(a->other, a->other.count + 1);
+    a->other.items[a->other.count] = (struct other_address){pc, id};
+    pt_index_add(&a->others, pt_hash_mix(pc, 2), (uint32_t)a->other.count++);
+}
+
+static void addresses_done(addresses *a)
+{
+    for (size_t i = 0; i < a->region_count; i++)
+        free(a->region[i].memory);
+    free(a->other.items);
+    pt_index_done(&a->others);
 }
 
 typedef struct {
@@ -279,8 +400,8 @@ static int by_start(const void *a, const void *b)
 static void locations_init(locations *l, pt_builder *b)
 {
     *l = (locations){.b = b};
-    addresses_grow(&l->of[0]);
-    addresses_grow(&l->of[1]);
+    pt_index_init(&l->of[0].others);
+    pt_index_init(&l->of[1].others);
     const uint32_t n = pt_builder_mapping_count(b);
     l->by_start.items = pt_alloc(n, sizeof *l->by_start.items);
     l->by_start.count = n;
@@ -293,8 +414,8 @@ static void locations_init(locations *l, pt_builder *b)
 
 static void locations_done(locations *l)
 {
-    free(l->of[0].slots);
-    free(l->of[1].slots);
+    addresses_done(&l->of[0]);
+    addresses_done(&l->of[1]);
     free(l->by_start.items);
 }
 
@@ -322,16 +443,14 @@ static __attribute__((noinline)) uint32_t new_location(locations *l, uint64_t pc
             .mapping = mapping, .address = pc, .flags = is_return ? PT_LOCATION_RETURN_ADDR : 0},
         NULL, 0);
     if (id.v == PT_NONE) return 0;
-    addresses *a = &l->of[is_return];
-    if (++a->count > a->mask / 2) addresses_grow(a);
-    *address_find(a, pc) = (struct address_slot){pc, id.v + 1};
+    address_put(&l->of[is_return], pc, id.v);
     return id.v;
 }
 
 static inline uint32_t location_of(locations *l, uint64_t pc, bool is_return)
 {
-    const struct address_slot *slot = address_find(&l->of[is_return], pc);
-    return slot->id_plus_1 != 0 ? slot->id_plus_1 - 1 : new_location(l, pc, is_return);
+    const uint32_t id = address_find(&l->of[is_return], pc);
+    return __builtin_expect(id != PT_NONE, 1) ? id : new_location(l, pc, is_return);
 }
 
 /* ---- Reading ---- */
@@ -446,6 +565,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     locations_init(&s.at, b);
     uint64_t records = 0;
     for (record rec; next_record(r, &rec) && !is_trailer(r, &rec); records++) {
+        fetch_ahead(r, &rec);
         add_record(&s, r, &rec);
         if (hooks->discard != NULL && records % 65536 == 65535)
             hooks->discard(hooks->context, pt_reader_offset(r));
