@@ -125,7 +125,7 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings)
     if (settings->cache) lookup->cache_folder = pt_user_cache("pitot/names");
     lookup->cache = (pt_name_cache){.folder = lookup->cache_folder,
                                     .max_bytes = settings->cache_bytes,
-                                    .stamp = "pitot " PT_VERSION};
+                                    .stamp = PT_CACHE_STAMP};
 }
 
 void pt_lookup_done(pt_lookup *lookup)

@@ -22,6 +22,9 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings);
 void pt_lookup_done(pt_lookup *lookup);
 #define PT_LOOKUP __attribute__((cleanup(pt_lookup_done)))
 
+/* Whose answers are kept: another version may know better. */
+#define PT_CACHE_STAMP "pitot " PT_VERSION
+
 /* $XDG_CACHE_HOME/NAME or ~/.cache/NAME (XDG Base Directory Specification: a relative path there is
  * as none); NULL without a home. Free it. */
 char *pt_user_cache(const char *name);

@@ -1,5 +1,6 @@
 /* pprof_fetch.c: sources become one profile with names, in pprof's order: read, tell the main
  * binary, merge, subtract bases, symbolize, drop what the profile calls uninteresting, comment. */
+#include "cmd/lookup.h"
 #include "cmd/pprof.h"
 
 #include <stdio.h>
@@ -235,6 +236,8 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
         options.program = f->source->program;
         options.source.binary_dirs = folders.items;
         options.source.binary_dir_count = folders.count;
+        PT_FREE char *kept = pt_user_cache("pitot/names");
+        options.cache = (pt_name_cache){.folder = kept, .stamp = PT_CACHE_STAMP};
         const pt_status status =
             pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
         free(folders.items);

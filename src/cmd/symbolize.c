@@ -275,10 +275,13 @@ static void place_in_process(job *j, request *r)
     r->module = pt_strdup(map->path);
     if (r->has_code) return;
     if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
-    PT_FREE char *path = map->path[0] == '/'
-                             ? pt_strf("/proc/%" PRId64 "/root%s", j->process.pid, map->path)
-                             : pt_strdup(map->path);
-    r->image = images_named(&j->images, map->path, path, "");
+    /* As the process sees it, as we see it, and as it is mapped when its name is gone. */
+    const long long pid = (long long)j->process.pid;
+    PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
+    PT_FREE char *mapped =
+        pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid, map->start, map->limit);
+    const char *paths[] = {inside, map->path, mapped, NULL}, *vdso[] = {map->path, NULL};
+    r->image = images_named(&j->images, map->path, map->path[0] == '/' ? paths : vdso);
     if (r->image->chains == NULL ||
         !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->start, map->limit, map->offset,
                                r->asked, &r->linked))
@@ -296,7 +299,7 @@ static uint64_t first_segment(const pt_elf *elf)
 static void place_in_file(job *j, request *r, const char *name)
 {
     uint64_t section;
-    r->image = images_named(&j->images, name, name, "");
+    r->image = images_named(&j->images, name, (const char *[]){name, NULL});
     if (r->image->chains == NULL) return;
     if (j->settings->relative) r->linked += first_segment(pt_chains_elf(r->image->chains));
     if (j->settings->section == NULL) return;
@@ -642,6 +645,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     if (settings->pid != 0) {
         if (process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
         lookup.source.is_this_boot = true;
+        j.images.pid = settings->pid;
     }
     j.is_stream = context->arg_count == 0;
     if (j.is_stream) {

@@ -2,26 +2,33 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "cmd/symbolize_int.h"
 
-static image_entry *open_image(const image_table *table, const char *name, const char *path,
-                               const char *build_id)
+/* The first of the paths where there is a file, else the first. */
+static const char *choose_path(const char *const *paths)
+{
+    for (const char *const *path = paths; *path != NULL; path++)
+        if (access(*path, R_OK) == 0) return *path;
+    return paths[0];
+}
+
+static image_entry *open_image(const image_table *table, const char *name, const char *path)
 {
     image_entry *image = pt_alloc(1, sizeof *image);
     image->name = pt_strdup(name);
-    image->path = pt_strdup(path);
-    image->wanted_id = pt_strdup(build_id);
     pt_diag_init(&image->diag);
-    image->search = (pt_source_search){.options = table->source, .diag = &image->diag};
+    image->search =
+        (pt_source_search){.options = table->source, .diag = &image->diag, .pid = table->pid};
     /* The file that was named is meant, whatever lies in other folders; its debug file may. */
     pt_source_options named = *table->source;
     const pt_source_search search = {.options = &named, .diag = &image->diag};
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     named.binary_dir_count = 0;
-    if (pt_source_find_image(&search, path, build_id, &file, &error) != PT_OK ||
+    if (pt_source_find_image(&search, path, "", &file, &error) != PT_OK ||
         pt_chains_open(&file, &image->search, &table->how, &image->chains, &error) != PT_OK) {
         if (error.path[0] == '\0') pt_error_where(&error, path, NULL, -1);
         pt_cmd_fail(&error);
@@ -29,13 +36,12 @@ static image_entry *open_image(const image_table *table, const char *name, const
     return image;
 }
 
-image_entry *images_named(image_table *table, const char *name, const char *path,
-                          const char *build_id)
+image_entry *images_named(image_table *table, const char *name, const char *const *paths)
 {
     for (size_t i = table->count; i > 0; i--) /* the latest is asked for again most often */
         if (strcmp(table->items[i - 1]->name, name) == 0) return table->items[i - 1];
     PT_GROW(*table, table->count + 1);
-    table->items[table->count] = open_image(table, name, path, build_id);
+    table->items[table->count] = open_image(table, name, choose_path(paths));
     return table->items[table->count++];
 }
 
@@ -48,8 +54,6 @@ void images_done(image_table *table, pt_diag *diag)
         pt_diag_done(&image->diag);
         free(image->data.items);
         free(image->name);
-        free(image->path);
-        free(image->wanted_id);
         free(image);
     }
     free(table->items);

@@ -47,8 +47,6 @@ typedef struct data_symbol {
 
 typedef struct image_entry {
     char *name;        /* as it was asked for */
-    char *path;        /* where it is */
-    char *wanted_id;   /* hex build id, or "" */
     pt_chains *chains; /* NULL: it cannot be looked into, which was said */
     pt_diag diag;
     pt_source_search search;
@@ -64,11 +62,12 @@ typedef struct image_table {
     size_t count, cap;
     pt_chains_options how;
     const pt_source_options *source;
+    int64_t pid; /* whose files they are, or 0 */
 } image_table;
 
-/* The file of that name; is opened when it is first asked for. */
-image_entry *images_named(image_table *table, const char *name, const char *path,
-                          const char *build_id);
+/* The file of that name; is opened when it is first asked for, at the first of the paths (ending
+ * with NULL) where there is one. */
+image_entry *images_named(image_table *table, const char *name, const char *const *paths);
 /* Gives the facts that were noticed to diag. */
 void images_done(image_table *table, pt_diag *diag);
 /* The data symbol that covers addr, or NULL. */

@@ -8,6 +8,7 @@
  *     debug  | address | count | (address | line | discriminator | file 0) ... |   before its load
  *
  * Numbers are in the writer's byte order, which the magic tells. */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #define MAGIC        UINT32_C(0x4a695444)
 #define HEADER_BYTES 40
 #define RECORD_BYTES 16
+#define V8_PADDING   UINT32_C(0xdeadbeef)
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1, RECORD_DEBUG = 2, RECORD_CLOSE = 3 };
 
@@ -64,6 +66,7 @@ typedef struct {
     pt_index by_index;  /* code index -> the latest entry of it */
     uint64_t *index_of; /* of each entry */
     size_t index_cap;
+    uint64_t line_shift; /* to take off the addresses of lines */
     uint64_t debug_addr; /* of lines that wait for their load */
     uint32_t debug_first, debug_count;
 } reading;
@@ -139,8 +142,17 @@ static void read_move(reading *r, cursor *c)
     add_entry(r, to, bytes, index, e.name, first, count);
 }
 
+/* V8 writes the insides of some strings for the file's name. */
+static bool is_a_name(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) return false;
+    return length > 0;
+}
+
 /* Lines stay in the table whether or not their load follows. A file named "\xff" is the one of the
- * entry before. */
+ * entry before. A record with a name that is none is of no use: what follows is not where it should
+ * be. */
 static void read_debug(reading *r, cursor *c)
 {
     r->debug_addr = take(c, 8);
@@ -155,10 +167,16 @@ static void read_debug(reading *r, cursor *c)
         take(c, 4); /* discriminator, or column */
         const char *name = take_text(c, &length);
         if (c->is_short || r->names.lines.count >= UINT32_MAX - 1) break;
+        if (!is_a_name(name, length)) {
+            r->names.lines.count = r->debug_first;
+            r->debug_count = 0;
+            break;
+        }
         if (length != 1 || (unsigned char)name[0] != 0xff)
             file = pt_code_text(&r->names, name, length);
         PT_GROW(r->names.lines, r->names.lines.count + 1);
-        r->names.lines.items[r->names.lines.count++] = (pt_code_line){addr, file, line};
+        r->names.lines.items[r->names.lines.count++] =
+            (pt_code_line){addr - r->line_shift, file, line};
         r->debug_count++;
     }
     if (c->is_short) r->names.damaged_count++;
@@ -203,7 +221,10 @@ pt_status pt_jitdump_read(const void *bytes, size_t size_bytes, pt_code_names *r
         *ret_names = (pt_code_names){0};
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "is a jitdump of version %u", version);
     }
-    reading r = {0};
+    take(&c, 4); /* machine */
+    /* V8 is known by its padding, and counts lines from the header of the ELF file that perf makes
+     * of a function. */
+    reading r = {.line_shift = take(&c, 4) == V8_PADDING ? sizeof(Elf64_Ehdr) : 0};
     pt_code_names_init(&r.names);
     pt_index_init(&r.by_index);
     c.at = start + header_bytes;

@@ -204,6 +204,7 @@ bool pt_source_jit_names(const pt_source_search *search, int64_t pid, const char
          (try_dump(pt_strf("%s%s", root, dump_path), ret_dump) ||
           try_dump(pt_strf("/proc/%lld/root%s", here, dump_path), ret_dump))) ||
         try_dump(pt_strf("%s/tmp/jit-%lld.dump", root, here), ret_dump) ||
+        try_dump(pt_strf("jit-%lld.dump", inside), ret_dump) ||
         try_dump(pt_strf("/proc/%lld/root/tmp/jit-%lld.dump", here, inside), ret_dump) ||
         try_perf_dumps(search->options->perf_dir, inside, ret_dump);
     const bool has_map =

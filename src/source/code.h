@@ -4,7 +4,8 @@
  *   kernel   PERF/.build-id/xx/yyyy/kallsyms, which perf kept when it recorded; /proc/kallsyms and
  *            /proc/modules when the profile is of this boot
  *   process  its jitdump, where the profile says it was mapped, else /tmp/jit-PID.dump,
- *            PERF/jit/(any)/jit-PID.dump; /tmp/perf-PID.map, as seen from here or by the process
+ *            jit-PID.dump here, PERF/jit/(any)/jit-PID.dump; /tmp/perf-PID.map, as seen from here
+ * or by the process
  *
  * As for perf, a map is believed when it belongs to root or the user.
  */

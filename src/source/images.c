@@ -332,6 +332,14 @@ static size_t root_bytes(const char *path)
     return digits > 0 && strncmp(path + at, root, sizeof root - 1) == 0 ? at + sizeof root - 2 : 0;
 }
 
+/* The root of the process that the image is of, as a path; NULL when it is not known. Free it. */
+static char *root_of(const trial *t, const char *image_path)
+{
+    const size_t bytes = root_bytes(image_path);
+    if (bytes > 0) return pt_strndup(image_path, bytes);
+    return t->search->pid > 0 ? pt_strf("/proc/%lld/root", (long long)t->search->pid) : NULL;
+}
+
 /* The folder that an image really lies in: libraries are often named by a link. Links of another
  * root cannot be followed from here. Free it. */
 static char *real_folder(const char *image_path)
@@ -381,13 +389,13 @@ static bool find_debug_file(const trial *t, const pt_companion *wanted, pt_image
 {
     const pt_source_options *options = t->search->options;
     if (try_build_id_trees(t, ".debug", ret_file)) return true;
-    const size_t root = root_bytes(wanted->image_path);
+    PT_FREE char *root = root_of(t, wanted->image_path);
     size_t dir_count;
     const char *const *dirs = debug_dirs_of(options, &dir_count);
-    for (size_t i = 0; i < dir_count && root > 0 && t->wanted_id[0] != '\0'; i++)
+    for (size_t i = 0; i < dir_count && root != NULL && t->wanted_id[0] != '\0'; i++)
         if (try_owned(t,
-                      pt_strf("%.*s%s/.build-id/%.2s/%s.debug", (int)root, wanted->image_path,
-                              dirs[i], t->wanted_id, t->wanted_id + 2),
+                      pt_strf("%s%s/.build-id/%.2s/%s.debug", root, dirs[i], t->wanted_id,
+                              t->wanted_id + 2),
                       ret_file))
             return true;
     for (size_t i = 0; i < options->binary_dir_count && t->wanted_id[0] != '\0'; i++)

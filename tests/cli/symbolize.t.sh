@@ -220,6 +220,57 @@ expect_status 0
 expect test ! -e "$HOME/.cache/pitot/names/1234567890abcdef.names"
 chmod go-w "$HOME/.cache/pitot/names"
 
+it 'answers the same when eight of it look up and keep at once'
+g++ -g -O1 -Wl,--build-id=0xabcdefabcdefabcdef part.cc -o kept
+pitot symbolize --no-cache -e kept -p <addresses >whole
+for round in 1 2 3; do
+    rm -f "$HOME"/.cache/pitot/names/abcdef*
+    split -n r/8 addresses some.
+    for some in some.a?; do
+        pitot symbolize -e kept -p <"$some" >"$some.out" 2>"$some.err" &
+    done
+    wait
+    for some in some.a?; do
+        pitot symbolize --no-cache -e kept -p <"$some" >expected
+        expect_same "$some.out" expected
+        expect test ! -s "$some.err"
+    done
+done
+run pitot symbolize -e kept -p <addresses
+stdout >again
+expect_same again whole
+run pitot symbolize --cache-info
+expect_stdout_has ' files, '
+expect test -z "$(find "$HOME/.cache/pitot" -name '*.tmp')"
+
+it 'finds programs and debug files of a process in a container'
+if [ "$(id -u)" = 0 ] && needs chroot objcopy; then
+    mkdir -p container/app container/usr/lib/debug/.build-id/13
+    cat >wait.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int answer(void) { return 42; }
+int main(void) { printf("%p\n", (void *)answer); fflush(stdout); return (int)sleep(60); }
+END
+    gcc -g -static -Wl,--build-id=0x1357913579135791357913579135791357913579 wait.c \
+        -o container/app/wait
+    objcopy --only-keep-debug container/app/wait \
+        container/usr/lib/debug/.build-id/13/57913579135791357913579135791357913579.debug
+    strip container/app/wait
+    chroot container /app/wait >started &
+    waiter=$!
+    for ((tries = 0; tries < 200; tries++)); do
+        [ ! -s started ] || break
+        sleep 0.05
+    done
+    run pitot symbolize --pid $waiter -p "$(cat started)"
+    expect_stdout_line 'answer at *wait.c:3:*'
+    kill $waiter
+    wait $waiter 2>/dev/null
+else
+    skip 'only root may change its root'
+fi
+
 it 'names addresses of a running process'
 sleep 60 &
 sleeper=$!
