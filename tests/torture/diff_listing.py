@@ -72,17 +72,23 @@ FLAGS = ['noinlines', 'mean', 'showcolumns', 'drop_negative', 'relative_percenta
 
 def question(rng, profiles):
     here = os.getcwd()
-    words = ['-%s=%s' % (rng.choice(['list', 'disasm']), rng.choice(PATTERNS))]
+    profile = rng.choice(profiles)
+    # Recordings have several mappings, so that the reference's -disasm is a matter of chance.
+    kinds = ['list'] if profile.startswith('rec-') else ['list', 'disasm']
+    words = ['-%s=%s' % (rng.choice(kinds), rng.choice(PATTERNS))]
     for option, values in VALUED.items():
         if rng.random() < 0.15:
             value = rng.choice(values).format(here=here, above=os.path.dirname(here))
             words.append('-%s=%s' % (option, value))
     words += ['-' + flag for flag in FLAGS if rng.random() < 0.08]
     if rng.random() < 0.1:
-        words.append('-%s=%s' % (rng.choice(['base', 'diff_base']), rng.choice(profiles)))
+        base = [p for p in profiles if not p.startswith('rec-')]
+        words.append('-%s=%s' % (rng.choice(['base', 'diff_base']), rng.choice(base)))
         if rng.random() < 0.3:
             words.append('-normalize')
-    return words + ['-symbolize=none', rng.choice(profiles)]
+    if rng.random() < 0.5:
+        words.append('-tools=' + os.path.join(here, 'gnu'))
+    return words + ['-symbolize=none', profile]
 
 
 def ask(tool, words):

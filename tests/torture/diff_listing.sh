@@ -123,6 +123,12 @@ C
         python3 "$PITOT_ROOT/tests/torture/diff_listing.py" profile $program $program.prof "$seed" &&
             pitot convert --symbols=full $program.prof -o $program.pb.gz || return 1
     done
+    g++ -g -O2 -o app app.cc && pitot record -o app.rec.pb.gz -- ./app >said 2>&1 &&
+        pitot convert --symbols=full app.rec.pb.gz -o rec-app.pb.gz || return 1
+    LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 CPUPROFILE=app.prof CPUPROFILE_FREQUENCY=1000 ./app >said &&
+        pitot convert --symbols=full app.prof -o rec-lib.pb.gz || return 1
+    # -tools: GNU's objdump, where LLVM's would be preferred. The reference needs an nm beside it.
+    mkdir -p gnu && ln -sf "$(command -v objdump)" "$(command -v nm)" gnu/
 }
 
 seed=${PITOT_SEED:-1}
@@ -136,6 +142,6 @@ expect make_programs
 it "-list and -disasm have google/pprof's bytes: $pairs pairs, seed $seed"
 export PITOT
 run python3 "$PITOT_ROOT/tests/torture/diff_listing.py" compare ./google-pprof "$seed" "$pairs" \
-    app0.pb.gz app2.pb.gz
+    app0.pb.gz app2.pb.gz rec-app.pb.gz rec-lib.pb.gz
 [ "$status" = 0 ] || fail "$(stdout | tail -60)$(stderr)"
 echo "# $(stdout | tail -1)"
