@@ -304,6 +304,7 @@ static int report(pt_perl_session *s, double total)
     case PT_PERL_DISASM:
         return pt_perl_print_disasm(s, &s->profile, s->settings->disasm) ? PT_EXIT_OK
                                                                          : PT_EXIT_FAILED;
+    case PT_PERL_INTERACTIVE: return pt_perl_interact(s, total);
     default: return print_graph(s, total);
     }
 }

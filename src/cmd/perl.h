@@ -300,6 +300,9 @@ bool pt_perl_print_disasm(pt_perl_session *session, const pt_perl_profile *profi
 /* The whole personality; args without the program's name. Returns the exit status. */
 int pt_perl_main(const char *const *args, size_t count);
 
+/* The interactive mode, until the input ends. */
+int pt_perl_interact(pt_perl_session *session, double total);
+
 /* Prints to standard error, as the original: without the program's name. */
 void pt_perl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/regex.h"
+#include "cmd/graphviz.h"
 #include "cmd/perl.h"
 #include "source/objdump.h"
 
@@ -423,16 +425,34 @@ static void put_disassembly(const costs *c, const pt_objdump_listing *listing, c
     if (has_text) close_source(&text);
 }
 
+/* GNU's objdump: --tools or PPROF_TOOLS name it ("objdump:FILE") or are what stands before its name
+ * ("/opt/gnu/bin/,/usr/bin/x86_64-linux-gnu-"); else it is looked for in PATH. The caller frees. */
+static char *find_objdump(const pt_perl_session *s)
+{
+    const char *tools = s->settings->tools != NULL ? s->settings->tools : getenv("PPROF_TOOLS");
+    if (tools == NULL || tools[0] == '\0') return pt_find_program("objdump");
+    for (const char *p = tools; *p != '\0';) {
+        const size_t length = strcspn(p, ",");
+        const bool mapped = memchr(p, ':', length) != NULL;
+        PT_FREE char *path = strncmp(p, "objdump:", 8) == 0
+                                 ? pt_strndup(p + 8, length - 8)
+                                 : pt_strf("%.*sobjdump", (int)length, p);
+        if ((!mapped || strncmp(p, "objdump:", 8) == 0) && access(path, X_OK) == 0)
+            return pt_strdup(path);
+        p += length + (p[length] == ',');
+    }
+    return NULL;
+}
+
 static void disassemble_procedure(const costs *c, const pt_perl_lib *lib,
                                   const pt_perl_procedure *procedure, const char *brief)
 {
     pt_perl_session *s = c->session;
-    pt_objdump_tool tool;
     pt_error error = PT_ERROR_INIT;
-    const char *tools = s->settings->tools != NULL ? s->settings->tools : getenv("PPROF_TOOLS");
-    if (!pt_objdump_find(tools, getenv("PATH"), &tool)) {
-        pt_cmd_say("there is no objdump to disassemble with; install binutils or name its folder: "
-                   "--tools=FOLDER");
+    pt_objdump_tool tool = {.path = find_objdump(s)};
+    if (tool.path == NULL) {
+        pt_cmd_say("there is no objdump to disassemble with; install binutils or say where it is: "
+                   "--tools=objdump:FILE");
         return;
     }
     pt_objdump_listing listing;

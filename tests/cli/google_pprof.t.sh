@@ -160,3 +160,17 @@ else
     skip 'google-pprof or libprofiler is not installed'
 fi
 
+
+it 'asks for commands: top, list, ignored stacks, quit'
+printf 'top1\ntop --cum -snprintf\nfoo\n\nquit\ntop\n' >commands
+run sh -c '"$PITOT" google-pprof --interactive guide.prof <commands'
+expect_status 0
+expect_stdout "Total: 202 samples
+     155  76.7%  76.7%      200  99.0% test_main_thread
+Total: 202 samples
+After ignoring 'snprintf': 157 samples of 202 (77.7%)
+       0   0.0%   0.0%      157 100.0% main
+     155  98.7%  98.7%      155  98.7% test_main_thread
+       2   1.3% 100.0%        2   1.3% std::_Rb_tree::find"
+expect_stderr_line "*Unknown command: try 'help'."
+
