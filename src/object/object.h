@@ -115,9 +115,9 @@ typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *
 
 /* From now on, and before the first look or resolve: paths stay as DWARF's parts of them join
  * ("./csu/../csu/x.c"), and functions without a linkage name have the name that DWARF gives them,
- * without a scope and without help from symbols; linkage_name is "" for those of C++. An address with
- * a line and neither function nor symbol has one frame without names. For those who answer as other
- * tools do. */
+ * without a scope and without help from symbols; linkage_name is "" for those of C++. An address
+ * with a line and neither function nor symbol has one frame without names. For those who answer as
+ * other tools do. */
 void pt_object_keep_as_written(pt_object *object);
 
 /* Resolves many addresses at once, which must ascend: the work is one walk over each compilation

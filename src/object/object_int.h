@@ -66,7 +66,7 @@ typedef struct {
     pt_find_companion *find; /* for split units; may be NULL */
     void *find_context;
     const char *image_path;
-    pt_pool *pool; /* for inflating; NULL: inline */
+    pt_pool *pool;   /* for inflating; NULL: inline */
     bool as_written; /* pt_object_keep_as_written */
 } pt_dwarf_source;
 
