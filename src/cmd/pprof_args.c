@@ -42,7 +42,7 @@ static const pt_option own_rows[] = {
         "demangle=none|full|templates|default; joined by colons"),
     ROW(buildid, STRING, NULL, "build id of the main binary, if the profile has none"),
     ROW(add_comment, STRING, NULL, "add this comment to the profile"),
-    ROW(tools, STRING, NULL, "where addr2line, nm and objdump are"),
+    ROW(tools, STRING, NULL, "where objdump is; pitot runs no addr2line and no nm"),
     ROW(seconds, INT, "-1", "how long to profile"),
     ROW(timeout, INT, "-1", "how long to wait for a profile"),
     ROW(tls_cert, STRING, NULL, "certificate of this client"),

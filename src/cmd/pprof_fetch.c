@@ -61,7 +61,10 @@ static void say_errors(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++) {
         const pt_load_input *input = &loaded->inputs[i];
-        if (input->error != NULL) fprintf(stderr, "%s: %s\n", input->name, input->error->message);
+        if (input->is_program)
+            fprintf(stderr, "%s: a program, not a profile\n", input->name);
+        else if (input->error != NULL)
+            fprintf(stderr, "%s: %s\n", input->name, input->error->message);
     }
 }
 

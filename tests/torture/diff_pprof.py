@@ -102,8 +102,11 @@ def random_format(rng, only, patterns):
 
 # --- answers
 
+ZONE = 'UTC'  # of the pairs at hand
+
+
 def ask(argv, folder):
-    env = {'PATH': os.environ['PATH'], 'HOME': folder, 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    env = {'PATH': os.environ['PATH'], 'HOME': folder, 'TZ': ZONE, 'LC_ALL': 'C.UTF-8'}
     for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LD_LIBRARY_PATH'):
         if name in os.environ:
             env[name] = os.environ[name]
@@ -122,7 +125,7 @@ def old_layout(match):
 
 def as_go123(text):
     """Our output where Go 1.23 has an older layout: the time."""
-    return re.sub(rb'Time: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (\w+)', old_layout, text)
+    return re.sub(rb'Time: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([-+\w]+)(?=\n|\\l)', old_layout, text)
 
 
 def tag_names(text):
@@ -327,8 +330,10 @@ def keep_files(folder, kept):
 
 def batch(task):
     """The pairs of one profile: [(argv, kind, found, kept)]."""
+    global ZONE
     seed, number, count, profile, profiles, only, keep = task
     rng = random.Random(f'{seed} {number}')
+    ZONE = rng.choice(['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/Sao_Paulo'])
     pitot, pprof = os.environ.get('PITOT', 'pitot'), reference()
     results = []
     with tempfile.TemporaryDirectory(prefix='diff-pprof.') as folder:
