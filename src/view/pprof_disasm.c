@@ -375,8 +375,8 @@ static pt_status say_no_match(const search *s, pt_error *reterr)
                         address);
 }
 
-pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *profile,
-                               const pt_pprof_list_request *request, pt_error *reterr)
+static pt_status make_graph(const pt_profile *profile, const pt_pprof_list_request *request,
+                            pt_graph *ret_graph, pt_error *reterr)
 {
     const pt_graph_request graph_request = {
         .event = request->event,
@@ -391,28 +391,40 @@ pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *pr
         .drop_negative = request->drop_negative,
         .edges = PT_EDGES_NONE,
     };
+    return pt_graph_init(ret_graph, profile, &graph_request, reterr);
+}
+
+static void found_done(search *s)
+{
+    for (size_t i = 0; i < s->symbols.count; i++) {
+        free(s->found[i].path);
+        free(s->found[i].nodes);
+    }
+    free(s->found);
+    free(s->symbols.items);
+}
+
+pt_status pt_pprof_disasm_init(pt_pprof_disasm *ret_disasm, const pt_profile *profile,
+                               const pt_pprof_list_request *request, pt_error *reterr)
+{
     pt_pprof_disasm disasm = {.texts = pt_alloc(1, sizeof *disasm.texts)};
     search s = {.profile = profile, .request = request, .texts = disasm.texts};
     s.has_address = parse_address(request->pattern_text, &s.address);
-    pt_status status = pt_graph_init(&disasm.texts->graph, profile, &graph_request, reterr);
+    pt_status status = make_graph(profile, request, &disasm.texts->graph, reterr);
     if (status == PT_OK) status = search_all(&s, reterr);
     if (status == PT_OK && s.symbols.count == 0) status = say_no_match(&s, reterr);
     if (status == PT_OK && request->objdump == NULL)
         status =
             pt_error_set(reterr, PT_ERR_UNSUPPORTED, "cannot disasm: no objdump tool available");
-    if (status == PT_OK) {
-        status = disassemble_all(&s, &disasm, reterr);
-    } else {
-        disasm.symbol = s.symbols.items;
+    /* From here on the symbols are the result's, in order or, after a failure, as they are. */
+    const pt_status found = status;
+    if (found == PT_OK) status = disassemble_all(&s, &disasm, reterr);
+    if (found != PT_OK && s.symbols.count > 0) {
+        disasm.symbol = pt_alloc(s.symbols.count, sizeof *disasm.symbol);
+        memcpy(disasm.symbol, s.symbols.items, s.symbols.count * sizeof *disasm.symbol);
         disasm.count = s.symbols.count;
-        s.symbols.items = NULL;
     }
-    for (size_t i = 0; i < s.symbols.count; i++) {
-        free(s.found[i].path);
-        free(s.found[i].nodes);
-    }
-    free(s.found);
-    free(s.symbols.items);
+    found_done(&s);
     if (status == PT_OK)
         *ret_disasm = disasm;
     else
