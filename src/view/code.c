@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 
-#define MAX_CODE_BYTES (UINT64_C(16) << 20)
+#define MAX_CODE_BYTES (UINT64_C(4) << 20)
 
 /* Readable names, each made once; the linker's are known by their address. */
 struct pt_code_names {

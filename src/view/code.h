@@ -69,7 +69,7 @@ typedef struct pt_code_text {
     size_t frame_count, frame_cap;
 } pt_code_text;
 
-/* Disassembles [start, end), which is cut to 16 MiB. Texts of frames live as long as the code.
+/* Disassembles [start, end), which is cut to 4 MiB. Texts of frames live as long as the code.
  * Fails with why it cannot be disassembled. */
 pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,
                             uint64_t end, const pt_code_options *options, pt_error *reterr);
