@@ -74,6 +74,17 @@ static inline void fuzz_compare(const pt_profile *a, const pt_profile *b)
     pt_profile_unref(y);
 }
 
+/* These are written for other tools: figures as they were scaled, every frame a return address.
+ * They must be readable again, and need not be the same. */
+static inline bool fuzz_is_exact(const pt_format *format)
+{
+    static const char *const others[] = {"heap", "contention", "symbolized"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (format == pt_format_find(others[i])) return false;
+    }
+    return true;
+}
+
 static inline void fuzz_format(const pt_format *format, const uint8_t *data, size_t size)
 {
     pt_status status;
@@ -84,7 +95,7 @@ static inline void fuzz_format(const pt_format *format, const uint8_t *data, siz
             pt_formats[i] == format && status == PT_OK) {
             const pt_profile *again = fuzz_read(format, bytes.data, bytes.size, &status);
             if (!again) fuzz_fail(format->name, "what was written cannot be read");
-            fuzz_compare(profile, again);
+            if (fuzz_is_exact(format)) fuzz_compare(profile, again);
             pt_profile_unref(again);
         }
         pt_buf_done(&bytes);

@@ -220,6 +220,8 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     }
     pt_diag_add(options->diag, nameless, "frames without an address left out");
     pt_diag_add(options->diag, negative, "negative values left out");
+    if (p->event->t.count > 2)
+        pt_diag_add(options->diag, p->event->t.count - 2, "other values of each sample left out");
     pt_diag_add(options->diag, from->period > 1, "sampling period: the figures are as scaled");
     return pt_out_flush(out, reterr);
 }

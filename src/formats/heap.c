@@ -341,6 +341,10 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
     put_mappings(out, p);
     pt_diag_add(options->diag, nameless, "frames without an address left out");
     pt_diag_add(options->diag, negative, "negative values left out");
+    const uint32_t written = alloc.count != PT_NONE ? 4 : 2;
+    if (p->event->t.count > written)
+        pt_diag_add(options->diag, p->event->t.count - written,
+                    "other values of each sample left out");
     const int64_t period = pt_profile_provenance(p)->period;
     if (period > 1)
         pt_diag_add(options->diag, 1,

@@ -86,6 +86,15 @@ static bool maps_tail(cursor *c, map_line *m)
     return true;
 }
 
+/* "r-xp" */
+static bool is_protection(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (memchr("-rwxps", text[i], 6) == NULL) return false;
+    }
+    return size > 0;
+}
+
 /* After the range: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the path must look
  * like one. */
 static bool brief_tail(cursor *c, map_line *m)
@@ -95,7 +104,7 @@ static bool brief_tail(cursor *c, map_line *m)
     cursor rest_of_line = *c;
     const size_t prot_bytes = word(&rest_of_line, &prot);
     m->executable = true;
-    if (prot_bytes > 0 && strspn(prot, "-rwxp") >= prot_bytes) {
+    if (is_protection(prot, prot_bytes)) {
         m->executable = memchr(prot, 'x', prot_bytes) != NULL;
         *c = rest_of_line;
     }
