@@ -191,7 +191,8 @@ static bool map_file(int fd, size_t size, bool in_order, pt_blob *ret_blob)
         return false;
     }
     if (in_order) madvise(at, bytes, MADV_SEQUENTIAL);
-#ifdef MADV_POPULATE_READ /* Linux 5.14: all page tables at once, instead of a fault each 64 KiB */
+#ifdef MADV_POPULATE_READ /* Linux 5.14: all page tables at once, instead of a fault each 64 KiB   \
+                           */
     if (in_order && size <= POPULATE_TO_BYTES) madvise(at, bytes, MADV_POPULATE_READ);
 #endif
     *ret_blob = (pt_blob){

@@ -684,14 +684,12 @@ const pt_command pt_command_symbolize = {
         "Addresses are those that the program was linked to, or with --pid those of a running "
         "process. Separate debug files are found as for reports. What debug information says is "
         "kept in the user's cache folder, so that the next time it need not be read.",
-    .examples = (const char *const[]){"pitot symbolize -e prog 0x1139", "one address",
-                                      "pitot symbolize -e prog -p < addresses",
-                                      "many, an answer on one line",
-                                      "pitot symbolize --pid 812 7f8a1c0e2b40",
-                                      "an address of a "
-                                      "running process",
-                                      "pitot symbolize --output-style=addr2line -Cfi -e prog 1139",
-                                      "as addr2line", NULL},
+    .examples =
+        (const char *const[]){
+            "pitot symbolize -e prog 0x1139", "one address",
+            "pitot symbolize -e prog -p < addresses", "many, an answer on one line",
+            "pitot symbolize --pid 812 7f8a1c0e2b40", "of a running process",
+            "pitot symbolize --output-style=addr2line -Cfi -e prog 1139", "as addr2line", NULL},
     .needs = PT_OFFERS_PLACES,
     .max_args = SIZE_MAX,
     .options = &symbolize_options,

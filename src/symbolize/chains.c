@@ -259,10 +259,9 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
 pt_chain pt_chains_at(const pt_chains *chains, uint32_t id)
 {
     const row *r = &chains->rows.items[id];
-    return (pt_chain){
-        .frames = r->frame_count > 0 ? chains->frames.items + r->frame_first : NULL,
-        .frame_count = r->frame_count,
-        .symbol = r->symbol};
+    return (pt_chain){.frames = r->frame_count > 0 ? chains->frames.items + r->frame_first : NULL,
+                      .frame_count = r->frame_count,
+                      .symbol = r->symbol};
 }
 
 /* ---- names ---- */

@@ -25,7 +25,7 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
 
 /* *last: the module of the frame before, or NULL; callers are often in the same. */
 static __attribute__((noinline)) pt_unwind_rule rule_at(const pt_unwind_modules *modules,
-                                     const pt_unwind_module **last, uint64_t pc)
+                                                        const pt_unwind_module **last, uint64_t pc)
 {
     const pt_unwind_module *module = *last;
     if (module == NULL || pc - module->start >= module->limit - module->start)

@@ -1,5 +1,5 @@
-/* listen_host.c: the programs that listen.t.sh asks for profiles: `listen_host CASE`. Each works for
- * a minute at most, in main and in a second thread. */
+/* listen_host.c: the programs that listen.t.sh asks for profiles: `listen_host CASE`. Each works
+ * for a minute at most, in main and in a second thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,7 +53,7 @@ expect_stdout_line 'pitot *'
 it 'installs a man page for the program and for each command'
 expect [ -s "$prefix/share/man/man1/pitot.1" ]
 for command in $(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT/src/cmd/commands.def"); do
-    expect grep -q '^\.TH' "$prefix/share/man/man1/pitot-$command.1"
+    expect grep -q "^\\.TH" "$prefix/share/man/man1/pitot-${command//_/-}.1"
 done
 
 it 'installs completions for bash, zsh and fish'

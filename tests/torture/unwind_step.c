@@ -1,5 +1,5 @@
-/* unwind_step PROGRAM [MOST [switches]]: runs a program instruction by instruction, at most MOST of them, and
- * at each one compares the walk of its stack with what was really called.
+/* unwind_step PROGRAM [MOST [switches]]: runs a program instruction by instruction, at most MOST of
+ * them, and at each one compares the walk of its stack with what was really called.
  *
  *   a call    the stack grew by one word, which holds an address just behind the last instruction
  *   a return  (or a longjmp, or an exception) the stack pointer passed the place of a return
@@ -83,10 +83,8 @@ static void read_maps(pid_t pid, const char *program)
             i++;
         if (i == all.count) {
             modules[i] = (pt_unwind_module){.start = start, .limit = limit, .bias = base};
-            if (strcmp(name, "[vdso]") == 0)
-                read_vdso(pid, start, limit, &tables[i]);
-            if (tables[i].blob != NULL ||
-                (name[0] == '/' && make_table_of_file(name, &tables[i])))
+            if (strcmp(name, "[vdso]") == 0) read_vdso(pid, start, limit, &tables[i]);
+            if (tables[i].blob != NULL || (name[0] == '/' && make_table_of_file(name, &tables[i])))
                 modules[i].table = &tables[i].table;
             /* Programs that are linked at fixed addresses. */
             if (modules[i].table != NULL && tables[i].table.base_addr >= base &&
