@@ -97,21 +97,23 @@ static void find_inlined(pt_graph_making *m)
 
 /* ---- Cutting ---- */
 
+bool pt_graph_is_listed(const pt_graph_making *m, int64_t flat, int64_t cum)
+{
+    if (cum == 0 && flat == 0) return false;
+    return !(m->request->drop_negative && (flat < 0 || (flat == 0 && cum < 0)));
+}
+
 static void list_nodes(pt_graph_making *m)
 {
     pt_graph *g = m->graph;
     g->listed = pt_alloc(g->node_count, sizeof *g->listed);
-    for (uint32_t n = 0; n < g->node_count; n++) {
-        const pt_graph_node *node = &g->node[n];
-        if (node->cum == 0 && node->flat == 0) continue;
-        if (m->request->drop_negative && (node->flat < 0 || (node->flat == 0 && node->cum < 0)))
-            continue;
-        g->listed[g->listed_count++] = n;
-    }
+    for (uint32_t n = 0; n < g->node_count; n++)
+        if (pt_graph_is_listed(m, g->node[n].flat, g->node[n].cum))
+            g->listed[g->listed_count++] = n;
 }
 
 /* As Go converts: towards zero. Of what does not fit it makes a number that cuts nothing. */
-static uint64_t cutoff_of(int64_t total, double fraction)
+uint64_t pt_graph_cutoff(int64_t total, double fraction)
 {
     const int64_t cutoff = pt_whole_part((double)total * fraction);
     return cutoff == INT64_MIN ? 0 : pt_graph_abs(cutoff);
@@ -152,7 +154,7 @@ static void drop_light_nodes(pt_graph_making *m, uint64_t cutoff)
             g->listed[kept++] = n;
     }
     memcpy(g->listed + kept, light, dropped * sizeof *light);
-    g->dropped_nodes = dropped;
+    g->dropped_nodes += dropped;
     if (dropped > 0) keep_listed(m, kept);
 }
 
@@ -201,14 +203,13 @@ static void trim(pt_graph_making *m)
 {
     const pt_graph_request *r = m->request;
     pt_graph *g = m->graph;
-    int64_t total = 0;
-    for (uint32_t i = 0; i < g->listed_count; i++)
+    int64_t total = m->total; /* of a call tree; light nodes went before it was a graph */
+    for (uint32_t i = 0; i < g->listed_count && !r->call_tree; i++)
         pt_graph_sum(&total, g->node[g->listed[i]].flat);
-    const uint64_t node_cutoff = cutoff_of(total, r->node_fraction);
-    const uint64_t edge_cutoff = cutoff_of(total, r->edge_fraction);
-    drop_light_nodes(m, node_cutoff);
+    const uint64_t node_cutoff = pt_graph_cutoff(total, r->node_fraction);
+    const uint64_t edge_cutoff = pt_graph_cutoff(total, r->edge_fraction);
+    if (!r->call_tree) drop_light_nodes(m, node_cutoff);
     g->original_count = g->listed_count;
-    if (r->call_tree && g->dropped_nodes > 0) pt_graph_trim_tree(m);
     if (r->tags || r->visual) pt_graph_make_tags(m);
     if (r->visual && !r->call_tree) pt_graph_make_edges(m); /* the order follows from them */
     pt_graph_sort(m);

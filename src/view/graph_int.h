@@ -12,6 +12,8 @@ struct pt_graph_memory {
     size_t text_count, text_cap;
 };
 
+#define PT_GRAPH_CUT_LEAF 0x80000000u
+
 /* A graph being made. */
 typedef struct pt_graph_making {
     const pt_profile *profile;
@@ -25,7 +27,9 @@ typedef struct pt_graph_making {
     bool *kept;          /* per node; NULL = all */
     /* Call tree only. */
     uint32_t *parent;        /* per node: its caller, always an earlier node; or PT_NONE */
-    uint32_t *leaf_of_stack; /* the node it ends in; PT_NONE = none */
+    int64_t total;           /* flat of all listed nodes, before any went */
+    uint32_t *leaf_of_stack; /* the node it ends in; PT_NONE = none; PT_GRAPH_CUT_LEAF | the nearest
+                                one above it, if that node is gone */
 } pt_graph_making;
 
 /* graph.c: sums without overflow being undefined. */
@@ -38,6 +42,10 @@ static inline uint64_t pt_graph_abs(int64_t value)
 {
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
+
+/* graph.c: whether a node of such values is listed, and the least magnitude that stays. */
+bool pt_graph_is_listed(const pt_graph_making *m, int64_t flat, int64_t cum);
+uint64_t pt_graph_cutoff(int64_t total, double fraction);
 
 /* graph_edges.c: edges between kept nodes, from the stacks; replaces graph->edge. */
 void pt_graph_make_edges(pt_graph_making *m);
@@ -62,7 +70,8 @@ void pt_graph_sort(pt_graph_making *m);
 /* Which nodes are one function. */
 void pt_graph_find_functions(pt_graph_making *m);
 
-/* graph_tree.c: the nodes of a call tree, with their values and edges: of node n, edge[n]. */
+/* graph_tree.c: the nodes of a call tree that rule 1 leaves, with their values and edges: of node
+ * n, edge[n]. */
 pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr);
 /* Takes nodes that are not kept out of the tree: what they called hangs on who called them. */
 void pt_graph_trim_tree(pt_graph_making *m);

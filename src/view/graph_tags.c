@@ -166,9 +166,11 @@ static uint32_t walk_graph(tagging *t, uint32_t stack, uint32_t group, int64_t v
 static uint32_t walk_tree(tagging *t, uint32_t stack, uint32_t group, int64_t value, int64_t div)
 {
     const pt_graph_making *m = t->m;
-    for (uint32_t n = m->leaf_of_stack[stack]; n != PT_NONE; n = m->parent[n])
+    const uint32_t leaf = m->leaf_of_stack[stack];
+    if (leaf == PT_NONE) return PT_NONE;
+    for (uint32_t n = leaf & ~PT_GRAPH_CUT_LEAF; n != PT_NONE; n = m->parent[n])
         add_cum(t, n, group, value, div);
-    return m->leaf_of_stack[stack];
+    return leaf & PT_GRAPH_CUT_LEAF ? PT_NONE : leaf;
 }
 
 static void tag_sample(tagging *t, uint32_t sample, uint32_t group)

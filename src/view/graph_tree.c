@@ -1,4 +1,11 @@
-/* graph_tree.c: the call tree as a graph: a node for every path, with one edge, from its caller. */
+/* graph_tree.c: the call tree as a graph: a node for every path, with one edge, from its caller.
+ *
+ *   stacks -> paths: parent, place, flat, cum        some 40 bytes each, and there may be millions
+ *          -> those that are too light go            all but a few hundred, as a rule
+ *          -> nodes and edges                        what they called hangs on who called them
+ *
+ * A parent always comes before its children.
+ */
 #include "view/graph_int.h"
 
 #include <stdlib.h>
@@ -7,77 +14,171 @@
 #include "base/hash.h"
 #include "base/index.h"
 
+enum { INLINED = 1, RESIDUAL = 2, GONE = 4 };
+
+typedef struct {
+    int64_t flat, cum;
+} value_pair;
+
 typedef struct {
     pt_graph_making *m;
-    size_t node_cap, parent_cap, edge_cap;
+    uint32_t count;
+    uint32_t *parent; /* PT_NONE = none. After hang(): a node, no longer a path */
+    uint32_t *place;
+    value_pair *value;
+    value_pair *div; /* NULL without mean */
+    uint8_t *flags;
+    size_t parent_cap, place_cap, value_cap, div_cap, flags_cap;
     pt_index index;
-} growing;
+} paths;
 
-static uint32_t find_child(growing *t, uint32_t parent, uint32_t place)
+static uint32_t find_child(paths *t, uint32_t parent, uint32_t place)
 {
-    pt_graph_making *m = t->m;
-    pt_graph *g = m->graph;
-    const pt_node_info *info = &m->places->info[place];
     const uint64_t hash = pt_hash_u32_pair(parent, place);
     pt_probe probe = {0};
     for (uint32_t n = pt_index_first(&t->index, hash, &probe); n != PT_NONE;
          n = pt_index_next(&t->index, &probe))
-        if (m->parent[n] == parent && g->node[n].info == info) return n;
-    const uint32_t n = g->node_count++;
-    g->node = pt_grow(g->node, &t->node_cap, g->node_count, sizeof *g->node);
-    m->parent = pt_grow(m->parent, &t->parent_cap, g->node_count, sizeof *m->parent);
-    g->edge = pt_grow(g->edge, &t->edge_cap, g->node_count, sizeof *g->edge);
-    g->node[n] = (pt_graph_node){.info = info};
-    m->parent[n] = parent;
-    g->edge[n] =
-        (pt_graph_edge){.from = parent, .to = n, .inlined = true, .dropped = parent == PT_NONE};
+        if (t->parent[n] == parent && t->place[n] == place) return n;
+    const uint32_t n = t->count++;
+    t->parent = pt_grow(t->parent, &t->parent_cap, t->count, sizeof *t->parent);
+    t->place = pt_grow(t->place, &t->place_cap, t->count, sizeof *t->place);
+    t->value = pt_grow(t->value, &t->value_cap, t->count, sizeof *t->value);
+    t->flags = pt_grow(t->flags, &t->flags_cap, t->count, sizeof *t->flags);
+    t->parent[n] = parent;
+    t->place[n] = place;
+    t->value[n] = (value_pair){0};
+    t->flags[n] = INLINED; /* until a call is not */
+    if (t->m->div != NULL) {
+        t->div = pt_grow(t->div, &t->div_cap, t->count, sizeof *t->div);
+        t->div[n] = (value_pair){0};
+    }
     pt_index_add(&t->index, hash, n);
     return n;
 }
 
-static void grow_stack(growing *t, uint32_t stack)
+static void grow_stack(paths *t, uint32_t stack)
 {
-    pt_graph_making *m = t->m;
-    pt_graph *g = m->graph;
+    const pt_graph_making *m = t->m;
     const uint32_t *frames = pt_stack_frames(m->profile, stack);
-    const int64_t value = m->value[stack], div = m->div != NULL ? m->div[stack] : 0;
     uint32_t n = PT_NONE;
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
         const uint32_t *places = pt_places_of(m->places, frames[i], &one, &count);
         for (uint32_t k = count; k-- > 0;) {
             n = find_child(t, n, places[k]);
-            pt_graph_sum(&g->node[n].cum, value);
-            pt_graph_sum(&g->node[n].cum_div, div);
-            g->edge[n].inlined &= k + 1 != count;
+            pt_graph_sum(&t->value[n].cum, m->value[stack]);
+            if (t->div != NULL) pt_graph_sum(&t->div[n].cum, m->div[stack]);
+            if (k + 1 == count) t->flags[n] &= (uint8_t)~INLINED;
         }
     }
     m->leaf_of_stack[stack] = n;
     if (n == PT_NONE) return;
-    pt_graph_sum(&g->node[n].flat, value);
-    pt_graph_sum(&g->node[n].flat_div, div);
+    pt_graph_sum(&t->value[n].flat, m->value[stack]);
+    if (t->div != NULL) pt_graph_sum(&t->div[n].flat, m->div[stack]);
+}
+
+/* Marks what is too light; what is not listed anyway stays, as in pprof. Returns how many go. */
+static uint32_t mark_light(paths *t)
+{
+    int64_t total = 0;
+    for (uint32_t n = 0; n < t->count; n++)
+        if (pt_graph_is_listed(t->m, t->value[n].flat, t->value[n].cum))
+            pt_graph_sum(&total, t->value[n].flat);
+    t->m->total = total;
+    const uint64_t cutoff = pt_graph_cutoff(total, t->m->request->node_fraction);
+    uint32_t gone = 0;
+    for (uint32_t n = 0; n < t->count; n++) {
+        if (!pt_graph_is_listed(t->m, t->value[n].flat, t->value[n].cum) ||
+            pt_graph_abs(t->value[n].cum) >= cutoff)
+            continue;
+        t->flags[n] |= GONE;
+        gone++;
+    }
+    return gone;
+}
+
+/* Hangs each path on the nearest caller that stays; parents become nodes. Returns the node of each
+ * path that stays. */
+static uint32_t *hang(paths *t)
+{
+    uint32_t *node = pt_alloc(t->count, sizeof *node);
+    uint32_t nodes = 0;
+    for (uint32_t n = 0; n < t->count; n++) {
+        const uint32_t p = t->parent[n];
+        if (!(t->flags[n] & GONE)) node[n] = nodes++;
+        if (p == PT_NONE) continue;
+        if (!(t->flags[p] & GONE)) {
+            t->parent[n] = node[p];
+            continue;
+        }
+        t->parent[n] = t->parent[p];
+        t->flags[n] |= RESIDUAL;
+        if (!(t->flags[p] & INLINED)) t->flags[n] &= (uint8_t)~INLINED;
+    }
+    return node;
+}
+
+static void make_node(paths *t, uint32_t path, uint32_t n)
+{
+    pt_graph_making *m = t->m;
+    pt_graph_node *node = &m->graph->node[n];
+    *node = (pt_graph_node){.info = &m->places->info[t->place[path]],
+                            .flat = t->value[path].flat,
+                            .cum = t->value[path].cum};
+    if (t->div != NULL) node->flat_div = t->div[path].flat;
+    if (t->div != NULL) node->cum_div = t->div[path].cum;
+    m->parent[n] = t->parent[path];
+    m->graph->edge[n] = (pt_graph_edge){.from = t->parent[path],
+                                        .to = n,
+                                        .weight = node->cum,
+                                        .weight_div = node->cum_div,
+                                        .residual = t->flags[path] & RESIDUAL,
+                                        .inlined = t->flags[path] & INLINED,
+                                        .dropped = t->parent[path] == PT_NONE};
+}
+
+static void make_nodes(paths *t)
+{
+    pt_graph_making *m = t->m;
+    pt_graph *g = m->graph;
+    const uint32_t gone = mark_light(t);
+    PT_FREE uint32_t *node = hang(t);
+    g->dropped_nodes = gone;
+    g->node_count = g->edge_count = t->count - gone;
+    g->node = pt_alloc(g->node_count, sizeof *g->node);
+    g->edge = pt_alloc(g->node_count, sizeof *g->edge);
+    m->parent = pt_alloc(g->node_count, sizeof *m->parent);
+    for (uint32_t path = 0; path < t->count; path++)
+        if (!(t->flags[path] & GONE)) make_node(t, path, node[path]);
+    for (uint32_t s = 0; s < m->profile->stack->t.count; s++) {
+        uint32_t *leaf = &m->leaf_of_stack[s];
+        if (*leaf == PT_NONE) continue;
+        const bool gone_too = t->flags[*leaf] & GONE;
+        const uint32_t end = gone_too ? t->parent[*leaf] : node[*leaf];
+        *leaf = gone_too && end != PT_NONE ? end | PT_GRAPH_CUT_LEAF : end;
+    }
 }
 
 pt_status pt_graph_make_tree(pt_graph_making *m, pt_error *reterr)
 {
-    pt_graph *g = m->graph;
-    growing t = {.m = m};
+    paths t = {.m = m};
     const uint32_t stacks = m->profile->stack->t.count;
     m->leaf_of_stack = pt_alloc(stacks, sizeof *m->leaf_of_stack);
     pt_index_init(&t.index);
-    for (uint32_t s = 0; s < stacks && g->node_count < INT32_MAX; s++) {
+    for (uint32_t s = 0; s < stacks && t.count < INT32_MAX; s++) {
         m->leaf_of_stack[s] = PT_NONE;
         if (m->counts[s]) grow_stack(&t, s);
     }
     pt_index_done(&t.index);
-    if (g->node_count >= INT32_MAX)
-        return pt_error_set(reterr, PT_ERR_LIMIT, "the call tree has more than 2^31 nodes");
-    for (uint32_t n = 0; n < g->node_count; n++) {
-        g->edge[n].weight = g->node[n].cum;
-        g->edge[n].weight_div = g->node[n].cum_div;
-    }
-    g->edge_count = g->node_count;
-    return PT_OK;
+    const bool fits = t.count < INT32_MAX;
+    if (fits) make_nodes(&t);
+    free(t.parent);
+    free(t.place);
+    free(t.value);
+    free(t.div);
+    free(t.flags);
+    return fits ? PT_OK
+                : pt_error_set(reterr, PT_ERR_LIMIT, "the call tree has more than 2^31 nodes");
 }
 
 /* Callers come before callees, so a caller that goes already hangs on one that stays. */

@@ -240,7 +240,7 @@ def ask_again(mine, first, argv, folder, kind):
     tree, ours, answers = '-call_tree' in argv, shape(mine), {first}
     if tree and ours == shape(first):
         return 'order of equals in a call tree', ''
-    for _ in range(20 if tree else 6):
+    for _ in range(20):
         answers.add(ask(argv, folder)[1])
         if mine in answers:
             return 'order of equals', ''
