@@ -100,6 +100,18 @@ pt_dwarf_value pt_dwarf_read_form(const pt_dwarf_unit *unit, pt_dwarf_cursor *c,
 {
     if (form == DW_FORM_indirect) form = direct_form(c, form);
     pt_dwarf_value value = {.form = (uint16_t)form};
+    switch (form) { /* what nearly all values are */
+    case DW_FORM_data1: value.number = pt_dwarf_u8(c); return value;
+    case DW_FORM_data2: value.number = pt_dwarf_u16(c); return value;
+    case DW_FORM_data4:
+    case DW_FORM_ref4: value.number = pt_dwarf_u32(c); return value;
+    case DW_FORM_data8: value.number = pt_dwarf_u64(c); return value;
+    case DW_FORM_strp:
+    case DW_FORM_sec_offset:
+        value.number = unit->offset_bytes == 8 ? pt_dwarf_u64(c) : pt_dwarf_u32(c);
+        return value;
+    default: break;
+    }
     const int bytes = pt_dwarf_form_bytes(unit, form);
     switch (form) {
     case DW_FORM_implicit_const: value.number = (uint64_t)implicit; return value;

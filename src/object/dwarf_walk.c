@@ -116,6 +116,7 @@ typedef struct {
     size_t count;
     uint32_t *node_of;
     bool thorough;
+    bool was_partial; /* something was stepped over that a thorough walk would look into */
     uint64_t work;
 } walk;
 
@@ -167,6 +168,13 @@ typedef enum {
     INTO, /* look at its children, if it has any */
 } decision;
 
+/* For entries that only a thorough walk looks into. */
+static inline bool is_thorough(walk *w)
+{
+    w->was_partial |= !w->thorough;
+    return w->thorough;
+}
+
 /* Looks at an entry whose attributes c is at. INTO: c is behind them, and *node says to which
  * function the children belong. OVER: c has not moved. */
 static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
@@ -181,21 +189,23 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         pt_dwarf_cursor ahead = *c;
         const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead);
         const uint32_t id = claim(w, off, &extent, is_inlined ? around : PT_NONE);
-        if (id == PT_NONE && (is_inlined || !w->thorough)) return OVER;
+        if (id == PT_NONE && (is_inlined || !is_thorough(w))) return OVER;
         *c = ahead;
         *ret_node = id;
         return INTO;
     }
     case PT_DWARF_BLOCK:
-        if (around == PT_NONE && !w->thorough) return OVER;
+        if (around == PT_NONE && !is_thorough(w)) return OVER;
         break;
-    case PT_DWARF_NAMESPACE: break;
+    case PT_DWARF_NAMESPACE:
+        if (a->has_sibling && !is_thorough(w)) return OVER;
+        break;
     case PT_DWARF_TYPE:
-        if (!w->thorough && !w->unit->is_rust) return OVER;
+        if (!w->unit->is_rust && !is_thorough(w)) return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_ABSTRACT:
-        if (!w->thorough) return OVER;
+        if (!is_thorough(w)) return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_OTHER: return OVER;
@@ -249,7 +259,7 @@ static bool enter_root(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
     return true;
 }
 
-void pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
+bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
                    size_t count, uint32_t *node_of, bool thorough)
 {
     walk w = {.worker = worker,
@@ -261,6 +271,7 @@ void pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uin
               .thorough = thorough};
     pt_dwarf_cursor c;
     if (count > 0 && enter_root(w.table, unit, &c)) walk_entries(&w, &c);
+    return w.was_partial;
 }
 
 void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
