@@ -116,7 +116,7 @@ void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames)
     RESERVE(b->stack, offset, samples + 1);
     RESERVE(b->stack, end, samples);
     RESERVE(b->stack, frame, frames);
-    pt_index_reserve(&b->stack.index, (uint32_t)samples);
+    b->stack.promised = (uint32_t)samples;
 }
 
 /* ---- Strings ---- */
@@ -386,6 +386,17 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
     return pt_builder_stack_commit_hashed(b, depth, end, stack_hash(frames, depth, end));
 }
 
+/* Whether most samples have stacks of their own, which only the first of them tell, decides if the
+ * index gets room for all at once: growing costs time, and room that is not used does, too. */
+#define STACKS_TRIAL 8192
+
+static __attribute__((cold, noinline)) void make_room_as_promised(pt_builder *b)
+{
+    builder_stacks *t = &b->stack;
+    if (t->count >= b->sample.count / 2) pt_index_reserve(&t->index, t->promised);
+    t->promised = 0;
+}
+
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash)
 {
@@ -404,6 +415,7 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     if (!room_for_row(b, t->count, "distinct stacks")) return (pt_stack_id){PT_NONE};
     RESERVE(*t, offset, t->count + 2);
     RESERVE(*t, end, t->count + 1);
+    if (t->count >= STACKS_TRIAL && t->promised > 0) make_room_as_promised(b);
     t->offset[t->count + 1] = begin + depth;
     t->end[t->count] = (uint8_t)end;
     pt_index_add(&t->index, hash, (uint32_t)t->count);

@@ -47,6 +47,7 @@ typedef struct {
     COLUMN(uint32_t, frame);
     COLUMN(uint8_t, end);
     pt_index index;
+    uint32_t promised; /* samples; 0 = not known, or the index has room for them */
 } builder_stacks;
 
 typedef struct {
