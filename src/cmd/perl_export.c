@@ -11,31 +11,44 @@
 
 /* ---- Folded stacks ---- */
 
-static void put_folded_names(pt_perl_session *s, uint32_t address, bool first)
+/* The names at an address, outermost first, with ; between. */
+static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf *text)
 {
     size_t count;
     const pt_perl_name *names = pt_perl_names_of(s, address, &count);
     char hex[17];
-    if (count == 0)
-        pt_outf(s->out, "%s%s", first ? "" : ";", pt_perl_hex(s, s->stacks.address[address], hex));
+    if (count == 0) pt_put_text(text, pt_perl_hex(s, s->stacks.address[address], hex));
     for (size_t i = 0; i < count; i++) {
         const char *line = pt_perl_text_of(s, names[i].file_line);
         const char *name = pt_perl_text_of(s, names[i].full_name);
         if (strcmp(line, "?") == 0 || strcmp(line, ":0") == 0) line = "??:0";
-        pt_outf(s->out, "%s%s%s", first && i == 0 ? "" : ";", strcmp(name, "??") == 0 ? line : name,
-                i > 0 ? "[inline]" : "");
+        if (i > 0) pt_put_u8(text, ';');
+        pt_put_text(text, strcmp(name, "??") == 0 ? line : name);
+        if (i > 0) pt_put_text(text, "[inline]");
     }
 }
 
 void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
 {
+    const size_t count = session->stacks.address_count;
+    pt_buf text = PT_BUF_INIT; /* of every address, once */
+    PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
+    for (uint32_t i = 0; i < count; i++) {
+        first[i] = text.size;
+        put_folded_names(session, i, &text);
+    }
+    first[count] = text.size;
     for (size_t i = 0; i < profile->count; i++) {
         const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
         const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
-        for (size_t k = depth; k-- > 0;)
-            put_folded_names(session, frames[k], k == depth - 1);
+        for (size_t k = depth; k-- > 0;) {
+            const uint32_t at = frames[k];
+            pt_out_put(session->out, text.data + first[at], first[at + 1] - first[at]);
+            if (k > 0) pt_out_char(session->out, ';');
+        }
         pt_outf(session->out, " %.0f\n", trunc(profile->value[i]));
     }
+    pt_buf_done(&text);
 }
 
 /* ---- A profile with its symbols ---- */
