@@ -7,18 +7,26 @@
 #include "cmd/cmd.h"
 #include "cmd/perl.h"
 
-/* --compat=perl anywhere among the options: the Perl pprof's options, words and bytes. */
+/* Is args[at] an option of that name, after one dash or two? */
+static bool is_option(const char *arg, const char *name)
+{
+    if (arg[0] != '-') return false;
+    return strcmp(arg + 1 + (arg[1] == '-'), name) == 0;
+}
+
+/* --compat=perl anywhere among the options: the Perl pprof's options, words and bytes. What only
+ * that one can do (names for addresses on standard input, leaks with their stacks) is its, too. */
 static int pprof_main(const char *const *args, size_t count)
 {
-    size_t at = 0;
-    while (at < count && strcmp(args[at], "--compat=perl") != 0 &&
-           strcmp(args[at], "-compat=perl") != 0)
-        at++;
-    if (at == count) return pt_pprof_main(args, count);
-    PT_FREE const char **rest = pt_alloc(count, sizeof *rest);
-    for (size_t i = 0; i + 1 < count; i++)
-        rest[i] = args[i < at ? i : i + 1];
-    return pt_perl_main(rest, count - 1);
+    PT_FREE const char **rest = pt_alloc(count + 1, sizeof *rest);
+    size_t kept = 0;
+    bool perl = false;
+    for (size_t i = 0; i < count; i++) {
+        const bool compat = is_option(args[i], "compat=perl");
+        perl |= compat || is_option(args[i], "symbols") || is_option(args[i], "stacks");
+        if (!compat) rest[kept++] = args[i];
+    }
+    return perl ? pt_perl_main(rest, kept) : pt_pprof_main(args, count);
 }
 
 const pt_command pt_command_pprof = {
@@ -30,7 +38,8 @@ const pt_command pt_command_pprof = {
         "Takes the command line of google/pprof and prints what it prints: formats (-top, -tree, "
         "-peek=REGEX, -traces, ...), options, messages and exit status are its own. `pitot pprof "
         "-help` lists them. A link to pitot called pprof does the same. With "
-        "--compat=perl it is `pitot google-pprof`.\n\n"
+        "--compat=perl (and for --symbols and --stacks, which only that one has) it is `pitot "
+        "google-pprof`.\n\n"
         "Every format that pitot reads is read. What differs from pprof, and why, is in "
         "docs/compat.md.",
     .examples = (const char *const[]){"pitot pprof -top cpu.pb.gz",

@@ -43,6 +43,8 @@ typedef struct pt_pprof_config {
     const char *tagfocus, *tagignore, *tagshow, *taghide;
     bool noinlines, showcolumns;
     bool functions, filefunctions, files, lines, addresses; /* granularity: at most one */
+    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Of the command line
+                           only: google/pprof has no such option */
 } pt_pprof_config;
 
 extern const pt_option_table pt_pprof_config_options;
@@ -64,6 +66,7 @@ typedef enum {
     PT_PPROF_LIST,
     PT_PPROF_DISASM,
     PT_PPROF_WEBLIST,
+    PT_PPROF_COLLAPSED,
 } pt_pprof_format;
 
 typedef struct pt_pprof_command {
@@ -89,6 +92,7 @@ typedef struct pt_pprof_source {
     const char *symbolize, *build_id, *add_comment, *tools;
     int64_t seconds, timeout;
     const char *tls_cert, *tls_key, *tls_ca;
+    const char *lib_prefix; /* "a,b": where else programs and libraries are; or NULL */
     bool all_frames;
     bool normalize;
 } pt_pprof_source;

@@ -17,6 +17,8 @@ typedef struct {
     const char *symbolize, *buildid, *add_comment, *tools, *http;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t timeout, seconds;
+    const char *lib_prefix;
+    int64_t maxdegree;
     bool inuse_space, inuse_objects, alloc_space, alloc_objects;
     bool total_delay, contentions, mean_delay;
     bool no_browser, all_frames, help, h;
@@ -48,6 +50,9 @@ static const pt_option own_rows[] = {
     ROW(tls_cert, STRING, NULL, "certificate of this client"),
     ROW(tls_key, STRING, NULL, "private key of this client"),
     ROW(tls_ca, STRING, NULL, "certificates to trust"),
+    ROW(maxdegree, INT, "0", "edges into, and out of, a node of a graph at most; 0: any number"),
+    ROW(lib_prefix, STRING, NULL,
+        "folders, joined by commas, to look for programs and libraries in"),
     ROW(all_frames, FLAG, NULL, "keep frames that the profile itself says to drop"),
     ROW(http, STRING, NULL, "serve a page at host:port"),
     ROW(no_browser, FLAG, NULL, "with -http: open no browser"),
@@ -232,6 +237,7 @@ static void choose_legacy_event(flags *f)
             fprintf(stderr, "Multiple value selections, ignoring -%s\n", legacy[i].option);
     }
     if (f->own.mean_delay) f->config.mean = true;
+    f->config.max_degree = f->own.maxdegree;
 }
 
 /* Empty names are none. */
@@ -280,6 +286,7 @@ static pt_pprof_source source_of(const flags *f, const char *const *operands, si
         .tls_cert = f->own.tls_cert,
         .tls_key = f->own.tls_key,
         .tls_ca = f->own.tls_ca,
+        .lib_prefix = f->own.lib_prefix,
         .all_frames = f->own.all_frames,
         .normalize = f->config.normalize,
     };

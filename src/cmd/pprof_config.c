@@ -85,6 +85,7 @@ pt_status pt_pprof_config_check(const pt_pprof_config *config, pt_error *reterr)
 const pt_pprof_command pt_pprof_commands[] = {
     {"callgrind", PT_PPROF_CALLGRIND, .file_type = "callgraph.out",
      .help = "a graph for KCachegrind"},
+    {"collapsed", PT_PPROF_COLLAPSED, .help = "folded stacks, for flame graphs"},
     {"comments", PT_PPROF_COMMENTS, .help = "the comments in the profile"},
     {"disasm", PT_PPROF_DISASM, .takes_pattern = true, .help = "instructions with samples"},
     {"dot", PT_PPROF_DOT, .help = "a graph in the language of Graphviz"},

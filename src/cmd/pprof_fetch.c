@@ -189,14 +189,20 @@ static void read_symbolize(const char *text, pt_symbolize_options *ret)
     }
 }
 
-/* PPROF_BINARY_PATH, or $HOME/pprof/binaries: folders, joined by colons. */
-static pt_option_list binary_folders(char **ret_memory)
+/* Folders of -lib_prefix, joined by commas; then PPROF_BINARY_PATH, or $HOME/pprof/binaries, joined
+ * by colons. */
+static pt_option_list binary_folders(const char *lib_prefix, char **ret_memory)
 {
     const char *path = getenv("PPROF_BINARY_PATH");
     const char *home = getenv("HOME");
-    char *memory = path != NULL && path[0] != '\0'
-                       ? pt_strdup(path)
-                       : pt_strf("%s/pprof/binaries", home != NULL ? home : "");
+    const bool has_path = path != NULL && path[0] != '\0';
+    char *memory = pt_strf("%s:%s%s", lib_prefix != NULL ? lib_prefix : "",
+                           has_path       ? path
+                           : home != NULL ? home
+                                          : "",
+                           has_path ? "" : "/pprof/binaries");
+    for (size_t i = 0; lib_prefix != NULL && lib_prefix[i] != '\0'; i++)
+        if (memory[i] == ',') memory[i] = ':';
     pt_option_list list = {.items = pt_alloc(strlen(memory) + 1, sizeof *list.items)};
     char *rest = memory;
     for (char *folder; (folder = strsep(&rest, ":")) != NULL;)
@@ -235,7 +241,7 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
     const pt_profile *named;
     if (options.mode != PT_SYMBOLIZE_OFF) {
         PT_FREE char *memory = NULL;
-        pt_option_list folders = binary_folders(&memory);
+        pt_option_list folders = binary_folders(f->source->lib_prefix, &memory);
         options.program = f->source->program;
         options.source.binary_dirs = folders.items;
         options.source.binary_dir_count = folders.count;

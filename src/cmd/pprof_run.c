@@ -263,6 +263,7 @@ static pt_status prepare(asking *a, pt_error *reterr)
     a->report.node_fraction = c->nodefraction;
     a->report.edge_fraction = c->edgefraction;
     a->report.compact = c->compact_labels;
+    a->report.max_degree = c->max_degree;
     const char *file = p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
     if (file[0] != '\0') a->report.title = a->title = pt_pprof_base_name(file);
     a->report.label_unit = label_unit;
@@ -327,6 +328,13 @@ static pt_status report_raw(asking *a)
     pt_pprof_raw(a->out, profile);
     pt_profile_unref(profile);
     return PT_OK;
+}
+
+static pt_status report_collapsed(const asking *a, pt_error *reterr)
+{
+    const pt_output output = {.context = a->out, .open = open_out};
+    const pt_write_options options = {.event = a->report.event, .pool = a->session->pool};
+    return pt_format_find("folded")->write(a->profile, &output, &options, reterr);
 }
 
 static pt_status report_profile(asking *a, pt_error *reterr)
@@ -449,6 +457,7 @@ static pt_status report(asking *a, pt_error *reterr)
     case PT_PPROF_TRACES: return report_traces(a, reterr);
     case PT_PPROF_TAGS: pt_pprof_tags(a->out, &a->report); return PT_OK;
     case PT_PPROF_RAW: return report_raw(a);
+    case PT_PPROF_COLLAPSED: return report_collapsed(a, reterr);
     case PT_PPROF_COMMENTS: pt_pprof_comments(a->out, a->profile); return PT_OK;
     case PT_PPROF_PROTO: return report_profile(a, reterr);
     case PT_PPROF_LIST: return report_list(a, reterr);

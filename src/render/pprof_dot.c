@@ -378,8 +378,19 @@ static void put_edges(drawing *d)
             edges[count++] = node->out[k];
     }
     pt_graph_sort_edges(g, edges, count);
-    for (size_t i = 0; i < count; i++)
-        put_edge(d, &g->edge[edges[i]]);
+    PT_FREE int64_t *in = pt_alloc((size_t)g->node_count + 1, sizeof *in);
+    PT_FREE int64_t *out = pt_alloc((size_t)g->node_count + 1, sizeof *out);
+    const int64_t most = d->report->max_degree;
+    for (size_t i = 0; i < count; i++) {
+        const pt_graph_edge *edge = &g->edge[edges[i]];
+        /* The heaviest edge into a node stays in any case, as in the Perl pprof. */
+        const bool full =
+            most > 0 && in[edge->to] > 0 && (in[edge->to] >= most || out[edge->from] >= most);
+        if (full) continue;
+        in[edge->to]++;
+        out[edge->from]++;
+        put_edge(d, edge);
+    }
 }
 
 /* ---- All ---- */

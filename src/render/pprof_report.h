@@ -26,6 +26,7 @@ typedef struct pt_pprof_report {
     double ratio;     /* 1/-divide_by; values are multiplied and cut to whole numbers; 0 = 1 */
     double node_fraction, edge_fraction; /* for the legend */
     bool compact;                        /* no legend about the profile */
+    int64_t max_degree;                  /* of -dot: edges of a node, each way; 0 = any number */
     const char *title;                   /* base name of the main mapping's file, or NULL */
     const char *const *filters;          /* "focus=parse", ... */
     size_t filter_count;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """diff_perl.py: does `pitot google-pprof` print what gperftools' google-pprof prints?
 
-  diff_perl.py --pairs=N --seed=S FOLDER
+  diff_perl.py [--pairs=N] [--seed=S] [--seconds=T] FOLDER
 
 FOLDER holds programs and profiles of them: PROGRAM and PROGRAM.prof, PROGRAM.2.prof, ... Each pair
 takes one, or a profile made up from the addresses and the mapped objects of one, and random options,
@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PERL = os.environ.get('GOOGLE_PPROF', 'google-pprof')
 PITOT = os.environ['PITOT']
@@ -282,7 +283,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--pairs', type=int, default=1000)
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--keep-going', action='store_true')
+    parser.add_argument('--seconds', type=float, default=float('inf'))
     parser.add_argument('folder')
     args = parser.parse_args()
     programs = []
@@ -295,7 +296,11 @@ def main():
         sys.exit(f'{args.folder}: no PROGRAM with PROGRAM.prof')
     bad, classes = 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
+        begin, done = time.monotonic(), 0
         for i in range(args.pairs):
+            if time.monotonic() - begin > args.seconds:
+                break
+            done += 1
             rng = random.Random(args.seed * 1000003 + i)
             argv, why = one_pair(rng, programs, folder, classes)
             if why is None:
@@ -309,7 +314,7 @@ def main():
                 print(f'  kept {keep}')
     for name, count in sorted(classes.items()):
         print(f'explained: {count}: {name}')
-    print(f'{args.pairs} pairs, {bad} not explained')
+    print(f'{done} pairs, {bad} not explained')
     return bad > 0
 
 

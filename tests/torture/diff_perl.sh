@@ -31,6 +31,7 @@ if needs cc c++; then
     build cxx_o2 c++ -O2 -g perl_program.cc
     build cxx_o0 c++ -O0 -g perl_program.cc
     build cxx_plain c++ -O2 perl_program.cc
-    run python3 "$PITOT_ROOT/tests/torture/diff_perl.py" --pairs="${PITOT_PAIRS:-1000}" --seed="$seed" .
+    run python3 "$PITOT_ROOT/tests/torture/diff_perl.py" --pairs="${PITOT_PAIRS:-1000}" --seed="$seed" \
+        --seconds="${PITOT_SECONDS:-1200}" .
     [ "$status" = 0 ] || fail "$(stdout | tail -n 40)$(stderr)"
 fi
