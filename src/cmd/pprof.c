@@ -29,6 +29,14 @@ static int pprof_main(const char *const *args, size_t count)
     return perl ? pt_perl_main(rest, kept) : pt_pprof_main(args, count);
 }
 
+static const char *const pprof_examples[] = {
+    "pitot pprof -top cpu.pb.gz",
+    "the flat table, in pprof's columns",
+    "pitot pprof -peek=malloc -symbolize=none heap.pb.gz",
+    "callers and callees of malloc",
+    NULL,
+};
+
 const pt_command pt_command_pprof = {
     .name = "pprof",
     .group = PT_GROUP_ANSWER,
@@ -42,11 +50,7 @@ const pt_command pt_command_pprof = {
         "google-pprof`.\n\n"
         "Every format that pitot reads is read. What differs from pprof, and why, is in "
         "docs/compat.md.",
-    .examples = (const char *const[]){"pitot pprof -top cpu.pb.gz",
-                                      "the flat table, in pprof's "
-                                      "columns",
-                                      "pitot pprof -peek=malloc -symbolize=none heap.pb.gz",
-                                      "callers and callees of malloc", NULL},
+    .examples = pprof_examples,
     .max_args = SIZE_MAX,
     .personality = pprof_main,
 };
