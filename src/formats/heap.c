@@ -104,7 +104,8 @@ static bool parse_header(pt_span line, header *ret)
     pt_span_skip_blanks(&line);
     if (!pt_span_skip(&line, "@")) return false;
     pt_span_skip_blanks(&line);
-    ret->has_alloc = tells_allocated(&f);
+    /* Growth and fragmentation have one pair that counts (google/pprof). */
+    ret->has_alloc = tells_allocated(&f) && pt_span_begins(line, "heap");
     return parse_kind(line, ret);
 }
 

@@ -425,7 +425,11 @@ static void add_locations(pt_legacy *l)
     for (size_t i = 0; i < l->location.count; i++) {
         const pt_legacy_location *const from = &l->location.items[i];
         uint32_t mapping = from->call == 0 ? PT_NONE : find_region(&g, from->call);
-        if (mapping == PT_NONE && from->call != 0) mapping = extend_region(&g, from->call);
+        if (mapping == PT_NONE && from->call != 0) {
+            mapping = extend_region(&g, from->call);
+            /* From here on google/pprof has a mapping of everything, made up for this address. */
+            if (mapping == PT_NONE) g.may_extend = false;
+        }
         /* google/pprof takes one off address 0, too. */
         const bool wrapped = from->is_return && from->call == UINT64_MAX && !l->hooks->annotate;
         const pt_location location = {.mapping = mapping,

@@ -136,7 +136,7 @@ static uint32_t place(uint64_t address, pt_mapping *rows, uint32_t *count)
     const uint32_t real = *count - has_fake;
     for (uint32_t m = 0; m < real; m++)
         if (rows[m].start <= address && address < rows[m].limit) return m;
-    for (uint32_t m = 0; m < real; m++) {
+    for (uint32_t m = 0; m < real && !has_fake; m++) { /* the fake one has what is left */
         const uint64_t begin = rows[m].start - rows[m].file_offset;
         if (rows[m].file_offset == 0 || begin > address || address >= rows[m].start) continue;
         rows[m].start = begin;

@@ -79,9 +79,10 @@ static void heaps_that_count_everything_are_left_as_they_are(void **state)
         snprintf(text, sizeof text,
                  "heap profile: 2: 100 [9: 900] @ %s\n 2: 100 [9: 900] @ 0x401001\n", kinds[i]);
         reading r = read_text("heap", text, false);
-        assert_int_equal(r.profile->event->t.count, 4);
-        assert_int_equal(value(&r, 0, 0), 9);
-        assert_int_equal(value(&r, 3, 0), 100);
+        const bool both = i == 0;
+        assert_int_equal(r.profile->event->t.count, both ? 4 : 2);
+        assert_int_equal(value(&r, 0, 0), both ? 9 : 2);
+        assert_int_equal(value(&r, both ? 3 : 1, 0), 100);
         assert_int_equal(pt_profile_provenance(r.profile)->period, 1);
         reading_done(&r);
     }
