@@ -9,7 +9,10 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/graphviz.h"
+#include "model/builder.h"
+#include "render/brief.h"
 #include "render/pprof_report.h"
+#include "transform/filter.h"
 #include "view/graph.h"
 #include "view/hidden.h"
 
@@ -20,6 +23,7 @@ typedef struct {
     int by;     /* pt_granularity */
     int64_t nodes;
     double node_share, edge_share;
+    bool labels;
 } graph_settings;
 
 #define FORMATS "auto svg pdf ps png gif dot"
@@ -73,6 +77,12 @@ static const pt_option graph_rows[] = {
      .details =
          "file: all functions of a source file; line: a line of one; address: an address, and "
          "what was inlined there."},
+    {.name = "labels",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(graph_settings, labels),
+     .help = "below each box, the labels of its samples",
+     .details = "Small boxes with a process, thread or request, as far as samples are labelled."},
     {.name = "engine",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(graph_settings, engine),
@@ -125,12 +135,12 @@ static bool has_residual(const pt_graph *graph)
 
 /* What passes through functions that are not drawn, in words; NULL when no arrow stands for it. The
  * caller frees. */
-static char *hidden_text(const pt_cmd_context *context, const pt_graph *graph,
-                         const pt_graph_request *request, const pt_pprof_report *report)
+static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
+                         const pt_pprof_report *report)
 {
     int64_t value;
     if (!has_residual(graph) ||
-        pt_graph_hidden(graph, context->answer, request, &value, NULL) != PT_OK)
+        pt_graph_hidden(graph, report->profile, request, &value, NULL) != PT_OK)
         return NULL;
     pt_buf text = PT_BUF_INIT;
     pt_pprof_put_value(&text, report, value);
@@ -143,10 +153,38 @@ static char *hidden_text(const pt_cmd_context *context, const pt_graph *graph,
     return pt_buf_take(&text, NULL);
 }
 
-static pt_status make_dot(pt_cmd_context *context, const graph_settings *settings, pt_buf *dot,
-                          uint32_t *ret_boxes, char **ret_hidden, pt_error *reterr)
+static char *brief_name(void *context, const pt_profile *p, uint32_t function)
 {
-    const pt_profile *p = context->answer;
+    (void)context;
+    pt_buf brief = PT_BUF_INIT;
+    pt_brief_name(pt_text(p, p->function->name[function]), &brief);
+    char *name = pt_buf_take(&brief, NULL);
+    /* Points end lines in boxes; this is one character. */
+    for (char *dots = name; (dots = strstr(dots, "...")) != NULL;)
+        memcpy(dots, "\u2026", 3);
+    return name;
+}
+
+/* As it is drawn: with brief names, and without labels unless they are asked for. One reference. */
+static pt_status to_draw(const pt_cmd_context *context, const graph_settings *settings,
+                         const pt_profile **ret_profile, pt_error *reterr)
+{
+    const pt_query no_labels = {.tag_hide = settings->labels ? NULL : "."};
+    pt_filtered filtered;
+    pt_status status = pt_filter(context->answer, &no_labels, &filtered, NULL, reterr);
+    if (status != PT_OK) return status;
+    if (context->look.long_names)
+        *ret_profile = pt_profile_ref(filtered.profile);
+    else
+        status = pt_profile_rename(filtered.profile, brief_name, NULL, ret_profile, reterr);
+    pt_filtered_done(&filtered);
+    return status;
+}
+
+static pt_status make_dot(pt_cmd_context *context, const graph_settings *settings,
+                          const pt_profile *p, pt_buf *dot, uint32_t *ret_boxes, char **ret_hidden,
+                          pt_error *reterr)
+{
     const pt_event *event = &p->event->row[context->event];
     const pt_graph_request request = {
         .event = context->event,
@@ -171,6 +209,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
                               .ratio = 1,
                               .node_fraction = settings->node_share,
                               .edge_fraction = settings->edge_share,
+                              .title = context->title,
                               .filters = filters,
                               .filter_count = filter != NULL && filter[0] != '\0' ? 1 : 0};
     report.unit = pt_graph_unit(&graph, report.total, "minimum", report.sample_unit, 1, false);
@@ -179,7 +218,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
     pt_pprof_dot(&out, &report, &graph);
     pt_out_done(&out, NULL);
     *ret_boxes = graph.listed_count;
-    *ret_hidden = hidden_text(context, &graph, &request, &report);
+    *ret_hidden = hidden_text(&graph, &request, &report);
     edit_legend(dot, *ret_hidden);
     pt_graph_done(&graph);
     return PT_OK;
@@ -220,7 +259,10 @@ static int graph_run(pt_cmd_context *context, void *own)
     uint32_t boxes = 0;
     PT_FREE char *hidden = NULL;
     const char *engine = NULL;
-    pt_status status = make_dot(context, settings, &dot, &boxes, &hidden, &error);
+    const pt_profile *drawn = NULL;
+    pt_status status = to_draw(context, settings, &drawn, &error);
+    if (status == PT_OK) status = make_dot(context, settings, drawn, &dot, &boxes, &hidden, &error);
+    pt_profile_unref(drawn);
     if (status == PT_OK && strcmp(format, "dot") == 0) {
         picture = dot;
         dot = PT_BUF_INIT;

@@ -182,4 +182,11 @@ pt_builder *pt_builder_extend(const pt_profile *base);
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
                           size_t line_count, uint64_t symbol_bytes);
 
+/* Another name for a function of the profile, to be freed; NULL leaves it. */
+typedef char *pt_function_namer(void *context, const pt_profile *profile, uint32_t function);
+/* The profile with other names of functions; all else is shared with it, and rows stay where they
+ * are. A reference to the same one when no name changes. PT_ERR_LIMIT as freezing. */
+pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer, void *context,
+                            const pt_profile **ret_profile, pt_error *reterr);
+
 #endif
