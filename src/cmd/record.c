@@ -34,7 +34,9 @@ static const pt_option record_rows[] = {
      .type = PT_OPT_DURATION,
      .offset = offsetof(pt_record_settings, duration_ns),
      .metavar = "TIME",
-     .help = "stop after this time (10s, 500ms), or when Ctrl-C is pressed"},
+     .help = "stop after this time (10s, 500ms), or when Ctrl-C is pressed",
+     .details = "What was recorded until then is written either way. Processes that were running "
+                "already go on as if nothing had been."},
     {.name = "split",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, split),
@@ -55,7 +57,10 @@ static const pt_option record_rows[] = {
      .letter = 'a',
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, all),
-     .help = "record every process of the machine; while COMMAND runs, if there is one"},
+     .help = "record every process of the machine; while COMMAND runs, if there is one",
+     .details =
+         "Needs rights that an ordinary user may lack: CAP_PERFMON, or kernel.perf_event_paranoid "
+         "of 0 or less. What is missing is said before anything is recorded."},
     {.name = "cgroup",
      .letter = 'G',
      .type = PT_OPT_STRING,
@@ -89,15 +94,19 @@ static const pt_option record_rows[] = {
      .min = 1,
      .max = INT64_MAX,
      .metavar = "N",
-     .help = "take a sample each N events (of --event)"},
+     .help = "take a sample each N events (of --event)",
+     .details =
+         "Instead of a rate: for events that are counted rather than timed, such as page-faults."},
     {.name = "user",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, user),
-     .help = "sample only time in user space"},
+     .help = "sample only time in user space",
+     .details = "What the kernel does for a program is then not seen."},
     {.name = "kernel",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, kernel),
-     .help = "sample only time in the kernel; stacks show who called it"},
+     .help = "sample only time in the kernel; stacks show who called it",
+     .details = "For a program that spends its time in system calls."},
     {.name = "off-cpu",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, off_cpu),
@@ -106,12 +115,15 @@ static const pt_option record_rows[] = {
     {.name = "timeline",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, timeline),
-     .help = "keep each sample with its time, thread and cpu"},
+     .help = "keep each sample with its time, thread and cpu",
+     .details = "Without it equal stacks are added up, which takes a tenth of the room."},
     {.name = "each-thread",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_HIDDEN,
      .offset = offsetof(pt_record_settings, each_thread),
-     .help = "use perf events of threads even where those of cpus are allowed"},
+     .help = "use perf events of threads even where those of cpus are allowed",
+     .details = "As an ordinary user has to; for a machine with many more busy processes than the "
+                "one in question."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
