@@ -383,8 +383,11 @@ static pt_status parse_letters(struct parsing *in, const char *arg)
         pt_status status = find_letter(in->options, *letter, &at, in->reterr);
         if (status != PT_OK) return status;
         const char spelling[3] = {'-', *letter, '\0'};
-        const bool rest = takes_argument(at.row) && letter[1] != '\0';
-        status = rest ? give(at, letter + 1, spelling, 2, "", in->reterr)
+        /* An argument that may be left out follows "=", so that -Cfi is three letters. */
+        const bool is_optional = at.row->bare != NULL;
+        const bool rest =
+            takes_argument(at.row) && (is_optional ? letter[1] == '=' : letter[1] != '\0');
+        status = rest ? give(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
                       : give_next(in, at, spelling, 2);
         if (status != PT_OK || rest) return status;
     }

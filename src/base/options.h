@@ -47,8 +47,10 @@ typedef struct pt_option {
     unsigned flags;
     size_t offset; /* of the field in the part's struct */
     const char
-        *initial;     /* what it is when not given, as one would type it; NULL = 0, false, none */
-    const char *bare; /* the argument is optional (--color[=WHEN]): what --color alone means */
+        *initial; /* what it is when not given, as one would type it; NULL = 0, false, none */
+    const char
+        *bare; /* the argument is optional (--color[=WHEN], -c=WHEN): what --color alone means
+                */
     const char *choices; /* CHOICE: "text json csv" */
     int64_t min, max;
     const char *aliases; /* other long spellings: "no-limit all" */

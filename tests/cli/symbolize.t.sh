@@ -72,6 +72,16 @@ same_as_addr2line -s
 it 'prints addresses as addr2line -a does'
 same_as_addr2line -a
 
+it 'takes letters together, as addr2line does'
+if needs addr2line; then
+    run pitot symbolize --output-style=addr2line -Cfipe prog "$(head -1 addresses)"
+    stdout >together
+    run pitot symbolize --output-style=addr2line -C -f -i -p -e prog "$(head -1 addresses)"
+    stdout >apart
+    expect_same together apart
+    expect_stdout_has 'outer(int)'
+fi
+
 it 'prints functions and lines of inlined calls as addr2line -f -i does, but for the innermost name'
 # addr2line 2.40 gives the innermost function the name of one around it at the first address of its
 # range; lines and the number of frames are equal.
@@ -101,8 +111,8 @@ if needs addr2line; then
     expect_same ours theirs
 fi
 
-for options in '' '-p' '-a' '-s' '-p -a -s' '--no-inlines' '--functions=none' '--functions=short' \
-    '--no-demangle' '--output-style=GNU' '--output-style=GNU -p'; do
+for options in '' '-p' '-a' '-s' '-p -a -s' '--no-inlines' '--functions=none' '-f=short' \
+    '--no-demangle' '-f=none -C -i' '--output-style=GNU' '--output-style=GNU -p'; do
     it "prints what llvm-symbolizer $options prints"
     same_as_llvm $options
 done
