@@ -10,7 +10,6 @@ static volatile uint64_t kept;
 static void ask(pt_code_names *names)
 {
     pt_code_answer a;
-    uint64_t addr;
     for (size_t i = 0; i < names->entries.count && i < 256; i++) {
         const pt_code_entry *e = &names->entries.items[i];
         if (pt_code_names_find(names, e->addr, &a)) kept += strlen(a.name) + a.line;
@@ -18,7 +17,6 @@ static void ask(pt_code_names *names)
     }
     for (size_t i = 1; i < names->ranges.count; i++)
         if (names->ranges.items[i].addr < names->ranges.items[i - 1].end_addr) abort();
-    kept += pt_code_names_address(names, "_text", &addr);
     pt_code_names_done(names);
 }
 

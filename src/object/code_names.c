@@ -172,17 +172,6 @@ bool pt_code_names_find(const pt_code_names *names, uint64_t addr, pt_code_answe
     return true;
 }
 
-bool pt_code_names_address(const pt_code_names *names, const char *name, uint64_t *ret_addr)
-{
-    for (size_t i = 0; i < names->entries.count; i++) {
-        const pt_code_entry *e = &names->entries.items[i];
-        if (strcmp(text_of(names, e->name), name) != 0) continue;
-        *ret_addr = e->addr;
-        return true;
-    }
-    return false;
-}
-
 /* ---- text ---- */
 
 /* The next line of [*at, end) without its end; false at the end. */
@@ -264,6 +253,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
         return;
     }
     if (is_code(s.type)) {
+        if (name_end - at == 6 && memcmp(at, "_stext", 6) == 0) names->text_addr = s.addr;
         s.name = pt_code_text(names, at, (size_t)(name_end - at));
         /* One module follows the other: its name need not be put again. */
         const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;

@@ -49,6 +49,7 @@ typedef struct pt_code_names {
         size_t count, cap;
     } ranges;
     pt_buf text;            /* strings, each terminated; 0 is "" */
+    uint64_t text_addr;     /* kallsyms: of _stext, where the kernel's code begins; 0 = not told */
     uint64_t hidden_count;  /* kallsyms: symbols whose address is shown as 0 */
     uint64_t damaged_count; /* lines and records that could not be understood */
 } pt_code_names;
@@ -73,8 +74,5 @@ typedef struct pt_code_answer {
 
 /* What covers addr. Strings live as long as names. */
 bool pt_code_names_find(const pt_code_names *names, uint64_t addr, pt_code_answer *ret_answer);
-
-/* The address of the symbol of that name; false when there is none. */
-bool pt_code_names_address(const pt_code_names *names, const char *name, uint64_t *ret_addr);
 
 #endif

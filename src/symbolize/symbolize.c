@@ -520,9 +520,9 @@ static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
     pt_chains *chains = NULL;
     pt_elf_symbols table;
     pt_elf_symbol s;
-    uint64_t text_addr = 0, linked_addr = 0;
-    if (w->options->mode != PT_SYMBOLIZE_FULL ||
-        !pt_code_names_address(names, "_stext", &text_addr) ||
+    const uint64_t text_addr = names->text_addr;
+    uint64_t linked_addr = 0;
+    if (w->options->mode != PT_SYMBOLIZE_FULL || text_addr == 0 ||
         !pt_source_find_vmlinux(&search, build_id, &file) ||
         pt_chains_open(&file, &search, &how, &chains, NULL) != PT_OK)
         return;

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "model/builder.h"
 #include "symbolize/symbolize.h"
@@ -673,6 +674,45 @@ static void kernel_addresses_are_named_by_its_own_symbols(void **state)
     pt_diag_done(&diag);
 }
 
+/* The kernel lies 0x3000000 above where it was linked. */
+static void a_kernels_lines_come_from_its_image_with_debug_information(void **state)
+{
+    (void)state;
+    NEED_IMAGE("vmlinux");
+    struct utsname name;
+    assert_int_equal(uname(&name), 0);
+    PT_FREE char *command = pt_strf("mkdir -p %s/boot && cp '%s' %s/boot/vmlinux-%s", root,
+                                    image_path("vmlinux"), root, name.release);
+    assert_int_equal(system(command), 0);
+    pt_object *o = open_object(image_path("vmlinux"));
+    const uint64_t start = address_of(o, SHT_SYMTAB, "_stext") + 0x3000000;
+    const uint64_t work = address_of(o, SHT_SYMTAB, "do_work") + 0x3000000;
+    pt_object_free(o);
+    PT_FREE char *symbols =
+        pt_strf("%llx T _stext\n%llx T do_work\n%llx T other\n", (unsigned long long)start,
+                (unsigned long long)work, (unsigned long long)start + 0x1000);
+    write_below_root("proc/kallsyms", symbols, strlen(symbols));
+    write_below_root("sys/kernel/notes", notes, sizeof notes);
+    const pt_symbolize_options options = {.names_code = true, .source = {.root = root}};
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = begin();
+    pt_builder_append_mapping(
+        m.b, &(pt_mapping){.start = start,
+                           .limit = start + 0x10000,
+                           .file = pt_builder_text(m.b, "[kernel]").v,
+                           .build_id = pt_builder_text(m.b, "aabbccddeeff00112233").v,
+                           .flags = PT_MAPPING_KERNEL});
+    sample_at(&m, 0, work, 0);
+    sample_at(&m, 0, start + 0x1004, 0);
+    const pt_profile *p = named(finish(&m), &options, 1, &diag);
+    assert_string_equal(frame_text(p, 0, 0), "count (count) kernel.c:7");
+    assert_string_equal(frame_text(p, 0, 1), "do_work (do_work) kernel.c:11");
+    assert_string_equal(frame_text(p, 1, 0), "other (other) :0");
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
 static void another_kernel_is_not_taken_and_both_ids_are_named(void **state)
 {
     (void)state;
@@ -775,6 +815,8 @@ int main(void)
         cmocka_unit_test(one_thread_and_eight_give_the_same_profile),
         cmocka_unit_test_setup_teardown(kernel_addresses_are_named_by_its_own_symbols, make_root,
                                         remove_root),
+        cmocka_unit_test_setup_teardown(a_kernels_lines_come_from_its_image_with_debug_information,
+                                        make_root, remove_root),
         cmocka_unit_test_setup_teardown(another_kernel_is_not_taken_and_both_ids_are_named,
                                         make_root, remove_root),
         cmocka_unit_test_setup_teardown(a_kernel_that_hides_its_addresses_is_said_to, make_root,
