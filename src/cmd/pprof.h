@@ -102,6 +102,7 @@ typedef struct pt_pprof_session {
     const pt_profile *profile;
     pt_pool *pool;
     const char *tools; /* -tools, PPROF_TOOLS; or NULL */
+    bool damaged;      /* of some source only a part could be read: exit status 4 */
 } pt_pprof_session;
 
 /* Fetches, merges, subtracts bases, symbolizes; says on standard error what pprof says. On success

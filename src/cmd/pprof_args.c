@@ -80,6 +80,7 @@ typedef struct {
     pt_option_table format_table;
     pt_option_part parts[3];
     pt_options options;
+    bool damaged; /* answered, from damaged sources */
 } flags;
 
 static void flags_init(flags *f)
@@ -349,6 +350,7 @@ static pt_status answer(flags *f, const char *const *operands, size_t count, pt_
         status = report(&session, &f->config, command, pattern, reterr);
     else
         pt_pprof_shell(&session, &f->config);
+    f->damaged = session.damaged;
     pt_pprof_session_done(&session);
     return status;
 }
@@ -369,6 +371,8 @@ int pt_pprof_main(const char *const *args, size_t count)
     } else if (answer(&f, args + first, count - first, &error) != PT_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit_status = PT_PPROF_EXIT;
+    } else if (f.damaged) {
+        exit_status = PT_EXIT_DAMAGED;
     }
     pt_options_done(&f.options);
     return exit_status;

@@ -21,6 +21,7 @@ typedef struct {
     pt_fetch_options fetch;
     pt_pool *pool;
     bool fetched; /* something came from a server */
+    bool damaged; /* of something only a part could be read */
     pt_remote_mapping *remote;
     size_t remote_count;
     pt_diag diag;
@@ -76,6 +77,7 @@ static void note_servers(fetching *f, pt_loaded *loaded)
         f->remote[f->remote_count++] = loaded->remote_mappings[i];
     loaded->remote_mapping_count = 0; /* taken over */
     f->fetched |= loaded->remote_count > 0;
+    f->damaged |= loaded->damaged_count > 0;
 }
 
 /* Pprof leaves out events whose type another has; here that would leave none. */
@@ -343,8 +345,8 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
     }
     free(f.remote);
     if (status == PT_OK)
-        *ret_session =
-            (pt_pprof_session){.profile = profile, .pool = f.pool, .tools = source->tools};
+        *ret_session = (pt_pprof_session){
+            .profile = profile, .pool = f.pool, .tools = source->tools, .damaged = f.damaged};
     else
         pt_pool_free(f.pool);
     return status;

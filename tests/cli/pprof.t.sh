@@ -124,6 +124,13 @@ run pprof -top missing.folded
 expect_status 2
 expect_stderr_line 'failed to fetch any source profiles'
 
+it 'answers from a damaged profile, says so, and exits with 4'
+run pprof -proto -output=whole.pb.gz a.folded
+gzip -dc whole.pb.gz | head -c -3 >cut.pb
+run pprof -top cut.pb
+expect_status 4
+expect_stderr_has cut.pb
+
 it 'adds several sources up and takes bases away'
 run pprof -top a.folded a.folded
 expect_stdout_line 'Showing nodes accounting for 20, 100% of 20 total'
