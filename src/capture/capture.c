@@ -15,7 +15,9 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 100,           /* at least so often the rings are emptied */
+    WAKE_MS = 100,     /* at least so often the rings are emptied */
+    FIRST_WAKE_MS = 5, /* and so often in the first half second */
+    FIRST_NS = 500000000,
     PROGRESS_NS = 250000000, /* between two reports */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
     SETTLED_NS = 2000000,
@@ -266,11 +268,13 @@ static void report(pt_capture *c, int64_t now_ns)
     c->options.progress(c->options.progress_arg, &c->facts);
 }
 
-/* How long to sleep: a little, if new threads could be waiting for an event of theirs. */
+/* How long to sleep: at first a little, so that few stacks are cut before we copy more of them. */
 static int wait_ms(const pt_capture *c, int64_t now_ns)
 {
-    const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
-    if (c->options.duration_ns == 0 || left_ns > (int64_t)WAKE_MS * 1000000) return WAKE_MS;
+    const int64_t age_ns = now_ns - c->start_ns;
+    const int64_t left_ns = c->options.duration_ns - age_ns;
+    const int most = age_ns < FIRST_NS ? FIRST_WAKE_MS : WAKE_MS;
+    if (c->options.duration_ns == 0 || left_ns > (int64_t)most * 1000000) return most;
     return left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0;
 }
 

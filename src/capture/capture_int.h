@@ -31,7 +31,8 @@ struct pt_capture {
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the sample at hand */
     pt_capture_facts facts;
-    uint64_t cut_window; /* samples since the copy grew or was last found short */
+    uint64_t cut_window; /* samples since the copy grew */
+    uint64_t cut_count;  /* of them: it was too short */
     struct {
         pt_waiting *items;
         size_t count, cap;

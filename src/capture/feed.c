@@ -69,14 +69,16 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
 }
 
-/* Once in a while a deep stack is cut; often: copy more. */
+/* Once in a while a deep stack is cut; often: copy more. What was copied before the last time says
+ * nothing of the next. */
 static void count_short_copy(pt_capture *c, const pt_perf_record *r)
 {
+    c->facts.short_copy += c->stack.is_copy_short;
+    if (r->sample.stack_room < pt_event_set_stack_bytes(&c->set, (pid_t)r->tid)) return;
     c->cut_window++;
-    if (!c->stack.is_copy_short) return;
-    c->facts.short_copy++;
-    if (c->facts.short_copy * CUT_SHARE < c->cut_window) return;
-    if (pt_event_set_grow(&c->set, (pid_t)r->tid)) c->cut_window = 0;
+    c->cut_count += c->stack.is_copy_short;
+    if (!c->stack.is_copy_short || c->cut_count * CUT_SHARE < c->cut_window) return;
+    if (pt_event_set_grow(&c->set, (pid_t)r->tid)) c->cut_window = c->cut_count = 0;
     c->facts.stack_bytes = c->set.plan.stack_bytes;
 }
 
@@ -156,11 +158,12 @@ void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
+    const bool is_switch = pt_event_set_is_switch(&c->set, r);
+    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
+    if (r->pid == 0) return; /* nobody: the cpu was idle */
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     if (!proc->is_judged) judge(c, proc);
     if (!proc->is_wanted) return;
-    const bool is_switch = pt_event_set_is_switch(&c->set, r);
-    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
     unwind(c, proc, r);
     count_short_copy(c, r);
@@ -198,7 +201,10 @@ static void on_record(pt_capture *c, pt_perf_record *r)
         pt_procs_on_exit(&c->procs, r);
         break;
     case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES: c->facts.lost += r->lost; break;
+    case PERF_RECORD_LOST_SAMPLES:
+        c->facts.lost += r->lost;
+        pt_event_set_lost(&c->set, r->cpu);
+        break;
     case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:

@@ -19,7 +19,9 @@ enum {
     SIDE_BYTES = 512 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
     SAMPLES_BYTES_FIRST = 256 << 10,
-    SAMPLES_BYTES_MAX = 16 << 20,
+    SAMPLES_BYTES_MAX = 32 << 20,
+    SAMPLES_BYTES_MANY = 4 << 20,
+    RICH_CPUS = 16,
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
 };
 
@@ -246,13 +248,15 @@ void pt_event_set_remove(pt_event_set *set, pid_t tid)
 
 /* ---- rings ---- */
 
-/* A quarter of a second of samples, as far as the kernel lets us lock memory. */
+/* A quarter of a second of samples with twice the first copy of the stack, as far as the kernel
+ * lets us lock memory, and less where there are many cpus. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
-    const uint64_t want = hz / 4 * (PT_STACK_BYTES_FIRST + 512);
+    const uint64_t want = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
+    const uint64_t most = set->pair_count <= RICH_CPUS ? SAMPLES_BYTES_MAX : SAMPLES_BYTES_MANY;
     size_t bytes = SAMPLES_BYTES_FIRST;
-    while (bytes < want && bytes < SAMPLES_BYTES_MAX)
+    while (bytes < want && bytes < most)
         bytes *= 2;
     return bytes;
 }
@@ -407,10 +411,30 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
     ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, pair_of(set, record->cpu)->samples_fd);
 }
 
+/* Where a machine is virtual its timer's interrupts come late or not at all while the host runs
+ * others, but the clocks of threads go on. What ran then is what the next tick meets. */
+static uint64_t weight_on_cpu(pt_event_set *set, const pt_perf_record *record)
+{
+    const uint64_t period = set->plan.period;
+    pt_ring_pair *const pair = pair_of(set, record->cpu);
+    if (pair == NULL || !set->plan.user || !set->plan.kernel) return 1;
+    const uint64_t last_ns = pair->last_tick_ns;
+    pair->last_tick_ns = record->time_ns;
+    if (last_ns == 0 || record->time_ns < last_ns) return 1;
+    return (record->time_ns - last_ns + period / 2) / period;
+}
+
+void pt_event_set_lost(pt_event_set *set, uint32_t cpu)
+{
+    pt_ring_pair *const pair = pair_of(set, cpu);
+    if (pair != NULL) pair->last_tick_ns = 0;
+}
+
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
 {
     pt_event_thread *thread;
-    if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
+    if (!set->plan.source->is_clock) return 1;
+    if (!set->plan.is_each_thread) return weight_on_cpu(set, record);
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* it was closed since */
     const uint64_t due = (record->sample.count + row->offset) / set->plan.period;
@@ -453,6 +477,12 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     for (uint32_t i = 0; i < set->pair_count; i++)
         open_again(set, thread, i);
     return true;
+}
+
+uint32_t pt_event_set_stack_bytes(const pt_event_set *set, pid_t tid)
+{
+    const pt_event_thread *const thread = thread_of(set, tid);
+    return thread != NULL ? thread->stack_bytes / 8 * 8 : 0;
 }
 
 void pt_event_set_count(pt_event_set *set, pid_t tid)

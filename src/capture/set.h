@@ -33,7 +33,8 @@ typedef struct pt_ring_pair {
     int cpu;
     int samples_fd, side_fd; /* owners of the rings */
     pt_ring samples, side;
-    uint64_t seen; /* of side: up to where it was looked through for what is urgent */
+    uint64_t last_tick_ns; /* 0: none yet, or some were lost */
+    uint64_t seen;         /* of side: up to where it was looked through for what is urgent */
 } pt_ring_pair;
 
 typedef struct pt_event_set {
@@ -70,8 +71,11 @@ void pt_event_set_remove(pt_event_set *set, pid_t tid);
 void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
 
-/* What a sample weighs, in periods; 0: none was due. Ends a first period. */
+/* What a sample weighs, in periods; 0: none was due. To be asked of each sample that is no switch,
+ * in the order of time, whoever's it is. */
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record);
+/* Samples of that cpu were lost. */
+void pt_event_set_lost(pt_event_set *set, uint32_t cpu);
 /* Is it a sample of a switch? */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
 /* Gives the events of a thread (any, for events of cpus) their whole period, if they have not. */
@@ -80,6 +84,9 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 /* Copies more of the stack from here on; the events of that thread are opened again. False if it
  * is at its largest. */
 bool pt_event_set_grow(pt_event_set *set, pid_t tid);
+
+/* How much is copied of a thread's stack; 0: it has no events. */
+uint32_t pt_event_set_stack_bytes(const pt_event_set *set, pid_t tid);
 
 /* CPU time of the threads that were added at first, and of all they started. */
 uint64_t pt_event_set_used_ns(const pt_event_set *set);

@@ -126,7 +126,8 @@ static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
     const pt_mapping mapping = {.start = map->start,
                                 .limit = map->limit,
                                 .file_offset = map->file_offset,
-                                .file = is_jit ? 0 : path_string(sink->builder, image->path),
+                                .file = is_jit ? pt_builder_text(sink->builder, "[anon:jit]").v
+                                               : path_string(sink->builder, image->path),
                                 .flags = is_jit ? PT_MAPPING_JIT : 0};
     const uint32_t id = pt_builder_append_mapping(sink->builder, &mapping).v;
     pt_index_add(&sink->shared, hash, (uint32_t)sink->map.count);

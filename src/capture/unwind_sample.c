@@ -65,6 +65,54 @@ static void copy_with_red_zone(const pt_perf_sample *s, uint64_t fp, uint8_t *to
     memcpy(to + RED_ZONE_BYTES, s->stack, s->stack_bytes);
 }
 
+/* ---- a second opinion ---- */
+
+/* Along the frame pointer, if what it points to looks like a frame: further out, and with a return
+ * address in code. */
+static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
+                       const pt_unwind_limits *limits)
+{
+    uint64_t words[2];
+    if (state->is_fp_lost || state->fp % 8 != 0 || state->fp < state->sp ||
+        state->fp < limits->low || limits->limit - limits->low < sizeof words ||
+        state->fp > limits->limit - sizeof words)
+        return false;
+    memcpy(words, limits->copy + (state->fp - limits->low), sizeof words);
+    if (words[1] == 0 || pt_unwind_module_at(modules, words[1] - 1) == NULL) return false;
+    *state = (pt_unwind_state){.pc = words[1],
+                               .sp = state->fp + sizeof words,
+                               .fp = words[0],
+                               .is_return = true,
+                               .is_fp_walk = true};
+    return true;
+}
+
+/* Interpreters and hand-written code keep frame pointers where they have no rules, or rules that
+ * were guessed. So a walk that failed is done again, and where a rule leads out of all code the
+ * frame pointer is followed. Believed only if it reaches the thread's start. */
+static uint32_t walk_again(const pt_unwind_state *first, const pt_unwind_modules *modules,
+                           const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
+                           uint32_t cap, pt_unwind_end *ret_end)
+{
+    pt_unwind_state at = *first;
+    uint32_t count = 0;
+    while (count < cap) {
+        pcs[count] = at.pc + (count > 0 && !at.is_return);
+        count++;
+        pt_unwind_state next = at;
+        *ret_end = pt_unwind_step(&next, modules, limits, cache);
+        if (*ret_end == PT_UNWIND_END_ROOT) return count;
+        const bool is_code = *ret_end == PT_UNWIND_END_GOING_ON &&
+                             pt_unwind_module_at(modules, next.pc - next.is_return) != NULL;
+        if (!is_code) {
+            next = at;
+            if (!step_by_fp(&next, modules, limits)) return 0;
+        }
+        at = next;
+    }
+    return 0;
+}
+
 static pt_unwind_end add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
                               pt_unwind_cache *cache, pt_unwound *to)
 {
@@ -89,6 +137,16 @@ static pt_unwind_end add_user(const pt_perf_sample *s, const pt_unwind_modules *
         limits.copy = to->scratch;
         state = first;
         count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &end);
+    }
+    if (end == PT_UNWIND_END_NO_RULE || end == PT_UNWIND_END_BAD_READ) {
+        pt_unwind_end again_end = end;
+        const uint32_t again =
+            walk_again(&first, modules, &limits, cache, to->again, cap, &again_end);
+        if (again > 0) {
+            memcpy(pcs, to->again, again * sizeof *pcs);
+            count = again;
+            end = again_end;
+        }
     }
     to->count += count;
     to->is_copy_short = went_off(s, &state, &limits, end);

@@ -17,6 +17,7 @@ typedef struct pt_unwound {
     uint32_t kernel_count, count;
     uint8_t end;        /* pt_stack_end */
     bool is_copy_short; /* the stack went on beyond the copy */
+    uint64_t again[PT_SINK_DEPTH_MAX];
     uint8_t scratch[PT_RED_ZONE_BYTES + (1 << 16)];
 } pt_unwound;
 
