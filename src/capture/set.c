@@ -17,6 +17,7 @@
 
 enum {
     SIDE_BYTES = 512 << 10,
+    SIDE_BYTES_MIN = 32 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
     SAMPLES_BYTES_FIRST = 256 << 10,
     SAMPLES_BYTES_MAX = 32 << 20,
@@ -261,39 +262,49 @@ static size_t samples_bytes(const pt_event_set *set)
     return bytes;
 }
 
-static pt_status open_largest(int fd, size_t bytes, size_t least, pt_ring *ring, pt_error *reterr)
-{
-    pt_status status = pt_ring_open(fd, bytes, ring, reterr);
-    while (status == PT_ERR_NOMEM && bytes > least) {
-        bytes /= 2;
-        status = pt_ring_open(fd, bytes, ring, reterr);
-    }
-    return status;
-}
-
 /* Rings for events of threads belong to events of our own, which do not end before we do. */
 static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *reterr)
 {
     const bool each = set->plan.is_each_thread;
     const pid_t tid = each ? 0 : -1;
     pair->samples_fd = pt_event_open_dummy(&set->plan, tid, pair->cpu, false, 0);
-    pair->side_fd =
-        pt_event_open_dummy(&set->plan, tid, pair->cpu, !each, each ? 1 : SIDE_BYTES / 8);
-    if (pair->samples_fd < 0 || pair->side_fd < 0)
-        return pt_error_errno(reterr, errno, "the kernel gives no perf events");
-    pt_status status =
-        open_largest(pair->side_fd, SIDE_BYTES, SAMPLES_BYTES_MIN, &pair->side, reterr);
-    if (status == PT_OK)
-        status = open_largest(pair->samples_fd, samples_bytes(set), SAMPLES_BYTES_MIN,
-                              &pair->samples, reterr);
+    if (pair->samples_fd >= 0)
+        pair->side_fd =
+            pt_event_open_dummy(&set->plan, tid, pair->cpu, !each, each ? 1 : SIDE_BYTES / 8);
+    if (pair->samples_fd >= 0 && pair->side_fd >= 0) return PT_OK;
+    return pt_error_errno(reterr, errno, "the kernel gives no perf events");
+}
+
+static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_error *reterr)
+{
+    pt_status status = PT_OK;
+    for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++) {
+        pt_ring_pair *const pair = &set->pairs[i];
+        status = pt_ring_open(pair->side_fd, side, &pair->side, reterr);
+        if (status == PT_OK)
+            status = pt_ring_open(pair->samples_fd, samples, &pair->samples, reterr);
+    }
+    for (uint32_t i = 0; i < set->pair_count && status != PT_OK; i++) {
+        pt_ring_close(&set->pairs[i].samples);
+        pt_ring_close(&set->pairs[i].side);
+    }
     return status;
 }
 
+/* All rings of one size: the largest for which all can be locked. */
 static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
 {
     pt_status status = PT_OK;
     for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++)
         status = open_pair(set, &set->pairs[i], reterr);
+    if (status != PT_OK) return status;
+    size_t samples = samples_bytes(set), side = SIDE_BYTES;
+    status = map_pairs(set, samples, side, reterr);
+    while (status == PT_ERR_NOMEM && samples > SAMPLES_BYTES_MIN) {
+        samples /= 2;
+        if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
+        status = map_pairs(set, samples, side, reterr);
+    }
     return status;
 }
 
@@ -397,7 +408,8 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
     pt_event_thread *thread;
     if (!set->off_cpu) return false;
     const pt_event_row *const row = row_of(set, record, &thread);
-    return row != NULL && row->switches_fd >= 0 && row->switches_id == record->id;
+    return row != NULL && row->switches_fd >= 0 &&
+           (row->switches_id == record->id || row->former_switches_id == record->id);
 }
 
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
@@ -458,6 +470,7 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
         if (first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
     }
     if (row->fd >= 0) ioctl(row->fd, PERF_EVENT_IOC_DISABLE, 0);
+    next.former_switches_id = row->switches_id;
     if (open_row(set, &next, thread->tid, i, first)) {
         close_row(row);
         *row = next;

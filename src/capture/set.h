@@ -16,8 +16,9 @@
 /* An event that makes samples. Its clock, plus a random offset, passes a period's end: a sample is
  * due. What a sample weighs is how many passed since the last. */
 typedef struct pt_event_row {
-    int fd, switches_fd;      /* -1: none */
-    uint64_t id, switches_id; /* as samples have it */
+    int fd, switches_fd;         /* -1: none */
+    uint64_t id, switches_id;    /* as samples have it */
+    uint64_t former_switches_id; /* before it was opened again */
     uint64_t offset, taken;
     bool is_first; /* its period is still the random part */
 } pt_event_row;

@@ -204,6 +204,12 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
 
 /* ---- before it begins ---- */
 
+/* Switches of a whole machine are many, and those of a few threads are wanted. */
+static bool by_threads(const pt_record_settings *s)
+{
+    return s->each_thread || (s->off_cpu && !s->all && s->cgroup == NULL);
+}
+
 static pt_status ask(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
@@ -215,7 +221,7 @@ static pt_status ask(perf_run *run, pt_error *reterr)
                                 .period = 1000000,
                                 .user = !s->kernel,
                                 .kernel = !s->user,
-                                .is_each_thread = s->each_thread,
+                                .is_each_thread = by_threads(s),
                                 .has_user_stack = true,
                                 .stack_bytes = PT_STACK_BYTES_FIRST};
     char program[4096];
