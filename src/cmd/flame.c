@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
 #include "view/flame.h"
@@ -15,6 +16,7 @@ typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG } flame_format;
 typedef struct {
     const char *output;
     int format; /* flame_format */
+    pt_by_name by;
 } flame_settings;
 
 static const pt_option flame_options[] = {
@@ -34,6 +36,7 @@ static const pt_option flame_options[] = {
      .details =
          "Either is one file that needs nothing else. auto takes a name that ends in .svg for "
          "a picture and all others for a page."},
+    PT_BY_ROW(flame_settings, "box"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 
@@ -114,6 +117,7 @@ static int flame_run(pt_cmd_context *context, void *settings_)
         return pt_cmd_usage(context,
                             "'%s' ends neither in .html nor in .svg; name the format with --format",
                             settings->output);
+    pt_cmd_rename(context, settings->by);
     PT_FREE char *note = note_of(context);
     const pt_flame_request request = {.event = context->event,
                                       .width_px = formats[format].width_px,

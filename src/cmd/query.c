@@ -190,6 +190,18 @@ static char *whole_query_text(pt_cmd_context *context)
     return pt_buf_take(&buf, NULL);
 }
 
+/* Puts profile, whose reference passes, in the place of what the query left. */
+static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
+{
+    pt_profile_unref(context->filtered.profile);
+    context->filtered.profile = context->answer = profile;
+}
+
+void pt_cmd_rename(pt_cmd_context *context, pt_by_name by)
+{
+    replace_answer(context, pt_rename(context->answer, by));
+}
+
 int pt_cmd_ask(pt_cmd_context *context)
 {
     int status = choose_event(context);
@@ -208,6 +220,12 @@ int pt_cmd_ask(pt_cmd_context *context)
     status = judge(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;
     context->answer = context->filtered.profile;
+    if (context->query.no_inlines)
+        replace_answer(context, pt_aggregate(context->answer, (pt_keep){.functions = true,
+                                                                        .files = true,
+                                                                        .lines = true,
+                                                                        .columns = true,
+                                                                        .addresses = true}));
     context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,

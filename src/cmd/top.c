@@ -1,5 +1,6 @@
 /* top.c: pitot top, the flat table. */
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "view/table.h"
 
@@ -7,6 +8,7 @@ typedef struct {
     int64_t rows;
     pt_sort sort;
     pt_unnamed unnamed;
+    pt_by_name by;
     pt_shape shape;
 } top_settings;
 
@@ -36,6 +38,7 @@ static const pt_option top_rows[] = {
      .help = "what a frame without a name is counted as",
      .details = "address: each address is a row, [libfoo.so+0x1234]. object: all addresses of a "
                 "mapped file are one row, [libfoo.so], as in pprof."},
+    PT_BY_ROW(top_settings, "row"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),
 };
@@ -44,6 +47,7 @@ static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
 static int top_run(pt_cmd_context *context, void *own)
 {
     const top_settings *settings = own;
+    pt_cmd_rename(context, settings->by);
     const pt_top_request request = {
         .event = context->event,
         .whole = context->whole,

@@ -1,12 +1,14 @@
 /* tree.c: pitot tree, who called what. */
 #include "view/tree.h"
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "cmd/shape.h"
 
 typedef struct {
     double min_share;
     int64_t depth;
     pt_unnamed unnamed;
+    pt_by_name by;
     pt_shape shape;
 } tree_settings;
 
@@ -35,6 +37,7 @@ static const pt_option tree_rows[] = {
      .help = "what a frame without a name is counted as",
      .details = "address: each address is a node, [libfoo.so+0x1234]. object: all addresses of a "
                 "mapped file are one, [libfoo.so]."},
+    PT_BY_ROW(tree_settings, "node"),
     PT_SHAPE_JSON_ROW(tree_settings),
     PT_SHAPE_CSV_ROW(tree_settings),
 };
@@ -43,6 +46,7 @@ static const pt_option_table tree_options = PT_OPTION_TABLE(tree_rows);
 static int tree_run(pt_cmd_context *context, void *own)
 {
     const tree_settings *settings = own;
+    pt_cmd_rename(context, settings->by);
     const pt_tree_request request = {
         .event = context->event,
         .whole = context->whole,

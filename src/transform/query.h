@@ -32,6 +32,7 @@ typedef struct pt_query {
     const char *tag_root;   /* "key,key": a frame made of each label, the first one the root */
     const char *tag_leaf;   /* the same at the other end, the last one the leaf */
     const char *tag_unit;   /* unit of numbers in such frames: "" = minimum */
+    bool no_inlines;        /* of each frame only the outermost function */
     bool relative;          /* percentages of what is left, not of the whole profile */
     bool all_frames;        /* keep frames that the profile itself says to drop (prune.h) */
     bool pprof; /* to the letter of google/pprof: its regular expressions (RE2), its view

@@ -175,3 +175,22 @@ it 'says which labels there are when none matches'
 run pitot top --tag-focus=thread a.folded
 expect_status 3
 expect_stderr 'pitot: --tag-focus=thread matches no label; samples have none'
+
+it 'makes rows of lines, files or functions, and leaves inlined functions out when asked'
+if corpus pprof-goldens/fixtures/cpu.pb.gz; then
+    run pitot top --csv --by=file "$corpus"
+    expect_equal files "$(stdout | sed 1d | cut -d, -f1,3,5)" '1100,1100,testdata/file1000.src
+10,1120,testdata/file3000.src
+10,1010,testdata/file2000.src'
+    run pitot top --csv --no-inlines "$corpus"
+    expect_equal functions "$(stdout | sed 1d | cut -d, -f1,3,5)" '1100,1100,line1000
+10,1120,line3000
+10,1010,line2000'
+fi
+
+it 'subtracts the same with any number of threads'
+for i in $(seq 300); do echo "main;f$((i % 37));g$((i % 11)) $i"; done >x.folded
+for i in $(seq 300); do echo "main;f$((i % 41));g$((i % 7)) $i"; done >y.folded
+pitot top -n 0 --json -j1 --base=y.folded x.folded >one.json
+pitot top -n 0 --json -j8 --base=y.folded x.folded >eight.json
+expect cmp one.json eight.json

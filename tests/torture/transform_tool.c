@@ -101,6 +101,25 @@ static const pt_profile *fetched(const request *r)
     return pt_prune(whole, NULL);
 }
 
+/* The sums of all events, as they are in memory. */
+static bool same_totals(const pt_profile *a, const pt_profile *b)
+{
+    for (uint32_t e = 0; e < a->event->t.count; e++)
+        if (pt_profile_total(a, e) != pt_profile_total(b, e)) return false;
+    return a->sample->t.count == b->sample->t.count;
+}
+
+/* Nothing is lost or doubled: what is kept and dropped is all there was, and what drops nothing
+ * leaves the sums as they were. */
+static void check_sums(const pt_profile *before, const pt_profile *tagged, const pt_filtered *f)
+{
+    const uint32_t dropped = f->unfocused + f->ignored + f->emptied + f->unshown + f->tag_dropped;
+    if (f->kept + dropped != before->sample->t.count)
+        must(PT_ERR_DAMAGED, &(pt_error){.message = "kept and dropped do not add up"});
+    if (!same_totals(before, tagged) || (dropped == 0 && !same_totals(before, f->profile)))
+        must(PT_ERR_DAMAGED, &(pt_error){.message = "sums have changed"});
+}
+
 static const pt_profile *answered(const request *r, const pt_profile *profile)
 {
     pt_error error = PT_ERROR_INIT;
@@ -110,10 +129,7 @@ static const pt_profile *answered(const request *r, const pt_profile *profile)
     pt_filtered filtered;
     must(pt_filter(tagged.profile, &r->query, &filtered, NULL, &error), &error);
     must(pt_profile_check(filtered.profile, &error), &error);
-    if (filtered.kept + filtered.unfocused + filtered.ignored + filtered.emptied +
-            filtered.unshown + filtered.tag_dropped !=
-        profile->sample->t.count)
-        must(PT_ERR_DAMAGED, &(pt_error){.message = "kept and dropped do not add up"});
+    check_sums(profile, tagged.profile, &filtered);
     PT_UNREF_PROFILE const pt_profile *coarse =
         r->no_inlines ? pt_aggregate(filtered.profile, (pt_keep){.functions = true,
                                                                  .files = true,
