@@ -15,7 +15,8 @@ that are differences of meaning (EXPECTED) are left out of that.
   --least PERCENT   (99.9)
   --show N          print N examples of each class
   --debug-path DIR  where the debug file is, by build id
-  --instead FILE    ask TOOL about this file, which has the same code
+  --instead FILE    ask TOOL about this file, which has the same code; where there is no line the
+                    names must be the same
 
 PITOT names the program under test, LLVM_SYMBOLIZER and EU_ADDR2LINE the tools.
 """
@@ -91,7 +92,7 @@ def same_name(one, other):
     return variant.sub(r'\1', one) == variant.sub(r'\1', other)
 
 
-def kind_of_difference(ours, theirs, chains):
+def kind_of_difference(ours, theirs, chains, names):
     """'equal', or the class of the difference."""
     own = [f for f in ours if not f[0].startswith('??')]
     other = [f for f in theirs if not f[0].startswith('??')]
@@ -103,7 +104,7 @@ def kind_of_difference(ours, theirs, chains):
         return 'nothing there'
     if own[0][1][1] != theirs[0][1][1]:
         return 'line'
-    if theirs[0][1][1] == 0 and theirs[0][0] and not same_name(own[0][0], theirs[0][0]):
+    if names and own[0][1] == ('', 0) and not same_name(own[0][0], theirs[0][0]):
         return 'name'
     if own[0][1][1] != 0 and (os.path.basename(own[0][1][0]) !=
                               os.path.basename(theirs[0][1][0])):
@@ -148,7 +149,7 @@ def main():
         sys.exit(f'{options.file}: {len(addrs)} asked, {len(ours)} and {len(theirs)} answered')
     kinds = collections.Counter()
     for addr, own, other in zip(addrs, ours, theirs):
-        kind = kind_of_difference(own, other, options.tool != 'eu')
+        kind = kind_of_difference(own, other, options.tool != 'eu', options.instead)
         kinds[kind] += 1
         if kind != 'equal' and kinds[kind] <= options.show:
             print(f'{kind}: {addr:#x}\n  pitot {own}\n  {options.tool} {other}')
