@@ -348,9 +348,10 @@ static inline bool pt_dwarf_is_code(const pt_code_range *code, size_t count, uin
 
 /* A function or an inlined call that holds some of the wanted addresses. */
 typedef struct {
-    uint64_t off;      /* of its entry, in the unit being walked */
-    uint32_t parent;   /* the node that it is inlined into, or PT_NONE */
-    uint32_t function; /* filled when it is first named; PT_NONE before */
+    uint64_t off;         /* of its entry, in the unit being walked */
+    uint32_t parent;      /* the node that it is inlined into, or PT_NONE */
+    uint32_t first, last; /* of the wanted addresses that it holds */
+    uint32_t function;    /* filled when it is first named; PT_NONE before */
     const char *call_file;
     uint32_t call_line, call_column;
 } pt_dwarf_node;

@@ -34,6 +34,19 @@ static inline void skip_entry(const pt_dwarf_abbrevs *table, const pt_dwarf_unit
     pt_dwarf_advance(c, a->tail_bytes);
 }
 
+/* The place that DW_AT_sibling names; NULL when it does not lie behind `after` in the unit. */
+static inline const uint8_t *place_ahead(const pt_dwarf_unit *unit, const pt_dwarf_value *sibling,
+                                         const uint8_t *after)
+{
+    const uint8_t *base = unit->file->sections[PT_DWARF_INFO].data;
+    if (sibling->form == DW_FORM_ref4) {
+        const uint64_t off = unit->off + sibling->number;
+        return off < unit->end_off && base + off > after ? base + off : NULL;
+    }
+    const pt_dwarf_entry entry = pt_dwarf_entry_of(unit, sibling);
+    return entry.unit == unit && base + entry.off > after ? base + entry.off : NULL;
+}
+
 /* Where the entry's next sibling is, by DW_AT_sibling; c is at its attributes. NULL when it has
  * none that lies ahead in the unit. */
 static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
@@ -47,15 +60,10 @@ static inline const uint8_t *sibling_of(const pt_dwarf_abbrevs *table, const pt_
     }
     pt_dwarf_advance(&c, a->sibling_bytes);
     const uint8_t *after = c.pos;
-    const uint8_t *base = unit->file->sections[PT_DWARF_INFO].data;
-    if (a->sibling_form == DW_FORM_ref4) { /* nearly always */
-        const uint64_t off = unit->off + pt_dwarf_u32(&c);
-        return off < unit->end_off && base + off > after ? base + off : NULL;
-    }
-    const pt_dwarf_value value = pt_dwarf_read_form(unit, &c, a->sibling_form, 0);
-    const pt_dwarf_entry entry = pt_dwarf_entry_of(unit, &value);
-    if (entry.unit != unit) return NULL;
-    return base + entry.off > after ? base + entry.off : NULL;
+    const pt_dwarf_value value = a->sibling_form == DW_FORM_ref4 /* nearly always */
+                                     ? (pt_dwarf_value){DW_FORM_ref4, pt_dwarf_u32(&c), NULL}
+                                     : pt_dwarf_read_form(unit, &c, a->sibling_form, 0);
+    return place_ahead(unit, &value, after);
 }
 
 /* Steps over the entry and all that is in it. */
@@ -84,10 +92,12 @@ static void skip_tree(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
     }
 }
 
-/* Reads what the entry says of its addresses; c is moved behind its attributes. */
+/* Reads what the entry says of its addresses and its sibling; c is moved behind its attributes. */
 static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
-                                   const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
+                                   const pt_dwarf_abbrev *a, pt_dwarf_cursor *c,
+                                   pt_dwarf_value *ret_sibling)
 {
+    *ret_sibling = (pt_dwarf_value){0};
     pt_dwarf_extent extent = {0};
     const pt_dwarf_step *step = table->steps.items + a->read_first;
     for (unsigned n = a->read_count; n > 0; n--, step++) {
@@ -101,6 +111,7 @@ static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf
         if (step->what == PT_DWARF_LOW_PC) extent.low = value;
         if (step->what == PT_DWARF_HIGH_PC) extent.high = value;
         if (step->what == PT_DWARF_RANGE_LIST) extent.list = value;
+        if (step->what == PT_DWARF_SIBLING) *ret_sibling = value;
     }
     pt_dwarf_advance(c, a->read_tail_bytes);
     return extent;
@@ -120,9 +131,9 @@ typedef struct {
     uint64_t work;
 } walk;
 
-static size_t first_at(const walk *w, uint64_t addr)
+/* The first of the addresses [low, high) that is not below addr. */
+static size_t first_at(const walk *w, size_t low, size_t high, uint64_t addr)
 {
-    size_t low = 0, high = w->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (w->addrs[middle] < addr)
@@ -133,13 +144,16 @@ static size_t first_at(const walk *w, uint64_t addr)
     return low;
 }
 
-/* Gives the wanted addresses in the entry's ranges to a new node. PT_NONE when there are none. */
+/* Gives the wanted addresses in the entry's ranges to a new node; of an inlined call, among those
+ * of its parent. PT_NONE when there are none. */
 static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
     const uint32_t id = (uint32_t)worker->nodes.count;
-    const uint64_t least = w->addrs[0], most = w->addrs[w->count - 1];
-    bool any = false;
+    const size_t begin = parent != PT_NONE ? worker->nodes.items[parent].first : 0;
+    const size_t end = parent != PT_NONE ? worker->nodes.items[parent].last + 1 : w->count;
+    const uint64_t least = w->addrs[begin], most = w->addrs[end - 1];
+    size_t first = end, last = begin;
     pt_dwarf_ranges ranges;
     uint64_t addr, end_addr;
     pt_dwarf_ranges_init(&ranges, w->unit, extent);
@@ -148,16 +162,20 @@ static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint
         if (addr > most || end_addr <= least || addr >= end_addr ||
             !pt_dwarf_is_code(worker->dwarf->code, worker->dwarf->code_count, addr))
             continue;
-        for (size_t i = first_at(w, addr); i < w->count && w->addrs[i] < end_addr; i++) {
+        for (size_t i = first_at(w, begin, end, addr); i < end && w->addrs[i] < end_addr; i++) {
             w->node_of[i] = id;
             w->work++;
-            any = true;
+            first = i < first ? i : first;
+            last = i > last ? i : last;
         }
     }
-    if (!any) return PT_NONE;
+    if (first == end) return PT_NONE;
     PT_GROW(worker->nodes, worker->nodes.count + 1);
-    worker->nodes.items[worker->nodes.count++] =
-        (pt_dwarf_node){.off = off, .parent = parent, .function = PT_NONE};
+    worker->nodes.items[worker->nodes.count++] = (pt_dwarf_node){.off = off,
+                                                                 .parent = parent,
+                                                                 .first = (uint32_t)first,
+                                                                 .last = (uint32_t)last,
+                                                                 .function = PT_NONE};
     return id;
 }
 
@@ -165,6 +183,7 @@ static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint
 
 typedef enum {
     OVER, /* what is in it is of no interest */
+    DONE, /* neither, and c is behind it already */
     INTO, /* look at its children, if it has any */
 } decision;
 
@@ -187,9 +206,16 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         const bool is_inlined = a->kind == PT_DWARF_INLINED;
         if (is_inlined && around == PT_NONE) return OVER;
         pt_dwarf_cursor ahead = *c;
-        const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead);
+        pt_dwarf_value sibling;
+        const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead, &sibling);
         const uint32_t id = claim(w, off, &extent, is_inlined ? around : PT_NONE);
-        if (id == PT_NONE && (is_inlined || !is_thorough(w))) return OVER;
+        if (id == PT_NONE && (is_inlined || !is_thorough(w))) {
+            const uint8_t *to =
+                a->has_children ? place_ahead(w->unit, &sibling, ahead.pos) : ahead.pos;
+            if (to == NULL) return OVER;
+            c->pos = to;
+            return DONE;
+        }
         *c = ahead;
         *ret_node = id;
         return INTO;
@@ -239,9 +265,10 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
             continue;
         }
         uint32_t node;
-        if (look(w, a, off, around, c, &node) == OVER) {
+        const decision what = look(w, a, off, around, c, &node);
+        if (what == OVER) {
             skip_tree(w->table, w->unit, a, c);
-        } else if (a->has_children) {
+        } else if (what == INTO && a->has_children) {
             PT_GROW(worker->levels, worker->levels.count + 1);
             worker->levels.items[worker->levels.count++] = around;
             around = node;
@@ -288,7 +315,8 @@ void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *un
             skip_entry(table, unit, a, &c);
             continue;
         }
-        const pt_dwarf_extent extent = read_extent(table, unit, a, &c);
+        pt_dwarf_value sibling;
+        const pt_dwarf_extent extent = read_extent(table, unit, a, &c, &sibling);
         pt_dwarf_ranges ranges;
         uint64_t addr, end_addr;
         pt_dwarf_ranges_init(&ranges, unit, &extent);
