@@ -148,7 +148,7 @@ C
     expect cc -O2 -g app.c -o app -Wl,--no-as-needed -lprofiler
     CPUPROFILE=app.prof CPUPROFILE_FREQUENCY=500 ./app >/dev/null 2>&1
     for options in --text '--text --lines' '--text --addresses --cum' --list=rec --dot \
-        '--text --focus=rec --no_strip_temp'; do
+        '--text --focus=rec --no_strip_temp' '--callgrind --focus=main' --disasm=main; do
         # shellcheck disable=SC2086
         google-pprof $options ./app app.prof >theirs 2>/dev/null
         # shellcheck disable=SC2086
