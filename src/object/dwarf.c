@@ -305,8 +305,10 @@ static void resolve_task(const search *s, pt_dwarf_worker *w, const task *t, ans
     }
     pt_dwarf_worker_next_unit(w);
     if (!pt_dwarf_spend(s->dwarf, tree->end_off - tree->off)) return;
-    if (pt_dwarf_walk(w, tree, addrs, t->count, node_of, false) && misses_a_function(s, t, node_of))
-        pt_dwarf_walk(w, tree, addrs, t->count, node_of, true);
+    for (pt_dwarf_depth depth = PT_DWARF_QUICK; depth <= PT_DWARF_THOROUGH; depth++)
+        if (!pt_dwarf_walk(w, tree, addrs, t->count, node_of, depth) ||
+            !misses_a_function(s, t, node_of))
+            break;
     name_chains(w, tree, node_of, t->count);
     pt_dwarf_line_table *lines = pt_dwarf_line_table_for(w, unit);
     if (lines != NULL && pt_dwarf_spend(s->dwarf, pt_dwarf_left(&lines->program)))

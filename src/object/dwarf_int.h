@@ -425,12 +425,18 @@ const char *pt_dwarf_path(pt_dwarf_worker *worker, pt_dwarf_line_table *table, u
 
 /* ---- dwarf_walk.c: from addresses to functions and inlined calls ---- */
 
-/* Sets node_of[i] to the innermost node that holds addrs[i] (ascending). Unless it is thorough, the
- * walk does not go into types, functions that hold no wanted address, and namespaces that can be
- * jumped over (gcc puts the code of their functions outside, with a reference to what is declared
- * there). Returns whether a thorough walk would see more. */
+/* How far a walk goes into entries that hold no wanted address, but may have functions inside:
+ *
+ * QUICK     nowhere; namespaces are entered only when they cannot be jumped over (gcc puts the code
+ *           of their functions outside, with a reference to what is declared there)
+ * LOCAL     functions, and the types in them: lambdas, local classes
+ * THOROUGH  everything */
+typedef enum { PT_DWARF_QUICK, PT_DWARF_LOCAL, PT_DWARF_THOROUGH } pt_dwarf_depth;
+
+/* Sets node_of[i] to the innermost node that holds addrs[i] (ascending). Returns whether a deeper
+ * walk would see more. */
 bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
-                   size_t count, uint32_t *node_of, bool thorough);
+                   size_t count, uint32_t *node_of, pt_dwarf_depth depth);
 /* Calls add for each range of each function of the unit, without regard to addresses. */
 typedef void pt_dwarf_add_range(void *context, uint64_t addr, uint64_t end_addr);
 void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,

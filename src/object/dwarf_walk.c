@@ -126,8 +126,8 @@ typedef struct {
     const uint64_t *addrs;
     size_t count;
     uint32_t *node_of;
-    bool thorough;
-    bool was_partial; /* something was stepped over that a thorough walk would look into */
+    pt_dwarf_depth depth;
+    bool was_partial; /* something was stepped over that a deeper walk would look into */
     uint64_t work;
 } walk;
 
@@ -187,11 +187,11 @@ typedef enum {
     INTO, /* look at its children, if it has any */
 } decision;
 
-/* For entries that only a thorough walk looks into. */
-static inline bool is_thorough(walk *w)
+/* For entries that only a walk of that depth looks into. */
+static inline bool reaches(walk *w, pt_dwarf_depth depth)
 {
-    w->was_partial |= !w->thorough;
-    return w->thorough;
+    w->was_partial |= w->depth < depth;
+    return w->depth >= depth;
 }
 
 /* Looks at an entry whose attributes c is at. INTO: c is behind them, and *node says to which
@@ -209,7 +209,7 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         pt_dwarf_value sibling;
         const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead, &sibling);
         const uint32_t id = claim(w, off, &extent, is_inlined ? around : PT_NONE);
-        if (id == PT_NONE && (is_inlined || !is_thorough(w))) {
+        if (id == PT_NONE && (is_inlined || !reaches(w, PT_DWARF_LOCAL))) {
             const uint8_t *to =
                 a->has_children ? place_ahead(w->unit, &sibling, ahead.pos) : ahead.pos;
             if (to == NULL) return OVER;
@@ -221,17 +221,19 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         return INTO;
     }
     case PT_DWARF_BLOCK:
-        if (around == PT_NONE && !is_thorough(w)) return OVER;
+        if (around == PT_NONE && !reaches(w, PT_DWARF_LOCAL)) return OVER;
         break;
     case PT_DWARF_NAMESPACE:
-        if (a->has_sibling && !is_thorough(w)) return OVER;
+        if (a->has_sibling && !reaches(w, PT_DWARF_THOROUGH)) return OVER;
         break;
     case PT_DWARF_TYPE:
-        if (!w->unit->is_rust && !is_thorough(w)) return OVER;
+        if (!w->unit->is_rust &&
+            !reaches(w, w->worker->levels.count > 0 ? PT_DWARF_LOCAL : PT_DWARF_THOROUGH))
+            return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_ABSTRACT:
-        if (!is_thorough(w)) return OVER;
+        if (!reaches(w, PT_DWARF_LOCAL)) return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_OTHER: return OVER;
@@ -287,7 +289,7 @@ static bool enter_root(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
 }
 
 bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
-                   size_t count, uint32_t *node_of, bool thorough)
+                   size_t count, uint32_t *node_of, pt_dwarf_depth depth)
 {
     walk w = {.worker = worker,
               .unit = unit,
@@ -295,7 +297,7 @@ bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uin
               .addrs = addrs,
               .count = count,
               .node_of = node_of,
-              .thorough = thorough};
+              .depth = depth};
     pt_dwarf_cursor c;
     if (count > 0 && enter_root(w.table, unit, &c)) walk_entries(&w, &c);
     return w.was_partial;
