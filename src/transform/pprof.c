@@ -280,14 +280,6 @@ static pt_source *source_copy(const pt_profile *p)
     return source;
 }
 
-static void known_header(const pt_profile *p, pt_profile_tables *tables)
-{
-    const pt_provenance *const old = pt_profile_provenance(p);
-    if (old->doc_url == 0) return;
-    tables->source = source_copy(p);
-    tables->source->row.doc_url = 0;
-}
-
 static void copy_column(void *to, const void *from, size_t bytes)
 {
     if (to != NULL) memcpy(to, from, bytes);
@@ -353,7 +345,6 @@ const pt_profile *pt_as_pprof(const pt_profile *profile)
     PT_UNREF_PROFILE const pt_profile *p = ordered;
     pt_profile_tables tables = {0};
     fake_mapping(p, &tables);
-    known_header(p, &tables);
     if (p->unknown->t.count > 0) tables.unknown = pt_unknowns_without(p->unknown, ~0u, NULL);
     return pt_profile_derive(p, &tables);
 }

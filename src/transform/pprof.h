@@ -10,9 +10,10 @@
  *
  *   labels    texts before numbers, each by key; a number 0 without a unit is no label
  *   mappings  a profile without any has one that all locations lie in, without file and range
- *   legacy    of formats other than profile.proto: the address of a frame is that of the call,
- * equal ones are one location, and the list of mappings is repaired (remapMappingIDs) unknown
- * fields that pprof 1.23 does not know are not kept, nor is doc_url
+ *   legacy    of formats other than profile.proto: a frame's address is that of its call, equal
+ *             ones are one location, and the list of mappings is repaired (remapMappingIDs)
+ *   events    those whose type another has, too, are left out
+ *   unknown   fields that pprof does not know are not kept
  *
  * One reference. */
 const pt_profile *pt_as_pprof(const pt_profile *profile);
