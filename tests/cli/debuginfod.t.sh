@@ -171,3 +171,29 @@ mkdir -p "paths/${id:0:2}"
 cp "files/buildid/$id/debuginfo" "paths/${id:0:2}/${id:2}.debug"
 PPROF_BINARY_PATH=/nowhere:$PWD/paths run pitot symbolize --no-cache -e prog -p "$at"
 expect_stdout_line 'work(int) at *part.cc:1:*'
+
+it 'fetches the source of a function for list, by the name that debug information gives it'
+if [ "$PITOT_SANITIZED" = 0 ]; then
+    cat >busy.cc <<'END'
+volatile unsigned sum;
+__attribute__((noinline)) void spin(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        sum = sum * 31 + i; // the line where the time goes
+}
+int main() { spin(100000000); }
+END
+    busy=2233445566778899aabbccddeeff001122334455
+    g++ -g -O1 -Wl,--build-id=0x$busy -fdebug-prefix-map="$PWD=/gone away" busy.cc -o busy
+    mkdir -p "files/buildid/$busy/source/gone away"
+    mv busy.cc "files/buildid/$busy/source/gone away/busy.cc"
+    pitot record -o busy.pb.gz -- ./busy 2>/dev/null
+    : >requests
+    DEBUGINFOD_URLS=$url run pitot list spin busy.pb.gz
+    expect_status 0
+    expect_stdout_has 'the line where the time goes'
+    expect grep -q "/buildid/$busy/source/gone%20away/busy.cc" requests
+    expect test -s "$kept/$busy/source##gone away##busy.cc"
+else
+    skip 'nothing is recorded under the sanitizers'
+fi
