@@ -81,3 +81,42 @@ expect_stderr_line '*is a program; merge takes profiles'
 run pitot merge one.folded gone1 gone2 -o x.folded
 expect_status 1
 expect_stderr_line 'pitot: gone1: *'
+
+it 'takes no more memory for three thousand profiles than for a hundred'
+if [ "$PITOT_SANITIZED" = 1 ]; then
+    skip 'memory is not the same under the sanitizers'
+elif needs python3; then
+    python3 - "$PITOT" >sizes <<'PY'
+import os, random, re, select, struct, subprocess, sys
+random.seed(1)
+stacks = [[0x400000 + random.randrange(1 << 16) for _ in range(20)] for _ in range(2000)]
+os.mkdir('many')
+for i in range(3000):
+    words = [0, 3, 0, 10000, 0]
+    for stack in random.sample(stacks, 200):
+        words += [random.randrange(1, 9), len(stack)] + stack
+    words += [0, 1, 0]
+    with open('many/%d' % i, 'wb') as file:
+        file.write(struct.pack('<%dQ' % len(words), *words))
+os.mkfifo('many.pb.gz')
+def peak(count):
+    # When something comes out everything is in; what took no memory till then takes none.
+    names = ['many/%d' % i for i in range(count)]
+    pipe = os.open('many.pb.gz', os.O_RDONLY | os.O_NONBLOCK)
+    process = subprocess.Popen([sys.argv[1], 'merge', '--symbols=off', '-o', 'many.pb.gz'] + names,
+                               stdout=subprocess.DEVNULL)
+    select.select([pipe], [], [], 60)
+    status = open('/proc/%d/status' % process.pid).read()
+    os.set_blocking(pipe, True)
+    while os.read(pipe, 1 << 20):
+        pass
+    os.close(pipe)
+    assert process.wait() == 0
+    return int(re.search(r'VmHWM:\s*(\d+)', status).group(1))
+small = peak(100)
+large = peak(3000)
+print(small, large)
+sys.exit(large > small + 3000)
+PY
+    expect_equal 'python3, with kilobytes of a hundred and of all' "$? $(cat sizes)" "0 $(cat sizes)"
+fi
