@@ -16,6 +16,8 @@
 #define MEMO_BYTES_MAX ((size_t)32 << 20)
 #define MEMO_TRIAL     ((uint64_t)1 << 15) /* this many look-ups ... */
 #define MEMO_PAYS      8                   /* ... of which one in so many must hit */
+#define MEMO_GLANCE    ((uint64_t)1 << 11) /* and of the first few ... */
+#define MEMO_PROMISES  64                  /* ... one in so many */
 
 typedef struct {
     bool on;
@@ -84,6 +86,7 @@ static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t ha
         }
     }
     if (m->tries >= MEMO_TRIAL && m->hits < m->tries / MEMO_PAYS) m->on = false;
+    if (m->tries == MEMO_GLANCE && m->hits < MEMO_GLANCE / MEMO_PROMISES) m->on = false;
     return PT_NONE;
 }
 
