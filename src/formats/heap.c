@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* "N: N [N: N]" with blanks as the writers have them. */
 bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret)
 {
