@@ -2,6 +2,8 @@
 #include "cmd/lookup.h"
 
 #include <inttypes.h>
+#include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,47 @@ char *pt_user_cache(const char *name)
     const char *home = getenv("HOME");
     return home != NULL && home[0] == '/' ? pt_strf("%s/.cache/%s", home, name) : NULL;
 }
+
+/* ---- the stamp ---- */
+
+enum { STAMP_BYTES = 32, STAMP_ID_BYTES = 8 };
+
+/* Called for this program first: its build id, if it has one. */
+static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
+{
+    pt_elf_id *id = context;
+    (void)size;
+    const uint16_t one = 1;
+    const bool is_big_endian = *(const uint8_t *)&one == 0;
+    for (int i = 0; i < info->dlpi_phnum && id->bytes == NULL; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_NOTE)
+            *id = pt_elf_build_id_in_notes((const uint8_t *)(info->dlpi_addr + p->p_vaddr),
+                                           p->p_memsz, p->p_align, is_big_endian);
+    }
+    return 1;
+}
+
+static char stamp[STAMP_BYTES];
+
+static void make_stamp(void)
+{
+    char hex[2 * STAMP_ID_BYTES + 1] = "";
+    pt_elf_id id = {NULL, 0};
+    dl_iterate_phdr(find_own_id, &id);
+    if (id.size_bytes > STAMP_ID_BYTES) id.size_bytes = STAMP_ID_BYTES;
+    if (id.bytes != NULL) pt_elf_id_hex(id, hex, sizeof hex);
+    snprintf(stamp, sizeof stamp, "%s %s", PT_VERSION, hex);
+}
+
+const char *pt_cache_stamp(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_stamp);
+    return stamp;
+}
+
+/* ---- folders ---- */
 
 /* The user's folders first, then those of PPROF_BINARY_PATH or what google/pprof has in its place.
  */
@@ -125,7 +168,7 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings)
     if (settings->cache) lookup->cache_folder = pt_user_cache("pitot/names");
     lookup->cache = (pt_name_cache){.folder = lookup->cache_folder,
                                     .max_bytes = settings->cache_bytes,
-                                    .stamp = PT_CACHE_STAMP};
+                                    .stamp = pt_cache_stamp()};
 }
 
 void pt_lookup_done(pt_lookup *lookup)

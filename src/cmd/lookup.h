@@ -22,8 +22,8 @@ void pt_lookup_init(pt_lookup *lookup, const pt_place_settings *settings);
 void pt_lookup_done(pt_lookup *lookup);
 #define PT_LOOKUP __attribute__((cleanup(pt_lookup_done)))
 
-/* Whose answers are kept: another version may know better. */
-#define PT_CACHE_STAMP "pitot " PT_VERSION
+/* Whose answers are kept: this version and build of the program; others may know better. Static. */
+const char *pt_cache_stamp(void);
 
 /* $XDG_CACHE_HOME/NAME or ~/.cache/NAME (XDG Base Directory Specification: a relative path there is
  * as none); NULL without a home. Free it. */

@@ -248,7 +248,7 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
         options.source.binary_dirs = folders.items;
         options.source.binary_dir_count = folders.count;
         PT_FREE char *kept = pt_user_cache("pitot/names");
-        options.cache = (pt_name_cache){.folder = kept, .stamp = PT_CACHE_STAMP};
+        options.cache = (pt_name_cache){.folder = kept, .stamp = pt_cache_stamp()};
         const pt_status status =
             pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
         free(folders.items);
