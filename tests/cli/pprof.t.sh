@@ -182,7 +182,9 @@ while read -r expected input args; do
 done < <(grep -v '^#' "${PITOT_CORPUS:-/nowhere}/pprof-goldens/cases.tsv" 2>/dev/null ||
     echo 'cases.tsv - -')
 
-for name in gperftools-cpu/pprof__cppbench.cpu gperftools-cpu/pprof__gobench.cpu; do
+for name in gperftools-cpu/pprof__cppbench.cpu gperftools-cpu/pprof__gobench.cpu \
+    gperftools-heap/pprof__cppbench.heap gperftools-heap/pprof__gobench.heap \
+    gperftools-thread/pprof__cppbench.thread gperftools-thread/pprof__go.godoc.thread; do
     it "dumps $name as google/pprof does"
     if corpus "$name"; then
         run pprof -raw -symbolize=none "$corpus"
