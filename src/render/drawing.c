@@ -223,8 +223,8 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
     node->colour = copied(attribute_of(a, "color"));
     node->fill = copied(attribute_of(a, "fillcolor"));
     node->tooltip = plain_text(attribute_of(a, "tooltip"));
-    node->peripheries = (unsigned)number(attribute_of(a, "peripheries"), 1);
-    if (node->peripheries > 3) node->peripheries = 3;
+    node->peripheries = (unsigned)fmin(number(attribute_of(a, "peripheries"), 1), 3);
+    if (node->peripheries == 0) node->peripheries = 1;
     const double extra = 4.0 * (node->peripheries - 1);
     node->width = fmax(node->label.width + 12, 27) + 2 * extra;
     node->height = fmax(node->label.height + 8, 18) + 2 * extra;
