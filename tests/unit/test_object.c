@@ -502,6 +502,41 @@ static void the_table_of_gos_runtime_names_what_dwarf_named_before_strip(void **
     pt_object_free(stripped);
 }
 
+static void put_frames(void *context, size_t index, const pt_object_frame *frames, size_t count,
+                       uint64_t symbol_bytes)
+{
+    pt_putf(context, "%zu %llu", index, (unsigned long long)symbol_bytes);
+    for (size_t i = 0; i < count; i++)
+        pt_putf(context, " %s %s:%u:%u %u", frames[i].linkage_name, frames[i].file, frames[i].line,
+                frames[i].column, frames[i].start_line);
+}
+
+/* A Go program has a unit for each package. */
+static void one_thread_and_four_answer_alike_and_in_the_same_order(void **state)
+{
+    NEED_IMAGE("inlines-go");
+    pt_buf told[2] = {PT_BUF_INIT, PT_BUF_INIT};
+    for (unsigned turn = 0; turn < 2; turn++) {
+        pt_object *o = open_object(image_path("inlines-go"));
+        pt_pool *pool = turn == 0 ? NULL : pt_pool_new(4);
+        pt_elf_section text;
+        assert_true(pt_elf_section_named(pt_object_elf(o), ".text", &text));
+        const size_t count = text.size_bytes / 61;
+        uint64_t *addrs = pt_alloc(count, sizeof *addrs);
+        for (size_t i = 0; i < count; i++)
+            addrs[i] = text.addr + i * 61;
+        assert_true(pt_object_resolve(o, PT_OBJECT_LINES, addrs, count, pool, put_frames,
+                                      &told[turn]) > count / 2);
+        free(addrs);
+        pt_pool_free(pool);
+        pt_object_free(o);
+    }
+    assert_int_equal(told[0].size, told[1].size);
+    assert_memory_equal(told[0].data, told[1].data, told[0].size);
+    pt_buf_done(&told[0]);
+    pt_buf_done(&told[1]);
+}
+
 /* The seeds of fuzz/corpus/gopclntab hold two functions: main.outer at 0x1000, of 0x40 bytes, and
  * main.other behind it. In the first 16 bytes of main.outer (line 10) runs main.inner, which is
  * called in line 12; in the next 16 (lib.go, line 33) main.other, which is called in line 10 of
@@ -733,6 +768,7 @@ int main(void)
         cmocka_unit_test(symbols_packed_with_xz_are_found_beside_the_exported_ones),
         cmocka_unit_test(the_table_of_gos_runtime_names_what_dwarf_named_before_strip),
         cmocka_unit_test(the_table_of_gos_runtime_is_read_as_each_release_lays_it_out),
+        cmocka_unit_test(one_thread_and_four_answer_alike_and_in_the_same_order),
         cmocka_unit_test(every_line_and_inlined_call_is_where_addr2line_puts_it),
         cmocka_unit_test(a_chain_of_inlined_calls_begins_with_the_innermost),
         cmocka_unit_test(a_frame_knows_where_its_function_begins),
