@@ -299,7 +299,7 @@ static void answer_symbols(const request *r, uint64_t until_ms)
     pt_agent_unmap(names, map_bytes);
 }
 
-static void serve(int fd, bool busy);
+static bool take_request(request *r, int fd, uint64_t until_ms);
 
 /* Waits for the end, answering others meanwhile; ends early when the one who asked has gone. */
 static void collect(int fd, uint64_t seconds)
@@ -314,7 +314,9 @@ static void collect(int fd, uint64_t seconds)
         if (wait[1].revents == 0) continue;
         const int other = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
         if (other < 0) continue;
-        serve(other, true);
+        request r;
+        if (take_request(&r, other, now_ms() + BUSY_REQUEST_MS))
+            answer_text(other, "503 Service Unavailable", "a profile is being collected already\n");
         close(other);
     }
 }
@@ -372,34 +374,32 @@ static void answer_profile(const request *r)
     close(file);
 }
 
-/* One request. busy: a profile is being collected. */
-static void serve(int fd, bool busy)
+/* One request: answers it, unless it wants a profile, which the caller is told. */
+static bool take_request(request *r, int fd, uint64_t until_ms)
 {
-    const uint64_t until = now_ms() + (busy ? BUSY_REQUEST_MS : REQUEST_MS);
     size_t held;
-    request r = {.fd = fd};
+    *r = (request){.fd = fd};
     if (listener.token[0] == '\0') {
         struct ucred peer;
         socklen_t length = sizeof peer;
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
             (peer.uid != geteuid() && peer.uid != 0))
-            return;
+            return false;
     }
-    if (!read_head(fd, until, &held)) return;
-    if (!parse_head(&r, held))
+    if (!read_head(fd, until_ms, &held)) return false;
+    if (!parse_head(r, held))
         answer_text(fd, "400 Bad Request", "not understood\n");
-    else if (!take_token(&r))
+    else if (!take_token(r))
         answer_text(fd, "404 Not Found", "404 page not found\n");
-    else if (is_page(&r, "symbol"))
-        answer_symbols(&r, until);
-    else if (is_page(&r, "cmdline"))
+    else if (is_page(r, "profile"))
+        return true;
+    else if (is_page(r, "symbol"))
+        answer_symbols(r, until_ms);
+    else if (is_page(r, "cmdline"))
         answer_cmdline(fd);
-    else if (!is_page(&r, "profile"))
-        answer_text(fd, "404 Not Found", "404 page not found\n");
-    else if (busy)
-        answer_text(fd, "503 Service Unavailable", "a profile is being collected already\n");
     else
-        answer_profile(&r);
+        answer_text(fd, "404 Not Found", "404 page not found\n");
+    return false;
 }
 
 /* ---- the socket ---- */
@@ -517,17 +517,18 @@ static void *listen_main(void *arg)
     pt_agent.listen_tid = gettid();
     const bool listens = open_socket();
     atomic_store(&listener.ready, listens ? 1 : 2);
-    while (listens) {
+    if (!listens) return NULL;
+    for (;;) {
+        request r;
         const int fd = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             const struct timespec pause = {.tv_nsec = 100000000}; /* out of descriptors, memory */
             nanosleep(&pause, NULL);
         }
         if (fd < 0) continue;
-        serve(fd, false);
+        if (take_request(&r, fd, now_ms() + REQUEST_MS)) answer_profile(&r);
         close(fd);
     }
-    return NULL;
 }
 
 void pt_listen_start(const char *where, bool first)
