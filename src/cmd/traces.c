@@ -132,7 +132,7 @@ const pt_command pt_command_tags = {
     .examples = (const char *const[]){"pitot tags", "time by process and thread",
                                       "pitot tags --focus=malloc -n 0 app.pb.gz",
                                       "who allocates, every label", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_QUERY,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
     .options = &tags_options,
     .settings_bytes = sizeof(tags_settings),

@@ -1,4 +1,5 @@
 /* traces.c: whole stacks, leaf first, and labels. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,13 @@
 
 /* ---- Labels of a set ---- */
 
-/* "4.00kB" of 4096 with the unit bytes, "17" without a unit; the caller frees. */
+/* "4.00kB" of 4096 with the unit bytes; without a unit it may name a process or thread, so that its
+ * digits stay together: "16607". The caller frees. */
 static char *number_text(int64_t number, const char *unit)
 {
     pt_buf buf = PT_BUF_INIT;
     if (unit[0] == '\0')
-        pt_put_count(&buf, number);
+        pt_putf(&buf, "%" PRId64, number);
     else
         pt_put_value(&buf, number, unit, NULL, PT_STYLE_SHORT);
     return pt_buf_take(&buf, NULL);
