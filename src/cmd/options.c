@@ -61,7 +61,8 @@ static const pt_option input_rows[] = {
      .initial = "true",
      .help = "take names and labels from comments, too",
      .details = "Go's text profiles (debug=1) name each address in a comment, and threadz names "
-                "threads and their functions. --no-annotate reads what `go tool pprof` does."},
+                "threads and their functions; pitot's own recordings tell what their stacks and "
+                "times are worth. --no-annotate reads what `go tool pprof` does."},
     {.name = "seconds",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, seconds),

@@ -303,12 +303,12 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
     const bool has_program = s->program != NULL && pt_path_look(s->program) == PT_PATH_IMAGE;
     if (pt_load(names, has_program ? 2 : 1, &options, &context->loaded, &error) != PT_OK)
         return fail(&error);
-    pt_profile_unref(context->profile);
-    context->profile = pt_profile_ref(context->loaded.profile);
-    if (context->profile == NULL) {
+    if (context->loaded.profile == NULL) {
         pt_cmd_say("%s is a program, not a profile", path);
         return false;
     }
+    pt_profile_unref(context->profile);
+    context->profile = pt_profile_ref(context->loaded.profile);
     context->symbol->demangle = PT_DEMANGLE_FULL;
     if (pt_cmd_symbolize(context) != PT_EXIT_OK) return false;
     const uint32_t event = model_event(s, context->profile);

@@ -123,6 +123,18 @@ static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
                         (double)f->seen_ns / 1e9, (double)f->duration_ns / 1e9));
 }
 
+/* Says which events there are. */
+static pt_status no_event(const char *name, pt_error *reterr)
+{
+    pt_buf names = PT_BUF_INIT;
+    for (const pt_event_source *source = pt_event_sources; source->name != NULL; source++)
+        pt_putf(&names, "%s%s", names.size > 0 ? ", " : "", source->name);
+    const pt_status status = pt_error_set(
+        reterr, PT_ERR_USAGE, "there is no event %s; there are %s", name, pt_buf_text(&names));
+    pt_buf_done(&names);
+    return status;
+}
+
 /* "-p 812,813", "-a", or the command. */
 static char *command_of(const perf_run *run)
 {
@@ -227,11 +239,7 @@ static pt_status ask(perf_run *run, pt_error *reterr)
     char program[4096];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
-    if (plan.source == NULL)
-        return pt_error_set(reterr, PT_ERR_USAGE,
-                            "there is no event %s; cpu-clock, cycles, page-faults and more are "
-                            "listed in pitot help record",
-                            name);
+    if (plan.source == NULL) return no_event(name, reterr);
     const pt_status status =
         pt_permission_ask(&pt_permission_running, &plan, has_command ? &self : run->pids.items,
                           has_command ? 1 : run->pids.count, program, &run->permission, reterr);

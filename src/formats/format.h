@@ -63,7 +63,7 @@ typedef struct pt_read_hooks {
                      uint64_t *ret_pcs, size_t cap, pt_stack_end *ret_end);
     uint32_t word_bytes; /* of the executable, for formats that do not say; 0 = unknown */
     /* Take what google/pprof leaves in the text of a profile: names in comments (Go, debug=1),
-       names and labels of threads. */
+       names and labels of threads, what pitot says of its own recordings (pprof_facts.c). */
     bool annotate;
 } pt_read_hooks;
 

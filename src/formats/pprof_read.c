@@ -384,7 +384,7 @@ static void read_location(pprof_reader *r, const struct pprof_slice *slice, line
 static void read_comment(pprof_reader *r, uint64_t index)
 {
     const pt_string_id comment = {pprof_string(r, index)};
-    if (!pprof_take_facts(r, pt_builder_get_text(r->builder, comment)))
+    if (!r->hooks->annotate || !pprof_take_facts(r, pt_builder_get_text(r->builder, comment)))
         pt_builder_comment(r->builder, comment);
 }
 

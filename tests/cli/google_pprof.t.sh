@@ -95,6 +95,9 @@ it 'says what is wrong and ends with 1'
 run pitot google-pprof --text --dot guide.prof
 expect_status 1
 expect_stderr_line 'choose one kind of output'
+run pitot google-pprof --text "$PITOT" "$PITOT"
+expect_status 1
+expect_stderr_line 'pitot: * is a program, not a profile'
 run pitot google-pprof --text ./no-such-program x
 expect_status 1
 run pitot google-pprof --text '--focus=(' guide.prof

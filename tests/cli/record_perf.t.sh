@@ -95,6 +95,21 @@ expect at_least "$(summary complete)" 99.5
 run pitot top a.pb.gz
 expect_stdout_line '*  spin  burn.c:*'
 
+it 'tells which process a function ran in, by the number that ps shows'
+run pitot tags --focus='^spin$' a.pb.gz
+expect_status 0
+expect_stdout_line "*%    $target"
+expect_stdout_line '*%    burn'
+
+it 'pprof shows every comment of a recording, as go tool pprof does'
+run pitot pprof -comments -symbolize=none a.pb.gz
+expect_stdout_line 'recorded with: pitot record *'
+expect_stdout_line 'pitot: asked_hz=1000 *stack_end=root'
+
+it 'says which events there are'
+run pitot record -e no-such-event true
+expect_stderr_line 'pitot: there is no event no-such-event; there are cpu-clock, task-clock, *page-faults*'
+
 it 'does so with events of its threads, too'
 begin ./burn 0.5 3
 attached --each-thread -p $target -o a.pb.gz

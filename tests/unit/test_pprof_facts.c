@@ -29,7 +29,7 @@ static const pt_profile *written_and_read(const pt_profile *p)
     pt_reader reader;
     pt_reader_init(&reader, buf.data, buf.size, NULL);
     pt_builder *b = pt_builder_new();
-    const pt_read_hooks hooks = {0};
+    const pt_read_hooks hooks = {.annotate = true};
     assert_int_equal(pprof->read(&reader, b, &hooks, NULL), PT_OK);
     const pt_profile *again = NULL;
     assert_int_equal(pt_builder_freeze(b, &again, NULL), PT_OK);
