@@ -18,6 +18,7 @@ enum {
     WAKE_MS = 100,     /* at least so often the rings are emptied */
     FIRST_WAKE_MS = 5, /* and so often in the first half second */
     FIRST_NS = 500000000,
+    URGENT = -15,            /* nice(2), where we may */
     PROGRESS_NS = 250000000, /* between two reports */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
     SETTLED_NS = 2000000,
@@ -95,7 +96,10 @@ static void allow_descriptors(void)
 static void look_at_target(pt_capture *c, pid_t pid)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, (uint32_t)pid);
-    proc->is_judged = proc->is_wanted = true;
+    proc->is_judged = true;
+    proc->awaits_exec = c->options.awaits_exec;
+    proc->is_wanted = !proc->awaits_exec;
+    if (proc->awaits_exec) return;
     pt_procs_read(&c->procs, proc);
     pt_proc_modules(&c->procs, proc);
 }
@@ -234,6 +238,10 @@ void pt_capture_start(pt_capture *c)
     c->facts.start_ns = clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
+    /* On a busy machine the rings must be emptied in time; what it costs is little. */
+    errno = 0;
+    c->priority = getpriority(PRIO_PROCESS, 0);
+    c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
     pt_event_set_enable(&c->set);
 }
 
@@ -319,6 +327,7 @@ void pt_capture_run(pt_capture *c)
     pt_event_set_disable(&c->set);
     pt_feed_upto(c, UINT64_MAX - 1);
     pt_feed_end_waits(c, end_ns);
+    if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
 }
 

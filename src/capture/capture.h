@@ -64,6 +64,7 @@ typedef struct pt_capture_options {
     bool each_thread;    /* events of threads, even where those of cpus are allowed */
     int64_t duration_ns; /* 0: until stopped */
     pid_t until;         /* not 0: until this process ends; else until all of targets.pids have */
+    bool awaits_exec;    /* targets.pids are a child of ours that will run a command */
     const volatile sig_atomic_t *stop;                          /* not 0: stop */
     void (*progress)(void *arg, const pt_capture_facts *facts); /* now and then; or NULL */
     void *progress_arg;

@@ -42,9 +42,11 @@ struct pt_capture {
         int *items; /* pidfds; -1 when it has ended */
         size_t count, cap;
     } target;
-    int64_t start_ns;        /* monotonic */
-    int64_t unix_offset_ns;  /* Unix time - monotonic */
-    int64_t said_ns;         /* when progress was last told */
+    int64_t start_ns;       /* monotonic */
+    int64_t unix_offset_ns; /* Unix time - monotonic */
+    int64_t said_ns;        /* when progress was last told */
+    int priority;           /* before it began, if has_priority */
+    bool has_priority;
     uint64_t used_before_ns; /* CPU time that had been used when it began */
 };
 

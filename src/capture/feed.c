@@ -61,7 +61,7 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     pt_capture_facts *const f = &c->facts;
     if (proc->sampled == 0) {
         f->processes++;
-        f->unreadable += proc->map.count == 0 && c->stack.count > c->stack.kernel_count;
+        f->unreadable += proc->is_unreadable && c->stack.count > c->stack.kernel_count;
     }
     proc->sampled++;
     f->samples += weight;

@@ -195,6 +195,7 @@ bool pt_procs_read(pt_procs *procs, pt_proc *proc)
         set_comm(proc, comm);
     }
     proc->has_maps = true; /* as much as there will be */
+    proc->is_unreadable = maps == NULL && proc->map.count == 0;
     if (maps == NULL) return false;
     char *state = NULL;
     for (char *line = strtok_r(maps, "\n", &state); line != NULL;
@@ -243,6 +244,8 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->map.count = 0;
         proc->has_maps = true; /* the kernel reports each from here on */
         proc->labels = 0;
+        if (proc->awaits_exec) proc->is_wanted = true;
+        proc->awaits_exec = false;
         changed(procs, proc);
     }
     return proc;

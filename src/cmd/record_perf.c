@@ -338,6 +338,7 @@ static int run_capture(perf_run *run)
     pt_capture_options options = options_of(run, is_child ? &run->child.pid : run->pids.items,
                                             is_child ? 1 : run->pids.count);
     options.until = has_command ? run->child.pid : 0;
+    options.awaits_exec = is_child;
     take_signals(has_command, before);
     int status;
     if (pt_capture_new(&options, &capture, &error) == PT_OK) {
