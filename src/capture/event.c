@@ -102,8 +102,7 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
         attr.config = PERF_COUNT_SW_TASK_CLOCK;
     attr.exclude_kernel = !plan->kernel;
     attr.exclude_user = !plan->user;
-    /* A cpu's ticks while it is idle tell, too, that none is missing. */
-    attr.exclude_idle = plan->is_each_thread || !plan->user;
+    attr.exclude_idle = 1;
     attr.freq = period == 0;
     if (period == 0)
         attr.sample_freq = plan->hz;

@@ -158,12 +158,11 @@ void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
-    const bool is_switch = pt_event_set_is_switch(&c->set, r);
-    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
-    if (r->pid == 0) return; /* nobody: the cpu was idle */
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     if (!proc->is_judged) judge(c, proc);
     if (!proc->is_wanted) return;
+    const bool is_switch = pt_event_set_is_switch(&c->set, r);
+    const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
     unwind(c, proc, r);
     count_short_copy(c, r);
@@ -201,10 +200,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
         pt_procs_on_exit(&c->procs, r);
         break;
     case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES:
-        c->facts.lost += r->lost;
-        pt_event_set_lost(&c->set, r->cpu);
-        break;
+    case PERF_RECORD_LOST_SAMPLES: c->facts.lost += r->lost; break;
     case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:

@@ -28,7 +28,7 @@ typedef struct pt_proc {
     bool awaits_exec; /* then is_wanted; until then it is still we */
     bool has_maps;    /* map is all that was mapped when it was last looked at */
     bool has_exited;
-    bool is_unreadable; /* its maps could not be read when they were needed */
+    bool is_unreadable;  /* its maps could not be read when they were needed */
     bool is_stale;       /* modules are not those of map */
     uint32_t sampled;    /* samples since the maps were last read again for an unknown address */
     uint32_t generation; /* another one whenever map changes */

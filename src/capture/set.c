@@ -423,30 +423,10 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
     ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, pair_of(set, record->cpu)->samples_fd);
 }
 
-/* Where a machine is virtual its timer's interrupts come late or not at all while the host runs
- * others, but the clocks of threads go on. What ran then is what the next tick meets. */
-static uint64_t weight_on_cpu(pt_event_set *set, const pt_perf_record *record)
-{
-    const uint64_t period = set->plan.period;
-    pt_ring_pair *const pair = pair_of(set, record->cpu);
-    if (pair == NULL || !set->plan.user || !set->plan.kernel) return 1;
-    const uint64_t last_ns = pair->last_tick_ns;
-    pair->last_tick_ns = record->time_ns;
-    if (last_ns == 0 || record->time_ns < last_ns) return 1;
-    return (record->time_ns - last_ns + period / 2) / period;
-}
-
-void pt_event_set_lost(pt_event_set *set, uint32_t cpu)
-{
-    pt_ring_pair *const pair = pair_of(set, cpu);
-    if (pair != NULL) pair->last_tick_ns = 0;
-}
-
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)
 {
     pt_event_thread *thread;
-    if (!set->plan.source->is_clock) return 1;
-    if (!set->plan.is_each_thread) return weight_on_cpu(set, record);
+    if (!set->plan.is_each_thread || !set->plan.source->is_clock) return 1;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || row->id != record->id) return 1; /* it was closed since */
     const uint64_t due = (record->sample.count + row->offset) / set->plan.period;

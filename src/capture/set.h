@@ -34,8 +34,7 @@ typedef struct pt_ring_pair {
     int cpu;
     int samples_fd, side_fd; /* owners of the rings */
     pt_ring samples, side;
-    uint64_t last_tick_ns; /* 0: none yet, or some were lost */
-    uint64_t seen;         /* of side: up to where it was looked through for what is urgent */
+    uint64_t seen; /* of side: up to where it was looked through for what is urgent */
 } pt_ring_pair;
 
 typedef struct pt_event_set {
@@ -73,10 +72,8 @@ void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);
 
 /* What a sample weighs, in periods; 0: none was due. To be asked of each sample that is no switch,
- * in the order of time, whoever's it is. */
+ * in the order of time. */
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record);
-/* Samples of that cpu were lost. */
-void pt_event_set_lost(pt_event_set *set, uint32_t cpu);
 /* Is it a sample of a switch? */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
 /* Gives the events of a thread (any, for events of cpus) their whole period, if they have not. */
