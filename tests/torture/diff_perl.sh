@@ -33,5 +33,6 @@ if needs cc c++; then
     build cxx_plain c++ -O2 perl_program.cc
     run python3 "$PITOT_ROOT/tests/torture/diff_perl.py" --pairs="${PITOT_PAIRS:-1000}" --seed="$seed" \
         --seconds="${PITOT_SECONDS:-1200}" .
+    stdout | tail -n 6 | sed 's/^/# /'
     [ "$status" = 0 ] || fail "$(stdout | tail -n 40)$(stderr)"
 fi
