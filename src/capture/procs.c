@@ -151,8 +151,9 @@ static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
         right->file_offset += map->limit - right->start;
         right->start = map->limit;
     }
-    memmove(proc->map.items + at, proc->map.items + end,
-            (proc->map.count - end) * sizeof *proc->map.items);
+    if (end > at)
+        memmove(proc->map.items + at, proc->map.items + end,
+                (proc->map.count - end) * sizeof *proc->map.items);
     proc->map.count -= end - at;
     insert(proc, at, map);
     changed(procs, proc);

@@ -37,8 +37,7 @@ static int only_programs(const pt_cmd_context *context, const char *program)
                         program, strchr(program, '/') != NULL ? "" : "./", program);
 }
 
-/* What is wrong with each damaged input; the rest of it is used. */
-static void say_damage(const pt_loaded *loaded)
+void pt_cmd_say_damage(const pt_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->input_count; i++)
         if (loaded->inputs[i].error != NULL) pt_cmd_fail(loaded->inputs[i].error);
@@ -155,7 +154,7 @@ static int subtract(pt_cmd_context *context, const pt_load_options *options)
     } else if (base.profile == NULL) {
         status = pt_cmd_usage(context, "--base=%s: is a program, not a profile", names->items[0]);
     } else {
-        say_damage(&base);
+        pt_cmd_say_damage(&base);
         context->loaded.damaged_count += base.damaged_count;
         pt_diag_merge(&context->diag, &base.diag);
         const pt_subtract_options how = {.marks_base = marks, .normalizes = asked->normalize};
@@ -197,7 +196,7 @@ int pt_cmd_load(pt_cmd_context *context)
     if (pt_load(names, count, &options, &context->loaded, &error) != PT_OK)
         return pt_cmd_fail(&error);
     if (context->loaded.profile == NULL) return only_programs(context, names[0]);
-    say_damage(&context->loaded);
+    pt_cmd_say_damage(&context->loaded);
     pt_remote_say_failures(&context->loaded);
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);

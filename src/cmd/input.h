@@ -18,6 +18,9 @@ pt_path_kind pt_path_look(const char *path);
  * symbolizes if the command needs it. Returns an exit status: PT_EXIT_OK, or what was said. */
 int pt_cmd_load(pt_cmd_context *context);
 
+/* Says what is wrong with each damaged input; the rest of it is used. */
+void pt_cmd_say_damage(const pt_loaded *loaded);
+
 /* Gives ->profile functions, lines and inlined frames, as --symbols and its like say. Returns an
  * exit status. */
 int pt_cmd_symbolize(pt_cmd_context *context);

@@ -307,6 +307,7 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
         pt_cmd_say("%s is a program, not a profile", path);
         return false;
     }
+    pt_cmd_say_damage(&context->loaded);
     pt_profile_unref(context->profile);
     context->profile = pt_profile_ref(context->loaded.profile);
     context->symbol->demangle = PT_DEMANGLE_FULL;

@@ -447,8 +447,11 @@ static int shell_run(pt_cmd_context *context, void *own)
     shell s = {.base = context};
     greet(&s);
     PT_FREE char *history = pt_line_history_path("history");
-    const pt_line_options options = {
-        .prompt = "pitot> ", .history_path = history, .complete = complete, .context = &s};
+    const bool asks = isatty(STDIN_FILENO); /* else the prompt is no part of the answers */
+    const pt_line_options options = {.prompt = asks ? "pitot> " : "",
+                                     .history_path = history,
+                                     .complete = complete,
+                                     .context = &s};
     pt_line *input = pt_line_open(&options);
     bool leave = false;
     for (const char *got; !leave && (got = pt_line_read(input)) != NULL;) {

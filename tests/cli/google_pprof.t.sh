@@ -98,6 +98,10 @@ expect_stderr_line 'choose one kind of output'
 run pitot google-pprof --text "$PITOT" "$PITOT"
 expect_status 1
 expect_stderr_line 'pitot: * is a program, not a profile'
+pitot pprof -proto -symbolize=none -output=whole.pb.gz guide.prof >whole.txt
+head -c 200 whole.pb.gz >part.pb.gz
+run pitot google-pprof --text "$PITOT" part.pb.gz
+expect_stderr_line 'pitot: part.pb.gz: *gzip data ends too early*'
 run pitot google-pprof --text ./no-such-program x
 expect_status 1
 run pitot google-pprof --text '--focus=(' guide.prof

@@ -4,8 +4,8 @@
 
 printf 'main;parse;read 300\nmain;parse 200\nmain;emit;write 400\nmain;emit 100\n' >a.folded
 
-# Its prompts are taken off.
-shell() { printf '%s\n' "$@" | "$PITOT" shell a.folded | sed 's/^\(pitot> \)*//'; }
+# From a pipe there are no prompts.
+shell() { printf '%s\n' "$@" | "$PITOT" shell a.folded; }
 
 it 'answers as the commands do'
 run shell 'top2' 'tree' 'top -n 0 -s total --csv'
