@@ -479,11 +479,25 @@ static void print_request(job *j, request *r)
     free(readable);
 }
 
+/* What is printed a little later. */
+static void expect(const job *j, size_t at)
+{
+    enum { AHEAD = 4 }; /* requests a step */
+    for (unsigned step = 0; step < PT_CHAINS_STEPS; step++) {
+        const size_t later = at + (size_t)(PT_CHAINS_STEPS - step) * AHEAD;
+        if (later >= j->requests.count) continue;
+        const request *r = &j->requests.items[later];
+        if (r->image != NULL && r->image->chains != NULL && r->row != PT_NONE)
+            pt_chains_expect(r->image->chains, r->row, step);
+    }
+}
+
 static void answer_batch(job *j)
 {
     for (size_t i = 0; i < j->images.count; i++)
         if (j->images.items[i]->chains != NULL) resolve_image(j, j->images.items[i]);
     for (size_t i = 0; i < j->requests.count; i++) {
+        expect(j, i);
         print_request(j, &j->requests.items[i]);
         free(j->requests.items[i].module);
         free(j->requests.items[i].line);

@@ -264,6 +264,27 @@ pt_chain pt_chains_at(const pt_chains *chains, uint32_t id)
                       .symbol = r->symbol};
 }
 
+void pt_chains_expect(const pt_chains *chains, uint32_t id, unsigned step)
+{
+    const row *r = &chains->rows.items[id];
+    if (step == 0) {
+        __builtin_prefetch(r);
+        return;
+    }
+    const pt_chain_frame *frames = chains->frames.items + r->frame_first;
+    if (step == 1 && r->frame_count > 0) __builtin_prefetch(frames);
+    for (uint32_t i = 0; step > 1 && i < r->frame_count; i++) {
+        const function *f = &chains->functions.items[frames[i].function];
+        if (step == 2) {
+            __builtin_prefetch(f);
+            continue;
+        }
+        __builtin_prefetch(f->linkage_name);
+        __builtin_prefetch(f->linkage_name + 64);
+        __builtin_prefetch(f->file);
+    }
+}
+
 /* ---- names ---- */
 
 size_t pt_chains_function_count(const pt_chains *chains)

@@ -64,6 +64,12 @@ pt_object *pt_chains_object(pt_chains *chains);
 void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows);
 pt_chain pt_chains_at(const pt_chains *chains, uint32_t row);
 
+/* A row will be wanted soon: fetches what it takes into the cache, a step of PT_CHAINS_STEPS at a
+ * time, each of which follows what the one before has fetched. Answers of many addresses lie all
+ * over the memory. */
+enum { PT_CHAINS_STEPS = 4 };
+void pt_chains_expect(const pt_chains *chains, uint32_t row, unsigned step);
+
 size_t pt_chains_function_count(const pt_chains *chains);
 pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t function);
 /* The linker's name, or what stands for it where there is none. As long as the set. */
