@@ -475,27 +475,21 @@ static void processes_are_named_by_number_or_name(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest rings[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_that_wrap_around_come_in_one_piece),
         cmocka_unit_test(a_ring_that_makes_no_sense_is_skipped),
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
-    };
-    const struct CMUnitTest processes[] = {
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
         cmocka_unit_test(a_child_has_its_parents_mappings_until_it_execs),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(this_process_is_known_from_its_maps),
-    };
-    const struct CMUnitTest permissions[] = {
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
         cmocka_unit_test(what_is_missed_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
         cmocka_unit_test(processes_are_named_by_number_or_name),
     };
-    return cmocka_run_group_tests(rings, NULL, NULL) +
-           cmocka_run_group_tests(processes, NULL, NULL) +
-           cmocka_run_group_tests(permissions, make_root, remove_root);
+    return cmocka_run_group_tests(tests, make_root, remove_root);
 }
