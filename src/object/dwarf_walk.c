@@ -26,8 +26,8 @@ static inline void skip_value(const pt_dwarf_unit *unit, pt_dwarf_cursor *c, uns
 static inline void skip_entry(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                               const pt_dwarf_abbrev *a, pt_dwarf_cursor *c)
 {
-    const pt_dwarf_step *step = table->steps.items + a->skip_first;
-    for (unsigned n = a->skip_count; n > 0; n--, step++) {
+    for (unsigned n = 0; n < a->skip_count; n++) {
+        const pt_dwarf_step *step = &table->steps.items[a->skip_first + n];
         pt_dwarf_advance(c, step->fixed_bytes);
         skip_value(unit, c, step->form);
     }

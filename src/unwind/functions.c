@@ -83,7 +83,7 @@ static bool sort(pt_unwind_functions *all)
 static bool add_fdes(pt_unwind_sources *from)
 {
     uint64_t off = 0;
-    for (;;) {
+    while (from->reader->frames->size_bytes > 0) {
         const uint64_t at = off;
         bool is_fde;
         pt_cfi_fde fde;
@@ -98,6 +98,7 @@ static bool add_fdes(pt_unwind_sources *from)
                                       .source = PT_FROM_FDE};
         if (!add(&from->functions, &f)) return false;
     }
+    return true;
 }
 
 /* Return addresses are looked up a byte early, and a handler returns to a trampoline's first one:

@@ -35,7 +35,9 @@ address_is_said() {
 }
 stop() { kill "$host" 2>/dev/null; wait "$host" 2>/dev/null || true; }
 stop_all() {
+    local ended=$?
     for pid in "${hosts[@]}"; do kill "$pid" 2>/dev/null; done
+    (exit $ended)
     t_end
 }
 trap stop_all EXIT

@@ -35,7 +35,7 @@ typedef struct {
 /* As the kernel does: at the head, wrapping around. */
 static void kernel_writes(memory_ring *m, const void *record, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
         m->data[(m->page.data_head + i) % RING_BYTES] = ((const uint8_t *)record)[i];
     m->page.data_head += size;
 }
