@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "base/error.h"
 #include "base/grow.h"
@@ -66,12 +69,16 @@ char *pt_line_history_path(const char *name)
 #define MOST_SHOWN    60
 #define HISTORY_LINES 1000
 
-static volatile sig_atomic_t interrupted;
+/* An eventfd: readable after SIGINT, whichever thread it came to and whenever. */
+static int interrupted = -1;
 
 static void on_interrupt(int signal_number)
 {
     (void)signal_number;
-    interrupted = 1;
+    const int before = errno;
+    const uint64_t one = 1;
+    if (write(interrupted, &one, sizeof one) < 0) {} /* then it is readable already */
+    errno = before;
 }
 
 static char *prompt_of(EditLine *edit)
@@ -154,15 +161,39 @@ static unsigned char on_tab(EditLine *edit, int key)
     return answer;
 }
 
+/* One character of the terminal. Returns 1; 0 at the end; -1 when interrupted or not readable. */
+static int read_character(EditLine *edit, wchar_t *into)
+{
+    (void)edit;
+    mbstate_t state = {0};
+    for (;;) {
+        struct pollfd ready[] = {{.fd = interrupted, .events = POLLIN},
+                                 {.fd = STDIN_FILENO, .events = POLLIN}};
+        if (poll(ready, 2, -1) < 0 && errno != EINTR) return -1;
+        if (ready[0].revents & POLLIN) return -1;
+        if (ready[1].revents == 0) continue;
+        char byte;
+        const ssize_t got = read(STDIN_FILENO, &byte, 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return (int)got;
+        const size_t used = mbrtowc(into, &byte, 1, &state);
+        if (used <= 1) return 1;
+        if (used == (size_t)-1) state = (mbstate_t){0}; /* else more of it is to come */
+    }
+}
+
 static void edit_open(pt_line *line)
 {
     const char *term = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
     if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) return;
+    if (interrupted < 0) interrupted = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupted < 0) return;
     line->edit = el_init("pitot", stdin, stdout, stderr);
     if (line->edit == NULL) return;
     el_set(line->edit, EL_CLIENTDATA, line);
     el_set(line->edit, EL_PROMPT, prompt_of);
+    el_set(line->edit, EL_GETCFN, read_character);
     el_set(line->edit, EL_EDITOR, "emacs");
     el_set(line->edit, EL_ADDFN, "pt-complete", "complete a word", on_tab);
     el_set(line->edit, EL_BIND, "^I", "pt-complete", NULL);
@@ -180,13 +211,13 @@ static void edit_open(pt_line *line)
 
 static const char *edit_read(pt_line *line)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
     sigaction(SIGINT, &action, &before);
-    interrupted = 0;
     int count = 0;
     const char *got = el_gets(line->edit, &count);
     sigaction(SIGINT, &before, NULL);
-    if (interrupted) {
+    uint64_t interrupts;
+    if (read(interrupted, &interrupts, sizeof interrupts) > 0) {
         el_reset(line->edit);
         fputs("^C\n", stdout);
         return "";

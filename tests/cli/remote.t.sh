@@ -181,7 +181,7 @@ file=$(stderr | sed -n 's/^Wrote profile to //p')
 expect_equal 'name of the file' "$(basename "$file" | sed 's/\.[0-9]*\.127/.TIME.127/')" \
     server.TIME.127.0.0.1.pprof.heap
 expect_stdout_line '*function_401001*'
-if command -v google-pprof curl >/dev/null; then
+if command -v google-pprof >/dev/null && command -v curl >/dev/null; then
     google-pprof --text "$base/pprof/heap" >theirs 2>/dev/null
     cp "$t_out/stdout" ours
     expect_same ours theirs
