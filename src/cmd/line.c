@@ -77,7 +77,8 @@ static void on_interrupt(int signal_number)
     (void)signal_number;
     const int before = errno;
     const uint64_t one = 1;
-    if (write(interrupted, &one, sizeof one) < 0) {} /* then it is readable already */
+    if (write(interrupted, &one, sizeof one) < 0) {
+    } /* then it is readable already */
     errno = before;
 }
 

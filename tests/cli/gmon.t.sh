@@ -153,4 +153,4 @@ expect_stderr_line '*LD_PROFILE*sprof*'
 it 'tells in info what beside samples is there'
 run pitot info pie.gmon
 expect_stdout_line '*call arcs*'
-expect_stdout_line '*histogram bins*'
+expect_stdout_line '*histogram bin*'
