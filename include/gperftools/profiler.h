@@ -9,12 +9,15 @@
  * then look at FILE with `pitot FILE`. A process that is killed leaves its profile in FILE too.
  *
  * Environment, read when a profile starts:
- *   CPUPROFILE            where to write; ignored in programs with more rights than their caller
- *   CPUPROFILE_FREQUENCY  samples a second of CPU time, a whole number, 100 unless set; above 4000
- *                         it is 4000
- *   PITOT_RECORD_DIR      set by `pitot record`: an absolute directory in which each process leaves
- *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is not looked at
- *   PITOT_RECORD_HZ       the rate of that
+ *   CPUPROFILE            where to write. Programs that this one starts write FILE_PID; processes
+ * of a parallel job (PMIx, Slurm, Hydra) FILE.rank-N or FILE.slurmid-N CPUPROFILE_FREQUENCY samples
+ * a second of CPU time, a whole number, 100 unless set; above 4000 it is 4000 CPUPROFILESIGNAL with
+ * CPUPROFILE, a signal's number: nothing is profiled until it comes; it starts FILE.0, the next one
+ * ends it, the next starts FILE.1, ... PITOT_RECORD_DIR      set by `pitot record`: an absolute
+ * directory in which each process leaves a journal, PID.N.journal, and nothing else; CPUPROFILE is
+ * not looked at PITOT_RECORD_HZ       the rate of that All are ignored in programs with more rights
+ * than their caller (setuid, setgid, capabilities), and in those that forbid it: see
+ * pitot_default_options below.
  *
  * All threads are profiled, from their start to their end, without being registered. While a
  * profile is taken the profiler handles the signal SIGPROF: a program that resets it to its default
@@ -76,6 +79,11 @@ int ProfilerGetStackTrace(void **result, int max_depth, int skip_count, const vo
 /* Do nothing; all threads are profiled. */
 void ProfilerEnable(void);
 void ProfilerDisable(void);
+
+/* Not a function of the library: a program may define it, to say what it lets the environment do.
+ * Called once, before main. Returns words separated by spaces or colons; "environment=off" makes
+ * the library look at no environment variable, so that it does only what it is called for. */
+const char *pitot_default_options(void);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,8 @@
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile.c     journal -> gperftools file
  *   session.c     start, drain thread, stop, fork, exit
+ *   environment.c what the environment asks for when a program begins
+ *   toggle.c      a profile from one signal to the next
  *   listen*.c     a profile for whoever asks over a socket
  *   api.c         the ten functions
  *
@@ -62,6 +64,9 @@ bool pt_agent_write(int fd, const void *bytes,
 /* first and then second, terminated; "" and false with ENAMETOOLONG when they do not fit. first may
  * be `to` itself. */
 bool pt_agent_join(char *to, size_t size, const char *first, const char *second);
+/* path seen from the root, in PATH_MAX bytes: the host may change directory. False and errno when
+ * it does not fit or there is no current directory. */
+bool pt_agent_absolute(const char *path, char *ret_path);
 /* The whole number that text is, or fallback if it is anything else. */
 uint64_t pt_agent_number(const char *text, uint64_t fallback);
 
@@ -196,6 +201,8 @@ typedef struct {
     clockid_t drain_clock;
     pid_t drain_tid;
     pid_t listen_tid;  /* of the thread that serves; 0 = none */
+    pid_t toggle_tid;  /* of the one that a signal wakes; 0 = none */
+    bool leaving;      /* the process is at its end */
     bool served;       /* this session is for one who asked over a socket */
     uint32_t sequence; /* of the next journal of this process */
 } pt_session;
@@ -212,6 +219,23 @@ void pt_session_flush(void);
 uint64_t pt_session_drain(void);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);
+
+/* ---- environment.c ---- */
+
+/* An environment variable; NULL if it is unset, empty, or not to be looked at in this program. */
+const char *pt_environment(const char *name);
+/* Does what the environment asks for. Called once, by the constructor. */
+void pt_environment_begin(void);
+/* "_PID" behind a name in PATH_MAX bytes. */
+void pt_name_add_pid(char *name);
+
+/* ---- toggle.c ---- */
+
+/* From now on the signal of that number starts and stops profiles name.0, name.1, ...; children of
+ * fork have base_PID.0, ... Says what is wrong with the signal, if anything. */
+void pt_toggle_start(const char *signal_text, const char *name, const char *base);
+/* In a child of fork, under the lock. */
+void pt_toggle_after_fork(void);
 
 /* ---- listen.c, listen_symbols.c ---- */
 

@@ -133,6 +133,7 @@ static void last_words(void)
     if (is_this_process()) {
         pt_caller caller;
         pt_agent_lock(&caller);
+        pt_agent.leaving = true;
         pt_session_stop(PT_JOURNAL_EXITED_FAST, &caller);
     }
 }

@@ -206,9 +206,9 @@ static bool drain_start(void)
  * The period is whole microseconds, as the file's header counts them. */
 static uint32_t choose_rate(void)
 {
-    const char *const record_hz = pt_agent.recording ? getenv("PITOT_RECORD_HZ") : NULL;
-    uint64_t hz =
-        pt_agent_number(record_hz != NULL ? record_hz : getenv("CPUPROFILE_FREQUENCY"), USUAL_HZ);
+    const char *const record_hz = pt_agent.recording ? pt_environment("PITOT_RECORD_HZ") : NULL;
+    uint64_t hz = pt_agent_number(
+        record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY"), USUAL_HZ);
     const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
     if (hz == 0) hz = USUAL_HZ;
     if (hz > most) {
@@ -237,14 +237,6 @@ static bool create_journal(const char *path)
         return pt_journal_create(&pt_agent.journal, name);
     }
     return pt_journal_create(&pt_agent.journal, path);
-}
-
-/* The host may change directory before the end. */
-static bool absolute(const char *path, char *ret_path)
-{
-    if (path[0] == '/') return pt_agent_join(ret_path, PATH_MAX, path, "");
-    return getcwd(ret_path, PATH_MAX) != NULL && pt_agent_join(ret_path, PATH_MAX, ret_path, "/") &&
-           pt_agent_join(ret_path, PATH_MAX, ret_path, path);
 }
 
 static bool begin(const char *path)
@@ -279,7 +271,7 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {
     if (pt_agent.on) return false;
     pt_agent.recording = path == NULL;
-    if (path != NULL && (!absolute(path, pt_agent.path) || path[0] == '\0')) {
+    if (path != NULL && (!pt_agent_absolute(path, pt_agent.path) || path[0] == '\0')) {
         pt_agent_say("%s: not a file name: %s", path, strerror(errno));
         return false;
     }
@@ -393,13 +385,6 @@ static void after_fork_in_parent(void)
     pt_agent_unlock(&caller);
 }
 
-static void name_child(void)
-{
-    char suffix[24];
-    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
-    pt_agent_join(pt_agent.path, sizeof pt_agent.path, pt_agent.base_path, suffix);
-}
-
 static void after_fork_in_child(void)
 {
     const pt_caller caller = forking;
@@ -411,24 +396,23 @@ static void after_fork_in_child(void)
     pt_agent.pid = getpid();
     pt_agent.drain_runs = false;
     pt_agent.drain_tid = 0;
+    pt_agent.leaving = false;
     pt_listen_after_fork();
     pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
     pt_threads_after_fork();
     if (again) {
-        if (!pt_agent.recording) name_child();
+        if (!pt_agent.recording) {
+            pt_agent_join(pt_agent.path, sizeof pt_agent.path, pt_agent.base_path, "");
+            pt_name_add_pid(pt_agent.path);
+        }
         pt_agent.sequence = 0;
         begin(pt_agent.path);
     }
+    pt_toggle_after_fork();
     pt_agent_unlock(&caller);
 }
 
 /* ---- the library comes and goes ---- */
-
-/* Environment variables are someone else's word in a program with more rights than its caller. */
-static bool is_privileged(void)
-{
-    return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
-}
 
 static void meet_main_thread(void)
 {
@@ -451,46 +435,6 @@ static void meet_main_thread(void)
     if (slot != NULL) pt_thread_begin(slot, &stack);
 }
 
-/* The first process of CPUPROFILE writes the file of that name; those it starts add their process
- * id. It tells them through the environment; one that it becomes by exec is still the first. */
-static void start_from_environment(void)
-{
-    static const char first_name[] = "PITOT_CPUPROFILE_FIRST";
-    const char *const record_dir = getenv("PITOT_RECORD_DIR");
-    const char *const path = getenv("CPUPROFILE");
-    pt_caller caller;
-    if (record_dir != NULL && record_dir[0] == '/') {
-        pt_agent_lock(&caller);
-        if (pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, record_dir, ""))
-            pt_session_start(NULL, NULL, NULL);
-        pt_agent_unlock(&caller);
-        return;
-    }
-    if (path == NULL || path[0] == '\0') return;
-    char own_pid[24], name[PATH_MAX];
-    snprintf(own_pid, sizeof own_pid, "_%d", (int)getpid());
-    const char *const first = getenv(first_name);
-    if (first == NULL) setenv(first_name, own_pid + 1, 1);
-    const bool is_child = first != NULL && strcmp(first, own_pid + 1) != 0;
-    if (!pt_agent_join(name, sizeof name, path, is_child ? own_pid : "")) return;
-    pt_agent_lock(&caller);
-    if (pt_session_start(name, NULL, NULL)) absolute(path, pt_agent.base_path);
-    pt_agent_unlock(&caller);
-}
-
-/* Processes that this one starts are not the first, and take what is free beside its address. */
-static void listen_from_environment(void)
-{
-    static const char first_name[] = "PITOT_LISTEN_FIRST";
-    const char *const where = getenv("PITOT_LISTEN");
-    const char *const first = getenv(first_name);
-    char own_pid[24];
-    if (where == NULL || where[0] == '\0') return;
-    snprintf(own_pid, sizeof own_pid, "%d", (int)getpid());
-    if (first == NULL) setenv(first_name, own_pid, 1);
-    pt_listen_start(where, first == NULL || strcmp(first, own_pid) == 0);
-}
-
 __attribute__((constructor)) static void library_comes(void)
 {
     const int saved_errno = errno;
@@ -499,10 +443,7 @@ __attribute__((constructor)) static void library_comes(void)
     if (!pt_threads_init()) return;
     meet_main_thread();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    if (!is_privileged()) {
-        start_from_environment();
-        listen_from_environment();
-    }
+    pt_environment_begin();
     errno = saved_errno;
 }
 
@@ -510,6 +451,7 @@ __attribute__((destructor)) static void library_goes(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
+    pt_agent.leaving = true;
     if (getpid() == pt_agent.pid) pt_listen_stop();
     if (pt_agent.on && getpid() == pt_agent.pid)
         pt_session_stop(PT_JOURNAL_EXITED, &caller);

@@ -258,7 +258,9 @@ void pt_thread_register_self(void)
 /* A thread that did not come through our pthread_create. */
 static void meet_task(int tid)
 {
-    if (find(tid) != NULL || tid == pt_agent.drain_tid || tid == pt_agent.listen_tid) return;
+    if (find(tid) != NULL || tid == pt_agent.drain_tid || tid == pt_agent.listen_tid ||
+        tid == pt_agent.toggle_tid)
+        return;
     pt_thread *const slot = take_slot();
     if (slot == NULL) {
         pt_agent.journal.header->threads_unsampled++;

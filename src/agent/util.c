@@ -141,3 +141,10 @@ bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
     memcpy(to + first_bytes, second, second_bytes + 1);
     return true;
 }
+
+bool pt_agent_absolute(const char *path, char *ret_path)
+{
+    if (path[0] == '/') return pt_agent_join(ret_path, PATH_MAX, path, "");
+    return getcwd(ret_path, PATH_MAX) != NULL && pt_agent_join(ret_path, PATH_MAX, ret_path, "/") &&
+           pt_agent_join(ret_path, PATH_MAX, ret_path, path);
+}

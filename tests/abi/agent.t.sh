@@ -1,45 +1,14 @@
 #!/usr/bin/env bash
 # libprofiler.so.0 in programs: what the functions do, what is seen, and that the host is left alone.
 # Time is CPU time as the program itself measures it, never the wall's.
-. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
-here=$PITOT_ROOT/tests/abi
-[ -e "$PITOT_BUILD/libprofiler.so.0" ] || skip_all 'libprofiler.so.0 is not there'
-for tool in "${CC:-cc}" nm python3; do
-    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
-unset CPUPROFILE CPUPROFILE_FREQUENCY LD_PRELOAD
-
-flags='-O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread'
-${CC:-cc} $flags -D_GNU_SOURCE -Wno-unused-parameter -I "$PITOT_ROOT/include" "$here/host.c" -o host \
-    -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl || exit 1
+build_host host.c host
 printf '%s\n' 'void burn_here(double);' '#include <time.h>' \
     'void plugin_burn(double s) { struct timespec t; volatile unsigned x = 1; double e = -1, n;' \
     'do { for (int i = 0; i < 20000; i++) x = x * 3 + 1; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);' \
     'n = t.tv_sec + t.tv_nsec * 1e-9; if (e < 0) e = n + s; } while (n < e); }' >plugin.c
 ${CC:-cc} $flags -shared -fPIC plugin.c -o plugin.so || exit 1
-
-# profiled HZ CASE...: runs it with CPUPROFILE=prof and keeps what it prints in `facts`.
-profiled() {
-    rm -f prof prof_*
-    CPUPROFILE=prof CPUPROFILE_FREQUENCY=$1 run ./host "${@:2}"
-    cp "$t_out/stdout" facts
-}
-
-# fact NAME: what the program printed under that name; told NAME: what prof.py did.
-fact() { awk -v name="$1" '$1 == name { print $2 }' facts; }
-told() { awk -v name="$1" '$1 == name { print $2 }' told; }
-read_profile() { python3 "$here/prof.py" "$@" >told 2>"$t_out/prof.err" || cat "$t_out/prof.err"; }
-
-# agrees SEEN USED PERIOD_S: within 3 sigma + 2 % of the CPU time used, and 30 ms for the start of
-# the program, which no profiler can see.
-agrees() {
-    python3 - "$@" <<'PY'
-import math, sys
-seen, used, period = map(float, sys.argv[1:])
-sys.exit(abs(seen - used) > 3 * math.sqrt(used * period) + 0.02 * used + 0.03)
-PY
-}
 
 it 'the ten functions do what their header says'
 ln -s elsewhere link.prof

@@ -1,0 +1,205 @@
+/* environment.c: what the environment asks of the library when a program begins, and what the
+ * program lets it ask.
+ *
+ *   CPUPROFILE=NAME      the process that was given it writes NAME, those it starts NAME_PID; in a
+ *                        job of a batch system the process's rank stands before the PID
+ *   CPUPROFILESIGNAL=N   nothing is written until signal N comes: toggle.c
+ *   PITOT_RECORD_DIR     for `pitot record`
+ *   PITOT_LISTEN         listen.c
+ *
+ * Which process is the first is told to others by a variable of our own, which holds the process id
+ * and when the process began: exec leaves both as they are, and no later process with that id has
+ * them. CPUPROFILE itself is never changed. gperftools marks its children by the high bit of
+ * CPUPROFILE's first byte (2.x) or by CPUPROFILE_USE_PID; both are understood.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "gperftools/profiler.h"
+
+#pragma weak pitot_default_options /* the program's; NULL if it has none */
+
+static bool forbidden; /* to look at the environment */
+
+const char *pt_environment(const char *name)
+{
+    const char *const value = forbidden ? NULL : getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* ---- what the program allows ---- */
+
+/* Environment variables are someone else's word in a program with more rights than its caller. */
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static void take_default_options(void)
+{
+    const char *at = pitot_default_options != NULL ? pitot_default_options() : NULL;
+    while (at != NULL && *at != '\0') {
+        const size_t length = strcspn(at, ": ");
+        if (is_word(at, length, "environment=off"))
+            forbidden = true;
+        else if (length > 0 && !is_word(at, length, "environment=on"))
+            pt_agent_say("pitot_default_options: %.*s: not understood; there is environment=on|off",
+                         (int)length, at);
+        at += length + (at[length] != '\0');
+    }
+}
+
+/* ---- the first process ---- */
+
+/* When this process began, in clock ticks since boot: field 22 of /proc/PID/stat (proc(5)), the
+ * 20th behind the name, which may hold anything. */
+static const char *begin_of(char *stat)
+{
+    char *at = strrchr(stat, ')');
+    for (int field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (at == NULL) return "0";
+    at[1 + strcspn(at + 1, " ")] = '\0';
+    return at + 1;
+}
+
+static void own_mark(char *to, size_t size)
+{
+    char stat[1024];
+    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, stat, sizeof stat - 1) : 0;
+    if (fd >= 0) close(fd);
+    stat[got > 0 ? got : 0] = '\0';
+    snprintf(to, size, "%d.%s", (int)getpid(), begin_of(stat));
+}
+
+/* Is it this process, in any of its programs, that the variable was first given to? From now on, if
+ * it was given to nobody. */
+static bool is_first(const char *variable)
+{
+    char own[64];
+    own_mark(own, sizeof own);
+    const char *const first = getenv(variable);
+    if (first == NULL) setenv(variable, own, 1);
+    return first == NULL || strcmp(first, own) == 0;
+}
+
+/* ---- names ---- */
+
+/* Where a process of a parallel job finds its number, and how the original adds it to the name
+ * (sysinfo.cc). rank NULL: the system numbers them in no variable; the process id tells them apart.
+ * The first whose `sign` is there counts. */
+static const struct {
+    const char *sign, *rank, *prefix;
+} jobs[] = {
+    {"PMIX_RANK", "PMIX_RANK", ".rank-"},
+    {"SLURM_JOB_ID", "SLURM_PROCID", ".slurmid-"},
+    {"OMPI_HOME", NULL, ""},
+    {"PMI_RANK", "PMI_RANK", ".rank-"},
+};
+
+/* Adds what a batch system says; true if the process id must tell processes apart. */
+static bool add_rank(char *name)
+{
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        if (pt_environment(jobs[i].sign) == NULL) continue;
+        const char *const rank = jobs[i].rank != NULL ? pt_environment(jobs[i].rank) : NULL;
+        return rank == NULL || strchr(rank, '/') != NULL ||
+               !pt_agent_join(name, PATH_MAX, name, jobs[i].prefix) ||
+               !pt_agent_join(name, PATH_MAX, name, rank);
+    }
+    return false;
+}
+
+/* gperftools 2.x sets the high bit of the first byte. Names may begin with any letter: where it and
+ * the next are UTF-8, nothing was set, since no UTF-8 text has a stray second byte there. */
+static bool is_marked(const char *name)
+{
+    const unsigned char first = (unsigned char)name[0], second = (unsigned char)name[1];
+    const bool is_letter = first >= 0xc2 && first <= 0xf4 && (second & 0xc0) == 0x80;
+    return first >= 0x80 && !is_letter;
+}
+
+void pt_name_add_pid(char *name)
+{
+    char suffix[24];
+    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
+    pt_agent_join(name, PATH_MAX, name, suffix);
+}
+
+/* The name for this process, and in base what its children add their process ids to. */
+static bool name_profile(const char *asked, char *name, char *base)
+{
+    const bool other_says_child = is_marked(asked) || pt_environment("CPUPROFILE_USE_PID") != NULL;
+    const bool was_told = pt_environment("PITOT_CPUPROFILE_FIRST") != NULL;
+    const bool is_child = !is_first("PITOT_CPUPROFILE_FIRST") || (!was_told && other_says_child);
+    if (!pt_agent_absolute(asked, base)) return false;
+    if (is_marked(asked)) {
+        char plain[PATH_MAX];
+        pt_agent_join(plain, sizeof plain, asked, "");
+        plain[0] &= 0x7f;
+        if (!pt_agent_absolute(plain, base)) return false;
+    }
+    const bool needs_pid = add_rank(base) || is_child;
+    pt_agent_join(name, PATH_MAX, base, "");
+    if (needs_pid) pt_name_add_pid(name);
+    return name[0] != '\0';
+}
+
+/* ---- what is asked ---- */
+
+static void start_recording(const char *folder)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, folder, ""))
+        pt_session_start(NULL, NULL, NULL);
+    pt_agent_unlock(&caller);
+}
+
+static void start_profile(const char *asked)
+{
+    static char name[PATH_MAX], base[PATH_MAX]; /* the constructor runs once */
+    if (!name_profile(asked, name, base)) {
+        pt_agent_say("CPUPROFILE=%s: not a file name: %s", asked, strerror(errno));
+        return;
+    }
+    const char *const signal_text = pt_environment("CPUPROFILESIGNAL");
+    if (signal_text != NULL) {
+        pt_toggle_start(signal_text, name, base);
+        return;
+    }
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_session_start(name, NULL, NULL))
+        pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, base, "");
+    pt_agent_unlock(&caller);
+}
+
+void pt_environment_begin(void)
+{
+    forbidden = is_privileged();
+    take_default_options();
+    const char *const folder = pt_environment("PITOT_RECORD_DIR");
+    const char *const asked = pt_environment("CPUPROFILE");
+    const char *const where = pt_environment("PITOT_LISTEN");
+    if (folder != NULL && folder[0] == '/')
+        start_recording(folder);
+    else if (asked != NULL)
+        start_profile(asked);
+    /* Processes that this one starts are not the first, and take what is free beside its address.
+     */
+    if (where != NULL) pt_listen_start(where, is_first("PITOT_LISTEN_FIRST"));
+}

@@ -1,0 +1,122 @@
+/* toggle.c: CPUPROFILESIGNAL: a signal starts a profile, the next one ends it.
+ *
+ *   kill -USR2 PID ... kill -USR2 PID      CPUPROFILE.0, then CPUPROFILE.1, ...
+ *
+ * The handler only counts and wakes a thread of ours, which starts and stops: creating a thread or
+ * waiting for one is nothing that a handler may do.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 256 << 10 };
+
+static struct {
+    int signo; /* 0 = not asked for */
+    atomic_int presses;
+    uint32_t number;     /* of the next profile */
+    char name[PATH_MAX]; /* that numbers are added to */
+    char base[PATH_MAX]; /* that children add their process ids to */
+} toggle;
+
+static void on_press(int signo)
+{
+    (void)signo;
+    const int saved_errno = errno;
+    atomic_fetch_add(&toggle.presses, 1);
+    syscall(SYS_futex, &toggle.presses, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
+static void start(void)
+{
+    char suffix[16], name[PATH_MAX];
+    snprintf(suffix, sizeof suffix, ".%u", (unsigned)toggle.number);
+    if (!pt_agent_join(name, sizeof name, toggle.name, suffix)) return;
+    if (pt_session_start(name, NULL, NULL)) toggle.number++;
+}
+
+static void press(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on && !pt_agent.recording && !pt_agent.served) {
+        pt_session_stop(PT_JOURNAL_STOPPED, &caller);
+        return;
+    }
+    if (!pt_agent.on && !pt_agent.leaving) start();
+    pt_agent_unlock(&caller);
+}
+
+static void *toggle_main(void *arg)
+{
+    (void)arg;
+    pt_agent.toggle_tid = gettid();
+    for (int done = 0;;) {
+        if (atomic_load(&toggle.presses) == done) {
+            syscall(SYS_futex, &toggle.presses, FUTEX_WAIT_PRIVATE, done, NULL, NULL, 0);
+            continue;
+        }
+        press();
+        done++;
+    }
+    return NULL;
+}
+
+/* All signals are blocked here, and therefore in the new thread. */
+static void make_thread(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) != 0) return;
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (pt_real_pthread_create(&thread, &attr, toggle_main, NULL) != 0)
+        pt_agent_say("CPUPROFILESIGNAL: no thread could be started");
+    pthread_attr_destroy(&attr);
+}
+
+void pt_toggle_start(const char *signal_text, const char *name, const char *base)
+{
+    const uint64_t signo = pt_agent_number(signal_text, 0);
+    struct sigaction ours = {.sa_flags = SA_RESTART | SA_ONSTACK}, there;
+    ours.sa_handler = on_press;
+    sigfillset(&ours.sa_mask);
+    if (signo == 0 || signo > 64 || signo == SIGPROF || sigaction((int)signo, NULL, &there) != 0) {
+        pt_agent_say("CPUPROFILESIGNAL=%s: not a signal's number, 1 to 64, that is free; not "
+                     "profiling",
+                     signal_text);
+        return;
+    }
+    if (there.sa_handler != SIG_DFL && there.sa_handler != SIG_IGN) {
+        pt_agent_say("CPUPROFILESIGNAL=%s: the program has its own handler for it; not profiling",
+                     signal_text);
+        return;
+    }
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    pt_agent_join(toggle.name, sizeof toggle.name, name, "");
+    pt_agent_join(toggle.base, sizeof toggle.base, base, "");
+    toggle.signo = (int)signo;
+    make_thread();
+    pt_agent_unlock(&caller);
+    if (sigaction((int)signo, &ours, NULL) != 0)
+        pt_agent_say("CPUPROFILESIGNAL=%s: %s; not profiling", signal_text, strerror(errno));
+}
+
+void pt_toggle_after_fork(void)
+{
+    pt_agent.toggle_tid = 0;
+    if (toggle.signo == 0) return;
+    atomic_store(&toggle.presses, 0);
+    toggle.number = 0;
+    pt_agent_join(toggle.name, sizeof toggle.name, toggle.base, "");
+    pt_name_add_pid(toggle.name);
+    make_thread();
+}

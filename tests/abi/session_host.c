@@ -1,0 +1,139 @@
+/* session_host.c: the programs that environment.t.sh and complaints.t.sh profile:
+ * `session_host CASE [ARGUMENT...]`. Each case prints what it knows of itself, one "name value" a
+ * line. With -DFORBIDS it lets the environment do nothing.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gperftools/profiler.h>
+
+#ifdef FORBIDS
+const char *pitot_default_options(void)
+{
+    return FORBIDS;
+}
+#endif
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+__attribute__((noinline)) static void burn(double cpu_s)
+{
+    const double end = seconds(CLOCK_THREAD_CPUTIME_ID) + cpu_s;
+    volatile unsigned long x = 88172645463325252u;
+    do {
+        for (int i = 0; i < 20000; i++)
+            x = x * 6364136223846793005u + 1442695040888963407u;
+    } while (seconds(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+
+static int case_burn(char **argv)
+{
+    burn(argv[1] != NULL ? atof(argv[1]) : 0.05);
+    return 0;
+}
+
+/* Whether CPUPROFILE is as it was given: argv[1]. */
+static int case_variable(char **argv)
+{
+    const char *const now = getenv("CPUPROFILE");
+    printf("same %d\n", now != NULL && strcmp(now, argv[1]) == 0);
+    return 0;
+}
+
+/* Raises the signal and waits until it did what it does. */
+static void press(int signo)
+{
+    const int before = ProfilingIsEnabledForAllThreads();
+    kill(getpid(), signo);
+    while (ProfilingIsEnabledForAllThreads() == before)
+        usleep(1000);
+}
+
+/* Two profiles with a pause between them; argv[1] is the signal. */
+static int case_toggle(char **argv)
+{
+    const int signo = atoi(argv[1]);
+    burn(0.1);
+    printf("before %d\n", ProfilingIsEnabledForAllThreads());
+    for (int i = 0; i < 2; i++) {
+        press(signo);
+        burn(0.2);
+        press(signo);
+        burn(0.1);
+    }
+    return 0;
+}
+
+/* A child toggles by itself; the parent's profile runs on. */
+static int case_toggle_fork(char **argv)
+{
+    const int signo = atoi(argv[1]);
+    press(signo);
+    const pid_t child = fork();
+    if (child == 0) {
+        burn(0.1);
+        press(signo); /* ends the one that began with the fork */
+        press(signo);
+        burn(0.1);
+        press(signo);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    burn(0.1);
+    press(signo);
+    printf("child %d\nstatus %d\n", (int)child, status);
+    return 0;
+}
+
+/* Starts itself again, as a child of fork and exec; prints the child's pid. */
+static int case_spawn(char **argv)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "session_host", "burn", NULL);
+        _exit(127);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    printf("child %d\nstatus %d\n", (int)child, status);
+    return 0;
+}
+
+/* Is profiled, whatever the environment says, when it asks for it itself. */
+static int case_asks(char **argv)
+{
+    printf("by itself %d\n", ProfilingIsEnabledForAllThreads());
+    printf("start %d\n", ProfilerStart("asks.prof"));
+    burn(0.1);
+    ProfilerStop();
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(char **argv);
+} cases[] = {
+    {"burn", case_burn},     {"variable", case_variable},
+    {"toggle", case_toggle}, {"toggle_fork", case_toggle_fork},
+    {"spawn", case_spawn},   {"asks", case_asks},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i].name, argv[1]) == 0) return cases[i].run(argv + 1);
+    fprintf(stderr, "usage: session_host CASE [ARGUMENT...]\n");
+    return 2;
+}
