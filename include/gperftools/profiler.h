@@ -9,15 +9,18 @@
  * then look at FILE with `pitot FILE`. A process that is killed leaves its profile in FILE too.
  *
  * Environment, read when a profile starts:
- *   CPUPROFILE            where to write. Programs that this one starts write FILE_PID; processes
- * of a parallel job (PMIx, Slurm, Hydra) FILE.rank-N or FILE.slurmid-N CPUPROFILE_FREQUENCY samples
- * a second of CPU time, a whole number, 100 unless set; above 4000 it is 4000 CPUPROFILESIGNAL with
- * CPUPROFILE, a signal's number: nothing is profiled until it comes; it starts FILE.0, the next one
- * ends it, the next starts FILE.1, ... PITOT_RECORD_DIR      set by `pitot record`: an absolute
- * directory in which each process leaves a journal, PID.N.journal, and nothing else; CPUPROFILE is
- * not looked at PITOT_RECORD_HZ       the rate of that All are ignored in programs with more rights
- * than their caller (setuid, setgid, capabilities), and in those that forbid it: see
- * pitot_default_options below.
+ *   CPUPROFILE            where to write. Programs that this one starts write FILE_PID, processes
+ *                         of a parallel job (PMIx, Slurm, Hydra) FILE.rank-N or FILE.slurmid-N
+ *   CPUPROFILE_FREQUENCY  samples a second of CPU time, a whole number, 100 unless set; above
+ *                         4000 it is 4000
+ *   CPUPROFILESIGNAL      with CPUPROFILE, a signal's number: nothing is profiled until it comes;
+ *                         it starts FILE.0, the next one ends it, the next starts FILE.1, ...
+ *   PITOT_RECORD_DIR      set by `pitot record`: an absolute directory in which each process leaves
+ *                         a journal, PID.N.journal, and nothing else; CPUPROFILE is not looked at
+ *   PITOT_RECORD_HZ       the rate of that
+ *
+ * All are ignored in programs with more rights than their caller (setuid, setgid, capabilities),
+ * and in those that forbid it: see pitot_default_options below.
  *
  * All threads are profiled, from their start to their end, without being registered. While a
  * profile is taken the profiler handles the signal SIGPROF: a program that resets it to its default

@@ -8,7 +8,8 @@
  *   maps.c        what is mapped, with build ids, into the journal
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   fold.c        rings -> distinct stacks and counts, in the journal
- *   profile.c     journal -> gperftools file
+ *   profile*.c    journal -> gperftools file, or profile.proto
+ *   output.c      a result file, plain or gzipped
  *   session.c     start, drain thread, stop, fork, exit
  *   environment.c what the environment asks for when a program begins
  *   toggle.c      a profile from one signal to the next
@@ -33,6 +34,7 @@
 #include <sys/types.h>
 
 #include "agent/tick/tick.h"
+#include "wire/buf.h"
 #include "wire/journal.h"
 
 #define PT_EXPORT __attribute__((visibility("default")))
@@ -178,16 +180,44 @@ void pt_threads_wait_for_handlers(void);
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg);
 
-/* ---- profile.c ---- */
+/* ---- output.c ---- */
 
-/* Writes the gperftools file of the running session to its path, in one step. */
+/* Begins a file that will have that name, mode 0600. Returns false and errno. */
+bool pt_output_begin(const char *path, bool gzip);
+/* Room for the next piece, and the piece taken. False: it did not fit; the room is larger now, and
+ * it is to be put again. */
+pt_wire_buf pt_output_buf(void);
+bool pt_output_take(const pt_wire_buf *buf);
+/* Puts what encode, which may run twice, puts into the pt_wire_buf of that name. */
+#define PT_OUTPUT_PUT(buf, ...)                                                                    \
+    do {                                                                                           \
+        pt_wire_buf buf = pt_output_buf();                                                         \
+        __VA_ARGS__;                                                                               \
+        if (pt_output_take(&buf)) break;                                                           \
+        buf = pt_output_buf();                                                                     \
+        __VA_ARGS__;                                                                               \
+        pt_output_take(&buf);                                                                      \
+    } while (0)
+/* Ends it and gives it its name. Returns false and the first errno, and leaves nothing. */
+bool pt_output_end(const char *path);
+void pt_output_abandon(void);
+
+/* ---- profile.c, profile_proto.c ---- */
+
+/* Whether a profile of that name is to be a profile.proto: PITOT_FORMAT=pprof|gperftools, else its
+ * .pb.gz, behind which process ids and numbers may stand. */
+bool pt_profile_is_proto(const char *path);
+/* Writes the result of the running session, in one step. */
 bool pt_profile_write(const char *path);
+/* The profile.proto into the output; false when there was no memory. */
+bool pt_profile_put_proto(void);
 
 /* ---- session.c ---- */
 
 typedef struct {
     bool on;        /* between start and stop */
     bool recording; /* for `pitot record`: the journal is the result */
+    bool proto;     /* the result is a profile.proto, gzipped; else a gperftools file */
     pid_t pid;
     uint64_t period_ns;
     const pt_timer_engine *engine;

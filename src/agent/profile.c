@@ -1,58 +1,19 @@
-/* profile.c: the running session's journal as a gperftools file.
+/* profile.c: the running session's journal as a gperftools file, and which format is wanted.
  *
- * It is written beside its name and renamed, so that a reader finds the old file or the new one and
- * never half of one. If it cannot be written the journal stays where it is, with everything in it.
+ * If it cannot be written the journal stays where it is, with everything in it.
  */
 #include "agent/agent.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "wire/gperftools.h"
-
-typedef struct {
-    int fd;
-    bool failed;
-    int error;
-    size_t held;
-    uint8_t bytes[32 << 10];
-} output;
-
-static output out; /* one writer: the lock is held */
-
-static void flush(void)
-{
-    if (!out.failed && !pt_agent_write(out.fd, out.bytes, out.held)) {
-        out.failed = true;
-        out.error = errno;
-    }
-    out.held = 0;
-}
-
-/* Puts something that a function of wire/gperftools.h encodes; twice if it did not fit. */
-#define PUT(encode_into_buf)                                                                       \
-    do {                                                                                           \
-        pt_wire_buf buf = pt_wire_buf_init(out.bytes + out.held, sizeof out.bytes - out.held);     \
-        encode_into_buf;                                                                           \
-        if (!pt_wire_buf_ok(&buf)) {                                                               \
-            flush();                                                                               \
-            buf = pt_wire_buf_init(out.bytes, sizeof out.bytes);                                   \
-            encode_into_buf;                                                                       \
-        }                                                                                          \
-        if (pt_wire_buf_ok(&buf)) out.held += buf.need_bytes;                                      \
-    } while (0)
-
-_Static_assert(sizeof out.bytes >= (PT_JOURNAL_DEPTH_MAX + 2) * 8, "a record must fit");
-_Static_assert(sizeof out.bytes >= 4 * PATH_MAX + 512, "a line must fit, newlines quoted");
 
 static void put_stack(const pt_journal_stack *stack, void *arg)
 {
     (void)arg;
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
-    PUT(pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, stack->depth));
+    PT_OUTPUT_PUT(buf, pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, stack->depth));
 }
 
 static pt_gperf_mapping mapping_of(const pt_journal_map *map)
@@ -101,7 +62,7 @@ static void put_mapping(const pt_journal_map *map, void *arg)
 {
     (void)arg;
     const pt_gperf_mapping mapping = mapping_of(map);
-    if (is_shown(map)) PUT(pt_gperf_mapping_line(&buf, &mapping));
+    if (is_shown(map)) PT_OUTPUT_PUT(buf, pt_gperf_mapping_line(&buf, &mapping));
 }
 
 static void put_build_id(const pt_journal_map *map, void *arg)
@@ -109,41 +70,49 @@ static void put_build_id(const pt_journal_map *map, void *arg)
     (void)arg;
     const pt_gperf_mapping mapping = mapping_of(map);
     if (map->build_id_bytes > 0 && is_shown(map))
-        PUT(pt_gperf_build_id_line(&buf, &mapping, (const uint8_t *)(map + 1),
-                                   map->build_id_bytes));
+        PT_OUTPUT_PUT(buf, pt_gperf_build_id_line(&buf, &mapping, (const uint8_t *)(map + 1),
+                                                  map->build_id_bytes));
 }
 
 /* Tells readers who wrote this, as formats/procmaps.h has it, when nothing has a build id. */
 static const char our_line[] = "# pitot libprofiler wrote this: stacks begin where the tick came\n";
 
-bool pt_profile_write(const char *path)
+static void put_gperftools(void)
 {
-    static char name[PATH_MAX];
-    if (snprintf(name, sizeof name, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof name) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    unlink(name);
-    out.fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (out.fd < 0) return false;
-    out.failed = false;
-    out.held = 0;
-    PUT(pt_gperf_header(&buf, PT_GPERF_NATIVE, pt_agent.period_ns / 1000));
+    PT_OUTPUT_PUT(buf, pt_gperf_header(&buf, PT_GPERF_NATIVE, pt_agent.period_ns / 1000));
     pt_fold_each(put_stack, NULL);
-    PUT(pt_gperf_trailer(&buf, PT_GPERF_NATIVE));
+    PT_OUTPUT_PUT(buf, pt_gperf_trailer(&buf, PT_GPERF_NATIVE));
     pt_maps_each(put_mapping, NULL);
     pt_maps_each(put_build_id, NULL);
-    PUT(pt_wire_put(&buf, our_line, sizeof our_line - 1));
-    flush();
-    if (close(out.fd) != 0 && !out.failed) {
-        out.failed = true;
-        out.error = errno;
+    PT_OUTPUT_PUT(buf, pt_wire_put(&buf, our_line, sizeof our_line - 1));
+}
+
+bool pt_profile_is_proto(const char *path)
+{
+    static const char ending[] = ".pb.gz";
+    const char *const format = pt_environment("PITOT_FORMAT");
+    if (format != NULL && strcmp(format, "pprof") == 0) return true;
+    if (format != NULL && strcmp(format, "gperftools") == 0) return false;
+    if (format != NULL)
+        pt_agent_say("PITOT_FORMAT=%s: there is pprof and gperftools; the name decides", format);
+    const char *end = NULL;
+    for (const char *at = path; (at = strstr(at, ending)) != NULL;)
+        end = at += sizeof ending - 1;
+    return end != NULL && (*end == '\0' || *end == '_' || *end == '.');
+}
+
+bool pt_profile_write(const char *path)
+{
+    if (!pt_output_begin(path, pt_agent.proto)) return false;
+    bool whole = true;
+    if (pt_agent.proto)
+        whole = pt_profile_put_proto();
+    else
+        put_gperftools();
+    if (!whole) {
+        pt_output_abandon();
+        errno = ENOMEM;
+        return false;
     }
-    if (!out.failed && rename(name, path) != 0) {
-        out.failed = true;
-        out.error = errno;
-    }
-    if (out.failed) unlink(name);
-    errno = out.error;
-    return !out.failed;
+    return pt_output_end(path);
 }

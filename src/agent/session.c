@@ -281,6 +281,7 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
     }
     if (!pt_agent.recording)
         pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, pt_agent.path, "");
+    pt_agent.proto = !pt_agent.recording && pt_profile_is_proto(pt_agent.path);
     pt_tick.filter = filter;
     pt_tick.filter_arg = filter_arg;
     return begin(pt_agent.path);

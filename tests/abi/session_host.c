@@ -121,13 +121,51 @@ static int case_asks(char **argv)
     return 0;
 }
 
+static int case_killed(char **argv)
+{
+    burn(0.3);
+    kill(getpid(), SIGKILL);
+    return 1;
+}
+
+/* Until it is killed. */
+static int case_waits(char **argv)
+{
+    burn(0.1);
+    printf("ready 1\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static volatile int refuses;
+static int refuse_when_told(void *arg)
+{
+    return !refuses;
+}
+
+/* Kills itself when its profile argv[1] was flushed and nothing was sampled since: what was flushed
+ * is all that the journal beside it holds. */
+static int case_flushed(char **argv)
+{
+    const struct ProfilerOptions options = {.filter_in_thread = refuse_when_told};
+    if (!ProfilerStartWithOptions(argv[1], &options)) return 1;
+    burn(0.3);
+    refuses = 1;
+    ProfilerFlush();
+    kill(getpid(), SIGKILL);
+    return 1;
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
 } cases[] = {
-    {"burn", case_burn},     {"variable", case_variable},
-    {"toggle", case_toggle}, {"toggle_fork", case_toggle_fork},
-    {"spawn", case_spawn},   {"asks", case_asks},
+    {"burn", case_burn},       {"variable", case_variable},
+    {"toggle", case_toggle},   {"toggle_fork", case_toggle_fork},
+    {"spawn", case_spawn},     {"asks", case_asks},
+    {"flushed", case_flushed}, {"killed", case_killed},
+    {"waits", case_waits},
 };
 
 int main(int argc, char **argv)

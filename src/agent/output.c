@@ -1,0 +1,122 @@
+/* output.c: a result being written, plain or as one gzip member of stored blocks (wire/gzip.h draws
+ * it): a host is not made to wait for a compressor.
+ *
+ * It is written beside its name and renamed, so that a reader finds the old file or the new one and
+ * never half of one.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire/gzip.h"
+
+enum { ROOM_BYTES = 32 << 10, BLOCK_HEAD_BYTES = 5, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
+
+/* One writer: the lock is held. */
+static struct {
+    int fd;
+    int error; /* the first one; 0 = none yet */
+    bool gzip;
+    uint32_t crc;  /* of what was put so far */
+    uint32_t size; /* the same, modulo 2^32 */
+    char name[PATH_MAX];
+    size_t held;
+    uint8_t head[BLOCK_HEAD_BYTES]; /* of a stored block */
+    uint8_t bytes[ROOM_BYTES];      /* directly behind it */
+} out;
+
+_Static_assert(ROOM_BYTES >= (PT_JOURNAL_DEPTH_MAX + 2) * 11 + 64, "a record or sample must fit");
+_Static_assert(ROOM_BYTES >= TEXT_MAX_BYTES, "a line must fit, newlines quoted");
+_Static_assert(ROOM_BYTES <= UINT16_MAX, "a stored block is no longer");
+
+static void write_out(const void *bytes, size_t size)
+{
+    if (out.error == 0 && !pt_agent_write(out.fd, bytes, size)) out.error = errno;
+}
+
+static void write_block(bool is_last)
+{
+    pt_wire_buf head = pt_wire_buf_init(out.head, sizeof out.head);
+    pt_wire_put_byte(&head, is_last);
+    pt_wire_put_uint(&head, out.held, 2, false);
+    pt_wire_put_uint(&head, ~out.held & 0xffff, 2, false);
+    out.crc = pt_crc32(out.crc, out.bytes, out.held);
+    out.size += (uint32_t)out.held;
+    write_out(out.head, sizeof out.head + out.held);
+}
+
+static void flush(void)
+{
+    if (out.gzip)
+        write_block(false);
+    else
+        write_out(out.bytes, out.held);
+    out.held = 0;
+}
+
+bool pt_output_begin(const char *path, bool gzip)
+{
+    if (snprintf(out.name, sizeof out.name, "%s.%d.tmp", path, (int)getpid()) >=
+        (int)sizeof out.name) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    unlink(out.name); /* of a killed process with our pid */
+    out.fd = open(out.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (out.fd < 0) return false;
+    out.error = 0;
+    out.held = 0;
+    out.gzip = gzip;
+    out.crc = out.size = 0;
+    static const uint8_t gzip_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
+    if (gzip) write_out(gzip_header, sizeof gzip_header);
+    return true;
+}
+
+pt_wire_buf pt_output_buf(void)
+{
+    return pt_wire_buf_init(out.bytes + out.held, sizeof out.bytes - out.held);
+}
+
+bool pt_output_take(const pt_wire_buf *buf)
+{
+    const bool fits = pt_wire_buf_ok(buf);
+    if (fits)
+        out.held += buf->need_bytes;
+    else
+        flush();
+    return fits;
+}
+
+static void end_member(void)
+{
+    uint8_t bytes[8];
+    pt_wire_buf trailer = pt_wire_buf_init(bytes, sizeof bytes);
+    write_block(true);
+    pt_wire_put_uint(&trailer, out.crc, 4, false);
+    pt_wire_put_uint(&trailer, out.size, 4, false);
+    write_out(bytes, sizeof bytes);
+}
+
+void pt_output_abandon(void)
+{
+    close(out.fd);
+    unlink(out.name);
+}
+
+bool pt_output_end(const char *path)
+{
+    if (out.gzip)
+        end_member();
+    else
+        flush();
+    if (close(out.fd) != 0 && out.error == 0) out.error = errno;
+    if (out.error == 0 && rename(out.name, path) != 0) out.error = errno;
+    if (out.error != 0) unlink(out.name);
+    errno = out.error;
+    return out.error == 0;
+}

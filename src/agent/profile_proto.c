@@ -1,0 +1,315 @@
+/* profile_proto.c: the running session's journal as a profile.proto (google/pprof,
+ * proto/profile.proto), with what formats/pprof_facts.c and pprof_write.c add to one: why stacks
+ * ended, as the label stack_end, and the figures of the recording, as a comment.
+ *
+ *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
+ *   mapping   all that ever were, in the order of the journal; numbers begin with 1
+ *   location  address (of the call, not behind it) | mapping; numbered as they come
+ *   strings   the fixed ones below, then path and build id of each mapping
+ *
+ * Nothing is sorted or named here: that is the reader's work.
+ */
+#include "agent/agent.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "wire/proto.h"
+
+/* Field numbers of profile.proto. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION };
+enum { PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE };
+enum { PROFILE_PERIOD = 12, PROFILE_COMMENT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR };
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS };
+
+/* The first strings, by number. */
+enum { S_EMPTY, S_SAMPLES, S_COUNT, S_CPU, S_NANOSECONDS, S_STACK_END, S_ENDS };
+enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_BAD_READ + 1, S_MAPPINGS };
+static const char *const texts[S_COMMENT] = {
+    [S_EMPTY] = "",
+    [S_SAMPLES] = "samples",
+    [S_COUNT] = "count",
+    [S_CPU] = "cpu",
+    [S_NANOSECONDS] = "nanoseconds",
+    [S_STACK_END] = "stack_end",
+    [S_ENDS + PT_JOURNAL_END_ROOT] = "root",
+    [S_ENDS + PT_JOURNAL_END_TRUNCATED] = "truncated",
+    [S_ENDS + PT_JOURNAL_END_NO_RULE] = "no rule",
+    [S_ENDS + PT_JOURNAL_END_BAD_READ] = "bad read",
+};
+
+/* A mapping by ascending start. */
+typedef struct {
+    uint64_t start, limit;
+    uint64_t upto; /* the largest limit up to here: where a search backwards ends */
+    uint32_t epoch_from, epoch_to;
+    uint32_t id; /* 1 + its place in the journal */
+} place;
+
+/* Of the open-addressed table of locations. */
+typedef struct {
+    uint64_t address;
+    uint32_t mapping;
+    uint32_t id; /* 0 = free */
+} location;
+
+enum { LOCATIONS_FIRST = 1024 };
+
+static struct {
+    place *places;
+    size_t place_count, place_bytes;
+    location *table;
+    size_t cap;
+    uint32_t locations;
+    uint64_t weight; /* of all samples */
+    bool failed;     /* out of memory */
+} w;
+
+/* ---- which mapping ---- */
+
+static void count_place(const pt_journal_map *map, void *arg)
+{
+    (void)map;
+    ++*(size_t *)arg;
+}
+
+/* Inserted where it belongs: the journal has nearly all in this order. */
+static void add_place(const pt_journal_map *map, void *arg)
+{
+    (void)arg;
+    const uint32_t id = (uint32_t)++w.place_count;
+    size_t at = id - 1;
+    for (; at > 0 && w.places[at - 1].start > map->start; at--)
+        w.places[at] = w.places[at - 1];
+    w.places[at] = (place){.start = map->start,
+                           .limit = map->limit,
+                           .epoch_from = map->epoch_from,
+                           .epoch_to = map->epoch_to,
+                           .id = id};
+}
+
+static bool collect_places(void)
+{
+    size_t count = 0;
+    pt_maps_each(count_place, &count);
+    w.place_bytes = (count + 1) * sizeof w.places[0];
+    w.places = pt_agent_map(w.place_bytes);
+    if (w.places == NULL) return false;
+    pt_maps_each(add_place, NULL);
+    uint64_t upto = 0;
+    for (size_t i = 0; i < w.place_count; i++) {
+        if (w.places[i].limit > upto) upto = w.places[i].limit;
+        w.places[i].upto = upto;
+    }
+    return true;
+}
+
+/* 0 if nothing known was mapped there in that epoch. */
+static uint32_t mapping_of(uint64_t addr, uint16_t epoch)
+{
+    size_t low = 0, high = w.place_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (w.places[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i-- > 0 && w.places[i].upto > addr;) {
+        const place *const p = &w.places[i];
+        if (addr < p->limit && p->epoch_from <= epoch && epoch < p->epoch_to) return p->id;
+    }
+    return 0;
+}
+
+/* ---- locations ---- */
+
+static location *slot_of(location *table, size_t cap, uint64_t address, uint32_t mapping)
+{
+    const uint64_t hash = (address ^ (uint64_t)mapping << 48) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = (size_t)(hash >> 20) & (cap - 1);; i = (i + 1) & (cap - 1)) {
+        location *const at = &table[i];
+        if (at->id == 0 || (at->address == address && at->mapping == mapping)) return at;
+    }
+}
+
+static bool table_has_room(void)
+{
+    if ((size_t)w.locations * 4 < w.cap * 3) return true;
+    const size_t cap = w.cap == 0 ? LOCATIONS_FIRST : w.cap * 2;
+    location *const table = pt_agent_map(cap * sizeof table[0]);
+    if (table == NULL) return false;
+    for (size_t i = 0; i < w.cap; i++) {
+        const location *const old = &w.table[i];
+        if (old->id != 0) *slot_of(table, cap, old->address, old->mapping) = *old;
+    }
+    pt_agent_unmap(w.table, w.cap * sizeof w.table[0]);
+    w.table = table;
+    w.cap = cap;
+    return true;
+}
+
+/* Its number; a new one is written at once. 0 when there is no memory. */
+static uint32_t location_of(uint64_t address, uint32_t mapping)
+{
+    if (!table_has_room()) return 0;
+    location *const at = slot_of(w.table, w.cap, address, mapping);
+    if (at->id != 0) return at->id;
+    *at = (location){.address = address, .mapping = mapping, .id = ++w.locations};
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_LOCATION);
+        pt_proto_uint(&buf, LOCATION_ID, at->id);
+        pt_proto_uint_nonzero(&buf, LOCATION_MAPPING, mapping);
+        pt_proto_uint_nonzero(&buf, LOCATION_ADDRESS, address);
+        pt_proto_close(&buf, opened);
+    });
+    return at->id;
+}
+
+/* ---- messages ---- */
+
+static void put_end(pt_wire_buf *buf, unsigned end)
+{
+    if (end == PT_JOURNAL_END_ROOT || end > PT_JOURNAL_END_BAD_READ) return;
+    const size_t opened = pt_proto_open(buf, SAMPLE_LABEL);
+    pt_proto_uint(buf, LABEL_KEY, S_STACK_END);
+    pt_proto_uint(buf, LABEL_STR, S_ENDS + end);
+    pt_proto_close(buf, opened);
+}
+
+static void put_sample(const pt_journal_stack *stack, void *arg)
+{
+    (void)arg;
+    static uint64_t ids[PT_JOURNAL_DEPTH_MAX];
+    const uint64_t *const pcs = (const uint64_t *)(stack + 1);
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */
+        ids[i] = location_of(address, mapping_of(address, stack->epoch));
+        if (ids[i] == 0) w.failed = true;
+    }
+    if (w.failed) return;
+    w.weight += stack->count;
+    const uint64_t values[] = {stack->count, stack->count * pt_agent.period_ns};
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_SAMPLE);
+        pt_proto_packed(&buf, SAMPLE_LOCATION, ids, stack->depth);
+        pt_proto_packed(&buf, SAMPLE_VALUE, values, 2);
+        put_end(&buf, stack->end);
+        pt_proto_close(&buf, opened);
+    });
+}
+
+static void put_mapping(const pt_journal_map *map, void *arg)
+{
+    uint32_t *const id = arg;
+    ++*id;
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_MAPPING);
+        pt_proto_uint(&buf, MAPPING_ID, *id);
+        pt_proto_uint_nonzero(&buf, MAPPING_START, map->start);
+        pt_proto_uint_nonzero(&buf, MAPPING_LIMIT, map->limit);
+        pt_proto_uint_nonzero(&buf, MAPPING_OFFSET, map->file_offset);
+        pt_proto_uint(&buf, MAPPING_FILE, S_MAPPINGS + 2 * (*id - 1));
+        pt_proto_uint(&buf, MAPPING_BUILD, S_MAPPINGS + 2 * (*id - 1) + 1);
+        pt_proto_close(&buf, opened);
+    });
+}
+
+/* The path without what the kernel adds to that of a file which is gone, as formats/journal.c. */
+static size_t named_bytes(const char *path, size_t bytes)
+{
+    static const char gone[] = " (deleted)";
+    const size_t gone_bytes = sizeof gone - 1;
+    const bool is_gone =
+        bytes > gone_bytes && memcmp(path + bytes - gone_bytes, gone, gone_bytes) == 0;
+    return is_gone ? bytes - gone_bytes : bytes > PATH_MAX ? PATH_MAX : bytes;
+}
+
+static void put_mapping_texts(const pt_journal_map *map, void *arg)
+{
+    (void)arg;
+    const uint8_t *const id = (const uint8_t *)(map + 1);
+    const char *const path = (const char *)id + map->build_id_bytes;
+    char hex[2 * 64 + 1] = "";
+    for (size_t i = 0; i < map->build_id_bytes && i < 64; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    PT_OUTPUT_PUT(buf, {
+        pt_proto_bytes(&buf, PROFILE_STRING, path, named_bytes(path, map->path_bytes));
+        pt_proto_bytes(&buf, PROFILE_STRING, hex, strlen(hex));
+    });
+}
+
+static void put_type(uint32_t field, unsigned type, unsigned unit)
+{
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, field);
+        pt_proto_uint(&buf, TYPE_TYPE, type);
+        pt_proto_uint(&buf, TYPE_UNIT, unit);
+        pt_proto_close(&buf, opened);
+    });
+}
+
+static void add_dropped(pt_journal_ring *ring, void *arg)
+{
+    *(uint64_t *)arg += ring->dropped;
+}
+
+/* In the words of formats/pprof_facts.c. No %g: the host's locale may have another point. */
+static void put_facts(void)
+{
+    const pt_journal_header *const header = pt_agent.journal.header;
+    char text[256];
+    uint64_t lost = header->fold_dropped;
+    pt_threads_each_ring(add_dropped, &lost);
+    const uint64_t seen_ns = w.weight * header->period_ns;
+    const uint64_t micro_hz = UINT64_C(1000000000000000) / header->period_ns;
+    snprintf(text, sizeof text,
+             "pitot: asked_hz=%u true_hz=%llu.%06llu cpu_used_ns=%llu cpu_seen_ns=%llu lost=%llu "
+             "stack_end=root",
+             header->asked_hz, (unsigned long long)(micro_hz / 1000000),
+             (unsigned long long)(micro_hz % 1000000), (unsigned long long)header->cpu_used_ns,
+             (unsigned long long)seen_ns, (unsigned long long)lost);
+    PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, text, strlen(text)));
+}
+
+static void put_strings(void)
+{
+    for (size_t i = 0; i < S_COMMENT; i++)
+        PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, texts[i], strlen(texts[i])));
+    put_facts();
+    pt_maps_each(put_mapping_texts, NULL);
+}
+
+static void put_numbers(void)
+{
+    const pt_journal_header *const header = pt_agent.journal.header;
+    PT_OUTPUT_PUT(buf, {
+        pt_proto_uint_nonzero(&buf, PROFILE_TIME, header->start_realtime_ns);
+        pt_proto_uint_nonzero(&buf, PROFILE_DURATION,
+                              header->last_monotonic_ns - header->start_monotonic_ns);
+        pt_proto_uint_nonzero(&buf, PROFILE_PERIOD, header->period_ns);
+        pt_proto_uint(&buf, PROFILE_COMMENT, S_COMMENT);
+    });
+}
+
+bool pt_profile_put_proto(void)
+{
+    uint32_t mappings = 0;
+    memset(&w, 0, sizeof w);
+    w.failed = !collect_places();
+    put_type(PROFILE_SAMPLE_TYPE, S_SAMPLES, S_COUNT);
+    put_type(PROFILE_SAMPLE_TYPE, S_CPU, S_NANOSECONDS);
+    put_type(PROFILE_PERIOD_TYPE, S_CPU, S_NANOSECONDS);
+    if (!w.failed) pt_fold_each(put_sample, NULL);
+    pt_maps_each(put_mapping, &mappings);
+    put_numbers();
+    put_strings();
+    pt_agent_unmap(w.table, w.cap * sizeof w.table[0]);
+    pt_agent_unmap(w.places, w.place_bytes);
+    return !w.failed;
+}

@@ -1,0 +1,160 @@
+/* recover.c: pitot recover: what a killed program left becomes a file for other tools.
+ *
+ * libprofiler.so.0 keeps its journal under the profile's name until the program ends (after a
+ * ProfilerFlush beside it, as NAME.journal); a program that is killed leaves it there. pitot reads
+ * it as it is; gperftools' and Go's pprof do not.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/reader.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "formats/journal.h"
+#include "render/text.h"
+
+typedef struct {
+    pt_output_settings output;
+} recover_settings;
+
+static const pt_option recover_rows[] = {
+    PT_OUTPUT_ROWS(recover_settings),
+};
+static const pt_option_table recover_options = PT_OPTION_TABLE(recover_rows);
+
+/* PT_ERR_FORMAT if the file is no journal. */
+static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_error *reterr)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    pt_status status = pt_file_read(path, PT_FILE_MAP, UINT64_C(1) << 30, &blob, reterr);
+    if (status == PT_OK) {
+        pt_reader reader;
+        pt_reader_init(&reader, blob.data, blob.size, reterr);
+        status = pt_journal_read_facts(&reader, ret_facts, reterr);
+        if (status != PT_OK) pt_error_where(reterr, path, NULL, -1);
+    }
+    pt_blob_done(&blob);
+    return status;
+}
+
+/* Does the process still have the file mapped, and so writes to it? */
+static bool is_written_by(uint32_t pid, const char *path)
+{
+    struct stat st;
+    char name[64], line[8192];
+    bool found = false;
+    snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", pid);
+    if (stat(path, &st) != 0) return false;
+    FILE *const maps = fopen(name, "re");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        unsigned major_number, minor_number;
+        unsigned long long inode;
+        found = sscanf(line, "%*s %*s %*s %x:%x %llu", &major_number, &minor_number, &inode) == 3 &&
+                inode == st.st_ino && makedev(major_number, minor_number) == st.st_dev;
+    }
+    if (maps != NULL) fclose(maps);
+    return found;
+}
+
+/* A profile's name and where its journal is. */
+typedef struct {
+    const char *name;
+    const char *journal;
+    char *beside; /* memory of `journal` when it lies beside the profile */
+    pt_journal_facts facts;
+} left_behind;
+
+static pt_status find_journal(const char *name, left_behind *ret, pt_error *reterr)
+{
+    *ret = (left_behind){.name = name, .journal = name};
+    pt_status status = read_facts(name, &ret->facts, reterr);
+    if (status != PT_ERR_FORMAT) return status;
+    pt_error other = PT_ERROR_INIT;
+    char *const beside = pt_strf("%s.journal", name);
+    if (read_facts(beside, &ret->facts, &other) == PT_OK) {
+        ret->journal = ret->beside = beside;
+        return PT_OK;
+    }
+    free(beside);
+    return status;
+}
+
+static int recover_one(pt_cmd_context *context, const recover_settings *settings,
+                       const left_behind *left)
+{
+    pt_output_settings output = settings->output;
+    const bool in_place = output.output == NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (in_place && is_written_by(left->facts.pid, left->journal)) {
+        pt_cmd_say("%s: process %" PRIu32 " (%s) still writes it; -o FILE writes what there is",
+                   left->journal, left->facts.pid, left->facts.comm);
+        return PT_EXIT_FAILED;
+    }
+    const pt_load_options load = {.strict = context->input->strict, .pool = context->pool};
+    pt_loaded loaded = {0};
+    int status = PT_EXIT_OK;
+    if (pt_load(&left->journal, 1, &load, &loaded, &error) != PT_OK) {
+        status = pt_cmd_fail(&error);
+    } else {
+        if (in_place) output.output = left->name;
+        pt_cmd_say_damage(&loaded);
+        status = pt_cmd_write(context, &output, loaded.profile, "gperftools");
+        if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&output))
+            pt_outf(context->out, "%s: %s samples of process %" PRIu32 " (%s)\n", output.output,
+                    pt_count_of(pt_profile_total(loaded.profile, 0)).text, left->facts.pid,
+                    left->facts.comm);
+        if (status == PT_EXIT_OK && in_place && left->beside != NULL) unlink(left->beside);
+        if (status == PT_EXIT_OK && loaded.damaged_count > 0) status = PT_EXIT_DAMAGED;
+    }
+    pt_loaded_done(&loaded);
+    return status;
+}
+
+static int recover_run(pt_cmd_context *context, void *own)
+{
+    const recover_settings *const settings = own;
+    int worst = PT_EXIT_OK;
+    if (context->arg_count == 0) return pt_cmd_usage(context, "recover: name a journal");
+    if (context->arg_count > 1 && settings->output.output != NULL)
+        return pt_cmd_usage(context,
+                            "recover: -o is for one journal; `pitot merge` adds several up");
+    for (size_t i = 0; i < context->arg_count; i++) {
+        left_behind left;
+        pt_error error = PT_ERROR_INIT;
+        const int status = find_journal(context->args[i], &left, &error) == PT_OK
+                               ? recover_one(context, settings, &left)
+                               : pt_cmd_fail(&error);
+        free(left.beside);
+        if (status != PT_EXIT_OK && worst != PT_EXIT_FAILED) worst = status;
+    }
+    return worst;
+}
+
+const pt_command pt_command_recover = {
+    .name = "recover",
+    .group = PT_GROUP_FILES,
+    .summary = "make a file for other tools of what a killed program left",
+    .arguments = "PROFILE...",
+    .description =
+        "A program with libprofiler.so.0 that is killed leaves its journal under the profile's "
+        "name: all samples up to the last. pitot's commands read it as it is. For other tools "
+        "this makes a gperftools profile of it (or a profile.proto, if the name ends in .pb.gz or "
+        "--to says so), in its place unless -o names another.\n\nA journal that a process still "
+        "writes is left alone; with -o what it holds now is written.",
+    .examples = (const char *const[]){"pitot recover server.prof", "now google-pprof reads it, too",
+                                      "pitot recover server.prof -o now.pb.gz",
+                                      "what a running program has recorded so far", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_LOADS_ITSELF,
+    .max_args = SIZE_MAX,
+    .options = &recover_options,
+    .settings_bytes = sizeof(recover_settings),
+    .run = recover_run,
+};
