@@ -29,9 +29,10 @@ static const uint8_t cookie[4] = {'g', 'm', 'o', 'n'};
 
 uint64_t pt_gmon_edge(const pt_gmon_histogram *h, uint64_t i)
 {
-    if (i >= h->bin_count) return h->high;
-    const unsigned __int128 units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
-    return h->low + PT_GMON_UNIT_BYTES * (uint64_t)(units * i / h->bin_count);
+    const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
+    const double scale = (double)units / (double)(h->bin_count | !h->bin_count);
+    const uint64_t edge = (uint64_t)(scale * (double)(i < h->bin_count ? i : h->bin_count));
+    return edge >= units && i >= h->bin_count ? h->high : h->low + PT_GMON_UNIT_BYTES * edge;
 }
 
 void pt_gmon_put_hex(pt_buf *buf, const uint8_t *bytes, size_t count)

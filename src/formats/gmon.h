@@ -26,8 +26,9 @@ typedef struct pt_gmon_histogram {
     uint8_t dimension[PT_GMON_DIMENSION_BYTES + 1]; /* long name, then the abbreviation */
 } pt_gmon_histogram;
 
-/* Where bin i begins; bin_count gives high. Each bin covers an equal part of the text, in units of
- * two bytes, rounded down (gprof, hist.c). */
+/* Where bin i begins; bin_count gives the end of the last. Each bin covers an equal part of the
+ * text, in units of two bytes, rounded down; in double, as gprof does it, so that each edge is its.
+ */
 uint64_t pt_gmon_edge(const pt_gmon_histogram *h, uint64_t i);
 
 /* What a reader of any of the layouts carries along. */
@@ -57,6 +58,31 @@ void pt_gmon_end(pt_gmon_reading *s, bool whole);
 
 /* Words and texts of a plan. Hex digits of any bytes. */
 void pt_gmon_put_hex(pt_buf *buf, const uint8_t *bytes, size_t count);
+
+/* ---- The plan, read again: gmon_plan.c ---- */
+
+/* One line of a plan. */
+typedef struct pt_gmon_step {
+    char kind; /* h, a, b; 0 = not understood */
+    pt_gmon_histogram histogram;
+    uint64_t rows; /* of the bins, arcs or blocks */
+    unsigned length_bytes;
+} pt_gmon_step;
+
+/* Reads the line and goes to the next one; false at the end. */
+bool pt_gmon_next_step(const char **line, pt_gmon_step *ret);
+/* Bytes of hex digits; how many, at most `most`. */
+size_t pt_gmon_from_hex(const char *hex, uint8_t *bytes, size_t most);
+
+/* How a profile lay in its file. */
+typedef struct pt_gmon_facts {
+    bool is_bsd;
+    unsigned version; /* of GNU's layout */
+    uint64_t histograms, arcs, block_records;
+    pt_gmon_histogram first; /* if there are any */
+} pt_gmon_facts;
+/* False when the profile was not read whole from a gmon.out. */
+bool pt_gmon_look(const pt_profile *p, pt_gmon_facts *ret_facts);
 
 /* The writers of the formats gmon and gmon-bsd. */
 pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,

@@ -79,43 +79,6 @@ static pt_status send(writing *w, const pt_output *output, pt_error *reterr)
 
 /* ---- By the plan ---- */
 
-/* One line of a plan. */
-typedef struct {
-    char kind; /* h, a, b; 0 = not understood */
-    pt_gmon_histogram histogram;
-    uint64_t rows; /* of the bins, arcs or blocks */
-    unsigned length_bytes;
-} step;
-
-static size_t from_hex(const char *hex, uint8_t *bytes, size_t most)
-{
-    size_t n = 0;
-    unsigned value;
-    for (; n < most && sscanf(hex + 2 * n, "%2x", &value) == 1; n++)
-        bytes[n] = (uint8_t)value;
-    return n;
-}
-
-/* Reads the line and goes to the next one; false at the end. */
-static bool next_step(const char **line, step *ret)
-{
-    char hex[2 * (PT_GMON_DIMENSION_BYTES + 1) + 1];
-    *ret = (step){0};
-    if (**line == '\0') return false;
-    pt_gmon_histogram *const h = &ret->histogram;
-    if (sscanf(*line, "h %" SCNx64 " %" SCNx64 " %" SCNu64 " %" SCNu64 " %u %32[0-9a-f]", &h->low,
-               &h->high, &h->bin_count, &ret->rows, &h->rate, hex) == 6 &&
-        from_hex(hex, h->dimension, sizeof h->dimension) == sizeof h->dimension)
-        ret->kind = 'h';
-    else if (sscanf(*line, "a %" SCNu64, &ret->rows) == 1)
-        ret->kind = 'a';
-    else if (sscanf(*line, "b %" SCNu64 " %u", &ret->rows, &ret->length_bytes) == 2)
-        ret->kind = 'b';
-    const char *const end = strchr(*line, '\n');
-    *line = end != NULL ? end + 1 : *line + strlen(*line);
-    return true;
-}
-
 /* The profile's plan if it is of this layout and the tables are what it was made for: as many rows,
  * and samples that add up to the bins. NULL if not. */
 static const char *usable_plan(const pt_profile *p, const char *layout)
@@ -130,8 +93,8 @@ static const char *usable_plan(const pt_profile *p, const char *layout)
         return NULL;
     uint64_t bins = 0, arcs = 0, blocks = 0, counted = 0;
     const char *line = strchr(plan, '\n');
-    step s;
-    for (line = line != NULL ? line + 1 : ""; next_step(&line, &s);) {
+    pt_gmon_step s;
+    for (line = line != NULL ? line + 1 : ""; pt_gmon_next_step(&line, &s);) {
         if (s.kind == 0) return NULL;
         *(s.kind == 'h' ? &bins : s.kind == 'a' ? &arcs : &blocks) += s.rows;
     }
@@ -145,7 +108,7 @@ static const char *usable_plan(const pt_profile *p, const char *layout)
                : NULL;
 }
 
-static void put_planned_bins(writing *w, const step *s, uint64_t first_row)
+static void put_planned_bins(writing *w, const pt_gmon_step *s, uint64_t first_row)
 {
     const pt_gmon_histogram *const h = &s->histogram;
     const pt_bin *const row = w->p->bin->row + first_row;
@@ -164,7 +127,7 @@ static void put_planned(writing *w, const char *plan, bool is_bsd)
     uint64_t bin = 0, arc = 0, block = 0;
     const char *line = strchr(plan, '\n') + 1;
     const unsigned call_bytes = is_bsd ? w->word_bytes : 4;
-    for (step s; next_step(&line, &s);) {
+    for (pt_gmon_step s; pt_gmon_next_step(&line, &s);) {
         if (s.kind == 'h') {
             if (!is_bsd) put_histogram_head(w, &s.histogram);
             put_planned_bins(w, &s, bin);
@@ -567,7 +530,7 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
     if (plan != NULL &&
         sscanf(plan, "gnu %u %u %u %24[0-9a-f]", &w.word_bytes, &big, &version, hex) == 4) {
         w.big_endian = big != 0;
-        from_hex(hex, spare, sizeof spare);
+        pt_gmon_from_hex(hex, spare, sizeof spare);
     }
     pt_put_text(&w.buf, "gmon");
     put(&w, version, 4);
@@ -587,10 +550,10 @@ static void put_planned_bsd_header(writing *w, const char *plan, unsigned header
                                    const char *hex)
 {
     uint8_t spare[PT_GMON_SPARE_BYTES] = {0};
-    const size_t spare_bytes = from_hex(hex, spare, sizeof spare);
+    const size_t spare_bytes = pt_gmon_from_hex(hex, spare, sizeof spare);
     const char *line = strchr(plan, '\n') + 1;
-    step s;
-    next_step(&line, &s);
+    pt_gmon_step s;
+    pt_gmon_next_step(&line, &s);
     put_word(w, s.histogram.low);
     put_word(w, s.histogram.high);
     put(w, header_bytes + 2 * s.histogram.bin_count, 4);

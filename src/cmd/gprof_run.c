@@ -1,0 +1,221 @@
+/* gprof_run.c: one run of the gprof personality: program, profiles, reports. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/gprof.h"
+#include "formats/gmon.h"
+#include "load/load.h"
+#include "source/images.h"
+
+typedef struct {
+    pt_gprof_settings *s;
+    pt_pool *pool;
+    pt_object *object;
+    pt_source_options source;
+    pt_source_search search;
+    const pt_profile **profile;
+    pt_loaded *loaded;
+    bool damaged;
+    pt_gprof g;
+    pt_out out;
+} session;
+
+void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", s->whoami);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* ---- Inputs ---- */
+
+static bool open_image(session *v)
+{
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_file_read(v->s->image, 0, UINT64_MAX, &file.blob, &error) != PT_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return false;
+    }
+    file.path = pt_strdup(v->s->image);
+    v->search = (pt_source_search){.options = &v->source};
+    if (pt_object_open(&file, pt_source_find_companion, &v->search, &v->object, &error) != PT_OK) {
+        pt_gprof_say(v->s, "%s: not in executable format: %s", v->s->image, error.message);
+        return false;
+    }
+    pt_object_keep_as_written(v->object);
+    return true;
+}
+
+/* Ticks a second and the like: of the first profile that tells. */
+static void take_clock(session *v, const pt_profile *p)
+{
+    pt_gprof_look *const look = &v->s->look;
+    pt_gmon_facts facts;
+    if (look->rate > 0) return;
+    if (pt_gmon_look(p, &facts) && facts.histograms > 0) {
+        const pt_gmon_histogram *const h = &facts.first;
+        /* Old BSD's layout does not tell its rate: it is the system's clock. */
+        look->rate = h->rate > 0 ? h->rate : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK) : 1;
+        look->bin_bytes = 2 * (double)((h->high - h->low) / PT_GMON_UNIT_BYTES) /
+                          (double)(h->bin_count > 0 ? h->bin_count : 1);
+        memcpy(look->dimension, h->dimension, PT_GMON_DIMENSION_BYTES);
+        look->abbreviation = (char)h->dimension[PT_GMON_DIMENSION_BYTES];
+        return;
+    }
+    if (p->bin->t.count == 0) return;
+    look->rate = p->event->t.count > 0 && p->event->row[0].rate_hz > 0 ? p->event->row[0].rate_hz : 1;
+    look->bin_bytes = p->bin->row[0].scale;
+}
+
+static void print_info(session *v, const char *name, const pt_profile *p)
+{
+    pt_gmon_facts f;
+    if (!pt_gmon_look(p, &f)) return;
+    pt_outf(&v->out, "File `%s' (version %u) contains:\n", name, f.version);
+    pt_outf(&v->out, "\t%llu histogram record%s\n", (unsigned long long)f.histograms,
+            f.histograms == 1 ? "" : "s");
+    pt_outf(&v->out, "\t%llu call-graph record%s\n", (unsigned long long)f.arcs,
+            f.arcs == 1 ? "" : "s");
+    pt_outf(&v->out, "\t%llu basic-block count record%s\n", (unsigned long long)f.block_records,
+            f.block_records == 1 ? "" : "s");
+    v->s->look.has_output = true;
+}
+
+static bool load_one(session *v, size_t i)
+{
+    pt_gprof_settings *const s = v->s;
+    const pt_load_options options = {.from = s->from,
+                                     .pool = v->pool,
+                                     .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
+    pt_error error = PT_ERROR_INIT;
+    if (strcmp(s->profiles[i], "-") != 0 && access(s->profiles[i], R_OK) != 0) {
+        perror(s->profiles[i]);
+        return false;
+    }
+    if (pt_load(&s->profiles[i], 1, &options, &v->loaded[i], &error) != PT_OK) {
+        pt_gprof_say(s, "%s", error.message);
+        return false;
+    }
+    const pt_profile *const p = v->loaded[i].profile;
+    if (p == NULL) {
+        pt_gprof_say(s, "%s: is a program, not a profile", s->profiles[i]);
+        return false;
+    }
+    if (v->loaded[i].damaged_count > 0) {
+        pt_gprof_say(s, "%s", v->loaded[i].inputs[0].error->message);
+        v->damaged = true;
+    }
+    v->profile[i] = p;
+    take_clock(v, p);
+    pt_gprof_add(&v->g, p);
+    if (s->styles & PT_GPROF_INFO) print_info(v, s->profiles[i], p);
+    return true;
+}
+
+/* ---- Reports ---- */
+
+static void choose_reports(session *v)
+{
+    pt_gprof_settings *const s = v->s;
+    if (s->styles != 0) return;
+    s->styles =
+        v->g.has_bins || v->g.has_arcs ? PT_GPROF_FLAT | PT_GPROF_GRAPH : PT_GPROF_COUNTS;
+    s->styles &= ~s->touched;
+}
+
+static bool has_what_it_takes(const session *v)
+{
+    const pt_gprof_settings *const s = v->s;
+    if ((s->styles & PT_GPROF_FLAT) && s->look.rate == 0) {
+        pt_gprof_say(s, "gmon.out file is missing histogram");
+        return false;
+    }
+    if ((s->styles & PT_GPROF_GRAPH) && !v->g.has_arcs) {
+        pt_gprof_say(s, "gmon.out file is missing call-graph data");
+        return false;
+    }
+    return true;
+}
+
+static void print_reports(session *v)
+{
+    pt_gprof_settings *const s = v->s;
+    const bool graph = (s->styles & PT_GPROF_GRAPH) != 0;
+    if (graph && s->look.traditional) pt_gprof_graph_text(&v->out, &s->look, &v->g);
+    if (s->styles & PT_GPROF_FLAT) pt_gprof_flat_text(&v->out, &s->look, &v->g);
+    if (!graph) return;
+    if (!s->look.traditional) pt_gprof_graph_text(&v->out, &s->look, &v->g);
+    PT_FREE bool *indexed = pt_gprof_indexed(&s->look, &v->g);
+    for (size_t i = 0; i < v->g.symbol.count; i++)
+        indexed[i] &= v->g.symbol.items[i].is_static;
+    if (!v->g.options.with_files && !v->g.options.by_line) pt_gprof_find_files(&v->g, indexed);
+    pt_gprof_index_text(&v->out, &s->look, &v->g);
+}
+
+/* Do the specs or reports speak of files or lines? */
+static bool needs_files(const pt_gprof_settings *s)
+{
+    if (s->look.inline_files || (s->styles & (PT_GPROF_SOURCE | PT_GPROF_COUNTS)) != 0)
+        return true;
+    for (size_t i = 0; i < s->spec.count; i++)
+        if (strpbrk(s->spec.items[i].text, ".:0123456789") != NULL) return true;
+    return false;
+}
+
+static int run(session *v)
+{
+    pt_gprof_settings *const s = v->s;
+    if (!open_image(v)) return PT_EXIT_FAILED;
+    const pt_gprof_options options = {.no_static = s->no_static,
+                                      .functions_only = s->functions_only,
+                                      .by_line = s->by_line,
+                                      .static_calls = s->static_calls,
+                                      .with_files = needs_files(s),
+                                      .mangled = s->mangled,
+                                      .spec = s->spec.items,
+                                      .spec_count = s->spec.count,
+                                      .pool = v->pool};
+    pt_error error = PT_ERROR_INIT;
+    if (pt_gprof_open(&v->g, v->object, &options, &error) != PT_OK) {
+        pt_gprof_say(s, "file `%s' has no symbols", s->image);
+        return PT_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < s->profile_count; i++)
+        if (!load_one(v, i)) return PT_EXIT_FAILED;
+    choose_reports(v);
+    pt_gprof_assemble(&v->g);
+    if (!has_what_it_takes(v)) return PT_EXIT_FAILED;
+    print_reports(v);
+    return v->damaged ? PT_EXIT_FAILED : PT_EXIT_OK;
+}
+
+int pt_gprof_run(pt_gprof_settings *s)
+{
+    session v = {.s = s};
+    v.loaded = pt_alloc(s->profile_count, sizeof *v.loaded);
+    v.profile = pt_alloc(s->profile_count, sizeof *v.profile);
+    v.pool = pt_pool_new(0);
+    pt_out_to_fd(&v.out, STDOUT_FILENO);
+    int status = run(&v);
+    pt_error error = PT_ERROR_INIT;
+    if (pt_out_done(&v.out, &error) != PT_OK && !v.out.broken_pipe) {
+        pt_gprof_say(s, "%s", error.message);
+        status = PT_EXIT_FAILED;
+    }
+    pt_gprof_done(&v.g);
+    for (size_t i = 0; i < s->profile_count; i++)
+        pt_loaded_done(&v.loaded[i]);
+    free(v.loaded);
+    free(v.profile);
+    pt_object_free(v.object);
+    pt_pool_free(v.pool);
+    return status;
+}

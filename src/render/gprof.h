@@ -1,0 +1,42 @@
+/* gprof.h: gprof's reports as text, byte for byte as GNU gprof 2.40 prints them, and as JSON.
+ *
+ * The explanations behind the tables (without --brief) are in our own words. docs/gprof.md lists
+ * what else differs.
+ */
+#ifndef PT_RENDER_GPROF_H
+#define PT_RENDER_GPROF_H
+
+#include "base/buf.h"
+#include "view/gprof.h"
+
+typedef struct pt_gprof_look {
+    bool brief;        /* -b: no explanations */
+    bool traditional;  /* -T: BSD's columns */
+    bool all;          /* -z: functions that were never called and have no time */
+    bool full_paths;   /* -L */
+    bool inline_files; /* --inline-file-names: behind functions, too */
+    unsigned width;    /* -w: of the index */
+    double rate;       /* ticks in one of the dimension; 0 = unknown */
+    double bin_bytes;  /* that the first histogram's bins cover */
+    char dimension[16];
+    char abbreviation;
+    bool has_output; /* something was printed: a form feed comes before what follows */
+} pt_gprof_look;
+
+void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+/* Which symbols the index names. count of them; free it. */
+bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g);
+
+/* The function's name as it is shown, with what options say comes behind it. Bytes written. */
+size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                         const pt_gprof_symbol *symbol);
+/* The cycle it is in, and its number. */
+void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *symbol);
+/* A form feed, unless nothing was printed yet. */
+void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look);
+/* Its path, or the last part of that. */
+const char *pt_gprof_file_text(const pt_gprof_look *look, const pt_gprof *g, uint32_t file);
+
+#endif

@@ -1,0 +1,280 @@
+/* gprof_graph.c: the call graph, an entry a function or cycle, and the index of their numbers. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/gprof.h"
+
+static const char explanation[] =
+    "\n"
+    " An entry stands between two lines of dashes. Its main line is the one with the number in\n"
+    " brackets at its beginning: the function of which the entry tells. Above it stand those that\n"
+    " called it, below it those that it called.\n"
+    "\n"
+    " The main line:\n"
+    "     index      a number for each function, by which other entries refer to it\n"
+    "     % time     how much of the whole time was spent in it and in all that it called\n"
+    "     self       the time spent in the function itself\n"
+    "     children   the time that its callees hand on to it\n"
+    "     called     how often it was called. Calls by itself come after a '+'.\n"
+    "     name       the function; of which cycle it is a member, if any; its index\n"
+    "\n"
+    " Callers (above):\n"
+    "     self       what of the function's own time is handed on to this caller\n"
+    "     children   what of its callees' time is handed on to this caller\n"
+    "     called     calls by this caller / all calls but those by itself\n"
+    "     A function whose callers are not known has '<spontaneous>' there.\n"
+    "\n"
+    " Callees (below):\n"
+    "     self       what the function gets of this callee's own time\n"
+    "     children   what the function gets of the time of the callee's callees\n"
+    "     called     calls by the function / all calls but those of the callee by itself\n"
+    "\n"
+    " What is handed on is a share: that which the calls are of all calls of the callee. How\n"
+    " long each of the calls really took is not known.\n"
+    "\n"
+    " Functions that call each other in a circle are a cycle. It has an entry of its own, with\n"
+    " its members below; calls among them, after the '+', hand on no time.\n"
+    "\n";
+
+/* The two styles differ in the width of one column. */
+static const char *wide(const pt_gprof_look *look, const char *gnu, const char *bsd)
+{
+    return look->traditional ? bsd : gnu;
+}
+
+static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
+{
+    if (!look->traditional)
+        pt_out_text(out, look->brief ? "\t\t\tCall graph\n\n"
+                                     : "\t\t     Call graph (explanation follows)\n\n");
+    pt_outf(out, "\ngranularity: each sample hit covers %ld byte(s)",
+            2 * (long)(look->bin_bytes / 2));
+    if (g->shown_ticks > 0)
+        pt_outf(out, " for %.2f%% of %.2f seconds\n\n", 100 / g->shown_ticks,
+                g->shown_ticks / look->rate);
+    else
+        pt_out_text(out, " no time propagated\n\n");
+    if (!look->traditional) {
+        pt_out_text(out, "index % time    self  children    called     name\n");
+        return;
+    }
+    pt_outf(out, "%6.6s %5.5s %7.7s %11.11s %7.7s/%-7.7s     %-8.8s\n", "", "", "", "", "called",
+            "total", "parents");
+    pt_outf(out, "%-6.6s %5.5s %7.7s %11.11s %7.7s+%-7.7s %-8.8s\t%5.5s\n", "index", "%time",
+            "self", "descendants", "called", "self", "name", "index");
+    pt_outf(out, "%6.6s %5.5s %7.7s %11.11s %7.7s/%-7.7s     %-8.8s\n\n", "", "", "", "",
+            "called", "total", "children");
+}
+
+void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *s)
+{
+    if (s->cycle != 0) pt_outf(out, " <cycle %u>", s->cycle);
+    if (s->number != 0) pt_outf(out, s->is_shown ? " [%u]" : " (%u)", s->number);
+}
+
+static void put_full_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                          const pt_gprof_symbol *s)
+{
+    pt_gprof_put_name(out, look, g, s);
+    pt_gprof_put_number(out, s);
+    pt_out_char(out, '\n');
+}
+
+static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_arc *arc,
+                    bool show_caller)
+{
+    const pt_gprof_symbol *const from = &g->symbol.items[arc->from];
+    const pt_gprof_symbol *const to = &g->symbol.items[arc->to];
+    if (from == to || (from->cycle != 0 && from->cycle == to->cycle))
+        pt_outf(out,
+                wide(look, "%6.6s %5.5s %7.7s %7.7s %7" PRIu64 " %7.7s     ",
+                     "%6.6s %5.5s %7.7s %11.11s %7" PRIu64 " %7.7s     "),
+                "", "", "", "", arc->calls, "");
+    else
+        pt_outf(out,
+                wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64 "/%-7" PRIu64 "     ",
+                     "%6.6s %5.5s %7.2f %11.2f %7" PRIu64 "/%-7" PRIu64 "     "),
+                "", "", arc->ticks / look->rate, arc->child_ticks / look->rate, arc->calls,
+                pt_gprof_head(g, to)->calls);
+    put_full_name(out, look, g, show_caller ? from : to);
+}
+
+static void put_callers(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                        const pt_gprof_symbol *s)
+{
+    if (s->in_count == 0)
+        pt_outf(out,
+                wide(look, "%6.6s %5.5s %7.7s %7.7s %7.7s %7.7s     <spontaneous>\n",
+                     "%6.6s %5.5s %7.7s %11.11s %7.7s %7.7s     <spontaneous>\n"),
+                "", "", "", "", "", "");
+    PT_FREE uint32_t *arcs = pt_gprof_callers(g, s);
+    for (uint32_t i = 0; i < s->in_count; i++)
+        put_arc(out, look, g, &g->arc.items[arcs[i]], true);
+}
+
+static void put_callees(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                        const pt_gprof_symbol *s)
+{
+    PT_FREE uint32_t *arcs = pt_gprof_callees(g, s);
+    for (uint32_t i = 0; i < s->out_count; i++)
+        put_arc(out, look, g, &g->arc.items[arcs[i]], false);
+}
+
+/* Index, share of the whole, times: the beginning of the main line. */
+static void put_times(pt_out *out, const pt_gprof_look *look, const pt_gprof *g,
+                      const pt_gprof_symbol *s)
+{
+    const double whole = g->shown_ticks > 0 ? g->shown_ticks : 1;
+    char number[16];
+    snprintf(number, sizeof number, "[%u]", s->number);
+    pt_outf(out, wide(look, "%-6.6s %5.1f %7.2f %7.2f", "%-6.6s %5.1f %7.2f %11.2f"), number,
+            100 * (s->shown_self + s->shown_child) / whole, s->shown_self / look->rate,
+            s->shown_child / look->rate);
+}
+
+static void put_main_line(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                          const pt_gprof_symbol *s)
+{
+    put_times(out, look, g, s);
+    if (s->calls + s->self_calls == 0)
+        pt_outf(out, " %7.7s %7.7s ", "", "");
+    else if (s->self_calls != 0)
+        pt_outf(out, " %7" PRIu64 "+%-7" PRIu64 " ", s->calls, s->self_calls);
+    else
+        pt_outf(out, " %7" PRIu64 " %7.7s ", s->calls, "");
+    put_full_name(out, look, g, s);
+}
+
+static void put_self_calls(pt_out *out, const pt_gprof_symbol *s)
+{
+    if (s->self_calls != 0)
+        pt_outf(out, "+%-7" PRIu64, s->self_calls);
+    else
+        pt_outf(out, " %7.7s", "");
+}
+
+static void put_cycle(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                      const pt_gprof_symbol *cycle)
+{
+    put_times(out, look, g, cycle);
+    pt_outf(out, " %7" PRIu64, cycle->calls);
+    put_self_calls(out, cycle);
+    pt_outf(out, " <cycle %u as a whole> [%u]\n", cycle->cycle, cycle->number);
+    PT_FREE uint32_t *members = pt_gprof_members(g, cycle);
+    for (uint32_t i = 0; i < cycle->member_count; i++) {
+        const pt_gprof_symbol *const m = &g->symbol.items[members[i]];
+        pt_outf(out,
+                wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64,
+                     "%6.6s %5.5s %7.2f %11.2f %7" PRIu64),
+                "", "", m->shown_self / look->rate, m->shown_child / look->rate, m->calls);
+        put_self_calls(out, m);
+        pt_out_text(out, "     ");
+        put_full_name(out, look, g, m);
+    }
+}
+
+static bool has_entry(const pt_gprof_look *look, const pt_gprof *g, const pt_gprof_symbol *s)
+{
+    const bool is_unused =
+        s->calls == 0 && s->self_calls == 0 && s->shown_self == 0 && s->shown_child == 0;
+    return s->is_shown && (look->all || !is_unused) && (!g->options.by_line || s->is_function);
+}
+
+void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
+{
+    if (look->traditional && !look->brief) pt_out_text(out, explanation);
+    pt_gprof_begin_output(out, look);
+    put_head(out, look, g);
+    for (size_t i = 0; i < g->symbol.count + g->cycle_count; i++) {
+        const pt_gprof_symbol *const s = &g->symbol.items[g->by_total[i]];
+        if (!has_entry(look, g, s)) continue;
+        if (s->name == NULL) {
+            put_cycle(out, look, g, s);
+        } else {
+            put_callers(out, look, g, s);
+            put_main_line(out, look, g, s);
+            put_callees(out, look, g, s);
+        }
+        if (look->traditional) pt_out_char(out, '\n');
+        pt_out_text(out, "-----------------------------------------------\n");
+        if (look->traditional) pt_out_char(out, '\n');
+    }
+    if (!look->brief && !look->traditional) pt_out_text(out, explanation);
+}
+
+/* ---- The index ---- */
+
+static int by_name(const void *context, uint32_t a, uint32_t b)
+{
+    const pt_gprof_symbol *const s = context;
+    return strcmp(s[a].name, s[b].name);
+}
+
+bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g)
+{
+    bool *const indexed = pt_alloc(g->symbol.count + 1, sizeof *indexed);
+    for (size_t i = 0; i < g->symbol.count; i++) {
+        const pt_gprof_symbol *const s = &g->symbol.items[i];
+        indexed[i] = look->all || s->calls != 0 || s->ticks != 0;
+    }
+    return indexed;
+}
+
+typedef struct {
+    size_t column, begin; /* what was printed of the line; where the field begins */
+} place;
+
+static void put_field(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                      const pt_gprof_symbol *s, place *at)
+{
+    char number[16];
+    const int digits = snprintf(number, sizeof number, s->is_shown ? "[%u]" : "(%u)", s->number);
+    if (look->traditional && s->name != NULL) {
+        pt_outf(out, "%6.6s %-19.19s", number, s->name);
+        return;
+    }
+    char cycle[32];
+    snprintf(cycle, sizeof cycle, "<cycle %u>", s->cycle);
+    if (look->traditional) {
+        pt_outf(out, "%6.6s %-19.19s", number, cycle);
+        return;
+    }
+    at->column += (size_t)digits;
+    for (; at->column < at->begin + 5; at->column++)
+        pt_out_char(out, ' ');
+    pt_outf(out, " %s ", number);
+    if (s->name == NULL) {
+        pt_out_text(out, cycle);
+        at->column += strlen(cycle);
+        return;
+    }
+    at->column += pt_gprof_put_name(out, look, g, s);
+    if (g->options.by_line || !s->is_static || s->file == PT_NONE) return;
+    const char *const file = pt_gprof_file_text(look, g, s->file);
+    pt_outf(out, " (%s)", file);
+    at->column += strlen(file) + 3;
+}
+
+void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
+{
+    PT_FREE bool *indexed = pt_gprof_indexed(look, g);
+    PT_FREE uint32_t *list = pt_alloc(g->symbol.count + g->cycle_count + 1, sizeof *list);
+    size_t count = 0;
+    for (uint32_t i = 0; i < g->symbol.count; i++)
+        if (indexed[i]) list[count++] = i;
+    pt_gprof_sort(list, count, by_name, g->symbol.items);
+    for (uint32_t i = 0; i < g->cycle_count; i++)
+        list[count++] = (uint32_t)g->symbol.count + i;
+    pt_out_text(out, "\f\nIndex by function name\n\n");
+    const size_t rows = (count + 2) / 3, column_width = (look->width - 1) / 3;
+    for (size_t row = 0; row < rows; row++) {
+        place at = {0};
+        for (size_t i = row; i < count; i += rows) {
+            put_field(out, look, g, &g->symbol.items[list[i]], &at);
+            at.begin += column_width;
+        }
+        pt_out_char(out, '\n');
+    }
+}

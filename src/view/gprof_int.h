@@ -1,0 +1,42 @@
+/* gprof_int.h: what the files of gprof's view share. */
+#ifndef PT_VIEW_GPROF_INT_H
+#define PT_VIEW_GPROF_INT_H
+
+#include "view/gprof.h"
+
+/* gprof_symbols.c */
+uint32_t pt_gprof_file(pt_gprof *g, const char *name);
+
+/* gprof_lines.c: where addresses lie in the source. addrs ascend; out[i].name is NULL where debug
+ * information does not know all of file, line and function. */
+typedef struct {
+    const char *name, *file;
+    uint32_t line;
+} pt_gprof_place;
+void pt_gprof_places(pt_gprof *g, const uint64_t *addrs, size_t count, pt_gprof_place *out);
+/* Appends a symbol for each stretch of one line in .text. */
+void pt_gprof_add_lines(pt_gprof *g);
+
+/* gprof_specs.c: marks the symbols that specs choose. */
+void pt_gprof_match_specs(pt_gprof *g);
+/* May an arc be counted, by -k and the specs of -q and -Q? */
+bool pt_gprof_wants_arc(const pt_gprof *g, uint32_t from, uint32_t to);
+
+/* gprof_ticks.c: splits bins among symbols. */
+void pt_gprof_assign_ticks(pt_gprof *g);
+
+/* gprof_arcs.c */
+void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls);
+/* gprof_calls.c: arcs of no calls for the call instructions of every function. */
+void pt_gprof_add_static_calls(pt_gprof *g);
+/* gprof_cycles.c: order, cycle and member of every symbol; appends the cycles. */
+void pt_gprof_find_cycles(pt_gprof *g);
+
+/* The bytes of the image's .text; false when it has none. */
+typedef struct {
+    uint64_t addr, size_bytes;
+    const uint8_t *bytes; /* NULL when they are not in the file */
+} pt_gprof_text;
+bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret);
+
+#endif

@@ -1,0 +1,85 @@
+/* gprof_ticks.c: histogram bins -> ticks of functions.
+ *
+ * Places are counted in units of two bytes, as bins begin and end at such. A bin that overlaps
+ * several functions gives each the part of its count that the overlap is of a bin's mean width;
+ * widths are rounded down and the mean is not, so the parts may add up to more or less than the
+ * bin. Rule: GNU gprof 2.40, as it behaves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "view/gprof_int.h"
+
+#define UNIT_BYTES 2
+
+static int by_range(const void *context, uint32_t a, uint32_t b)
+{
+    const pt_gprof_bin *const x = (const pt_gprof_bin *)context + a;
+    const pt_gprof_bin *const y = (const pt_gprof_bin *)context + b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+/* Bins by address; those of the same range, of several profiles or records, are one. */
+static void merge_bins(pt_gprof *g)
+{
+    const size_t count = g->bin.count;
+    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    pt_gprof_sort(order, count, by_range, g->bin.items);
+    pt_gprof_bin *const merged = pt_alloc(count + 1, sizeof *merged);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const pt_gprof_bin *const b = &g->bin.items[order[i]];
+        if (n > 0 && merged[n - 1].low == b->low && merged[n - 1].high == b->high)
+            merged[n - 1].count += b->count;
+        else
+            merged[n++] = *b;
+    }
+    free(g->bin.items);
+    g->bin.items = merged;
+    g->bin.count = n;
+    g->bin.cap = count + 1;
+}
+
+/* Where the symbol's code ends. The last symbol may be one of data, behind the end of all code. */
+static uint64_t end_unit(const pt_gprof *g, size_t i)
+{
+    const pt_gprof_symbol *const s = &g->symbol.items[i];
+    if (i + 1 < g->symbol.count) return s[1].addr / UNIT_BYTES;
+    return s->end_addr >= s->addr ? s->end_addr / UNIT_BYTES + 1 : 0;
+}
+
+static void give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks)
+{
+    if (pt_gprof_wants(g, symbol, PT_GPROF_SHOW_FLAT))
+        symbol->ticks += ticks;
+    else
+        g->ticks -= ticks;
+}
+
+void pt_gprof_assign_ticks(pt_gprof *g)
+{
+    merge_bins(g);
+    size_t first = 0; /* no earlier symbol reaches this bin */
+    for (size_t i = 0; i < g->bin.count; i++) {
+        const pt_gprof_bin *const b = &g->bin.items[i];
+        const uint64_t low = b->low / UNIT_BYTES, high = b->high / UNIT_BYTES;
+        bool hit = false;
+        g->ticks += (double)b->count;
+        while (first < g->symbol.count && end_unit(g, first) <= low)
+            first++;
+        for (size_t k = first; k < g->symbol.count; k++) {
+            const uint64_t begin = g->symbol.items[k].addr / UNIT_BYTES, end = end_unit(g, k);
+            if (high <= begin) break;
+            const uint64_t from = low > begin ? low : begin, to = high < end ? high : end;
+            if (from >= to) continue;
+            hit = true;
+            give(g, &g->symbol.items[k],
+                 (double)(to - from) * (double)b->count / (b->scale / UNIT_BYTES));
+        }
+        if (!hit) g->lost_ticks += b->count;
+    }
+}
