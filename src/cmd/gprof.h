@@ -39,9 +39,9 @@ typedef struct pt_gprof_settings {
     uint64_t min_count;
     int64_t table_length;
     const char *external_path, *map_path; /* -S, -R */
-    const pt_format *from; /* -O; NULL = whatever it is */
-    bool is_prof;          /* -O prof, which nobody can read */
-    bool needs_44;         /* -O 4.4bsd */
+    const pt_format *from;                /* -O; NULL = whatever it is */
+    bool is_prof;                         /* -O prof, which nobody can read */
+    bool needs_44;                        /* -O 4.4bsd */
     const char *image;
     const char *const *profiles;
     size_t profile_count;

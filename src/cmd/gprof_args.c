@@ -258,8 +258,8 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
     size_t name_count = 0, n = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (rows[i].name != NULL)
-            names[name_count++] = (struct option){rows[i].name, rows[i].argument, NULL,
-                                                  rows[i].letter};
+            names[name_count++] =
+                (struct option){rows[i].name, rows[i].argument, NULL, rows[i].letter};
         if (rows[i].letter >= DEMANGLE) continue;
         letters[n++] = (char)rows[i].letter;
         for (int k = 0; k < rows[i].argument; k++) /* a colon, or two if optional */
@@ -268,8 +268,8 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
     letters[n] = '\0';
     pt_gprof_parsed parsed = PT_GPROF_RUN;
     optind = 0;
-    for (int letter; parsed == PT_GPROF_RUN &&
-                     (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;)
+    for (int letter;
+         parsed == PT_GPROF_RUN && (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;)
         parsed = take(s, letter);
     return parsed;
 }
@@ -277,7 +277,7 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
 /* Functions of the profiler itself: their time is nobody's, and reports do without them. */
 static void leave_out_profiler(pt_gprof_settings *s)
 {
-    static const char *const own[] = {"_gprof_mcount",      "mcount",     "_mcount",  "__mcount",
+    static const char *const own[] = {"_gprof_mcount",     "mcount",     "_mcount",  "__mcount",
                                       "__mcount_internal", "__mcleanup", "<locore>", "<hicore>"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         add_spec(s, PT_GPROF_HIDE_TIME, own[i]);

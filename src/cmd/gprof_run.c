@@ -64,14 +64,16 @@ static void take_clock(session *v, const pt_profile *p)
         const pt_gmon_histogram *const h = &facts.first;
         /* Old BSD's layout does not tell its rate: it is the system's clock. */
         look->rate = h->rate > 0 ? h->rate : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK) : 1;
-        look->bin_bytes = 2 * (double)((h->high - h->low) / PT_GMON_UNIT_BYTES) /
-                          (double)(h->bin_count > 0 ? h->bin_count : 1);
+        const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
+        look->bin_bytes =
+            PT_GMON_UNIT_BYTES * (double)units / (double)(h->bin_count > 0 ? h->bin_count : 1);
         memcpy(look->dimension, h->dimension, PT_GMON_DIMENSION_BYTES);
         look->abbreviation = (char)h->dimension[PT_GMON_DIMENSION_BYTES];
         return;
     }
     if (p->bin->t.count == 0) return;
-    look->rate = p->event->t.count > 0 && p->event->row[0].rate_hz > 0 ? p->event->row[0].rate_hz : 1;
+    look->rate =
+        p->event->t.count > 0 && p->event->row[0].rate_hz > 0 ? p->event->row[0].rate_hz : 1;
     look->bin_bytes = p->bin->row[0].scale;
 }
 
@@ -92,9 +94,8 @@ static void print_info(session *v, const char *name, const pt_profile *p)
 static bool load_one(session *v, size_t i)
 {
     pt_gprof_settings *const s = v->s;
-    const pt_load_options options = {.from = s->from,
-                                     .pool = v->pool,
-                                     .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
+    const pt_load_options options = {
+        .from = s->from, .pool = v->pool, .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
     pt_error error = PT_ERROR_INIT;
     if (strcmp(s->profiles[i], "-") != 0 && access(s->profiles[i], R_OK) != 0) {
         perror(s->profiles[i]);
@@ -126,8 +127,7 @@ static void choose_reports(session *v)
 {
     pt_gprof_settings *const s = v->s;
     if (s->styles != 0) return;
-    s->styles =
-        v->g.has_bins || v->g.has_arcs ? PT_GPROF_FLAT | PT_GPROF_GRAPH : PT_GPROF_COUNTS;
+    s->styles = v->g.has_bins || v->g.has_arcs ? PT_GPROF_FLAT | PT_GPROF_GRAPH : PT_GPROF_COUNTS;
     s->styles &= ~s->touched;
 }
 
@@ -163,8 +163,7 @@ static void print_reports(session *v)
 /* Do the specs or reports speak of files or lines? */
 static bool needs_files(const pt_gprof_settings *s)
 {
-    if (s->look.inline_files || (s->styles & (PT_GPROF_SOURCE | PT_GPROF_COUNTS)) != 0)
-        return true;
+    if (s->look.inline_files || (s->styles & (PT_GPROF_SOURCE | PT_GPROF_COUNTS)) != 0) return true;
     for (size_t i = 0; i < s->spec.count; i++)
         if (strpbrk(s->spec.items[i].text, ".:0123456789") != NULL) return true;
     return false;

@@ -12,7 +12,7 @@
 static const struct {
     const char *name;
     char letter;
-} named[] = {{".bss", 'b'},   {".data", 'd'},  {".debug", 'N'}, {".fini", 't'}, {".init", 't'},
+} named[] = {{".bss", 'b'},    {".data", 'd'}, {".debug", 'N'}, {".fini", 't'}, {".init", 't'},
              {".rodata", 'r'}, {".sbss", 's'}, {".sdata", 'g'}, {".text", 't'}};
 
 static char letter_of_section(const pt_elf_section *section)

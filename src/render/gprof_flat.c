@@ -59,7 +59,7 @@ size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
 static const struct {
     char prefix;
     double scale;
-} prefixes[] = {{'T', 1e-12}, {'G', 1e-9}, {'M', 1e-6}, {'K', 1e-3}, {' ', 1},    {'m', 1e3},
+} prefixes[] = {{'T', 1e-12}, {'G', 1e-9}, {'M', 1e-6}, {'K', 1e-3}, {' ', 1},   {'m', 1e3},
                 {'u', 1e6},   {'n', 1e9},  {'p', 1e12}, {'f', 1e15}, {'a', 1e18}};
 enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], MILLI = 5 };
 
@@ -69,8 +69,7 @@ static size_t best_prefix(const pt_gprof_look *look, const pt_gprof *g)
     double top = 0;
     for (size_t i = 0; i < g->symbol.count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[i];
-        const double a_call =
-            s->calls != 0 ? (s->ticks + s->child_ticks) / (double)s->calls : 0;
+        const double a_call = s->calls != 0 ? (s->ticks + s->child_ticks) / (double)s->calls : 0;
         if (a_call > top) top = a_call;
     }
     if (!(top > 0)) return 0;
@@ -110,8 +109,7 @@ static void put_row(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
     pt_outf(out, look->traditional ? "%5.1f %10.2f %8.2f" : "%6.2f %9.2f %8.2f",
             100 * s->ticks / whole, cumulative / look->rate, s->ticks / look->rate);
     if (s->calls != 0)
-        pt_outf(out, " %8" PRIu64 " %8.2f %8.2f  ", s->calls,
-                scale * s->ticks / look->rate / calls,
+        pt_outf(out, " %8" PRIu64 " %8.2f %8.2f  ", s->calls, scale * s->ticks / look->rate / calls,
                 scale * (s->ticks + s->child_ticks) / look->rate / calls);
     else
         pt_outf(out, " %8.8s %8.8s %8.8s  ", "", "", "");

@@ -64,8 +64,8 @@ static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
             "total", "parents");
     pt_outf(out, "%-6.6s %5.5s %7.7s %11.11s %7.7s+%-7.7s %-8.8s\t%5.5s\n", "index", "%time",
             "self", "descendants", "called", "self", "name", "index");
-    pt_outf(out, "%6.6s %5.5s %7.7s %11.11s %7.7s/%-7.7s     %-8.8s\n\n", "", "", "", "",
-            "called", "total", "children");
+    pt_outf(out, "%6.6s %5.5s %7.7s %11.11s %7.7s/%-7.7s     %-8.8s\n\n", "", "", "", "", "called",
+            "total", "children");
 }
 
 void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *s)
@@ -165,10 +165,10 @@ static void put_cycle(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
     PT_FREE uint32_t *members = pt_gprof_members(g, cycle);
     for (uint32_t i = 0; i < cycle->member_count; i++) {
         const pt_gprof_symbol *const m = &g->symbol.items[members[i]];
-        pt_outf(out,
-                wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64,
-                     "%6.6s %5.5s %7.2f %11.2f %7" PRIu64),
-                "", "", m->shown_self / look->rate, m->shown_child / look->rate, m->calls);
+        pt_outf(
+            out,
+            wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64, "%6.6s %5.5s %7.2f %11.2f %7" PRIu64),
+            "", "", m->shown_self / look->rate, m->shown_child / look->rate, m->calls);
         put_self_calls(out, m);
         pt_out_text(out, "     ");
         put_full_name(out, look, g, m);
@@ -226,8 +226,8 @@ typedef struct {
     size_t column, begin; /* what was printed of the line; where the field begins */
 } place;
 
-static void put_field(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
-                      const pt_gprof_symbol *s, place *at)
+static void put_field(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_symbol *s,
+                      place *at)
 {
     char number[16];
     const int digits = snprintf(number, sizeof number, s->is_shown ? "[%u]" : "(%u)", s->number);

@@ -90,20 +90,20 @@ typedef struct pt_gprof_symbol {
     uint64_t addr, end_addr; /* the last byte's */
     uint32_t file, line;     /* of pt_gprof.file, PT_NONE and 0 when unknown */
     bool is_function, is_static, is_mapped;
-    bool is_shown; /* in the graph; else its number stands in parentheses */
-    uint16_t tables; /* bits 1 << pt_gprof_table */
+    bool is_shown;                     /* in the graph; else its number stands in parentheses */
+    uint16_t tables;                   /* bits 1 << pt_gprof_table */
     uint32_t first_block, block_count; /* of pt_gprof.block */
     uint64_t calls;                    /* from elsewhere, once assembled */
     uint64_t self_calls;               /* from itself; of a cycle: among its members */
     double ticks;
-    double child_ticks;              /* of its callees, as far as they are its own */
-    double fraction;                 /* of its time that is shown: -E, -F, -n, -N */
-    double shown_self, shown_child;  /* that */
-    uint32_t number;                 /* [N] in the graph, from 1 */
-    uint32_t order;                  /* callees come before callers */
-    uint32_t cycle;                  /* number from 1; 0 = in none */
-    uint32_t first_in, in_count;     /* of pt_gprof.in: arcs to it, the latest first */
-    uint32_t first_out, out_count;   /* of pt_gprof.out */
+    double child_ticks;                  /* of its callees, as far as they are its own */
+    double fraction;                     /* of its time that is shown: -E, -F, -n, -N */
+    double shown_self, shown_child;      /* that */
+    uint32_t number;                     /* [N] in the graph, from 1 */
+    uint32_t order;                      /* callees come before callers */
+    uint32_t cycle;                      /* number from 1; 0 = in none */
+    uint32_t first_in, in_count;         /* of pt_gprof.in: arcs to it, the latest first */
+    uint32_t first_out, out_count;       /* of pt_gprof.out */
     uint32_t first_member, member_count; /* of a cycle: of pt_gprof.member */
 } pt_gprof_symbol;
 
@@ -151,11 +151,11 @@ typedef struct pt_gprof {
     uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
     bool *spec_side; /* [spec][left, right][symbol]: it matches that side of the spec */
     bool has_bins, has_arcs, has_blocks;
-    char **shown_name; /* of symbols, as they are asked for */
-    double ticks;         /* of all bins, without what the flat profile leaves out */
-    double shown_ticks;   /* of the graph */
-    uint64_t lost_ticks;  /* in no symbol */
-    uint64_t lost_arcs;   /* from or to no symbol */
+    char **shown_name;   /* of symbols, as they are asked for */
+    double ticks;        /* of all bins, without what the flat profile leaves out */
+    double shown_ticks;  /* of the graph */
+    uint64_t lost_ticks; /* in no symbol */
+    uint64_t lost_arcs;  /* from or to no symbol */
     uint64_t lost_blocks;
 } pt_gprof;
 

@@ -59,9 +59,8 @@ static void add_bins(pt_gprof *g, const pt_profile *p)
     for (uint32_t i = 0; i < b->t.count; i++) {
         const pt_bin *const row = &b->row[i];
         if (row->count == 0) continue;
-        g->bin.items[g->bin.count++] =
-            (pt_gprof_bin){.low = row->low, .high = row->high, .count = row->count,
-                           .scale = row->scale};
+        g->bin.items[g->bin.count++] = (pt_gprof_bin){
+            .low = row->low, .high = row->high, .count = row->count, .scale = row->scale};
     }
 }
 

@@ -17,14 +17,14 @@
 
 typedef struct {
     pt_gprof *g;
-    uint32_t count;       /* symbols */
-    uint32_t *head;       /* whom it was joined to; a tree whose roots are first members */
-    uint32_t *next;       /* the next member, or PT_NONE */
-    uint32_t *last;       /* of a first member: the last one */
-    uint32_t *path;       /* from the search's beginning */
-    uint32_t *arc;        /* of each on the path: how many of its arcs were followed */
-    uint32_t *place;      /* on the path */
-    uint32_t *begins;     /* places on the path where something that is one begins */
+    uint32_t count;   /* symbols */
+    uint32_t *head;   /* whom it was joined to; a tree whose roots are first members */
+    uint32_t *next;   /* the next member, or PT_NONE */
+    uint32_t *last;   /* of a first member: the last one */
+    uint32_t *path;   /* from the search's beginning */
+    uint32_t *arc;    /* of each on the path: how many of its arcs were followed */
+    uint32_t *place;  /* on the path */
+    uint32_t *begins; /* places on the path where something that is one begins */
     uint32_t depth, begin_count, numbered;
     bool *seen;
 } search;
@@ -132,8 +132,8 @@ static void add_cycles(search *s)
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->head[i] != i || s->next[i] == PT_NONE) continue;
         pt_gprof_symbol *const c = &g->symbol.items[s->count + cycle++];
-        *c = (pt_gprof_symbol){.cycle = cycle, .file = PT_NONE, .is_shown = true,
-                               .first_member = member_count};
+        *c = (pt_gprof_symbol){
+            .cycle = cycle, .file = PT_NONE, .is_shown = true, .first_member = member_count};
         for (uint32_t m = i; m != PT_NONE; m = s->next[m]) {
             g->symbol.items[m].cycle = cycle;
             g->member[member_count++] = m;

@@ -52,8 +52,7 @@ static bool matches(const pt_gprof *g, const side *s, const pt_gprof_symbol *sym
     if (s->line != 0 && s->line != symbol->line) return false;
     if (s->name != NULL && strcmp(s->name, symbol->name) != 0) return false;
     if (s->file == NULL) return true;
-    return symbol->file != PT_NONE &&
-           strcmp(s->file, last_part(g->file.items[symbol->file])) == 0;
+    return symbol->file != PT_NONE && strcmp(s->file, last_part(g->file.items[symbol->file])) == 0;
 }
 
 /* Which symbols match; returns how many. */
@@ -101,8 +100,6 @@ static bool in_arcs(const pt_gprof *g, pt_gprof_table table, uint32_t from, uint
 
 bool pt_gprof_wants_arc(const pt_gprof *g, uint32_t from, uint32_t to)
 {
-    if (g->table_counts[PT_GPROF_SHOW_ARCS] > 0)
-        return in_arcs(g, PT_GPROF_SHOW_ARCS, from, to);
-    return g->table_counts[PT_GPROF_HIDE_ARCS] == 0 ||
-           !in_arcs(g, PT_GPROF_HIDE_ARCS, from, to);
+    if (g->table_counts[PT_GPROF_SHOW_ARCS] > 0) return in_arcs(g, PT_GPROF_SHOW_ARCS, from, to);
+    return g->table_counts[PT_GPROF_HIDE_ARCS] == 0 || !in_arcs(g, PT_GPROF_HIDE_ARCS, from, to);
 }

@@ -139,8 +139,8 @@ static void read_image(pt_gprof *g)
         bool is_static;
         if (!pt_class_table_open(&table, pt_object_elf(g->object), tables[i])) continue;
         while (pt_class_table_next(&table, &symbol))
-            if (is_wanted(&g->options, &symbol,
-                          table.symbols.strings + table.symbols.strings_bytes, &is_static))
+            if (is_wanted(&g->options, &symbol, table.symbols.strings + table.symbols.strings_bytes,
+                          &is_static))
                 add_image_symbol(g, &symbol, is_static);
         pt_class_table_done(&table);
     }
@@ -255,8 +255,7 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol)
 {
     if (g->options.mangled || symbol->name[0] != '_') return symbol->name;
-    if (g->shown_name == NULL)
-        g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
+    if (g->shown_name == NULL) g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
     char **const shown = &g->shown_name[symbol - g->symbol.items];
     if (*shown == NULL) *shown = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
     if (*shown == NULL) *shown = pt_strdup(symbol->name);
@@ -279,8 +278,7 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
         read_external(g);
     else
         read_image(g);
-    if (g->symbol.count == 0)
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
+    if (g->symbol.count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
     if (options->with_files || options->by_line) pt_gprof_find_files(g, NULL);
     settle(g);
     if (options->by_line && options->external == NULL) {
