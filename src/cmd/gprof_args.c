@@ -164,7 +164,7 @@ static bool set_format(pt_gprof_settings *s, const char *text)
     switch (text[0]) {
     case 'a': return true;
     case 'm': s->from = pt_format_find("gmon"); return true;
-    case '4': s->needs_44 = true; /* fall through */
+    case '4': s->needs_44 = true; __attribute__((fallthrough));
     case 'b': s->from = pt_format_find("gmon-bsd"); return true;
     case 'p': s->is_prof = true; return true;
     default: fprintf(stderr, "%s: unknown file format %s\n", text, s->whoami); return false;
@@ -208,9 +208,9 @@ static bool take_choice(pt_gprof_settings *s, int letter)
         s->map_path = optarg;
         return true;
     case 's': ask_for(s, PT_GPROF_SUM); return true;
-    case 'E': add_spec(s, PT_GPROF_HIDE_TIME, optarg); /* fall through */
+    case 'E': add_spec(s, PT_GPROF_HIDE_TIME, optarg); __attribute__((fallthrough));
     case 'e': add_spec(s, PT_GPROF_HIDE_GRAPH, optarg); return true;
-    case 'F': add_spec(s, PT_GPROF_SHOW_TIME, optarg); /* fall through */
+    case 'F': add_spec(s, PT_GPROF_SHOW_TIME, optarg); __attribute__((fallthrough));
     case 'f': add_spec(s, PT_GPROF_SHOW_GRAPH, optarg); return true;
     case 'k': add_spec(s, PT_GPROF_HIDE_ARCS, optarg); return true;
     case 'n': add_spec(s, PT_GPROF_SHOW_TIME, optarg); return true;
