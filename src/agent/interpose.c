@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,38 @@ typedef int dlclose_fn(void *);
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef sighandler_t signal_fn(int, sighandler_t);
 
-static _Atomic(pthread_create_fn *) next_pthread_create;
-static _Atomic(dlclose_fn *) next_dlclose;
-static _Atomic(sigaction_fn *) next_sigaction;
-static _Atomic(signal_fn *) next_signal;
+typedef int execve_fn(const char *, char *const[], char *const[]);
+typedef int execvpe_fn(const char *, char *const[], char *const[]);
+typedef int fexecve_fn(int, char *const[], char *const[]);
+typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
+
+/* A static program has no libraries after this one: there our name took the place of glibc's, which
+ * has a second one for itself. */
+#define SECOND_NAME(name, text)                                                                    \
+    static _Atomic(name##_fn *) next_##name;                                                       \
+    extern name##_fn second_##name __asm__(text) __attribute__((weak))
+SECOND_NAME(pthread_create, "__pthread_create");
+SECOND_NAME(dlclose, "__dlclose");
+SECOND_NAME(sigaction, "__sigaction");
+SECOND_NAME(signal, "__bsd_signal");
+SECOND_NAME(execve, "__execve");
+SECOND_NAME(execvpe, "__execvpe");
+SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
+SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call */
+
+static void *find_next(const char *name, void *second)
+{
+    void *const next = dlsym(RTLD_NEXT, name);
+    return next != NULL ? next : second;
+}
 
 /* The function of that name in the libraries after this one. Looked up at once by the constructor;
  * a library whose own constructor runs earlier may come through here first. */
 #define NEXT(name)                                                                                 \
     ({                                                                                             \
         if (atomic_load(&next_##name) == NULL)                                                     \
-            atomic_store(&next_##name, (name##_fn *)dlsym(RTLD_NEXT, #name));                      \
+            atomic_store(&next_##name,                                                             \
+                         (name##_fn *)find_next(#name, (void *)(uintptr_t)second_##name));         \
         atomic_load(&next_##name);                                                                 \
     })
 
@@ -267,41 +289,42 @@ static int after_exec(bool paused, int result)
     return result;
 }
 
-typedef int execve_fn(const char *, char *const[], char *const[]);
-typedef int execvpe_fn(const char *, char *const[], char *const[]);
-typedef int fexecve_fn(int, char *const[], char *const[]);
-typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
-static _Atomic(execve_fn *) next_execve;
-static _Atomic(execvpe_fn *) next_execvpe;
-static _Atomic(fexecve_fn *) next_fexecve;
-static _Atomic(execveat_fn *) next_execveat;
+/* Where libc's own function cannot be reached. */
+static int exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
+}
 
 PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     execve_fn *const next = NEXT(execve);
     const bool paused = before_exec();
-    return after_exec(paused, next(path, argv, envp));
+    return after_exec(paused, next != NULL ? next(path, argv, envp)
+                                           : exec_at(AT_FDCWD, path, argv, envp, 0));
 }
 
 PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     execvpe_fn *const next = NEXT(execvpe);
     const bool paused = before_exec();
-    return after_exec(paused, next(file, argv, envp));
+    return after_exec(paused, next != NULL ? next(file, argv, envp)
+                                           : exec_at(AT_FDCWD, file, argv, envp, 0));
 }
 
 PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     fexecve_fn *const next = NEXT(fexecve);
     const bool paused = before_exec();
-    return after_exec(paused, next(fd, argv, envp));
+    return after_exec(paused, next != NULL ? next(fd, argv, envp)
+                                           : exec_at(fd, "", argv, envp, AT_EMPTY_PATH));
 }
 
 PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     execveat_fn *const next = NEXT(execveat);
     const bool paused = before_exec();
-    return after_exec(paused, next(fd, path, argv, envp, flags));
+    return after_exec(paused, next != NULL ? next(fd, path, argv, envp, flags)
+                                           : exec_at(fd, path, argv, envp, flags));
 }
 
 PT_EXPORT int execv(const char *path, char *const argv[])
@@ -377,6 +400,8 @@ PT_EXPORT int execlp(const char *file, const char *arg, ...)
 
 /* ---- where threads begin in libc ---- */
 
+extern void second_start(void) __asm__("__libc_start_main") __attribute__((weak));
+
 static pt_tick_code around(void *function, size_t before, size_t behind)
 {
     const uintptr_t addr = (uintptr_t)function;
@@ -396,7 +421,8 @@ void pt_interpose_init(void)
     /* The functions that call main and start routines have no public names. They are compiled in
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */
-    pt_tick.main_start = around(dlsym(RTLD_DEFAULT, "__libc_start_main"), 256, 512);
+    pt_tick.main_start =
+        around(find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
     pt_tick.thread_start = around((void *)(uintptr_t)NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};

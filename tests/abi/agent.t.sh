@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 build_host host.c host
-printf '%s\n' 'void burn_here(double);' '#include <time.h>' \
-    'void plugin_burn(double s) { struct timespec t; volatile unsigned x = 1; double e = -1, n;' \
-    'do { for (int i = 0; i < 20000; i++) x = x * 3 + 1; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);' \
-    'n = t.tv_sec + t.tv_nsec * 1e-9; if (e < 0) e = n + s; } while (n < e); }' >plugin.c
-${CC:-cc} $flags -shared -fPIC plugin.c -o plugin.so || exit 1
+build_plugin
 
 it 'the ten functions do what their header says'
 ln -s elsewhere link.prof

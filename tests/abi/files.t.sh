@@ -115,11 +115,7 @@ if needs "$go"; then
 fi
 
 it 'stacks of an unloaded library keep their mapping in a profile.proto'
-printf '%s\n' '#include <time.h>' \
-    'void plugin_burn(double s) { struct timespec t; volatile unsigned x = 1; double e = -1, n;' \
-    'do { for (int i = 0; i < 20000; i++) x = x * 3 + 1; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);' \
-    'n = t.tv_sec + t.tv_nsec * 1e-9; if (e < 0) e = n + s; } while (n < e); }' >plugin.c
-${CC:-cc} $flags -shared -fPIC plugin.c -o plugin.so
+build_plugin
 build_host host.c unloads
 CPUPROFILE=u.pb.gz CPUPROFILE_FREQUENCY=1000 run ./unloads unload ./plugin.so
 run pitot top u.pb.gz

@@ -38,3 +38,57 @@ seen, used, period = map(float, sys.argv[1:])
 sys.exit(abs(seen - used) > 3 * math.sqrt(used * period) + 0.02 * used + 0.03)
 PY
 }
+
+# build_plugin: plugin.so, whose plugin_burn(seconds) uses that much CPU time.
+build_plugin() {
+    cat >plugin.c <<'END'
+#include <time.h>
+void plugin_burn(double seconds)
+{
+    struct timespec t;
+    volatile unsigned x = 1;
+    double end = -1, now;
+    do {
+        for (int i = 0; i < 20000; i++)
+            x = x * 3 + 1;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        now = t.tv_sec + t.tv_nsec * 1e-9;
+        if (end < 0) end = now + seconds;
+    } while (now < end);
+}
+END
+    ${CC:-cc} $flags -shared -fPIC plugin.c -o plugin.so || exit 1
+}
+
+# build_torture: torture and plugin.so; false and all is skipped without a C++ compiler.
+build_torture() {
+    command -v "${CXX:-c++}" >/dev/null || skip_all 'no C++ compiler is installed'
+    build_plugin
+    ${CXX:-c++} $flags -D_GNU_SOURCE -I "$PITOT_ROOT/include" "$here/torture_host.cc" -o torture \
+        -L "$PITOT_BUILD" -l:libprofiler.so.0 -Wl,-rpath,"$PITOT_BUILD" -ldl || exit 1
+}
+
+# nothing_broke FILE: what the torture printed there says that the library left the host alone.
+nothing_broke() {
+    for what in errno mask restart result; do
+        expect_equal "broken $what" "$(awk -v n="broken_$what" '$1 == n { print $2 }' "$1")" 0
+    done
+}
+
+# counted NAME: a figure of the journals that `count_journals FILE...` looked at.
+count_journals() { python3 "$here/journal.py" "$@" >counts || cat counts; }
+counted() { awk -v name="$1" '$1 == name { print $2 }' counts; }
+# The ticks that a torture with a counter was asked about.
+asked_ticks() { python3 -c 'import struct, sys; print(*struct.unpack("=Q", open(sys.argv[1], "rb").read(8)))' "$1"; }
+
+# kill_many N: N tortures, killed while all their threads run; what each left is in the file `kills`.
+kill_many() {
+    rm -f kills
+    local i
+    for i in $(seq "$1"); do
+        rm -f torture.prof* counter
+        CPUPROFILE_FREQUENCY=4000 bash -c './torture "$@"; exit 0' - "-0.0$((i * 7 % 90 + 10))" 40 ./plugin.so counter 2>/dev/null
+        count_journals torture.prof
+        echo "$(asked_ticks counter) $(counted ticks) $(counted weight) $(counted samples) $(counted dropped)" >>kills
+    done
+}
