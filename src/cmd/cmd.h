@@ -45,9 +45,10 @@ typedef enum {
     PT_GROUP_COLLECT,
     PT_GROUP_ANSWER,
     PT_GROUP_FILES,
+    PT_GROUP_DCPI,
     PT_GROUP_HELP,
 } pt_command_group;
-#define PT_GROUP_COUNT 4
+#define PT_GROUP_COUNT 5
 
 enum {
     /* The arguments are profiles and programs, in any order: context->loaded, ->profile. Adds the
@@ -67,6 +68,8 @@ enum {
     PT_LOADS_ITSELF = 1 << 6,
     /* The first argument is no profile but a pattern: ->pattern. */
     PT_TAKES_PATTERN = 1 << 7,
+    /* Several profiles give the events of all of them, not those that they have in common. */
+    PT_NEEDS_ALL_EVENTS = 1 << 8,
 };
 
 struct pt_cmd_context;
@@ -81,6 +84,8 @@ typedef struct pt_command {
     const char *const *examples; /* NULL, or pairs: command line, what it does; then NULL */
     unsigned needs;              /* PT_NEEDS_x */
     size_t max_args;             /* 0 = none, SIZE_MAX = any number */
+    pt_option_syntax syntax;     /* of its command line; 0 = pitot's own */
+    bool stands_in;              /* a link to pitot that is called like the command is it */
     bool stops_at_argument;      /* what follows the first argument is not ours: record COMMAND */
     const pt_option_table *options; /* NULL, or the command's own options */
     size_t settings_bytes;          /* of the struct that they fill */

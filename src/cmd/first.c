@@ -71,12 +71,13 @@ static pt_first option_said(const char *word)
     return first_of(&pt_command_top, 1);
 }
 
-/* A link to pitot may be called like a personality. */
+/* A link to pitot may be called like a personality, or what else stands in for another tool. */
 static const pt_command *called_as(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const pt_command *command = pt_command_find(slash != NULL ? slash + 1 : path);
-    return command != NULL && command->personality != NULL ? command : NULL;
+    if (command == NULL) return NULL;
+    return command->personality != NULL || command->stands_in ? command : NULL;
 }
 
 pt_first pt_first_word(int argc, char **argv)

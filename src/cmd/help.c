@@ -8,10 +8,8 @@
 #include "cmd/rows.h"
 
 const char *const pt_group_titles[PT_GROUP_COUNT] = {
-    [PT_GROUP_COLLECT] = "Collect",
-    [PT_GROUP_ANSWER] = "Answer",
-    [PT_GROUP_FILES] = "Files",
-    [PT_GROUP_HELP] = "Help",
+    [PT_GROUP_COLLECT] = "Collect",   [PT_GROUP_ANSWER] = "Answer", [PT_GROUP_FILES] = "Files",
+    [PT_GROUP_DCPI] = "DCPI's tools", [PT_GROUP_HELP] = "Help",
 };
 
 const pt_exit_text pt_exit_texts[] = {

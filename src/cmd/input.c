@@ -187,7 +187,8 @@ int pt_cmd_load(pt_cmd_context *context)
                                .word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict,
                                .fetch = &fetch,
-                               .annotate = context->input->annotate};
+                               .annotate = context->input->annotate,
+                               .all_events = context->command->needs & PT_NEEDS_ALL_EVENTS};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;
     context->pool = pt_pool_new((unsigned)context->input->threads);

@@ -356,6 +356,7 @@ void pt_command_options_init(pt_command_options *o, const pt_command *command, v
     *o = (pt_command_options){0};
     o->options.parts = o->parts;
     o->options.stop_at_operand = command->stops_at_argument;
+    o->options.syntax = command->syntax;
     if (command->options != NULL) add_part(o, command->options, settings);
     if (command->needs & PT_NEEDS_QUERY)
         add_part(o, &pt_query_options, context != NULL ? &context->query : NULL);

@@ -6,6 +6,8 @@
 
 /* Key of the extras that hold a header's lines, whole and in order. */
 #define PT_DCPI_LINE "dcpi.line"
+/* Key of those lines of a text's header that have no field in the model. */
+#define PT_DCPI_TEXT_LINE "dcpicat.line"
 
 /* Bytes an Alpha instruction takes, and so the step between counts unless a line says otherwise. */
 #define PT_DCPI_ALPHA_GRANULE 4
@@ -13,6 +15,7 @@
 typedef struct pt_dcpi_header {
     uint32_t major, minor; /* of the version line; 0.07 when there was none */
     uint64_t tstart, tsize;
+    uint64_t file_offset; /* of tstart, in the image's file: a line that only we write */
     uint64_t granule;
     int64_t period; /* 0 = unknown */
     int64_t start_ns;
@@ -20,9 +23,25 @@ typedef struct pt_dcpi_header {
     bool has_version, has_tstart, has_period;
 } pt_dcpi_header;
 
+#define PT_DCPI_NS_PER_S 1000000000
+#define PT_DCPI_UNKNOWN  "-" /* a line may not be empty */
+#define PT_DCPI_NO_IMAGE "0" /* nor a number */
+
+static inline bool pt_dcpi_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* A line of the header as keyword and rest; false for a blank line. */
 bool pt_dcpi_split(const char *line, size_t length, size_t *ret_keyword_bytes,
                    const char **ret_rest, size_t *ret_rest_bytes);
+
+bool pt_dcpi_keyword_is(const char *line, size_t keyword_bytes, const char *keyword);
+/* Digits of base 10 or 16 (then maybe behind 0x) up to the end or the first blank; false if there
+ * are none, or more than fit. */
+bool pt_dcpi_number(const char *text, size_t length, int base, uint64_t *ret);
+/* What a granule line says; false, and no change, if that cannot be. Bytes from 1 to 4096. */
+bool pt_dcpi_granule(const char *text, size_t length, uint64_t *ret);
 
 /* YYMMDDHHMM, YYYYMMDDHHMM or YYYYMMDDHHMMSS, UTC, two-digit years from 1970 to 2069. False if it
  * is none of these or no date. */
@@ -39,22 +58,40 @@ const char *pt_dcpi_image_text(const pt_profile *p, const pt_mapping *m);
 /* One count at an address of a mapping, added as a stack of one frame. */
 void pt_dcpi_add(pt_builder *b, pt_mapping_id mapping, uint64_t address, const int64_t *values);
 
-/* ---- The other way: counts by address ---- */
+/* ---- The other way: leaf counts by address ---- */
 
-typedef struct pt_dcpi_count {
-    uint64_t address;
-    int64_t value;
-} pt_dcpi_count;
+typedef struct pt_dcpi_counts {
+    uint32_t *event; /* which events of the profile: all that count, or, when none does, time in
+                        nanoseconds over the profile's period */
+    uint32_t event_count;
+    size_t *first;     /* [mappings + 1]: addresses of mapping m are [first[m], first[m + 1]) */
+    uint64_t *address; /* ascending in each mapping, each once */
+    int64_t *value;    /* [addresses * event_count], > 0 or 0; an address has one that is not 0 */
+    size_t count;      /* addresses */
+} pt_dcpi_counts;
 
-/* Leaf counts of one event in one mapping, by address ascending, each address once. Values of time
- * are divided by per_sample. Caller frees *ret_counts. Returns how many. */
-size_t pt_dcpi_counts(const pt_profile *p, uint32_t mapping, uint32_t event, int64_t per_sample,
-                      pt_dcpi_count **ret_counts);
+/* options->event, if it is one, is the only event; what is left out is told to options->diag. Fails
+ * if the profile has no such event or no mappings. Pair with pt_dcpi_counts_done. */
+pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p,
+                              const pt_write_options *options, pt_error *reterr);
+void pt_dcpi_counts_done(pt_dcpi_counts *counts);
 
-/* Which events make profiles of counts: all that count, or, when none does, time in nanoseconds
- * over the profile's period; of these only options->event, if it is one. Returns how many were put
- * to ret_events (event count at most), and what one sample is in each event's unit. */
-uint32_t pt_dcpi_events(const pt_profile *p, const pt_write_options *options, uint32_t *ret_events,
-                        int64_t *ret_per_sample);
+/* What an event is called: of mere "samples" what lies between two of them says more. */
+const char *pt_dcpi_event_name(const pt_profile *p, uint32_t event);
+
+/* The header line of that keyword which the profile came with, binary or as text; NULL if there is
+ * none, or if it came from several images or with a header of version 1. */
+const char *pt_dcpi_kept_line(const pt_profile *p, const char *keyword);
+
+/* Does an extra hold a line of a DCPI header? ret_text (may be NULL): of a text's. */
+bool pt_dcpi_is_line(const pt_profile *p, uint32_t extra, bool *ret_text);
+
+/* How many lines of a binary header the profile came with; 0 if it came from elsewhere, or from a
+ * version whose samples look otherwise. */
+uint32_t pt_dcpi_kept_lines(const pt_profile *p);
+
+/* The writer of the binary format: dcpi_write.c. */
+pt_status pt_dcpi_write(const pt_profile *profile, const pt_output *output,
+                        const pt_write_options *options, pt_error *reterr);
 
 #endif

@@ -35,6 +35,10 @@ typedef struct {
     const pt_profile *only; /* the first profile, while there is no second */
     const char *only_name;
     pt_merge *merge;
+    struct {
+        const pt_profile **items; /* options->all_events: one reference each */
+        size_t count, cap;
+    } kept;
     size_t first;        /* of the batch, among the names */
     pt_fetched *fetched; /* of the batch, one a name: url NULL = not from a server */
     struct {
@@ -263,6 +267,12 @@ static pt_status add_to_merge(loading *l, const pt_profile *profile, const char 
 
 static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
 {
+    if (l->options->all_events) {
+        PT_GROW(l->kept, l->kept.count + 1);
+        l->kept.items[l->kept.count++] = it->profile;
+        it->profile = NULL;
+        return PT_OK;
+    }
     if (!l->only && !l->merge) {
         l->only = it->profile;
         l->only_name = name;
@@ -408,6 +418,16 @@ static pt_status nothing_left(const pt_loaded *loaded, pt_error *reterr)
     return PT_OK;
 }
 
+/* Of what was kept for their events one profile; a single one stays as it is. */
+static pt_status merge_kept(loading *l, pt_error *reterr)
+{
+    if (l->kept.count > 1)
+        return pt_merge_all_events(l->kept.items, l->kept.count, &l->loaded->diag,
+                                   &l->loaded->profile, reterr);
+    l->loaded->profile = pt_profile_ref(l->kept.items[0]);
+    return PT_OK;
+}
+
 pt_status pt_load(const char *const *names, size_t count, const pt_load_options *options,
                   pt_loaded *ret_loaded, pt_error *reterr)
 {
@@ -429,6 +449,8 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
     ret_loaded->remote_mapping_count = l.remote.count;
     if (status == PT_OK && l.merge) {
         status = pt_merge_finish(l.merge, &ret_loaded->profile, reterr);
+    } else if (status == PT_OK && l.kept.count > 0) {
+        status = merge_kept(&l, reterr);
     } else if (status == PT_OK) {
         ret_loaded->profile = l.only;
         return l.only ? PT_OK : nothing_left(ret_loaded, reterr);
@@ -436,6 +458,9 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
         pt_merge_free(l.merge);
     }
     pt_profile_unref(l.only);
+    for (size_t i = 0; i < l.kept.count; i++)
+        pt_profile_unref(l.kept.items[i]);
+    free(l.kept.items);
     return status;
 }
 

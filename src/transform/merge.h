@@ -40,6 +40,11 @@ void pt_merge_free(pt_merge *merge); /* accepts NULL */
  * common with those before it, PT_ERR_UNSUPPORTED if it has arcs, bins or blocks. */
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr);
 
+/* Merges count profiles (at least one) with the events of all: where one has not measured an event
+ * its values are 0. Fails as pt_merge_add. */
+pt_status pt_merge_all_events(const pt_profile *const *profiles, size_t count, pt_diag *diag,
+                              const pt_profile **ret_profile, pt_error *reterr);
+
 /* Frees the merge and gives its result with one reference. Header: the earliest start, the sum of
  * durations and of lost samples, the longest period (an event's too, and it is said to vary), all
  * comments once; drop_frames and keep_frames of the first; other facts only if all agree.

@@ -1,0 +1,51 @@
+/* dcpicat.c: pitot dcpicat, a profile as DCPI's text of it. */
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+
+typedef struct {
+    pt_output_settings output;
+} dcpicat_settings;
+
+static const pt_option dcpicat_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(dcpicat_settings, output.output),
+     .metavar = "FILE",
+     .help = "write to this file"},
+    {.name = "event",
+     .letter = 'e',
+     .type = PT_OPT_STRING,
+     .offset = offsetof(dcpicat_settings, output.event),
+     .metavar = "EVENT",
+     .help = "only this event, by number or name"},
+};
+static const pt_option_table dcpicat_options = PT_OPTION_TABLE(dcpicat_rows);
+
+static int dcpicat_run(pt_cmd_context *context, void *own)
+{
+    dcpicat_settings *settings = own;
+    settings->output.to = "dcpicat";
+    return pt_cmd_write(context, &settings->output, context->profile, "dcpicat");
+}
+
+const pt_command pt_command_dcpicat = {
+    .name = "dcpicat",
+    .group = PT_GROUP_DCPI,
+    .summary = "header and counts of a profile as text",
+    .arguments = "[PROFILE...]",
+    .description =
+        "Prints for each image its header and then a line for each address with samples, with a "
+        "count for each event, in the form of DCPI's dcpicat, which pitot reads, too. Several "
+        "profiles are added up; those of different events get a column each. Of other formats the "
+        "address that each sample was taken at counts.",
+    .examples = (const char *const[]){"pitot dcpicat cycles.dcpi imiss.dcpi",
+                                      "two profiles of an image side by side", NULL},
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_ALL_EVENTS,
+    .syntax = PT_SYNTAX_PERL,
+    .stands_in = true,
+    .max_args = SIZE_MAX,
+    .options = &dcpicat_options,
+    .settings_bytes = sizeof(dcpicat_settings),
+    .run = dcpicat_run,
+};

@@ -1,0 +1,214 @@
+/* dcpi_counts.c: what of a profile DCPI's formats hold: samples by the address they were taken at.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturate.h"
+#include "formats/dcpi.h"
+
+static bool wanted(const pt_write_options *options, uint32_t event)
+{
+    return options->event == PT_NONE || options->event == event;
+}
+
+/* Returns what one sample is in the events' unit. */
+static int64_t choose_events(pt_dcpi_counts *c, const pt_profile *p,
+                             const pt_write_options *options)
+{
+    c->event = pt_alloc((size_t)p->event->t.count + 1, sizeof *c->event);
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        if (wanted(options, e) && p->event->row[e].kind == PT_EVENT_COUNT)
+            c->event[c->event_count++] = e;
+    }
+    const int64_t period = pt_profile_provenance(p)->period;
+    if (c->event_count > 0 || period <= 0) return 1;
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        if (wanted(options, e) && strcmp(pt_text(p, p->event->row[e].unit), "nanoseconds") == 0)
+            c->event[c->event_count++] = e;
+    }
+    return period;
+}
+
+static pt_status no_events(const pt_profile *p, const pt_write_options *options, pt_error *reterr)
+{
+    if (options->event == PT_NONE)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "holds counts of samples, and the profile has none");
+    const pt_event *const e = &p->event->row[options->event];
+    return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                        "holds counts of samples, not %s/%s; choose another with --event",
+                        pt_text(p, e->type), pt_text(p, e->unit));
+}
+
+/* ---- Adding up ---- */
+
+typedef struct {
+    uint32_t mapping, location;
+    uint64_t address;
+} place;
+
+static int by_place(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    if (a->mapping != b->mapping) return a->mapping < b->mapping ? -1 : 1;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Each location's sums, [locations * event_count]. */
+static int64_t *leaf_sums(const pt_dcpi_counts *c, const pt_profile *p, int64_t per_sample,
+                          pt_diag *diag)
+{
+    const uint32_t n = c->event_count;
+    int64_t *const sum = pt_alloc((size_t)p->location->t.count * n + 1, sizeof *sum);
+    uint64_t outside = 0, negative = 0, rounded = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint32_t stack = p->sample->stack[i];
+        const uint32_t leaf = pt_stack_depth(p, stack) > 0 ? pt_stack_frames(p, stack)[0] : PT_NONE;
+        if (leaf == PT_NONE || p->location->mapping[leaf] == PT_NONE) {
+            outside++;
+            continue;
+        }
+        for (uint32_t e = 0; e < n; e++) {
+            const int64_t value = p->sample->value[c->event[e]][i];
+            negative += value < 0;
+            rounded += value % per_sample != 0;
+            if (value > 0) pt_saturating_into(&sum[(size_t)leaf * n + e], value);
+        }
+    }
+    for (size_t i = 0; i < (size_t)p->location->t.count * n; i++)
+        sum[i] /= per_sample;
+    pt_diag_add(diag, outside, "samples outside any image left out");
+    pt_diag_add(diag, negative, "negative values left out");
+    pt_diag_add(diag, rounded, "values rounded down to whole samples");
+    return sum;
+}
+
+static bool any_value(const int64_t *sum, uint32_t n)
+{
+    for (uint32_t e = 0; e < n; e++)
+        if (sum[e] != 0) return true;
+    return false;
+}
+
+static size_t sampled_places(const pt_profile *p, const int64_t *sum, uint32_t n, place *ret_places)
+{
+    size_t count = 0;
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        if (p->location->mapping[l] == PT_NONE || !any_value(sum + (size_t)l * n, n)) continue;
+        ret_places[count++] = (place){p->location->mapping[l], l, p->location->address[l]};
+    }
+    if (count > 0) qsort(ret_places, count, sizeof *ret_places, by_place);
+    return count;
+}
+
+static void fold(pt_dcpi_counts *c, const place *places, size_t count, const int64_t *sum,
+                 uint32_t mappings)
+{
+    const uint32_t n = c->event_count;
+    c->first = pt_alloc((size_t)mappings + 1, sizeof *c->first);
+    c->address = pt_alloc(count + 1, sizeof *c->address);
+    c->value = pt_alloc(count * n + 1, sizeof *c->value);
+    uint32_t mapping = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (; mapping < places[i].mapping; mapping++)
+            c->first[mapping + 1] = c->count;
+        if (c->count == c->first[mapping] || c->address[c->count - 1] != places[i].address)
+            c->address[c->count++] = places[i].address;
+        for (uint32_t e = 0; e < n; e++)
+            pt_saturating_into(&c->value[(c->count - 1) * n + e],
+                               sum[(size_t)places[i].location * n + e]);
+    }
+    for (; mapping < mappings; mapping++)
+        c->first[mapping + 1] = c->count;
+}
+
+pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p,
+                              const pt_write_options *options, pt_error *reterr)
+{
+    pt_dcpi_counts c = {0};
+    const int64_t per_sample = choose_events(&c, p, options);
+    pt_status status = PT_OK;
+    if (c.event_count == 0)
+        status = no_events(p, options, reterr);
+    else if (p->mapping->t.count == 0)
+        status = pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                              "holds addresses of one image, and the profile has no mappings");
+    if (status != PT_OK) {
+        pt_dcpi_counts_done(&c);
+        return status;
+    }
+    PT_FREE int64_t *sum = leaf_sums(&c, p, per_sample, options->diag);
+    PT_FREE place *places = pt_alloc((size_t)p->location->t.count + 1, sizeof *places);
+    const size_t count = sampled_places(p, sum, c.event_count, places);
+    fold(&c, places, count, sum, p->mapping->t.count);
+    *ret_counts = c;
+    return PT_OK;
+}
+
+void pt_dcpi_counts_done(pt_dcpi_counts *c)
+{
+    free(c->event);
+    free(c->first);
+    free(c->address);
+    free(c->value);
+    *c = (pt_dcpi_counts){0};
+}
+
+/* ---- Names ---- */
+
+const char *pt_dcpi_event_name(const pt_profile *p, uint32_t event)
+{
+    const char *const type = pt_text(p, p->event->row[event].type);
+    const uint32_t between = pt_profile_provenance(p)->period_type;
+    return strcmp(type, "samples") == 0 && between != 0 ? pt_text(p, between) : type;
+}
+
+const char *pt_dcpi_image_text(const pt_profile *p, const pt_mapping *m)
+{
+    const char *foreign = pt_text(p, m->foreign_id);
+    if (strncmp(foreign, "dcpi:", 5) == 0) return foreign + 5;
+    const char *build_id = pt_text(p, m->build_id);
+    if (build_id[0] != '\0' && build_id[strspn(build_id, "0123456789abcdefABCDEF")] == '\0')
+        return build_id;
+    return PT_DCPI_NO_IMAGE;
+}
+
+bool pt_dcpi_is_line(const pt_profile *p, uint32_t extra, bool *ret_text)
+{
+    const char *const key = pt_text(p, p->extra->key[extra]);
+    const bool text = strcmp(key, PT_DCPI_TEXT_LINE) == 0;
+    if (ret_text != NULL) *ret_text = text;
+    return text || strcmp(key, PT_DCPI_LINE) == 0;
+}
+
+static bool is_later_version(const char *line)
+{
+    return strncmp(line, "version pdb-", 12) == 0 && strtoul(line + 12, NULL, 10) >= 1;
+}
+
+uint32_t pt_dcpi_kept_lines(const pt_profile *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        bool text;
+        if (!pt_dcpi_is_line(p, i, &text) || text) continue;
+        if (is_later_version(pt_text(p, p->extra->value[i]))) return 0;
+        n++;
+    }
+    return n;
+}
+
+const char *pt_dcpi_kept_line(const pt_profile *p, const char *keyword)
+{
+    if (p->mapping->t.count != 1) return NULL;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        size_t k, bytes;
+        const char *rest, *line = pt_text(p, p->extra->value[i]);
+        if (!pt_dcpi_is_line(p, i, NULL)) continue;
+        if (is_later_version(line)) return NULL;
+        if (pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
+            pt_dcpi_keyword_is(line, k, keyword))
+            return line;
+    }
+    return NULL;
+}

@@ -1,0 +1,338 @@
+/* dcpi_write.c: leaf counts of a profile as DCPI profiles 0.06 and 0.07, one file an image and
+ * event. formats/dcpi.c draws the layout. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/saturate.h"
+#include "formats/dcpi.h"
+
+#define GAP_WORTH_A_CHUNK 2 /* zero counts; a chunk's head takes as much */
+
+typedef struct {
+    const pt_profile *p;
+    const pt_output *output;
+    pt_diag *diag;
+    pt_dcpi_counts counts;
+} writing;
+
+typedef struct {
+    uint64_t address;
+    int64_t value;
+} address_count;
+
+/* The counts of one mapping and event; the caller frees. */
+static address_count *counts_of(const writing *w, uint32_t mapping, uint32_t column, size_t *ret_n)
+{
+    const pt_dcpi_counts *const c = &w->counts;
+    const size_t first = c->first[mapping], limit = c->first[mapping + 1];
+    address_count *const counts = pt_alloc(limit - first + 1, sizeof *counts);
+    size_t n = 0;
+    for (size_t i = first; i < limit; i++) {
+        const int64_t value = c->value[i * c->event_count + column];
+        if (value > 0) counts[n++] = (address_count){c->address[i], value};
+    }
+    *ret_n = n;
+    return counts;
+}
+
+/* Is the header the one that the profile came with? */
+static bool keeps_header(const pt_profile *p)
+{
+    return p->mapping->t.count == 1 && pt_dcpi_kept_lines(p) > 0;
+}
+
+/* 4 when every address fits Alpha's step, else 1. */
+static uint64_t choose_granule(const pt_profile *p, uint64_t start, const address_count *counts,
+                               size_t n)
+{
+    uint64_t value;
+    size_t k, bytes;
+    const char *rest, *line = pt_dcpi_kept_line(p, "granule");
+    if (line != NULL && pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
+        pt_dcpi_granule(rest, bytes, &value))
+        return value;
+    if (!keeps_header(p)) return 1;
+    for (size_t i = 0; i < n; i++) {
+        if ((counts[i].address - start) % PT_DCPI_ALPHA_GRANULE != 0) return 1;
+    }
+    return PT_DCPI_ALPHA_GRANULE;
+}
+
+/* ---- Header ---- */
+
+/* What of a line tells whether it was put before: its keyword if that is told once, else the whole
+ * line. Returns how many bytes from its beginning. */
+static size_t identity_bytes(const char *line)
+{
+    static const char *const once[] = {"version",  "image",    "epoch",   "platform",  "event",
+                                       "period",   "tsize",    "tstart",  "cpuspeed",  "cpuamask",
+                                       "cpuimplv", "cpucount", "granule", "fileoffset"};
+    size_t k, bytes;
+    const char *rest;
+    const size_t length = strlen(line);
+    pt_dcpi_split(line, length, &k, &rest, &bytes);
+    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
+        if (pt_dcpi_keyword_is(line, k, once[i])) return k;
+    }
+    return length;
+}
+
+/* Was the line put before? A merge of files of one image brings each of their headers. If not, it
+ * is noted in `put`, an index of extras. */
+static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
+{
+    const char *const line = pt_text(p, p->extra->value[extra]);
+    const size_t bytes = identity_bytes(line);
+    const uint64_t hash = pt_hash_bytes(line, bytes);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(put, hash, &probe); i != PT_NONE;
+         i = pt_index_next(put, &probe)) {
+        const char *const other = pt_text(p, p->extra->value[i]);
+        if (identity_bytes(other) == bytes && memcmp(line, other, bytes) == 0) return true;
+    }
+    pt_index_add(put, hash, extra);
+    return false;
+}
+
+/* The profile's start and period, and the event of this file, if they are no longer what the line
+ * says: after a merge. */
+static bool put_changed_line(const pt_profile *p, uint32_t event, const char *line, pt_buf *buf)
+{
+    size_t k, bytes;
+    const char *rest;
+    pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
+    const int64_t start_ns = pt_profile_provenance(p)->start_ns;
+    const int64_t period = p->event->row[event].period;
+    int64_t said_ns;
+    uint64_t said;
+    if (pt_dcpi_keyword_is(line, k, "epoch") && start_ns != 0 &&
+        pt_dcpi_parse_time(rest, bytes, &said_ns) && said_ns != start_ns) {
+        char epoch[16];
+        pt_dcpi_format_time(start_ns, epoch);
+        pt_putf(buf, "epoch %s\n", epoch);
+        return true;
+    }
+    if (pt_dcpi_keyword_is(line, k, "period") && period > 0 &&
+        pt_dcpi_number(rest, bytes, 10, &said) && said != (uint64_t)period) {
+        pt_putf(buf, "period %" PRId64 "\n", period);
+        return true;
+    }
+    const char *const event_name = pt_text(p, p->event->row[event].type);
+    if (pt_dcpi_keyword_is(line, k, "event") &&
+        (strlen(event_name) != bytes || memcmp(rest, event_name, bytes) != 0)) {
+        pt_putf(buf, "event %s\n", event_name);
+        return true;
+    }
+    return false;
+}
+
+static void put_kept_header(const pt_profile *p, uint32_t event, pt_buf *buf)
+{
+    pt_index put;
+    pt_index_init(&put);
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i, &put))
+            continue;
+        if (put_changed_line(p, event, pt_text(p, p->extra->value[i]), buf)) continue;
+        pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
+        pt_put_u8(buf, '\n');
+    }
+    pt_index_done(&put);
+}
+
+/* A name made of what the header's line may hold: neither empty nor with a line end in it. */
+static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
+{
+    pt_putf(buf, "%s ", keyword);
+    if (text[0] == '\0') pt_put_text(buf, PT_DCPI_UNKNOWN);
+    for (; *text != '\0'; text++)
+        pt_put_u8(buf, (uint8_t)(*text == '\n' ? ' ' : *text));
+    pt_put_u8(buf, '\n');
+}
+
+/* Lines of a text's header that no field of the model says, as they came. */
+static void put_other_lines(const pt_profile *p, pt_buf *buf)
+{
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        bool text;
+        if (!pt_dcpi_is_line(p, i, &text) || !text) continue;
+        const char *const line = pt_text(p, p->extra->value[i]);
+        size_t k, bytes;
+        const char *rest;
+        if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) ||
+            pt_dcpi_keyword_is(line, k, "version") || pt_dcpi_keyword_is(line, k, "cpuspeed") ||
+            pt_dcpi_keyword_is(line, k, "granule"))
+            continue;
+        pt_put(buf, line, strlen(line));
+        pt_put_u8(buf, '\n');
+    }
+}
+
+/* A line that came with the profile, or else this one. */
+static void put_line_or(const pt_profile *p, const char *keyword, const char *otherwise,
+                        pt_buf *buf)
+{
+    const char *const kept = pt_dcpi_kept_line(p, keyword);
+    pt_putf(buf, "%s\n", kept != NULL ? kept : otherwise);
+}
+
+static void put_new_header(const writing *w, const pt_mapping *m, uint32_t event, uint64_t granule,
+                           pt_buf *buf)
+{
+    const pt_profile *p = w->p;
+    const pt_provenance *s = pt_profile_provenance(p);
+    const pt_event *e = &p->event->row[event];
+    char epoch[16];
+    pt_dcpi_format_time(s->start_ns, epoch);
+    pt_diag_add(w->diag, s->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
+                "start time cut to the minute");
+    put_line_or(p, "version", "version pdb-0.07", buf);
+    put_text_line(buf, "image", pt_dcpi_image_text(p, m));
+    pt_putf(buf, "epoch %s\n", epoch);
+    put_text_line(buf, "platform", pt_text(p, s->host));
+    put_text_line(buf, "event", pt_dcpi_event_name(p, event));
+    pt_putf(buf, "period %" PRId64 "\n", e->period != 0 ? e->period : s->period);
+    pt_putf(buf, "tsize %" PRIu64 "\n", m->limit - m->start);
+    pt_putf(buf, "tstart %" PRIx64 "\n", m->start);
+    put_line_or(p, "cpuspeed", "cpuspeed 0", buf);
+    if (pt_text(p, m->file)[0] != '\0') put_text_line(buf, "path", pt_text(p, m->file));
+    if (granule != PT_DCPI_ALPHA_GRANULE || pt_dcpi_kept_line(p, "granule") != NULL)
+        pt_putf(buf, "granule %" PRIu64 "\n", granule);
+    if (m->file_offset != 0) pt_putf(buf, "fileoffset %" PRIx64 "\n", m->file_offset);
+    if (p->mapping->t.count == 1) put_other_lines(p, buf);
+}
+
+/* "samples" and blanks, so that what follows begins at a multiple of four. */
+static void end_header(pt_buf *buf)
+{
+    static const char word[] = "samples";
+    pt_put_text(buf, word);
+    while ((buf->size + 1) % 4 != 0)
+        pt_put_u8(buf, ' ');
+    pt_put_u8(buf, '\n');
+}
+
+/* The runs of counts: a gap of few zeros is cheaper than another chunk. */
+static void put_chunks(writing *w, uint64_t start, uint64_t granule, const address_count *counts,
+                       size_t n, pt_buf *buf)
+{
+    uint64_t samples = 0, saturated = 0, offsets = 0;
+    for (size_t i = 0; i < n;) {
+        size_t last = i;
+        while (last + 1 < n &&
+               (counts[last + 1].address - counts[last].address) / granule <= GAP_WORTH_A_CHUNK + 1)
+            last++;
+        const uint64_t number = (counts[last].address - counts[i].address) / granule + 1;
+        pt_put_le(buf, counts[i].address - start, 4);
+        pt_put_le(buf, number, 4);
+        uint64_t at = counts[i].address;
+        for (; i <= last; at += granule) {
+            uint64_t value = 0;
+            if (at == counts[i].address) {
+                value = (uint64_t)counts[i++].value;
+                offsets++;
+            }
+            saturated += value > UINT32_MAX;
+            value = value > UINT32_MAX ? UINT32_MAX : value;
+            samples += value;
+            pt_put_le(buf, value, 4);
+        }
+    }
+    pt_put_le(buf, offsets, 4);
+    pt_put_le(buf, samples > UINT32_MAX ? UINT32_MAX : samples, 4);
+    pt_diag_add(w->diag, saturated, "counts beyond 32 bits held at the limit");
+    pt_diag_add(w->diag, samples > UINT32_MAX, "totals beyond 32 bits held at the limit");
+}
+
+/* Drops counts that no 32-bit offset, in whole granules, can reach. Returns how many stay. */
+static size_t drop_unreachable(writing *w, uint64_t start, uint64_t granule, address_count *counts,
+                               size_t n)
+{
+    size_t kept = 0;
+    uint64_t far = 0, between = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t offset = counts[i].address - start, value = (uint64_t)counts[i].value;
+        if (counts[i].address < start || offset > UINT32_MAX)
+            far = pt_saturating_count(far, value);
+        else if (offset % granule != 0)
+            between = pt_saturating_count(between, value);
+        else
+            counts[kept++] = counts[i];
+    }
+    pt_diag_add(w->diag, between, "samples between two steps of %" PRIu64 " bytes left out",
+                granule);
+    pt_diag_add(w->diag, far, "samples more than 4 GiB from their image's start left out");
+    return kept;
+}
+
+static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const char *suffix,
+                            pt_error *reterr)
+{
+    const pt_profile *p = w->p;
+    const pt_mapping *m = &p->mapping->row[mapping];
+    const uint32_t event = w->counts.event[column];
+    size_t n;
+    PT_FREE address_count *counts = counts_of(w, mapping, column, &n);
+    const uint64_t granule = choose_granule(p, m->start, counts, n);
+    n = drop_unreachable(w, m->start, granule, counts, n);
+    pt_out *out = w->output->open(w->output->context, suffix, reterr);
+    if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    pt_buf buf = PT_BUF_INIT;
+    if (keeps_header(p))
+        put_kept_header(p, event, &buf);
+    else
+        put_new_header(w, m, event, granule, &buf);
+    end_header(&buf);
+    put_chunks(w, m->start, granule, counts, n, &buf);
+    pt_out_put(out, buf.data, buf.size);
+    pt_buf_done(&buf);
+    return pt_out_flush(out, reterr);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* Is there anything to write of the mapping? An empty profile is a file too. */
+static bool is_written(const writing *w, uint32_t mapping)
+{
+    return w->counts.first[mapping + 1] > w->counts.first[mapping] ||
+           (w->counts.count == 0 && mapping == 0);
+}
+
+static pt_status write_files(writing *w, pt_error *reterr)
+{
+    const pt_profile *p = w->p;
+    uint32_t images = 0;
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        images += is_written(w, m);
+    for (uint32_t m = 0; m < p->mapping->t.count; m++) {
+        for (uint32_t c = 0; is_written(w, m) && c < w->counts.event_count; c++) {
+            PT_FREE char *suffix =
+                images * w->counts.event_count == 1
+                    ? pt_strdup("")
+                    : pt_strf(".%s-%u.%s", base_name(pt_text(p, p->mapping->row[m].file)), m,
+                              pt_text(p, p->event->row[w->counts.event[c]].type));
+            const pt_status status = write_file(w, m, c, suffix, reterr);
+            if (status != PT_OK) return status;
+        }
+    }
+    return PT_OK;
+}
+
+pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
+                        const pt_write_options *options, pt_error *reterr)
+{
+    writing w = {.p = p, .output = output, .diag = options->diag};
+    pt_status status = pt_dcpi_counts_init(&w.counts, p, options, reterr);
+    if (status != PT_OK) return status;
+    pt_diag_add(options->diag, p->mapping->t.count > 1 ? pt_dcpi_kept_lines(p) : 0,
+                "header lines of the source replaced, since there are several images");
+    status = write_files(&w, reterr);
+    pt_dcpi_counts_done(&w.counts);
+    return status;
+}

@@ -1,0 +1,510 @@
+/* dcpicat.c: the text that DCPI's dcpicat prints of a profile: one image, any number of events.
+ *
+ *   name        libc.so                      header: keyword, blanks, value
+ *   image       1b2c3d4e5f
+ *   label       run-7                        may be missing
+ *   path        /usr/shlib/libc.so           any number
+ *   epoch       9705221030
+ *   platform    a.host
+ *   text_start  0x120000000
+ *   text_size   0x1000
+ *   event       1234 cycles:62000:10000      samples, name[:counter], period, and the share of the
+ *   event       99 imiss:4096:5000           time it was counted, in 1/10000
+ *   0x120000010 1 0                          an address, a count an event; ascending, no rows of 0
+ *
+ * Rule: dcpicat(1) of DCPI and HPCToolkit's reader of it. Beyond them: a header after rows begins
+ * another image, so that a profile of several images is one text; header lines of the binary format
+ * that have no keyword here (version, cpuspeed, granule, unknown ones) stand before the rows as
+ * they are. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/saturate.h"
+#include "formats/dcpi.h"
+
+#define EVENTS_MAX      256 /* ProfileMe has a few dozen */
+#define FRACTION_ONE    10000
+#define LINE_BYTES_MAX  65536
+#define KEYWORD_COLUMNS 11
+
+/* ---- Lines ---- */
+
+typedef struct {
+    const char *at;
+    size_t size;
+} word;
+
+/* Takes the next word off the front; size 0 at the end. */
+static word next_word(const char **at, const char *end)
+{
+    while (*at < end && (pt_dcpi_is_blank(**at) || **at == '\r'))
+        ++*at;
+    word w = {*at, 0};
+    while (*at < end && !pt_dcpi_is_blank(**at) && **at != '\r')
+        ++*at;
+    w.size = (size_t)(*at - w.at);
+    return w;
+}
+
+static bool is_row(const char *line, size_t length)
+{
+    return length > 2 && line[0] == '0' && (line[1] == 'x' || line[1] == 'X');
+}
+
+/* "cycles:62000:10000", or with a counter: "attr^attr:counter:62000:10000". */
+typedef struct {
+    int64_t samples, period, fraction;
+    word name; /* with the counter */
+    uint32_t column;
+    uint32_t nth; /* so many of the name came before it */
+} event_line;
+
+/* The number behind the last colon, which is taken off. */
+static bool take_last(word *w, int64_t *ret)
+{
+    size_t colon = w->size;
+    while (colon > 0 && w->at[colon - 1] != ':')
+        colon--;
+    uint64_t value;
+    if (colon == 0 || !pt_dcpi_number(w->at + colon, w->size - colon, 10, &value) ||
+        value > INT64_MAX)
+        return false;
+    *ret = (int64_t)value;
+    w->size = colon - 1;
+    return true;
+}
+
+static bool parse_event(const char *rest, size_t bytes, event_line *ret)
+{
+    const char *at = rest, *const end = rest + bytes;
+    const word total = next_word(&at, end);
+    uint64_t samples;
+    *ret = (event_line){.name = next_word(&at, end)};
+    if (!pt_dcpi_number(total.at, total.size, 10, &samples) || samples > INT64_MAX) return false;
+    ret->samples = (int64_t)samples;
+    return ret->name.size > 0 && take_last(&ret->name, &ret->fraction) &&
+           ret->fraction <= FRACTION_ONE && take_last(&ret->name, &ret->period) &&
+           ret->name.size > 0;
+}
+
+static int probe(const pt_probe_input *in)
+{
+    pt_reader r;
+    pt_reader_init(&r, in->head, in->head_bytes, NULL);
+    size_t length;
+    bool start = false, event = false;
+    for (const char *line; (line = pt_read_line(&r, &length)) != NULL && length < 1000;) {
+        size_t k, bytes;
+        const char *rest;
+        if (is_row(line, length)) break;
+        if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) continue;
+        event_line e;
+        start = start || (pt_dcpi_keyword_is(line, k, "text_start") && is_row(rest, bytes));
+        event = event || (pt_dcpi_keyword_is(line, k, "event") && parse_event(rest, bytes, &e));
+    }
+    return start && event ? 95 : 0;
+}
+
+/* ---- Reading ---- */
+
+typedef struct {
+    pt_builder *b;
+    pt_diag *diag;
+    struct {
+        event_line *items; /* of all images; names in the input */
+        size_t count, cap;
+    } event; /* columns of the profile */
+    struct {
+        uint32_t column[EVENTS_MAX]; /* of this image's rows */
+        int64_t said[EVENTS_MAX], sum[EVENTS_MAX];
+        size_t count;
+        pt_dcpi_header header;
+        pt_string_id name;
+        pt_mapping_id mapping;
+        uint64_t last;
+        bool has_rows;
+    } image;
+    int64_t *values; /* [event.count] */
+    uint32_t images;
+    uint64_t malformed, disordered, outside;
+} reading;
+
+/* The profile's column of an event: the nth of that name in an image. */
+static uint32_t column_of(reading *s, const event_line *e)
+{
+    for (uint32_t i = 0; i < s->event.count; i++) {
+        const event_line *const other = &s->event.items[i];
+        if (other->nth == e->nth && other->name.size == e->name.size &&
+            memcmp(other->name.at, e->name.at, e->name.size) == 0)
+            return i;
+    }
+    PT_GROW(s->event, s->event.count + 1);
+    s->event.items[s->event.count] = *e;
+    return (uint32_t)s->event.count++;
+}
+
+/* How many of the image's events so far have the name. */
+static uint32_t same_names(const reading *s, word name)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->image.count; i++) {
+        const event_line *const other = &s->event.items[s->image.column[i]];
+        n += other->name.size == name.size && memcmp(other->name.at, name.at, name.size) == 0;
+    }
+    return n;
+}
+
+static void take_event(reading *s, const char *rest, size_t bytes)
+{
+    event_line e;
+    if (!parse_event(rest, bytes, &e) || s->image.count == EVENTS_MAX) {
+        s->malformed++;
+        return;
+    }
+    e.nth = same_names(s, e.name);
+    s->image.said[s->image.count] = e.samples;
+    s->image.sum[s->image.count] = 0;
+    s->image.column[s->image.count++] = column_of(s, &e);
+}
+
+/* First pass: which events there are, since columns come before samples. */
+static void find_events(reading *s, pt_reader r)
+{
+    size_t length;
+    bool in_rows = false;
+    r.error = NULL;
+    r.parent = NULL;
+    for (const char *line; (line = pt_read_line(&r, &length)) != NULL;) {
+        size_t k, bytes;
+        const char *rest;
+        if (is_row(line, length)) {
+            in_rows = true;
+        } else if (pt_dcpi_split(line, length, &k, &rest, &bytes)) {
+            if (in_rows) s->image.count = 0;
+            in_rows = false;
+            if (pt_dcpi_keyword_is(line, k, "event")) take_event(s, rest, bytes);
+        }
+    }
+    for (size_t i = 0; i < s->event.count; i++) {
+        const event_line *const e = &s->event.items[i];
+        pt_builder_event(
+            s->b,
+            &(pt_event){.type = pt_builder_string(s->b, e->name.at, e->name.size).v,
+                        .unit = pt_builder_text(s->b, "samples").v,
+                        .period = e->period,
+                        .monitored_fraction =
+                            e->fraction == FRACTION_ONE ? 0 : (double)e->fraction / FRACTION_ONE});
+    }
+    s->image.count = 0;
+    s->malformed = 0;
+    s->values = pt_alloc(s->event.count + 1, sizeof *s->values);
+}
+
+static void begin_image(reading *s)
+{
+    s->image.count = 0;
+    s->image.has_rows = false;
+    s->image.header = (pt_dcpi_header){0};
+    s->image.name = (pt_string_id){0};
+    s->images++;
+}
+
+/* All that a header says goes into the model, or is a line to give back. */
+static void take_line(reading *s, const char *line, size_t length)
+{
+    pt_dcpi_header *const h = &s->image.header;
+    size_t k, bytes;
+    const char *rest;
+    if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
+    while (bytes > 0 && (rest[bytes - 1] == '\r' || pt_dcpi_is_blank(rest[bytes - 1])))
+        bytes--;
+    const pt_string_id text = pt_builder_string(s->b, rest, bytes);
+    bool understood = true;
+    if (pt_dcpi_keyword_is(line, k, "event")) {
+        take_event(s, rest, bytes);
+    } else if (pt_dcpi_keyword_is(line, k, "image")) {
+        h->image = text;
+    } else if (pt_dcpi_keyword_is(line, k, "platform")) {
+        h->platform = text;
+    } else if (pt_dcpi_keyword_is(line, k, "epoch")) {
+        understood = pt_dcpi_parse_time(rest, bytes, &h->start_ns);
+    } else if (pt_dcpi_keyword_is(line, k, "text_start")) {
+        understood = pt_dcpi_number(rest, bytes, 16, &h->tstart);
+    } else if (pt_dcpi_keyword_is(line, k, "text_size")) {
+        understood = pt_dcpi_number(rest, bytes, 16, &h->tsize);
+    } else if (pt_dcpi_keyword_is(line, k, "path") && h->path.v == 0) {
+        h->path = text;
+    } else if (pt_dcpi_keyword_is(line, k, "name")) {
+        s->image.name = text;
+    } else if (pt_dcpi_keyword_is(line, k, "fileoffset")) {
+        understood = pt_dcpi_number(rest, bytes, 16, &h->file_offset);
+    } else if (!pt_dcpi_keyword_is(line, k, "path") || h->path.v != text.v) {
+        /* label, more paths, version, what is unknown */
+        pt_builder_extra(s->b, pt_builder_text(s->b, PT_DCPI_TEXT_LINE),
+                         pt_builder_string(s->b, line, length));
+    }
+    s->malformed += !understood;
+}
+
+/* The header is over: its mapping, and what holds of the profile as a whole. */
+static void end_header(reading *s)
+{
+    pt_dcpi_header *const h = &s->image.header;
+    pt_provenance *const p = pt_builder_provenance(s->b);
+    if (h->path.v == 0 && strcmp(pt_builder_get_text(s->b, s->image.name), PT_DCPI_UNKNOWN) != 0)
+        h->path = s->image.name;
+    if (h->start_ns != 0 && (p->start_ns == 0 || h->start_ns < p->start_ns))
+        p->start_ns = h->start_ns;
+    if (p->host == 0 && strcmp(pt_builder_get_text(s->b, h->platform), PT_DCPI_UNKNOWN) != 0)
+        p->host = h->platform.v;
+    s->image.mapping = pt_dcpi_mapping(s->b, h);
+    s->image.has_rows = true;
+    s->image.last = 0;
+}
+
+static void take_row(reading *s, const char *line, size_t length)
+{
+    const char *at = line, *const end = line + length;
+    const word address_word = next_word(&at, end);
+    uint64_t address;
+    if (!pt_dcpi_number(address_word.at, address_word.size, 16, &address)) {
+        s->malformed++;
+        return;
+    }
+    memset(s->values, 0, s->event.count * sizeof *s->values);
+    bool whole = s->image.count > 0, any = false;
+    for (size_t i = 0; i < s->image.count && whole; i++) {
+        const word w = next_word(&at, end);
+        uint64_t value;
+        whole = pt_dcpi_number(w.at, w.size, 10, &value) && value <= INT64_MAX;
+        if (!whole) break;
+        s->values[s->image.column[i]] = (int64_t)value;
+        any |= value != 0;
+        pt_saturating_into(&s->image.sum[i], (int64_t)value);
+    }
+    if (!whole || next_word(&at, end).size > 0) {
+        s->malformed++;
+        return;
+    }
+    const pt_dcpi_header *const h = &s->image.header;
+    s->disordered += address <= s->image.last && s->image.last != 0;
+    s->outside += h->tsize > 0 && (address < h->tstart || address - h->tstart >= h->tsize);
+    s->image.last = address;
+    if (any) pt_dcpi_add(s->b, s->image.mapping, address, s->values);
+}
+
+static void end_image(reading *s)
+{
+    if (s->images == 0) return;
+    if (!s->image.has_rows) end_header(s);
+    for (size_t i = 0; i < s->image.count; i++) {
+        if (s->image.said[i] == s->image.sum[i]) continue;
+        const word name = s->event.items[s->image.column[i]].name;
+        pt_diag_add(s->diag, 1, "event line says %" PRId64 " %.*s, the rows hold %" PRId64,
+                    s->image.said[i], (int)(name.size < 60 ? name.size : 60), name.at,
+                    s->image.sum[i]);
+    }
+}
+
+static void read_lines(reading *s, pt_reader *r)
+{
+    size_t length;
+    for (const char *line; (line = pt_read_line(r, &length)) != NULL;) {
+        size_t k, bytes;
+        const char *rest;
+        if (is_row(line, length)) {
+            if (s->images == 0) begin_image(s);
+            if (!s->image.has_rows) end_header(s);
+            take_row(s, line, length);
+        } else if (length > LINE_BYTES_MAX) {
+            s->malformed++;
+        } else if (pt_dcpi_split(line, length, &k, &rest, &bytes)) {
+            if (s->images == 0 || s->image.has_rows) {
+                end_image(s);
+                begin_image(s);
+            }
+            take_line(s, line, length);
+        }
+    }
+    end_image(s);
+}
+
+static pt_status read_text(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
+                           pt_error *reterr)
+{
+    reading s = {.b = b, .diag = hooks->diag};
+    find_events(&s, *r);
+    if (s.event.count == 1) {
+        pt_provenance *const p = pt_builder_provenance(b);
+        p->has_period_type = true;
+        p->period_type = pt_builder_event_at(b, 0)->type;
+        p->period = pt_builder_event_at(b, 0)->period;
+        p->period_unit = p->period > 0 ? pt_builder_text(b, "count").v : 0;
+    }
+    read_lines(&s, r);
+    pt_diag_add(hooks->diag, s.disordered, "rows out of order (kept)");
+    pt_diag_add(hooks->diag, s.outside, "counts outside the text's size (kept)");
+    const bool empty = s.event.count == 0;
+    free(s.event.items);
+    free(s.values);
+    const pt_status status = pt_builder_status(b, reterr);
+    if (status != PT_OK) return status;
+    if (empty) return pt_error_set(reterr, PT_ERR_DAMAGED, "has no event line");
+    if (s.malformed == 0) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_DAMAGED, "%" PRIu64 " line%s not understood", s.malformed,
+                        s.malformed == 1 ? "" : "s");
+}
+
+/* ---- Writing ---- */
+
+static void put_field(pt_out *out, const char *keyword, const char *text)
+{
+    pt_outf(out, "%-*s ", KEYWORD_COLUMNS, keyword);
+    if (text[0] == '\0') pt_out_text(out, PT_DCPI_UNKNOWN);
+    for (; *text != '\0'; text++)
+        pt_out_char(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+    pt_out_char(out, '\n');
+}
+
+/* Lines of a binary header, or of another text, that have no field here. */
+static void put_other_lines(pt_out *out, const pt_profile *p)
+{
+    static const char *const said[] = {"image",  "epoch", "platform", "event",
+                                       "period", "tsize", "tstart",   "fileoffset"};
+    const char *const first_path =
+        p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        const char *const line = pt_text(p, p->extra->value[i]);
+        size_t k, bytes;
+        const char *rest;
+        if (!pt_dcpi_is_line(p, i, NULL) || !pt_dcpi_split(line, strlen(line), &k, &rest, &bytes))
+            continue;
+        bool is_said = pt_dcpi_keyword_is(line, k, "path") && strcmp(rest, first_path) == 0;
+        for (size_t s = 0; s < sizeof said / sizeof said[0]; s++)
+            is_said |= pt_dcpi_keyword_is(line, k, said[s]);
+        if (!is_said) pt_outf(out, "%s\n", line);
+    }
+}
+
+/* One word: what lies between blanks and colons is other fields. */
+static uint64_t put_event(pt_out *out, const pt_profile *p, uint32_t event, int64_t samples)
+{
+    const pt_event *const e = &p->event->row[event];
+    const int64_t period = e->period != 0 ? e->period : pt_profile_provenance(p)->period;
+    const double share =
+        e->monitored_fraction > 0 && e->monitored_fraction < 1 ? e->monitored_fraction : 1;
+    uint64_t changed = 0;
+    pt_outf(out, "%-*s %" PRId64 " ", KEYWORD_COLUMNS, "event", samples);
+    const char *name = pt_dcpi_event_name(p, event);
+    if (name[0] == '\0') pt_out_text(out, PT_DCPI_UNKNOWN);
+    for (; *name != '\0'; name++) {
+        const bool space = isspace((unsigned char)*name);
+        pt_out_char(out, space ? '_' : *name);
+        changed += space;
+    }
+    pt_outf(out, ":%" PRId64 ":%d\n", period > 0 ? period : 0, (int)(share * FRACTION_ONE + 0.5));
+    return changed > 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+typedef struct {
+    const pt_profile *p;
+    pt_out *out;
+    pt_dcpi_counts counts;
+    uint64_t changed;
+} writing;
+
+static void put_header(writing *w, uint32_t mapping)
+{
+    const pt_profile *const p = w->p;
+    const pt_mapping *const m = &p->mapping->row[mapping];
+    const pt_dcpi_counts *const c = &w->counts;
+    char number[32], epoch[16];
+    put_field(w->out, "name", base_name(pt_text(p, m->file)));
+    put_field(w->out, "image", pt_dcpi_image_text(p, m));
+    if (pt_text(p, m->file)[0] != '\0') put_field(w->out, "path", pt_text(p, m->file));
+    pt_dcpi_format_time(pt_profile_provenance(p)->start_ns, epoch);
+    put_field(w->out, "epoch", epoch);
+    put_field(w->out, "platform", pt_text(p, pt_profile_provenance(p)->host));
+    snprintf(number, sizeof number, "0x%" PRIx64, m->start);
+    put_field(w->out, "text_start", number);
+    snprintf(number, sizeof number, "0x%" PRIx64, m->limit - m->start);
+    put_field(w->out, "text_size", number);
+    if (m->file_offset != 0) {
+        snprintf(number, sizeof number, "0x%" PRIx64, m->file_offset);
+        put_field(w->out, "fileoffset", number);
+    }
+    if (p->mapping->t.count == 1) put_other_lines(w->out, p);
+    for (uint32_t e = 0; e < c->event_count; e++) {
+        int64_t samples = 0;
+        for (size_t i = c->first[mapping]; i < c->first[mapping + 1]; i++)
+            pt_saturating_into(&samples, c->value[i * c->event_count + e]);
+        w->changed += put_event(w->out, p, c->event[e], samples);
+    }
+}
+
+static void put_rows(writing *w, uint32_t mapping)
+{
+    const pt_dcpi_counts *const c = &w->counts;
+    for (size_t i = c->first[mapping]; i < c->first[mapping + 1] && pt_out_ok(w->out); i++) {
+        pt_outf(w->out, "0x%" PRIx64, c->address[i]);
+        for (uint32_t e = 0; e < c->event_count; e++)
+            pt_outf(w->out, " %" PRId64, c->value[i * c->event_count + e]);
+        pt_out_char(w->out, '\n');
+    }
+}
+
+static pt_status write_text(const pt_profile *p, const pt_output *output,
+                            const pt_write_options *options, pt_error *reterr)
+{
+    writing w = {.p = p};
+    pt_status status = pt_dcpi_counts_init(&w.counts, p, options, reterr);
+    if (status != PT_OK) return status;
+    w.out = output->open(output->context, "", reterr);
+    if (w.out == NULL) {
+        pt_dcpi_counts_done(&w.counts);
+        return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
+    }
+    for (uint32_t m = 0; m < p->mapping->t.count; m++) {
+        const bool sampled = w.counts.first[m + 1] > w.counts.first[m];
+        if (!sampled && (w.counts.count > 0 || m > 0)) continue;
+        put_header(&w, m);
+        put_rows(&w, m);
+    }
+    uint64_t lines = 0;
+    for (uint32_t i = 0; i < p->extra->t.count; i++)
+        lines += p->mapping->t.count > 1 && pt_dcpi_is_line(p, i, NULL);
+    pt_diag_add(options->diag, lines,
+                "header lines of the source left out, since there are several images");
+    pt_diag_add(options->diag,
+                pt_profile_provenance(p)->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
+                "start time cut to the minute");
+    pt_diag_add(options->diag, w.changed, "names of events changed: blanks in them");
+    pt_dcpi_counts_done(&w.counts);
+    return pt_out_flush(w.out, reterr);
+}
+
+static const char *const aliases[] = {NULL};
+static const char *const extensions[] = {".dcpicat", NULL};
+
+const pt_format pt_format_dcpicat = {
+    .name = "dcpicat",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "the text of DCPI's dcpicat: counts by address, several events",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
+                    PT_CAN_UNITS | PT_CAN_EXTRA,
+    .probe = probe,
+    .read = read_text,
+    .write = write_text,
+};

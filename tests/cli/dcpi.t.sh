@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# DCPI's tools: pitot dcpicat, dcpiprof, ... Counts are put at addresses that nm tells, so that what
+# the tools must say is known by addition.
+. "$(dirname "$0")/lib.sh"
+
+cat >prog.c <<'C'
+__attribute__((noinline)) int hot(int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += i * n ^ sum;
+    return sum;
+}
+__attribute__((noinline)) int cold(int n)
+{
+    return n > 3 ? n * 7 : hot(n) + 1;
+}
+void _start(void)
+{
+    volatile int x = hot(1000) + cold(2);
+    for (;;)
+        x++;
+}
+C
+id=0123456789abcdef0123456789abcdef01234567
+built=
+if command -v gcc nm >/dev/null; then
+    gcc -g -O1 -fno-pie -no-pie -nostdlib -static -Wl,--build-id=0x$id prog.c -o prog && built=1
+fi
+address() { nm prog | awk -v name="$1" '$3 == name {print $1}'; }
+
+# text EVENT PERIOD "OFFSET-IN-HOT:COUNT ..." "OFFSET-IN-COLD:COUNT ...": a profile of prog.
+text() {
+    local rows='' entry
+    for entry in $3; do rows+=$(printf '0x%x %d' $((0x$(address hot) + ${entry%:*})) "${entry#*:}")$'\n'; done
+    for entry in $4; do rows+=$(printf '0x%x %d' $((0x$(address cold) + ${entry%:*})) "${entry#*:}")$'\n'; done
+    rows=$(printf '%s' "$rows" | sort)
+    printf 'name prog\nimage %s\npath %s/prog\nepoch 9705221030\nplatform here\n' "$id" "$PWD"
+    printf 'text_start 0x401000\ntext_size 0x1000\nfileoffset 0x1000\n'
+    printf 'event %d %s:%d:10000\n%s\n' "$(printf '%s\n' "$rows" | awk '{s += $2} END {print s}')" "$1" "$2" "$rows"
+}
+if [ -n "$built" ]; then
+    text cycles 62000 '0:1 2:70 4:9' '0:15 3:5' >cycles.dcpicat
+    text imiss 4096 '2:1' '3:9' >imiss.dcpicat
+fi
+
+it 'dcpiprof counts images, or procedures, with the shares of one event and all of them'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpiprof cycles.dcpicat imiss.dcpicat
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_line 'cycles * 100 * 62000 *'
+    expect_stdout_line 'imiss * 10 * 4096 *'
+    expect_stdout_line "*100 100.00% 100.00% * 10 100.00% */prog"
+    run pitot dcpiprof -procedures cycles.dcpicat imiss.dcpicat
+    expect_stdout_line '* 80  80.00%  80.00% * 1  10.00% *hot *prog'
+    expect_stdout_line '* 20  20.00% 100.00% * 9  90.00% *cold *prog'
+fi
+
+it 'dcpiprof sorts by the event that -s names, and stops at what -keep says'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpiprof -p -s imiss -no_header cycles.dcpicat imiss.dcpicat
+    expect_equal 'the first row' "$(stdout | head -1 | tr -s ' ')" ' 9 90.00% 90.00% 20 20.00% cold '"$PWD/prog"
+    run pitot dcpiprof -p -keep 75 -no_header cycles.dcpicat
+    expect_stdout_lines 2
+    expect_stdout_line '1 more (-n 0)'
+    run pitot dcpiprof -s nonsense cycles.dcpicat
+    expect_status 2
+    expect_stderr_line '*--sort=nonsense: the profile has no such event, but: cycles'
+fi
+
+it 'dcpiprof shows the procedures of an image that is named, or of a program among the arguments'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpiprof -image prog cycles.dcpicat
+    expect_stdout_line '* 80 *hot *'
+    run pitot dcpiprof ./prog cycles.dcpicat
+    expect_stdout_line '* 80 *hot *'
+    run pitot dcpiprof -image other cycles.dcpicat
+    expect_status 3
+    expect_stderr_line 'pitot: cycles.dcpicat: no samples in an image called other'
+fi
+
+it 'dcpiprof writes the same numbers as CSV and JSON'
+if [ -z "$built" ]; then skip 'no compiler'; elif needs python3; then
+    run pitot dcpiprof -p -csv cycles.dcpicat imiss.dcpicat
+    expect_stdout_line 'cycles,imiss,procedure,image,id'
+    expect_stdout_line "80,1,hot,$PWD/prog,$id"
+    run pitot dcpiprof -p --json cycles.dcpicat imiss.dcpicat
+    expect_equal 'the rows' "$(stdout | python3 -c '
+import json, sys
+for row in json.load(sys.stdin)["rows"]: print(row["procedure"], *row["values"], row["share"])')" \
+        "$(printf 'hot 80 1 0.8\ncold 20 9 0.2')"
+fi
+
+it 'a link called like the tool is the tool'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    ln -sf "$PITOT" dcpiprof
+    run ./dcpiprof -no_header cycles.dcpicat
+    expect_status 0
+    expect_stdout_line '*100 100.00% 100.00% *'
+fi
+
+it 'dcpicat gives a text back as it is, and binary profiles of two events side by side'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    pitot dcpicat cycles.dcpicat >once
+    run pitot dcpicat once
+    expect_status 0
+    expect_same once "$t_out/stdout"
+    pitot convert cycles.dcpicat -o cycles.dcpi
+    pitot convert imiss.dcpicat -o imiss.dcpi
+    run pitot dcpicat cycles.dcpi imiss.dcpi
+    expect_stdout_line 'event       100 cycles:62000:10000'
+    expect_stdout_line 'event       10 imiss:4096:10000'
+    expect_stdout_line "$(printf '0x%x 70 1' $((0x$(address hot) + 2)))"
+    expect_equal 'the rows' "$(stdout | grep -c '^0x')" 5
+fi
+
+it 'dcpicat shows the header of version 1 and says why there is no more'
+printf 'version pdb-1.01\nimage 77\nevent cycles\nperiod 5\ntstart 0\nlabel x\nsamples\n\1\0\0\0' >new.dcpi
+run pitot dcpicat new.dcpi
+expect_status 4
+expect_stdout_line 'version pdb-1.01'
+expect_stdout_line 'image       77'
+expect_stdout_line 'label x'
+expect_stderr_line 'pitot: new.dcpi: dcpi: version 1.01: only the header can be read; what follows it was never documented*'
+
+it 'totals are the same in every format that holds what the profile has'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    for format in dcpi dcpicat; do
+        pitot convert --strict --to=$format -o "a.$format" cycles.dcpicat
+        expect_equal "$format" "$(pitot dcpiprof -csv -p "a.$format")" "$(pitot dcpiprof -csv -p cycles.dcpicat)"
+    done
+    pitot convert cycles.dcpicat -o a.pb.gz 2>said
+    expect_equal 'pprof' "$(pitot dcpiprof -csv -p a.pb.gz | cut -d, -f1-2)" "$(pitot dcpiprof -csv -p cycles.dcpicat | cut -d, -f1-2)"
+fi
+
+it 'profiles of other tools become one file for each image and event, and nothing is lost on the way'
+golden=$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz
+run pitot convert "$golden" -o cpu.dcpi
+expect_status 0
+expect_equal 'the sum of the files' "$(cat cpu.dcpi* >/dev/null && pitot dcpiprof -csv -symbols=off cpu.dcpi* | awk -F, 'NR > 1 {s += $1} END {print s}')" \
+    "$(pitot dcpiprof -csv -symbols=off -event samples "$golden" | awk -F, 'NR > 1 {s += $1} END {print s}')"
