@@ -25,7 +25,8 @@ typedef struct pt_dcpi_settings {
     {                                                                                              \
         .name = "sort", .letter = 's', .type = PT_OPT_STRING,                                      \
         .offset = offsetof(settings, dcpi.sort), .aliases = "st", .metavar = "EVENT",              \
-        .help = "sort by this event (default: the first)"                                          \
+        .help = "sort by this event (default: the first)",                                         \
+        .details = "By name or number. It has the first column, and a cumulative share."           \
     }
 #define PT_DCPI_IMAGE_ROW(settings)                                                                \
     {                                                                                              \

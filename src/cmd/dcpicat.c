@@ -12,13 +12,15 @@ static const pt_option dcpicat_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(dcpicat_settings, output.output),
      .metavar = "FILE",
-     .help = "write to this file"},
+     .help = "write to this file",
+     .details = "It appears whole or not at all. - is standard output."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
      .offset = offsetof(dcpicat_settings, output.event),
      .metavar = "EVENT",
-     .help = "only this event, by number or name"},
+     .help = "only this event, by number or name",
+     .details = "Without it each event that counts has a column."},
 };
 static const pt_option_table dcpicat_options = PT_OPTION_TABLE(dcpicat_rows);
 
