@@ -1,6 +1,7 @@
 /* dcpi.c: events and images by their names. */
 #include "cmd/dcpi.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,4 +114,13 @@ int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settin
     else
         free(flags);
     return status;
+}
+
+uint64_t pt_dcpi_address(const char *text)
+{
+    char *end;
+    if (strncmp(text, "0x", 2) != 0 || text[2] == '\0') return 0;
+    errno = 0;
+    const unsigned long long address = strtoull(text, &end, 16);
+    return *end == '\0' && errno == 0 ? address : 0;
 }

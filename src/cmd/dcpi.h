@@ -45,4 +45,7 @@ int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *setting
 int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                    const pt_counts *counts, bool **ret_flags);
 
+/* A hexadecimal number (0x...) as such; 0 for everything else. */
+uint64_t pt_dcpi_address(const char *text);
+
 #endif

@@ -82,7 +82,7 @@ void pt_help_list(pt_out *out)
             if ((int)(*c)->group != g) continue;
             if (!titled) pt_outf(out, "\n%s:\n", pt_group_titles[g]);
             titled = true;
-            pt_outf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+            pt_outf(out, "  %-13s %s\n", (*c)->name, (*c)->summary);
         }
     }
     pt_out_text(out, "\nExit status:");

@@ -34,7 +34,7 @@ static int show(pt_cmd_context *context, const list_settings *settings,
     if (status != PT_OK) return pt_cmd_fail(&error);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_listing_json(context->out, &context->head, &listing); break;
-    case PT_SHAPE_CSV: pt_listing_csv(context->out, &listing); break;
+    case PT_SHAPE_CSV: pt_listing_csv(context->out, &context->head, &listing); break;
     case PT_SHAPE_TEXT:
         pt_listing_text(context->out, &context->look, &context->head, &listing, settings->calls);
         break;

@@ -117,13 +117,13 @@ static void put_titles(pt_out *out, const pt_counts_table *t, const int *width)
         if (n == 0) pt_outf(out, "%7s ", "cum%");
     }
     static const char *const what[] = {
-        [PT_COUNTS_IMAGES] = " image\n",
-        [PT_COUNTS_PROCEDURES] = " procedure                    image\n",
+        [PT_COUNTS_IMAGES] = "",
+        [PT_COUNTS_PROCEDURES] = " procedure                   ",
         [PT_COUNTS_ADDRESSES] =
-            " procedure                              pc  instruction                      image"
-            "  source\n",
+            " procedure                              pc  instruction                     ",
     };
-    pt_out_text(out, what[t->level]);
+    const bool has_source = t->level == PT_COUNTS_ADDRESSES;
+    pt_outf(out, "%s image%s\n", what[t->level], has_source ? "  source" : "");
 }
 
 static void put_name(pt_out *out, const pt_look *look, const char *name, size_t width)

@@ -12,6 +12,7 @@
 typedef struct {
     pt_out *out;
     const pt_look *look;
+    const pt_summary *summary;
     const char *unit;
     int width;  /* of a value's column */
     int digits; /* of an address */
@@ -96,7 +97,7 @@ static void put_line(writer *w, const pt_disasm_line *line, const pt_disasm_line
     const bool is_blank = line->self == 0 && line->total == 0;
     const pt_colour colour = is_blank ? PT_COLOUR_NONE : pt_colour_of_share(line->self_share);
     pt_listing_put_values(
-        w->out, w->unit, w->width,
+        w->out, w->summary, w->width,
         &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     pt_outf(w->out, "%*" PRIx64 "  ", w->digits, line->addr);
     pt_buf_clear(&w->text);
@@ -109,7 +110,7 @@ static void put_line(writer *w, const pt_disasm_line *line, const pt_disasm_line
 
 static void put_function(writer *w, const pt_disasm_function *f)
 {
-    pt_listing_put_values(w->out, w->unit, w->width,
+    pt_listing_put_values(w->out, w->summary, w->width,
                           &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
     pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
     pt_text_put_name(w->out, w->look, f->name, 0);
@@ -135,7 +136,11 @@ void pt_disassembly_text(pt_out *out, const pt_look *look, const pt_report_head 
                          const pt_disassembly *d)
 {
     pt_report_head_text(out, look, head);
-    writer w = {.out = out, .look = look, .unit = head->summary.unit, .width = 6};
+    writer w = {.out = out,
+                .summary = &head->summary,
+                .look = look,
+                .unit = head->summary.unit,
+                .width = 6};
     for (size_t i = 0; i < d->count; i++) {
         pt_value_fit(&w.width, w.unit, d->function[i].total);
         pt_value_fit(&w.width, w.unit, d->function[i].self);
@@ -174,7 +179,7 @@ static void put_addr(pt_json_w *w, const char *key, uint64_t addr)
     put_text(w, key, text);
 }
 
-static void put_json_line(pt_json_w *w, const pt_disasm_line *line)
+static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_disasm_line *line)
 {
     pt_json_object(w);
     put_addr(w, "address", line->addr);
@@ -182,7 +187,8 @@ static void put_json_line(pt_json_w *w, const pt_disasm_line *line)
     pt_json_uint(w, line->size_bytes);
     put_text(w, "text", line->text);
     pt_listing_json_values(
-        w, &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
+        w, summary,
+        &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     pt_json_key(w, "frames");
     pt_json_array(w);
     for (uint32_t i = 0; i < line->frame_count; i++) {
@@ -214,11 +220,12 @@ void pt_disassembly_json(pt_out *out, const pt_report_head *head, const pt_disas
         put_addr(&w, "end", f->end);
         put_text(&w, "error", f->error);
         pt_listing_json_values(
-            &w, &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
+            &w, &head->summary,
+            &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
         pt_json_key(&w, "instructions");
         pt_json_array(&w);
         for (size_t k = 0; k < f->line_count; k++)
-            put_json_line(&w, &f->line[k]);
+            put_json_line(&w, &head->summary, &f->line[k]);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }

@@ -28,22 +28,24 @@ void pt_put_source(pt_buf *buf, const char *text, size_t size)
 typedef struct {
     pt_out *out;
     const pt_look *look;
+    const pt_summary *summary;
     const char *unit;
     int width;  /* of a value's column */
     int digits; /* of a line number's */
     pt_buf text;
 } writer;
 
-void pt_listing_put_values(pt_out *out, const char *unit, int width, const pt_listing_values *v)
+void pt_listing_put_values(pt_out *out, const pt_summary *summary, int width,
+                           const pt_listing_values *v)
 {
     if (v->self != 0)
-        pt_outf(out, "%*s %7s ", width, pt_value_of(unit, v->self).text,
+        pt_outf(out, "%*s %7s ", width, pt_value_of(summary->unit, v->self).text,
                 pt_percent_of(v->self_share).text);
     else
         pt_outf(out, "%*s ", width + 8, "");
     if (v->total != 0)
-        pt_outf(out, "%*s %7s  ", width, pt_value_of(unit, v->total).text,
-                pt_percent_of(v->total_share).text);
+        pt_outf(out, "%*s %7s  ", width, pt_total_of(summary, v->total).text,
+                pt_total_share_of(summary, v->total_share).text);
     else
         pt_outf(out, "%*s  ", width + 8, "");
 }
@@ -84,7 +86,7 @@ static void put_line(writer *w, const pt_listing_line *line)
         pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
     }
     pt_listing_put_values(
-        w->out, w->unit, w->width,
+        w->out, w->summary, w->width,
         &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     if (line->number > 0)
         pt_outf(w->out, "%*lld", w->digits, (long long)line->number);
@@ -105,7 +107,7 @@ static void put_line(writer *w, const pt_listing_line *line)
 
 static void put_function(writer *w, const pt_listing *l, const pt_listing_function *f, bool calls)
 {
-    pt_listing_put_values(w->out, w->unit, w->width,
+    pt_listing_put_values(w->out, w->summary, w->width,
                           &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
     pt_text_colour(w->out, w->look, PT_COLOUR_STRONG);
     pt_text_put_name(w->out, w->look, f->name, 0);
@@ -139,7 +141,11 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
                      const pt_listing *listing, bool calls)
 {
     pt_report_head_text(out, look, head);
-    writer w = {.out = out, .look = look, .unit = head->summary.unit, .width = 6};
+    writer w = {.out = out,
+                .summary = &head->summary,
+                .look = look,
+                .unit = head->summary.unit,
+                .width = 6};
     for (size_t i = 0; i < listing->count; i++) {
         pt_value_fit(&w.width, w.unit, listing->function[i].total);
         pt_value_fit(&w.width, w.unit, listing->function[i].self);
@@ -170,25 +176,24 @@ static void put_text(pt_json_w *w, const char *key, const char *text)
         pt_json_null(w);
 }
 
-void pt_listing_json_values(pt_json_w *w, const pt_listing_values *v)
+void pt_listing_json_values(pt_json_w *w, const pt_summary *summary, const pt_listing_values *v)
 {
     pt_json_key(w, "self");
     pt_json_int(w, v->self);
-    pt_json_key(w, "total");
-    pt_json_int(w, v->total);
     pt_json_key(w, "self_share");
     pt_json_double(w, v->self_share);
-    pt_json_key(w, "total_share");
-    pt_json_double(w, v->total_share);
+    pt_json_totals(w, summary, v->total, v->total_share);
 }
 
-static void put_json_line(pt_json_w *w, const pt_listing *l, const pt_listing_line *line)
+static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_listing *l,
+                          const pt_listing_line *line)
 {
     pt_json_object(w);
     pt_json_key(w, "line");
     pt_json_int(w, line->number);
     pt_listing_json_values(
-        w, &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
+        w, summary,
+        &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
     pt_json_key(w, "text");
     if (line->text != NULL)
         pt_json_text_n(w, line->text, line->text_size);
@@ -229,11 +234,12 @@ void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *
         pt_json_key(&w, "start_line");
         pt_json_int(&w, f->start_line);
         pt_listing_json_values(
-            &w, &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
+            &w, &head->summary,
+            &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
         pt_json_key(&w, "lines");
         pt_json_array(&w);
         for (size_t k = 0; k < f->line_count; k++)
-            put_json_line(&w, listing, &f->line[k]);
+            put_json_line(&w, &head->summary, listing, &f->line[k]);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
@@ -246,7 +252,7 @@ void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *
 
 /* ---- CSV ---- */
 
-void pt_listing_csv(pt_out *out, const pt_listing *listing)
+void pt_listing_csv(pt_out *out, const pt_report_head *head, const pt_listing *listing)
 {
     pt_out_text(out, "function,file,line,self,self_share,total,total_share,text\n");
     for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
@@ -258,9 +264,10 @@ void pt_listing_csv(pt_out *out, const pt_listing *listing)
             pt_csv_put(out, f->name);
             pt_out_char(out, ',');
             pt_csv_put(out, f->file);
-            pt_outf(out, ",%lld,%lld,%.6g,%lld,%.6g,", (long long)line->number,
-                    (long long)line->self, line->self_share, (long long)line->total,
-                    line->total_share);
+            pt_outf(out, ",%lld,%lld,%.6g,", (long long)line->number, (long long)line->self,
+                    line->self_share);
+            pt_csv_totals(out, &head->summary, line->total, line->total_share);
+            pt_out_char(out, ',');
             pt_csv_put(out, text);
             pt_out_char(out, '\n');
         }

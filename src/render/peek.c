@@ -25,6 +25,7 @@ char *pt_own_name(const char *text)
 typedef struct {
     pt_out *out;
     const pt_look *look;
+    const pt_summary *summary;
     const char *unit;
     int width;
 } writing;
@@ -60,9 +61,10 @@ static void put_function(const writing *w, const pt_peek_function *f)
     for (size_t i = 0; i < f->caller_count; i++)
         put_other(w, &f->caller[i]);
     put_more(w, f->more_callers, "caller");
-    if (f->rootless_share > 0.0005) put_rest(w, f->rootless_share, "(called by nothing known)");
-    pt_outf(w->out, "%*s %7s %7s  ", w->width, pt_value_of(w->unit, f->total).text,
-            pt_percent_of(f->total_share).text, "");
+    if (f->rootless_share > 0.0005 && w->summary->has_stacks)
+        put_rest(w, f->rootless_share, "(called by nothing known)");
+    pt_outf(w->out, "%*s %7s %7s  ", w->width, pt_total_of(w->summary, f->total).text,
+            pt_total_share_of(w->summary, f->total_share).text, "");
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);
     pt_text_put_name(w->out, w->look, name, 0);
@@ -77,7 +79,11 @@ static void put_function(const writing *w, const pt_peek_function *f)
 void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_peek *peek)
 {
     pt_report_head_text(out, look, head);
-    writing w = {.out = out, .look = look, .unit = head->summary.unit, .width = 6};
+    writing w = {.out = out,
+                 .summary = &head->summary,
+                 .look = look,
+                 .unit = head->summary.unit,
+                 .width = 6};
     for (size_t i = 0; i < peek->count; i++)
         pt_value_fit(&w.width, w.unit, peek->function[i].total);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
@@ -113,7 +119,7 @@ static void json_others(pt_json_w *w, const char *key, const pt_peek_other *othe
     pt_json_array_end(w);
 }
 
-static void json_function(pt_json_w *w, const pt_peek_function *f)
+static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek_function *f)
 {
     PT_FREE char *name = pt_own_name(f->name);
     pt_json_object(w);
@@ -121,12 +127,9 @@ static void json_function(pt_json_w *w, const pt_peek_function *f)
     pt_json_text(w, name);
     pt_json_key(w, "self");
     pt_json_int(w, f->self);
-    pt_json_key(w, "total");
-    pt_json_int(w, f->total);
     pt_json_key(w, "self_share");
     pt_json_double(w, f->self_share);
-    pt_json_key(w, "total_share");
-    pt_json_double(w, f->total_share);
+    pt_json_totals(w, summary, f->total, f->total_share);
     json_others(w, "callers", f->caller, f->caller_count);
     pt_json_key(w, "more_callers");
     pt_json_uint(w, f->more_callers);
@@ -144,7 +147,7 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_json_key(&w, "functions");
     pt_json_array(&w);
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++)
-        json_function(&w, &peek->function[i]);
+        json_function(&w, &head->summary, &peek->function[i]);
     pt_json_array_end(&w);
     pt_json_key(&w, "more");
     pt_json_uint(&w, peek->more);

@@ -15,15 +15,15 @@ static char *place_of(const pt_top_row *row)
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
-static void put_row(pt_out *out, const pt_look *look, const char *unit, int width,
+static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
                     const pt_top_row *row)
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
     const char *inlined = row->inlined ? "  (inlined)" : "";
     PT_FREE char *place = place_of(row);
-    pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(unit, row->self).text,
-            pt_percent_of(row->self_share).text, width, pt_value_of(unit, row->total).text,
-            pt_percent_of(row->total_share).text);
+    pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(summary->unit, row->self).text,
+            pt_percent_of(row->self_share).text, width, pt_total_of(summary, row->total).text,
+            pt_total_share_of(summary, row->total_share).text);
     const size_t before = 20 + 2 * (size_t)width + strlen(inlined) + pt_text_width(place);
     pt_text_colour(out, look, colour);
     pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
@@ -49,7 +49,7 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     pt_outf(out, "%*s %7s %*s %7s  function\n", width, "self", "self%", width, "total", "total%");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
-        put_row(out, look, unit, width, &top->row[i]);
+        put_row(out, look, &head->summary, width, &top->row[i]);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
 }
 
@@ -71,12 +71,9 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
         pt_json_int(&w, row->line);
         pt_json_key(&w, "self");
         pt_json_int(&w, row->self);
-        pt_json_key(&w, "total");
-        pt_json_int(&w, row->total);
         pt_json_key(&w, "self_share");
         pt_json_double(&w, row->self_share);
-        pt_json_key(&w, "total_share");
-        pt_json_double(&w, row->total_share);
+        pt_json_totals(&w, &head->summary, row->total, row->total_share);
         pt_json_key(&w, "inlined");
         pt_json_bool(&w, row->inlined);
         pt_json_key(&w, "unnamed");
@@ -95,8 +92,9 @@ void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
     pt_out_text(out, "self,self_share,total,total_share,name,file,line,inlined\n");
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
         const pt_top_row *row = &top->row[i];
-        pt_outf(out, "%lld,%.6g,%lld,%.6g,", (long long)row->self, row->self_share,
-                (long long)row->total, row->total_share);
+        pt_outf(out, "%lld,%.6g,", (long long)row->self, row->self_share);
+        pt_csv_totals(out, &head->summary, row->total, row->total_share);
+        pt_out_char(out, ',');
         pt_csv_put(out, row->name);
         pt_out_char(out, ',');
         pt_csv_put(out, row->file);

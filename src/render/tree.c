@@ -36,13 +36,13 @@ static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
 }
 
-static void put_row(pt_out *out, const pt_look *look, const char *unit, int width, guides *open,
-                    const pt_tree_row *row)
+static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
+                    guides *open, const pt_tree_row *row)
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
-    const pt_value_text total = pt_value_of(unit, row->total);
-    const pt_value_text self = pt_value_of(unit, row->self);
-    pt_outf(out, "%7s %*s ", pt_percent_of(row->total_share).text, width, total.text);
+    const pt_value_text total = pt_total_of(summary, row->total);
+    const pt_value_text self = pt_value_of(summary->unit, row->self);
+    pt_outf(out, "%7s %*s ", pt_total_share_of(summary, row->total_share).text, width, total.text);
     if (row->folded > 0)
         pt_outf(out, "%7s %*s  ", "", width, "");
     else
@@ -76,7 +76,7 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     guides open = {0};
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
-        put_row(out, look, unit, width, &open, &row);
+        put_row(out, look, &head->summary, width, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
         pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
@@ -111,12 +111,9 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
         }
         pt_json_key(&w, "self");
         pt_json_int(&w, row.self);
-        pt_json_key(&w, "total");
-        pt_json_int(&w, row.total);
         pt_json_key(&w, "self_share");
         pt_json_double(&w, row.self_share);
-        pt_json_key(&w, "total_share");
-        pt_json_double(&w, row.total_share);
+        pt_json_totals(&w, &head->summary, row.total, row.total_share);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -133,8 +130,9 @@ void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
     pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded\n");
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
-        pt_outf(out, "%u,%lld,%.6g,%lld,%.6g,", row.depth, (long long)row.self, row.self_share,
-                (long long)row.total, row.total_share);
+        pt_outf(out, "%u,%lld,%.6g,", row.depth, (long long)row.self, row.self_share);
+        pt_csv_totals(out, &head->summary, row.total, row.total_share);
+        pt_out_char(out, ',');
         pt_csv_put(out, row.name);
         pt_out_char(out, ',');
         pt_csv_put(out, row.file);

@@ -16,6 +16,38 @@ pt_value_text pt_value_of(const char *unit, int64_t value)
     return v;
 }
 
+pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
+{
+    return summary->has_stacks ? pt_value_of(summary->unit, value) : (pt_value_text){"-"};
+}
+
+pt_percent pt_total_share_of(const pt_summary *summary, double share)
+{
+    return summary->has_stacks ? pt_percent_of(share) : (pt_percent){"-"};
+}
+
+void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share)
+{
+    pt_json_key(w, "total");
+    if (summary->has_stacks)
+        pt_json_int(w, value);
+    else
+        pt_json_null(w);
+    pt_json_key(w, "total_share");
+    if (summary->has_stacks)
+        pt_json_double(w, share);
+    else
+        pt_json_null(w);
+}
+
+void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share)
+{
+    if (summary->has_stacks)
+        pt_outf(out, "%lld,%.6g", (long long)value, share);
+    else
+        pt_out_char(out, ',');
+}
+
 void pt_value_fit(int *width, const char *unit, int64_t value)
 {
     const int needed = (int)pt_text_width(pt_value_of(unit, value).text);

@@ -2,6 +2,7 @@
 #ifndef PT_RENDER_VALUE_H
 #define PT_RENDER_VALUE_H
 
+#include "base/json.h"
 #include "render/text.h"
 #include "view/summary.h"
 
@@ -12,6 +13,14 @@ typedef struct {
 /* "1.23s", "45.6ms", "2.00MB", "1,234": three significant digits in the unit that suits it, or the
  * whole count. */
 pt_value_text pt_value_of(const char *unit, int64_t value);
+
+/* The same of a function's total, "-" where the profile has no stacks that would tell it. */
+pt_value_text pt_total_of(const pt_summary *summary, int64_t value);
+pt_percent pt_total_share_of(const pt_summary *summary, double share);
+/* "total" and "total_share" of a JSON object; null where they are unknown. */
+void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share);
+/* "12,0.25" of a row of CSV; both empty where they are unknown. */
+void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share);
 
 /* The width of a column of such texts: call for each value, starting with the header's. */
 void pt_value_fit(int *width, const char *unit, int64_t value);

@@ -70,6 +70,7 @@ static const char script[] =
 typedef struct {
     pt_out *out;
     const pt_weblist *list;
+    const pt_summary *summary;
     const char *unit;
     int width;  /* of a value's column */
     int digits; /* of a line number's */
@@ -93,7 +94,7 @@ static void add_values(writer *w, const pt_listing_values *v)
 {
     pt_out to;
     pt_out_to_buf(&to, &w->text);
-    pt_listing_put_values(&to, w->unit, w->width, v);
+    pt_listing_put_values(&to, w->summary, w->width, v);
     pt_out_done(&to, NULL);
 }
 
@@ -301,8 +302,12 @@ static void put_head(writer *w, const pt_report_head *head)
 
 void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_weblist *list)
 {
-    writer w = {
-        .out = out, .list = list, .unit = head->summary.unit, .width = 6, .text = PT_BUF_INIT};
+    writer w = {.out = out,
+                .list = list,
+                .summary = &head->summary,
+                .unit = head->summary.unit,
+                .width = 6,
+                .text = PT_BUF_INIT};
     const pt_listing *l = &list->listing;
     for (size_t i = 0; i < l->count; i++) {
         pt_value_fit(&w.width, w.unit, l->function[i].total);

@@ -1,6 +1,7 @@
 /* code.c: from locations to images, from images to instructions. */
 #include "view/code.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,6 +191,22 @@ static void take_instruction(void *context, const pt_instruction *i)
         put_target(&buf, d, i->addr, i->target);
     }
     add_instruction(d->text, i->addr, i->size_bytes, pt_buf_take(&buf, NULL));
+    d->text->instruction[d->text->count - 1].has_target = i->has_target;
+    d->text->instruction[d->text->count - 1].target = i->target;
+}
+
+/* Where a line of objdump goes: "jne    40112a <main+0x14>", the number before the name. */
+static void find_target(pt_code_instruction *in)
+{
+    const char *const name = strstr(in->text, " <");
+    const char *digits = name;
+    while (digits != NULL && digits > in->text && isxdigit((unsigned char)digits[-1]))
+        digits--;
+    if (digits == NULL || digits == name || digits == in->text || digits[-1] != ' ' ||
+        strchr(in->text, '#') != NULL)
+        return;
+    in->has_target = true;
+    in->target = strtoull(digits, NULL, 16);
 }
 
 static pt_status by_objdump(disassembling *d, pt_error *reterr)
@@ -206,6 +223,7 @@ static pt_status by_objdump(disassembling *d, pt_error *reterr)
             i + 1 < l.count && l.line[i + 1].addr > addr ? l.line[i + 1].addr : d->end;
         add_instruction(d->text, addr, next - addr < 16 ? (uint32_t)(next - addr) : 1,
                         pt_strdup(l.line[i].text));
+        find_target(&d->text->instruction[d->text->count - 1]);
         after = addr + 1;
     }
     pt_objdump_listing_done(&l);
@@ -263,6 +281,23 @@ pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, 
                       &d);
     *ret_text = text;
     return PT_OK;
+}
+
+char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
+                               const pt_code_options *options)
+{
+    enum { LONGEST = 16 }; /* bytes of an instruction */
+    pt_code_text text = {0};
+    disassembling d = {
+        .text = &text, .image = image, .options = options, .start = addr, .end = addr + LONGEST};
+    pt_error error = PT_ERROR_INIT;
+    char *first = NULL;
+    if (disassemble(&d, &error) == PT_OK && text.count > 0) {
+        first = text.instruction[0].text;
+        text.instruction[0].text = NULL;
+    }
+    pt_code_text_done(&text);
+    return first;
 }
 
 void pt_code_text_done(pt_code_text *text)

@@ -60,6 +60,8 @@ typedef struct pt_code_instruction {
     char *text;           /* with the names of what it calls and jumps to */
     uint32_t frame_first; /* the innermost inlined function, then its callers */
     uint32_t frame_count; /* 0: no name is known */
+    bool has_target;      /* it jumps to or calls a fixed address */
+    uint64_t target;
 } pt_code_instruction;
 
 typedef struct pt_code_text {
@@ -74,6 +76,10 @@ typedef struct pt_code_text {
 pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,
                             uint64_t end, const pt_code_options *options, pt_error *reterr);
 void pt_code_text_done(pt_code_text *text);
+
+/* The one instruction at addr, to be freed; NULL if it cannot be disassembled. */
+char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
+                               const pt_code_options *options);
 
 /* A name of the image's symbol table as people read it; lives as long as the code. */
 const char *pt_code_name(const pt_code_image *image, const char *linkage_name,

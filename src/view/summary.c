@@ -35,9 +35,19 @@ int64_t pt_summary_samples(const pt_profile *p)
 {
     for (uint32_t e = 0; e < p->event->t.count; e++)
         if (p->event->row[e].kind == PT_EVENT_COUNT &&
-            strcmp(pt_text(p, p->event->row[e].type), "samples") == 0)
+            (strcmp(pt_text(p, p->event->row[e].type), "samples") == 0 ||
+             strcmp(pt_text(p, p->event->row[e].unit), "samples") == 0))
             return pt_view_magnitude(p, e);
     return p->sample->t.count;
+}
+
+/* More than the address that was hit: callers, or that there are none, or names that came as a
+ * stack. */
+static bool is_stack(const pt_profile *p, uint32_t stack)
+{
+    const uint32_t depth = pt_stack_depth(p, stack);
+    return depth > 1 || p->stack->end[stack] == PT_STACK_END_ROOT ||
+           (depth == 1 && p->location->address[pt_stack_frames(p, stack)[0]] == 0);
 }
 
 /* Sums magnitudes a stack, so that what cancels out still counts as seen. */
@@ -56,6 +66,7 @@ static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summ
             __builtin_prefetch(pt_stack_frames(p, s + LEAVES_AHEAD));
         if (weight[s] == 0) continue;
         summary->stacks++;
+        summary->has_stacks |= is_stack(p, s);
         all += weight[s];
         summary->ends_known |= p->stack->end[s] != PT_STACK_END_UNKNOWN;
         if (p->stack->end[s] == PT_STACK_END_ROOT) complete += weight[s];

@@ -17,6 +17,8 @@ typedef struct pt_summary {
     double rate_hz;        /* of sampling; 0 = unknown */
     uint64_t lost;         /* samples known to be lost; 0 = none known */
     int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
+    bool has_stacks;                  /* it tells who called; without, what is below a function
+                                         is not known, and so no total */
     bool ends_known;                  /* the source says why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unnamed_share;             /* of the total in samples whose leaf has no name */

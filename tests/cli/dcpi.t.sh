@@ -140,3 +140,46 @@ run pitot convert "$golden" -o cpu.dcpi
 expect_status 0
 expect_equal 'the sum of the files' "$(cat cpu.dcpi* >/dev/null && pitot dcpiprof -csv -symbols=off cpu.dcpi* | awk -F, 'NR > 1 {s += $1} END {print s}')" \
     "$(pitot dcpiprof -csv -symbols=off -event samples "$golden" | awk -F, 'NR > 1 {s += $1} END {print s}')"
+
+it 'dcpilist shows each instruction of a procedure with its count of each event'
+if [ -z "$built" ]; then skip 'no compiler'; elif needs objdump; then
+    run pitot dcpilist '^cold$' -asm -whole cycles.dcpicat imiss.dcpicat
+    expect_status 0
+    expect_equal 'how many' "$(stdout | grep -cE '^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  ')" \
+        "$(objdump -d prog | awk '/<cold>:$/ {on = 1; next} on && NF == 0 {on = 0} on' | grep -c ':')"
+    at=$(printf '%x' $((0x$(address cold))))
+    expect_stdout_line " *15        .  *$at  *"
+    expect_equal 'the sum of cycles' "$(stdout | awk '$3 ~ /^401/ && $1 != "." {s += $1} END {print s}')" 20
+    expect_equal 'the sum of imiss' "$(stdout | awk '$3 ~ /^401/ && $2 != "." {s += $2} END {print s}')" 9
+fi
+
+it 'dcpilist sums instructions up by source line'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpilist hot -source cycles.dcpicat
+    expect_status 0
+    expect_equal 'the sum' "$(stdout | awk '$2 ~ /^[0-9]+$/ && $1 ~ /^[0-9]+$/ && NF > 2 && seen {s += $1} /source$/ {seen = 1} END {print s}')" 80
+    run pitot dcpilist nothing cycles.dcpicat
+    expect_status 3
+fi
+
+it 'dcpilist takes an address for the procedure that it lies in'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpilist "0x$(printf '%x' $((0x$(address hot) + 2)))" cycles.dcpicat
+    expect_status 0
+    expect_stdout_line 'hot  */prog  0x*'
+    expect_no_stdout_line 'cold  *'
+fi
+
+it 'dcpitopcounts lists instructions by the event that -s names'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    run pitot dcpitopcounts -n 2 -s imiss -no_header cycles.dcpicat imiss.dcpicat
+    expect_status 0
+    expect_equal 'the first row' "$(stdout | head -1 | awk '{print $1, $2, $3, $4, $5, $6, $7}')" \
+        "9 90.00% 90.00% 5 5.00% cold $(printf '%x' $((0x$(address cold) + 3)))"
+    run pitot dcpitopcounts -csv cycles.dcpicat
+    expect_stdout_line "70,hot,0x$(printf '%x' $((0x$(address hot) + 2))),*,$PWD/prog.c,*,$PWD/prog,$id"
+    mv prog gone
+    run pitot dcpitopcounts -n 1 cycles.dcpicat
+    mv gone prog
+    expect_stdout_line '* 70  70.00%  70.00%  [[]unknown] * - * prog'
+fi

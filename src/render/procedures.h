@@ -1,0 +1,24 @@
+/* procedures.h: procedures with their counts, by instruction or by source line. */
+#ifndef PT_RENDER_PROCEDURES_H
+#define PT_RENDER_PROCEDURES_H
+
+#include "base/buf.h"
+#include "render/look.h"
+#include "source/text.h"
+#include "view/procedures.h"
+
+typedef enum { PT_LIST_BOTH, PT_LIST_INSTRUCTIONS, PT_LIST_SOURCE } pt_list_kind;
+
+typedef struct pt_procedure_list {
+    const char *title; /* of the profile */
+    const pt_procedures *procedures;
+    pt_list_kind kind;
+    int64_t context; /* lines around those with a count; -1: all */
+    pt_source_texts *texts;
+} pt_procedure_list;
+
+/* Lines that are left out are one line, "...". */
+void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure_list *list);
+void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list);
+
+#endif
