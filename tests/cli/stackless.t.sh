@@ -34,5 +34,5 @@ printf 'main;a 3\nb 1\n' >two.folded
 run pitot top two.folded
 expect_stdout_line '* 0      0%      3   75.0%  main'
 printf 'b 1\nc 2\n' >one.folded
-run pitot top one.folded
+run pitot top --from=folded one.folded
 expect_stdout_line '* 1   33.3%      1   33.3%  b'
