@@ -9,13 +9,11 @@
 #include "base/grow.h"
 #include "cmd/input.h"
 #include "cmd/symbolize_int.h"
-#include "source/code.h"
 
-#define READ_BYTES       65536
-#define BATCH_BYTES_MAX  (64u << 20) /* of input that is answered together */
-#define BULK_BYTES       16384       /* who writes so much at once will write more */
-#define BULK_PAUSE_MS    10
-#define ADDRESS_TEXT_MAX 64
+#define READ_BYTES      65536
+#define BATCH_BYTES_MAX (64u << 20) /* of input that is answered together */
+#define BULK_BYTES      16384       /* who writes so much at once will write more */
+#define BULK_PAUSE_MS   10
 
 static const pt_option symbolize_rows[] = {
     {.name = "exe",
@@ -149,225 +147,56 @@ static const pt_option symbolize_rows[] = {
 };
 static const pt_option_table symbolize_options = PT_OPTION_TABLE(symbolize_rows);
 
-typedef enum { REQUEST_CODE, REQUEST_DATA, REQUEST_ECHO } request_kind;
-
-typedef struct {
-    request_kind kind;
-    image_entry *image;     /* NULL: in no file, or in one that cannot be looked into */
-    char *module;           /* as it was asked for */
-    uint64_t asked, linked; /* the address as it was asked for; as linked */
-    uint32_t row;           /* of the image's chains; PT_NONE: none */
-    bool has_code;          /* in no file, and named all the same */
-    pt_code_answer code;
-    char *line; /* ECHO: what is no request */
-} request;
-
-typedef struct {
-    const symbolize_settings *settings;
-    pt_cmd_context *context;
-    image_table images;
-    process process; /* of --pid */
-    struct {
-        pt_code_names kernel, dump, map;
-        bool has_kernel, has_compiled; /* they were asked for */
-    } code;
-    printer printer;
-    const char *file; /* of -e, or the default; NULL: lines name theirs */
-    uint64_t adjust;
-    bool is_addr2line, names_inlines, is_readable, is_short;
-    bool is_stream; /* requests come line by line, not from the command line */
-    struct {
-        request *items;
-        size_t count, cap;
-    } requests;
-    struct {
-        answer_frame *items;
-        size_t cap;
-    } frames; /* of the answer that is being printed */
-    struct {
-        pt_buf *items;
-        size_t count, cap;
-    } texts; /* for names that have to be put together */
-} job;
-
-/* ---- reading requests ---- */
-
-/* The number at text, up to its end or white space. addr2line takes all for hexadecimal and what is
- * no number for 0, as bfd_scan_vma does; llvm-symbolizer goes by the prefix (0x, 0, none). Digits
- * beyond nine can only be hexadecimal. */
-static bool parse_address(const job *j, const char *text, uint64_t *ret_address)
-{
-    char *end = NULL;
-    const bool has_prefix = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    if (j->is_addr2line) {
-        *ret_address = strtoull(text, NULL, 16);
-        return true;
-    }
-    if (!(text[0] >= '0' && text[0] <= '9') && strspn(text, "abcdefABCDEF") == 0) return false;
-    errno = 0;
-    *ret_address = strtoull(text, &end, 0);
-    if (!has_prefix && end[strspn(end, "0123456789abcdefABCDEF")] == '\0' && *end != '\0')
-        *ret_address = strtoull(text, &end, 16);
-    return end != text && errno == 0 && (*end == '\0' || *end == ' ' || *end == '\t');
-}
-
-/* "NAME" or 'NAME' or NAME at *text; moves past it. Free the result; NULL when a quote is open. */
-static char *take_word(const char **text)
-{
-    const char *at = *text + strspn(*text, " \t");
-    const char quote = *at == '"' || *at == '\'' ? *at : '\0';
-    const char *end = quote != '\0' ? strchr(at + 1, quote) : at + strcspn(at, " \t");
-    if (end == NULL) return NULL;
-    char *word = quote != '\0' ? pt_strndup(at + 1, (size_t)(end - at - 1))
-                               : pt_strndup(at, (size_t)(end - at));
-    *text = quote != '\0' ? end + 1 : end;
-    return word;
-}
-
-static bool take_prefix(const char **text, const char *prefix)
-{
-    const size_t n = strlen(prefix);
-    if (strncmp(*text, prefix, n) != 0 || ((*text)[n] != ' ' && (*text)[n] != '\t')) return false;
-    *text += n;
-    *text += strspn(*text, " \t");
-    return true;
-}
-
-/* An address of the kernel, by its symbols. */
-static void place_in_kernel(job *j, request *r)
-{
-    const pt_source_search search = {.options = j->images.source};
-    pt_error error = PT_ERROR_INIT;
-    if (!j->code.has_kernel &&
-        pt_source_kernel_names(&search, "", 0, &j->code.kernel, &error) != PT_OK)
-        pt_cmd_say("%s", error.message);
-    j->code.has_kernel = true;
-    r->has_code = pt_code_names_find(&j->code.kernel, r->linked, &r->code);
-    free(r->module);
-    r->module = pt_strdup(r->has_code && r->code.module[0] != '\0' ? r->code.module : "[kernel]");
-}
-
-/* Code that the process made itself, by its compiler's dump or map. */
-static void place_in_compiled(job *j, request *r, const char *path)
-{
-    const pt_source_search search = {.options = j->images.source};
-    if (!j->code.has_compiled)
-        pt_source_jit_names(&search, j->process.pid, pt_source_dump_pid(path) != 0 ? path : NULL,
-                            &j->code.dump, &j->code.map);
-    j->code.has_compiled = true;
-    r->has_code = pt_code_names_find(&j->code.dump, r->linked, &r->code) ||
-                  pt_code_names_find(&j->code.map, r->linked, &r->code);
-}
-
-/* Where the process has the address. */
-static void place_in_process(job *j, request *r)
-{
-    const process_map *map = process_find(&j->process, r->asked);
-    if (map == NULL && r->asked >> 63 != 0) {
-        place_in_kernel(j, r);
-        return;
-    }
-    if (map == NULL) return;
-    if (map->path[0] == '\0' || map->path[0] == '[' || pt_source_dump_pid(map->path) != 0)
-        place_in_compiled(j, r, map->path);
-    if (map->path[0] == '\0') return;
-    free(r->module);
-    r->module = pt_strdup(map->path);
-    if (r->has_code) return;
-    if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
-    /* As the process sees it, as we see it, and as it is mapped when its name is gone. */
-    const long long pid = (long long)j->process.pid;
-    PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
-    PT_FREE char *mapped =
-        pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid, map->start, map->limit);
-    const char *paths[] = {inside, map->path, mapped, NULL}, *vdso[] = {map->path, NULL};
-    r->image = images_named(&j->images, map->path, map->path[0] == '/' ? paths : vdso);
-    if (r->image->chains == NULL ||
-        !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->start, map->limit, map->offset,
-                               r->asked, &r->linked))
-        r->image = NULL;
-}
-
-static uint64_t first_segment(const pt_elf *elf)
-{
-    pt_elf_segment s;
-    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
-        if (s.type == 1 /* PT_LOAD */) return s.addr - s.off % 4096;
-    return 0;
-}
-
-static void place_in_file(job *j, request *r, const char *name)
-{
-    uint64_t section;
-    r->image = images_named(&j->images, name, (const char *[]){name, NULL});
-    if (r->image->chains == NULL) return;
-    if (j->settings->relative) r->linked += first_segment(pt_chains_elf(r->image->chains));
-    if (j->settings->section == NULL) return;
-    if (image_section(r->image, j->settings->section, &section))
-        r->linked += section;
-    else
-        r->image = NULL;
-}
-
-/* [CODE|DATA] [FILE] ADDRESS, where -e or --pid stands for the file. What follows is not looked at.
- */
-static void read_request(job *j, const char *line)
-{
-    request r = {.row = PT_NONE};
-    const char *at = line + strspn(line, " \t");
-    if (!j->is_addr2line && take_prefix(&at, "DATA"))
-        r.kind = REQUEST_DATA;
-    else if (!j->is_addr2line)
-        take_prefix(&at, "CODE");
-    PT_FREE char *name = NULL;
-    const bool names_file = j->file == NULL && j->process.pid == 0;
-    if (names_file) {
-        name = take_word(&at);
-        at += strspn(at, " \t");
-    }
-    if ((names_file && (name == NULL || name[0] == '\0')) || !parse_address(j, at, &r.asked)) {
-        r.kind = REQUEST_ECHO;
-        r.line = pt_strdup(line);
-    } else {
-        r.module = pt_strdup(j->file != NULL ? j->file : name != NULL ? name : "");
-        r.linked = r.asked - j->adjust;
-        if (j->process.pid != 0)
-            place_in_process(j, &r);
-        else
-            place_in_file(j, &r, r.module);
-    }
-    PT_GROW(j->requests, j->requests.count + 1);
-    j->requests.items[j->requests.count++] = r;
-}
-
 /* ---- answering ---- */
 
-static int by_value(const void *x, const void *y)
+/* An address of a file, and which request it is. */
+typedef struct {
+    uint64_t addr;
+    size_t request;
+} wanted_addr;
+
+/* Sorts by address, a byte of it at a time; what is equal keeps its order. spare: as many. */
+static void sort_wanted(wanted_addr **items, wanted_addr **spare, size_t count)
 {
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t place[256] = {0}, sum = 0;
+        for (size_t i = 0; i < count; i++)
+            place[(*items)[i].addr >> shift & 0xff]++;
+        if (place[(*items)[0].addr >> shift & 0xff] == count) continue; /* all alike */
+        for (unsigned b = 0; b < 256; b++) {
+            const size_t n = place[b];
+            place[b] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++)
+            (*spare)[place[(*items)[i].addr >> shift & 0xff]++] = (*items)[i];
+        wanted_addr *const swap = *items;
+        *items = *spare;
+        *spare = swap;
+    }
 }
 
 /* Resolves what the batch asks of one image. */
-static void resolve_image(job *j, image_entry *image)
+static void resolve_image(symbolize_job *j, image_entry *image)
 {
     size_t count = 0, distinct = 0;
-    PT_FREE uint64_t *addrs = pt_alloc(j->requests.count + 1, sizeof *addrs);
+    PT_FREE wanted_addr *wanted = pt_alloc(j->requests.count + 1, sizeof *wanted);
     for (size_t i = 0; i < j->requests.count; i++) {
         const request *r = &j->requests.items[i];
-        if (r->image == image && r->kind == REQUEST_CODE) addrs[count++] = r->linked;
+        if (r->image == image && r->kind == REQUEST_CODE)
+            wanted[count++] = (wanted_addr){r->linked, i};
     }
     if (count == 0) return;
-    qsort(addrs, count, sizeof *addrs, by_value);
+    PT_FREE wanted_addr *spare = pt_alloc(count, sizeof *spare);
+    sort_wanted(&wanted, &spare, count);
+    PT_FREE uint64_t *addrs = pt_alloc(count, sizeof *addrs);
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || addrs[i] != addrs[distinct - 1]) addrs[distinct++] = addrs[i];
+        if (i == 0 || wanted[i].addr != wanted[i - 1].addr) addrs[distinct++] = wanted[i].addr;
     PT_FREE uint32_t *rows = pt_alloc(distinct, sizeof *rows);
     pt_chains_resolve(image->chains, addrs, distinct, rows);
-    for (size_t i = 0; i < j->requests.count; i++) {
-        request *r = &j->requests.items[i];
-        if (r->image != image || r->kind != REQUEST_CODE) continue;
-        const uint64_t *found = bsearch(&r->linked, addrs, distinct, sizeof *addrs, by_value);
-        if (found != NULL) r->row = rows[found - addrs];
+    for (size_t i = 0, at = 0; i < count; i++) {
+        at += wanted[i].addr != addrs[at];
+        j->requests.items[wanted[i].request].row = rows[at];
     }
 }
 
@@ -388,7 +217,7 @@ static const char *without_scope(const char *name)
 }
 
 /* A clone's suffix, as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
-static void put_suffix(const job *j, pt_buf *text, const char *suffix)
+static void put_suffix(const symbolize_job *j, pt_buf *text, const char *suffix)
 {
     if (!j->is_addr2line) pt_putf(text, " (%s)", suffix);
     for (const char *at = suffix; j->is_addr2line && *at != '\0';) {
@@ -401,7 +230,8 @@ static void put_suffix(const job *j, pt_buf *text, const char *suffix)
 }
 
 /* The name as it is asked for. What has to be put together is put into text, terminated. */
-static const char *function_name(const job *j, image_entry *image, uint32_t id, pt_buf *text)
+static const char *function_name(const symbolize_job *j, image_entry *image, uint32_t id,
+                                 pt_buf *text)
 {
     const pt_chain_function f = pt_chains_function(image->chains, id);
     if (j->is_short && f.name[0] != '\0') return without_scope(f.name);
@@ -418,7 +248,7 @@ static const char *function_name(const job *j, image_entry *image, uint32_t id, 
 }
 
 /* Puts the frames of a row together and prints them. */
-static void print_chain(job *j, const request *r, answer *a)
+static void print_chain(symbolize_job *j, const request *r, answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
     const uint32_t count = chain.frame_count > 1 && !j->names_inlines ? 1 : chain.frame_count;
@@ -448,13 +278,15 @@ static void print_chain(job *j, const request *r, answer *a)
     print_answer(&j->printer, a);
 }
 
-static void print_request(job *j, request *r)
+static void print_request(symbolize_job *j, request *r)
 {
     if (r->kind == REQUEST_ECHO) {
-        pt_outf(j->context->out, "%s\n", r->line);
+        pt_outf(j->context->out, "%s\n", r->text);
         return;
     }
-    answer a = {.module = r->module,
+    answer a = {.module = r->text != NULL   ? r->text
+                          : j->file != NULL ? j->file
+                                            : "",
                 .addr = r->asked,
                 .is_data = r->kind == REQUEST_DATA,
                 .is_alone = j->is_stream};
@@ -465,22 +297,23 @@ static void print_request(job *j, request *r)
         print_chain(j, r, &a);
         return;
     }
-    char *readable =
-        r->has_code && j->is_readable ? pt_demangle(r->code.name, j->images.how.demangle) : NULL;
-    const answer_frame frame = {.function = readable != NULL ? readable : r->code.name,
-                                .file = r->code.file,
-                                .line = r->code.line,
-                                .start_addr = r->code.addr};
-    if (r->has_code) {
-        a.frames = &frame;
-        a.frame_count = 1;
+    if (r->code == NULL) {
+        print_answer(&j->printer, &a);
+        return;
     }
+    char *readable = j->is_readable ? pt_demangle(r->code->name, j->images.how.demangle) : NULL;
+    const answer_frame frame = {.function = readable != NULL ? readable : r->code->name,
+                                .file = r->code->file,
+                                .line = r->code->line,
+                                .start_addr = r->code->addr};
+    a.frames = &frame;
+    a.frame_count = 1;
     print_answer(&j->printer, &a);
     free(readable);
 }
 
 /* What is printed a little later. */
-static void expect(const job *j, size_t at)
+static void expect(const symbolize_job *j, size_t at)
 {
     enum { AHEAD = 4 }; /* requests a step */
     for (unsigned step = 0; step < PT_CHAINS_STEPS; step++) {
@@ -492,15 +325,15 @@ static void expect(const job *j, size_t at)
     }
 }
 
-static void answer_batch(job *j)
+static void answer_batch(symbolize_job *j)
 {
     for (size_t i = 0; i < j->images.count; i++)
         if (j->images.items[i]->chains != NULL) resolve_image(j, j->images.items[i]);
     for (size_t i = 0; i < j->requests.count; i++) {
         expect(j, i);
         print_request(j, &j->requests.items[i]);
-        free(j->requests.items[i].module);
-        free(j->requests.items[i].line);
+        free(j->requests.items[i].text);
+        free(j->requests.items[i].code);
     }
     j->requests.count = 0;
     pt_out_flush(j->context->out, NULL);
@@ -509,7 +342,7 @@ static void answer_batch(job *j)
 /* ---- standard input ---- */
 
 /* Takes whole lines out of pending, which ends with a NUL that size does not count. */
-static void take_lines(job *j, pt_buf *pending, bool is_end)
+static void take_lines(symbolize_job *j, pt_buf *pending, bool is_end)
 {
     size_t done = 0;
     pt_buf_text(pending);
@@ -529,7 +362,7 @@ static void take_lines(job *j, pt_buf *pending, bool is_end)
 
 /* Answers what has come whenever the input pauses, so that whoever asks one address and waits for
  * its answer has it, and who sends thousands has them resolved together. */
-static int answer_input(job *j)
+static int answer_input(symbolize_job *j)
 {
     pt_buf pending = PT_BUF_INIT;
     size_t batch_bytes = 0;
@@ -595,7 +428,7 @@ static int show_cache(const pt_cmd_context *context, const pt_lookup *lookup, bo
 }
 
 /* An image among the arguments is what the others are asked of. */
-static void choose_file(job *j)
+static void choose_file(symbolize_job *j)
 {
     pt_cmd_context *context = j->context;
     j->file = j->settings->file;
@@ -609,7 +442,7 @@ static void choose_file(job *j)
     }
 }
 
-static int prepare(job *j, const pt_lookup *lookup, pt_pool *pool)
+static int prepare(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
 {
     const symbolize_settings *s = j->settings;
     const bool is_addr2line = s->style == PT_STYLE_ADDR2LINE;
@@ -651,7 +484,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     pt_lookup_init(&lookup, context->place);
     if (settings->cache_info || settings->cache_clear)
         return show_cache(context, &lookup, settings->cache_clear);
-    job j = {.settings = settings, .context = context};
+    symbolize_job j = {.settings = settings, .context = context};
     context->pool = pt_pool_new((unsigned)settings->threads);
     int status = prepare(&j, &lookup, context->pool);
     if (status != PT_EXIT_OK) return status;

@@ -10,6 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
+#include "source/code.h"
 #include "symbolize/chains.h"
 
 typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;
@@ -124,5 +125,50 @@ void print_answer(printer *p, const answer *a);
  */
 void print_begin(printer *p);
 void print_end(printer *p);
+
+/* ---- symbolize_request.c: what is asked ---- */
+
+typedef enum { REQUEST_CODE, REQUEST_DATA, REQUEST_ECHO } request_kind;
+
+typedef struct {
+    image_entry *image;     /* NULL: in no file, or in one that cannot be looked into */
+    char *text;             /* the file as it was asked for, NULL: job.file; ECHO: the line */
+    uint64_t asked, linked; /* the address as it was asked for; as linked */
+    pt_code_answer *code;   /* in no file, and named all the same; or NULL */
+    uint32_t row;           /* of the image's chains; PT_NONE: none */
+    request_kind kind;
+} request;
+
+typedef struct {
+    const symbolize_settings *settings;
+    pt_cmd_context *context;
+    image_table images;
+    process process; /* of --pid */
+    struct {
+        pt_code_names kernel, dump, map;
+        bool has_kernel, has_compiled; /* they were asked for */
+    } code;
+    printer printer;
+    const char *file; /* of -e, or the default; NULL: lines name theirs */
+    uint64_t adjust;
+    bool is_addr2line, names_inlines, is_readable, is_short;
+    bool is_stream; /* requests come line by line, not from the command line */
+    struct {
+        request *items;
+        size_t count, cap;
+    } requests;
+    struct {
+        answer_frame *items;
+        size_t cap;
+    } frames; /* of the answer that is being printed */
+    struct {
+        pt_buf *items;
+        size_t count, cap;
+    } texts; /* for names that have to be put together */
+} symbolize_job;
+
+/* Takes a line apart, [CODE|DATA] [FILE] ADDRESS where -e or --pid stands for the file, and appends
+ * its request. What follows is not looked at. */
+void read_request(symbolize_job *job, const char *line);
 
 #endif

@@ -258,7 +258,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
         /* One module follows the other: its name need not be put again. */
         const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;
         const size_t module_length = close != NULL ? (size_t)(close - open - 1) : 0;
-        const bool is_same = last != NULL && last->module != 0 &&
+        const bool is_same = last != NULL && last->module != 0 && module_length > 0 &&
                              strlen(text_of(names, last->module)) == module_length &&
                              memcmp(text_of(names, last->module), open + 1, module_length) == 0;
         s.module = module_length == 0 ? 0

@@ -224,7 +224,8 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
             linkage_name = symbol->name;
         if (name == NULL && linkage_name == NULL && is_outermost && symbol != NULL)
             name = symbol->name;
-        const bool is_here = f->declared_file != NULL && strcmp(f->declared_file, at.file) == 0;
+        const bool is_here = f->declared_file != NULL && (f->declared_file == at.file ||
+                                                          strcmp(f->declared_file, at.file) == 0);
         /* Code of an inlined function that nothing names (artificial, or the file that dwz shared
          * is missing) is its caller's, at the line where it stands. */
         if (name == NULL && linkage_name == NULL) continue;

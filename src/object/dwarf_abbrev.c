@@ -53,13 +53,11 @@ static pt_dwarf_what what_of(unsigned name)
 }
 
 /* Appends the steps over the abbreviation's attributes; returns the bytes after the last one. */
-static uint32_t add_steps(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt_dwarf_abbrev *a,
-                          bool stops_at_addrs)
+static uint32_t add_steps(pt_dwarf_abbrevs *table, pt_dwarf_abbrev *a, bool stops_at_addrs)
 {
     uint64_t fixed = 0;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         const pt_dwarf_attribute *at = &table->attributes.items[a->attribute_first + i];
-        const int bytes = pt_dwarf_form_bytes(unit, at->form);
         const pt_dwarf_what what = what_of(at->name);
         if (!stops_at_addrs && what == PT_DWARF_SIBLING && !a->has_sibling) {
             a->has_sibling = true;
@@ -67,8 +65,8 @@ static uint32_t add_steps(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt
             a->sibling_bytes = (uint32_t)fixed;
             a->sibling_form = at->form;
         }
-        if (bytes >= 0 && !(stops_at_addrs && what != PT_DWARF_SKIPPED)) {
-            fixed += (uint64_t)bytes;
+        if (at->bytes >= 0 && !(stops_at_addrs && what != PT_DWARF_SKIPPED)) {
+            fixed += (uint64_t)at->bytes;
             continue;
         }
         PT_GROW(table->steps, table->steps.count + 1);
@@ -76,20 +74,21 @@ static uint32_t add_steps(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt
             (pt_dwarf_step){.fixed_bytes = (uint32_t)fixed,
                             .form = at->form,
                             .what = stops_at_addrs ? (uint8_t)what : PT_DWARF_SKIPPED,
+                            .bytes = at->bytes,
                             .attribute = a->attribute_first + i};
         fixed = 0;
     }
     return (uint32_t)fixed;
 }
 
-static void make_steps(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, pt_dwarf_abbrev *a)
+static void make_steps(pt_dwarf_abbrevs *table, pt_dwarf_abbrev *a)
 {
     a->skip_first = (uint32_t)table->steps.count;
-    a->tail_bytes = add_steps(table, unit, a, false);
+    a->tail_bytes = add_steps(table, a, false);
     a->skip_count = (uint16_t)(table->steps.count - a->skip_first);
     a->read_first = (uint32_t)table->steps.count;
     if (a->kind == PT_DWARF_FUNCTION || a->kind == PT_DWARF_INLINED)
-        a->read_tail_bytes = add_steps(table, unit, a, true);
+        a->read_tail_bytes = add_steps(table, a, true);
     a->read_count = (uint16_t)(table->steps.count - a->read_first);
 }
 
@@ -109,16 +108,17 @@ static bool read_attributes(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, 
         const int64_t implicit = form == DW_FORM_implicit_const ? pt_dwarf_sleb(c) : 0;
         if (name == 0 && form == 0) {
             a->kind = (uint8_t)kind_of(a->tag, has_addrs);
-            make_steps(table, unit, a);
+            make_steps(table, a);
             return true;
         }
-        if (name > UINT16_MAX || form > UINT16_MAX || a->attribute_count == ATTRIBUTES_MAX ||
-            pt_dwarf_form_bytes(unit, (unsigned)form) == -2)
+        if (name > UINT16_MAX || form > UINT16_MAX || a->attribute_count == ATTRIBUTES_MAX)
             return false;
+        const int bytes = pt_dwarf_form_bytes(unit, (unsigned)form);
+        if (bytes == -2) return false;
         has_addrs |= name == DW_AT_low_pc || name == DW_AT_ranges;
         PT_GROW(table->attributes, table->attributes.count + 1);
         table->attributes.items[table->attributes.count++] =
-            (pt_dwarf_attribute){(uint16_t)name, (uint16_t)form, implicit};
+            (pt_dwarf_attribute){(uint16_t)name, (uint16_t)form, (int8_t)bytes, implicit};
         a->attribute_count++;
     }
     return false;
@@ -146,6 +146,8 @@ uint64_t pt_dwarf_abbrevs_read(pt_dwarf_abbrevs *table, const pt_dwarf_unit *uni
     table->addr_bytes = unit->addr_bytes;
     table->offset_bytes = unit->offset_bytes;
     table->abbrevs.count = table->attributes.count = table->steps.count = 0;
+    PT_GROW(table->attributes, 1); /* also where there are none: what is at an index can be named */
+    PT_GROW(table->steps, 1);
     pt_dwarf_cursor c =
         pt_dwarf_cursor_at(unit->file, PT_DWARF_ABBREV, unit->abbrev_off, UINT64_MAX);
     const uint8_t *begin = c.pos;

@@ -151,6 +151,7 @@ typedef enum {
 
 typedef struct {
     uint16_t name, form;
+    int8_t bytes; /* pt_dwarf_form_bytes */
     int64_t implicit;
 } pt_dwarf_attribute;
 
@@ -167,6 +168,7 @@ typedef struct {
     uint32_t fixed_bytes;
     uint16_t form;
     uint8_t what; /* pt_dwarf_what */
+    int8_t bytes; /* of the value; pt_dwarf_form_bytes */
     uint32_t attribute;
 } pt_dwarf_step;
 
@@ -395,6 +397,12 @@ typedef struct pt_dwarf_worker {
         uint32_t *items;
         size_t count, cap;
     } levels; /* of the walk: the node around */
+    struct {
+        uint64_t *items; /* ascending */
+        size_t count, cap;
+        uint64_t seen;             /* entries that might have been kept */
+        const pt_dwarf_unit *unit; /* that was walked last */
+    } places;                      /* of entries right below the unit's first */
     struct {
         pt_dwarf_ancestor *items;
         size_t count, cap;

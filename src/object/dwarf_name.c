@@ -47,9 +47,13 @@ static entry_values read_entry(pt_dwarf_worker *w, pt_dwarf_entry entry)
     if (a == NULL) return values;
     const pt_dwarf_attribute *attribute = table->attributes.items + a->attribute_first;
     for (uint32_t i = 0; i < a->attribute_count; i++, attribute++) {
+        pt_dwarf_value *slot = slot_of(&values, attribute->name);
+        if (slot == NULL && attribute->bytes >= 0) {
+            pt_dwarf_advance(&c, (uint64_t)attribute->bytes);
+            continue;
+        }
         const pt_dwarf_value value =
             pt_dwarf_read_form(entry.unit, &c, attribute->form, attribute->implicit);
-        pt_dwarf_value *slot = slot_of(&values, attribute->name);
         if (slot != NULL && !(attribute->name == DW_AT_specification && slot->form != 0))
             *slot = value;
     }
@@ -67,25 +71,16 @@ static const char *path_of(pt_dwarf_worker *w, const pt_dwarf_unit *unit,
     return pt_dwarf_path(w, pt_dwarf_line_table_for(w, unit), value->number);
 }
 
-/* ---- functions ---- */
-
-static pt_dwarf_function describe(pt_dwarf_worker *w, pt_dwarf_entry entry)
+/* Entries that are read soon are fetched now: they lie all over hundreds of megabytes. */
+static void expect(pt_dwarf_entry entry)
 {
-    pt_dwarf_function f = {.entry = entry};
-    for (int hops = 0; hops < HOPS_MAX && entry.unit != NULL; hops++) {
-        const entry_values values = read_entry(w, entry);
-        if (f.name == NULL) f.name = pt_dwarf_text_of(entry.unit, &values.name);
-        if (f.linkage_name == NULL)
-            f.linkage_name = pt_dwarf_text_of(entry.unit, &values.linkage_name);
-        if (f.declared_file == NULL && values.declared_file.form != 0)
-            f.declared_file = path_of(w, entry.unit, &values.declared_file);
-        if (f.declared_line == 0) f.declared_line = small_number(&values.declared_line);
-        f.declared = entry;
-        entry = pt_dwarf_entry_of(entry.unit, &values.origin);
-    }
-    return f;
+    if (entry.unit != NULL)
+        __builtin_prefetch(entry.unit->file->sections[PT_DWARF_INFO].data + entry.off);
 }
 
+/* ---- functions ---- */
+
+/* The function that begins at the entry; what is said of it is filled in by describe_all. */
 static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)entry.unit, entry.off);
@@ -95,14 +90,47 @@ static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
         if (w->functions.items[i].entry.unit == entry.unit &&
             w->functions.items[i].entry.off == entry.off)
             return i;
-    const pt_dwarf_function f = describe(w, entry);
     PT_GROW(w->functions, w->functions.count + 1);
-    w->functions.items[w->functions.count] = f;
+    w->functions.items[w->functions.count] = (pt_dwarf_function){.entry = entry};
     pt_index_add(&w->function_index, hash, (uint32_t)w->functions.count);
+    expect(entry);
     return (uint32_t)w->functions.count++;
 }
 
-static void name_node(pt_dwarf_worker *w, const pt_dwarf_unit *unit, pt_dwarf_node *node)
+/* Takes what one entry of its chain says of a function; returns the next one. */
+static pt_dwarf_entry describe(pt_dwarf_worker *w, pt_dwarf_function *f, pt_dwarf_entry entry)
+{
+    const entry_values values = read_entry(w, entry);
+    if (f->name == NULL) f->name = pt_dwarf_text_of(entry.unit, &values.name);
+    if (f->linkage_name == NULL)
+        f->linkage_name = pt_dwarf_text_of(entry.unit, &values.linkage_name);
+    if (f->declared_file == NULL && values.declared_file.form != 0)
+        f->declared_file = path_of(w, entry.unit, &values.declared_file);
+    if (f->declared_line == 0) f->declared_line = small_number(&values.declared_line);
+    f->declared = entry;
+    return pt_dwarf_entry_of(entry.unit, &values.origin);
+}
+
+/* Follows the chains of all functions, an entry of each in turn. */
+static void describe_all(pt_dwarf_worker *w)
+{
+    const size_t count = w->functions.count;
+    PT_FREE pt_dwarf_entry *next = pt_alloc(count + 1, sizeof *next);
+    for (size_t i = 0; i < count; i++)
+        next[i] = w->functions.items[i].entry;
+    bool any = count > 0;
+    for (int hops = 0; any && hops < HOPS_MAX; hops++) {
+        any = false;
+        for (size_t i = 0; i < count; i++) {
+            if (next[i].unit == NULL) continue;
+            next[i] = describe(w, &w->functions.items[i], next[i]);
+            expect(next[i]);
+            any |= next[i].unit != NULL;
+        }
+    }
+}
+
+static void place_node(pt_dwarf_worker *w, const pt_dwarf_unit *unit, pt_dwarf_node *node)
 {
     const pt_dwarf_entry own = {unit, node->off};
     if (node->parent == PT_NONE) {
@@ -202,8 +230,12 @@ static void name_as_written(pt_dwarf_worker *w, const pt_dwarf_unit *unit)
 void pt_dwarf_name_nodes(pt_dwarf_worker *w, const pt_dwarf_unit *unit, const uint32_t *used,
                          size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        name_node(w, unit, &w->nodes.items[used[i]]);
+    enum { AHEAD = 8 };
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) expect((pt_dwarf_entry){unit, w->nodes.items[used[i + AHEAD]].off});
+        place_node(w, unit, &w->nodes.items[used[i]]);
+    }
+    describe_all(w);
     if (w->dwarf->as_written) {
         name_as_written(w, unit);
         return;

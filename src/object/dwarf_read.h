@@ -15,6 +15,13 @@ typedef struct {
     bool swap; /* the file's byte order is not ours */
 } pt_dwarf_cursor;
 
+/* Where there is nothing to read; not NULL, to which not even zero may be added. */
+static inline pt_dwarf_cursor pt_dwarf_no_bytes(bool swap)
+{
+    static const uint8_t none;
+    return (pt_dwarf_cursor){&none, &none, swap};
+}
+
 static inline uint64_t pt_dwarf_left(const pt_dwarf_cursor *c)
 {
     return (uint64_t)(c->end - c->pos);

@@ -197,7 +197,7 @@ pt_dwarf_cursor pt_dwarf_cursor_at(const pt_dwarf_file *file, pt_dwarf_section s
 {
     const pt_dwarf_bytes *b = &file->sections[section];
     if (end_off > b->size_bytes) end_off = b->size_bytes;
-    if (off > end_off || b->data == NULL) return (pt_dwarf_cursor){NULL, NULL, file->swap};
+    if (off > end_off || b->data == NULL) return pt_dwarf_no_bytes(file->swap);
     return (pt_dwarf_cursor){b->data + off, b->data + end_off, file->swap};
 }
 

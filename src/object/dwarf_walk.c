@@ -92,6 +92,17 @@ static void skip_tree(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
     }
 }
 
+/* The value that a step stops at. Nearly all are 4 or 8 bytes, which are not looked at further. */
+static inline pt_dwarf_value value_at(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                                      const pt_dwarf_step *step, pt_dwarf_cursor *c)
+{
+    if (__builtin_expect(step->bytes == 4, 1))
+        return (pt_dwarf_value){step->form, pt_dwarf_u32(c), NULL};
+    if (step->bytes == 8) return (pt_dwarf_value){step->form, pt_dwarf_u64(c), NULL};
+    return pt_dwarf_read_form(unit, c, step->form,
+                              table->attributes.items[step->attribute].implicit);
+}
+
 /* Reads what the entry says of its addresses and its sibling; c is moved behind its attributes. */
 static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
                                    const pt_dwarf_abbrev *a, pt_dwarf_cursor *c,
@@ -106,12 +117,14 @@ static pt_dwarf_extent read_extent(const pt_dwarf_abbrevs *table, const pt_dwarf
             skip_value(unit, c, step->form);
             continue;
         }
-        const pt_dwarf_value value = pt_dwarf_read_form(
-            unit, c, step->form, table->attributes.items[step->attribute].implicit);
-        if (step->what == PT_DWARF_LOW_PC) extent.low = value;
-        if (step->what == PT_DWARF_HIGH_PC) extent.high = value;
-        if (step->what == PT_DWARF_RANGE_LIST) extent.list = value;
-        if (step->what == PT_DWARF_SIBLING) *ret_sibling = value;
+        const pt_dwarf_value value = value_at(table, unit, step, c);
+        switch ((pt_dwarf_what)step->what) {
+        case PT_DWARF_LOW_PC: extent.low = value; break;
+        case PT_DWARF_HIGH_PC: extent.high = value; break;
+        case PT_DWARF_RANGE_LIST: extent.list = value; break;
+        case PT_DWARF_SIBLING: *ret_sibling = value; break;
+        case PT_DWARF_SKIPPED: break;
+        }
     }
     pt_dwarf_advance(c, a->read_tail_bytes);
     return extent;
@@ -144,39 +157,62 @@ static size_t first_at(const walk *w, size_t low, size_t high, uint64_t addr)
     return low;
 }
 
+/* Wanted addresses that an entry takes: those of its parent. */
+typedef struct {
+    uint32_t id;       /* of the node that it will be */
+    size_t begin, end; /* the parent's */
+    uint64_t least, most;
+    size_t first, last; /* taken; first == end: none */
+} claims;
+
+static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_addr)
+{
+    const pt_dwarf *d = w->worker->dwarf;
+    w->work++;
+    if (addr > s->most || end_addr <= s->least || addr >= end_addr ||
+        !pt_dwarf_is_code(d->code, d->code_count, addr))
+        return;
+    size_t i = first_at(w, s->begin, s->end, addr);
+    if (i == s->end || w->addrs[i] >= end_addr) return;
+    s->first = i < s->first ? i : s->first;
+    for (; i < s->end && w->addrs[i] < end_addr; i++, w->work++)
+        w->node_of[i] = s->id;
+    s->last = i - 1 > s->last ? i - 1 : s->last;
+}
+
 /* Gives the wanted addresses in the entry's ranges to a new node; of an inlined call, among those
  * of its parent. PT_NONE when there are none. */
 static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
-    const uint32_t id = (uint32_t)worker->nodes.count;
-    const size_t begin = parent != PT_NONE ? worker->nodes.items[parent].first : 0;
-    const size_t end = parent != PT_NONE ? worker->nodes.items[parent].last + 1 : w->count;
-    const uint64_t least = w->addrs[begin], most = w->addrs[end - 1];
-    size_t first = end, last = begin;
-    pt_dwarf_ranges ranges;
-    uint64_t addr, end_addr;
-    pt_dwarf_ranges_init(&ranges, w->unit, extent);
-    while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr)) {
-        w->work++;
-        if (addr > most || end_addr <= least || addr >= end_addr ||
-            !pt_dwarf_is_code(worker->dwarf->code, worker->dwarf->code_count, addr))
-            continue;
-        for (size_t i = first_at(w, begin, end, addr); i < end && w->addrs[i] < end_addr; i++) {
-            w->node_of[i] = id;
-            w->work++;
-            first = i < first ? i : first;
-            last = i > last ? i : last;
-        }
+    claims s = {.id = (uint32_t)worker->nodes.count, .end = w->count};
+    if (parent != PT_NONE) {
+        s.begin = worker->nodes.items[parent].first;
+        s.end = worker->nodes.items[parent].last + (size_t)1;
     }
-    if (first == end) return PT_NONE;
+    s.least = w->addrs[s.begin];
+    s.most = w->addrs[s.end - 1];
+    s.first = s.end;
+    s.last = s.begin;
+    const uint64_t low = extent->low.number, bytes = extent->high.number;
+    if (extent->low.form == DW_FORM_addr && extent->high.form == DW_FORM_data8 &&
+        bytes <= UINT64_MAX - low) { /* as gcc has it */
+        claim_range(w, &s, low, low + bytes);
+    } else {
+        pt_dwarf_ranges ranges;
+        uint64_t addr, end_addr;
+        pt_dwarf_ranges_init(&ranges, w->unit, extent);
+        while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr))
+            claim_range(w, &s, addr, end_addr);
+    }
+    if (s.first == s.end) return PT_NONE;
     PT_GROW(worker->nodes, worker->nodes.count + 1);
     worker->nodes.items[worker->nodes.count++] = (pt_dwarf_node){.off = off,
                                                                  .parent = parent,
-                                                                 .first = (uint32_t)first,
-                                                                 .last = (uint32_t)last,
+                                                                 .first = (uint32_t)s.first,
+                                                                 .last = (uint32_t)s.last,
                                                                  .function = PT_NONE};
-    return id;
+    return s.id;
 }
 
 /* ---- the walk ---- */
@@ -242,11 +278,23 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
     return INTO;
 }
 
+/* Keeps the places of some of the entries right below the unit's first, for pt_dwarf_find_around.
+ */
+static inline void note_place(pt_dwarf_worker *worker, uint64_t off)
+{
+    enum { EACH = 32 };
+    if (worker->places.seen++ % EACH != 0) return;
+    PT_GROW(worker->places, worker->places.count + 1);
+    worker->places.items[worker->places.count++] = off;
+}
+
 static void walk_entries(walk *w, pt_dwarf_cursor *c)
 {
     pt_dwarf_worker *worker = w->worker;
     uint32_t around = PT_NONE;
     worker->levels.count = 0;
+    worker->places.count = worker->places.seen = 0;
+    worker->places.unit = w->unit;
     uint64_t spent = 0;
     while (c->pos < c->end) {
         if (w->work - spent > 4096) {
@@ -254,6 +302,7 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
             spent = w->work;
         }
         const uint64_t off = pt_dwarf_off_of(w->unit, c);
+        if (worker->levels.count == 0) note_place(worker, off);
         const uint64_t code = pt_dwarf_uleb(c);
         if (code == 0) {
             if (worker->levels.count == 0) return;
@@ -334,15 +383,24 @@ void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, co
 {
     const pt_dwarf_abbrevs *table = pt_dwarf_abbrevs_for(worker, unit);
     const uint8_t *base = unit->file->sections[PT_DWARF_INFO].data;
+    const size_t place_count = worker->places.unit == unit ? worker->places.count : 0;
     pt_dwarf_cursor c;
-    size_t i = 0;
+    size_t i = 0, place = 0;
     uint64_t depth = 0;
     worker->ancestors.count = 0;
     if (!enter_root(table, unit, &c)) return;
     while (c.pos < c.end && i < count) {
-        const uint64_t off = pt_dwarf_off_of(unit, &c);
+        uint64_t off = pt_dwarf_off_of(unit, &c);
         while (i < count && offs[i] < off)
             i++;
+        if (depth == 0 && i < count) {
+            while (place < place_count && worker->places.items[place] <= offs[i])
+                place++;
+            if (place > 0 && worker->places.items[place - 1] > off) {
+                off = worker->places.items[place - 1];
+                c.pos = base + off;
+            }
+        }
         for (; i < count && offs[i] == off; i++)
             found(context, i, worker->ancestors.items, depth);
         const uint64_t code = pt_dwarf_uleb(&c);

@@ -39,6 +39,7 @@ void pt_dwarf_worker_clear(pt_dwarf_worker *w)
     free(w->line_tables.items);
     free(w->nodes.items);
     free(w->levels.items);
+    free(w->places.items);
     free(w->ancestors.items);
     free(w->functions.items);
     pt_index_done(&w->function_index);
@@ -118,7 +119,7 @@ pt_dwarf_line_table *pt_dwarf_line_table_for(pt_dwarf_worker *w, const pt_dwarf_
         if (t->file == unit->file && t->off == unit->line_off) return t;
     }
     pt_dwarf_line_table *t = pt_alloc(1, sizeof *t);
-    if (!pt_dwarf_line_table_read(t, unit)) t->program = (pt_dwarf_cursor){0};
+    if (!pt_dwarf_line_table_read(t, unit)) t->program = pt_dwarf_no_bytes(false);
     /* The standard says 1; GNU's tools begin version 5 with 0. */
     t->first_file = w->dwarf->as_written && t->version >= 5 ? 0 : 1;
     w->files_kept += t->files.count + t->folders.count;

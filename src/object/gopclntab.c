@@ -78,7 +78,7 @@ static pt_dwarf_cursor image_at(const pt_go_table *t, uint64_t addr)
         if (bytes != NULL)
             return (pt_dwarf_cursor){bytes + (addr - s.addr), bytes + size_bytes, t->swap};
     }
-    return (pt_dwarf_cursor){NULL, NULL, t->swap};
+    return pt_dwarf_no_bytes(t->swap);
 }
 
 /* ---- opening ---- */

@@ -12,10 +12,14 @@
 typedef struct {
     const char *linkage_name, *name, *file;
     uint32_t start_line;
+    uint32_t shown; /* 1 + its readable names in shown; 0: nobody asked yet */
+} function;
+
+typedef struct {
     const char *readable[PT_NAME_MODES]; /* NULL: not asked for yet */
     bool is_owned[PT_NAME_MODES];
     char *unkept; /* in a mode that is not kept on disk */
-} function;
+} shown_names;
 
 typedef struct {
     uint64_t addr;
@@ -51,6 +55,10 @@ struct pt_chains {
         size_t count, cap;
     } functions;
     pt_index function_index; /* of the object's, by the addresses of their strings */
+    struct {
+        shown_names *items;
+        size_t count, cap;
+    } shown;
 };
 
 /* ---- opening ---- */
@@ -137,6 +145,17 @@ static uint32_t add_row(pt_chains *chains, uint64_t addr)
     return id;
 }
 
+/* A function's readable names. */
+static shown_names *shown_of(pt_chains *chains, function *f)
+{
+    if (f->shown == 0) {
+        PT_GROW(chains->shown, chains->shown.count + 1);
+        chains->shown.items[chains->shown.count] = (shown_names){0};
+        f->shown = (uint32_t)++chains->shown.count;
+    }
+    return &chains->shown.items[f->shown - 1];
+}
+
 static uint32_t add_function(pt_chains *chains, const function *f)
 {
     PT_GROW(chains->functions, chains->functions.count + 1);
@@ -155,7 +174,7 @@ static uint32_t function_on_disk(pt_chains *chains, uint32_t id)
     function mine = {
         .linkage_name = f.linkage_name, .name = f.name, .file = f.file, .start_line = f.start_line};
     for (int m = 0; m < PT_NAME_MODES; m++)
-        mine.readable[m] = f.readable[m];
+        if (f.readable[m] != NULL) shown_of(chains, &mine)->readable[m] = f.readable[m];
     chains->of_index[id] = add_function(chains, &mine);
     return chains->of_index[id];
 }
@@ -195,18 +214,20 @@ static bool take_from_disk(pt_chains *chains, uint64_t addr, uint32_t *ret_row)
 
 /* ---- from the object ---- */
 
+static bool is_function(const function *known, const pt_object_frame *f)
+{
+    return known->linkage_name == f->linkage_name && known->name == f->name &&
+           known->file == f->file && known->start_line == f->start_line;
+}
+
 static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->linkage_name, (uintptr_t)f->name),
                                       pt_hash_mix((uintptr_t)f->file, f->start_line));
     pt_probe probe = {0};
     for (uint32_t i = pt_index_first(&chains->function_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&chains->function_index, &probe)) {
-        const function *known = &chains->functions.items[i];
-        if (known->linkage_name == f->linkage_name && known->name == f->name &&
-            known->file == f->file && known->start_line == f->start_line)
-            return i;
-    }
+         i = pt_index_next(&chains->function_index, &probe))
+        if (is_function(&chains->functions.items[i], f)) return i;
     const uint32_t id = add_function(chains, &(function){.linkage_name = f->linkage_name,
                                                          .name = f->name,
                                                          .file = f->file,
@@ -218,12 +239,13 @@ static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
 typedef struct {
     pt_chains *chains;
     const uint32_t *rows; /* for each address that the object is asked for */
+    size_t last_count;    /* frames of the answer before, which are the last ones */
 } taking;
 
 static void take_answer(void *context, size_t index, const pt_object_frame *frames,
                         size_t frame_count, uint64_t symbol_bytes)
 {
-    const taking *t = context;
+    taking *t = context;
     pt_chains *chains = t->chains;
     row *r = &chains->rows.items[t->rows[index]];
     r->frame_first = (uint32_t)chains->frames.count;
@@ -232,9 +254,20 @@ static void take_answer(void *context, size_t index, const pt_object_frame *fram
     if (symbol_bytes > 0 && pt_object_symbol_at(chains->object, r->addr, &symbol))
         r->symbol = (pt_name_symbol){symbol.addr, symbol_bytes};
     PT_GROW(chains->frames, chains->frames.count + frame_count);
-    for (size_t i = 0; i < frame_count; i++)
-        chains->frames.items[chains->frames.count++] =
-            (pt_chain_frame){function_of(chains, &frames[i]), frames[i].line, frames[i].column};
+    /* Addresses near each other mostly have the same callers: from the outermost frame on it is
+     * tried whether it is that of the address before. */
+    size_t before = chains->frames.count;
+    const size_t least = t->chains->frames.count - t->last_count;
+    for (size_t i = frame_count; i > 0; i--) {
+        const pt_object_frame *f = &frames[i - 1];
+        uint32_t id = before > least ? chains->frames.items[--before].function : PT_NONE;
+        if (id == PT_NONE || !is_function(&chains->functions.items[id], f))
+            id = function_of(chains, f);
+        chains->frames.items[chains->frames.count + i - 1] =
+            (pt_chain_frame){id, f->line, f->column};
+    }
+    chains->frames.count += frame_count;
+    t->last_count = frame_count;
 }
 
 void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows)
@@ -249,7 +282,7 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
         missing[missing_count++] = addrs[i];
     }
     if (missing_count == 0) return;
-    taking t = {chains, rows};
+    taking t = {.chains = chains, .rows = rows};
     pt_object_resolve(chains->object, chains->detail, missing, missing_count, chains->pool,
                       take_answer, &t);
     chains->looked_up += missing_count;
@@ -343,16 +376,17 @@ const char *pt_chains_readable(pt_chains *chains, uint32_t id)
     function *f = &chains->functions.items[id];
     const pt_demangle_mode mode = chains->demangle;
     if (mode == PT_DEMANGLE_NONE) return f->linkage_name;
+    shown_names *shown = shown_of(chains, f);
     if ((size_t)mode >= PT_NAME_MODES) {
-        if (f->unkept == NULL) f->unkept = made_readable(chains, id, mode);
-        return f->unkept;
+        if (shown->unkept == NULL) shown->unkept = made_readable(chains, id, mode);
+        return shown->unkept;
     }
-    if (f->readable[mode] == NULL) {
-        f->readable[mode] = made_readable(chains, id, mode);
-        f->is_owned[mode] = true;
+    if (shown->readable[mode] == NULL) {
+        shown->readable[mode] = made_readable(chains, id, mode);
+        shown->is_owned[mode] = true;
         chains->is_news = true;
     }
-    return f->readable[mode];
+    return shown->readable[mode];
 }
 
 /* ---- keeping ---- */
@@ -373,11 +407,11 @@ typedef struct {
     } functions;
 } merged;
 
-static pt_name_text text_of(const function *f)
+static pt_name_text text_of(const pt_chains *chains, const function *f)
 {
     pt_name_text text = {f->linkage_name, f->name, f->file, f->start_line, {NULL}};
-    for (int m = 0; m < PT_NAME_MODES; m++)
-        text.readable[m] = f->readable[m];
+    for (int m = 0; f->shown != 0 && m < PT_NAME_MODES; m++)
+        text.readable[m] = chains->shown.items[f->shown - 1].readable[m];
     return text;
 }
 
@@ -461,7 +495,7 @@ static void keep(pt_chains *chains)
     merge_rows(&m, chains);
     m.functions.items = pt_alloc(chains->functions.count + 1, sizeof *m.functions.items);
     for (size_t i = 0; i < chains->functions.count; i++)
-        m.functions.items[i] = text_of(&chains->functions.items[i]);
+        m.functions.items[i] = text_of(chains, &chains->functions.items[i]);
     m.columns.frame_count = m.frames.count;
     m.columns.function_count = chains->functions.count;
     m.columns.address = m.address;
@@ -482,11 +516,11 @@ void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
     if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep(chains);
-    for (size_t i = 0; i < chains->functions.count; i++) {
-        function *f = &chains->functions.items[i];
+    for (size_t i = 0; i < chains->shown.count; i++) {
+        shown_names *shown = &chains->shown.items[i];
         for (int m = 0; m < PT_NAME_MODES; m++)
-            if (f->is_owned[m]) free((char *)(uintptr_t)f->readable[m]);
-        free(f->unkept);
+            if (shown->is_owned[m]) free((char *)(uintptr_t)shown->readable[m]);
+        free(shown->unkept);
     }
     pt_name_index_done(&chains->index);
     pt_object_free(chains->object);
@@ -496,6 +530,7 @@ void pt_chains_free(pt_chains *chains)
     free(chains->rows.items);
     free(chains->frames.items);
     free(chains->functions.items);
+    free(chains->shown.items);
     free(chains->key);
     free(chains);
 }

@@ -1,0 +1,166 @@
+/* symbolize_request.c: lines of input, and where what they ask about is: in a file, in a process,
+ * in the kernel. */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/symbolize_int.h"
+
+/* The number at text, up to its end or white space. addr2line takes all for hexadecimal and what is
+ * no number for 0, as bfd_scan_vma does; llvm-symbolizer goes by the prefix (0x, 0, none). Digits
+ * beyond nine can only be hexadecimal. */
+static bool parse_address(const symbolize_job *j, const char *text, uint64_t *ret_address)
+{
+    char *end = NULL;
+    const bool has_prefix = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (j->is_addr2line) {
+        *ret_address = strtoull(text, NULL, 16);
+        return true;
+    }
+    if (!(text[0] >= '0' && text[0] <= '9') && strspn(text, "abcdefABCDEF") == 0) return false;
+    errno = 0;
+    *ret_address = strtoull(text, &end, 0);
+    if (!has_prefix && end[strspn(end, "0123456789abcdefABCDEF")] == '\0' && *end != '\0')
+        *ret_address = strtoull(text, &end, 16);
+    return end != text && errno == 0 && (*end == '\0' || *end == ' ' || *end == '\t');
+}
+
+/* "NAME" or 'NAME' or NAME at *text; moves past it. Free the result; NULL when a quote is open. */
+static char *take_word(const char **text)
+{
+    const char *at = *text + strspn(*text, " \t");
+    const char quote = *at == '"' || *at == '\'' ? *at : '\0';
+    const char *end = quote != '\0' ? strchr(at + 1, quote) : at + strcspn(at, " \t");
+    if (end == NULL) return NULL;
+    char *word = quote != '\0' ? pt_strndup(at + 1, (size_t)(end - at - 1))
+                               : pt_strndup(at, (size_t)(end - at));
+    *text = quote != '\0' ? end + 1 : end;
+    return word;
+}
+
+static bool take_prefix(const char **text, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    if (strncmp(*text, prefix, n) != 0 || ((*text)[n] != ' ' && (*text)[n] != '\t')) return false;
+    *text += n;
+    *text += strspn(*text, " \t");
+    return true;
+}
+
+/* Names the request's address, if names cover it. */
+static bool look_up(request *r, const pt_code_names *names)
+{
+    pt_code_answer found;
+    if (!pt_code_names_find(names, r->linked, &found)) return false;
+    r->code = pt_alloc(1, sizeof *r->code);
+    *r->code = found;
+    return true;
+}
+
+/* An address of the kernel, by its symbols. */
+static void place_in_kernel(symbolize_job *j, request *r)
+{
+    const pt_source_search search = {.options = j->images.source};
+    pt_error error = PT_ERROR_INIT;
+    if (!j->code.has_kernel &&
+        pt_source_kernel_names(&search, "", 0, &j->code.kernel, &error) != PT_OK)
+        pt_cmd_say("%s", error.message);
+    j->code.has_kernel = true;
+    look_up(r, &j->code.kernel);
+    free(r->text);
+    r->text =
+        pt_strdup(r->code != NULL && r->code->module[0] != '\0' ? r->code->module : "[kernel]");
+}
+
+/* Code that the process made itself, by its compiler's dump or map. */
+static void place_in_compiled(symbolize_job *j, request *r, const char *path)
+{
+    const pt_source_search search = {.options = j->images.source};
+    if (!j->code.has_compiled)
+        pt_source_jit_names(&search, j->process.pid, pt_source_dump_pid(path) != 0 ? path : NULL,
+                            &j->code.dump, &j->code.map);
+    j->code.has_compiled = true;
+    if (!look_up(r, &j->code.dump)) look_up(r, &j->code.map);
+}
+
+/* Where the process has the address. */
+static void place_in_process(symbolize_job *j, request *r)
+{
+    const process_map *map = process_find(&j->process, r->asked);
+    if (map == NULL && r->asked >> 63 != 0) {
+        place_in_kernel(j, r);
+        return;
+    }
+    if (map == NULL) return;
+    if (map->path[0] == '\0' || map->path[0] == '[' || pt_source_dump_pid(map->path) != 0)
+        place_in_compiled(j, r, map->path);
+    if (map->path[0] == '\0') return;
+    free(r->text);
+    r->text = pt_strdup(map->path);
+    if (r->code != NULL) return;
+    if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
+    /* As the process sees it, as we see it, and as it is mapped when its name is gone. */
+    const long long pid = (long long)j->process.pid;
+    PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
+    PT_FREE char *mapped =
+        pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid, map->start, map->limit);
+    const char *paths[] = {inside, map->path, mapped, NULL}, *vdso[] = {map->path, NULL};
+    r->image = images_named(&j->images, map->path, map->path[0] == '/' ? paths : vdso);
+    if (r->image->chains == NULL ||
+        !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->start, map->limit, map->offset,
+                               r->asked, &r->linked))
+        r->image = NULL;
+}
+
+static uint64_t first_segment(const pt_elf *elf)
+{
+    pt_elf_segment s;
+    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++)
+        if (s.type == PT_LOAD) return s.addr - s.off % 4096;
+    return 0;
+}
+
+static void place_in_file(symbolize_job *j, request *r, const char *name)
+{
+    uint64_t section;
+    r->image = images_named(&j->images, name, (const char *[]){name, NULL});
+    if (r->image->chains == NULL) return;
+    if (j->settings->relative) r->linked += first_segment(pt_chains_elf(r->image->chains));
+    if (j->settings->section == NULL) return;
+    if (image_section(r->image, j->settings->section, &section))
+        r->linked += section;
+    else
+        r->image = NULL;
+}
+
+void read_request(symbolize_job *j, const char *line)
+{
+    request r = {.row = PT_NONE};
+    const char *at = line + strspn(line, " \t");
+    if (!j->is_addr2line && take_prefix(&at, "DATA"))
+        r.kind = REQUEST_DATA;
+    else if (!j->is_addr2line)
+        take_prefix(&at, "CODE");
+    PT_FREE char *name = NULL;
+    const bool names_file = j->file == NULL && j->process.pid == 0;
+    if (names_file) {
+        name = take_word(&at);
+        at += strspn(at, " \t");
+    }
+    if ((names_file && (name == NULL || name[0] == '\0')) || !parse_address(j, at, &r.asked)) {
+        r.kind = REQUEST_ECHO;
+        r.text = pt_strdup(line);
+    } else {
+        r.text = j->file == NULL ? pt_strdup(name != NULL ? name : "") : NULL;
+        r.linked = r.asked - j->adjust;
+        if (j->process.pid != 0)
+            place_in_process(j, &r);
+        else
+            place_in_file(j, &r, j->file != NULL ? j->file : r.text);
+    }
+    PT_GROW(j->requests, j->requests.count + 1);
+    j->requests.items[j->requests.count++] = r;
+}
