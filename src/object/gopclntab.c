@@ -301,7 +301,7 @@ typedef struct {
 static bool read_node(const pt_go_table *t, const function *f, int32_t index, tree_node *ret)
 {
     pt_dwarf_cursor c = f->tree;
-    if (index < 0) return false;
+    if (index < 0 || c.pos == NULL) return false; /* f has none */
     pt_dwarf_advance(&c, (uint64_t)index * (t->release >= 20 ? 16 : 20));
     if (pt_dwarf_left(&c) < 20 && (t->release < 20 || pt_dwarf_left(&c) < 16)) return false;
     pt_dwarf_advance(&c, t->release >= 20 ? 4 : 12);
