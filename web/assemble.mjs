@@ -1,6 +1,6 @@
-/* assemble.mjs WORK OUT: puts the bundles in WORK into the template and the picture's style; called by web/build.
+/* assemble.mjs WORK OUT: puts the bundles in WORK into the pages and the picture's style; called by web/build.
  *
- * The page's policy lets exactly this script and this style run and nothing be fetched. */
+ * A page's policy lets exactly its own script and style run; only app.html may ask its server. */
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,20 +10,24 @@ const [work, out] = process.argv.slice(2);
 const read = (name) => readFileSync(join(work, name), "utf8").trimEnd();
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const script = read("main.js");
-const style = read("style.css");
-if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle would end its own element");
-const parts = {
-  POLICY: `default-src 'none'; base-uri 'none'; form-action 'none'; script-src ${hash(script)}; style-src ${hash(style)}`,
-  STYLE: style,
-  SCRIPT: script,
-};
-let page = readFileSync("flame.html", "utf8");
-for (const [name, text] of Object.entries(parts)) page = page.replace(`@@${name}@@`, () => text);
-if (page.split("@@DATA@@").length !== 2 || /@@(?!DATA@@)[A-Z]+@@/.test(page)) {
-  throw new Error("the page must hold exactly one marker, @@DATA@@");
+/* The page of that name, with its script and style; @@DATA@@ stays for the program. */
+function assemble(name, scriptFile, styleFile, more) {
+  const [script, style] = [read(scriptFile), read(styleFile)];
+  if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle would end its own element");
+  const parts = {
+    POLICY: `default-src 'none'; base-uri 'none'; form-action 'none'; script-src ${hash(script)}; style-src ${hash(style)}${more}`,
+    STYLE: style,
+    SCRIPT: script,
+  };
+  let page = readFileSync(name, "utf8");
+  for (const [part, text] of Object.entries(parts)) page = page.replace(`@@${part}@@`, () => text);
+  if (page.split("@@DATA@@").length !== 2 || /@@(?!DATA@@)[A-Z]+@@/.test(page)) {
+    throw new Error("the page must hold exactly one marker, @@DATA@@");
+  }
+  writeFileSync(join(out, name), page);
 }
-writeFileSync(join(out, "flame.html"), page);
+assemble("flame.html", "main.js", "style.css", "");
+assemble("app.html", "app.js", "app.css", "; connect-src 'self'; frame-src 'self'");
 
 /* The picture's palette as plain classes: viewers that know no variables still show colours. */
 const { HUES, SHADES, boxColour } = await import(pathToFileURL(join(work, "palette.mjs")));

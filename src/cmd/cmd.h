@@ -138,6 +138,8 @@ typedef struct pt_cmd_context {
 
 /* "pitot: ..." on standard error. */
 void pt_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What this thread says goes into the buffer instead, without "pitot: "; NULL: no longer. */
+void pt_cmd_hear(pt_buf *into);
 /* Says an error and returns the exit status that it stands for. */
 int pt_cmd_fail(const pt_error *error);
 /* Says what is wrong with the command line and where help is; returns PT_EXIT_USAGE. */

@@ -5,9 +5,21 @@
 #include "cmd/cmd.h"
 #include "render/text.h"
 
+static _Thread_local pt_buf *heard;
+
+void pt_cmd_hear(pt_buf *into)
+{
+    heard = into;
+}
+
 /* Messages quote names from files and arguments: control characters must not reach a terminal. */
 static void say(const char *format, va_list args)
 {
+    if (heard != NULL) {
+        pt_vputf(heard, format, args);
+        pt_put_u8(heard, '\n');
+        return;
+    }
     pt_buf line = PT_BUF_INIT;
     pt_put_text(&line, "pitot: ");
     pt_vputf(&line, format, args);
@@ -42,7 +54,7 @@ int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     va_start(args, format);
     say(format, args);
     va_end(args);
-    if (context->command != NULL)
+    if (context->command != NULL && heard == NULL)
         pt_cmd_say("`pitot help %s` shows how it is used", context->command->name);
     return PT_EXIT_USAGE;
 }

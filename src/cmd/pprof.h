@@ -5,6 +5,7 @@
  *   pprof_args.c     the command line: Go's flag package, and which formats were asked for
  *   pprof_fetch.c    sources and bases -> one profile with names -> pt_pprof_session
  *   pprof_run.c      session, config, command -> a report's bytes
+ *   pprof_http.c     -http: session, config -> a page that is served
  *   pprof_output.c   bytes -> standard output, a file, a program that shows them
  *
  * The facts are those of google/pprof's internal/driver and of cmd/pprof in Go 1.23.
@@ -133,6 +134,10 @@ char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *co
  * bytes would reach a terminal (or `interactive`), a viewer. */
 pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
                            bool interactive, const pt_buf *report, pt_error *reterr);
+
+/* -http: fetches, and serves pitot's page until a signal. */
+pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,
+                        const char *address, bool no_browser, bool *ret_damaged, pt_error *reterr);
 
 /* The whole personality; args without the program's name. Returns the exit status. */
 int pt_pprof_main(const char *const *args, size_t count);

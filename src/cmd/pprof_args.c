@@ -337,12 +337,10 @@ static pt_status answer(flags *f, const char *const *operands, size_t count, pt_
     if (status == PT_OK) status = check(f, command != NULL, reterr);
     if (status != PT_OK) return status;
     choose_legacy_event(f);
-    if (f->own.http != NULL && f->own.http[0] != '\0')
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "-http: this build serves no pages; `pitot flame %s` writes one page "
-                            "that needs no server",
-                            operands[count - 1]);
     const pt_pprof_source source = source_of(f, operands, count);
+    if (f->own.http != NULL && f->own.http[0] != '\0')
+        return pt_pprof_http(&source, &f->config, f->own.http, f->own.no_browser, &f->damaged,
+                             reterr);
     pt_pprof_session session;
     status = pt_pprof_fetch(&source, &session, reterr);
     if (status != PT_OK) return status;

@@ -51,6 +51,11 @@ static int version_run(pt_cmd_context *context, void *own)
             xz != NULL ? xz : "not built in: no names from .gnu_debugdata");
     pt_outf(context->out, "servers libcurl %s\n",
             pt_fetch_version() != NULL ? pt_fetch_version() : "not built in");
+#ifdef PT_WITH_MICROHTTPD
+    pt_out_text(context->out, "pages   libmicrohttpd\n");
+#else
+    pt_out_text(context->out, "pages   without libmicrohttpd: no pitot serve\n");
+#endif
 #ifdef PT_WITH_LIBEDIT
     pt_out_text(context->out, "shell   libedit\n");
 #else

@@ -142,3 +142,9 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
     return pt_error_set(reterr, PT_ERR_SYSTEM, "the viewer failed (status %d)",
                         WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code));
 }
+
+void pt_view_address(const char *url)
+{
+    pid_t pid; /* nobody waits for it: it may live as long as we do */
+    start_browser(url, &pid);
+}

@@ -14,4 +14,8 @@
 pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
                   pt_error *reterr);
 
+/* Starts a browser at an address, and does not wait for it. Without a display or a browser nothing
+ * happens. */
+void pt_view_address(const char *url);
+
 #endif

@@ -13,6 +13,7 @@
     .endm
 
     .section .rodata
+    embed pt_embed_app_html, "app.html"
     embed pt_embed_flame_html, "flame.html"
     embed pt_embed_flame_svg_css, "flame_svg.css"
     embed pt_embed_flame_svg_js, "flame_svg.js"

@@ -9,8 +9,6 @@
 #include "base/json.h"
 #include "render/embed.h"
 
-#define MARKER "@@DATA@@"
-
 static void put_string(pt_json_w *w, const pt_flame *f, uint32_t string)
 {
     pt_json_text_n(w, pt_flame_text(f, string), pt_flame_text_bytes(f, string));
@@ -119,11 +117,7 @@ static void put_data(pt_out *out, const pt_flame *f, const char *title)
 
 void pt_render_flame_html(pt_out *out, const pt_flame *flame, const char *title)
 {
-    const size_t bytes = (size_t)(pt_embed_flame_html_end - pt_embed_flame_html);
-    const char *marker = memmem(pt_embed_flame_html, bytes, MARKER, strlen(MARKER));
-    PT_BUG_IF(marker == NULL);
-    const char *rest = marker + strlen(MARKER);
-    pt_out_put(out, pt_embed_flame_html, (size_t)(marker - pt_embed_flame_html));
+    const char *const rest = pt_embed_until_data(out, pt_embed_flame_html, pt_embed_flame_html_end);
     put_data(out, flame, title);
     pt_out_put(out, rest, (size_t)(pt_embed_flame_html_end - rest));
 }

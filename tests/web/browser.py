@@ -105,9 +105,10 @@ class Browser:
                   deviceScaleFactor=1, mobile=False)
         page.send('Emulation.setEmulatedMedia', features=[
             {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
-        page.send('Page.navigate', url=pathlib.Path(path).resolve().as_uri() + fragment)
+        url = path if path.startswith('http:') else pathlib.Path(path).resolve().as_uri()
+        page.send('Page.navigate', url=url + fragment)
         page.wait('document.readyState === "complete"'
-                  ' && (document.documentElement.dataset.ready === "1"'
+                  ' && (document.documentElement.dataset.ready !== undefined'
                   ' || document.querySelector(".broken") !== null)')
         return page
 

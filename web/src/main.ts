@@ -44,6 +44,7 @@ class Page {
   }
 
   private header(): void {
+    if (window.parent !== window) document.documentElement.dataset.framed = "1";
     const { title, event, total, whole, facts, cut } = this.data;
     document.title = `${title} – pitot flame`;
     byId("title").textContent = title;
@@ -114,6 +115,7 @@ class Page {
     this.setFind("", this.regex);
     this.setZoom(0);
     this.scene.selected = -1;
+    this.tell(-1);
     this.details(-1);
     this.graph.scrollToRoot();
   }
@@ -266,9 +268,17 @@ class Page {
     this.graph.redraw();
   }
 
+  /* The page of `pitot serve` around this one learns what was chosen. */
+  private tell(node: number): void {
+    if (window.parent === window) return;
+    const name = node > 0 ? this.tree.name(node) : "";
+    window.parent.postMessage({ pitotFunction: name }, window.location.origin);
+  }
+
   private clicked(e: MouseEvent): void {
     const node = this.graph.at(e.offsetX, e.offsetY);
     if (node < 0) return;
+    this.tell(node);
     this.scene.selected = node;
     this.hover(-1, 0, 0);
     this.setZoom(node);

@@ -1,0 +1,196 @@
+/* web.c: see web.h. */
+#include "cmd/web.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "cmd/options.h"
+#include "cmd/viewer.h"
+#include "cmd/web_routes.h"
+#include "formats/format.h"
+#include "render/app_html.h"
+#include "serve/serve.h"
+
+#define TEXT "text/plain; charset=utf-8"
+
+typedef struct {
+    const pt_cmd_context *base;
+    const pt_web_options *options;
+} web;
+
+static void answer_text(pt_serve_answer *answer, unsigned status, const char *text)
+{
+    answer->status = status;
+    answer->type = TEXT;
+    pt_put_text(&answer->body, text);
+}
+
+/* ---- Reports ---- */
+
+/* What an exit status is over HTTP. */
+static unsigned http_status(int status)
+{
+    switch (status) {
+    case PT_EXIT_OK:
+    case PT_EXIT_DAMAGED: return 200;
+    case PT_EXIT_USAGE: return 400;
+    case PT_EXIT_NO_MATCH: return 404;
+    default: return 500;
+    }
+}
+
+static void answer_report(const web *w, const pt_serve_request *request, const pt_web_route *route,
+                          pt_serve_answer *answer)
+{
+    static const pt_look look = {.width = 0};
+    pt_web_args args = {0};
+    pt_buf said = PT_BUF_INIT;
+    pt_out out;
+    if (!pt_web_args_of(route, request, w->options, &args, &said)) {
+        answer_text(answer, 400, pt_buf_text(&said));
+    } else {
+        pt_out_to_buf(&out, &answer->body);
+        pt_cmd_hear(&said);
+        const int status =
+            pt_cmd_run_resident(w->base, route->command, args.items, args.count, &out, &look);
+        pt_cmd_hear(NULL);
+        pt_out_done(&out, NULL);
+        answer->status = http_status(status);
+        answer->type = args.json ? "application/json" : route->type;
+        answer->policy = PT_WEB_REPORT_POLICY;
+        if (answer->status != 200) {
+            pt_buf_clear(&answer->body);
+            answer_text(answer, answer->status, pt_buf_text(&said));
+        }
+    }
+    pt_buf_done(&said);
+    pt_web_args_done(&args);
+}
+
+/* ---- The page and what is around it ---- */
+
+static void answer_page(const web *w, pt_serve_answer *answer)
+{
+    pt_out out;
+    pt_out_to_buf(&out, &answer->body);
+    pt_render_app_html(&out, w->base->profile, w->base->title, PT_VERSION);
+    pt_out_done(&out, NULL);
+    answer->type = "text/html; charset=utf-8";
+    answer->policy = PT_WEB_PAGE_POLICY;
+}
+
+static pt_out *open_body(void *context, const char *suffix, pt_error *reterr)
+{
+    return context;
+}
+
+static void answer_download(const web *w, pt_serve_answer *answer)
+{
+    pt_out out;
+    pt_error error = PT_ERROR_INIT;
+    pt_out_to_buf(&out, &answer->body);
+    const pt_output output = {.context = &out, .open = open_body};
+    const pt_write_options options = {.event = PT_NONE, .pool = w->base->pool};
+    const pt_status status =
+        pt_format_find("pprof")->write(w->base->profile, &output, &options, &error);
+    pt_out_done(&out, NULL);
+    if (status != PT_OK) {
+        pt_buf_clear(&answer->body);
+        return answer_text(answer, 500, error.message);
+    }
+    answer->type = "application/octet-stream";
+    answer->attachment = "profile.pb.gz";
+}
+
+/* To a path of ours, with the request's parameters, or else what the command line asked for. */
+static void redirect(const web *w, const pt_serve_request *request, const char *path,
+                     pt_serve_answer *answer)
+{
+    pt_buf to = PT_BUF_INIT;
+    pt_put_text(&to, path);
+    if (request->parameter_count > 0)
+        pt_web_put_parameters(&to, request);
+    else
+        pt_web_put_query(&to, &w->options->query);
+    answer->status = 307;
+    answer->memory = pt_buf_take(&to, NULL);
+    answer->location = answer->memory;
+}
+
+static void on_request(void *context, const pt_serve_request *request, pt_serve_answer *answer)
+{
+    const web *w = context;
+    const char *path = request->path;
+    if (strcmp(path, "/") == 0 || strcmp(path, "/ui") == 0)
+        return redirect(w, request, "/ui/", answer);
+    if (strcmp(path, "/download") == 0 || strcmp(path, "/ui/download") == 0)
+        return answer_download(w, answer);
+    if (strcmp(path, "/ui/") == 0) return answer_page(w, answer);
+    if (strncmp(path, "/ui/", 4) == 0) {
+        if (strncmp(path + 4, "flamegraph", 10) == 0 && path[14] != '\0') /* names of old */
+            return redirect(w, request, "/ui/flamegraph", answer);
+        if (pt_web_route_find(path + 4) != NULL) return answer_page(w, answer);
+    }
+    const pt_web_route *route = strncmp(path, "/api/", 5) == 0 ? pt_web_route_find(path + 5) : NULL;
+    if (route != NULL) return answer_report(w, request, route, answer);
+    answer_text(answer, 404, "There is no such page. The pages begin at /ui/\n");
+}
+
+/* ---- Until a signal ---- */
+
+static int stopped = -1; /* an eventfd: readable after SIGINT or SIGTERM, whoever it came to */
+
+static void on_stop(int signal_number)
+{
+    const int before = errno;
+    const uint64_t one = 1;
+    if (write(stopped, &one, sizeof one) < 0) {
+    } /* then it is readable already */
+    errno = before;
+}
+
+static void wait_for_stop(void)
+{
+    uint64_t signals;
+    while (read(stopped, &signals, sizeof signals) < 0 && errno == EINTR) {
+    }
+}
+
+int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
+                 void (*url_said)(const char *url))
+{
+    const struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    struct sigaction before[2];
+    web w = {.base = base, .options = options};
+    pt_server *server = NULL;
+    pt_error error = PT_ERROR_INIT;
+    stopped = eventfd(0, EFD_CLOEXEC);
+    if (stopped < 0) {
+        pt_error_errno(&error, errno, "eventfd");
+        return pt_cmd_fail(&error);
+    }
+    sigaction(SIGINT, &action, &before[0]);
+    sigaction(SIGTERM, &action, &before[1]);
+    int status = PT_EXIT_OK;
+    if (pt_serve_open(options->address != NULL ? options->address : "", on_request, &w, &server,
+                      &error) != PT_OK) {
+        status = pt_cmd_fail(&error);
+    } else {
+        url_said(pt_serve_url(server));
+        if (!pt_serve_is_private(server))
+            pt_cmd_say("whoever can reach that address can read the profile, and the source and "
+                       "code of what it names");
+        if (!options->no_browser) pt_view_address(pt_serve_url(server));
+        wait_for_stop();
+        pt_serve_close(server);
+    }
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    close(stopped);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* web.h: one profile in a browser: the page, and the reports behind it.
+ *
+ *   /                     goes to /ui/, with the parameters that the command line asked for
+ *   /ui/VIEW?PARAMETERS   the page (web/src/app), showing that view
+ *   /api/VIEW?PARAMETERS  the report itself: what `pitot COMMAND` prints, with the same options
+ *   /download             the profile, as profile.proto
+ *
+ * Parameters are options of the query by name (focus=parse) or as google/pprof's own page calls
+ * them (f=parse), so that addresses can be shared; flags are on with "", t, true or 1.
+ */
+#ifndef PT_CMD_WEB_H
+#define PT_CMD_WEB_H
+
+#include "cmd/cmd.h"
+
+/* An option of commands that holds where the address does not give it. */
+typedef struct pt_web_default {
+    const char *option, *value;
+} pt_web_default;
+
+typedef struct pt_web_options {
+    const char *address; /* HOST:PORT; NULL or "" = any free port of localhost */
+    bool no_browser;     /* do not open one */
+    pt_query query;      /* what the page shows first */
+    const pt_web_default *defaults;
+    size_t default_count;
+} pt_web_options;
+
+/* Serves reports on base->profile until SIGINT or SIGTERM; url_said is told where, before a browser
+ * opens. Returns the exit status. */
+int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
+                 void (*url_said)(const char *url));
+
+#endif

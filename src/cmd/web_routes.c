@@ -1,0 +1,234 @@
+/* web_routes.c: see web_routes.h. */
+#include "cmd/web_routes.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "cmd/options.h"
+#include "cmd/rows.h"
+
+#define TEXT "text/plain; charset=utf-8"
+#define HTML "text/html; charset=utf-8"
+
+static const pt_web_route routes[] = {
+    {"flamegraph", &pt_command_flame, HTML, {"--format=html", "--output=-"}, {"by"}},
+    {"graph",
+     &pt_command_graph,
+     "image/svg+xml",
+     {"--format=svg", "--output=-"},
+     {"by", "nodes", "node-share", "edge-share"}},
+    {"top", &pt_command_top, TEXT, {0}, {"by", "rows", "sort", "unnamed"}},
+    {"tree", &pt_command_tree, TEXT, {0}, {"by", "min", "depth"}},
+    {"peek", &pt_command_peek, TEXT, {0}, {"functions", "others"}},
+    {"source",
+     &pt_command_weblist,
+     HTML,
+     {"--output=-"},
+     {"functions", "context", "whole", "intel"}},
+    {"disasm", &pt_command_disasm, TEXT, {0}, {"functions", "context", "whole", "intel"}},
+    {"traces", &pt_command_traces, TEXT, {0}, {"stacks", "labels", "lines"}},
+    {"tags", &pt_command_tags, TEXT, {0}, {"values"}},
+    {"info", &pt_command_info, TEXT, {0}, {0}},
+};
+
+const pt_web_route *pt_web_route_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(routes[i].name, name) == 0) return &routes[i];
+    return NULL;
+}
+
+/* ---- Names of parameters ---- */
+
+/* As the page of google/pprof has them, and the options that they are. */
+static const struct {
+    const char *parameter, *option;
+} short_names[] = {
+    {"f", "focus"},      {"i", "ignore"},      {"h", "hide"},
+    {"s", "show"},       {"sf", "show-from"},  {"prunefrom", "prune-from"},
+    {"tf", "tag-focus"}, {"ti", "tag-ignore"}, {"ts", "tag-show"},
+    {"th", "tag-hide"},  {"si", "event"},      {"noinlines", "no-inlines"},
+    {"rel", "relative"},
+};
+#define SHORT_COUNT (sizeof short_names / sizeof *short_names)
+
+static const char *option_of(const char *parameter)
+{
+    for (size_t i = 0; i < SHORT_COUNT; i++)
+        if (strcmp(short_names[i].parameter, parameter) == 0) return short_names[i].option;
+    return parameter;
+}
+
+static const char *parameter_of(const char *option)
+{
+    for (size_t i = 0; i < SHORT_COUNT; i++)
+        if (strcmp(short_names[i].option, option) == 0) return short_names[i].parameter;
+    return option;
+}
+
+static const pt_option *row_of(const pt_option_table *table, const char *name)
+{
+    for (size_t i = 0; table != NULL && i < table->count; i++)
+        if (strcmp(table->rows[i].name, name) == 0) return &table->rows[i];
+    return NULL;
+}
+
+static bool may_give(const pt_web_route *route, const char *name)
+{
+    for (size_t i = 0; i < sizeof route->options / sizeof *route->options; i++)
+        if (route->options[i] != NULL && strcmp(route->options[i], name) == 0) return true;
+    return strcmp(name, "json") == 0;
+}
+
+/* ---- Arguments ---- */
+
+static void add(pt_web_args *args, const char *text)
+{
+    PT_GROW(*args, args->count + 1);
+    args->items[args->count++] = text;
+}
+
+static void add_made(pt_web_args *args, char *text)
+{
+    args->memory =
+        pt_grow(args->memory, &args->memory_cap, args->memory_count + 1, sizeof *args->memory);
+    args->memory[args->memory_count++] = text;
+    add(args, text);
+}
+
+void pt_web_args_done(pt_web_args *args)
+{
+    for (size_t i = 0; i < args->memory_count; i++)
+        free(args->memory[i]);
+    free(args->memory);
+    free(args->items);
+    *args = (pt_web_args){0};
+}
+
+static bool is_off(const char *value)
+{
+    static const char *const words[] = {"f", "false", "0", "no"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i]) == 0) return true;
+    return false;
+}
+
+static void add_option(pt_web_args *args, const pt_option *row, const char *value)
+{
+    const bool flag = row->type == PT_OPT_FLAG || row->type == PT_OPT_SET;
+    if (flag ? is_off(value) : value[0] == '\0') return; /* as if it were not there */
+    if (strcmp(row->name, "json") == 0) args->json = true;
+    add_made(args, flag ? pt_strf("--%s", row->name) : pt_strf("--%s=%s", row->name, value));
+}
+
+/* Views of single functions take them from p, or from the focus as google/pprof's page does. */
+static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_buf *said)
+{
+    const char *pattern = pt_serve_get(request, "p");
+    if (pattern == NULL || pattern[0] == '\0') pattern = pt_serve_get(request, "f");
+    if (pattern == NULL || pattern[0] == '\0') pattern = pt_serve_get(request, "focus");
+    if (pattern == NULL || pattern[0] == '\0') {
+        pt_put_text(said, "Which functions? Name them: p=PATTERN\n");
+        return false;
+    }
+    add(args, "--");
+    add(args, pattern);
+    return true;
+}
+
+static bool is_known(const char *name)
+{
+    if (row_of(&pt_query_options, name) != NULL || strcmp(name, "p") == 0) return true;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (may_give(&routes[i], name)) return true;
+    return false;
+}
+
+static const pt_option *row_for(const pt_web_route *route, const char *name)
+{
+    const bool asks = route->command->needs & PT_NEEDS_QUERY;
+    const pt_option *row = asks ? row_of(&pt_query_options, name) : NULL;
+    return row == NULL && may_give(route, name) ? row_of(route->command->options, name) : row;
+}
+
+static bool is_given(const pt_serve_request *request, const char *option)
+{
+    for (size_t i = 0; i < request->parameter_count; i++)
+        if (strcmp(option_of(request->parameter[i].name), option) == 0) return true;
+    return false;
+}
+
+static void add_defaults(const pt_web_route *route, const pt_serve_request *request,
+                         const pt_web_options *options, pt_web_args *args)
+{
+    for (size_t i = 0; i < options->default_count; i++) {
+        const pt_web_default *d = &options->defaults[i];
+        const pt_option *row = row_of(route->command->options, d->option);
+        if (row != NULL && !is_given(request, d->option)) add_option(args, row, d->value);
+    }
+}
+
+bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
+                    const pt_web_options *options, pt_web_args *args, pt_buf *said)
+{
+    for (size_t i = 0; i < sizeof route->fixed / sizeof *route->fixed; i++)
+        if (route->fixed[i] != NULL) add(args, route->fixed[i]);
+    add_defaults(route, request, options, args);
+    for (size_t i = 0; i < request->parameter_count; i++) {
+        const pt_serve_parameter *p = &request->parameter[i];
+        const char *name = option_of(p->name);
+        const pt_option *row = row_for(route, name);
+        if (row != NULL) add_option(args, row, p->value);
+        if (is_known(name)) continue;
+        pt_putf(said, "'%s' is no parameter of any view\n", p->name);
+        return false;
+    }
+    return !(route->command->needs & PT_TAKES_PATTERN) || add_pattern(request, args, said);
+}
+
+/* ---- Addresses ---- */
+
+/* RFC 3986, section 2.3: what needs no escape. */
+static void put_escaped(pt_buf *to, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (isalnum(*c) || strchr("-._~", *c) != NULL)
+            pt_put_u8(to, *c);
+        else
+            pt_putf(to, "%%%02X", *c);
+    }
+}
+
+static void put_parameter(pt_buf *to, bool *first, const char *name, const char *value)
+{
+    pt_put_u8(to, *first ? '?' : '&');
+    *first = false;
+    put_escaped(to, name);
+    pt_put_u8(to, '=');
+    put_escaped(to, value);
+}
+
+void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request)
+{
+    bool first = true;
+    for (size_t i = 0; i < request->parameter_count; i++)
+        put_parameter(to, &first, request->parameter[i].name, request->parameter[i].value);
+}
+
+void pt_web_put_query(pt_buf *to, const pt_query *query)
+{
+    bool first = true;
+    for (size_t i = 0; i < pt_query_options.count; i++) {
+        const pt_option *row = &pt_query_options.rows[i];
+        const char *const field = (const char *)query + row->offset;
+        if (row->type == PT_OPT_FLAG) {
+            if (*(const bool *)field) put_parameter(to, &first, parameter_of(row->name), "t");
+            continue;
+        }
+        const char *const value = *(const char *const *)(const void *)field;
+        if (value != NULL && value[0] != '\0')
+            put_parameter(to, &first, parameter_of(row->name), value);
+    }
+}
