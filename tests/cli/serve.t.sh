@@ -37,7 +37,9 @@ start() {
     printf -v "$name" '%s' "$said"
 }
 stop_servers() {
+    local ended=$?
     for server in "${servers[@]}"; do kill "$server" 2>/dev/null; done
+    (exit $ended)
     t_end
 }
 trap stop_servers EXIT
