@@ -65,8 +65,10 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
 static bool wants_names(const pt_cmd_context *context, const pt_format *format)
 {
     if (!(context->command->needs & PT_OFFERS_SYMBOLS)) return false;
-    return context->symbol->symbols != PT_SYMBOLS_AUTO ||
-           !(format->capabilities & PT_CAN_ADDRESSES);
+    const bool can_be_named_later =
+        format->capabilities & PT_CAN_ADDRESSES &&
+        (format->capabilities & PT_CAN_MAPPINGS || !(format->capabilities & PT_CAN_NAMES));
+    return context->symbol->symbols != PT_SYMBOLS_AUTO || !can_be_named_later;
 }
 
 /* Compares what the profile uses with what the format holds. */

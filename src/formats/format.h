@@ -40,6 +40,8 @@ enum {
     PT_CAN_COMMENTS = 1 << 15,
     PT_CAN_HEADER = 1 << 16,  /* when, how long, at what period */
     PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
+    PT_CAN_IMAGES = 1 << 18,  /* which file code is from, if not MAPPINGS */
+    PT_CAN_CALLS = 1 << 19,   /* what calls from function to function cost, if not STACKS */
 };
 
 /* What a probe may look at: the first bytes after peeling, zero padded to at least 64. */
@@ -88,6 +90,9 @@ typedef struct pt_format {
     const char *summary;           /* one line for `pitot formats` */
     pt_probe_kind kind;
     uint32_t capabilities; /* PT_CAN_x */
+    /* Keys of labels that it holds all the same, where it holds none as such: a thread's name.
+     * NULL-terminated; NULL = none. */
+    const char *const *held_labels;
     /* 0 = no; 1..100 = how sure. */
     int (*probe)(const pt_probe_input *input);
     /* Reads into an empty builder. PT_ERR_DAMAGED after keeping something: the caller freezes what

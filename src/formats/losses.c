@@ -4,6 +4,8 @@
  * not have it. */
 #include "formats/format.h"
 
+#include <string.h>
+
 const pt_capability pt_capabilities[] = {
     {PT_CAN_STACKS, "stacks", "whole call stacks"},
     {PT_CAN_LABELS, "labels", "labels of samples"},
@@ -23,6 +25,8 @@ const pt_capability pt_capabilities[] = {
     {PT_CAN_COMMENTS, "comments", "comments"},
     {PT_CAN_HEADER, "header", "when, how long, at what period"},
     {PT_CAN_UNKNOWN, "unknown", "unknown protobuf fields"},
+    {PT_CAN_IMAGES, "images", "which files code is from, not where they were mapped"},
+    {PT_CAN_CALLS, "calls", "costs of calls from function to function instead of stacks"},
 };
 const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
 
@@ -34,11 +38,33 @@ static uint64_t stacks(const pt_profile *p)
     return n;
 }
 
-static uint64_t labelled(const pt_profile *p)
+static bool holds(const pt_format *format, const char *key)
 {
+    for (const char *const *held = format->held_labels; held && *held; held++) {
+        if (strcmp(*held, key) == 0) return true;
+    }
+    return false;
+}
+
+static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t set)
+{
+    for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
+        const pt_label *const label = &p->labels->row[i];
+        if (label->kind != PT_LABEL_STRING || !holds(format, pt_text(p, label->key))) return true;
+    }
+    return false;
+}
+
+/* Process, thread, CPU and command are labels, too, for who has no columns for them. */
+static uint64_t labelled(const pt_profile *p, const pt_format *format)
+{
+    const pt_samples *const s = p->sample;
+    const bool columns = !(format->capabilities & PT_CAN_TIME);
     uint64_t n = 0;
-    for (uint32_t i = 0; i < p->sample->t.count; i++)
-        n += p->sample->labels[i] != 0;
+    for (uint32_t i = 0; i < s->t.count; i++)
+        n += loses_labels(p, format, s->labels[i]) ||
+             (columns && ((s->pid && s->pid[i] != PT_NONE) || (s->tid && s->tid[i] != PT_NONE) ||
+                          (s->cpu && s->cpu[i] != PT_NONE) || (s->comm && s->comm[i] != 0)));
     return n;
 }
 
@@ -71,9 +97,16 @@ static uint64_t addresses(const pt_profile *p)
     return n;
 }
 
-static uint64_t mappings(const pt_profile *p)
+/* Of a format that holds the files' names, those of which more is known. */
+static uint64_t mappings(const pt_profile *p, const pt_format *format)
 {
-    return p->mapping->t.count;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+        const pt_mapping *const m = &p->mapping->row[i];
+        n += !(format->capabilities & PT_CAN_IMAGES) || m->start != 0 || m->limit != 0 ||
+             m->file_offset != 0 || m->build_id != 0 || m->foreign_id != 0;
+    }
+    return n;
 }
 
 static uint64_t arcs(const pt_profile *p)
@@ -147,33 +180,38 @@ static uint64_t unknowns(const pt_profile *p)
 static const struct {
     uint32_t bit;
     uint64_t (*count)(const pt_profile *);
+    uint64_t (*count_for)(const pt_profile *, const pt_format *); /* where count is NULL */
     const char *lost;
 } rows[] = {
-    {PT_CAN_STACKS, stacks, "samples keep only their innermost frame"},
-    {PT_CAN_LABELS, labelled, "samples lose their labels"},
-    {PT_CAN_EVENTS, other_events, "other values of each sample are left out"},
-    {PT_CAN_LINES, lines, "source lines are left out"},
-    {PT_CAN_INLINES, inlined, "locations no longer tell which frames were inlined"},
-    {PT_CAN_ADDRESSES, addresses, "addresses are left out"},
-    {PT_CAN_MAPPINGS, mappings, "mappings are left out"},
-    {PT_CAN_ARCS, arcs, "call arcs are left out"},
-    {PT_CAN_BINS, bins, "histogram bins are left out"},
-    {PT_CAN_BLOCKS, blocks, "basic block counts are left out"},
-    {PT_CAN_TIME, timed, "samples lose their time"},
-    {PT_CAN_EXTRA, extras, "unknown header lines are left out"},
-    {PT_CAN_NAMES, names, "function names are left out"},
-    {PT_CAN_UNITS, units, "values lose their unit"},
-    {PT_CAN_END, ends, "stacks no longer tell why they ended"},
-    {PT_CAN_COMMENTS, comments, "comments are left out"},
-    {PT_CAN_HEADER, header, "facts about time and period are left out"},
-    {PT_CAN_UNKNOWN, unknowns, "unknown fields are left out"},
+    {PT_CAN_STACKS, stacks, NULL, "samples keep only their innermost frame"},
+    {PT_CAN_LABELS, NULL, labelled, "samples lose their labels"},
+    {PT_CAN_EVENTS, other_events, NULL, "other values of each sample are left out"},
+    {PT_CAN_LINES, lines, NULL, "source lines are left out"},
+    {PT_CAN_INLINES, inlined, NULL, "locations no longer tell which frames were inlined"},
+    {PT_CAN_ADDRESSES, addresses, NULL, "addresses are left out"},
+    {PT_CAN_MAPPINGS, NULL, mappings, "mappings are left out"},
+    {PT_CAN_ARCS, arcs, NULL, "call arcs are left out"},
+    {PT_CAN_BINS, bins, NULL, "histogram bins are left out"},
+    {PT_CAN_BLOCKS, blocks, NULL, "basic block counts are left out"},
+    {PT_CAN_TIME, timed, NULL, "samples lose their time"},
+    {PT_CAN_EXTRA, extras, NULL, "unknown header lines are left out"},
+    {PT_CAN_NAMES, names, NULL, "function names are left out"},
+    {PT_CAN_UNITS, units, NULL, "values lose their unit"},
+    {PT_CAN_END, ends, NULL, "stacks no longer tell why they ended"},
+    {PT_CAN_COMMENTS, comments, NULL, "comments are left out"},
+    {PT_CAN_HEADER, header, NULL, "facts about time and period are left out"},
+    {PT_CAN_UNKNOWN, unknowns, NULL, "unknown fields are left out"},
 };
 
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (format->capabilities & rows[i].bit) continue;
-        const uint64_t count = rows[i].count(profile);
-        if (count > 0) pt_diag_add(ret_losses, count, "%s", rows[i].lost);
+        const uint64_t count =
+            rows[i].count ? rows[i].count(profile) : rows[i].count_for(profile, format);
+        const bool as_calls = rows[i].bit == PT_CAN_STACKS && format->capabilities & PT_CAN_CALLS;
+        if (count > 0)
+            pt_diag_add(ret_losses, count, "%s",
+                        as_calls ? "stacks become calls from function to function" : rows[i].lost);
     }
 }

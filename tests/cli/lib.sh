@@ -70,6 +70,16 @@ corpus() {
     fi
 }
 
+# npm_package NAME: the folder of a package of npm is in $package, or false and the test is skipped.
+# They are what other tools say of a file; docs/testing.md tells how to get them.
+npm_package() {
+    package=${PITOT_NPM:-$PITOT_ROOT/build-test/npm}/node_modules/$1
+    if [ ! -e "$package" ]; then
+        skip "the npm package $1 is not here: npm install --prefix build-test/npm $1"
+        return 1
+    fi
+}
+
 # needs COMMAND...: false, and the test is skipped, if one of these commands is not installed.
 needs() {
     local command

@@ -1,0 +1,663 @@
+/* callgrind.c: what valgrind's callgrind writes, and others for KCachegrind, read.
+ *
+ *   positions: instr line            which numbers begin a cost line: address, line (the default)
+ *   events: Ir Dr                    what the others count; those that are missing are 0
+ *   ob=(1) /bin/x   fl=(2) a.c   fn=(3) main     where the lines that follow are; "(3)" repeats a
+ * name fi=(4) b.h                       the same function, in another file; fe= leaves it 16 400
+ * cost of line 16; +n, -n, * are relative to the line before cob=, cfi= or cfl=, cfn=(5) f    the
+ * callee of the next call, else in this object and file calls=3 20                       three
+ * calls to its line 20; the line that follows says from 16 1200                          where, and
+ * what they cost all in all jump=, jcnd=                     jumps, and a line with their position
+ *
+ * Specification: "Callgrind Format Specification" of the valgrind manual (cl-format). Beyond it:
+ * - A function is its object, the file of its cost lines and its name, as callgrind_annotate has
+ * it.
+ * - Names may be used before they are defined.
+ * - Costs may be relative to those of the line before, as speedscope's reader has it.
+ * - An event "Time_(10ns)" or "cpu(ms)" says its unit, as converters for KCachegrind write it.
+ *
+ * Costs become samples of one frame, calls become arcs with their inclusive cost. */
+#include "formats/callgrind.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/saturate.h"
+#include "base/units.h"
+#include "formats/legacy.h"
+
+enum { EVENTS_MAX = 256, POSITIONS_MAX = 2 };
+
+typedef enum { NAMES_OBJECT, NAMES_FILE, NAMES_FUNCTION, NAMES_COUNT } name_kind;
+
+/* Compressed names: number -> string + 1; 0 = not defined. */
+typedef struct {
+    uint32_t *items;
+    size_t count, cap;
+} name_table;
+
+/* Where cost lines are. Strings. */
+typedef struct {
+    uint32_t object, file, function;
+    pt_function_id id; /* of the builder, while is_known */
+    pt_mapping_id mapping;
+    bool is_known;
+} place;
+
+/* Calls from one place to another. */
+typedef struct {
+    uint32_t from, to; /* locations */
+    uint64_t calls;
+} call_row;
+
+typedef struct {
+    pt_builder *b;
+    const pt_read_hooks *hooks;
+    pt_reader *lines;
+    name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* so far, and of the whole file */
+    bool has_addr, has_line;
+    uint32_t events;
+    int64_t scale[EVENTS_MAX];   /* what a cost is multiplied with */
+    int64_t cost[EVENTS_MAX];    /* of the latest line */
+    int64_t sum[EVENTS_MAX];     /* of the part */
+    int64_t claimed[EVENTS_MAX]; /* what the part says that its sum is */
+    bool has_claim;
+    uint64_t at[POSITIONS_MAX]; /* address, line of the latest cost line */
+    place here, callee;
+    bool has_callee_file, has_callee_object;
+    uint64_t calls, target[POSITIONS_MAX];
+    bool is_call, is_jump; /* what the next line with a position is */
+    struct {
+        call_row *items;
+        size_t count, cap;
+    } call;
+    struct {
+        int64_t *items; /* events for each call */
+        size_t count, cap;
+    } call_cost;
+    pt_index call_index;
+    uint32_t parts;
+    uint64_t line_number, bad_lines, first_bad, jumps, undefined, differing, surplus;
+} callgrind_reader;
+
+/* ---- Probing ---- */
+
+static bool is_cost_line(pt_span line)
+{
+    return line.size > 0 && (line.at[0] == '+' || line.at[0] == '*' || line.at[0] == '-' ||
+                             (line.at[0] >= '0' && line.at[0] <= '9'));
+}
+
+static int probe(const pt_probe_input *input)
+{
+    pt_reader r;
+    pt_span line;
+    bool events = false, function = false, costs = false;
+    pt_reader_init(&r, input->head, input->head_bytes, NULL);
+    for (unsigned n = 0; pt_span_line(&r, &line); n++) {
+        if (n == 0 && pt_span_begins(line, "# callgrind format")) return 95;
+        if (line.size > 0 && memchr(line.at, '\0', line.size) != NULL) return 0;
+        events |= pt_span_begins(line, "events:");
+        function |= events && pt_span_begins(line, "fn=");
+        costs |= function && is_cost_line(line);
+    }
+    return events && function && costs ? 80 : 0;
+}
+
+/* ---- Numbers ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip_blanks(pt_span *s)
+{
+    while (s->size > 0 && is_blank(s->at[0])) {
+        s->at++;
+        s->size--;
+    }
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    const char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
+}
+
+/* Digits, hexadecimal after 0x; more than 64 bits are held at the limit. */
+static bool take_digits(pt_span *s, uint64_t *ret_value)
+{
+    const bool is_hex = s->size > 2 && s->at[0] == '0' && (s->at[1] | 0x20) == 'x';
+    const unsigned base = is_hex ? 16 : 10;
+    size_t i = is_hex ? 2 : 0;
+    const size_t begin = i;
+    uint64_t value = 0;
+    for (; i < s->size; i++) {
+        const unsigned digit = (unsigned)digit_of(s->at[i]);
+        if (digit >= base) break;
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            value = UINT64_MAX;
+    }
+    if (i == begin) return false;
+    s->at += i;
+    s->size -= i;
+    *ret_value = value;
+    return true;
+}
+
+/* A number, or one relative to *value: "+n", "-n", "*". */
+static bool take_relative(pt_span *s, uint64_t *value)
+{
+    uint64_t n;
+    skip_blanks(s);
+    if (s->size == 0) return false;
+    const char c = s->at[0];
+    if (c != '*' && c != '+' && c != '-') return take_digits(s, value);
+    s->at++;
+    s->size--;
+    if (c == '*') return true;
+    if (!take_digits(s, &n)) return false;
+    *value = c == '+' ? *value + n : *value - n;
+    return true;
+}
+
+/* The numbers that begin a line: from `base`, which stays as it is unless it is `into`. */
+static bool take_position(const callgrind_reader *c, pt_span *s, const uint64_t *base,
+                          uint64_t *into)
+{
+    uint64_t value[POSITIONS_MAX] = {base[0], base[1]};
+    if ((c->has_addr && !take_relative(s, &value[0])) ||
+        (c->has_line && !take_relative(s, &value[1])))
+        return false;
+    into[0] = value[0];
+    into[1] = value[1];
+    return true;
+}
+
+static bool take_costs(callgrind_reader *c, pt_span *s)
+{
+    uint32_t e = 0;
+    for (skip_blanks(s); s->size > 0 && e < c->events; e++) {
+        uint64_t value = (uint64_t)c->cost[e];
+        if (!take_relative(s, &value)) return false;
+        c->cost[e] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+        skip_blanks(s);
+    }
+    c->surplus += s->size > 0;
+    for (; e < c->events; e++)
+        c->cost[e] = 0;
+    return true;
+}
+
+/* ---- Names ---- */
+
+/* "(12) name" or "(12)" or "name"; false if a number is no number. id 0 = none. */
+static bool take_name(pt_span *s, uint64_t *ret_id)
+{
+    *ret_id = 0;
+    if (s->size < 2 || s->at[0] != '(' || s->at[1] < '0' || s->at[1] > '9') return true;
+    pt_span rest = {s->at + 1, s->size - 1};
+    if (!take_digits(&rest, ret_id) || rest.size == 0 || rest.at[0] != ')') {
+        *ret_id = 0; /* a name that begins so */
+        return true;
+    }
+    rest.at++;
+    rest.size--;
+    skip_blanks(&rest);
+    *s = rest;
+    ++*ret_id; /* so that "(0)" is one, too */
+    return *ret_id != 0;
+}
+
+static void define(name_table *table, uint64_t id, uint32_t string)
+{
+    if (id > table->count) {
+        const size_t old = table->count;
+        PT_GROW(*table, id);
+        memset(table->items + old, 0, (id - old) * sizeof *table->items);
+        table->count = id;
+    }
+    table->items[id - 1] = string + 1;
+}
+
+static uint32_t look_up(const name_table *table, uint64_t id)
+{
+    return id <= table->count && table->items[id - 1] > 0 ? table->items[id - 1] - 1 : PT_NONE;
+}
+
+/* The string of a name; "???" is what callgrind writes for those that it does not know. */
+static uint32_t add_name(callgrind_reader *c, name_kind kind, pt_span name)
+{
+    if (name.size == 3 && memcmp(name.at, "???", 3) == 0) name.size = 0;
+    if (name.size == 0 && kind == NAMES_FUNCTION) return pt_builder_text(c->b, "[unknown]").v;
+    return pt_builder_string(c->b, name.at, name.size).v;
+}
+
+/* The string behind "(id) name". */
+static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
+{
+    uint64_t id;
+    if (!take_name(&s, &id)) return 0;
+    if (id == 0) return add_name(c, kind, s);
+    /* No file defines as many names as it has bytes. */
+    const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
+    if (s.size > 0 && sane) {
+        const uint32_t string = add_name(c, kind, s);
+        define(&c->names[kind], id, string);
+        return string;
+    }
+    uint32_t string = look_up(&c->names[kind], id);
+    if (string == PT_NONE) string = look_up(&c->all[kind], id);
+    if (string != PT_NONE) return string;
+    c->undefined++;
+    return add_name(c, kind, (pt_span){0});
+}
+
+static const struct {
+    const char *key;
+    name_kind kind;
+    enum {
+        SETS_OBJECT,
+        SETS_FILE,
+        SETS_FUNCTION,
+        SETS_C_OBJECT,
+        SETS_C_FILE,
+        SETS_C_FUNCTION,
+        SETS_NOTHING
+    } sets;
+} places[] = {
+    {"fn=", NAMES_FUNCTION, SETS_FUNCTION}, {"cfn=", NAMES_FUNCTION, SETS_C_FUNCTION},
+    {"cfi=", NAMES_FILE, SETS_C_FILE},      {"cfl=", NAMES_FILE, SETS_C_FILE},
+    {"cob=", NAMES_OBJECT, SETS_C_OBJECT},  {"fi=", NAMES_FILE, SETS_FILE},
+    {"fe=", NAMES_FILE, SETS_FILE},         {"fl=", NAMES_FILE, SETS_FILE},
+    {"ob=", NAMES_OBJECT, SETS_OBJECT},     {"jfi=", NAMES_FILE, SETS_NOTHING},
+    {"jfn=", NAMES_FUNCTION, SETS_NOTHING},
+};
+
+/* Which of them the line is, with what follows the "="; -1 = none. */
+static int place_line(pt_span line, pt_span *ret_name)
+{
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        *ret_name = line;
+        if (!pt_span_skip(ret_name, places[i].key)) continue;
+        while (ret_name->size > 0 && is_blank(ret_name->at[ret_name->size - 1]))
+            ret_name->size--;
+        skip_blanks(ret_name);
+        return (int)i;
+    }
+    return -1;
+}
+
+/* Notes each name where it is defined first, for what is used before. */
+static void find_names(callgrind_reader *c, pt_reader lines)
+{
+    pt_span line, name;
+    while (pt_span_line(&lines, &line)) {
+        if (line.size == 0 || line.at[0] < 'a' || memchr(line.at, '(', line.size) == NULL) continue;
+        const int which = place_line(line, &name);
+        uint64_t id;
+        if (which < 0 || !take_name(&name, &id) || id == 0 || name.size == 0) continue;
+        const name_kind kind = places[which].kind;
+        if (id > (uint64_t)(lines.end - lines.start) || look_up(&c->all[kind], id) != PT_NONE)
+            continue;
+        define(&c->all[kind], id, add_name(c, kind, name));
+    }
+}
+
+/* ---- Header ---- */
+
+/* "Time_(10ns)": type, unit, and how many of it a cost is. */
+static void add_event(callgrind_reader *c, pt_span name)
+{
+    pt_span type = name, unit = {"count", 5};
+    int64_t scale = 1;
+    const char *const open = memrchr(name.at, '(', name.size);
+    if (open != NULL && open > name.at && name.at[name.size - 1] == ')') {
+        unit = (pt_span){open + 1, (size_t)(name.at + name.size - 1 - (open + 1))};
+        type.size = (size_t)(open - name.at);
+        if (type.size > 1 && type.at[type.size - 1] == '_') type.size--;
+        pt_span digits = unit;
+        uint64_t n;
+        if (take_digits(&digits, &n) && digits.size > 0 && n > 0 && n < 1000000000) {
+            scale = (int64_t)n;
+            unit = digits;
+        }
+    }
+    PT_FREE char *text = pt_strndup(unit.at, unit.size);
+    const pt_unit *const known = pt_unit_parse(text);
+    if (known != NULL && known->factor == 1) /* spelled as others spell it, so that they merge */
+        unit = known->family == PT_FAMILY_TIME    ? (pt_span){"nanoseconds", 11}
+               : known->family == PT_FAMILY_BYTES ? (pt_span){"bytes", 5}
+                                                  : unit;
+    c->scale[c->events++] = scale;
+    const pt_event event = {.type = pt_builder_string(c->b, type.at, type.size).v,
+                            .unit = pt_builder_string(c->b, unit.at, unit.size).v};
+    pt_builder_event(c->b, &event);
+}
+
+static bool take_word(pt_span *s, pt_span *ret_word)
+{
+    skip_blanks(s);
+    *ret_word = (pt_span){s->at, 0};
+    while (s->size > 0 && !is_blank(s->at[0])) {
+        s->at++;
+        s->size--;
+        ret_word->size++;
+    }
+    return ret_word->size > 0;
+}
+
+static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr)
+{
+    pt_span word;
+    if (c->parts++ > 0) return PT_OK; /* of another part of the same run: the same */
+    while (take_word(&list, &word)) {
+        if (c->events == EVENTS_MAX)
+            return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
+        add_event(c, word);
+    }
+    if (c->events == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "the line events: names none");
+    return PT_OK;
+}
+
+static void take_positions(callgrind_reader *c, pt_span list)
+{
+    pt_span word;
+    c->has_addr = c->has_line = false;
+    while (take_word(&list, &word)) {
+        c->has_addr |= word.size == 5 && memcmp(word.at, "instr", 5) == 0;
+        c->has_addr |= word.size == 4 && memcmp(word.at, "addr", 4) == 0;
+        c->has_line |= word.size == 4 && memcmp(word.at, "line", 4) == 0;
+    }
+}
+
+/* Compares the sum of a part with what it says itself, and begins another. */
+static void end_part(callgrind_reader *c)
+{
+    for (uint32_t e = 0; e < c->events; e++) {
+        c->differing += c->has_claim && c->claimed[e] != c->sum[e];
+        c->sum[e] = c->claimed[e] = 0;
+    }
+    c->has_claim = false;
+}
+
+static void take_claim(callgrind_reader *c, pt_span numbers)
+{
+    uint64_t value;
+    for (uint32_t e = 0; e < c->events; e++) {
+        skip_blanks(&numbers);
+        if (!take_digits(&numbers, &value)) break;
+        c->claimed[e] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+        c->has_claim |= value > 0; /* all 0 means that nobody knows */
+    }
+}
+
+static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
+{
+    pt_provenance *const from = pt_builder_provenance(c->b);
+    if (c->parts > 0) return; /* of a later part: the first has said the same */
+    if (pt_span_begins(key, "cmd")) {
+        from->command_line = pt_builder_string(c->b, value.at, value.size).v;
+    } else if (pt_span_begins(key, "creator")) {
+        from->tool = pt_builder_string(c->b, value.at, value.size).v;
+    } else {
+        PT_FREE char *name = pt_strf(CALLGRIND_EXTRA "%.*s", (int)key.size, key.at);
+        pt_builder_extra(c->b, pt_builder_text(c->b, name),
+                         pt_builder_string(c->b, value.at, value.size));
+    }
+}
+
+/* "key: value". *ret_is_one: it was one. */
+static pt_status header_line(callgrind_reader *c, pt_span line, bool *ret_is_one, pt_error *reterr)
+{
+    size_t length = 0;
+    while (length < line.size &&
+           ((line.at[length] | 0x20) >= 'a' && (line.at[length] | 0x20) <= 'z'))
+        length++;
+    *ret_is_one = length > 0 && length < line.size && line.at[length] == ':';
+    if (!*ret_is_one) return PT_OK;
+    const pt_span key = {line.at, length};
+    pt_span value = pt_span_trim((pt_span){line.at + length + 1, line.size - length - 1});
+    if (pt_span_begins(line, "events:")) return take_events(c, value, reterr);
+    if (pt_span_begins(line, "part:")) end_part(c);
+    if (pt_span_begins(line, "version:")) {
+        uint64_t version = 0;
+        if (take_digits(&value, &version) && version > 1)
+            return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                                "version %" PRIu64 " of the format; 1 is known", version);
+    } else if (pt_span_begins(line, "positions:")) {
+        take_positions(c, value);
+    } else if (pt_span_begins(line, "summary:") || pt_span_begins(line, "totals:")) {
+        take_claim(c, value);
+    } else {
+        keep_header(c, key, value);
+    }
+    return PT_OK;
+}
+
+/* ---- Body ---- */
+
+static void know(callgrind_reader *c, place *p)
+{
+    if (p->is_known) return;
+    if (p->function == 0) p->function = add_name(c, NAMES_FUNCTION, (pt_span){0});
+    const pt_function function = {.name = p->function, .file = p->file};
+    p->id = pt_builder_function(c->b, &function);
+    p->mapping = (pt_mapping_id){PT_NONE};
+    if (p->object != 0) p->mapping = pt_builder_mapping(c->b, &(pt_mapping){.file = p->object});
+    p->is_known = true;
+}
+
+static pt_location_id location_at(callgrind_reader *c, place *p, const uint64_t *at)
+{
+    know(c, p);
+    const pt_line line = {.function = p->id.v, .line = at[1] > INT64_MAX ? 0 : (int64_t)at[1]};
+    const pt_location location = {.mapping = p->mapping.v, .address = at[0]};
+    return pt_builder_location(c->b, &location, &line, 1);
+}
+
+static void set_place(callgrind_reader *c, int which, pt_span name)
+{
+    const uint32_t string = name_of(c, places[which].kind, name);
+    /* Images are in the order in which they are named. */
+    if (places[which].kind == NAMES_OBJECT && string != 0)
+        pt_builder_mapping(c->b, &(pt_mapping){.file = string});
+    switch (places[which].sets) {
+    case SETS_OBJECT: c->here.object = string; break;
+    case SETS_FILE: c->here.file = string; break;
+    case SETS_FUNCTION: c->here.function = string; break;
+    case SETS_C_OBJECT:
+        c->callee.object = string;
+        c->has_callee_object = true;
+        break;
+    case SETS_C_FILE:
+        c->callee.file = string;
+        c->has_callee_file = true;
+        break;
+    case SETS_C_FUNCTION: /* what was said of its object and file is for this one only */
+        if (!c->has_callee_object) c->callee.object = c->here.object;
+        if (!c->has_callee_file) c->callee.file = c->here.file;
+        c->callee.function = string;
+        c->callee.is_known = c->has_callee_file = c->has_callee_object = false;
+        break;
+    case SETS_NOTHING: break;
+    }
+    if (places[which].sets <= SETS_FUNCTION) c->here.is_known = false;
+}
+
+static bool begin_call(callgrind_reader *c, pt_span rest)
+{
+    if (!take_digits(&rest, &c->calls)) return false;
+    skip_blanks(&rest);
+    c->target[0] = c->target[1] = 0;
+    c->is_call = true;
+    return rest.size == 0 || take_position(c, &rest, c->at, c->target);
+}
+
+/* Adds to the calls between the two places, which may be on several lines. */
+static void add_call(callgrind_reader *c, uint32_t from, uint32_t to, const int64_t *cost)
+{
+    const uint64_t hash = pt_hash_u32_pair(from, to);
+    pt_probe probe = {0};
+    uint32_t id = pt_index_first(&c->call_index, hash, &probe);
+    while (id != PT_NONE && (c->call.items[id].from != from || c->call.items[id].to != to))
+        id = pt_index_next(&c->call_index, &probe);
+    if (id == PT_NONE) {
+        id = (uint32_t)c->call.count++;
+        PT_GROW(c->call, c->call.count);
+        PT_GROW(c->call_cost, c->call.count * c->events);
+        c->call.items[id] = (call_row){.from = from, .to = to};
+        memset(&c->call_cost.items[(size_t)id * c->events], 0, c->events * sizeof *cost);
+        pt_index_add(&c->call_index, hash, id);
+    }
+    c->call.items[id].calls = pt_saturating_count(c->call.items[id].calls, c->calls);
+    for (uint32_t e = 0; e < c->events; e++)
+        pt_saturating_into(&c->call_cost.items[(size_t)id * c->events + e], cost[e]);
+}
+
+static void put_calls(callgrind_reader *c)
+{
+    for (size_t i = 0; i < c->call.count; i++)
+        pt_builder_arc(c->b, (pt_location_id){c->call.items[i].from},
+                       (pt_location_id){c->call.items[i].to}, c->call.items[i].calls,
+                       &c->call_cost.items[i * c->events]);
+    free(c->call.items);
+    free(c->call_cost.items);
+    pt_index_done(&c->call_index);
+}
+
+static void add_cost(callgrind_reader *c)
+{
+    for (uint32_t e = 0; e < c->events; e++) {
+        if (__builtin_add_overflow(c->sum[e], c->cost[e], &c->sum[e])) c->sum[e] = INT64_MAX;
+    }
+}
+
+static bool cost_line(callgrind_reader *c, pt_span line)
+{
+    int64_t scaled[EVENTS_MAX];
+    const bool is_call = c->is_call, is_jump = c->is_jump;
+    c->is_call = c->is_jump = false;
+    if (!take_position(c, &line, c->at, c->at)) return false;
+    if (is_jump) return true;
+    if (!take_costs(c, &line)) return false;
+    for (uint32_t e = 0; e < c->events; e++) {
+        if (__builtin_mul_overflow(c->cost[e], c->scale[e], &scaled[e])) scaled[e] = INT64_MAX;
+    }
+    const pt_location_id at = location_at(c, &c->here, c->at);
+    if (is_call) {
+        add_call(c, at.v, location_at(c, &c->callee, c->target).v, scaled);
+        return true;
+    }
+    add_cost(c);
+    pt_builder_add(c->b, pt_builder_stack(c->b, &at.v, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
+                   scaled);
+    return true;
+}
+
+static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
+{
+    pt_span rest;
+    bool fine;
+    if (is_cost_line(line) && c->events > 0) {
+        fine = cost_line(c, line);
+    } else {
+        rest = line;
+        const int which = place_line(line, &rest);
+        if (which >= 0) {
+            set_place(c, which, rest);
+            return PT_OK;
+        }
+        rest = line;
+        if (pt_span_skip(&rest, "calls=")) {
+            fine = begin_call(c, rest);
+        } else if (pt_span_begins(line, "jump=") || pt_span_begins(line, "jcnd=")) {
+            c->jumps++;
+            fine = c->is_jump = true;
+        } else {
+            const pt_status status = header_line(c, line, &fine, reterr);
+            if (status != PT_OK) return status;
+        }
+    }
+    if (!fine && c->bad_lines++ == 0) c->first_bad = c->line_number;
+    return PT_OK;
+}
+
+/* ---- All of it ---- */
+
+static void tell(const callgrind_reader *c)
+{
+    pt_diag *const diag = c->hooks->diag;
+    if (c->jumps > 0) pt_diag_add(diag, c->jumps, "jumps left out");
+    if (c->undefined > 0)
+        pt_diag_add(diag, c->undefined, "names used that are defined nowhere; read as unknown");
+    if (c->differing > 0)
+        pt_diag_add(diag, c->differing, "sums in the file that differ from those of its lines");
+    if (c->surplus > 0) pt_diag_add(diag, c->surplus, "lines with more costs than events");
+}
+
+static pt_status read_lines(callgrind_reader *c, pt_error *reterr)
+{
+    pt_span line;
+    pt_status status = PT_OK;
+    while (status == PT_OK && pt_span_line(c->lines, &line)) {
+        c->line_number++;
+        skip_blanks(&line);
+        if (line.size == 0 || line.at[0] == '#') continue;
+        status = body_line(c, line, reterr);
+    }
+    end_part(c);
+    return status;
+}
+
+static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                                pt_error *reterr)
+{
+    callgrind_reader *const c = pt_alloc(1, sizeof *c);
+    c->b = builder;
+    c->hooks = hooks;
+    c->lines = reader;
+    c->has_line = true;
+    find_names(c, *reader);
+    pt_index_init(&c->call_index);
+    pt_status status = read_lines(c, reterr);
+    put_calls(c);
+    tell(c);
+    if (status == PT_OK && c->parts == 0)
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "there is no line events:");
+    else if (status == PT_OK && (c->bad_lines > 0 || c->undefined > 0 || c->is_call))
+        status = pt_error_set(reterr, PT_ERR_DAMAGED, "line %" PRIu64 " %s; kept %u costs",
+                              c->bad_lines > 0 ? c->first_bad : c->line_number,
+                              c->bad_lines > 0 ? "is none of the format's"
+                              : c->is_call ? "is a call without its cost: the file ends too early"
+                                           : "is the last, and names are defined nowhere",
+                              pt_builder_sample_count(builder));
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "callgrind", -1);
+    for (size_t k = 0; k < NAMES_COUNT; k++) {
+        free(c->names[k].items);
+        free(c->all[k].items);
+    }
+    free(c);
+    return status;
+}
+
+static const char *const aliases[] = {"kcachegrind", NULL};
+static const char *const extensions[] = {".callgrind", ".callgrind.out", NULL};
+
+const pt_format pt_format_callgrind = {
+    .name = "callgrind",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "valgrind's callgrind, and what others write for KCachegrind",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_IMAGES |
+                    PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES | PT_CAN_UNITS,
+    .probe = probe,
+    .read = callgrind_read,
+    .write = pt_callgrind_write,
+};

@@ -1,0 +1,553 @@
+/* callgrind_write.c: a profile for KCachegrind and callgrind_annotate. callgrind.c draws the file.
+ *
+ * Stacks become calls: what a function costs by itself at each line, and what each call costs all
+ * in all, counted once a stack. A function that is active already when it is called is another one,
+ * "f'2", as callgrind names it with --separate-recs: so nothing is counted twice, however deep it
+ * recurses. Inlined functions are functions.
+ *
+ * How often something was called is known only of profiles with arcs; elsewhere it says once, since
+ * callgrind_annotate takes a call of 0 for none. */
+#include "formats/callgrind.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/saturate.h"
+#include "formats/json_profile.h"
+
+typedef struct {
+    uint32_t object, file; /* strings */
+    const char *name;
+    size_t name_bytes;
+} function_key;
+
+/* A function at one depth of its own recursion: what KCachegrind shows as a function. */
+typedef struct {
+    uint32_t function, level;
+    uint32_t first_self, last_self, first_call, last_call; /* chains; PT_NONE ends them */
+} node;
+
+typedef struct {
+    uint32_t node, next;
+    uint64_t address;
+    int64_t line;
+} self_row;
+
+typedef struct {
+    uint32_t node, callee, next;
+    uint64_t address, target_address, calls;
+    int64_t line, target_line;
+    bool counted; /* calls are exact */
+} call_row;
+
+#define VECTOR(type)                                                                               \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, cap;                                                                         \
+    }
+
+typedef struct {
+    const pt_profile *p;
+    uint32_t events;
+    pt_named_frames frames;
+    VECTOR(function_key) function;
+    VECTOR(node) node;
+    VECTOR(self_row) self;
+    VECTOR(call_row) call;
+    VECTOR(int64_t) self_cost; /* events for each row */
+    VECTOR(int64_t) call_cost;
+    pt_index function_index, node_index, self_index, call_index;
+    uint32_t *function_of; /* frame -> function */
+    uint32_t *level;       /* of a function in the present stack */
+    VECTOR(uint32_t) path; /* frames of the present stack, root first */
+    int64_t *values;
+    bool has_addr;
+    uint64_t saturated, negative, uncounted, changed;
+} callgrind_writer;
+
+/* ---- Functions ---- */
+
+static uint32_t add_function(callgrind_writer *w, function_key key)
+{
+    const uint64_t hash =
+        pt_hash_mix(pt_hash_bytes(key.name, key.name_bytes), (uint64_t)key.object << 32 | key.file);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->function_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->function_index, &probe)) {
+        const function_key *const other = &w->function.items[id];
+        if (other->object == key.object && other->file == key.file &&
+            other->name_bytes == key.name_bytes &&
+            memcmp(other->name, key.name, key.name_bytes) == 0)
+            return id;
+    }
+    PT_GROW(w->function, w->function.count + 1);
+    w->function.items[w->function.count] = key;
+    pt_index_add(&w->function_index, hash, (uint32_t)w->function.count);
+    return (uint32_t)w->function.count++;
+}
+
+/* The string of a frame's file: that of its function, or none. */
+static uint32_t file_of(const pt_profile *p, uint32_t location, uint32_t line)
+{
+    const uint32_t first = p->location->line_first[location];
+    if (first == p->location->line_first[location + 1]) return 0;
+    const uint32_t function = p->line->function[first + line];
+    return function == PT_NONE ? 0 : p->function->file[function];
+}
+
+static void find_functions(callgrind_writer *w)
+{
+    const pt_profile *const p = w->p;
+    pt_named_frames_init(&w->frames, p, true);
+    w->function_of = pt_alloc(w->frames.frame.count + 1, sizeof *w->function_of);
+    for (uint32_t i = 0; i < p->location->t.count; i++) {
+        const uint32_t mapping = p->location->mapping[i];
+        w->has_addr |= p->location->address[i] != 0;
+        for (uint32_t k = 0; k < pt_named_count(&w->frames, i); k++) {
+            const uint32_t frame = w->frames.of[w->frames.first[i] + k];
+            const pt_named_frame *const named = &w->frames.frame.items[frame];
+            w->function_of[frame] = add_function(
+                w, (function_key){.object = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file,
+                                  .file = file_of(p, i, k),
+                                  .name = named->name,
+                                  .name_bytes = named->name_bytes});
+        }
+    }
+    w->level = pt_alloc(w->function.count + 1, sizeof *w->level);
+}
+
+static uint32_t add_node(callgrind_writer *w, uint32_t function, uint32_t level)
+{
+    const uint64_t hash = pt_hash_u32_pair(function, level);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->node_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->node_index, &probe)) {
+        if (w->node.items[id].function == function && w->node.items[id].level == level) return id;
+    }
+    PT_GROW(w->node, w->node.count + 1);
+    w->node.items[w->node.count] = (node){.function = function,
+                                          .level = level,
+                                          .first_self = PT_NONE,
+                                          .last_self = PT_NONE,
+                                          .first_call = PT_NONE,
+                                          .last_call = PT_NONE};
+    pt_index_add(&w->node_index, hash, (uint32_t)w->node.count);
+    return (uint32_t)w->node.count++;
+}
+
+/* ---- Costs ---- */
+
+static void add_values(callgrind_writer *w, int64_t *sums)
+{
+    for (uint32_t e = 0; e < w->events; e++)
+        w->saturated += pt_saturating_into(&sums[e], w->values[e]);
+}
+
+static int64_t *add_self_row(callgrind_writer *w, self_row row, uint64_t hash)
+{
+    const uint32_t id = (uint32_t)w->self.count;
+    PT_GROW(w->self, w->self.count + 1);
+    PT_GROW(w->self_cost, (w->self.count + 1) * w->events);
+    w->self.items[w->self.count++] = row;
+    pt_index_add(&w->self_index, hash, id);
+    node *const of = &w->node.items[row.node];
+    if (of->first_self == PT_NONE)
+        of->first_self = id;
+    else
+        w->self.items[of->last_self].next = id;
+    of->last_self = id;
+    int64_t *const sums = &w->self_cost.items[(size_t)id * w->events];
+    memset(sums, 0, w->events * sizeof *sums);
+    return sums;
+}
+
+static void add_self(callgrind_writer *w, uint32_t of, uint64_t address, int64_t line)
+{
+    const uint64_t hash = pt_hash_mix(pt_hash_mix(of, address), (uint64_t)line);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->self_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->self_index, &probe)) {
+        const self_row *const row = &w->self.items[id];
+        if (row->node == of && row->address == address && row->line == line)
+            return add_values(w, &w->self_cost.items[(size_t)id * w->events]);
+    }
+    const self_row row = {.node = of, .next = PT_NONE, .address = address, .line = line};
+    add_values(w, add_self_row(w, row, hash));
+}
+
+static bool same_call(const call_row *a, const call_row *b)
+{
+    return a->node == b->node && a->callee == b->callee && a->address == b->address &&
+           a->line == b->line && a->target_address == b->target_address &&
+           a->target_line == b->target_line;
+}
+
+static int64_t *add_call_row(callgrind_writer *w, call_row row, uint64_t hash)
+{
+    const uint32_t id = (uint32_t)w->call.count;
+    PT_GROW(w->call, w->call.count + 1);
+    PT_GROW(w->call_cost, (w->call.count + 1) * w->events);
+    w->call.items[w->call.count++] = row;
+    pt_index_add(&w->call_index, hash, id);
+    node *const of = &w->node.items[row.node];
+    if (of->first_call == PT_NONE)
+        of->first_call = id;
+    else
+        w->call.items[of->last_call].next = id;
+    of->last_call = id;
+    int64_t *const sums = &w->call_cost.items[(size_t)id * w->events];
+    memset(sums, 0, w->events * sizeof *sums);
+    return sums;
+}
+
+static void add_call(callgrind_writer *w, call_row call)
+{
+    call.next = PT_NONE;
+    const uint64_t hash =
+        pt_hash_mix(pt_hash_mix(pt_hash_mix((uint64_t)call.node << 32 | call.callee, call.address),
+                                pt_hash_mix((uint64_t)call.line, call.target_address)),
+                    (uint64_t)call.target_line);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->call_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->call_index, &probe)) {
+        call_row *const row = &w->call.items[id];
+        if (!same_call(row, &call)) continue;
+        row->calls = pt_saturating_count(row->calls, call.calls);
+        return add_values(w, &w->call_cost.items[(size_t)id * w->events]);
+    }
+    add_values(w, add_call_row(w, call, hash));
+}
+
+/* ---- Stacks ---- */
+
+static void open_path(callgrind_writer *w, uint32_t stack)
+{
+    const uint32_t *const locations = pt_stack_frames(w->p, stack);
+    w->path.count = 0;
+    for (uint32_t i = pt_stack_depth(w->p, stack); i > 0; i--) {
+        const uint32_t count = pt_named_count(&w->frames, locations[i - 1]);
+        PT_GROW(w->path, w->path.count + count);
+        for (uint32_t k = count; k > 0; k--)
+            w->path.items[w->path.count++] =
+                w->frames.of[w->frames.first[locations[i - 1]] + k - 1];
+    }
+}
+
+static uint64_t address_of(const callgrind_writer *w, uint32_t frame)
+{
+    return w->p->location->address[w->frames.frame.items[frame].location];
+}
+
+static void add_stack(callgrind_writer *w)
+{
+    uint32_t caller = PT_NONE;
+    for (size_t i = 0; i < w->path.count; i++) {
+        const uint32_t frame = w->path.items[i];
+        const pt_named_frame *const named = &w->frames.frame.items[frame];
+        const uint32_t function = w->function_of[frame];
+        const uint32_t of = add_node(w, function, ++w->level[function]);
+        if (i > 0) {
+            const pt_named_frame *const from = &w->frames.frame.items[w->path.items[i - 1]];
+            add_call(w, (call_row){.node = caller,
+                                   .callee = of,
+                                   .address = address_of(w, w->path.items[i - 1]),
+                                   .line = from->line,
+                                   .target_line = named->start_line});
+        }
+        if (i + 1 == w->path.count) add_self(w, of, address_of(w, frame), named->line);
+        caller = of;
+    }
+    for (size_t i = 0; i < w->path.count; i++)
+        w->level[w->function_of[w->path.items[i]]] = 0;
+}
+
+static int64_t not_negative(callgrind_writer *w, int64_t value)
+{
+    w->negative += value < 0;
+    return value < 0 ? 0 : value;
+}
+
+static void add_samples(callgrind_writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        bool any = false;
+        for (uint32_t e = 0; e < w->events; e++) {
+            w->values[e] = not_negative(w, s->value[e][i]);
+            any |= w->values[e] != 0;
+        }
+        if (!any) continue;
+        open_path(w, s->stack[i]);
+        if (w->path.count == 0) {
+            const uint32_t none =
+                add_function(w, (function_key){.name = "[no stack]", .name_bytes = 10});
+            add_self(w, add_node(w, none, 1), 0, 0);
+            continue;
+        }
+        add_stack(w);
+    }
+}
+
+/* The innermost function of a location, and where in it. */
+static uint32_t node_at(callgrind_writer *w, uint32_t location, int64_t *ret_line)
+{
+    const uint32_t frame = w->frames.of[w->frames.first[location]];
+    *ret_line = w->frames.frame.items[frame].line;
+    return add_node(w, w->function_of[frame], 1);
+}
+
+static void add_arcs(callgrind_writer *w)
+{
+    const pt_arcs *const arcs = w->p->arc;
+    for (uint32_t i = 0; i < arcs->t.count; i++) {
+        for (uint32_t e = 0; e < w->events; e++)
+            w->values[e] = arcs->cost && e < arcs->event_count && arcs->cost[e]
+                               ? not_negative(w, arcs->cost[e][i])
+                               : 0;
+        call_row call = {.calls = arcs->calls[i],
+                         .counted = true,
+                         .address = w->p->location->address[arcs->from[i]],
+                         .target_address = w->p->location->address[arcs->to[i]]};
+        call.node = node_at(w, arcs->from[i], &call.line);
+        call.callee = node_at(w, arcs->to[i], &call.target_line);
+        add_call(w, call);
+    }
+}
+
+/* ---- Text ---- */
+
+/* Names that were written already, by kind: "(id) name" once, then "(id)". */
+typedef struct {
+    pt_index index;
+    VECTOR(uint64_t) at; /* in texts */
+    pt_buf texts;
+} written_names;
+
+typedef struct {
+    callgrind_writer *w;
+    pt_out *out;
+    written_names names[3]; /* of objects, files, functions */
+    uint32_t object, file;  /* where the lines are */
+} callgrind_text;
+
+static void put_name(callgrind_text *t, unsigned kind, const char *key, const char *name,
+                     size_t bytes, uint32_t level)
+{
+    written_names *const names = &t->names[kind];
+    const size_t begin = names->texts.size;
+    pt_put(&names->texts, name, bytes);
+    for (size_t i = begin; i < names->texts.size; i++) {
+        uint8_t *const c = &names->texts.data[i];
+        const bool bad = *c == '\n' || *c == '\r' || *c == '\0' ||
+                         (i == begin && (*c == ' ' || *c == '\t')) ||
+                         (i + 1 == names->texts.size && (*c == ' ' || *c == '\t'));
+        t->w->changed += bad;
+        if (bad) *c = '_';
+    }
+    if (level > 1) pt_putf(&names->texts, "'%u", level);
+    if (names->texts.size == begin) pt_put_text(&names->texts, "???");
+    pt_put_u8(&names->texts, '\0');
+    const char *const text = (const char *)names->texts.data + begin;
+    const uint64_t hash = pt_hash_bytes(text, strlen(text));
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&names->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&names->index, &probe)) {
+        if (strcmp((const char *)names->texts.data + names->at.items[id], text) != 0) continue;
+        names->texts.size = begin;
+        pt_outf(t->out, "%s(%u)\n", key, id + 1);
+        return;
+    }
+    pt_index_add(&names->index, hash, (uint32_t)names->at.count);
+    PT_GROW(names->at, names->at.count + 1);
+    names->at.items[names->at.count++] = begin;
+    pt_outf(t->out, "%s(%zu) %s\n", key, names->at.count, text);
+}
+
+static void put_position(callgrind_text *t, uint64_t address, int64_t line)
+{
+    if (t->w->has_addr) pt_outf(t->out, "0x%" PRIx64 " ", address);
+    pt_outf(t->out, "%" PRId64, line > 0 ? line : 0);
+}
+
+static void put_costs(callgrind_text *t, const int64_t *costs)
+{
+    uint32_t count = t->w->events;
+    while (count > 1 && costs[count - 1] == 0)
+        count--;
+    for (uint32_t e = 0; e < count; e++)
+        pt_outf(t->out, " %" PRId64, costs[e]);
+    pt_out_char(t->out, '\n');
+}
+
+static void put_object(callgrind_text *t, const char *key, uint32_t object)
+{
+    put_name(t, 0, key, pt_text(t->w->p, object), pt_text_bytes(t->w->p, object), 1);
+}
+
+static void put_file(callgrind_text *t, const char *key, uint32_t file)
+{
+    put_name(t, 1, key, pt_text(t->w->p, file), pt_text_bytes(t->w->p, file), 1);
+}
+
+static void put_call(callgrind_text *t, const call_row *call, const int64_t *costs)
+{
+    callgrind_writer *const w = t->w;
+    const node *const callee = &w->node.items[call->callee];
+    const function_key *const function = &w->function.items[callee->function];
+    if (function->object != t->object) put_object(t, "cob=", function->object);
+    if (function->file != t->file) put_file(t, "cfi=", function->file);
+    put_name(t, 2, "cfn=", function->name, function->name_bytes, callee->level);
+    w->uncounted += call->counted && call->calls == 0;
+    pt_outf(t->out, "calls=%" PRIu64 " ", call->calls > 0 ? call->calls : 1);
+    put_position(t, call->target_address, call->target_line);
+    pt_out_char(t->out, '\n');
+    put_position(t, call->address, call->line);
+    put_costs(t, costs);
+}
+
+static void put_node(callgrind_text *t, const node *n)
+{
+    callgrind_writer *const w = t->w;
+    const function_key *const function = &w->function.items[n->function];
+    pt_out_char(t->out, '\n');
+    if (function->object != t->object) put_object(t, "ob=", function->object);
+    put_file(t, "fl=", function->file);
+    put_name(t, 2, "fn=", function->name, function->name_bytes, n->level);
+    t->object = function->object;
+    t->file = function->file;
+    for (uint32_t i = n->first_self; i != PT_NONE; i = w->self.items[i].next) {
+        put_position(t, w->self.items[i].address, w->self.items[i].line);
+        put_costs(t, &w->self_cost.items[(size_t)i * w->events]);
+    }
+    for (uint32_t i = n->first_call; i != PT_NONE; i = w->call.items[i].next)
+        put_call(t, &w->call.items[i], &w->call_cost.items[(size_t)i * w->events]);
+}
+
+/* "Ir", "cpu_(nanoseconds)": a word. */
+static void put_event(callgrind_text *t, const pt_event *event)
+{
+    const pt_profile *const p = t->w->p;
+    const char *const type = pt_text(p, event->type), *const unit = pt_text(p, event->unit);
+    PT_FREE char *word = strcmp(unit, "count") == 0 && strchr(type, '(') == NULL
+                             ? pt_strdup(type[0] != '\0' ? type : "samples")
+                             : pt_strf("%s_(%s)", type[0] != '\0' ? type : "samples", unit);
+    for (char *c = word; *c != '\0'; c++) {
+        if ((uint8_t)*c > ' ') continue;
+        *c = '_';
+        t->w->changed++;
+    }
+    t->w->changed += type[0] == '\0';
+    pt_outf(t->out, " %s", word);
+}
+
+static bool is_one_line(const char *text, size_t bytes)
+{
+    return memchr(text, '\n', bytes) == NULL && strlen(text) == bytes;
+}
+
+static void put_line(callgrind_text *t, const char *key, uint32_t string)
+{
+    const pt_profile *const p = t->w->p;
+    if (string == 0) return;
+    if (is_one_line(pt_text(p, string), pt_text_bytes(p, string)))
+        pt_outf(t->out, "%s: %s\n", key, pt_text(p, string));
+    else
+        t->w->changed++;
+}
+
+static void put_header(callgrind_text *t, const pt_write_options *options)
+{
+    const pt_profile *const p = t->w->p;
+    uint64_t foreign = 0;
+    pt_outf(t->out, "# callgrind format\nversion: 1\n");
+    put_line(t, "creator", pt_profile_provenance(p)->tool);
+    put_line(t, "cmd", pt_profile_provenance(p)->command_line);
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        const char *const key = pt_text(p, p->extra->key[i]);
+        const size_t mark = strlen(CALLGRIND_EXTRA);
+        if (strncmp(key, CALLGRIND_EXTRA, mark) == 0)
+            put_line(t, key + mark, p->extra->value[i]);
+        else
+            foreign++;
+    }
+    if (foreign > 0) pt_diag_add(options->diag, foreign, "header lines of other formats left out");
+    pt_outf(t->out, "positions:%s line\nevents:", t->w->has_addr ? " instr" : "");
+    for (uint32_t e = 0; e < t->w->events; e++)
+        put_event(t, &p->event->row[e]);
+    pt_out_text(t->out, "\nsummary:");
+    memset(t->w->values, 0, t->w->events * sizeof *t->w->values);
+    for (size_t i = 0; i < t->w->self.count; i++) {
+        for (uint32_t e = 0; e < t->w->events; e++)
+            pt_saturating_into(&t->w->values[e], t->w->self_cost.items[i * t->w->events + e]);
+    }
+    for (uint32_t e = 0; e < t->w->events; e++)
+        pt_outf(t->out, " %" PRId64, t->w->values[e]);
+    pt_out_char(t->out, '\n');
+}
+
+static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *options)
+{
+    /* No function is anywhere before its line says so. */
+    callgrind_text t = {.w = w, .out = out, .object = PT_NONE, .file = PT_NONE};
+    for (unsigned k = 0; k < 3; k++)
+        pt_index_init(&t.names[k].index);
+    put_header(&t, options);
+    for (uint32_t i = 0; i < w->p->mapping->t.count; i++)
+        put_object(&t, "ob=", w->p->mapping->row[i].file);
+    for (size_t i = 0; i < w->node.count && pt_out_ok(out); i++) {
+        if (w->node.items[i].first_self != PT_NONE || w->node.items[i].first_call != PT_NONE)
+            put_node(&t, &w->node.items[i]);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        pt_index_done(&t.names[k].index);
+        pt_buf_done(&t.names[k].texts);
+        free(t.names[k].at.items);
+    }
+}
+
+static void tell(const callgrind_writer *w, pt_diag *diag)
+{
+    if (w->saturated > 0) pt_diag_add(diag, w->saturated, "sums that hit the limit of 2^63");
+    if (w->negative > 0) pt_diag_add(diag, w->negative, "negative costs written as 0");
+    if (w->uncounted > 0)
+        pt_diag_add(diag, w->uncounted, "calls whose number is not known written as one");
+    if (w->changed > 0) pt_diag_add(diag, w->changed, "characters changed that names cannot have");
+}
+
+pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
+                             const pt_write_options *options, pt_error *reterr)
+{
+    if (profile->event->t.count == 0)
+        return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
+    pt_out *const out = output->open(output->context, "", reterr);
+    if (!out) return PT_ERR_SYSTEM;
+    callgrind_writer w = {.p = profile, .events = profile->event->t.count};
+    pt_index_init(&w.function_index);
+    pt_index_init(&w.node_index);
+    pt_index_init(&w.self_index);
+    pt_index_init(&w.call_index);
+    w.values = pt_alloc(w.events, sizeof *w.values);
+    find_functions(&w);
+    add_samples(&w);
+    add_arcs(&w);
+    put_text(&w, out, options);
+    tell(&w, options->diag);
+    pt_index_done(&w.function_index);
+    pt_index_done(&w.node_index);
+    pt_index_done(&w.self_index);
+    pt_index_done(&w.call_index);
+    pt_named_frames_done(&w.frames);
+    free(w.function.items);
+    free(w.node.items);
+    free(w.self.items);
+    free(w.call.items);
+    free(w.self_cost.items);
+    free(w.call_cost.items);
+    free(w.function_of);
+    free(w.level);
+    free(w.path.items);
+    free(w.values);
+    return pt_out_flush(out, reterr);
+}

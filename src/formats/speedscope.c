@@ -1,0 +1,476 @@
+/* speedscope.c: speedscope's own JSON, read.
+ *
+ *   {"$schema": "https://www.speedscope.app/file-format-schema.json",
+ *    "shared": {"frames": [{"name", "file"?, "line"?, "col"?}, ...]},
+ *    "profiles": [{"type": "sampled", "name", "unit", "startValue", "endValue",
+ *                  "samples": [[root, ..., leaf], ...],  frames' numbers
+ *                  "weights": [...]},
+ *                 {"type": "evented", ...,
+ *                  "events": [{"type": "O" | "C", "frame", "at"}, ...]}]}
+ *
+ * Specification: src/lib/file-format-spec.ts of jlfwong/speedscope. Its order of keys is free.
+ *
+ * - Events follow from units: "none" gives samples/count, "bytes" space/bytes, and all units of
+ *   time give time/nanoseconds. Profiles of one unit are told apart by a label `thread` with their
+ *   name, if there are several.
+ * - An evented profile gives a sample for each stretch of time with one stack.
+ * - pitot's own files name the event of each profile ("event", "unitName"), which others ignore;
+ *   their profiles are values of the same samples. */
+#include "formats/json_profile.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "formats/speedscope.h"
+
+/* A stretch of a profile: `to` is its weight, or where it ends if `from` tells where it begins. */
+typedef struct {
+    pt_json_num from, to;
+    uint32_t stack;
+} stretch;
+
+/* What a profile has said so far: the order of its keys is free. */
+typedef struct {
+    char *name, *event, *unit_name, *thread;
+    char unit[16];
+    bool is_evented;
+    struct {
+        stretch *items;
+        size_t count, cap;
+    } stretch;
+    size_t weights; /* that came so far */
+} profile_parts;
+
+/* Samples of one event and thread, put together in the end: events come before samples. */
+typedef struct {
+    uint32_t event, thread; /* thread: a string */
+    size_t end;             /* of its values */
+} profile_values;
+
+typedef struct {
+    pt_json_r json;
+    pt_builder *builder;
+    const pt_read_hooks *hooks;
+    uint32_t frame_count, frame_max; /* frames there are; the largest that was asked for, + 1 */
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } open; /* frames of the stack, root first */
+    struct {
+        profile_values *items;
+        size_t count, cap;
+    } profile;
+    struct {
+        int64_t *items;
+        size_t count, cap;
+    } value;
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } stack;             /* of each value */
+    uint64_t unbalanced; /* events that close what is not open */
+    uint64_t weightless; /* samples without a weight, or weights without a sample */
+    uint64_t backwards;  /* events before the one before */
+    uint64_t rounded, limited;
+    bool any_own; /* a profile of pitot's own */
+} speedscope_reader;
+
+static int probe(const pt_probe_input *input)
+{
+    if (pt_json_head_has(input, "$schema", "speedscope.app/file-format-schema")) return 90;
+    if (pt_json_head_has(input, "shared.frames", NULL) &&
+        (pt_json_head_has(input, "profiles", NULL) || input->file_bytes > input->head_bytes))
+        return 60;
+    return 0;
+}
+
+/* ---- Frames ---- */
+
+static void set_text(char **into, const pt_json_r *r)
+{
+    if (r->token != PT_JSON_STRING) return;
+    free(*into);
+    *into = pt_strndup(r->text, r->length);
+}
+
+static void read_frame(speedscope_reader *s)
+{
+    pt_json_r *const r = &s->json;
+    pt_function function = {0};
+    pt_line line = {0};
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_name = pt_json_is(r, "name"), is_file = pt_json_is(r, "file"),
+                   is_line = pt_json_is(r, "line"), is_column = pt_json_is(r, "col");
+        pt_json_next(r);
+        if (is_name && r->token == PT_JSON_STRING)
+            function.name = pt_builder_string(s->builder, r->text, r->length).v;
+        else if (is_file && r->token == PT_JSON_STRING)
+            function.file = pt_builder_string(s->builder, r->text, r->length).v;
+        else if (is_line && r->token == PT_JSON_INT)
+            line.line = r->integer;
+        else if (is_column && r->token == PT_JSON_INT)
+            line.column = r->integer;
+        else
+            pt_json_skip(r);
+    }
+    if (function.name == 0) function.name = pt_builder_text(s->builder, "[unknown]").v;
+    line.function = pt_builder_function(s->builder, &function).v;
+    const pt_location location = {.mapping = PT_NONE};
+    pt_builder_append_location(s->builder, &location, &line, 1);
+    s->frame_count++;
+}
+
+/* Frame n is location n: nothing else makes any. */
+static void read_shared(speedscope_reader *s)
+{
+    pt_json_r *const r = &s->json;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_frames = pt_json_is(r, "frames");
+        if (pt_json_next(r) != PT_JSON_ARRAY || !is_frames || s->frame_count > 0) {
+            pt_json_skip(r);
+            continue;
+        }
+        while (pt_json_next(r) == PT_JSON_OBJECT)
+            read_frame(s);
+    }
+}
+
+static bool push_frame(speedscope_reader *s)
+{
+    const pt_json_r *const r = &s->json;
+    if (r->token != PT_JSON_INT || r->integer < 0 || r->integer >= s->frame_count) return false;
+    PT_GROW(s->open, s->open.count + 1);
+    s->open.items[s->open.count++] = (uint32_t)r->integer;
+    return true;
+}
+
+static uint32_t open_stack(speedscope_reader *s)
+{
+    const size_t depth = s->open.count;
+    uint32_t *const frames = pt_builder_stack_space(s->builder, depth);
+    for (size_t i = 0; i < depth; i++)
+        frames[i] = s->open.items[depth - 1 - i];
+    return pt_builder_stack_commit(s->builder, depth, PT_STACK_END_UNKNOWN).v;
+}
+
+/* ---- Profiles ---- */
+
+static pt_status no_such_frame(speedscope_reader *s)
+{
+    pt_json_r *const r = &s->json;
+    if (r->token == PT_JSON_ERROR) return PT_ERR_DAMAGED;
+    pt_error_set(r->error, PT_ERR_DAMAGED, "byte %zu names a frame that is not there, %u are",
+                 pt_json_offset(r), s->frame_count);
+    pt_error_where(r->error, NULL, NULL, (int64_t)pt_json_offset(r));
+    return PT_ERR_DAMAGED;
+}
+
+static stretch *stretch_at(profile_parts *parts, size_t i)
+{
+    if (i < parts->stretch.count) return &parts->stretch.items[i];
+    PT_GROW(parts->stretch, i + 1);
+    parts->stretch.items[i] = (stretch){.from = {.whole = true}, .stack = PT_NONE};
+    parts->stretch.count = i + 1;
+    return &parts->stretch.items[i];
+}
+
+static pt_status read_samples(speedscope_reader *s, profile_parts *parts)
+{
+    pt_json_r *const r = &s->json;
+    for (size_t i = 0; pt_json_next(r) == PT_JSON_ARRAY; i++) {
+        s->open.count = 0;
+        while (pt_json_next(r) == PT_JSON_INT || r->token > PT_JSON_ARRAY_END) {
+            if (!push_frame(s)) return no_such_frame(s);
+        }
+        if (r->token != PT_JSON_ARRAY_END) return no_such_frame(s);
+        stretch_at(parts, i)->stack = open_stack(s);
+    }
+    return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
+}
+
+static void read_weights(speedscope_reader *s, profile_parts *parts)
+{
+    pt_json_r *const r = &s->json;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
+        stretch_at(parts, parts->weights++)->to = pt_json_num_of(r);
+        pt_json_skip(r);
+    }
+}
+
+typedef struct {
+    pt_json_num at;
+    int64_t frame;
+    char type;
+} stack_event;
+
+static stack_event read_event(pt_json_r *r)
+{
+    stack_event event = {.frame = -1, .at = {.whole = true}};
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_type = pt_json_is(r, "type"), is_frame = pt_json_is(r, "frame"),
+                   is_at = pt_json_is(r, "at");
+        pt_json_next(r);
+        if (is_type && r->token == PT_JSON_STRING && r->length == 1) event.type = r->text[0];
+        if (is_frame && r->token == PT_JSON_INT) event.frame = r->integer;
+        if (is_at) event.at = pt_json_num_of(r);
+        pt_json_skip(r);
+    }
+    return event;
+}
+
+/* A frame that closes takes what was opened above it along, as its own end says. */
+static void close_frame(speedscope_reader *s, int64_t frame)
+{
+    for (size_t i = s->open.count; i > 0; i--) {
+        if (s->open.items[i - 1] != frame) continue;
+        s->unbalanced += s->open.count - i;
+        s->open.count = i - 1;
+        return;
+    }
+    s->unbalanced++;
+}
+
+static pt_status read_events(speedscope_reader *s, profile_parts *parts)
+{
+    pt_json_r *const r = &s->json;
+    pt_json_num last = {.whole = true};
+    s->open.count = 0;
+    while (pt_json_next(r) == PT_JSON_OBJECT) {
+        const stack_event event = read_event(r);
+        if (r->token == PT_JSON_ERROR) return PT_ERR_DAMAGED;
+        if (event.type != 'O' && event.type != 'C') continue;
+        if (event.frame < 0 || event.frame >= s->frame_count) return no_such_frame(s);
+        s->backwards += event.at.number < last.number;
+        if (s->open.count > 0 && event.at.number > last.number) {
+            stretch *const one = stretch_at(parts, parts->stretch.count);
+            one->stack = open_stack(s);
+            one->from = last;
+            one->to = event.at;
+        }
+        if (event.at.number > last.number || s->open.count == 0) last = event.at;
+        if (event.type == 'C') {
+            close_frame(s, event.frame);
+            continue;
+        }
+        PT_GROW(s->open, s->open.count + 1);
+        s->open.items[s->open.count++] = (uint32_t)event.frame;
+    }
+    s->unbalanced += s->open.count;
+    return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
+}
+
+static pt_status read_member(speedscope_reader *s, profile_parts *parts)
+{
+    pt_json_r *const r = &s->json;
+    const struct {
+        const char *key;
+        char **into;
+    } texts[] = {{"name", &parts->name},
+                 {"event", &parts->event},
+                 {"unitName", &parts->unit_name},
+                 {"thread", &parts->thread}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (!pt_json_is(r, texts[i].key)) continue;
+        pt_json_next(r);
+        set_text(texts[i].into, r);
+        pt_json_skip(r);
+        return PT_OK;
+    }
+    const bool is_unit = pt_json_is(r, "unit"), is_samples = pt_json_is(r, "samples"),
+               is_weights = pt_json_is(r, "weights"), is_events = pt_json_is(r, "events");
+    pt_json_next(r);
+    if (is_samples && r->token == PT_JSON_ARRAY) return read_samples(s, parts);
+    if (is_weights && r->token == PT_JSON_ARRAY) return read_weights(s, parts), PT_OK;
+    if (is_events && r->token == PT_JSON_ARRAY) {
+        parts->is_evented = true;
+        return read_events(s, parts);
+    }
+    if (is_unit && r->token == PT_JSON_STRING && r->length < sizeof parts->unit) {
+        memcpy(parts->unit, r->text, r->length);
+        parts->unit[r->length] = '\0';
+    }
+    pt_json_skip(r);
+    return PT_OK;
+}
+
+/* ---- Values ---- */
+
+static uint32_t find_event(pt_builder *b, const char *type, const char *unit)
+{
+    const pt_event event = {.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v};
+    for (uint32_t i = 0; i < pt_builder_event_count(b); i++) {
+        const pt_event *const other = pt_builder_event_at(b, i);
+        if (other->type == event.type && other->unit == event.unit) return i;
+    }
+    return pt_builder_event(b, &event);
+}
+
+/* Which event the profile's unit, or its own word, stands for; *ret_scale: its values in ours. */
+static uint32_t event_of(speedscope_reader *s, const profile_parts *parts, int64_t *ret_scale)
+{
+    const speedscope_unit *const unit = speedscope_unit_of(parts->unit);
+    *ret_scale = unit->scale;
+    if (parts->event == NULL) return find_event(s->builder, unit->type, unit->model_unit);
+    s->any_own = true;
+    return find_event(s->builder, parts->event,
+                      parts->unit_name != NULL ? parts->unit_name : unit->model_unit);
+}
+
+static void take_profile(speedscope_reader *s, profile_parts *parts)
+{
+    pt_json_scale scale = {.scale = 1};
+    const uint32_t event = event_of(s, parts, &scale.scale);
+    const bool is_time = scale.scale != 1 || strcmp(parts->unit, "nanoseconds") == 0;
+    for (size_t i = 0; i < parts->stretch.count; i++) {
+        const stretch *const one = &parts->stretch.items[i];
+        const bool lacks = one->stack == PT_NONE || (!parts->is_evented && i >= parts->weights);
+        s->weightless += lacks;
+        if (lacks) continue;
+        PT_GROW(s->value, s->value.count + 1);
+        PT_GROW(s->stack, s->value.count + 1);
+        s->stack.items[s->value.count] = one->stack;
+        s->value.items[s->value.count++] =
+            parts->is_evented
+                ? pt_json_span(pt_json_point(&scale, one->from), pt_json_point(&scale, one->to))
+                : pt_json_share(&scale, one->to);
+    }
+    s->rounded += is_time ? 0 : scale.rounded;
+    s->limited += scale.limited;
+    const char *const thread = parts->event != NULL ? parts->thread : parts->name;
+    PT_GROW(s->profile, s->profile.count + 1);
+    s->profile.items[s->profile.count++] = (profile_values){
+        .event = event,
+        .thread = thread != NULL ? pt_builder_text(s->builder, thread).v : 0,
+        .end = s->value.count,
+    };
+}
+
+static pt_status read_profiles(speedscope_reader *s)
+{
+    pt_json_r *const r = &s->json;
+    pt_status status = PT_OK;
+    while (status == PT_OK && pt_json_next(r) == PT_JSON_OBJECT) {
+        profile_parts parts = {0};
+        while (status == PT_OK && pt_json_next(r) == PT_JSON_KEY)
+            status = read_member(s, &parts);
+        take_profile(s, &parts);
+        free(parts.name);
+        free(parts.event);
+        free(parts.unit_name);
+        free(parts.thread);
+        free(parts.stretch.items);
+    }
+    return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
+}
+
+/* All samples, now that all events are known. Several profiles of a foreign file get labels. */
+static void put_samples(speedscope_reader *s)
+{
+    pt_builder *const b = s->builder;
+    const uint32_t events = pt_builder_event_count(b);
+    int64_t *const values = pt_alloc((size_t)events + 1, sizeof *values);
+    const uint32_t key = pt_builder_text(b, "thread").v;
+    size_t i = 0;
+    for (size_t k = 0; k < s->profile.count; k++) {
+        const profile_values *const profile = &s->profile.items[k];
+        const pt_label label = {.key = key, .kind = PT_LABEL_STRING, .str = profile->thread};
+        const bool labelled = profile->thread != 0 && (s->any_own || s->profile.count > 1);
+        const pt_labels_id labels = pt_builder_labels(b, &label, labelled);
+        const bool same_samples = s->any_own && profile->event != s->profile.items[0].event;
+        for (; i < profile->end; i++) {
+            values[profile->event] = s->value.items[i];
+            (same_samples ? pt_builder_add : pt_builder_sample)(b, (pt_stack_id){s->stack.items[i]},
+                                                                labels, values);
+        }
+        values[profile->event] = 0;
+    }
+    free(values);
+}
+
+/* ---- The document ---- */
+
+/* Reads what it comes across; *ret_later is where profiles begin that must wait for their frames.
+ */
+static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_later)
+{
+    pt_json_r *const r = &s->json;
+    if (pt_json_next(r) != PT_JSON_OBJECT) {
+        if (r->token != PT_JSON_ERROR)
+            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is no object with profiles");
+        return PT_ERR_FORMAT;
+    }
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_shared = pt_json_is(r, "shared") && !only_profiles,
+                   is_profiles = pt_json_is(r, "profiles"),
+                   may_read = only_profiles || s->frame_count > 0;
+        pt_json_next(r);
+        if (is_shared && r->token == PT_JSON_OBJECT) {
+            read_shared(s);
+        } else if (is_profiles && may_read && r->token == PT_JSON_ARRAY) {
+            const pt_status status = read_profiles(s);
+            if (status != PT_OK) return status;
+        } else {
+            *ret_later |= is_profiles;
+            pt_json_skip(r);
+        }
+    }
+    return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
+}
+
+static void tell(const speedscope_reader *s)
+{
+    pt_diag *const diag = s->hooks->diag;
+    const pt_json_scale scale = {.rounded = s->rounded, .limited = s->limited};
+    pt_json_scale_tell(&scale, false, diag);
+    if (s->unbalanced > 0)
+        pt_diag_add(diag, s->unbalanced, "frames that are opened or closed without the other");
+    if (s->weightless > 0)
+        pt_diag_add(diag, s->weightless, "samples without a weight, or weights without a sample");
+    if (s->backwards > 0) pt_diag_add(diag, s->backwards, "events earlier than the one before");
+}
+
+static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                                 pt_error *reterr)
+{
+    speedscope_reader s = {.builder = builder, .hooks = hooks};
+    pt_error error = PT_ERROR_INIT;
+    bool later = false, never = false;
+    pt_json_r_init(&s.json, reader->pos, pt_reader_left(reader), &error);
+    pt_status status = read_top(&s, false, &later);
+    pt_json_r_done(&s.json);
+    if (later && s.profile.count == 0 && error.status != PT_ERR_FORMAT) {
+        pt_json_r_init(&s.json, reader->pos, pt_reader_left(reader),
+                       error.status == PT_OK ? &error : NULL);
+        status = read_top(&s, true, &never);
+        pt_json_r_done(&s.json);
+    }
+    put_samples(&s);
+    tell(&s);
+    if (status != PT_OK || error.status != PT_OK)
+        status = pt_json_failed(&error, builder, reterr);
+    else if (s.profile.count == 0)
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "speedscope's JSON without profiles");
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "speedscope", -1);
+    free(s.open.items);
+    free(s.profile.items);
+    free(s.value.items);
+    free(s.stack.items);
+    return status;
+}
+
+static const char *const aliases[] = {NULL};
+static const char *const extensions[] = {".speedscope.json", ".speedscope", NULL};
+static const char *const held_labels[] = {"thread", NULL};
+
+const pt_format pt_format_speedscope = {
+    .name = "speedscope",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "speedscope's JSON: speedscope.app, py-spy, rbspy and other samplers",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
+    .held_labels = held_labels,
+    .probe = probe,
+    .read = speedscope_read,
+    .write = pt_speedscope_write,
+};
