@@ -1,8 +1,10 @@
 /* agent.h: the in-process profiler's own parts, and what they promise each other.
  *
- *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, signals
+ *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
+ *   signals.c     the signals of ticks, and what the host has for them
  *   threads.c     a slot for every thread; giving and taking rings and timers
- *   timer*.c      what makes the ticks
+ *   timers.c      which engine makes the ticks, how often
+ *   timer_*.c     the engines
  *   tick/         the signal handler
  *   journal.c     the file that holds everything (layout: wire/journal.h)
  *   maps.c        what is mapped, with build ids, into the journal
@@ -24,6 +26,7 @@
 #ifndef PT_AGENT_AGENT_H
 #define PT_AGENT_AGENT_H
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -135,10 +138,21 @@ uint64_t pt_fold_rings(void);
 void pt_fold_reset(void);
 void pt_fold_each(void (*use)(const pt_journal_stack *stack, void *arg), void *arg);
 
-/* ---- timers ---- */
+/* ---- timers.c ---- */
+
+/* Takes the signal of the ticks; false, and said, if the host has a handler for it. */
+bool pt_timers_take_signal(void);
+/* Chooses engine and period, pt_agent's and pt_tick's, by the environment and by what the kernel
+ * allows; returns the rate that was asked for. */
+uint32_t pt_timers_choose(void);
+/* Takes another engine if the present one does harm now: a debugger has come. */
+void pt_timers_review(void);
+
+/* ---- timer_*.c ---- */
 
 typedef struct pt_timer_engine {
-    uint32_t id; /* PT_JOURNAL_ENGINE_X */
+    uint32_t id;        /* PT_JOURNAL_ENGINE_X */
+    bool is_tick_bound; /* no more signals than the kernel's own ticks */
     /* Can it work in this process at all? */
     bool (*probe)(uint64_t period_ns);
     /* Gives a thread of this process its own ticks, the first one after first_ns of its CPU time.
@@ -148,7 +162,15 @@ typedef struct pt_timer_engine {
     void (*detach)(pt_thread *thread);
 } pt_timer_engine;
 
-extern const pt_timer_engine pt_timer_posix, pt_timer_perf;
+extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CPU clock */
+    pt_timer_real,                           /* the same on the clock on the wall */
+    pt_timer_trap,                           /* a perf event with SIGTRAP */
+    pt_timer_perf;                           /* a perf event with the signal of the timers */
+
+/* The CPU clock of a thread, for any thread of the process. */
+clockid_t pt_timer_cpu_clock(int tid);
+/* How often the kernel looks at timers of CPU clocks, 0 if that cannot be known: HZ. */
+uint32_t pt_timers_tick_hz(void);
 
 /* ---- threads.c ---- */
 
@@ -281,9 +303,39 @@ void pt_listen_after_fork(void);
 char *pt_listen_names(const char *addresses, size_t *ret_bytes, size_t *ret_map_bytes);
 void pt_agent_unmap(void *at, size_t bytes); /* accepts NULL */
 
+/* ---- signals.c ---- */
+
+void pt_signals_init(void);
+/* Installs our handler for the signal, pt_tick.signo or SIGTRAP; false if the host has one there.
+ */
+bool pt_signal_take(int signo);
+/* Has the host no handler for it? */
+bool pt_signal_is_free(int signo);
+/* As libc's, for the signal as it is. */
+int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *old);
+/* Unblocks what was taken, in the calling thread. */
+void pt_signals_allow(void);
+/* Throws away what of it is pending for the calling thread. */
+void pt_signals_forget_pending(void);
+
 /* ---- interpose.c ---- */
 
-bool pt_signal_take(void); /* false if the host has a handler there */
+/* A static program has no libraries after this one: there our name took the place of glibc's, which
+ * has a second one for itself. */
+#define PT_SECOND_NAME(name, text)                                                                 \
+    static _Atomic(name##_fn *) next_##name;                                                       \
+    extern name##_fn second_##name __asm__(text) __attribute__((weak))
+void *pt_find_next(const char *name, void *second);
+/* The function of that name in the libraries after this one. Looked up at once by the constructor;
+ * a library whose own constructor runs earlier may ask for one first. */
+#define PT_NEXT(name)                                                                              \
+    ({                                                                                             \
+        if (atomic_load(&next_##name) == NULL)                                                     \
+            atomic_store(&next_##name,                                                             \
+                         (name##_fn *)pt_find_next(#name, (void *)(uintptr_t)second_##name));      \
+        atomic_load(&next_##name);                                                                 \
+    })
+
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg);
 void pt_interpose_init(void);

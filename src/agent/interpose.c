@@ -15,43 +15,24 @@
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int dlclose_fn(void *);
-typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
-typedef sighandler_t signal_fn(int, sighandler_t);
 
 typedef int execve_fn(const char *, char *const[], char *const[]);
 typedef int execvpe_fn(const char *, char *const[], char *const[]);
 typedef int fexecve_fn(int, char *const[], char *const[]);
 typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
 
-/* A static program has no libraries after this one: there our name took the place of glibc's, which
- * has a second one for itself. */
-#define SECOND_NAME(name, text)                                                                    \
-    static _Atomic(name##_fn *) next_##name;                                                       \
-    extern name##_fn second_##name __asm__(text) __attribute__((weak))
-SECOND_NAME(pthread_create, "__pthread_create");
-SECOND_NAME(dlclose, "__dlclose");
-SECOND_NAME(sigaction, "__sigaction");
-SECOND_NAME(signal, "__bsd_signal");
-SECOND_NAME(execve, "__execve");
-SECOND_NAME(execvpe, "__execvpe");
-SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
-SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call */
+PT_SECOND_NAME(pthread_create, "__pthread_create");
+PT_SECOND_NAME(dlclose, "__dlclose");
+PT_SECOND_NAME(execve, "__execve");
+PT_SECOND_NAME(execvpe, "__execvpe");
+PT_SECOND_NAME(fexecve, "__fexecve");   /* these two have none: */
+PT_SECOND_NAME(execveat, "__execveat"); /* they are no more than the system call */
 
-static void *find_next(const char *name, void *second)
+void *pt_find_next(const char *name, void *second)
 {
     void *const next = dlsym(RTLD_NEXT, name);
     return next != NULL ? next : second;
 }
-
-/* The function of that name in the libraries after this one. Looked up at once by the constructor;
- * a library whose own constructor runs earlier may come through here first. */
-#define NEXT(name)                                                                                 \
-    ({                                                                                             \
-        if (atomic_load(&next_##name) == NULL)                                                     \
-            atomic_store(&next_##name,                                                             \
-                         (name##_fn *)find_next(#name, (void *)(uintptr_t)second_##name));         \
-        atomic_load(&next_##name);                                                                 \
-    })
 
 /* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
 static bool is_foreign_process(void)
@@ -102,7 +83,7 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg)
 {
-    pthread_create_fn *const create = NEXT(pthread_create);
+    pthread_create_fn *const create = PT_NEXT(pthread_create);
     return create == NULL ? ENOSYS : create(thread, attr, start, arg);
 }
 
@@ -134,7 +115,7 @@ PT_EXPORT int dlclose(void *handle)
         }
         pt_agent_unlock(&caller);
     }
-    dlclose_fn *const next = NEXT(dlclose);
+    dlclose_fn *const next = PT_NEXT(dlclose);
     const int result = next == NULL ? -1 : next(handle);
     if (is_this_process()) {
         pt_caller caller;
@@ -177,98 +158,20 @@ PT_EXPORT void _Exit(int status)
     leave(status);
 }
 
-/* ---- the signal ---- */
-
-static bool taken;               /* our handler is in place */
-static struct sigaction as_host; /* what the host believes is there */
-
-static int real_sigaction(int signo, const struct sigaction *act, struct sigaction *old)
-{
-    sigaction_fn *const next = NEXT(sigaction);
-    if (next == NULL) {
-        errno = ENOSYS;
-        return -1;
-    }
-    return next(signo, act, old);
-}
-
-static bool is_handler(const struct sigaction *act)
-{
-    return (act->sa_flags & SA_SIGINFO) != 0 ||
-           (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
-}
-
-bool pt_signal_take(void)
-{
-    if (taken) return true;
-    struct sigaction now;
-    if (real_sigaction(SIGPROF, NULL, &now) != 0 || is_handler(&now)) return false;
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    ours.sa_sigaction = pt_tick_handler;
-    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
-     * the thread with its slot busy for ever. */
-    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    if (real_sigaction(SIGPROF, &ours, NULL) != 0) return false;
-    as_host = now;
-    taken = true;
-    return true;
-}
-
-/* A host that sets every signal to its default (many do before exec, or at start) must not be ended
- * by the next tick. One that installs a handler (bash does, for every signal that could end it)
- * gets every signal that is not a tick. */
-static int host_sigaction(const struct sigaction *act, struct sigaction *old)
-{
-    pt_caller caller;
-    pt_agent_lock(&caller);
-    const struct sigaction before = as_host;
-    if (act != NULL) {
-        const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
-        as_host = *act;
-        atomic_store(&pt_tick.host_action, has_info ? act->sa_sigaction : NULL);
-        atomic_store(&pt_tick.host_handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
-    }
-    if (old != NULL) *old = before;
-    pt_agent_unlock(&caller);
-    return 0;
-}
-
-PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
-{
-    if (signo != SIGPROF || !taken || getpid() != pt_agent.pid)
-        return real_sigaction(signo, act, old);
-    return host_sigaction(act, old);
-}
-
-PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
-{
-    signal_fn *const next = NEXT(signal);
-    if (next != NULL && (signo != SIGPROF || !taken || getpid() != pt_agent.pid))
-        return next(signo, handler);
-    struct sigaction act = {.sa_flags = SA_RESTART}, old; /* signal(2): BSD semantics */
-    act.sa_handler = handler;
-    sigemptyset(&act.sa_mask);
-    sigaddset(&act.sa_mask, signo);
-    return sigaction(signo, &act, &old) != 0 ? SIG_ERR : old.sa_handler;
-}
-
 /* ---- exec ---- */
 
 /* A tick that is pending when a program becomes another one would end it: its handler is gone, and
- * the default action of SIGPROF is death. So the thread's timer is stopped before, and what it
- * raised is thrown away (a signal that is set to be ignored loses what is pending, POSIX 2.4.3). */
+ * the default action of the signal is death. So the thread's timer is stopped before, and what it
+ * raised is thrown away. */
 static bool before_exec(void)
 {
     if (!is_this_process()) return false;
-    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction ours;
     pt_caller caller;
     pt_agent_lock(&caller);
-    const bool paused = pt_agent.on && taken;
+    const bool paused = pt_agent.on;
     if (paused) {
         pt_thread_pause_self();
-        real_sigaction(SIGPROF, &ignore, &ours);
-        real_sigaction(SIGPROF, &ours, NULL);
+        pt_signals_forget_pending();
         pt_session_drain();
     }
     pt_agent_unlock(&caller);
@@ -297,7 +200,7 @@ static int exec_at(int fd, const char *path, char *const argv[], char *const env
 
 PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-    execve_fn *const next = NEXT(execve);
+    execve_fn *const next = PT_NEXT(execve);
     const bool paused = before_exec();
     return after_exec(paused, next != NULL ? next(path, argv, envp)
                                            : exec_at(AT_FDCWD, path, argv, envp, 0));
@@ -305,7 +208,7 @@ PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 
 PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    execvpe_fn *const next = NEXT(execvpe);
+    execvpe_fn *const next = PT_NEXT(execvpe);
     const bool paused = before_exec();
     return after_exec(paused, next != NULL ? next(file, argv, envp)
                                            : exec_at(AT_FDCWD, file, argv, envp, 0));
@@ -313,7 +216,7 @@ PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 
 PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    fexecve_fn *const next = NEXT(fexecve);
+    fexecve_fn *const next = PT_NEXT(fexecve);
     const bool paused = before_exec();
     return after_exec(paused, next != NULL ? next(fd, argv, envp)
                                            : exec_at(fd, "", argv, envp, AT_EMPTY_PATH));
@@ -321,7 +224,7 @@ PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-    execveat_fn *const next = NEXT(execveat);
+    execveat_fn *const next = PT_NEXT(execveat);
     const bool paused = before_exec();
     return after_exec(paused, next != NULL ? next(fd, path, argv, envp, flags)
                                            : exec_at(fd, path, argv, envp, flags));
@@ -410,20 +313,19 @@ static pt_tick_code around(void *function, size_t before, size_t behind)
 
 void pt_interpose_init(void)
 {
-    (void)NEXT(pthread_create);
-    (void)NEXT(dlclose);
-    (void)NEXT(sigaction);
-    (void)NEXT(signal);
-    (void)NEXT(execve);
-    (void)NEXT(execvpe);
-    (void)NEXT(fexecve);
-    (void)NEXT(execveat);
+    (void)PT_NEXT(pthread_create);
+    (void)PT_NEXT(dlclose);
+    pt_signals_init();
+    (void)PT_NEXT(execve);
+    (void)PT_NEXT(execvpe);
+    (void)PT_NEXT(fexecve);
+    (void)PT_NEXT(execveat);
     /* The functions that call main and start routines have no public names. They are compiled in
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */
     pt_tick.main_start =
-        around(find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
-    pt_tick.thread_start = around((void *)(uintptr_t)NEXT(pthread_create), 1024, 0);
+        around(pt_find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
+    pt_tick.thread_start = around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
     at_quick_exit(last_words);

@@ -29,9 +29,6 @@
 pt_session pt_agent;
 
 enum {
-    USUAL_HZ = 100,    /* the original's default */
-    ENV_MAX_HZ = 4000, /* and its limit for CPUPROFILE_FREQUENCY */
-    RECORD_MAX_HZ = 20000,
     DRAIN_MAX_MS = 100,
     MEET_EVERY_NS = 200000000, /* looks at the task list */
     SAMPLE_WORDS = 48,         /* a deep usual stack, for choosing how often to drain */
@@ -47,15 +44,6 @@ enum {
 #endif
 
 /* ---- facts ---- */
-
-/* How often the kernel looks at CPU-clock timers: its coarse clocks advance on the same tick. */
-static uint32_t tick_hz(void)
-{
-    struct timespec tick;
-    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0 || tick.tv_sec != 0 || tick.tv_nsec == 0)
-        return 0;
-    return (uint32_t)(1000000000 / tick.tv_nsec);
-}
 
 static uint32_t read_file(const char *path, char *to, size_t size)
 {
@@ -99,7 +87,7 @@ static void note_start(uint32_t asked_hz)
     header->sequence = pt_agent.sequence++;
     header->engine = pt_agent.engine->id;
     header->asked_hz = asked_hz;
-    header->tick_hz = pt_agent.engine == &pt_timer_posix ? tick_hz() : 0;
+    header->tick_hz = pt_agent.engine->is_tick_bound ? pt_timers_tick_hz() : 0;
     header->period_ns = pt_agent.period_ns;
     header->start_realtime_ns = pt_agent_clock_ns(CLOCK_REALTIME);
     header->start_monotonic_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
@@ -174,6 +162,7 @@ static void *drain_main(void *arg)
             const uint64_t fullest = pt_session_drain();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
+                pt_timers_review();
                 pt_threads_meet();
                 met_ns = now_ns;
             }
@@ -202,27 +191,6 @@ static bool drain_start(void)
 
 /* ---- start ---- */
 
-/* Above the kernel's tick only perf events tick as often as asked; POSIX timers stay exact in sum.
- * The period is whole microseconds, as the file's header counts them. */
-static uint32_t choose_rate(void)
-{
-    const char *const record_hz = pt_agent.recording ? pt_environment("PITOT_RECORD_HZ") : NULL;
-    uint64_t hz = pt_agent_number(
-        record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY"), USUAL_HZ);
-    const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
-    if (hz == 0) hz = USUAL_HZ;
-    if (hz > most) {
-        pt_agent_say("%llu samples a second are more than %llu, sampling at that",
-                     (unsigned long long)hz, (unsigned long long)most);
-        hz = most;
-    }
-    pt_agent.period_ns = (1000000 + hz / 2) / hz * 1000;
-    pt_tick.period_ns = pt_agent.period_ns;
-    pt_agent.engine = hz > tick_hz() && pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf
-                                                                                : &pt_timer_posix;
-    return (uint32_t)hz;
-}
-
 static bool create_journal(const char *path)
 {
     if (pt_agent.recording) {
@@ -241,7 +209,7 @@ static bool create_journal(const char *path)
 
 static bool begin(const char *path)
 {
-    const uint32_t asked_hz = choose_rate();
+    const uint32_t asked_hz = pt_timers_choose();
     if (!create_journal(path)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
@@ -275,10 +243,7 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
         pt_agent_say("%s: not a file name: %s", path, strerror(errno));
         return false;
     }
-    if (!pt_signal_take()) {
-        pt_agent_say("the program has its own handler for SIGPROF; not profiling");
-        return false;
-    }
+    if (!pt_timers_take_signal()) return false;
     if (!pt_agent.recording)
         pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, pt_agent.path, "");
     pt_agent.proto = !pt_agent.recording && pt_profile_is_proto(pt_agent.path);

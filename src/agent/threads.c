@@ -187,14 +187,6 @@ static void detach(pt_thread *slot)
     if (ring != NULL) ring->tid = 0;
 }
 
-static void allow_ticks(void)
-{
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGPROF);
-    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
-}
-
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
     pt_caller caller;
@@ -213,7 +205,7 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     const bool sampled = thread->engine != NULL;
     pt_agent_unlock(&caller);
     /* Threads often start with every signal blocked, and would never be seen. */
-    if (sampled) allow_ticks();
+    if (sampled) pt_signals_allow();
 }
 
 void pt_thread_end(pt_thread *thread)
@@ -303,9 +295,21 @@ static void meet_tasks(void)
     if (fd >= 0) close(fd);
 }
 
+/* Its first tick could not arm the timer for the others. */
+static void attach_again(pt_thread *slot)
+{
+    if (slot->engine == NULL || !atomic_load(&slot->wants_timer)) return;
+    slot->engine->detach(slot);
+    if (attach_engine(&pt_timer_posix, slot, pt_agent.period_ns)) return;
+    slot->engine = NULL;
+    atomic_store(&slot->ring, NULL);
+    pt_agent.journal.header->threads_unsampled++;
+}
+
 void pt_threads_meet(void)
 {
     each_live(leave_if_ended);
+    each_live(attach_again);
     meet_tasks();
     each_live(attach);
 }
@@ -314,7 +318,7 @@ void pt_threads_attach_all(void)
 {
     pt_threads_meet();
     if (pt_tick_self == NULL) pt_tick_self = find(gettid());
-    allow_ticks();
+    pt_signals_allow();
 }
 
 void pt_thread_pause_self(void)
@@ -347,8 +351,9 @@ static void forget_other(pt_thread *slot)
     atomic_store(&slot->busy, 0);
     slot->engine = NULL;
     slot->timer = NULL;
-    atomic_store(&slot->by_clock, 0);
     slot->first_event = NULL;
+    atomic_store(&slot->weighing, PT_TICK_BY_NOTHING);
+    atomic_store(&slot->wants_timer, 0);
     if (slot != pt_tick_self) give_slot(slot);
 }
 

@@ -1,108 +1,139 @@
-/* timer_perf.c: ticks from a perf_event CPU clock of each thread, through an ordinary signal.
+/* timer_perf.c: ticks from a perf_event CPU clock of each thread; the event itself is tick/event.c.
  *
- * The event's timer is a high-resolution one: rates above the kernel's tick are reached. Kernel
- * time is sampled too, so that system calls are charged to their callers; where that is not allowed
- * (perf_event_paranoid above 1 without CAP_PERFMON) the engine says no and POSIX timers are used.
+ * The event's timer is a high-resolution one: rates above the kernel's tick are reached. What a
+ * tick stands for is read from the thread's CPU clock by the handler: the event's own timer runs on
+ * while a virtual machine's processor is taken away, is late when the whole machine was, and raises
+ * no second signal while one is pending.
  *
- * Its descriptor raises SIGPROF in the thread. What a tick stands for is read from the thread's CPU
- * clock by the handler: the event's own timer runs on while a virtual machine's processor is taken
- * away, is late when the whole machine was, and raises no second signal while one is pending.
- * Once it is set up the descriptor is closed: the mapping keeps the event alive, and a host that
- * counts or closes descriptors never meets it. The mapping is not inherited by fork.
- *
- * First period: an event cannot begin in the middle of one, so a thread that is met at its birth
- * has two. The first expires once, after a random time of less than a period; its tick removes it
- * and enables the second with prctl(PR_TASK_PERF_EVENTS_ENABLE), which needs no descriptor (and
- * would enable a disabled event of the host's own, should that thread have one). Without this,
- * threads that live for less than a period would never be seen.
+ * Kernel time is sampled as well; where that is not allowed (perf_event_paranoid above 1 without
+ * CAP_PERFMON) the engine says no.
  */
 #include "agent/agent.h"
 
-#include <fcntl.h>
-#include <linux/perf_event.h>
+#include <sched.h>
 #include <stdatomic.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static int open_event(int tid, uint64_t period_ns)
+/* ---- does SIGTRAP do no harm here? ---- */
+
+enum {
+    TRIAL_PERIOD_NS = 20000,
+    TRIAL_TICKS = 3,
+    TRIAL_MOST_NS = 20000000, /* of CPU time, for each of its parts */
+    TRIAL_STACK_BYTES = 64 << 10,
+};
+
+static _Atomic(int) trial_ticks;
+static pt_thread trial_thread;
+static void *trial_event; /* in the memory of both */
+
+static void on_trial_tick(int signo, siginfo_t *info, void *context)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = period_ns,
-        .disabled = 1,
-    };
-    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    (void)context;
+    if (signo == SIGTRAP && info->si_code == TRAP_PERF) atomic_fetch_add(&trial_ticks, 1);
 }
 
-static bool probe(uint64_t period_ns)
+/* Uses CPU time until so many ticks came, or too much time went by. */
+static bool trial_wait(int ticks, uint64_t most_ns)
 {
-    const int fd = open_event(0, period_ns);
-    if (fd < 0) return false;
-    close(fd);
+    const uint64_t end_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID) + most_ns;
+    while (atomic_load(&trial_ticks) < ticks) {
+        if (pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID) > end_ns) return false;
+    }
     return true;
 }
 
-/* The event's control page; records are not asked for. */
-static size_t page_bytes(void)
+/* A process of its own in our memory, as vfork's child: its signals and its death are its own.
+ * Ticks must come; while the signal is blocked or ignored they must do nothing. Kernels before 5.18
+ * end the process then. */
+static int trial(void *unused)
 {
-    return (size_t)sysconf(_SC_PAGESIZE);
+    (void)unused;
+    struct sigaction act = {.sa_flags = SA_SIGINFO};
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    act.sa_sigaction = on_trial_tick;
+    if (pt_real_sigaction(SIGTRAP, &act, NULL) != 0) return 1;
+    trial_event = pt_tick_event_open(&trial_thread, gettid(), TRIAL_PERIOD_NS, false);
+    if (trial_event == NULL) return 1;
+    sigprocmask(SIG_UNBLOCK, &trap, NULL);
+    if (!trial_wait(TRIAL_TICKS, TRIAL_MOST_NS)) return 1;
+    sigprocmask(SIG_BLOCK, &trap, NULL);
+    trial_wait(INT_MAX, 4 * TRIAL_PERIOD_NS);
+    sigprocmask(SIG_UNBLOCK, &trap, NULL);
+    act = (struct sigaction){.sa_handler = SIG_IGN};
+    if (pt_real_sigaction(SIGTRAP, &act, NULL) != 0) return 1;
+    trial_wait(INT_MAX, 4 * TRIAL_PERIOD_NS);
+    return 0;
 }
 
-static bool arm(int fd, int tid, unsigned long request, unsigned long argument)
+/* Runs the trial, once. */
+static bool trial_passes(void)
 {
-    const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
-    return fcntl(fd, F_SETFL, O_ASYNC) == 0 && fcntl(fd, F_SETSIG, SIGPROF) == 0 &&
-           fcntl(fd, F_SETOWN_EX, &owner) == 0 &&
-           (request == 0 || ioctl(fd, request, argument) == 0);
+    static int result = -1; /* not known yet */
+    if (result >= 0) return result;
+    void *const stack = pt_agent_map(TRIAL_STACK_BYTES);
+    int status = -1;
+    if (stack == NULL) return false;
+    /* No exit signal: the host's SIGCHLD handlers and waits never meet it. */
+    const pid_t child =
+        clone(trial, (char *)stack + TRIAL_STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
+    if (child > 0 && waitpid(child, &status, __WCLONE) != child) status = -1;
+    if (trial_event != NULL) munmap(trial_event, pt_tick.page_bytes);
+    munmap(stack, TRIAL_STACK_BYTES);
+    result = child > 0 && status == 0;
+    return result;
 }
 
-/* An event of the thread that lives as long as the mapping returned; NULL if it cannot be. request
- * is the ioctl that starts it, 0 for none. */
-static void *make_event(int tid, uint64_t period_ns, unsigned long request, unsigned long argument)
+/* ---- the engine ---- */
+
+static bool can_open(bool with_trap)
 {
-    const int fd = open_event(tid, period_ns);
-    if (fd < 0) return NULL;
-    void *page = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED)
-        page = NULL;
-    else if (!arm(fd, tid, request, argument)) {
-        munmap(page, page_bytes());
-        page = NULL;
-    }
-    close(fd);
-    return page;
+    pt_tick.events_trap = with_trap;
+    void *const page = pt_tick_event_open(&trial_thread, gettid(), 1000000000, false);
+    if (page != NULL) munmap(page, pt_tick.page_bytes);
+    return page != NULL;
+}
+
+static bool probe_trap(uint64_t period_ns)
+{
+    (void)period_ns;
+    return pt_signal_is_free(SIGTRAP) && can_open(true) && trial_passes() &&
+           pt_signal_take(SIGTRAP);
+}
+
+static bool probe_signal(uint64_t period_ns)
+{
+    (void)period_ns;
+    return can_open(false);
 }
 
 static void detach(pt_thread *thread)
 {
-    atomic_store(&thread->by_clock, 0);
-    if (thread->first_event != NULL) munmap(thread->first_event, page_bytes());
-    if (thread->timer != NULL) munmap(thread->timer, page_bytes());
+    atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+    if (thread->first_event != NULL) munmap(thread->first_event, pt_tick.page_bytes);
+    if (thread->timer != NULL) munmap(thread->timer, pt_tick.page_bytes);
     thread->first_event = NULL;
     thread->timer = NULL;
+    atomic_store(&thread->wants_timer, 0);
 }
 
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    const bool is_self = tid == gettid(); /* then all signals are blocked until we are done */
-    const clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6); /* as in timer_posix.c */
     /* So that the first tick is one period, like the others. */
     thread->clock_seen_ns =
-        (int64_t)(pt_agent_clock_ns(clock) + (is_self ? first_ns - period_ns : 0));
-    thread->first_event_bytes = page_bytes();
-    atomic_store(&thread->by_clock, 1);
-    thread->timer = make_event(tid, period_ns, is_self ? 0 : PERF_EVENT_IOC_ENABLE, 0);
-    if (is_self && thread->timer != NULL)
-        thread->first_event = make_event(tid, first_ns, PERF_EVENT_IOC_REFRESH, 1);
-    const bool ok = thread->timer != NULL && (!is_self || thread->first_event != NULL);
-    if (!ok) detach(thread);
-    return ok;
+        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    atomic_store(&thread->weighing, PT_TICK_BY_CLOCK);
+    thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);
+    if (thread->first_event == NULL) detach(thread);
+    return thread->first_event != NULL;
 }
 
+const pt_timer_engine pt_timer_trap = {
+    .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_trap, .attach = attach, .detach = detach};
 const pt_timer_engine pt_timer_perf = {
-    .id = PT_JOURNAL_ENGINE_PERF, .probe = probe, .attach = attach, .detach = detach};
+    .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_signal, .attach = attach, .detach = detach};

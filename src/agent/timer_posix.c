@@ -1,8 +1,12 @@
-/* timer_posix.c: ticks from a POSIX timer on each thread's CPU clock.
+/* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall's.
  *
- * Counts user and system time. The kernel looks at such timers only on its own tick (HZ, 250 here),
- * so above that rate a signal stands for several periods: si_overrun says how many more, and the
- * sample's weight is 1 + si_overrun. The period stays exactly what was asked for.
+ * A CPU clock counts user and system time. The kernel looks at such timers only on its own tick
+ * (HZ), so above that rate a signal stands for several periods: si_overrun says how many more, and
+ * the sample's weight is 1 + si_overrun. The period stays exactly what was asked for. The first
+ * period is dealt with by the first tick (tick/weight.c).
+ *
+ * CLOCK_MONOTONIC has no such bound, and ticks while a thread waits: that is what is asked for by
+ * CPUPROFILE_REALTIME.
  *
  * A thread's CPU clock as seen by other threads: Linux' clock ids for CPU clocks are
  * ~tid << 3 | 4 (per thread) | 2 (scheduler's clock), include/linux/posix-timers.h.
@@ -29,30 +33,50 @@ static struct timespec span(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+/* The timer ends first_ns from now for the first time. */
+static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
 {
-    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    const clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = pt_tick.signo};
     event.sigev_value.sival_ptr = thread;
-    event.sigev_notify_thread_id = tid;
+    event.sigev_notify_thread_id = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     timer_t timer;
     if (timer_create(clock, &event, &timer) != 0) return false;
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
     const struct itimerspec times = {.it_interval = span(period_ns), .it_value = span(first_ns)};
+    thread->timer = timer;
+    atomic_store(&thread->weighing, PT_TICK_BY_TIMER);
     if (timer_settime(timer, 0, &times, NULL) != 0) {
         timer_delete(timer);
+        atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
         return false;
     }
-    thread->timer = timer;
     return true;
+}
+
+static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    thread->first_ns = first_ns;
+    return attach_timer(thread, pt_timer_cpu_clock(tid), period_ns, 1);
+}
+
+static bool attach_real(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    thread->first_ns = 0;
+    return attach_timer(thread, CLOCK_MONOTONIC, period_ns, first_ns);
 }
 
 static void detach(pt_thread *thread)
 {
-    timer_delete(thread->timer);
+    atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+    timer_delete((timer_t)thread->timer);
     thread->timer = NULL;
 }
 
-const pt_timer_engine pt_timer_posix = {
-    .id = PT_JOURNAL_ENGINE_POSIX, .probe = probe, .attach = attach, .detach = detach};
+const pt_timer_engine pt_timer_posix = {.id = PT_JOURNAL_ENGINE_POSIX,
+                                        .is_tick_bound = true,
+                                        .probe = probe,
+                                        .attach = attach,
+                                        .detach = detach};
+const pt_timer_engine pt_timer_real = {
+    .id = PT_JOURNAL_ENGINE_REAL, .probe = probe, .attach = attach_real, .detach = detach};

@@ -50,6 +50,7 @@ enum {
 enum {
     PT_JOURNAL_ENGINE_POSIX = 1, /* a POSIX timer on each thread's CPU clock */
     PT_JOURNAL_ENGINE_PERF = 2,  /* a perf_event cpu-clock for each thread, kernel time included */
+    PT_JOURNAL_ENGINE_REAL = 3,  /* a POSIX timer for each thread, on the clock on the wall */
 };
 
 /* How the process, or its profile, ended, as far as the library was told. */

@@ -20,6 +20,7 @@ static pt_journal_ring *const ring = (pt_journal_ring *)memory;
 static pt_thread self;
 static ucontext_t host;
 static siginfo_t info;
+static int host_calls, host_actions;
 
 #if defined(__x86_64__)
 static void interrupt_at(uintptr_t pc, size_t sp_word, uintptr_t fp)
@@ -53,8 +54,11 @@ static int setup(void **state)
     ring->ring_words = RING_WORDS;
     self.stack = (pt_tick_stack){.low = (uintptr_t)stack, .limit = (uintptr_t)stack + sizeof stack};
     atomic_store(&self.ring, ring);
+    atomic_store(&self.weighing, PT_TICK_BY_TIMER);
     pt_tick_self = &self;
-    pt_tick = (pt_tick_settings){.period_ns = 1000000, .main_start = {0x7000, 0x7100}};
+    host_calls = host_actions = 0;
+    pt_tick =
+        (pt_tick_settings){.signo = SIGPROF, .period_ns = 1000000, .main_start = {0x7000, 0x7100}};
     info = (siginfo_t){.si_code = SI_TIMER};
     info.si_value.sival_ptr = &self;
     return 0;
@@ -170,6 +174,60 @@ static void overruns_are_weight(void **state)
     assert_int_equal(ring->ticks, 1);
 }
 
+/* What the kernel does with a thread of so many microseconds that starts so long before the
+ * kernel's next look at its timers: the sum of weights. */
+static uint64_t seen_of_thread(int64_t life_us, int64_t look_us, int64_t first_us)
+{
+    const int64_t look_every_us = (int64_t)pt_tick.look_ns / 1000;
+    const struct itimerspec off = {0};
+    const uint64_t before = ring->weight;
+    int64_t ends_us = 0; /* of the timer */
+    self.first_ns = (uint64_t)first_us * 1000;
+    for (int64_t now_us = look_us; now_us < life_us; now_us += look_every_us) {
+        if (ends_us > now_us) continue;
+        struct itimerspec armed;
+        const int64_t period_us = (int64_t)pt_tick.period_ns / 1000;
+        info.si_overrun = ends_us == 0 ? 0 : (int)((now_us - ends_us) / period_us);
+        const bool first = self.first_ns != 0;
+        ends_us += (info.si_overrun + 1) * period_us;
+        ring->head_words = ring->tail_words = 0;
+        pt_tick_handler(SIGPROF, &info, &host);
+        if (!first) continue;
+        timer_gettime((timer_t)self.timer, &armed);
+        ends_us = now_us + (armed.it_value.tv_sec * 1000000000 + armed.it_value.tv_nsec) / 1000 + 1;
+        timer_settime((timer_t)self.timer, 0, &off, NULL);
+    }
+    return ring->weight - before;
+}
+
+/* Over all phases of the kernel's tick and all random first periods, threads of any length are seen
+ * for as long as they are: the sum over both is exact but for the grid's width. */
+static void threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion(void **state)
+{
+    static const int64_t lives_us[] = {500, 2000, 7000, 35000};
+    static const int64_t periods_us[] = {10000, 4000, 1000};
+    struct sigevent none = {.sigev_notify = SIGEV_NONE};
+    timer_t timer;
+    assert_int_equal(timer_create(CLOCK_THREAD_CPUTIME_ID, &none, &timer), 0);
+    self.timer = timer;
+    pt_tick.look_ns = 4000000;
+    interrupt_at(0x5000, 10, 0);
+    for (size_t p = 0; p < sizeof periods_us / sizeof periods_us[0]; p++) {
+        pt_tick.period_ns = (uint64_t)periods_us[p] * 1000;
+        for (size_t l = 0; l < sizeof lives_us / sizeof lives_us[0]; l++) {
+            int64_t seen = 0, runs = 0;
+            for (int64_t look_us = 50; look_us < 4000; look_us += 100) {
+                for (int64_t first_us = 25; first_us < periods_us[p]; first_us += 50, runs++)
+                    seen += (int64_t)seen_of_thread(lives_us[l], look_us, first_us);
+            }
+            const double us = (double)(seen * periods_us[p]) / (double)runs;
+            assert_true(us > 0.97 * (double)lives_us[l] && us < 1.03 * (double)lives_us[l]);
+        }
+    }
+    timer_delete(timer);
+    info.si_overrun = 0;
+}
+
 static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
 {
     interrupt_at(0x5000, 10, 0);
@@ -203,15 +261,19 @@ static void filter_that_refuses_leaves_no_sample(void **state)
     assert_int_equal(ring->head_words, 0);
 }
 
-static int host_calls;
 static void host_handler(int signo)
 {
     host_calls += signo == SIGPROF;
 }
 
+static void host_action(int signo, siginfo_t *raised, void *context)
+{
+    host_actions += signo == SIGTRAP;
+}
+
 static void signal_of_somebody_else_goes_to_the_host_and_is_no_tick(void **state)
 {
-    atomic_store(&pt_tick.host_handler, host_handler);
+    atomic_store(&pt_tick.host[0].handler, host_handler);
     interrupt_at(0x5000, 10, 0);
     info.si_code = SI_USER;
     pt_tick_handler(SIGPROF, &info, &host);
@@ -222,6 +284,41 @@ static void signal_of_somebody_else_goes_to_the_host_and_is_no_tick(void **state
     assert_int_equal(ring->ticks, 0);
 }
 
+static void trap_of_an_event_is_a_tick_and_other_traps_are_not(void **state)
+{
+    const uint64_t data = PT_TICK_TRAP_DATA(&self);
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    pt_tick.period_ns = UINT64_C(1000000000000);
+    atomic_store(&self.weighing, PT_TICK_BY_CLOCK);
+    self.clock_seen_ns =
+        (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - 2 * (int64_t)pt_tick.period_ns;
+    atomic_store(&pt_tick.host[1].action, host_action);
+    interrupt_at(0x5000, 10, 0);
+    info = (siginfo_t){.si_code = TRAP_PERF};
+    memcpy((char *)&info.si_addr + sizeof info.si_addr, &data, sizeof data);
+    pt_tick_handler(SIGTRAP, &info, &host);
+    assert_int_equal(ring->weight, 2);
+    assert_int_equal(host_actions, 0);
+    memset((char *)&info.si_addr + sizeof info.si_addr, 1,
+           sizeof data); /* an event of the host's */
+    pt_tick_handler(SIGTRAP, &info, &host);
+    info.si_code = 1; /* TRAP_BRKPT */
+    pt_tick_handler(SIGTRAP, &info, &host);
+    assert_int_equal(host_actions, 2);
+    assert_int_equal(ring->ticks, 1);
+}
+
+static void handler_for_one_signal_is_called_once(void **state)
+{
+    atomic_store(&pt_tick.host[0].handler, host_handler);
+    atomic_store(&pt_tick.host[0].is_once, 1); /* System V's signal() */
+    info.si_code = SI_USER;
+    pt_tick_handler(SIGPROF, &info, &host);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(host_calls, 1);
+}
+
 static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void **state)
 {
     struct timespec now;
@@ -229,7 +326,7 @@ static void tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says(void 
     const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     /* A period of 1,000 s: what this test itself uses is nothing. */
     pt_tick.period_ns = UINT64_C(1000000000000);
-    atomic_store(&self.by_clock, 1);
+    atomic_store(&self.weighing, PT_TICK_BY_CLOCK);
     self.clock_seen_ns = now_ns - 3 * (int64_t)pt_tick.period_ns;
     info.si_code = 1; /* POLL_IN, as the kernel sends for a descriptor */
     interrupt_at(0x5000, 10, 0);
@@ -270,6 +367,9 @@ int main(void)
         TEST(thread_whose_stack_is_unknown_asks_for_it),
         TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
         TEST(overruns_are_weight),
+        TEST(threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion),
+        TEST(trap_of_an_event_is_a_tick_and_other_traps_are_not),
+        TEST(handler_for_one_signal_is_called_once),
         TEST(tick_without_room_is_counted_and_the_ring_stays_whole),
         TEST(filter_that_refuses_leaves_no_sample),
         TEST(signal_of_somebody_else_goes_to_the_host_and_is_no_tick),

@@ -1,12 +1,11 @@
 /* tick.c: the signal handler. */
-#include "agent/tick/tick.h"
-
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "agent/tick/tick_int.h"
 
 pt_tick_settings pt_tick;
 _Thread_local pt_thread *pt_tick_self;
@@ -14,45 +13,37 @@ _Thread_local pt_thread *pt_tick_self;
 /* Room that a sample must find in the ring: less would cut nearly every stack. */
 enum { ROOM_WORDS = 128 };
 
-/* How many periods of the thread's CPU clock went by since the last tick; what is over or short of
- * whole ones is carried to the next. */
-static uint32_t periods_by_clock(pt_thread *self)
+typedef enum { NO_TICK, TIMER_TICK, EVENT_TICK } tick_kind;
+
+/* glibc 2.36 has no name for it: it lies behind the address (asm-generic/siginfo.h). */
+static uint64_t trap_data(const siginfo_t *info)
 {
-    struct timespec now;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 1;
-    const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    const int64_t period_ns = (int64_t)pt_tick.period_ns;
-    const int64_t periods = (now_ns + period_ns / 2 - self->clock_seen_ns) / period_ns;
-    if (periods <= 0) return 0;
-    self->clock_seen_ns += periods * period_ns;
-    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
+    unsigned long data;
+    memcpy(&data, (const char *)&info->si_addr + sizeof info->si_addr, sizeof data);
+    return data;
 }
 
-/* The kernel sends POLL_IN and its like for an event's descriptor; other codes are of processes
- * that raise the signal, or of timers, ours among them. */
-static bool is_timer(const pt_thread *self, const siginfo_t *info)
+/* Which of our signals it is, for whatever thread. The kernel sends POLL_IN and its like for an
+ * event's descriptor, TRAP_PERF for an event without one; other codes are of processes that raise
+ * the signal, of breakpoints, or of other timers. */
+static tick_kind kind_of(int signo, const siginfo_t *info)
 {
-    return info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
-}
-
-static bool is_event(const siginfo_t *info)
-{
-    return info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+    if (signo != pt_tick.signo)
+        return info->si_code == TRAP_PERF && PT_TICK_IS_TRAP_DATA(trap_data(info)) ? EVENT_TICK
+                                                                                   : NO_TICK;
+    if (info->si_code == SI_TIMER) return TIMER_TICK;
+    return info->si_code >= POLL_IN && info->si_code <= POLL_HUP ? EVENT_TICK : NO_TICK;
 }
 
 /* How many periods this signal stands for. */
-static uint32_t weight_of(pt_thread *self, const siginfo_t *info)
+static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info)
 {
-    if (is_timer(self, info)) return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
-    return atomic_load(&self->by_clock) ? periods_by_clock(self) : 0;
-}
-
-/* The thread's first tick came at a random time; from here on they come each period. */
-static void arm_for_good(pt_thread *self)
-{
-    munmap(self->first_event, self->first_event_bytes);
-    self->first_event = NULL;
-    prctl(PR_TASK_PERF_EVENTS_ENABLE);
+    if (kind == TIMER_TICK && info->si_value.sival_ptr != self) return 0;
+    switch (atomic_load(&self->weighing)) {
+    case PT_TICK_BY_TIMER: return kind == TIMER_TICK ? pt_tick_weight_by_timer(self, info) : 0;
+    case PT_TICK_BY_CLOCK: return pt_tick_weight_by_clock(self);
+    default: return 0;
+    }
 }
 
 static void add(uint64_t *counter, uint64_t n)
@@ -95,12 +86,12 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
-static void tick(pt_thread *self, const siginfo_t *info, const void *context)
+static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
     pt_journal_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
-    const uint32_t weight = weight_of(self, info);
-    if (self->first_event != NULL) arm_for_good(self);
+    const uint32_t weight = weight_of(self, kind, info);
+    if (self->first_event != NULL) pt_tick_event_arm(self);
     if (weight == 0) return;
     add(&ring->ticks, 1);
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
@@ -109,28 +100,45 @@ static void tick(pt_thread *self, const siginfo_t *info, const void *context)
         sample(self, ring, weight, context);
 }
 
+/* A breakpoint in a program that has no handler for it ends the program, as it would without us:
+ * the signal comes again when this handler returns, to its default action. */
+static void end_the_host(int signo, siginfo_t *info)
+{
+    static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
+    syscall(SYS_rt_sigaction, signo, default_action, NULL, sizeof(uint64_t));
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
+}
+
 /* A program that profiles itself with the same signal goes on doing so. */
 static void pass_to_host(int signo, siginfo_t *info, void *context)
 {
-    void (*const action)(int, siginfo_t *, void *) = atomic_load(&pt_tick.host_action);
-    void (*const handler)(int) = atomic_load(&pt_tick.host_handler);
+    pt_tick_host *const host = &pt_tick.host[signo != pt_tick.signo];
+    void (*const action)(int, siginfo_t *, void *) = atomic_load(&host->action);
+    void (*const handler)(int) = atomic_load(&host->handler);
+    if (atomic_load(&host->is_once)) {
+        atomic_store(&host->action, NULL);
+        atomic_store(&host->handler, NULL);
+    }
     if (action != NULL)
         action(signo, info, context);
     else if (handler != NULL)
         handler(signo);
+    else if (signo != pt_tick.signo && (info->si_code > 0 || !atomic_load(&host->is_ignored)))
+        end_the_host(signo, info);
 }
 
 void pt_tick_handler(int signo, siginfo_t *info, void *context)
 {
     const int saved_errno = errno;
+    const tick_kind kind = kind_of(signo, info);
     if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());
     pt_thread *const self = pt_tick_self;
-    if (self != NULL && (is_timer(self, info) || is_event(info))) {
-        atomic_store(&self->busy, 1);
-        tick(self, info, context);
-        atomic_store(&self->busy, 0);
-    } else if (info->si_code != SI_TIMER && !is_event(info)) {
+    if (kind == NO_TICK) {
         pass_to_host(signo, info, context);
+    } else if (self != NULL) {
+        atomic_store(&self->busy, 1);
+        tick(self, kind, info, context);
+        atomic_store(&self->busy, 0);
     }
     errno = saved_errno;
 }

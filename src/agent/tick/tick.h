@@ -2,7 +2,7 @@
  *
  * Everything in this folder may run inside a signal handler, at any instruction of the host: no
  * lock, no memory allocation, no stdio, no system call but a look at the thread's CPU clock and,
- * once in a thread's life, those that arm its own event (perf engine only), or one gettid in a
+ * once in a thread's life, those that arm its own timer after its first tick, or one gettid in a
  * thread that the library has never met. The archive's undefined symbols are compared with
  * tests/abi/tick-undefined.txt.
  *
@@ -29,6 +29,13 @@ typedef struct {
     uintptr_t root_fp; /* the frame of our own function below the thread's start routine, or 0 */
 } pt_tick_stack;
 
+/* How many periods a tick stands for is found... */
+enum {
+    PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
+    PT_TICK_BY_TIMER,       /* from a POSIX timer's overruns */
+    PT_TICK_BY_CLOCK,       /* from what the thread's CPU clock has moved */
+};
+
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
 typedef struct pt_thread {
     _Atomic(pt_journal_ring *) ring; /* NULL: not sampled now */
@@ -38,15 +45,17 @@ typedef struct pt_thread {
     _Atomic(int) tid;
     pt_tick_stack stack;
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
-    /* Perf engine: of the thread's CPU clock, so much is accounted for. by_clock: it is in use. */
-    int64_t clock_seen_ns; /* negative: less than a period before a thread's birth */
-    _Atomic(int) by_clock;
-    void *first_event; /* to be removed by the first tick, which enables the thread's other event */
-    size_t first_event_bytes;
+    _Atomic(int) weighing;         /* PT_TICK_BY_X */
+    /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
+    int64_t clock_seen_ns;
+    /* By timer: the random part of a period, to be applied by the first tick; 0 = it has been. */
+    uint64_t first_ns;
+    void *timer;       /* a POSIX timer; else an event's page, which keeps the event alive */
+    void *first_event; /* to be removed by the first tick, which arms the thread's other event */
+    _Atomic(int) wants_timer; /* it could not be armed: the drain should */
 
     /* Not touched by the handler. */
     const struct pt_timer_engine *engine; /* that made its timer; NULL = has none */
-    void *timer;                          /* the engine's */
     bool is_foreign;                      /* found in the task list */
     struct pt_thread *next_free;
     void *(*start_routine)(void *);
@@ -59,17 +68,28 @@ typedef struct {
     uintptr_t low, limit;
 } pt_tick_code;
 
+/* What the host has for one of our signals: at most one of the first three is set. */
+typedef struct {
+    _Atomic(void (*)(int)) handler;
+    _Atomic(void (*)(int, siginfo_t *, void *)) action;
+    _Atomic(int) is_ignored;
+    _Atomic(int) is_once; /* the handler is for one signal only, SA_RESETHAND */
+} pt_tick_host;
+
 /* Set before the first timer is armed. */
 typedef struct {
+    int signo;            /* of timers, and of events that do not trap */
+    pt_tick_host host[2]; /* the host's own for signo, and for SIGTRAP */
+    bool events_trap;     /* events raise SIGTRAP */
+    bool events_skip_kernel;
+    size_t page_bytes;
     uint64_t period_ns;
+    uint64_t look_ns;         /* CPU time between two looks of the kernel at timers of CPU clocks */
     int (*filter)(void *arg); /* NULL = every tick is taken; else runs in the handler */
     void *filter_arg;
     pt_tick_code main_start;   /* around the call of main in libc */
     pt_tick_code thread_start; /* around the call of a start routine in libc */
     pt_tick_code own_start;    /* our thread function, which stands between those two */
-    /* The host's own handler for the signal, for signals that are not ticks: at most one is set. */
-    _Atomic(void (*)(int)) host_handler;
-    _Atomic(void (*)(int, siginfo_t *, void *)) host_action;
     /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
     pt_thread *(*find)(int tid);
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
@@ -83,6 +103,22 @@ extern _Thread_local pt_thread *pt_tick_self;
 
 /* The handler. Saves errno. Signals that are not ours go to the host's own. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
+
+/* ---- events ---- */
+
+/* asm-generic/siginfo.h; glibc 2.36 has not got it yet. */
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+
+/* What an event gives back in its SIGTRAP: this, and the low half of the slot's address. */
+#define PT_TICK_TRAP_DATA(thread)  (UINT64_C(0x5069746f) << 32 | (uint32_t)(uintptr_t)(thread))
+#define PT_TICK_IS_TRAP_DATA(data) ((data) >> 32 == UINT64_C(0x5069746f))
+
+/* A CPU-clock event of a thread of this process, whose signals go to it. It lives as long as the
+ * page that is returned is mapped; no descriptor stays. once: it is disabled by its first tick.
+ * NULL: it cannot be. */
+void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once);
 
 /* ---- unwinding ---- */
 

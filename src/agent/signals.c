@@ -1,0 +1,151 @@
+/* signals.c: the signals that ticks come by, which the host must neither lose nor be ended by.
+ *
+ * What the host believes is installed is kept apart from our handler, which stays. A host that sets
+ * every signal to its default (many do before exec, or at start) must not be ended by the next
+ * tick. One that installs a handler (bash does, for every signal that could end it) gets every
+ * signal that is no tick.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+typedef sighandler_t signal_fn(int, sighandler_t);
+typedef signal_fn __sysv_signal_fn;
+PT_SECOND_NAME(sigaction, "__sigaction");
+PT_SECOND_NAME(signal, "__bsd_signal");
+PT_SECOND_NAME(__sysv_signal, "sysv_signal");
+
+/* In the order of pt_tick.host. */
+static struct {
+    int signo; /* 0: not taken; else our handler is in place */
+    struct sigaction as_host;
+} ours[2];
+
+int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    sigaction_fn *const next = PT_NEXT(sigaction);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return next(signo, act, old);
+}
+
+static bool is_handler(const struct sigaction *act)
+{
+    return (act->sa_flags & SA_SIGINFO) != 0 ||
+           (act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN);
+}
+
+bool pt_signal_is_free(int signo)
+{
+    struct sigaction now;
+    return signo == ours[0].signo || signo == ours[1].signo ||
+           (pt_real_sigaction(signo, NULL, &now) == 0 && !is_handler(&now));
+}
+
+static void note_host(size_t i, const struct sigaction *act)
+{
+    const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
+    pt_tick_host *const host = &pt_tick.host[i];
+    ours[i].as_host = *act;
+    atomic_store(&host->action, has_info ? act->sa_sigaction : NULL);
+    atomic_store(&host->handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
+    atomic_store(&host->is_ignored, !has_info && act->sa_handler == SIG_IGN);
+    atomic_store(&host->is_once, (act->sa_flags & (int)SA_RESETHAND) != 0);
+}
+
+bool pt_signal_take(int signo)
+{
+    const size_t i = signo != pt_tick.signo;
+    struct sigaction now;
+    if (ours[i].signo != 0) return true;
+    if (pt_real_sigaction(signo, NULL, &now) != 0 || is_handler(&now)) return false;
+    struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    act.sa_sigaction = pt_tick_handler;
+    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
+     * the thread with its slot busy for ever. */
+    memset(&act.sa_mask, 0xff, sizeof act.sa_mask);
+    note_host(i, &now);
+    if (pt_real_sigaction(signo, &act, NULL) != 0) return false;
+    ours[i].signo = signo;
+    return true;
+}
+
+/* A signal that is set to be ignored loses what is pending (POSIX 2.4.3). */
+void pt_signals_forget_pending(void)
+{
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < 2; i++) {
+        struct sigaction act;
+        if (ours[i].signo == 0) continue;
+        pt_real_sigaction(ours[i].signo, &ignore, &act);
+        pt_real_sigaction(ours[i].signo, &act, NULL);
+    }
+}
+
+/* The signals that ticks may come by. */
+void pt_signals_allow(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < 2; i++)
+        if (ours[i].signo != 0) sigaddset(&set, ours[i].signo);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* ---- what the host calls ---- */
+
+static bool is_ours(int signo)
+{
+    return signo != 0 && (signo == ours[0].signo || signo == ours[1].signo) &&
+           getpid() == pt_agent.pid;
+}
+
+PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    if (!is_ours(signo)) return pt_real_sigaction(signo, act, old);
+    const size_t i = signo != ours[0].signo;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    const struct sigaction before = ours[i].as_host;
+    if (act != NULL) note_host(i, act);
+    if (old != NULL) *old = before;
+    pt_agent_unlock(&caller);
+    return 0;
+}
+
+static sighandler_t set_handler(int signo, sighandler_t handler, int flags)
+{
+    struct sigaction act = {.sa_flags = flags}, old;
+    act.sa_handler = handler;
+    sigemptyset(&act.sa_mask);
+    if ((flags & SA_NODEFER) == 0) sigaddset(&act.sa_mask, signo);
+    return sigaction(signo, &act, &old) != 0 ? SIG_ERR : old.sa_handler;
+}
+
+PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
+{
+    signal_fn *const next = PT_NEXT(signal);
+    if (next != NULL && !is_ours(signo)) return next(signo, handler);
+    return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
+}
+
+/* What signal is in a program compiled for System V or X/Open. */
+PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
+{
+    signal_fn *const next = PT_NEXT(__sysv_signal);
+    if (next != NULL && !is_ours(signo)) return next(signo, handler);
+    return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
+}
+
+void pt_signals_init(void)
+{
+    (void)PT_NEXT(sigaction);
+    (void)PT_NEXT(signal);
+    (void)PT_NEXT(__sysv_signal);
+}

@@ -1,0 +1,78 @@
+/* event.c: a thread's perf event, a CPU clock that ticks at high resolution.
+ *
+ * Kernel time is sampled too where that is allowed, so that system calls are charged to their
+ * callers. The signal is one of two:
+ *
+ *   SIGTRAP   raised by the kernel in the thread itself when it returns to user space (sigtrap,
+ *             Linux 5.13): the cheapest, and no system call of the host ever ends with EINTR for it
+ *   SIGPROF   through the event's descriptor (F_SETSIG), for hosts that have their own use for
+ *             SIGTRAP, or a debugger
+ *
+ * Once the event is set up its descriptor is closed: the mapping keeps the event alive, and a host
+ * that counts or closes descriptors never meets it. The mapping is not inherited by fork; the event
+ * does not survive exec.
+ *
+ * An event cannot begin in the middle of a period, so each thread has two, one after the other. The
+ * first expires once, after a random time of less than a period; its tick opens the second. Without
+ * this, threads that live for less than a period would never be seen. The second is a little faster
+ * than the period (and its ticks then stand for none now and then): ticks that kept step with the
+ * kernel's own would meet what the kernel's tick starts, always or never.
+ */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/tick/tick_int.h"
+
+enum { OUT_OF_STEP = 113 };
+
+static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = period_ns,
+        .disabled = 1,
+        .exclude_kernel = pt_tick.events_skip_kernel,
+        .exclude_hv = pt_tick.events_skip_kernel,
+        .sigtrap = pt_tick.events_trap,
+        .remove_on_exec = pt_tick.events_trap, /* asked for by sigtrap */
+        .sig_data = PT_TICK_TRAP_DATA(thread),
+    };
+    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool start(int fd, int tid, bool once)
+{
+    const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
+    if (!pt_tick.events_trap && (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC) != 0 ||
+                                 syscall(SYS_fcntl, fd, F_SETSIG, pt_tick.signo) != 0 ||
+                                 syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0))
+        return false;
+    return ioctl(fd, once ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, once ? 1 : 0) == 0;
+}
+
+void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, bool once)
+{
+    const uint64_t every_ns = once ? period_ns : period_ns - period_ns / OUT_OF_STEP;
+    const int fd = open_event(thread, tid, every_ns);
+    if (fd < 0) return NULL;
+    void *page = start(fd, tid, once) ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
+                                      : MAP_FAILED;
+    syscall(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
+    return page == MAP_FAILED ? NULL : page;
+}
+
+void pt_tick_event_arm(pt_thread *self)
+{
+    void *const first = self->first_event;
+    self->first_event = NULL;
+    self->timer = pt_tick_event_open(self, gettid(), pt_tick.period_ns, false);
+    if (self->timer == NULL) atomic_store(&self->wants_timer, 1);
+    munmap(first, pt_tick.page_bytes);
+}

@@ -1,0 +1,14 @@
+/* tick_int.h: what the files of the handler share. */
+#ifndef PT_AGENT_TICK_INT_H
+#define PT_AGENT_TICK_INT_H
+
+#include "agent/tick/tick.h"
+
+/* How many periods this tick of the thread stands for, perhaps none. */
+uint32_t pt_tick_weight_by_clock(pt_thread *self);
+uint32_t pt_tick_weight_by_timer(pt_thread *self, const siginfo_t *info);
+
+/* The thread's first tick came at a random time; from here on they come each period. */
+void pt_tick_event_arm(pt_thread *self);
+
+#endif

@@ -1,0 +1,140 @@
+/* timers.c: which engine makes the ticks, and how often.
+ *
+ *   events may see the kernel               timer_perf.c, by SIGTRAP where that can do no harm
+ *   else                                    timer_posix.c on CPU clocks: above HZ ticks are
+ * weighted CPUPROFILE_PER_THREAD_TIMERS, CPUPROFILE_TIMER_SIGNAL                 timer_posix.c,
+ * whatever the rate CPUPROFILE_REALTIME                     timer_posix.c on the clock on the wall
+ *
+ * Events are taken below HZ, too: timers that wait for the kernel's own tick never meet a thread
+ * that begins where the tick has ended another's turn and is gone before the next. On a busy
+ * machine those are half of all short ones (docs/library.md).
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    USUAL_HZ = 100,    /* the original's default */
+    ENV_MAX_HZ = 4000, /* and its limit for CPUPROFILE_FREQUENCY */
+    RECORD_MAX_HZ = 20000,
+};
+
+uint32_t pt_timers_tick_hz(void)
+{
+    struct timespec tick;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0 || tick.tv_sec != 0 || tick.tv_nsec == 0)
+        return 0;
+    return (uint32_t)(1000000000 / tick.tv_nsec);
+}
+
+clockid_t pt_timer_cpu_clock(int tid)
+{
+    return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
+/* ---- the signal ---- */
+
+/* A signal that a timer may raise: not those that the kernel raises for faults, nor those that
+ * nobody can handle. */
+static bool is_usable(long signo)
+{
+    static const int not_these[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+    for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
+        if (signo == not_these[i]) return false;
+    return signo > 0 && signo <= SIGRTMAX;
+}
+
+/* As the original reads it: strtol with base 0. */
+static int signal_asked_for(void)
+{
+    const char *const text = pt_environment("CPUPROFILE_TIMER_SIGNAL");
+    char *end = NULL;
+    if (text == NULL) return SIGPROF;
+    const long signo = strtol(text, &end, 0);
+    if (*end == '\0' && is_usable(signo)) return (int)signo;
+    pt_agent_say("CPUPROFILE_TIMER_SIGNAL=%s: not the number of a signal that a timer may raise; "
+                 "taking %d",
+                 text, SIGPROF);
+    return SIGPROF;
+}
+
+bool pt_timers_take_signal(void)
+{
+    if (pt_tick.signo == 0) pt_tick.signo = signal_asked_for();
+    if (pt_signal_take(pt_tick.signo)) return true;
+    if (pt_tick.signo == SIGPROF)
+        pt_agent_say("the program has its own handler for SIGPROF; not profiling");
+    else
+        pt_agent_say("the program has its own handler for signal %d; not profiling", pt_tick.signo);
+    return false;
+}
+
+/* ---- the rate ---- */
+
+static uint64_t rate_asked_for(void)
+{
+    const char *const record_hz = pt_agent.recording ? pt_environment("PITOT_RECORD_HZ") : NULL;
+    const uint64_t hz = pt_agent_number(
+        record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY"), USUAL_HZ);
+    const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
+    if (hz <= most) return hz == 0 ? USUAL_HZ : hz;
+    pt_agent_say("%llu samples a second are more than %llu, sampling at that",
+                 (unsigned long long)hz, (unsigned long long)most);
+    return most;
+}
+
+/* ---- the engine ---- */
+
+/* The process that traces this one, 0 = none: "TracerPid:\t0" in /proc/self/status (proc(5)). */
+static int tracer(void)
+{
+    char text[1024];
+    const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *const line = strstr(text, "\nTracerPid:");
+    return line != NULL ? atoi(line + strlen("\nTracerPid:")) : 0;
+}
+
+/* A debugger would stop at each trap. */
+static const pt_timer_engine *event_engine(void)
+{
+    if (tracer() == 0 && pt_timer_trap.probe(pt_agent.period_ns)) return &pt_timer_trap;
+    return pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf : NULL;
+}
+
+static const pt_timer_engine *choose_engine(void)
+{
+    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording) return &pt_timer_real;
+    const bool by_timers = pt_environment("CPUPROFILE_PER_THREAD_TIMERS") != NULL ||
+                           pt_environment("CPUPROFILE_TIMER_SIGNAL") != NULL;
+    const pt_timer_engine *const events = !by_timers ? event_engine() : NULL;
+    return events != NULL ? events : &pt_timer_posix;
+}
+
+/* The period is whole microseconds, as the file's header counts them. */
+uint32_t pt_timers_choose(void)
+{
+    const uint64_t hz = rate_asked_for();
+    const uint32_t tick_hz = pt_timers_tick_hz();
+    pt_agent.period_ns = (1000000 + hz / 2) / hz * 1000;
+    pt_tick.period_ns = pt_agent.period_ns;
+    pt_tick.look_ns = tick_hz > 0 ? 1000000000 / tick_hz : 0;
+    pt_tick.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    pt_agent.engine = choose_engine();
+    return (uint32_t)hz;
+}
+
+void pt_timers_review(void)
+{
+    if (pt_agent.engine != &pt_timer_trap || tracer() == 0) return;
+    pt_threads_detach_all();
+    pt_agent.engine = pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf : &pt_timer_posix;
+    pt_threads_attach_all();
+}
