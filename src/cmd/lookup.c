@@ -112,7 +112,7 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
         fputs("\r\033[K", stderr);
         shown->is_shown = false;
     } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
-        pt_cmd_say("fetching %s from %s (--no-debuginfod asks no server)", p->what, p->server);
+        pt_cmd_say("fetching %s from %s (DEBUGINFOD_URLS= asks no server)", p->what, p->server);
         shown->was_told = true;
     }
     fflush(stderr);

@@ -242,13 +242,17 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
     read_symbolize(f->source->symbolize, &options);
     const pt_profile *named;
     if (options.mode != PT_SYMBOLIZE_OFF) {
+        /* After the places that pprof knows: perf's cache and debuginfod. */
+        static const pt_place_settings usual = {.debuginfod = true, .cache = true};
+        PT_LOOKUP pt_lookup lookup;
+        pt_lookup_init(&lookup, &usual);
         PT_FREE char *memory = NULL;
         pt_option_list folders = binary_folders(f->source->lib_prefix, &memory);
         options.program = f->source->program;
+        options.source = lookup.source;
         options.source.binary_dirs = folders.items;
         options.source.binary_dir_count = folders.count;
-        PT_FREE char *kept = pt_user_cache("pitot/names");
-        options.cache = (pt_name_cache){.folder = kept, .stamp = pt_cache_stamp()};
+        options.cache = lookup.cache;
         const pt_status status =
             pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
         free(folders.items);

@@ -50,7 +50,7 @@ static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config
                           const pt_regex *pattern, const char *pattern_text, pt_out *out,
                           pt_error *reterr)
 {
-    static const pt_place_settings usual = {0};
+    static const pt_place_settings usual = {.debuginfod = true};
     PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, &usual);
     pt_objdump_tool tool = {0};

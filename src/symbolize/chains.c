@@ -31,7 +31,11 @@ struct pt_chains {
     pt_object *object;
     pt_source_search *search;
     pt_pool *pool;
-    bool misses_a_part; /* of the debug information, which may turn up */
+    struct { /* parts of the debug information, which may turn up */
+        size_t split_count;
+        char *first_split; /* where it was looked for */
+        bool supplement;
+    } missing;
     pt_object_detail detail;
     pt_demangle_mode demangle;
     const pt_name_cache *cache;
@@ -68,9 +72,31 @@ static bool find_companion(void *context, const pt_companion *wanted, pt_image_f
     pt_chains *chains = context;
     if (pt_source_find_companion(chains->search, wanted, ret_file)) return true;
     /* A package that is not there says nothing: the units may lie beside it. */
-    if (wanted->kind == PT_COMPANION_SUPPLEMENT || wanted->kind == PT_COMPANION_DWO)
-        chains->misses_a_part = true;
+    if (wanted->kind == PT_COMPANION_SUPPLEMENT) {
+        char id[129];
+        pt_elf_id_hex(wanted->build_id, id, sizeof id);
+        pt_diag_add(chains->search->diag, 1,
+                    "debug files not found: what %s shares with others (dwz): %s, build id %s",
+                    wanted->image_path, wanted->link_name, id);
+        chains->missing.supplement = true;
+    }
+    if (wanted->kind == PT_COMPANION_DWO && chains->missing.split_count++ == 0) {
+        const char *name = wanted->link_name != NULL ? wanted->link_name : "";
+        const bool is_alone = name[0] == '/' || wanted->folder == NULL;
+        chains->missing.first_split =
+            is_alone ? pt_strdup(name) : pt_strf("%s/%s", wanted->folder, name);
+    }
     return false;
+}
+
+/* Says what was missing that is told once for all of a kind. */
+static void say_what_is_missing(const pt_chains *chains)
+{
+    if (chains->missing.split_count > 0)
+        pt_diag_add(chains->search->diag, chains->missing.split_count,
+                    "debug files not found: split units, which have the functions: %s%s",
+                    chains->missing.first_split,
+                    chains->missing.split_count > 1 ? " and others" : "");
 }
 
 pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
@@ -486,7 +512,7 @@ static void merge_rows(merged *m, pt_chains *chains)
 static void keep(pt_chains *chains)
 {
     pt_object_facts facts;
-    if (chains->misses_a_part) return;
+    if (chains->missing.supplement || chains->missing.split_count > 0) return;
     if (chains->looked_up > 0) {
         pt_object_look(chains->object, chains->detail, &facts);
         if (!facts.has_lines) return;
@@ -515,6 +541,7 @@ static void keep(pt_chains *chains)
 void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
+    say_what_is_missing(chains);
     if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep(chains);
     for (size_t i = 0; i < chains->shown.count; i++) {
         shown_names *shown = &chains->shown.items[i];
@@ -532,5 +559,6 @@ void pt_chains_free(pt_chains *chains)
     free(chains->functions.items);
     free(chains->shown.items);
     free(chains->key);
+    free(chains->missing.first_split);
     free(chains);
 }

@@ -140,7 +140,7 @@ rm -rf "$kept"
 DEBUGINFOD_URLS=$url run pitot symbolize --no-cache -e prog -p "$at"
 rm slow
 expect_stdout_line 'work(int) at *part.cc:1:*'
-expect_stderr "pitot: fetching debuginfo of prog from $url (--no-debuginfod asks no server)"
+expect_stderr "pitot: fetching debuginfo of prog from $url (DEBUGINFOD_URLS= asks no server)"
 
 it 'gives up a server that lets the time pass'
 rm -rf "$kept"
@@ -158,6 +158,32 @@ ln -s "../../prog/$id" ".debug/.build-id/${id:0:2}/${id:2}"
 cp "files/buildid/$id/debuginfo" ".debug/prog/$id/debug"
 run pitot symbolize --no-cache -e prog -p "$at"
 expect_stdout_line 'work(int) at *part.cc:1:*'
+rm -r .debug
+
+# A gperftools profile of one sample at `work`, with the maps line that puts prog there.
+cat >sample.py <<'END'
+import os, struct, sys
+addr = int(sys.argv[1], 16)
+base, page = 0x555555554000, addr & ~0xfff
+words = [0, 3, 0, 10000, 0, 1, 1, base + addr, 0, 1, 0]
+sys.stdout.buffer.write(struct.pack(f'<{len(words)}Q', *words))
+sys.stdout.write(f'{base + page:x}-{base + page + 0x1000:x} r-xp {page:08x} 00:00 0 '
+                 f'{os.getcwd()}/prog\n')
+END
+python3 sample.py "$at" >sample.prof
+
+it "names functions for pprof, too, by debuginfod and by perf's cache, and without them none"
+rm -rf "$kept"
+run pitot pprof -top sample.prof
+expect_no_stdout_line '*work*'
+DEBUGINFOD_URLS=$url run pitot pprof -top sample.prof
+expect_stdout_line '*100% *100%  work'
+rm -rf "$kept"
+mkdir -p ".debug/.build-id/${id:0:2}" ".debug/prog/$id"
+ln -s "../../prog/$id" ".debug/.build-id/${id:0:2}/${id:2}"
+cp "files/buildid/$id/debuginfo" ".debug/prog/$id/debug"
+run pitot pprof -top sample.prof
+expect_stdout_line '*100% *100%  work'
 rm -r .debug
 
 it 'takes the program that was named, whatever lies in the binary folders'

@@ -253,6 +253,31 @@ run pitot symbolize --cache-info
 expect_stdout_has ' files, '
 expect test -z "$(find "$HOME/.cache/pitot" -name '*.tmp')"
 
+it 'says once that split units are missing, and where the first was looked for'
+printf 'int one(int x) { return x * 3; }\n' >one.c
+printf 'int one(int); int main(int n, char **v) { (void)v; return one(n); }\n' >two.c
+expect gcc -g -O1 -gsplit-dwarf one.c two.c -o split
+split_at=$(nm split | awk '/ T (one|main)/ {print "0x" $1}')
+run pitot symbolize --no-cache -e split $split_at
+expect_no_stderr
+rm ./*one.dwo ./*two.dwo
+run pitot symbolize --no-cache -e split $split_at
+expect_stdout_has one
+expect_stderr_lines 1
+expect_stderr_line "pitot: 2 debug files not found: split units, which have the functions: $PWD/*.dwo and others"
+
+it 'says that the file is missing that dwz shared'
+if needs dwz; then
+    expect gcc -g -O1 one.c two.c -o dwz-a
+    cp dwz-a dwz-b
+    expect dwz -m dwz-common dwz-a dwz-b
+    rm dwz-common
+    run pitot symbolize --no-cache -e dwz-a "0x$(nm dwz-a | awk '/ T one/ {print $1}')"
+    expect_stdout_has one
+    expect_stderr_lines 1
+    expect_stderr_line 'pitot: 1 debug files not found: what dwz-a shares with others (dwz): dwz-common, build id *'
+fi
+
 it 'finds programs and debug files of a process in a container'
 if [ "$(id -u)" = 0 ] && needs chroot objcopy; then
     mkdir -p container/app container/usr/lib/debug/.build-id/13
