@@ -135,6 +135,20 @@ def a_box_of_the_flame_graph_can_be_chosen(browser):
     equal(browser.complaints, [])
 
 
+def a_box_of_the_graph_can_be_chosen(browser):
+    page = browser.open(URL + '/ui/graph')
+    frame = 'document.querySelector("iframe").contentDocument'
+    waits(page, f'{frame} !== null && {frame}.querySelector(".node text") !== null')
+    box = page.eval(f'(() => {{ const f = document.querySelector("iframe").getBoundingClientRect();'
+                    f'const n = [...{frame}.querySelectorAll(".node text")].find('
+                    't => t.textContent === "emit").getBoundingClientRect();'
+                    'return [f.left + n.left + 3, f.top + n.top + 3]; })()')
+    page.click(*box)
+    waits(page, '!document.querySelector("#selection").hidden')
+    equal(page.text('#chosen'), 'emit')
+    equal(browser.complaints, [])
+
+
 def what_matches_nothing_is_said_in_words(browser):
     page = browser.open(URL + '/ui/top?f=nothing')
     contains(page.text('.problem'), '--focus=nothing matches no function')
@@ -175,6 +189,7 @@ TESTS = [
     views_keep_what_is_asked,
     callers_are_asked_for_by_name_or_by_choice,
     a_box_of_the_flame_graph_can_be_chosen,
+    a_box_of_the_graph_can_be_chosen,
     what_matches_nothing_is_said_in_words,
     conditions_without_a_field_can_be_taken_away,
     the_keyboard_reaches_the_focus,

@@ -18,7 +18,8 @@ const TABLE_ROWS = 1000;
 const PICKED_ROWS = 25;
 
 const view = (name: string): View => VIEWS.find((v) => v.name === name) || VIEWS[0];
-const exactly = (name: string): string => `^${escapeRegExp(name)}$`;
+/* Boxes of the graph have names with … for template arguments. */
+const exactly = (name: string): string => `^${escapeRegExp(name).replace(/…/g, ".*")}$`;
 
 class App {
   private data: Data = JSON.parse(byId("data").textContent || "");
