@@ -102,6 +102,17 @@ static pt_status store_int(const pt_option *row, const char *value, int64_t *fie
     return PT_OK;
 }
 
+static pt_status store_duration(const pt_option *row, const char *value, int64_t *field,
+                                pt_error *reterr)
+{
+    int64_t time_ns;
+    const pt_status status = pt_parse_duration(value, &time_ns, reterr);
+    if (status != PT_OK) return status;
+    if (time_ns < row->min) return pt_error_set(reterr, PT_ERR_USAGE, "%s is no time at all", value);
+    *field = time_ns;
+    return PT_OK;
+}
+
 static pt_status store_flag(const char *value, bool *field, pt_error *reterr)
 {
     static const char *const spellings[] = {"false", "true", "0",     "1",    "f",     "t",
@@ -125,7 +136,7 @@ static pt_status store(const pt_option *row, const char *value, void *field, pt_
     case PT_OPT_DOUBLE: return pt_parse_double(value, field, reterr);
     case PT_OPT_STRING: *(const char **)field = value; return PT_OK;
     case PT_OPT_CHOICE: return store_choice(row, value, field, reterr);
-    case PT_OPT_DURATION: return pt_parse_duration(value, field, reterr);
+    case PT_OPT_DURATION: return store_duration(row, value, field, reterr);
     case PT_OPT_PERCENT: return pt_parse_percent(value, field, reterr);
     case PT_OPT_LIST: {
         pt_option_list *const list = field;

@@ -31,7 +31,8 @@ typedef enum {              /* what the field at offset is */
                                  given */
                PT_OPT_LIST,   /* pt_option_list; may be given several times */
                PT_OPT_CHOICE, /* int, or an enum: the position in .choices */
-               PT_OPT_DURATION, /* int64_t nanoseconds: 10s, 500ms; a bare number is seconds */
+               PT_OPT_DURATION, /* int64_t nanoseconds, at least min: 10s, 500ms; a bare number is
+                                   seconds */
                PT_OPT_PERCENT,  /* double, a share from 0 to 1: 5% */
 } pt_option_type;
 

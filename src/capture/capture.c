@@ -6,19 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/resource.h> /* setrlimit */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture/capture_int.h"
+#include "capture/cgroup.h"
 #include "capture/kernel.h"
 
 enum {
     WAKE_MS = 100,     /* at least so often the rings are emptied */
     FIRST_WAKE_MS = 5, /* and so often in the first half second */
     FIRST_NS = 500000000,
-    URGENT = -15,            /* nice(2), where we may */
     PROGRESS_NS = 250000000, /* between two reports */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
     SETTLED_NS = 2000000,
@@ -104,6 +104,22 @@ static void look_at_target(pt_capture *c, pid_t pid)
     pt_proc_modules(&c->procs, proc);
 }
 
+/* Of all processes: what they have mapped cannot be read any more when they are gone, and those
+ * they start have it too. */
+static void look_at_all(pt_capture *c)
+{
+    const char *const group = c->options.targets.cgroup;
+    DIR *const dir = opendir(c->procs.root);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const long pid = strtol(entry->d_name, NULL, 10);
+        if (pid <= 0 || (group != NULL && !pt_cgroup_has(c->procs.root, group, (uint32_t)pid)))
+            continue;
+        pt_procs_read(&c->procs, pt_procs_get(&c->procs, (uint32_t)pid));
+    }
+    if (dir != NULL) closedir(dir);
+}
+
 static void watch(pt_capture *c, pid_t pid)
 {
     PT_GROW(c->target, c->target.count + 1);
@@ -127,7 +143,11 @@ static void define_events(pt_capture *c)
                           .unit = pt_builder_text(b, "nanoseconds").v};
     pt_builder_event(b, &samples);
     pt_builder_event(b, &main_event);
-    if (c->options.off_cpu) pt_builder_event(b, &off);
+    const pt_event ready = {.type = pt_builder_text(b, "ready").v,
+                            .unit = pt_builder_text(b, "nanoseconds").v};
+    if (!c->options.off_cpu) return;
+    pt_builder_event(b, &off);
+    pt_builder_event(b, &ready);
 }
 
 static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
@@ -144,7 +164,8 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
         status =
             pt_event_set_open(&c->set, &plan, c->options.off_cpu, tids.items, tids.count, reterr);
     for (size_t i = 0; i < tids.count && status == PT_OK; i++)
-        pt_event_set_count(&c->set, tids.items[i]);
+        pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
+    if (status == PT_OK && t->all && t->cgroup == NULL) pt_event_set_count(&c->set, -1, false);
     /* Those that began in the meantime, by threads that had no event yet. */
     tids.count = 0;
     for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
@@ -178,6 +199,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->sink = pt_sink_new(c->builder, &c->procs, &kernel, options->timeline);
     for (size_t i = 0; i < options->targets.pid_count; i++)
         look_at_target(c, options->targets.pids[i]);
+    if (options->targets.pid_count == 0) look_at_all(c);
     for (size_t i = 0; i < options->targets.pid_count && options->until == 0; i++)
         watch(c, options->targets.pids[i]);
     if (options->until != 0) watch(c, options->until);
@@ -229,7 +251,7 @@ static uint64_t used_ns(const pt_capture *c)
 {
     const pt_capture_targets *const t = &c->options.targets;
     if (t->pid_count > 0) return pt_event_set_used_ns(&c->set);
-    return t->cgroup == NULL ? machine_ns() : 0;
+    return t->cgroup == NULL ? machine_ns() : pt_cgroup_used_ns(c->procs.root, t->cgroup);
 }
 
 void pt_capture_start(pt_capture *c)
@@ -238,10 +260,7 @@ void pt_capture_start(pt_capture *c)
     c->facts.start_ns = clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
-    /* On a busy machine the rings must be emptied in time; what it costs is little. */
-    errno = 0;
-    c->priority = getpriority(PRIO_PROCESS, 0);
-    c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
+    c->events_before = pt_event_set_events(&c->set);
     pt_event_set_enable(&c->set);
 }
 
@@ -260,6 +279,7 @@ static void fill_facts(pt_capture *c)
     f->seen_ns = f->samples * f->period_ns;
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
+    f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
 static bool is_over(pt_capture *c, int64_t now_ns)
@@ -288,13 +308,9 @@ static int wait_ms(const pt_capture *c, int64_t now_ns)
 
 static struct pollfd *make_polled(const pt_capture *c, size_t *ret_count)
 {
-    const size_t count = c->set.pair_count * 2 + c->target.count;
-    struct pollfd *const polled = pt_alloc(count, sizeof *polled);
+    struct pollfd *const polled = pt_alloc(1 + c->target.count, sizeof *polled);
     size_t n = 0;
-    for (uint32_t i = 0; i < c->set.pair_count; i++) {
-        polled[n++] = (struct pollfd){.fd = c->set.pairs[i].samples_fd, .events = POLLIN};
-        polled[n++] = (struct pollfd){.fd = c->set.pairs[i].side_fd, .events = POLLIN};
-    }
+    polled[n++] = (struct pollfd){.fd = pt_spool_fd(c->set.spool), .events = POLLIN};
     for (size_t i = 0; i < c->target.count; i++)
         polled[n++] = (struct pollfd){.fd = c->target.items[i], .events = POLLIN};
     *ret_count = n;
@@ -303,7 +319,7 @@ static struct pollfd *make_polled(const pt_capture *c, size_t *ret_count)
 
 static void notice_ends(pt_capture *c, struct pollfd *polled)
 {
-    struct pollfd *const targets = polled + c->set.pair_count * 2;
+    struct pollfd *const targets = polled + 1;
     for (size_t i = 0; i < c->target.count; i++) {
         if (targets[i].fd < 0 || targets[i].revents == 0) continue;
         close(c->target.items[i]);
@@ -318,16 +334,20 @@ void pt_capture_run(pt_capture *c)
     for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
         if (poll(polled, count, wait_ms(c, now_ns)) > 0) notice_ends(c, polled);
+        pt_spool_noticed(c->set.spool);
         pt_feed_urgent(c);
-        pt_feed_upto(c, (uint64_t)clock_ns(CLOCK_MONOTONIC) - SETTLED_NS);
+        const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
+        if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
         report(c, now_ns);
     }
     fill_facts(c);
     const uint64_t end_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
     pt_event_set_disable(&c->set);
-    pt_feed_upto(c, UINT64_MAX - 1);
+    for (bool is_all = false; !is_all;) {
+        is_all = pt_spool_take(c->set.spool);
+        pt_feed_upto(c, UINT64_MAX - 1);
+    }
     pt_feed_end_waits(c, end_ns);
-    if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
 }
 

@@ -33,7 +33,9 @@ typedef struct pt_capture_facts {
     uint64_t period;     /* of other events; 0: varies */
     uint64_t seen_ns;    /* CPU time that the samples stand for; 0 if it is no clock */
     uint64_t used_ns;    /* CPU time of what was recorded; 0: not known */
-    uint64_t off_cpu_ns;
+    uint64_t events_seen; /* that the samples stand for, if it is no clock */
+    uint64_t events;     /* if it is no clock: how many there were; 0: not known */
+    uint64_t off_cpu_ns, ready_ns; /* threads waited; waited for nothing but a cpu */
     uint64_t missed_threads; /* ended before an event could be opened for them */
     int64_t start_ns;        /* Unix time */
     int64_t duration_ns;
@@ -50,7 +52,7 @@ typedef struct pt_capture_targets {
     size_t pid_count;
     bool all; /* every process */
     const char
-        *cgroup; /* of them: those in this control group or below it, "/system.slice/x"; or NULL */
+        *cgroup; /* of them: those in this control group or below it (pt_cgroup_find); or NULL */
 } pt_capture_targets;
 
 typedef struct pt_capture_options {
@@ -86,7 +88,7 @@ void pt_capture_start(pt_capture *capture);
 void pt_capture_run(pt_capture *capture);
 
 /* Ends it. The profile has events samples/count, then cpu/nanoseconds or the event's count, then
- * off-cpu/nanoseconds if that was asked for. Caller unrefs. */
+ * off-cpu/nanoseconds and ready/nanoseconds if that was asked for. Caller unrefs. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
 

@@ -16,6 +16,7 @@
 typedef struct pt_waiting {
     uint32_t tid;
     uint64_t since_ns; /* 0: it runs */
+    bool is_ready;     /* for a cpu only: another thread was given its own */
     pt_proc *proc;
     uint8_t end;
     uint32_t kernel_count, count, room;
@@ -45,9 +46,8 @@ struct pt_capture {
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
     int64_t said_ns;        /* when progress was last told */
-    int priority;           /* before it began, if has_priority */
-    bool has_priority;
     uint64_t used_before_ns; /* CPU time that had been used when it began */
+    uint64_t events_before;  /* that had been counted */
 };
 
 /* Takes what is in the rings, up to that time (monotonic). */

@@ -53,7 +53,10 @@ const uint8_t pt_event_reg_dwarf[] = {0};
 static uint64_t sample_type(const pt_event_plan *plan)
 {
     uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+                    PERF_SAMPLE_CPU;
+    /* Where this is asked of a software event with a fixed period, the kernel takes a sample at each
+     * event, whatever the period (perf_swevent_event in kernel/events/core.c). */
+    if (plan->period == 0) type |= PERF_SAMPLE_PERIOD;
     /* How far an event's own clock has come tells what ticks of it were lost or late. The kernel
      * cannot read an inherited event, and a cpu's clock is nobody's CPU time. */
     if (plan->is_each_thread) type |= PERF_SAMPLE_READ;
@@ -153,6 +156,22 @@ int pt_event_open_clock(pid_t tid)
                                    .exclude_hv = 1,
                                    .inherit = 1};
     return open_event(&attr, tid, -1);
+}
+
+int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awaits_exec)
+{
+    struct perf_event_attr attr = {.size = sizeof attr,
+                                   .type = plan->source->type,
+                                   .config = plan->source->config,
+                                   .exclude_kernel = !plan->kernel,
+                                   .exclude_user = !plan->user,
+                                   .exclude_hv = 1,
+                                   .exclude_guest = 1,
+                                   .exclude_idle = 1,
+                                   .disabled = awaits_exec,
+                                   .enable_on_exec = awaits_exec,
+                                   .inherit = tid != -1};
+    return open_event(&attr, tid, cpu);
 }
 
 uint64_t pt_event_read(int fd)

@@ -63,6 +63,9 @@ int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_r
                         uint32_t wakeup_bytes);
 /* Counts the CPU time of a thread and all it will start. Read with pt_event_read. */
 int pt_event_open_clock(pid_t tid);
+/* Counts the plan's event, of a thread and all it will start, or of a cpu; from the next exec on if
+ * awaits_exec. */
+int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awaits_exec);
 uint64_t pt_event_read(int fd);
 uint64_t pt_event_id(int fd);
 

@@ -1,57 +1,40 @@
 /* feed.c: what the rings hold, in the order of time. See capture_int.h. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "capture/capture_int.h"
+#include "capture/cgroup.h"
 
 /* An address in no mapping makes us read the maps again, at most so often a process. */
 enum { REREAD_EVERY = 4096 };
+
+/* A process may have been moved into the control group, or out of it: asked again after this. */
+enum { REJUDGE_NS = 200000000 };
 
 /* Cut stacks that are worth larger copies: one in so many. */
 enum { CUT_SHARE = 200 };
 
 /* ---- who ---- */
 
-/* Is the process in the control group, or one below it? (cgroups(7): "0::/path") */
-static bool is_in_cgroup(const pt_capture *c, uint32_t pid)
-{
-    pt_blob blob = PT_BLOB_INIT;
-    const char *const wanted = c->options.targets.cgroup;
-    const size_t length = strlen(wanted);
-    bool is_in = false;
-    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/cgroup", c->procs.root, pid);
-    if (pt_file_read(path, PT_FILE_EMPTY_OK, 1 << 20, &blob, NULL) != PT_OK) return false;
-    PT_FREE char *text = pt_strndup((const char *)blob.data, blob.size);
-    pt_blob_done(&blob);
-    char *state = NULL;
-    for (char *line = strtok_r(text, "\n", &state); line != NULL && !is_in;
-         line = strtok_r(NULL, "\n", &state)) {
-        const char *group = strchr(line, ':');
-        group = group != NULL ? strchr(group + 1, ':') : NULL;
-        is_in = group != NULL && strncmp(group + 1, wanted, length) == 0 &&
-                (group[1 + length] == '\0' || group[1 + length] == '/');
-    }
-    return is_in;
-}
-
-static void judge(pt_capture *c, pt_proc *proc)
+/* now_ns: of the record that asks. */
+static void judge(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
     proc->is_judged = true;
+    proc->judged_ns = now_ns;
     proc->is_wanted = t->all && t->cgroup == NULL;
     for (size_t i = 0; i < t->pid_count; i++)
         proc->is_wanted |= (uint32_t)t->pids[i] == proc->pid;
-    if (t->cgroup != NULL) proc->is_wanted = is_in_cgroup(c, proc->pid);
+    if (t->cgroup != NULL) proc->is_wanted = pt_cgroup_has(c->procs.root, t->cgroup, proc->pid);
 }
 
 /* Children of what is recorded are recorded; in a control group each is asked for itself. */
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
-    if (child != NULL && (c->options.targets.cgroup != NULL || !child->is_judged)) judge(c, child);
+    if (child != NULL && (c->options.targets.cgroup != NULL || !child->is_judged))
+        judge(c, child, r->time_ns);
 }
 
 /* ---- samples ---- */
@@ -128,6 +111,7 @@ static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
     w->end = c->stack.end;
     w->proc = proc;
     w->since_ns = r->time_ns;
+    w->is_ready = false;
 }
 
 static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
@@ -137,17 +121,30 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
     const uint64_t since_ns = w->since_ns;
     w->since_ns = 0;
     if (now_ns <= since_ns) return;
-    const pt_sink_sample sample = {.proc = w->proc,
-                                   .tid = tid,
-                                   .cpu = cpu,
-                                   .time_ns = (int64_t)since_ns + c->unix_offset_ns,
-                                   .pcs = w->pcs,
-                                   .kernel_count = w->kernel_count,
-                                   .count = w->count,
-                                   .end = w->end,
-                                   .values = {0, 0, (int64_t)(now_ns - since_ns)}};
-    c->facts.off_cpu_ns += now_ns - since_ns;
+    const int64_t waited_ns = (int64_t)(now_ns - since_ns);
+    const pt_sink_sample sample = {
+        .proc = w->proc,
+        .tid = tid,
+        .cpu = cpu,
+        .time_ns = (int64_t)since_ns + c->unix_offset_ns,
+        .pcs = w->pcs,
+        .kernel_count = w->kernel_count,
+        .count = w->count,
+        .end = w->end,
+        .values = {0, 0, w->is_ready ? 0 : waited_ns, w->is_ready ? waited_ns : 0}};
+    *(w->is_ready ? &c->facts.ready_ns : &c->facts.off_cpu_ns) += now_ns - since_ns;
     pt_sink_add(c->sink, &sample);
+}
+
+/* The record of a switch follows its sample, and knows whether the thread could have gone on. */
+static void on_switch(pt_capture *c, const pt_perf_record *r)
+{
+    if (!r->sched.is_out) {
+        end_wait(c, r->tid, r->cpu, r->time_ns);
+        return;
+    }
+    pt_waiting *const w = waiting_of(c, r->tid, false);
+    if (w != NULL) w->is_ready = r->sched.is_preempted;
 }
 
 void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
@@ -159,7 +156,9 @@ void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
-    if (!proc->is_judged) judge(c, proc);
+    const bool may_have_moved = c->options.targets.cgroup != NULL && !proc->has_exited &&
+                                r->time_ns > proc->judged_ns + REJUDGE_NS;
+    if (!proc->is_judged || may_have_moved) judge(c, proc, r->time_ns);
     if (!proc->is_wanted) return;
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
@@ -171,9 +170,10 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
         begin_wait(c, proc, r);
         return;
     }
-    count_sample(c, proc, weight);
     const pt_event_plan *const plan = &c->set.plan;
-    const uint64_t each = plan->source->is_clock ? plan->period : r->sample.period;
+    const uint64_t each = plan->period != 0 ? plan->period : r->sample.period;
+    count_sample(c, proc, weight);
+    c->facts.events_seen += plan->source->is_clock ? 0 : each;
     const pt_sink_sample sample = {.proc = proc,
                                    .tid = r->tid,
                                    .cpu = r->cpu,
@@ -182,7 +182,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .kernel_count = c->stack.kernel_count,
                                    .count = c->stack.count,
                                    .end = c->stack.end,
-                                   .values = {(int64_t)weight, (int64_t)(weight * each), 0}};
+                                   .values = {(int64_t)weight, (int64_t)(weight * each)}};
     pt_sink_add(c->sink, &sample);
 }
 
@@ -203,9 +203,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_LOST_SAMPLES: c->facts.lost += r->lost; break;
     case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
     case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-        if (!r->is_switch_out) end_wait(c, r->tid, r->cpu, r->time_ns);
-        break;
+    case PERF_RECORD_SWITCH_CPU_WIDE: on_switch(c, r); break;
     default: break;
     }
 }
@@ -239,6 +237,7 @@ void pt_feed_upto(pt_capture *c, uint64_t limit_ns)
         if (pt_perf_record_read(layout, record, &parsed)) on_record(c, &parsed);
         pt_ring_next(ring, &head);
         if (n % 16 == 0) pt_ring_release(ring);
+        if (n % 256 == 0) pt_feed_urgent(c);
         record = pt_ring_peek(ring);
         time_ns[first] = record != NULL ? pt_perf_record_time(layout, record) : UINT64_MAX;
     }

@@ -147,7 +147,7 @@ static bool look_at_file(pt_image *image, const char *path, bool is_mapping)
 {
     pt_blob blob = PT_BLOB_INIT;
     if (!is_that_file(image, path, is_mapping) ||
-        pt_file_read(path, 0, FILE_MAX, &blob, NULL) != PT_OK)
+        pt_file_read(path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
     const bool is_it = look_at_bytes(image, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);

@@ -23,10 +23,11 @@ typedef struct pt_proc_map {
 typedef struct pt_proc {
     uint32_t pid, ppid;
     char comm[PT_COMM_BYTES];
-    bool is_wanted;   /* its samples are kept */
-    bool is_judged;   /* is_wanted was decided */
-    bool awaits_exec; /* then is_wanted; until then it is still we */
-    bool has_maps;    /* map is all that was mapped when it was last looked at */
+    bool is_wanted;     /* its samples are kept */
+    bool is_judged;     /* is_wanted was decided */
+    uint64_t judged_ns; /* when; as records have it */
+    bool awaits_exec;   /* then is_wanted; until then it is still we */
+    bool has_maps;      /* map is all that was mapped when it was last looked at */
     bool has_exited;
     bool is_unreadable;  /* its maps could not be read when they were needed */
     bool is_stale;       /* modules are not those of map */

@@ -247,7 +247,9 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
         case PERF_RECORD_LOST_SAMPLES: r.lost = take(&w); break;
         case PERF_RECORD_SWITCH:
         case PERF_RECORD_SWITCH_CPU_WIDE:
-            r.is_switch_out = (r.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+            r.sched.is_out = (r.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+            r.sched.is_preempted =
+                r.sched.is_out && (r.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
             break;
         case PERF_RECORD_THROTTLE:
         case PERF_RECORD_UNTHROTTLE: break;

@@ -88,7 +88,10 @@ typedef struct pt_perf_record {
             uint32_t pid, ppid, tid, ptid;
         } task; /* fork, exit */
         uint64_t lost;
-        bool is_switch_out;
+        struct {
+            bool is_out;
+            bool is_preempted; /* out, though it could go on (Linux 4.17) */
+        } sched;
     };
 } pt_perf_record;
 

@@ -22,7 +22,12 @@ enum {
     SAMPLES_BYTES_FIRST = 256 << 10,
     SAMPLES_BYTES_MAX = 32 << 20,
     SAMPLES_BYTES_MANY = 4 << 20,
+    FEW_CPUS = 4,
     RICH_CPUS = 16,
+    SPOOL_BYTES_FEW = 64 << 20,
+    SPOOL_BYTES_RICH = 16 << 20,
+    SPOOL_BYTES_MANY = 4 << 20,
+    SPOOL_SIDE_BYTES = 4 << 20,
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
 };
 
@@ -143,6 +148,21 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+static void put_fd(pt_event_fds *fds, int fd)
+{
+    if (fd < 0) return;
+    PT_GROW(*fds, fds->count + 1);
+    fds->items[fds->count++] = fd;
+}
+
+static void close_all(pt_event_fds *fds)
+{
+    for (size_t i = 0; i < fds->count; i++)
+        close(fds->items[i]);
+    free(fds->items);
+    *fds = (pt_event_fds){0};
+}
+
 /* first_period 0: the plan's. The row's clock begins at 0. */
 static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t pair_index,
                      uint64_t first_period)
@@ -250,11 +270,13 @@ void pt_event_set_remove(pt_event_set *set, pid_t tid)
 /* ---- rings ---- */
 
 /* A quarter of a second of samples with twice the first copy of the stack, as far as the kernel
- * lets us lock memory, and less where there are many cpus. */
+ * lets us lock memory, and less where there are many cpus. What is counted may come all at once. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
-    const uint64_t want = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
+    const uint64_t timed = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
+    const bool may_flood = !set->plan.source->is_clock && set->plan.period != 0;
+    const uint64_t want = may_flood ? SAMPLES_BYTES_MAX : timed;
     const uint64_t most = set->pair_count <= RICH_CPUS ? SAMPLES_BYTES_MAX : SAMPLES_BYTES_MANY;
     size_t bytes = SAMPLES_BYTES_FIRST;
     while (bytes < want && bytes < most)
@@ -280,13 +302,13 @@ static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_er
     pt_status status = PT_OK;
     for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++) {
         pt_ring_pair *const pair = &set->pairs[i];
-        status = pt_ring_open(pair->side_fd, side, &pair->side, reterr);
+        status = pt_ring_open(pair->side_fd, side, &pair->kernel_side, reterr);
         if (status == PT_OK)
-            status = pt_ring_open(pair->samples_fd, samples, &pair->samples, reterr);
+            status = pt_ring_open(pair->samples_fd, samples, &pair->kernel_samples, reterr);
     }
     for (uint32_t i = 0; i < set->pair_count && status != PT_OK; i++) {
-        pt_ring_close(&set->pairs[i].samples);
-        pt_ring_close(&set->pairs[i].side);
+        pt_ring_close(&set->pairs[i].kernel_samples);
+        pt_ring_close(&set->pairs[i].kernel_side);
     }
     return status;
 }
@@ -308,6 +330,29 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
     return status;
 }
 
+/* What the spool may hold of a cpu: seconds of samples, whatever is copied of their stacks. */
+static size_t spool_bytes(const pt_event_set *set)
+{
+    if (set->pair_count <= FEW_CPUS) return SPOOL_BYTES_FEW;
+    return set->pair_count <= RICH_CPUS ? SPOOL_BYTES_RICH : SPOOL_BYTES_MANY;
+}
+
+static pt_status open_spool(pt_event_set *set, pt_error *reterr)
+{
+    pt_status status = PT_OK;
+    pt_spool_ring *const rings = pt_alloc(2 * (size_t)set->pair_count, sizeof *rings);
+    for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++) {
+        pt_ring_pair *const pair = &set->pairs[i];
+        status = pt_spool_ring_open(SPOOL_SIDE_BYTES, &pair->side, reterr);
+        if (status == PT_OK) status = pt_spool_ring_open(spool_bytes(set), &pair->samples, reterr);
+        rings[2 * i] = (pt_spool_ring){pair->side_fd, &pair->kernel_side, &pair->side};
+        rings[2 * i + 1] = (pt_spool_ring){pair->samples_fd, &pair->kernel_samples, &pair->samples};
+    }
+    if (status == PT_OK) set->spool = pt_spool_new(rings, 2 * (size_t)set->pair_count);
+    free(rings);
+    return status;
+}
+
 /* What happens to a thread and all it will start, into the rings. */
 static void report_on(pt_event_set *set, pid_t tid)
 {
@@ -316,8 +361,7 @@ static void report_on(pt_event_set *set, pid_t tid)
         const int fd = pt_event_open_dummy(&set->plan, tid, pair->cpu, true, 1);
         if (fd < 0) continue;
         ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, pair->side_fd);
-        PT_GROW(set->clock, set->clock.count + 1);
-        set->clock.items[set->clock.count++] = ~fd; /* kept open, and not a clock */
+        put_fd(&set->reporters, fd);
     }
 }
 
@@ -334,7 +378,8 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     set->threads.mask = 63;
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     make_pairs(set);
-    const pt_status status = open_pairs(set, reterr);
+    pt_status status = open_pairs(set, reterr);
+    if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
     size_t opened = 0;
     for (size_t i = 0; i < tid_count && plan->is_each_thread; i++) {
@@ -352,18 +397,21 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
 
 void pt_event_set_close(pt_event_set *set)
 {
+    pt_spool_free(set->spool);
     for (size_t i = 0; set->threads.slots != NULL && i <= set->threads.mask; i++)
         if (set->threads.slots[i] != NULL) free_thread(set, set->threads.slots[i]);
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_ring_close(&set->pairs[i].samples);
         pt_ring_close(&set->pairs[i].side);
+        pt_ring_close(&set->pairs[i].kernel_samples);
+        pt_ring_close(&set->pairs[i].kernel_side);
         close_fd(&set->pairs[i].samples_fd);
         close_fd(&set->pairs[i].side_fd);
     }
-    for (size_t i = 0; i < set->clock.count; i++)
-        close(set->clock.items[i] < 0 ? ~set->clock.items[i] : set->clock.items[i]);
+    close_all(&set->reporters);
+    close_all(&set->clocks);
+    close_all(&set->counters);
     free(set->threads.slots);
-    free(set->clock.items);
     free(set->pairs);
     free(set->pair_of_cpu);
     *set = (pt_event_set){0};
@@ -478,18 +526,33 @@ uint32_t pt_event_set_stack_bytes(const pt_event_set *set, pid_t tid)
     return thread != NULL ? thread->stack_bytes / 8 * 8 : 0;
 }
 
-void pt_event_set_count(pt_event_set *set, pid_t tid)
+void pt_event_set_count(pt_event_set *set, pid_t tid, bool awaits_exec)
 {
-    const int fd = pt_event_open_clock(tid);
-    if (fd < 0) return;
-    PT_GROW(set->clock, set->clock.count + 1);
-    set->clock.items[set->clock.count++] = fd;
+    if (tid >= 0) put_fd(&set->clocks, pt_event_open_clock(tid));
+    const pt_event_source *const source = set->plan.source;
+    /* A thread's own count ends before its last switch, which a cpu's event sees. */
+    const bool is_switch =
+        source->type == PERF_TYPE_SOFTWARE && source->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+    if (source->is_clock || (is_switch && tid >= 0 && !set->plan.is_each_thread)) return;
+    for (uint32_t i = 0; i < set->pair_count && tid < 0; i++)
+        put_fd(&set->counters, pt_event_open_count(&set->plan, tid, set->pairs[i].cpu, false));
+    if (tid >= 0) put_fd(&set->counters, pt_event_open_count(&set->plan, tid, -1, awaits_exec));
+}
+
+static uint64_t sum_of(const pt_event_fds *fds)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < fds->count; i++)
+        sum += pt_event_read(fds->items[i]);
+    return sum;
 }
 
 uint64_t pt_event_set_used_ns(const pt_event_set *set)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < set->clock.count; i++)
-        if (set->clock.items[i] >= 0) sum += pt_event_read(set->clock.items[i]);
-    return sum;
+    return sum_of(&set->clocks);
+}
+
+uint64_t pt_event_set_events(const pt_event_set *set)
+{
+    return sum_of(&set->counters);
 }

@@ -12,6 +12,7 @@
 #define PT_CAPTURE_SET_H
 
 #include "capture/event.h"
+#include "capture/spool.h"
 
 /* An event that makes samples. Its clock, plus a random offset, passes a period's end: a sample is
  * due. What a sample weighs is how many passed since the last. */
@@ -30,10 +31,16 @@ typedef struct pt_event_thread {
     pt_event_row *rows; /* one a cpu of the set */
 } pt_event_thread;
 
+typedef struct pt_event_fds {
+    int *items;
+    size_t count, cap;
+} pt_event_fds;
+
 typedef struct pt_ring_pair {
     int cpu;
-    int samples_fd, side_fd; /* owners of the rings */
-    pt_ring samples, side;
+    int samples_fd, side_fd;             /* owners of the kernel's rings */
+    pt_ring kernel_samples, kernel_side; /* taken from by the spool */
+    pt_ring samples, side;               /* what the spool has taken */
     uint64_t seen; /* of side: up to where it was looked through for what is urgent */
 } pt_ring_pair;
 
@@ -49,13 +56,13 @@ typedef struct pt_event_set {
         pt_event_thread **slots; /* open addressing by tid */
         size_t count, mask;
     } threads;
-    struct {
-        int *items;
-        size_t count, cap;
-    } clock;             /* descriptors that count CPU time */
-    uint64_t random;     /* state */
-    uint64_t missed;     /* threads that were gone before an event could be opened */
-    uint64_t max_memory; /* of a ring of samples */
+    pt_spool *spool;
+    pt_event_fds reporters; /* of what happens to threads */
+    pt_event_fds clocks;    /* that count CPU time */
+    pt_event_fds counters;  /* that count the event, if it is no clock */
+    uint64_t random;        /* state */
+    uint64_t missed;        /* threads that were gone before an event could be opened */
+    uint64_t max_memory;    /* of a ring of samples */
 } pt_event_set;
 
 /* Opens the rings and, for events of cpus, all events. For events of threads, each is added. */
@@ -86,8 +93,11 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid);
 /* How much is copied of a thread's stack; 0: it has no events. */
 uint32_t pt_event_set_stack_bytes(const pt_event_set *set, pid_t tid);
 
-/* CPU time of the threads that were added at first, and of all they started. */
+/* Counts the CPU time of a thread and of all it will start, and the plan's event if that is no
+ * clock; that from the next exec on if awaits_exec. tid -1: only the event, of all cpus. */
+void pt_event_set_count(pt_event_set *set, pid_t tid, bool awaits_exec);
+/* What they have counted. */
 uint64_t pt_event_set_used_ns(const pt_event_set *set);
-void pt_event_set_count(pt_event_set *set, pid_t tid);
+uint64_t pt_event_set_events(const pt_event_set *set);
 
 #endif

@@ -8,8 +8,6 @@
 #include "base/saturate.h"
 #include "elf/image.h"
 
-enum { VALUES = 3 };
-
 /* A stack of a process as it was sampled, and how often. */
 typedef struct {
     uint64_t pcs_first; /* in sink.pcs */
@@ -17,7 +15,7 @@ typedef struct {
     uint32_t kernel_count, count;
     uint32_t stack; /* in the builder */
     uint8_t end;
-    int64_t values[VALUES];
+    int64_t values[PT_SINK_VALUES];
 } counted;
 
 /* A mapping of the builder, and the image it is of. */
@@ -235,7 +233,7 @@ void pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
     /* A timeline's samples have the process in columns of their own. */
     const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc);
     counted *const c = find_or_add(sink, s, labels);
-    for (int i = 0; i < VALUES; i++)
+    for (int i = 0; i < PT_SINK_VALUES; i++)
         pt_saturating_into(&c->values[i], s->values[i]);
     if (!sink->is_timeline) return;
     const pt_sample sample = {.stack = c->stack,

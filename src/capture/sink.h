@@ -12,7 +12,7 @@
 #include "capture/procs.h"
 #include "model/builder.h"
 
-enum { PT_SINK_DEPTH_MAX = 1024 };
+enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 4 };
 
 /* A sample, unwound. */
 typedef struct pt_sink_sample {
@@ -22,7 +22,7 @@ typedef struct pt_sink_sample {
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
     uint8_t end;       /* pt_stack_end */
-    int64_t values[3]; /* one an event */
+    int64_t values[PT_SINK_VALUES]; /* one an event */
 } pt_sink_sample;
 
 typedef struct pt_sink pt_sink;

@@ -33,6 +33,7 @@ static const pt_option record_rows[] = {
      .letter = 'd',
      .type = PT_OPT_DURATION,
      .offset = offsetof(pt_record_settings, duration_ns),
+     .min = 1,
      .metavar = "TIME",
      .help = "stop after this time (10s, 500ms), or when Ctrl-C is pressed",
      .details = "What was recorded until then is written either way. Processes that were running "
@@ -67,7 +68,8 @@ static const pt_option record_rows[] = {
      .offset = offsetof(pt_record_settings, cgroup),
      .metavar = "GROUP",
      .help = "record the processes of a control group, and of those below it",
-     .details = "As /proc/PID/cgroup has it: /system.slice/nginx.service."},
+     .details = "As /proc/PID/cgroup has it, /system.slice/nginx.service, or its folder below "
+                "/sys/fs/cgroup. Processes that come later are recorded, too."},
     {.name = "engine",
      .type = PT_OPT_CHOICE,
      .offset = offsetof(pt_record_settings, engine),
@@ -110,8 +112,11 @@ static const pt_option record_rows[] = {
     {.name = "off-cpu",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, off_cpu),
-     .help = "add a value: the time that threads wait, where they wait",
-     .details = "pitot top -e off-cpu shows it. A thread that waits all the while is not seen."},
+     .help = "add the time that threads wait, where they wait",
+     .details =
+         "pitot top -e off-cpu shows the time that they wait for something, -e ready the time that "
+         "they could run and another thread had their CPU. A thread that waits all the while is "
+         "not seen."},
     {.name = "timeline",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, timeline),
@@ -137,6 +142,21 @@ char *pt_record_command_text(const char *const *args, size_t count)
         if (i > 0) pt_put_u8(&text, ' ');
         pt_put_quoted(&text, args[i]);
     }
+    pt_buf_text(&text);
+    return pt_buf_take(&text, NULL);
+}
+
+char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count)
+{
+    pt_record_settings copy = *settings;
+    const pt_option_part part = {.table = &record_table, .into = &copy};
+    const pt_options options = {.parts = &part, .part_count = 1};
+    PT_FREE char *command = pt_record_command_text(args, count);
+    pt_buf options_text = PT_BUF_INIT, text = PT_BUF_INIT;
+    pt_options_print(&options, &options_text);
+    pt_putf(&text, "pitot record%s%s%s%s", options_text.size > 0 ? " " : "",
+            pt_buf_text(&options_text), count > 0 ? " -- " : "", command);
+    pt_buf_done(&options_text);
     pt_buf_text(&text);
     return pt_buf_take(&text, NULL);
 }

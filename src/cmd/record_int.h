@@ -37,6 +37,9 @@ typedef struct pt_record_settings {
 
 /* As a person would type it. Caller frees. */
 char *pt_record_command_text(const char *const *args, size_t count);
+/* The whole line, "pitot record --frequency=4000 -- make -j4", without what goes without saying.
+ * Caller frees. */
+char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count);
 
 /* The engines: from the settings to the exit status. reason: why the other one is not taken; told
  * unless NULL. is_privileged: the command will have more rights than we. */
@@ -91,8 +94,9 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr);
 typedef struct pt_record_summary {
     const char *files;
     const char *event; /* NULL: CPU time */
+    uint64_t events_seen, events; /* of it; events 0: not known */
     uint64_t weight, complete, lost;
-    uint64_t period_ns, seen_ns, used_ns, off_cpu_ns;
+    uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
     size_t processes;
 } pt_record_summary;
 
@@ -193,6 +197,7 @@ void pt_recorded_done(pt_recorded *recorded);
 /* What a profile's provenance and comments say of the recording. */
 typedef struct pt_record_story {
     const char *command; /* as typed */
+    const char *typed;   /* pt_record_typed */
     const pt_record_run *run;
     const pt_recorded *recorded;
     uint32_t hz;

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "capture/capture.h"
+#include "capture/cgroup.h"
 #include "capture/permission.h"
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
@@ -27,6 +28,7 @@ typedef struct {
     pt_permission permission;
     pt_capture_facts facts;
     char *command; /* as typed: what was recorded */
+    char *cgroup;  /* as processes have it */
     bool shows_progress;
 } perf_run;
 
@@ -113,8 +115,9 @@ static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
-    comment(b, pt_strf("recorded with: pitot record -F %" PRIi64 " %s%s", run->settings->hz,
-                       run->context->arg_count > 0 ? "-- " : "", run->command));
+    PT_FREE char *typed =
+        pt_record_typed(run->settings, run->context->args, run->context->arg_count);
+    comment(b, pt_strf("recorded with: %s", typed));
     comment(b,
             pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
@@ -166,7 +169,12 @@ static void say_doubts(const perf_run *run)
     if (f->missed_threads > 0)
         pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
                    f->missed_threads);
-    if (f->lost > f->stacks / 100)
+    if (f->period_ns == 0 && f->lost > f->stacks / 100)
+        pt_cmd_say("%" PRIu64
+                   " samples came faster than they could be taken; a larger -c takes one "
+                   "each so many",
+                   f->lost);
+    if (f->period_ns != 0 && f->lost > f->stacks / 100)
         pt_cmd_say("%" PRIu64 " samples came faster than they could be taken; a lower -F, or more "
                    "memory that may be locked (ulimit -l, kernel.perf_event_mlock_kb)",
                    f->lost);
@@ -199,9 +207,17 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     }
     say_doubts(run);
     pt_recorded_dead_ends(profile, dead_ends, sizeof dead_ends);
-    pt_record_say_incomplete(f->samples, f->complete, dead_ends);
+    const uint64_t cut =
+        f->short_copy < f->samples - f->complete ? f->short_copy : f->samples - f->complete;
+    if (cut > f->samples / 20)
+        pt_cmd_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
+                   " KB at last: their own time is right, their outermost callers are missing",
+                   cut, (f->stack_bytes + 1023) / 1024);
+    pt_record_say_incomplete(f->samples, f->complete + cut, dead_ends);
     const pt_record_summary summary = {.files = s->output,
                                        .event = f->period_ns == 0 ? s->event : NULL,
+                                       .events_seen = f->events_seen,
+                                       .events = f->events,
                                        .weight = f->samples,
                                        .complete = f->complete,
                                        .lost = f->lost,
@@ -209,6 +225,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
                                        .seen_ns = f->seen_ns,
                                        .used_ns = used_ns(run, f),
                                        .off_cpu_ns = f->off_cpu_ns,
+                                       .ready_ns = f->ready_ns,
                                        .processes = f->processes};
     pt_record_say_summary(&summary);
     return PT_EXIT_OK;
@@ -261,6 +278,7 @@ static pt_status prepare(perf_run *run, pt_error *reterr)
     pt_status status = PT_OK;
     if (s->pids.count > 0)
         status = pt_record_pids("/proc", s->pids.items, s->pids.count, &run->pids, reterr);
+    if (s->cgroup != NULL) status = pt_cgroup_find("/proc", s->cgroup, &run->cgroup, reterr);
     if (status == PT_OK) status = pt_record_can_write(s->output, reterr);
     if (status == PT_OK) status = ask(run, reterr);
     return status;
@@ -270,7 +288,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
 {
     const pt_record_settings *const s = run->settings;
     return (pt_capture_options){
-        .targets = {.pids = pids, .pid_count = pid_count, .all = s->all, .cgroup = s->cgroup},
+        .targets = {.pids = pids, .pid_count = pid_count, .all = s->all, .cgroup = run->cgroup},
         .event = s->event != NULL ? s->event : "cpu-clock",
         .hz = (uint64_t)s->hz,
         .period = (uint64_t)s->count,
@@ -376,6 +394,7 @@ int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, 
         status = run_capture(&run);
     }
     free(run.command);
+    free(run.cgroup);
     free(run.pids.items);
     return status;
 }

@@ -118,8 +118,12 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
     pt_recorded_init(&all, run);
-    const pt_record_story story = {
-        .command = command, .run = run, .recorded = &all, .hz = (uint32_t)settings->hz};
+    PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
+    const pt_record_story story = {.command = command,
+                                   .typed = typed,
+                                   .run = run,
+                                   .recorded = &all,
+                                   .hz = (uint32_t)settings->hz};
     int status = child_status(run->wait_status);
     if (WIFSIGNALED(run->wait_status))
         pt_cmd_say("%s was ended by signal %d (%s)", context->args[0], WTERMSIG(run->wait_status),

@@ -27,13 +27,25 @@ static const char *grouped(char *buf, size_t size, uint64_t value)
     return buf;
 }
 
+/* "500 samples; 50,000 of 50,051 page-faults seen" */
+static void events_text(const pt_record_summary *s, const char *samples, char *buf, size_t size)
+{
+    char seen[32], events[32];
+    grouped(seen, sizeof seen, s->events_seen);
+    grouped(events, sizeof events, s->events);
+    if (s->events > 0)
+        snprintf(buf, size, "%s samples; %s of %s %s seen", samples, seen, events, s->event);
+    else
+        snprintf(buf, size, "%s samples; %s %s seen", samples, seen, s->event);
+}
+
 /* "12,345 samples, 1000 a second of CPU; 12.31 of 12.40 CPU seconds seen" */
 static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 {
     char samples[32];
     grouped(samples, sizeof samples, s->weight);
     if (s->event != NULL)
-        snprintf(buf, size, "%s samples of %s", samples, s->event);
+        events_text(s, samples, buf, size);
     else if (s->used_ns > 0)
         snprintf(buf, size, "%s samples, %.0f a second of CPU; %.2f of %.2f CPU seconds seen",
                  samples, s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0,
@@ -45,17 +57,19 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 
 void pt_record_say_summary(const pt_record_summary *s)
 {
-    char counts[160], complete[32], off_cpu[64] = "", processes[64] = "", lost[64] = "";
+    char counts[160], complete[32], off_cpu[96] = "", processes[64] = "", lost[64] = "";
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
     if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
-    if (s->off_cpu_ns > 0)
-        snprintf(off_cpu, sizeof off_cpu, ", %.2f thread seconds off the CPU",
-                 (double)s->off_cpu_ns / 1e9);
+    if (s->off_cpu_ns > 0 || s->ready_ns > 0)
+        snprintf(off_cpu, sizeof off_cpu,
+                 ", %.2f thread seconds off the CPU and %.2f ready for one",
+                 (double)s->off_cpu_ns / 1e9, (double)s->ready_ns / 1e9);
+    PT_FREE char *typed = pt_record_command_text(&s->files, 1);
     const bool usual = strcmp(s->files, PT_DEFAULT_PROFILE) == 0;
     pt_cmd_say("%s: %s, %s of the stacks complete%s%s%s; next: pitot top%s%s", s->files, counts,
                percent(complete, sizeof complete, s->complete, s->weight), off_cpu, processes, lost,
-               usual ? "" : " ", usual ? "" : s->files);
+               usual ? "" : " ", usual ? "" : typed);
 }
 
 void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends)

@@ -115,6 +115,12 @@ run pitot pprof -comments -symbolize=none a.pb.gz
 expect_stdout_line 'recorded with: pitot record *'
 expect_stdout_line 'pitot: asked_hz=1000 *stack_end=root'
 
+it 'a recording says how it was made, as it could be typed again'
+run pitot record -F 500 -e cpu-clock --engine=perf --timeline -o 'again and.pb.gz' true 'a b'
+expect_stderr_line "*; next: pitot top 'again and.pb.gz'"
+run pitot info 'again and.pb.gz'
+expect_stdout_line "*recorded with: pitot record --frequency=500 --output='again and.pb.gz' --engine=perf --event=cpu-clock --timeline -- true 'a b'"
+
 it 'says which events there are'
 run pitot record -e no-such-event true
 expect_stderr_line 'pitot: there is no event no-such-event; there are cpu-clock, task-clock, *page-faults*'
@@ -241,6 +247,52 @@ if [ "$(id -u)" = 0 ]; then
     expect_stdout_line '*kernel.kallsyms*self 100.0%*'
 fi
 
+it 'counts events, each or every so many, as getrusage does'
+cat >faults.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+__attribute__((noinline)) static void touch(long n)
+{
+    volatile char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise((void *)p, n * 4096, MADV_NOHUGEPAGE);
+    for (long i = 0; i < n; i++) p[i * 4096] = 1;
+}
+int main(int argc, char **argv)
+{
+    struct rusage u;
+    touch(atol(argv[argc - 1]));
+    getrusage(RUSAGE_SELF, &u);
+    printf("%ld\n", u.ru_minflt + u.ru_majflt);
+}
+C
+${CC:-cc} -O2 -g -o faults faults.c
+# faults_of FILE: of touch, and of all; samples of all.
+faults_of() {
+    run pitot top -n 0 --json -e "$2" "$1"
+    python3 -c 'import json, sys; rows = json.load(open(sys.argv[1]))["rows"]
+print(sum(r["self"] for r in rows if r["name"] == "touch"), sum(r["self"] for r in rows))' "$t_out/stdout"
+}
+if [ "$(id -u)" = 0 ]; then
+    run pitot record -e page-faults --each-thread -o each.pb.gz ./faults 2000
+    expect_status 0
+    expect_stderr_line 'pitot: each.pb.gz: * samples; * of * page-faults seen, *'
+    used=$(stdout)
+    # From exec on the kernel counts some for the new program that came before it began.
+    expect python3 -c 'import sys; touch, all, used = map(int, sys.argv[1:])
+assert touch == 2000 and used - 60 <= all <= used + 60, sys.argv' $(faults_of each.pb.gz page-faults) "$used"
+    run pitot record -e page-faults -c 100 --each-thread -o some.pb.gz ./faults 20000
+    expect_status 0
+    used=$(stdout)
+    # What a cpu has counted since its last sample is not seen.
+    expect python3 -c 'import sys; touch, all, samples, used, cpus = map(int, sys.argv[1:])
+assert all == 100 * samples and used - 60 - 100 * cpus <= all <= used + 60, sys.argv' \
+        $(faults_of some.pb.gz page-faults) $(faults_of some.pb.gz samples | cut -d' ' -f2) "$used" "$(getconf _NPROCESSORS_CONF)"
+else
+    skip 'page faults are counted in the kernel'
+fi
+
 it 'adds the time that threads wait, where they wait'
 cat >waits.c <<'C'
 #include <pthread.h>
@@ -260,6 +312,23 @@ import json, sys
 rows = {row['name']: row for row in json.load(open(sys.argv[1]))['rows']}
 assert rows['waits_here']['total'] >= 300000000, rows['waits_here']
 PY
+fi
+
+it 'tells waiting for something from waiting for a cpu that another thread has'
+if [ "$(id -u)" = 0 ] && command -v taskset >/dev/null; then
+    # Two threads of 0.2 s each on one cpu: until the first is done, one runs and the other could.
+    cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+    run pitot record --off-cpu -o ready.pb.gz -- sh -c "echo | exec taskset -c $cpu ./burn 0.2 2"
+    expect_status 0
+    expect_stderr_line '*thread seconds off the CPU and * ready for one*'
+    for event in ready off-cpu; do
+        run pitot top -e $event -n 0 --json ready.pb.gz
+        stdout | python3 -c 'import json, sys; print(sum(r["total"] for r in json.load(sys.stdin)["rows"] if r["name"] == "spin") / 1e9)' >$event
+    done
+    expect at_least "$(cat ready)" 0.15
+    expect at_least 0.02 "$(cat off-cpu)"
+else
+    skip 'it takes root and taskset'
 fi
 
 it 'sees threads of a millisecond in proportion'
@@ -475,7 +544,7 @@ else
 fi
 
 it 'options that exclude one another are refused'
-for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1'; do
+for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls'; do
     # shellcheck disable=SC2086
     run pitot record $wrong
     expect_status 2

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "capture/cgroup.h"
 #include "capture/permission.h"
 #include "capture/procs.h"
 #include "capture/set.h"
@@ -473,6 +474,44 @@ static void processes_are_named_by_number_or_name(void **state)
     }
 }
 
+static void a_control_group_is_found_by_name_or_folder(void **state)
+{
+    PT_FREE char *mounts =
+        pt_strf("36 35 0:29 / %s/fs/pids rw - cgroup cgroup rw,pids\n"
+                "37 35 0:30 / %s/fs/unified rw,relatime shared:9 - cgroup2 c rw\n"
+                "38 35 0:31 / / rw - ext4 /dev/x rw\n",
+                root, root);
+    put_file("self/mountinfo", mounts);
+    put_file("fs/pids/tasks", "");
+    put_file("fs/unified/a.slice/b/cpu.stat", "usage_usec 1500\nuser_usec 1000\n");
+    put_file("901/cgroup", "2:pids:/\n0::/a.slice/b\n");
+    put_file("902/cgroup", "2:pids:/\n0::/a.slicer\n");
+    PT_FREE char *folder = pt_strf("%s/fs/unified/a.slice/", root);
+    const struct {
+        const char *typed, *group;
+        bool has_901, has_902;
+        uint64_t used_ns;
+    } rows[] = {
+        {"/a.slice", "/a.slice", true, false, 0},
+        {"a.slice/b/", "/a.slice/b", true, false, 1500000},
+        {folder, "/a.slice", true, false, 0},
+        {"/", "", true, true, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        PT_FREE char *group = NULL;
+        assert_int_equal(pt_cgroup_find(root, rows[i].typed, &group, NULL), PT_OK);
+        assert_string_equal(group, rows[i].group);
+        assert_int_equal(pt_cgroup_has(root, group, 901), rows[i].has_901);
+        assert_int_equal(pt_cgroup_has(root, group, 902), rows[i].has_902);
+        assert_int_equal(pt_cgroup_used_ns(root, group), rows[i].used_ns);
+    }
+    pt_error error = PT_ERROR_INIT;
+    char *none = NULL;
+    assert_int_equal(pt_cgroup_find(root, "/a.slic", &none, &error), PT_ERR_NOTFOUND);
+    assert_string_equal(error.message, "there is no control group /a.slic (names are those of "
+                                       "/proc/PID/cgroup)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +529,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
         cmocka_unit_test(processes_are_named_by_number_or_name),
+        cmocka_unit_test(a_control_group_is_found_by_name_or_folder),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,0 +1,185 @@
+/* spool.c: see spool.h. */
+#include "capture/spool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+
+enum {
+    PASS_MS = 20, /* at least so often all rings are looked at */
+    URGENT = -15, /* nice(2), where there is no real time to be had */
+};
+
+struct pt_spool {
+    pt_spool_ring *rings;
+    struct pollfd *polled; /* one a ring, then the one that ends us */
+    size_t count;
+    int wake_fd, end_fd;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of the kernel's side of the rings */
+    _Atomic uint64_t upto_ns;
+};
+
+/* ---- rings ---- */
+
+pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
+{
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t room = page_bytes;
+    while (room < bytes)
+        room *= 2;
+    void *const memory = mmap(NULL, page_bytes + room, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return pt_error_errno(reterr, errno, "no memory for samples that wait, %zu KiB",
+                              room / 1024);
+    pt_ring_borrow(memory, (uint8_t *)memory + page_bytes, room, ret_ring);
+    return PT_OK;
+}
+
+/* Where whole records end: as many of the bytes from tail on as fit into room. */
+static uint64_t whole_records(const pt_ring *from, uint64_t room)
+{
+    uint64_t at = from->tail;
+    while (at < from->head) {
+        const struct perf_event_header *const record =
+            (const struct perf_event_header *)(from->data + (at & (from->bytes - 1)));
+        if (record->size < sizeof *record || at + record->size - from->tail > room) break;
+        at += record->size;
+    }
+    return at;
+}
+
+/* Both rings wrap around, each at its own end. */
+static void copy(const pt_ring *from, uint64_t limit, pt_ring *to, uint64_t head)
+{
+    for (uint64_t at = from->tail; at < limit;) {
+        const uint64_t source = at & (from->bytes - 1), target = head & (to->bytes - 1);
+        uint64_t bytes = limit - at;
+        if (bytes > from->bytes - source) bytes = from->bytes - source;
+        if (bytes > to->bytes - target) bytes = to->bytes - target;
+        memcpy(to->data + target, from->data + source, bytes);
+        at += bytes;
+        head += bytes;
+    }
+}
+
+/* False if there was no room for all. */
+static bool take_ring(pt_ring *from, pt_ring *to)
+{
+    pt_ring_look(from);
+    if (from->head == from->tail) return true;
+    const uint64_t head = to->page->data_head; /* nobody else writes it */
+    const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
+    const uint64_t room = to->bytes - (head - tail);
+    const uint64_t limit = from->head - from->tail <= room ? from->head : whole_records(from, room);
+    copy(from, limit, to, head);
+    __atomic_store_n(&to->page->data_head, head + (limit - from->tail), __ATOMIC_RELEASE);
+    from->tail = limit;
+    pt_ring_release(from);
+    return limit == from->head;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool pt_spool_take(pt_spool *spool)
+{
+    bool is_all = true;
+    pthread_mutex_lock(&spool->lock);
+    const uint64_t begun_ns = now_ns();
+    for (size_t i = 0; i < spool->count; i++)
+        is_all &= take_ring(spool->rings[i].from, spool->rings[i].to);
+    atomic_store(&spool->upto_ns, begun_ns);
+    pthread_mutex_unlock(&spool->lock);
+    return is_all;
+}
+
+/* ---- the thread ---- */
+
+static void *run(void *arg)
+{
+    pt_spool *const spool = arg;
+    const struct sched_param least = {.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
+        setpriority(PRIO_PROCESS, 0, URGENT);
+    while (spool->polled[spool->count].revents == 0) {
+        const bool is_urgent = poll(spool->polled, spool->count + 1, PASS_MS) > 0;
+        const bool is_all = pt_spool_take(spool);
+        const uint64_t one = 1;
+        if (is_urgent || !is_all) (void)!write(spool->wake_fd, &one, sizeof one);
+        /* Full rings stay readable: let the reader make room. */
+        if (!is_all) poll(NULL, 0, 1);
+    }
+    return NULL;
+}
+
+pt_spool *pt_spool_new(const pt_spool_ring *rings, size_t count)
+{
+    pt_spool *const spool = pt_alloc(1, sizeof *spool);
+    spool->rings = pt_alloc(count, sizeof *spool->rings);
+    spool->polled = pt_alloc(count + 1, sizeof *spool->polled);
+    spool->count = count;
+    memcpy(spool->rings, rings, count * sizeof *rings);
+    pthread_mutex_init(&spool->lock, NULL);
+    spool->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spool->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    for (size_t i = 0; i < count; i++)
+        spool->polled[i] = (struct pollfd){.fd = rings[i].fd, .events = POLLIN};
+    spool->polled[count] = (struct pollfd){.fd = spool->end_fd, .events = POLLIN};
+    /* Signals are the reader's. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    spool->has_thread = pthread_create(&spool->thread, NULL, run, spool) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return spool;
+}
+
+void pt_spool_free(pt_spool *spool)
+{
+    const uint64_t one = 1;
+    if (spool == NULL) return;
+    (void)!write(spool->end_fd, &one, sizeof one);
+    if (spool->has_thread) pthread_join(spool->thread, NULL);
+    close(spool->wake_fd);
+    close(spool->end_fd);
+    pthread_mutex_destroy(&spool->lock);
+    free(spool->rings);
+    free(spool->polled);
+    free(spool);
+}
+
+int pt_spool_fd(const pt_spool *spool)
+{
+    return spool->wake_fd;
+}
+
+void pt_spool_noticed(pt_spool *spool)
+{
+    uint64_t count;
+    (void)!read(spool->wake_fd, &count, sizeof count);
+    if (!spool->has_thread) pt_spool_take(spool);
+}
+
+uint64_t pt_spool_upto_ns(const pt_spool *spool)
+{
+    return atomic_load(&spool->upto_ns);
+}

@@ -1,0 +1,122 @@
+/* test_capture_spool.c: what a kernel would write comes to a slow reader whole and in order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "capture/spool.h"
+
+enum { KERNEL_BYTES = 4096, RECORDS = 20000 };
+
+typedef struct {
+    struct perf_event_mmap_page page;
+    _Alignas(8) uint8_t data[KERNEL_BYTES];
+} kernel_ring;
+
+/* A header, then the number of the record in each of its 1 to 40 words. */
+static size_t words_of(uint64_t number)
+{
+    return 1 + (number * 7919) % 40;
+}
+
+/* False: the ring is full, where the kernel would lose it. */
+static bool kernel_writes(kernel_ring *k, uint64_t number)
+{
+    uint64_t record[41];
+    const size_t bytes = 8 + 8 * words_of(number);
+    const struct perf_event_header head = {.type = PERF_RECORD_SAMPLE, .size = (uint16_t)bytes};
+    const uint64_t at = k->page.data_head;
+    if (at + bytes - __atomic_load_n(&k->page.data_tail, __ATOMIC_ACQUIRE) > KERNEL_BYTES)
+        return false;
+    memcpy(record, &head, sizeof head);
+    for (size_t i = 0; i < words_of(number); i++)
+        record[1 + i] = number;
+    for (size_t i = 0; i < bytes; i++)
+        k->data[(at + i) % KERNEL_BYTES] = ((const uint8_t *)record)[i];
+    __atomic_store_n(&k->page.data_head, at + bytes, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Reads at most so many records; the next one expected is *next. */
+static void reader_reads(pt_ring *ring, int most, uint64_t *next)
+{
+    const struct perf_event_header *record;
+    pt_ring_look(ring);
+    while (most-- > 0 && (record = pt_ring_peek(ring)) != NULL) {
+        const uint64_t *const words = (const uint64_t *)(record + 1);
+        const struct perf_event_header head = *record;
+        assert_int_equal(head.size, 8 + 8 * words_of(*next));
+        for (size_t i = 0; i < words_of(*next); i++)
+            assert_int_equal(words[i], *next);
+        (*next)++;
+        pt_ring_next(ring, &head);
+    }
+    pt_ring_release(ring);
+}
+
+static void a_slow_reader_gets_all_records_in_order(void **state)
+{
+    kernel_ring *const kernel = calloc(1, sizeof *kernel);
+    pt_ring from, to;
+    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
+    assert_int_equal(pt_spool_ring_open(10000, &to, NULL), PT_OK);
+    assert_int_equal(to.bytes, 16384);
+    const int never = eventfd(0, EFD_CLOEXEC);
+    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
+    pt_spool *const spool = pt_spool_new(rings, 1);
+    uint64_t written = 0, read = 0;
+    bool was_full = false;
+    while (read < RECORDS) {
+        while (written < RECORDS && kernel_writes(kernel, written))
+            written++;
+        was_full |= !pt_spool_take(spool);
+        /* Nothing, or all, or a little: whatever the ring holds then. */
+        reader_reads(&to, read % 3 == 0 ? 100 : 7, &read);
+    }
+    assert_true(was_full); /* whole records only were taken then, and the rest later */
+    assert_true(pt_spool_take(spool));
+    assert_int_equal(kernel->page.data_tail, kernel->page.data_head);
+    assert_true(pt_spool_upto_ns(spool) > 0);
+    pt_spool_free(spool);
+    close(never);
+    pt_ring_close(&to);
+    pt_ring_close(&from);
+    free(kernel);
+}
+
+static void a_ring_that_makes_no_sense_ends_nothing(void **state)
+{
+    kernel_ring *const kernel = calloc(1, sizeof *kernel);
+    pt_ring from, to;
+    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
+    assert_int_equal(pt_spool_ring_open(4096, &to, NULL), PT_OK);
+    const int never = eventfd(0, EFD_CLOEXEC);
+    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
+    pt_spool *const spool = pt_spool_new(rings, 1);
+    kernel->page.data_head = 64; /* zeros: records of no size */
+    assert_true(pt_spool_take(spool));
+    pt_ring_look(&to);
+    assert_null(pt_ring_peek(&to));
+    assert_int_equal(to.tail, to.head);
+    pt_spool_free(spool);
+    close(never);
+    pt_ring_close(&to);
+    pt_ring_close(&from);
+    free(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
+        cmocka_unit_test(a_ring_that_makes_no_sense_ends_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
