@@ -108,7 +108,8 @@ static pt_status store_duration(const pt_option *row, const char *value, int64_t
     int64_t time_ns;
     const pt_status status = pt_parse_duration(value, &time_ns, reterr);
     if (status != PT_OK) return status;
-    if (time_ns < row->min) return pt_error_set(reterr, PT_ERR_USAGE, "%s is no time at all", value);
+    if (time_ns < row->min)
+        return pt_error_set(reterr, PT_ERR_USAGE, "%s is no time at all", value);
     *field = time_ns;
     return PT_OK;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h> /* setrlimit */
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@ enum {
     WAKE_MS = 100,     /* at least so often the rings are emptied */
     FIRST_WAKE_MS = 5, /* and so often in the first half second */
     FIRST_NS = 500000000,
+    URGENT = -15,            /* nice(2), where we may */
     PROGRESS_NS = 250000000, /* between two reports */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
     SETTLED_NS = 2000000,
@@ -261,6 +262,10 @@ void pt_capture_start(pt_capture *c)
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
     c->events_before = pt_event_set_events(&c->set);
+    /* On a busy machine the spool must be emptied in time, too; what it costs is little. */
+    errno = 0;
+    c->priority = getpriority(PRIO_PROCESS, 0);
+    c->has_priority = errno == 0 && setpriority(PRIO_PROCESS, 0, URGENT) == 0;
     pt_event_set_enable(&c->set);
 }
 
@@ -348,6 +353,7 @@ void pt_capture_run(pt_capture *c)
         pt_feed_upto(c, UINT64_MAX - 1);
     }
     pt_feed_end_waits(c, end_ns);
+    if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
 }
 

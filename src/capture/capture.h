@@ -23,21 +23,21 @@ typedef struct pt_capture pt_capture;
 
 /* Numbers while it runs, and at its end. */
 typedef struct pt_capture_facts {
-    uint64_t samples;    /* that were kept, as periods */
-    uint64_t complete;   /* of them: the stack reached where its thread began */
-    uint64_t stacks;     /* samples taken, whatever they weigh */
-    uint64_t lost;       /* the ring was full */
-    uint64_t throttled;  /* times that the kernel paused an event */
-    uint64_t short_copy; /* the copy of the stack was too short */
-    uint64_t period_ns;  /* of clocks; else 0 */
-    uint64_t period;     /* of other events; 0: varies */
-    uint64_t seen_ns;    /* CPU time that the samples stand for; 0 if it is no clock */
-    uint64_t used_ns;    /* CPU time of what was recorded; 0: not known */
-    uint64_t events_seen; /* that the samples stand for, if it is no clock */
-    uint64_t events;     /* if it is no clock: how many there were; 0: not known */
+    uint64_t samples;              /* that were kept, as periods */
+    uint64_t complete;             /* of them: the stack reached where its thread began */
+    uint64_t stacks;               /* samples taken, whatever they weigh */
+    uint64_t lost;                 /* the ring was full */
+    uint64_t throttled;            /* times that the kernel paused an event */
+    uint64_t short_copy;           /* the copy of the stack was too short */
+    uint64_t period_ns;            /* of clocks; else 0 */
+    uint64_t period;               /* of other events; 0: varies */
+    uint64_t seen_ns;              /* CPU time that the samples stand for; 0 if it is no clock */
+    uint64_t used_ns;              /* CPU time of what was recorded; 0: not known */
+    uint64_t events_seen;          /* that the samples stand for, if it is no clock */
+    uint64_t events;               /* if it is no clock: how many there were; 0: not known */
     uint64_t off_cpu_ns, ready_ns; /* threads waited; waited for nothing but a cpu */
-    uint64_t missed_threads; /* ended before an event could be opened for them */
-    int64_t start_ns;        /* Unix time */
+    uint64_t missed_threads;       /* ended before an event could be opened for them */
+    int64_t start_ns;              /* Unix time */
     int64_t duration_ns;
     uint32_t processes;   /* with samples */
     uint32_t unreadable;  /* of them: their mappings could not be read */

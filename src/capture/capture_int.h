@@ -46,6 +46,8 @@ struct pt_capture {
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
     int64_t said_ns;        /* when progress was last told */
+    int priority;           /* before it began, if has_priority */
+    bool has_priority;
     uint64_t used_before_ns; /* CPU time that had been used when it began */
     uint64_t events_before;  /* that had been counted */
 };

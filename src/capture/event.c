@@ -10,16 +10,16 @@
 #include <unistd.h>
 
 const pt_event_source pt_event_sources[] = {
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false},
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false},
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, true},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false, true},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false, true},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false, true},
-    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false, false},
-    {"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, false, false},
-    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false, false},
-    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false},
+    {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_SOFTWARE, true, false},
+    {"task-clock", PERF_COUNT_SW_TASK_CLOCK, PERF_TYPE_SOFTWARE, true, false},
+    {"cycles", PERF_COUNT_HW_CPU_CYCLES, PERF_TYPE_HARDWARE, false, true},
+    {"instructions", PERF_COUNT_HW_INSTRUCTIONS, PERF_TYPE_HARDWARE, false, true},
+    {"cache-misses", PERF_COUNT_HW_CACHE_MISSES, PERF_TYPE_HARDWARE, false, true},
+    {"branch-misses", PERF_COUNT_HW_BRANCH_MISSES, PERF_TYPE_HARDWARE, false, true},
+    {"page-faults", PERF_COUNT_SW_PAGE_FAULTS, PERF_TYPE_SOFTWARE, false, false},
+    {"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_TYPE_SOFTWARE, false, false},
+    {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_TYPE_SOFTWARE, false, false},
+    {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, PERF_TYPE_SOFTWARE, false, false},
     {NULL, 0, 0, false, false},
 };
 
@@ -54,8 +54,8 @@ static uint64_t sample_type(const pt_event_plan *plan)
 {
     uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                     PERF_SAMPLE_CPU;
-    /* Where this is asked of a software event with a fixed period, the kernel takes a sample at each
-     * event, whatever the period (perf_swevent_event in kernel/events/core.c). */
+    /* Where this is asked of a software event with a fixed period, the kernel takes a sample at
+     * each event, whatever the period (perf_swevent_event in kernel/events/core.c). */
     if (plan->period == 0) type |= PERF_SAMPLE_PERIOD;
     /* How far an event's own clock has come tells what ticks of it were lost or late. The kernel
      * cannot read an inherited event, and a cpu's clock is nobody's CPU time. */

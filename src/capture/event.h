@@ -16,8 +16,8 @@
 /* What makes samples. */
 typedef struct pt_event_source {
     const char *name; /* "cpu-clock" */
-    uint32_t type;    /* PERF_TYPE_x */
     uint64_t config;
+    uint32_t type;    /* PERF_TYPE_x */
     bool is_clock;    /* its period is nanoseconds of CPU time */
     bool is_hardware; /* counts differ from time: a rate is reached by the kernel's own search */
 } pt_event_source;

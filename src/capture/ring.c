@@ -109,10 +109,15 @@ static const uint64_t *take_many(words *w, uint64_t count)
     return first;
 }
 
-static void read_stack(words *w, pt_perf_sample *s)
+static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
 {
     s->stack_room = take(w);
     if (s->stack_room == 0) return; /* then no word says how much was copied */
+    if (is_compact) {
+        s->stack_bytes = take(w);
+        s->stack = (const uint8_t *)take_many(w, s->stack_bytes / 8 + (s->stack_bytes % 8 != 0));
+        return;
+    }
     s->stack = (const uint8_t *)take_many(w, s->stack_room / 8);
     s->stack_bytes = take(w);
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
@@ -142,7 +147,7 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         s->abi = take(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE) s->regs = take_many(w, layout->regs_count);
     }
-    if (has & PERF_SAMPLE_STACK_USER) read_stack(w, s);
+    if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
     return !w->bad;
 }
 
@@ -258,5 +263,29 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
     }
     if (!is_good || w.bad) return false;
     *ret_record = r;
+    return true;
+}
+
+bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
+                            pt_perf_compact *ret_compact)
+{
+    pt_perf_record r;
+    if (record->type != PERF_RECORD_SAMPLE || (record->misc & PT_PERF_MISC_COMPACT) != 0 ||
+        !(layout->sample_type & PERF_SAMPLE_STACK_USER) ||
+        !pt_perf_record_read(layout, record, &r) || r.sample.stack == NULL)
+        return false;
+    const size_t stack_bytes = (size_t)(r.sample.stack_bytes + 7) & ~(size_t)7;
+    if (stack_bytes >= r.sample.stack_room) return false;
+    const uint64_t *const body = (const uint64_t *)(record + 1);
+    const size_t body_bytes = (size_t)(r.sample.stack - (const uint8_t *)body);
+    *ret_compact = (pt_perf_compact){
+        .header = {.type = record->type,
+                   .misc = record->misc | PT_PERF_MISC_COMPACT,
+                   .size = (uint16_t)(sizeof *record + body_bytes + 8 + stack_bytes)},
+        .body = body,
+        .body_bytes = body_bytes,
+        .copied = r.sample.stack_bytes,
+        .stack = r.sample.stack,
+        .stack_bytes = stack_bytes};
     return true;
 }

@@ -4,7 +4,11 @@
  *   record    | type u32 | misc u16 | size u16 | body ... | (all but samples:) tid time cpu id |
  *
  * Every event of a recording has the same sample_type (event.h), so that one parser reads them all.
- * The layouts are those of linux/perf_event.h and perf_event_open(2).
+ * The layouts are those of linux/perf_event.h and perf_event_open(2). A sample has room for as much
+ * stack as was asked for, however little was copied; without the rest it is compact:
+ *
+ *   kernel's  | ... | room | bytes[room] | copied |        compact  | ... | room | copied |
+ * bytes[copied] |
  */
 #ifndef PT_CAPTURE_RING_H
 #define PT_CAPTURE_RING_H
@@ -62,6 +66,9 @@ typedef struct pt_perf_sample {
     uint64_t stack_room;  /* that were asked for */
 } pt_perf_sample;
 
+/* In misc: a compact sample. The kernel keeps the bit for what never came. */
+#define PT_PERF_MISC_COMPACT PERF_RECORD_MISC_EXT_RESERVED
+
 typedef struct pt_perf_mmap {
     uint64_t start, bytes, file_offset;
     uint64_t inode;
@@ -108,5 +115,18 @@ uint64_t pt_perf_record_time(const pt_perf_layout *layout, const struct perf_eve
  * its kind is. */
 bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_header *record,
                          pt_perf_record *ret_record);
+
+/* The record without the room that no stack was copied to: its header, with the size it will have,
+ * and the two pieces that follow, body and stack. False if there is nothing to be saved. */
+typedef struct pt_perf_compact {
+    struct perf_event_header header;
+    const uint64_t *body; /* up to and with the stack's room */
+    size_t body_bytes;
+    uint64_t copied;
+    const uint8_t *stack;
+    size_t stack_bytes; /* copied, rounded up to 8 */
+} pt_perf_compact;
+bool pt_perf_record_compact(const pt_perf_layout *layout, const struct perf_event_header *record,
+                            pt_perf_compact *ret_compact);
 
 #endif

@@ -24,9 +24,10 @@ enum {
     SAMPLES_BYTES_MANY = 4 << 20,
     FEW_CPUS = 4,
     RICH_CPUS = 16,
-    SPOOL_BYTES_FEW = 64 << 20,
-    SPOOL_BYTES_RICH = 16 << 20,
-    SPOOL_BYTES_MANY = 4 << 20,
+    SPOOL_BYTES_FIRST = 16 << 20,
+    SPOOL_BYTES_FEW = 256 << 20,
+    SPOOL_BYTES_RICH = 64 << 20,
+    SPOOL_BYTES_MANY = 16 << 20,
     SPOOL_SIDE_BYTES = 4 << 20,
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
 };
@@ -330,11 +331,19 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
     return status;
 }
 
-/* What the spool may hold of a cpu: seconds of samples, whatever is copied of their stacks. */
+/* What the spool may hold of a cpu: four seconds of samples with twice the first copy of the stack,
+ * less where there are many cpus. */
 static size_t spool_bytes(const pt_event_set *set)
 {
-    if (set->pair_count <= FEW_CPUS) return SPOOL_BYTES_FEW;
-    return set->pair_count <= RICH_CPUS ? SPOOL_BYTES_RICH : SPOOL_BYTES_MANY;
+    const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
+    const uint64_t want = 4 * hz * 2 * PT_STACK_BYTES_FIRST;
+    const uint64_t most = set->pair_count <= FEW_CPUS    ? SPOOL_BYTES_FEW
+                          : set->pair_count <= RICH_CPUS ? SPOOL_BYTES_RICH
+                                                         : SPOOL_BYTES_MANY;
+    size_t bytes = SPOOL_BYTES_FIRST;
+    while (bytes < want && bytes < most)
+        bytes *= 2;
+    return bytes;
 }
 
 static pt_status open_spool(pt_event_set *set, pt_error *reterr)
@@ -348,7 +357,8 @@ static pt_status open_spool(pt_event_set *set, pt_error *reterr)
         rings[2 * i] = (pt_spool_ring){pair->side_fd, &pair->kernel_side, &pair->side};
         rings[2 * i + 1] = (pt_spool_ring){pair->samples_fd, &pair->kernel_samples, &pair->samples};
     }
-    if (status == PT_OK) set->spool = pt_spool_new(rings, 2 * (size_t)set->pair_count);
+    if (status == PT_OK)
+        set->spool = pt_spool_new(&set->layout, rings, 2 * (size_t)set->pair_count);
     free(rings);
     return status;
 }

@@ -21,7 +21,7 @@ typedef struct pt_sink_sample {
     int64_t time_ns;     /* Unix time */
     const uint64_t *pcs; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
-    uint8_t end;       /* pt_stack_end */
+    uint8_t end;                    /* pt_stack_end */
     int64_t values[PT_SINK_VALUES]; /* one an event */
 } pt_sink_sample;
 

@@ -23,6 +23,7 @@ enum {
 };
 
 struct pt_spool {
+    pt_perf_layout layout;
     pt_spool_ring *rings;
     struct pollfd *polled; /* one a ring, then the one that ends us */
     size_t count;
@@ -50,47 +51,42 @@ pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
     return PT_OK;
 }
 
-/* Where whole records end: as many of the bytes from tail on as fit into room. */
-static uint64_t whole_records(const pt_ring *from, uint64_t room)
+/* To the ring's head, around its end. */
+static void put(pt_ring *to, uint64_t *head, const void *bytes, size_t count)
 {
-    uint64_t at = from->tail;
-    while (at < from->head) {
-        const struct perf_event_header *const record =
-            (const struct perf_event_header *)(from->data + (at & (from->bytes - 1)));
-        if (record->size < sizeof *record || at + record->size - from->tail > room) break;
-        at += record->size;
-    }
-    return at;
-}
-
-/* Both rings wrap around, each at its own end. */
-static void copy(const pt_ring *from, uint64_t limit, pt_ring *to, uint64_t head)
-{
-    for (uint64_t at = from->tail; at < limit;) {
-        const uint64_t source = at & (from->bytes - 1), target = head & (to->bytes - 1);
-        uint64_t bytes = limit - at;
-        if (bytes > from->bytes - source) bytes = from->bytes - source;
-        if (bytes > to->bytes - target) bytes = to->bytes - target;
-        memcpy(to->data + target, from->data + source, bytes);
-        at += bytes;
-        head += bytes;
-    }
+    const uint64_t at = *head & (to->bytes - 1);
+    const size_t first = count < to->bytes - at ? count : (size_t)(to->bytes - at);
+    memcpy(to->data + at, bytes, first);
+    memcpy(to->data, (const uint8_t *)bytes + first, count - first);
+    *head += count;
 }
 
 /* False if there was no room for all. */
-static bool take_ring(pt_ring *from, pt_ring *to)
+static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to)
 {
-    pt_ring_look(from);
-    if (from->head == from->tail) return true;
-    const uint64_t head = to->page->data_head; /* nobody else writes it */
+    uint64_t head = to->page->data_head; /* nobody else writes it */
     const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
-    const uint64_t room = to->bytes - (head - tail);
-    const uint64_t limit = from->head - from->tail <= room ? from->head : whole_records(from, room);
-    copy(from, limit, to, head);
-    __atomic_store_n(&to->page->data_head, head + (limit - from->tail), __ATOMIC_RELEASE);
-    from->tail = limit;
+    const struct perf_event_header *record;
+    pt_ring_look(from);
+    while ((record = pt_ring_peek(from)) != NULL) {
+        const struct perf_event_header whole = *record;
+        pt_perf_compact c;
+        const bool is_compact = pt_perf_record_compact(layout, record, &c);
+        const size_t size = is_compact ? c.header.size : whole.size;
+        if (size > to->bytes - (head - tail)) break;
+        if (is_compact) {
+            put(to, &head, &c.header, sizeof c.header);
+            put(to, &head, c.body, c.body_bytes);
+            put(to, &head, &c.copied, sizeof c.copied);
+            put(to, &head, c.stack, c.stack_bytes);
+        } else {
+            put(to, &head, record, size);
+        }
+        pt_ring_next(from, &whole);
+    }
+    __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
     pt_ring_release(from);
-    return limit == from->head;
+    return record == NULL;
 }
 
 static uint64_t now_ns(void)
@@ -106,7 +102,7 @@ bool pt_spool_take(pt_spool *spool)
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = now_ns();
     for (size_t i = 0; i < spool->count; i++)
-        is_all &= take_ring(spool->rings[i].from, spool->rings[i].to);
+        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to);
     atomic_store(&spool->upto_ns, begun_ns);
     pthread_mutex_unlock(&spool->lock);
     return is_all;
@@ -131,9 +127,10 @@ static void *run(void *arg)
     return NULL;
 }
 
-pt_spool *pt_spool_new(const pt_spool_ring *rings, size_t count)
+pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings, size_t count)
 {
     pt_spool *const spool = pt_alloc(1, sizeof *spool);
+    spool->layout = *layout;
     spool->rings = pt_alloc(count, sizeof *spool->rings);
     spool->polled = pt_alloc(count + 1, sizeof *spool->polled);
     spool->count = count;

@@ -5,6 +5,7 @@
  *
  * The reader may be slow for a while: a program that is new to it has an unwind table to be made,
  * maybe read from a disk. The thread does nothing but copy, and is run in real time where we may.
+ * Samples become compact on the way (ring.h).
  */
 #ifndef PT_CAPTURE_SPOOL_H
 #define PT_CAPTURE_SPOOL_H
@@ -25,9 +26,9 @@ typedef struct pt_spool_ring {
  * pt_ring_close. */
 pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr);
 
-/* Starts the thread. The rings stay the caller's and must outlive it. Where no thread can be had,
- * pt_spool_take does its work. */
-pt_spool *pt_spool_new(const pt_spool_ring *rings, size_t count);
+/* Starts the thread. layout: of samples. The rings stay the caller's and must outlive it. Where no
+ * thread can be had, pt_spool_take does its work. */
+pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings, size_t count);
 /* Ends the thread; accepts NULL. What was not taken stays where it is. */
 void pt_spool_free(pt_spool *spool);
 

@@ -93,7 +93,7 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr);
 
 typedef struct pt_record_summary {
     const char *files;
-    const char *event; /* NULL: CPU time */
+    const char *event;            /* NULL: CPU time */
     uint64_t events_seen, events; /* of it; events 0: not known */
     uint64_t weight, complete, lost;
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;

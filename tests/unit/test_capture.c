@@ -144,6 +144,40 @@ static void a_sample_has_what_was_asked_for_in_the_kernels_order(void **state)
     pt_buf_done(&buf);
 }
 
+static void a_compact_sample_says_the_same(void **state)
+{
+    pt_buf buf = PT_BUF_INIT, small = PT_BUF_INIT;
+    pt_perf_record r;
+    pt_perf_compact c;
+    put_record(&buf, PERF_RECORD_SAMPLE, 2, sample_words,
+               sizeof sample_words / sizeof *sample_words);
+    const struct perf_event_header *const record = (const void *)buf.data;
+    assert_true(pt_perf_record_compact(&whole_sample, record, &c));
+    pt_put(&small, &c.header, sizeof c.header);
+    pt_put(&small, c.body, c.body_bytes);
+    pt_put(&small, &c.copied, sizeof c.copied);
+    pt_put(&small, c.stack, c.stack_bytes);
+    assert_int_equal(small.size, c.header.size);
+    assert_int_equal(small.size, buf.size - 8); /* 8 of the 16 bytes of room were used */
+    const struct perf_event_header *const compact = (const void *)small.data;
+    assert_true(pt_perf_record_read(&whole_sample, compact, &r));
+    assert_int_equal(r.misc & 7, 2);
+    assert_int_equal(r.time_ns, 77);
+    assert_int_equal(r.sample.regs[1], 0xb);
+    assert_int_equal(r.sample.stack_room, 16);
+    assert_int_equal(r.sample.stack_bytes, 8);
+    assert_int_equal(r.sample.stack[0], 1);
+    assert_false(pt_perf_record_compact(&whole_sample, compact, &c));
+    for (size_t size = 8; size < small.size; size += 8) { /* cut anywhere */
+        struct perf_event_header head = *compact;
+        head.size = (uint16_t)size;
+        memcpy(small.data, &head, sizeof head);
+        assert_false(pt_perf_record_read(&whole_sample, compact, &r));
+    }
+    pt_buf_done(&buf);
+    pt_buf_done(&small);
+}
+
 static void a_sample_cut_anywhere_is_no_sample(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -518,6 +552,7 @@ int main(void)
         cmocka_unit_test(records_that_wrap_around_come_in_one_piece),
         cmocka_unit_test(a_ring_that_makes_no_sense_is_skipped),
         cmocka_unit_test(a_sample_has_what_was_asked_for_in_the_kernels_order),
+        cmocka_unit_test(a_compact_sample_says_the_same),
         cmocka_unit_test(a_sample_cut_anywhere_is_no_sample),
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),

@@ -13,6 +13,8 @@
 
 #include "capture/spool.h"
 
+static const pt_perf_layout layout = {0}; /* records as they are */
+
 enum { KERNEL_BYTES = 4096, RECORDS = 20000 };
 
 typedef struct {
@@ -70,15 +72,15 @@ static void a_slow_reader_gets_all_records_in_order(void **state)
     assert_int_equal(to.bytes, 16384);
     const int never = eventfd(0, EFD_CLOEXEC);
     const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(rings, 1);
+    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
     uint64_t written = 0, read = 0;
     bool was_full = false;
-    while (read < RECORDS) {
+    for (int turn = 0; read < RECORDS; turn++) {
         while (written < RECORDS && kernel_writes(kernel, written))
             written++;
         was_full |= !pt_spool_take(spool);
         /* Nothing, or all, or a little: whatever the ring holds then. */
-        reader_reads(&to, read % 3 == 0 ? 100 : 7, &read);
+        reader_reads(&to, turn % 8 == 0 ? 200 : 7, &read);
     }
     assert_true(was_full); /* whole records only were taken then, and the rest later */
     assert_true(pt_spool_take(spool));
@@ -99,7 +101,7 @@ static void a_ring_that_makes_no_sense_ends_nothing(void **state)
     assert_int_equal(pt_spool_ring_open(4096, &to, NULL), PT_OK);
     const int never = eventfd(0, EFD_CLOEXEC);
     const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(rings, 1);
+    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
     kernel->page.data_head = 64; /* zeros: records of no size */
     assert_true(pt_spool_take(spool));
     pt_ring_look(&to);
