@@ -187,6 +187,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->options = *options;
     c->cache = pt_alloc(1, sizeof *c->cache);
     pt_procs_init(&c->procs, "/proc");
+    c->procs.images.cache = options->tables;
     pt_index_init(&c->waiting_of);
     c->builder = pt_builder_new();
     allow_descriptors();
@@ -386,6 +387,7 @@ pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr)
 {
     pt_sink_finish(c->sink);
+    pt_images_keep(&c->procs.images);
     tell(c);
     if (c->options.describe != NULL)
         c->options.describe(c->options.describe_arg, c->builder, &c->facts);

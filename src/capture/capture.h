@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "capture/tables.h"
 #include "model/builder.h"
 
 typedef struct pt_capture pt_capture;
@@ -57,16 +58,17 @@ typedef struct pt_capture_targets {
 
 typedef struct pt_capture_options {
     pt_capture_targets targets;
-    const char *event;   /* of pt_event_sources */
-    uint64_t hz;         /* for clocks and hardware */
-    uint64_t period;     /* for others: a sample every so many */
-    bool user, kernel;   /* time in which is sampled */
-    bool off_cpu;        /* the time that threads wait, too */
-    bool timeline;       /* each sample with its time, thread and cpu */
-    bool each_thread;    /* events of threads, even where those of cpus are allowed */
-    int64_t duration_ns; /* 0: until stopped */
-    pid_t until;         /* not 0: until this process ends; else until all of targets.pids have */
-    bool awaits_exec;    /* targets.pids are a child of ours that will run a command */
+    const char *event;     /* of pt_event_sources */
+    uint64_t hz;           /* for clocks and hardware */
+    uint64_t period;       /* for others: a sample every so many */
+    bool user, kernel;     /* time in which is sampled */
+    bool off_cpu;          /* the time that threads wait, too */
+    bool timeline;         /* each sample with its time, thread and cpu */
+    bool each_thread;      /* events of threads, even where those of cpus are allowed */
+    int64_t duration_ns;   /* 0: until stopped */
+    pid_t until;           /* not 0: until this process ends; else until all of targets.pids have */
+    bool awaits_exec;      /* targets.pids are a child of ours that will run a command */
+    pt_table_cache tables; /* where unwind tables are kept */
     const volatile sig_atomic_t *stop;                          /* not 0: stop */
     void (*progress)(void *arg, const pt_capture_facts *facts); /* now and then; or NULL */
     void *progress_arg;

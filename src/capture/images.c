@@ -111,10 +111,32 @@ static bool has_id(const pt_image *image, pt_elf_id id)
            memcmp(id.bytes, image->build_id, image->build_id_bytes) == 0;
 }
 
-/* False if these are not the bytes of the image that was mapped. */
-static bool look_at_bytes(pt_image *image, const void *bytes, size_t size)
+static pt_elf_id id_of(const pt_image *image)
+{
+    return (pt_elf_id){.bytes = image->build_id, .size_bytes = image->build_id_bytes};
+}
+
+/* From disk, or compiled. */
+static void find_table(pt_image *image, const pt_table_cache *cache, const pt_elf *elf)
 {
     const pt_unwind_memory memory = {take_memory, release_memory, NULL};
+    if (pt_table_kept(cache, id_of(image), image->file_bytes, &image->blob, &image->blob_bytes,
+                      &image->table))
+        return;
+    if (pt_unwind_compile_elf(elf, image->build_id, image->build_id_bytes, &memory, &image->blob,
+                              &image->blob_bytes) != PT_UNWIND_OK)
+        return;
+    image->is_compiled =
+        pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) == PT_UNWIND_OK;
+    if (image->is_compiled) return;
+    free(image->blob);
+    image->blob = NULL;
+}
+
+/* False if these are not the bytes of the image that was mapped. */
+static bool look_at_bytes(pt_image *image, const pt_table_cache *cache, const void *bytes,
+                          size_t size)
+{
     pt_elf elf;
     if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
     const pt_elf_id id = pt_elf_build_id(&elf);
@@ -124,12 +146,8 @@ static bool look_at_bytes(pt_image *image, const void *bytes, size_t size)
         image->build_id_bytes = id.size_bytes;
     }
     keep_segments(image, &elf);
-    if (pt_unwind_compile_elf(&elf, image->build_id, image->build_id_bytes, &memory, &image->blob,
-                              &image->blob_bytes) == PT_UNWIND_OK &&
-        pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) != PT_UNWIND_OK) {
-        free(image->blob);
-        image->blob = NULL;
-    }
+    image->file_bytes = size;
+    find_table(image, cache, &elf);
     return true;
 }
 
@@ -143,19 +161,20 @@ static bool is_that_file(const pt_image *image, const char *path, bool is_mappin
                                                                minor(st.st_dev) == image->minor));
 }
 
-static bool look_at_file(pt_image *image, const char *path, bool is_mapping)
+static bool look_at_file(pt_image *image, const pt_table_cache *cache, const char *path,
+                         bool is_mapping)
 {
     pt_blob blob = PT_BLOB_INIT;
     if (!is_that_file(image, path, is_mapping) ||
         pt_file_read(path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
-    const bool is_it = look_at_bytes(image, blob.data, blob.size) && pt_blob_intact(&blob);
+    const bool is_it = look_at_bytes(image, cache, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
     return is_it;
 }
 
 /* All processes of a word size have the same. */
-static bool look_at_vdso(pt_image *image)
+static bool look_at_vdso(pt_image *image, const pt_table_cache *cache)
 {
     const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     pt_elf elf;
@@ -165,17 +184,18 @@ static bool look_at_vdso(pt_image *image)
     size_t size = 0;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
         if (s.type == PT_LOAD && s.off + s.file_bytes > size) size = (size_t)(s.off + s.file_bytes);
-    return look_at_bytes(image, vdso, size);
+    return look_at_bytes(image, cache, vdso, size);
 }
 
 void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
                     uint64_t limit)
 {
     pt_image *const image = images->all.items[number];
+    const pt_table_cache *const cache = &images->cache;
     if (image->is_looked_at) return;
     image->is_looked_at = true;
     if (strcmp(image->path, "[vdso]") == 0) {
-        image->is_found = look_at_vdso(image);
+        image->is_found = look_at_vdso(image, cache);
         return;
     }
     if (image->path[0] != '/') return;
@@ -183,11 +203,22 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
         PT_FREE char *mapping =
             pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
         PT_FREE char *below = pt_strf("/proc/%" PRIu32 "/root%s", pid, image->path);
-        image->is_found = look_at_file(image, mapping, true) || look_at_file(image, below, false);
+        image->is_found =
+            look_at_file(image, cache, mapping, true) || look_at_file(image, cache, below, false);
     }
-    if (!image->is_found) image->is_found = look_at_file(image, image->path, false);
+    if (!image->is_found) image->is_found = look_at_file(image, cache, image->path, false);
     /* A process that is gone cannot be asked; the next one that maps it can. */
     if (!image->is_found && pid == 0) image->is_looked_at = false;
+}
+
+void pt_images_keep(const pt_images *images)
+{
+    for (size_t i = 0; i < images->all.count; i++) {
+        const pt_image *const image = images->all.items[i];
+        if (image->is_compiled)
+            pt_table_keep(&images->cache, id_of(image), image->file_bytes, image->blob,
+                          image->blob_bytes);
+    }
 }
 
 bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t *ret_bias)

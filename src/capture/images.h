@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "base/index.h"
+#include "capture/tables.h"
 #include "unwind/unwind.h"
 
 enum { PT_IMAGE_ID_MAX = 32 };
@@ -48,9 +49,12 @@ typedef struct pt_image {
     void *blob;          /* NULL: it has no rules, or no file */
     size_t blob_bytes;
     pt_unwind_table table;
+    size_t file_bytes;
+    bool is_compiled; /* the table was made now, and not found on disk */
 } pt_image;
 
 typedef struct pt_images {
+    pt_table_cache cache; /* folder NULL: tables are not kept on disk */
     struct {
         pt_image **items; /* one allocation each: tables are pointed at */
         size_t count, cap;
@@ -68,6 +72,9 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key);
  * pid 0: no process is left. */
 void pt_images_look(pt_images *images, uint32_t image, uint32_t pid, uint64_t start,
                     uint64_t limit);
+
+/* Keeps on disk the tables that were compiled, for the next recording. */
+void pt_images_keep(const pt_images *images);
 
 /* What the loader added to addresses as linked, for a mapping at start of the file from file_offset
  * on. False if no segment holds that. */

@@ -16,6 +16,7 @@
 #include "capture/cgroup.h"
 #include "capture/permission.h"
 #include "cmd/cmd.h"
+#include "cmd/lookup.h"
 #include "cmd/record_int.h"
 
 typedef struct {
@@ -29,6 +30,7 @@ typedef struct {
     pt_capture_facts facts;
     char *command; /* as typed: what was recorded */
     char *cgroup;  /* as processes have it */
+    char *table_folder;
     bool shows_progress;
 } perf_run;
 
@@ -298,6 +300,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .timeline = s->timeline,
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
+        .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},
         .stop = &stop,
         .progress = run->shows_progress ? show_progress : NULL,
         .describe = describe,
@@ -391,10 +394,12 @@ int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, 
         if (reason != NULL) pt_cmd_say("%s; recording from outside, by perf events", reason);
         if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
         run.command = command_of(&run);
+        run.table_folder = pt_user_cache("pitot/tables");
         status = run_capture(&run);
     }
     free(run.command);
     free(run.cgroup);
+    free(run.table_folder);
     free(run.pids.items);
     return status;
 }

@@ -1,9 +1,7 @@
 /* name_index.c: see name_index.h. */
 #include "source/name_index.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +12,12 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/kept.h"
 
-#define VERSION       1 /* of the layout and of what the answers mean */
-#define ORDER         UINT32_C(0x01020304)
-#define STAMP_BYTES   32
-#define BLOCK_BYTES   4096
-#define SUFFIX        ".names"
-#define TOUCH_AFTER_S 600
-#define STALE_TEMP_S  3600
+#define VERSION     1 /* of the layout and of what the answers mean */
+#define ORDER       UINT32_C(0x01020304)
+#define STAMP_BYTES 32
+#define BLOCK_BYTES 4096
 
 static const char magic[8] = "ptnames";
 
@@ -339,171 +335,44 @@ char *pt_name_index_key(const pt_elf *elf, int fd)
                    (unsigned long long)st.st_ctim.tv_sec, (unsigned long)st.st_ctim.tv_nsec);
 }
 
-static char *path_of(const pt_name_cache *cache, const char *key)
+static pt_kept_folder kept_of(const pt_name_cache *cache)
 {
-    return pt_strf("%s/%s" SUFFIX, cache->folder, key);
-}
-
-/* What others could write to is not believed. */
-static bool is_ours(const struct stat *st)
-{
-    return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-static pt_status no_index(pt_error *reterr, const char *path)
-{
-    pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no index of names");
-    if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
-    return PT_ERR_NOTFOUND;
+    return (pt_kept_folder){.path = cache->folder,
+                            .suffix = ".names",
+                            .max_bytes =
+                                cache->max_bytes != 0 ? cache->max_bytes : PT_NAME_CACHE_BYTES};
 }
 
 pt_status pt_name_index_open(const pt_name_cache *cache, const char *key, pt_name_index *ret_index,
                              pt_error *reterr)
 {
-    if (cache->folder == NULL || key == NULL) return no_index(reterr, "");
-    PT_FREE char *path = path_of(cache, key);
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-    struct stat st;
+    const pt_kept_folder kept = kept_of(cache);
     pt_blob blob = PT_BLOB_INIT;
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_ours(&st))
-        return no_index(reterr, path);
-    const uint64_t max = cache->max_bytes != 0 ? cache->max_bytes : PT_NAME_CACHE_BYTES;
-    pt_status status = pt_file_read_fd(fd, path, PT_FILE_MAP, max, &blob, reterr);
+    pt_status status = pt_kept_open(&kept, key, &blob, reterr);
     if (status != PT_OK) return status;
     status = pt_name_index_parse(blob.data, blob.size, cache->stamp, ret_index, reterr);
     if (status != PT_OK) {
-        if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
+        if (reterr != NULL) pt_error_where(reterr, key, NULL, -1);
         pt_blob_done(&blob);
         return status;
     }
     ret_index->blob = blob;
-    if (st.st_mtim.tv_sec + TOUCH_AFTER_S < time(NULL)) futimens(fd, NULL);
     return PT_OK;
-}
-
-/* Makes the folder with those above it, as the XDG base directory specification wants them. */
-static bool make_folder(const char *folder)
-{
-    struct stat st;
-    PT_FREE char *path = pt_strdup(folder);
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    mkdir(path, 0700);
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && is_ours(&st);
-}
-
-typedef struct {
-    char *path;
-    uint64_t bytes;
-    struct timespec used;
-} kept_file;
-
-typedef struct {
-    kept_file *items;
-    size_t count, cap;
-} kept_files;
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* Our files in the folder; removes what killed writers left. */
-static kept_files list_files(const pt_name_cache *cache)
-{
-    kept_files list = {0};
-    DIR *dir = cache->folder != NULL ? opendir(cache->folder) : NULL;
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        const char *name = entry->d_name;
-        const bool is_temp = name[0] == '.' && ends_with(name, ".tmp");
-        struct stat st;
-        if ((!is_temp && (name[0] == '.' || !ends_with(name, SUFFIX))) ||
-            fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
-            continue;
-        if (is_temp) {
-            if (st.st_mtim.tv_sec + STALE_TEMP_S < time(NULL)) unlinkat(dirfd(dir), name, 0);
-            continue;
-        }
-        PT_GROW(list, list.count + 1);
-        list.items[list.count++] =
-            (kept_file){pt_strf("%s/%s", cache->folder, name), (uint64_t)st.st_size, st.st_mtim};
-    }
-    if (dir != NULL) closedir(dir);
-    return list;
-}
-
-static void free_files(kept_files *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i].path);
-    free(list->items);
-}
-
-static int by_use(const void *x, const void *y)
-{
-    const kept_file *a = x, *b = y;
-    if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
-    if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
-
-static void trim(const pt_name_cache *cache, uint64_t max_bytes)
-{
-    kept_files list = list_files(cache);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < list.count; i++)
-        sum += list.items[i].bytes;
-    if (sum > max_bytes) qsort(list.items, list.count, sizeof *list.items, by_use);
-    for (size_t i = 0; i < list.count && sum > max_bytes; i++)
-        if (unlink(list.items[i].path) == 0) sum -= list.items[i].bytes;
-    free_files(&list);
 }
 
 pt_status pt_name_index_save(const pt_name_cache *cache, const char *key,
                              const pt_name_columns *columns, pt_error *reterr)
 {
-    const uint64_t max = cache->max_bytes != 0 ? cache->max_bytes : PT_NAME_CACHE_BYTES;
-    if (cache->folder == NULL || key == NULL || cache->folder[0] != '/')
-        return pt_error_set(reterr, PT_ERR_USAGE, "there is no folder to keep names in");
-    if (!make_folder(cache->folder)) {
-        pt_error_set(reterr, PT_ERR_SYSTEM, "is not a folder of yours alone; no names are kept");
-        pt_error_where(reterr, cache->folder, NULL, -1);
-        return PT_ERR_SYSTEM;
-    }
+    const pt_kept_folder kept = kept_of(cache);
     pt_buf bytes = PT_BUF_INIT;
     pt_status status = pt_name_index_put(&bytes, columns, cache->stamp, reterr);
-    if (status == PT_OK && bytes.size > max / 4)
-        status = pt_error_set(reterr, PT_ERR_LIMIT,
-                              "%zu bytes of names are more than a quarter of what may be kept",
-                              bytes.size);
-    if (status == PT_OK) {
-        PT_FREE char *path = path_of(cache, key);
-        pt_file_writer writer;
-        status = pt_file_create(path, &writer, reterr);
-        if (status == PT_OK) {
-            fchmod(writer.fd, 0600);
-            pt_out_put(&writer.out, bytes.data, bytes.size);
-            status = pt_file_commit(&writer, false, reterr);
-        }
-        trim(cache, max);
-    }
+    if (status == PT_OK) status = pt_kept_save(&kept, key, bytes.data, bytes.size, reterr);
     pt_buf_done(&bytes);
     return status;
 }
 
 void pt_name_cache_look(const pt_name_cache *cache, bool clear, pt_name_cache_facts *ret_facts)
 {
-    kept_files list = list_files(cache);
-    *ret_facts = (pt_name_cache_facts){0};
-    for (size_t i = 0; i < list.count; i++) {
-        if (clear && unlink(list.items[i].path) != 0) continue;
-        ret_facts->file_count++;
-        ret_facts->file_bytes += list.items[i].bytes;
-    }
-    free_files(&list);
+    const pt_kept_folder kept = kept_of(cache);
+    pt_kept_look(&kept, clear, &ret_facts->file_count, &ret_facts->file_bytes);
 }

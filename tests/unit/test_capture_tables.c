@@ -1,0 +1,160 @@
+/* test_capture_tables.c: tables that were kept come back as they were, and broken ones never. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "capture/tables.h"
+#include "unwind_maker.h"
+
+static char folder[64];
+static pt_table_cache cache;
+static void *blob; /* of the C library */
+static size_t blob_bytes;
+static const uint8_t id_bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+static const pt_elf_id id = {.bytes = id_bytes, .size_bytes = sizeof id_bytes};
+
+static int compile(void **state)
+{
+    Dl_info libc;
+    pt_blob file = PT_BLOB_INIT;
+    pt_elf elf;
+    strcpy(folder, "/tmp/pitot-test-XXXXXX");
+    if (mkdtemp(folder) == NULL || dladdr((void *)(uintptr_t)qsort, &libc) == 0 ||
+        pt_file_read(libc.dli_fname, 0, SIZE_MAX, &file, NULL) != PT_OK ||
+        pt_elf_open(file.data, file.size, &elf) != PT_ELF_OK ||
+        pt_unwind_compile_elf(&elf, id_bytes, sizeof id_bytes, &made_memory, &blob, &blob_bytes) !=
+            PT_UNWIND_OK)
+        return -1;
+    pt_blob_done(&file);
+    return 0;
+}
+
+static int clean(void **state)
+{
+    PT_FREE char *command = pt_strf("rm -r '%s'", folder);
+    free(blob);
+    return system(command);
+}
+
+static int empty(void **state)
+{
+    PT_FREE char *command = pt_strf("rm -rf '%s/tables'", folder);
+    PT_FREE char *tables = pt_strf("%s/tables", folder);
+    free((char *)(uintptr_t)cache.folder);
+    cache = (pt_table_cache){.folder = pt_strdup(tables), .stamp = "test 1"};
+    return system(command);
+}
+
+/* The one file in the folder; the caller frees. */
+static char *the_file(void)
+{
+    DIR *const dir = opendir(cache.folder);
+    const struct dirent *entry;
+    char *path = NULL;
+    while (dir != NULL && path == NULL && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.') path = pt_strf("%s/%s", cache.folder, entry->d_name);
+    if (dir != NULL) closedir(dir);
+    return path;
+}
+
+static bool is_kept(const pt_table_cache *from, pt_elf_id of, size_t file_bytes)
+{
+    void *got = NULL;
+    size_t got_bytes = 0;
+    pt_unwind_table table;
+    const bool is = pt_table_kept(from, of, file_bytes, &got, &got_bytes, &table);
+    if (is) {
+        assert_int_equal(got_bytes, blob_bytes);
+        assert_memory_equal(got, blob, blob_bytes);
+    }
+    free(got);
+    return is;
+}
+
+static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
+{
+    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip(); /* a small C library */
+    pt_table_cache other = cache, none = {.stamp = ""};
+    const uint8_t other_bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11};
+    const pt_elf_id other_id = {.bytes = other_bytes, .size_bytes = sizeof other_bytes};
+    const pt_elf_id no_id = {0};
+    other.stamp = "test 2";
+    assert_false(is_kept(&cache, id, 1000));
+    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    pt_table_keep(&none, id, 1000, blob, blob_bytes);
+    pt_table_keep(&cache, no_id, 1000, blob, blob_bytes);
+    assert_true(is_kept(&cache, id, 1000));
+    assert_false(is_kept(&cache, id, 1001));
+    assert_false(is_kept(&other, id, 1000));
+    assert_false(is_kept(&cache, other_id, 1000));
+    assert_false(is_kept(&none, id, 1000));
+    assert_false(is_kept(&cache, no_id, 1000));
+}
+
+static void small_tables_are_not_worth_a_file(void **state)
+{
+    pt_table_keep(&cache, id, 1000, blob, PT_TABLE_WORTH_BYTES - 1);
+    PT_FREE char *path = the_file();
+    assert_null(path);
+}
+
+static void a_broken_file_is_none_and_is_replaced(void **state)
+{
+    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
+    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    PT_FREE char *path = the_file();
+    assert_non_null(path);
+    for (size_t at = 0; at < blob_bytes; at += at < 200 ? 1 : 997) { /* one bit, anywhere */
+        FILE *const file = fopen(path, "r+");
+        const uint8_t bit = (uint8_t)(((const uint8_t *)blob)[at] ^ (1 << at % 8));
+        fseek(file, (long)at, SEEK_SET);
+        fputc(bit, file);
+        fclose(file);
+        assert_false(is_kept(&cache, id, 1000));
+        FILE *const again = fopen(path, "r+");
+        fseek(again, (long)at, SEEK_SET);
+        fputc(((const uint8_t *)blob)[at], again);
+        fclose(again);
+    }
+    assert_true(is_kept(&cache, id, 1000));
+    for (size_t size = blob_bytes; size > 0; size = size * 3 / 4) { /* cut */
+        assert_int_equal(truncate(path, (off_t)size - 1), 0);
+        assert_false(is_kept(&cache, id, 1000));
+    }
+    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    assert_true(is_kept(&cache, id, 1000));
+}
+
+static void what_others_may_write_to_is_not_read(void **state)
+{
+    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
+    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    PT_FREE char *path = the_file();
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_false(is_kept(&cache, id, 1000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_table_is_found_by_build_id_size_and_who_made_it, empty),
+        cmocka_unit_test_setup(small_tables_are_not_worth_a_file, empty),
+        cmocka_unit_test_setup(a_broken_file_is_none_and_is_replaced, empty),
+        cmocka_unit_test_setup(what_others_may_write_to_is_not_read, empty),
+    };
+    const int failed = cmocka_run_group_tests(tests, compile, clean);
+    free((char *)(uintptr_t)cache.folder);
+    return failed;
+}
