@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "object/object_int.h"
 
 #define NAME_BYTES_MAX     16384 /* of input; parsers recurse once or twice a byte */
 #define OUTPUT_BYTES_MAX   65536
@@ -344,6 +345,7 @@ static void drop_first_underscores(char *text)
 static char *demangle_rust(const char *name, pt_demangle_mode mode)
 {
     printer p = {.text = PT_BUF_INIT};
+    if (name[1] == 'R' && !pt_rust_name_is_bounded(name)) return NULL;
     if (setjmp(p.too_long) != 0) return printed(&p, false);
     const int ok = rust_demangle_callback(name, DMGL_RUST, put_piece, &p);
     char *text = printed(&p, ok != 0);

@@ -108,4 +108,10 @@ pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_bl
  * Leading ".." stay. Writes at most as many bytes as text has. */
 void pt_tidy_path_text(const char *text, char *out);
 
+/* ---- rust_name.c ---- */
+
+/* False when the "_R" name cannot be taken apart, or binds so many lifetimes that printing it might
+ * not end. */
+bool pt_rust_name_is_bounded(const char *text);
+
 #endif

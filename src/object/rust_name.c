@@ -1,0 +1,219 @@
+/* rust_name.c: whether a Rust name may be given to libiberty. Its printer loops once for each
+ * lifetime that "for<'a, 'b, ...>" binds; their number is part of the name, and up to 2^64. In
+ * parts that are not printed nothing stops that loop. So the name is taken apart here by the
+ * grammar of Rust's RFC 2603 ("v0" symbols), as far as it takes to find those numbers. */
+#include <string.h>
+
+#include "object/object_int.h"
+
+enum {
+    BINDERS_MAX = 1000, /* of one "for<>"; compilers need a handful */
+    DEPTH_MAX = 4096,   /* libiberty goes 1024 levels deep */
+};
+
+/* What is to come; each LIST is of some of the others and ends with E. */
+typedef enum { PATH, TYPE, CONST, NAME, LIFETIME, GENERIC_LIST, TYPE_LIST, TRAIT_LIST, BOUND } part;
+
+typedef struct {
+    const char *at;
+    part todo[DEPTH_MAX]; /* the next one is the last */
+    unsigned depth;
+    bool failed;
+} parser;
+
+static void push(parser *p, part what)
+{
+    if (p->depth < DEPTH_MAX)
+        p->todo[p->depth++] = what;
+    else
+        p->failed = true;
+}
+
+static bool eat(parser *p, char c)
+{
+    if (*p->at != c) return false;
+    p->at++;
+    return true;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* base-62-number: "_" is 0, "0_" 1, "1_" 2 ... Numbers beyond what fits are as large as can be. */
+static uint64_t base_62(parser *p)
+{
+    uint64_t value = 0;
+    if (eat(p, '_')) return 0;
+    for (;; p->at++) {
+        const char c = *p->at;
+        const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
+                               : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
+                               : c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 36
+                                                      : 62;
+        if (digit == 62) break;
+        value = value < UINT64_MAX / 128 ? value * 62 + digit : UINT64_MAX / 2;
+    }
+    p->failed |= !eat(p, '_');
+    return value + 1;
+}
+
+static void binder(parser *p)
+{
+    if (eat(p, 'G') && base_62(p) >= BINDERS_MAX) p->failed = true;
+}
+
+/* ["u"] decimal-number ["_"] bytes */
+static void identifier(parser *p)
+{
+    size_t length = 0;
+    eat(p, 'u');
+    if (!is_digit(*p->at)) p->failed = true;
+    if (!eat(p, '0'))
+        for (; is_digit(*p->at); p->at++)
+            length = length < SIZE_MAX / 16 ? length * 10 + (size_t)(*p->at - '0') : length;
+    eat(p, '_');
+    if (strnlen(p->at, length) < length)
+        p->failed = true;
+    else
+        p->at += length;
+}
+
+static void name(parser *p)
+{
+    if (eat(p, 's')) base_62(p);
+    identifier(p);
+}
+
+static void path(parser *p)
+{
+    switch (*p->at++) {
+    case 'C': push(p, NAME); return;
+    case 'N':
+        p->failed |= *p->at == '\0';
+        if (!p->failed) p->at++;
+        push(p, NAME);
+        push(p, PATH);
+        return;
+    case 'M':
+    case 'X': {
+        const bool has_trait = p->at[-1] == 'X';
+        if (eat(p, 's')) base_62(p);
+        if (has_trait) push(p, PATH);
+        push(p, TYPE);
+        push(p, PATH);
+        return;
+    }
+    case 'Y':
+        push(p, PATH);
+        push(p, TYPE);
+        return;
+    case 'I':
+        push(p, GENERIC_LIST);
+        push(p, PATH);
+        return;
+    case 'B': base_62(p); return;
+    default: p->failed = true;
+    }
+}
+
+static void type(parser *p)
+{
+    const char tag = *p->at;
+    if (tag != '\0' && strchr("abcdefhijlmnopstuvxyz", tag) != NULL) {
+        p->at++;
+        return;
+    }
+    if (tag == '\0' || strchr("RQPOASTFDB", tag) == NULL) {
+        path(p);
+        return;
+    }
+    p->at++;
+    if ((tag == 'R' || tag == 'Q') && eat(p, 'L')) base_62(p);
+    if (tag == 'A') push(p, CONST);
+    if (strchr("RQPOAS", tag) != NULL) push(p, TYPE);
+    if (tag == 'T') push(p, TYPE_LIST);
+    if (tag == 'B') base_62(p);
+    if (tag == 'F' || tag == 'D') binder(p);
+    if (tag == 'F') {
+        eat(p, 'U');
+        if (eat(p, 'K') && !eat(p, 'C')) identifier(p);
+        push(p, TYPE);
+        push(p, TYPE_LIST);
+    }
+    if (tag == 'D') {
+        push(p, LIFETIME);
+        push(p, TRAIT_LIST);
+    }
+}
+
+/* A type and its value in hexadecimal, "p" for none. */
+static void constant(parser *p)
+{
+    if (eat(p, 'B')) {
+        base_62(p);
+        return;
+    }
+    if (eat(p, 'p')) return;
+    p->failed |= *p->at == '\0';
+    if (p->failed) return;
+    p->at++;
+    eat(p, 'n');
+    p->at += strspn(p->at, "0123456789abcdef");
+    p->failed |= !eat(p, '_');
+}
+
+/* Whether the list goes on, with it still to do. */
+static bool list_goes_on(parser *p, part list)
+{
+    if (eat(p, 'E')) return false;
+    push(p, list);
+    return true;
+}
+
+static void take(parser *p, part what)
+{
+    switch (what) {
+    case PATH: path(p); return;
+    case TYPE: type(p); return;
+    case CONST: constant(p); return;
+    case NAME: name(p); return;
+    case LIFETIME:
+        p->failed |= !eat(p, 'L');
+        base_62(p);
+        return;
+    case GENERIC_LIST:
+        if (!list_goes_on(p, what)) return;
+        if (eat(p, 'L'))
+            base_62(p);
+        else
+            push(p, eat(p, 'K') ? CONST : TYPE);
+        return;
+    case TYPE_LIST:
+        if (list_goes_on(p, what)) push(p, TYPE);
+        return;
+    case TRAIT_LIST:
+        if (!list_goes_on(p, what)) return;
+        push(p, BOUND);
+        push(p, PATH);
+        return;
+    case BOUND: /* "p" name type: what an associated type is, any number of times */
+        if (!eat(p, 'p')) return;
+        identifier(p);
+        push(p, BOUND);
+        push(p, TYPE);
+        return;
+    }
+}
+
+bool pt_rust_name_is_bounded(const char *text)
+{
+    parser p = {.at = text + 2};
+    do {
+        push(&p, PATH);
+        while (p.depth > 0 && !p.failed)
+            take(&p, p.todo[--p.depth]);
+    } while (!p.failed && *p.at >= 'A' && *p.at <= 'Z'); /* where it was made: another path */
+    return !p.failed;
+}
