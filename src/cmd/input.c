@@ -75,6 +75,20 @@ static int find_format(const pt_cmd_context *context, const pt_format **ret_form
                         near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
+/* When the oldest of the profiles was written; 0 = unknown. */
+static int64_t written_ns(const pt_loaded *loaded)
+{
+    int64_t oldest = 0;
+    for (size_t i = 0; i < loaded->input_count; i++) {
+        struct stat st;
+        const pt_load_input *const in = &loaded->inputs[i];
+        if (in->is_program || in->url != NULL || stat(in->name, &st) != 0) continue;
+        const int64_t at = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        if (oldest == 0 || at < oldest) oldest = at;
+    }
+    return oldest;
+}
+
 int pt_cmd_symbolize(pt_cmd_context *context)
 {
     static const pt_symbolize_mode modes[] = {
@@ -92,6 +106,7 @@ int pt_cmd_symbolize(pt_cmd_context *context)
         .names_code = true,
         .force = asked->force,
         .program = pt_loaded_program(&context->loaded),
+        .taken_ns = written_ns(&context->loaded),
         .source = lookup.source,
         .cache = lookup.cache,
     };

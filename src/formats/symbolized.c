@@ -108,7 +108,19 @@ static symbols read_symbols(pt_reader *r, pt_diag *diag)
     return s;
 }
 
-enum { INLINED_MAX = 256 };
+enum { INLINED_MAX = 256, START_DIGITS = 16 };
+
+/* The name without "<000000000040112a>", where the Perl pprof's procedure begins: what tells two of
+ * one name apart in its tables, and what it does not show. */
+static pt_span without_start(pt_span name)
+{
+    const size_t tail = START_DIGITS + 2;
+    if (name.size <= tail || name.at[name.size - 1] != '>' || name.at[name.size - tail] != '<')
+        return name;
+    for (size_t i = 0; i < START_DIGITS; i++)
+        if (!isxdigit((unsigned char)name.at[name.size - tail + 1 + i])) return name;
+    return (pt_span){name.at, name.size - tail};
+}
 
 /* Innermost first, as the model has them; the names stand the other way round. */
 static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
@@ -124,7 +136,8 @@ static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
             break;
         }
         const bool last = at == names.at + names.size && end == names.size;
-        const pt_span name = last ? names : (pt_span){at, names.size - (size_t)(at - names.at)};
+        const pt_span name = without_start(
+            last ? names : (pt_span){at, names.size - (size_t)(at - names.at)});
         if (name.size > 0) {
             const uint32_t text = pt_builder_string(b, name.at, name.size).v;
             const pt_function f = {.name = text, .system_name = text};
@@ -221,6 +234,26 @@ static bool callers_are_moved(words w, const symbols *s)
     return moved > as_they_are;
 }
 
+/* Does the profile end with its records? The Perl pprof writes nothing behind them. */
+static bool lacks_trailer(words w)
+{
+    size_t first;
+    uint64_t count;
+    while (next_callers(&w, &first, &count)) {
+    }
+    return w.at == w.size;
+}
+
+static void put_trailer(pt_buf *buf, const words *w)
+{
+    for (uint64_t i = 0; i < 3; i++) {
+        if (w->big_endian)
+            pt_put_be(buf, i == 1, w->word_bytes);
+        else
+            pt_put_le(buf, i == 1, w->word_bytes);
+    }
+}
+
 static pt_status read_inside(const pt_format *format, const void *data, size_t size, pt_builder *b,
                              const pt_read_hooks *hooks, pt_error *reterr)
 {
@@ -245,6 +278,7 @@ static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const p
     const bool written_by_perl = found && callers_are_moved(w, s);
     if (written_by_perl) {
         move_callers(w, 1);
+        if (lacks_trailer(w)) put_trailer(&copy, &w);
         pt_put(&copy, ours, sizeof ours - 1); /* what it takes out it took out */
     }
     const pt_status status =

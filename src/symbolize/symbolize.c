@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
@@ -11,6 +12,7 @@
 #include "model/builder.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
+#include "symbolize/doubt.h"
 
 /* A function; the strings are ours. */
 typedef struct {
@@ -590,6 +592,51 @@ static void resolve_process(const work *w, image *m)
     pt_code_names_done(&map);
 }
 
+/* When the profile was taken: its own word, else the caller's. */
+static int64_t taken_ns(const work *w)
+{
+    const pt_provenance *const from = pt_profile_provenance(w->profile);
+    return from->start_ns != 0 ? from->start_ns + from->duration_ns : w->options->taken_ns;
+}
+
+static bool differs_in_size(const work *w, const image *m, const pt_elf *elf)
+{
+    for (size_t i = 0; i < m->wanted.count; i++) {
+        const uint32_t mapping = w->profile->location->mapping[m->wanted.items[i].location];
+        if (i > 0 && mapping == w->profile->location->mapping[m->wanted.items[i - 1].location])
+            continue;
+        if (mapping != PT_NONE && pt_doubt_differs_in_size(elf, &w->profile->mapping->row[mapping]))
+            return true;
+    }
+    return false;
+}
+
+/* Without a build id nothing proves that the file is the one that was profiled. */
+static void say_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_ns, size_t named)
+{
+    if (m->build_id[0] != '\0' || named == 0) return;
+    if (differs_in_size(w, m, elf))
+        pt_diag_add(&m->diag, named,
+                    "addresses named from %s, whose size is not that of what was profiled: names "
+                    "may be wrong",
+                    m->path);
+    else if (pt_doubt_is_newer(file_ns, taken_ns(w)))
+        pt_diag_add(&m->diag, named,
+                    "addresses named from %s, which is newer than the profile: names may be wrong",
+                    m->path);
+    else if (m->path_string != PT_NONE)
+        pt_diag_add(&m->diag, named,
+                    "addresses named from %s as it is now: the profile has no build id to check",
+                    m->path);
+}
+
+static int64_t modified_ns(const pt_image_file *file)
+{
+    struct stat st;
+    if (file->fd < 0 || fstat(file->fd, &st) != 0) return 0;
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
 /* pool: for the work inside the image; may be NULL. */
 static void resolve_image(const work *w, image *m, pt_pool *pool)
 {
@@ -614,8 +661,10 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     pt_error error = PT_ERROR_INIT;
     pt_chains *chains = NULL;
     given.binary_dir_count = 0;
-    if (pt_source_find_image(&of_image, m->path, m->build_id, &file, &error) != PT_OK ||
-        pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
+    const bool found =
+        pt_source_find_image(&of_image, m->path, m->build_id, &file, &error) == PT_OK;
+    const int64_t file_ns = modified_ns(&file);
+    if (!found || pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
         char text[1024];
         pt_error_text(&error, text, sizeof text);
         pt_diag_add(&m->diag, m->wanted.count, "addresses without a name: %s%s%s",
@@ -629,10 +678,7 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     take_chains(m, chains, rows, w->options->demangle);
     const size_t nameless = count_nameless(m);
     say_what_is_missing(m, chains, detail, outside, nameless);
-    if (m->build_id[0] == '\0' && m->path_string != PT_NONE && nameless < m->wanted.count)
-        pt_diag_add(&m->diag, m->wanted.count - nameless,
-                    "addresses named from %s as it is now: the profile has no build id to check",
-                    m->path);
+    say_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);
     pt_chains_free(chains);
 }
 

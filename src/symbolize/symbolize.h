@@ -34,6 +34,8 @@ typedef struct pt_symbolize_options {
     bool force;          /* names that are there are replaced where better ones are found */
     const char *program; /* the file of the main binary, instead of its recorded path; or NULL.
                             In a profile without mappings all addresses are taken to be in it */
+    int64_t taken_ns; /* Unix time at which the profile was there, if it does not tell; 0 = unknown.
+                         Files without a build id that are newer are doubted */
     pt_source_options source;
     pt_name_cache cache; /* where answers are kept; folder NULL: nowhere */
 } pt_symbolize_options;

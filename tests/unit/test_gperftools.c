@@ -81,6 +81,12 @@ static const char *sample_text(const pt_profile *p, uint32_t i)
     return text;
 }
 
+/* "The binary data is expressed in terms of "slots". ... for 32-bit programs they are 4 bytes in
+ * size, and for 64-bit programs they are 8 bytes." "The profiling tools examine the contents of the
+ * file and use the expected locations and values of the header words field to detect whether the
+ * file is 32-bit or 64-bit." "In this example, 5 ticks were received at PC 0xa0000, whose function
+ * had been called by the function containing 0xc0000". The words of the two example headers are
+ * those here. */
 static void example_record_of_the_specification_reads_in_all_four_variants(void **state)
 {
     for (size_t v = 0; v < 4; v++) {
@@ -107,6 +113,7 @@ static void put_background(pt_buf *buf, variant v)
         SLOTS(buf, v, 1, 2, 0x1000 + i, 0x2000 + i);
 }
 
+/* "call chain PCs, most-recently-called function first." */
 static void callers_are_return_addresses_and_the_leaf_is_exact(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -118,6 +125,7 @@ static void callers_are_return_addresses_and_the_leaf_is_exact(void **state)
     assert_string_equal(sample_text(p, 0), "5: a0000 c0000< e0000<");
 }
 
+/* "header slots after this one (3; must be >= 3)" */
 static void header_may_have_more_slots_than_three(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -130,6 +138,8 @@ static void header_may_have_more_slots_than_three(void **state)
     assert_int_equal(pt_profile_provenance(p)->period, 2000 * 1000);
 }
 
+/* "header count (0; must be 0)", "must be >= 3", "format version (0; must be 0)", "sampling period,
+ * in microseconds" */
 static void header_of_another_version_or_without_period_is_not_this_format(void **state)
 {
     static const uint64_t headers[][5] = {
@@ -145,6 +155,10 @@ static void header_of_another_version_or_without_period_is_not_this_format(void 
     }
 }
 
+/* "Note that multiple profile records can be emitted by the profiler having an identical call
+ * chain. In that case, analysis tools should sum the counts of all records having identical call
+ * chains."
+ */
 static void records_of_one_call_chain_are_summed_by_the_analysis(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -158,6 +172,8 @@ static void records_of_one_call_chain_are_summed_by_the_analysis(void **state)
     assert_int_equal(pt_profile_total(p, 0), 9);
 }
 
+/* "Some profile analysis tools terminate if they see any profile record with a call chain with its
+ * first entry having the address 0. (This is similar to the binary trailer.)" */
 static void first_pc_of_zero_does_not_end_the_reading(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -176,6 +192,8 @@ static void first_pc_of_zero_does_not_end_the_reading(void **state)
     pt_buf_done(&buf);
 }
 
+/* "The binary trailer consists of three slots of data with fixed values": 0, 1, 0. "The binary data
+ * in the file is followed immediately by a list of mapped objects." */
 static void reader_stops_at_the_trailer_even_if_bytes_follow(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -245,6 +263,8 @@ static const pt_profile *read_with_maps(const char *text, pt_diag *diag)
     return p;
 }
 
+/* "Mapping line from ProcMapsIterator::FormatLine." "This list consists of lines of text separated
+ * by newline characters." */
 static void mapping_lines_are_read_and_the_main_binary_comes_first(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = read_with_maps(
@@ -262,6 +282,10 @@ static void mapping_lines_are_read_and_the_main_binary_comes_first(void **state)
     assert_int_equal(p->location->mapping[0], 0);
 }
 
+/* "Build specifier, starting with "build=". ... Leading spaces on the line are ignored."
+ * "occurrences of $build followed by a non-word character (i.e., characters other than underscore
+ * or alphanumeric characters), should be replaced by the path given on the last build specifier
+ * line." Its end is no word character either. */
 static void build_is_replaced_where_no_word_character_follows(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
@@ -278,6 +302,7 @@ static void build_is_replaced_where_no_word_character_follows(void **state)
         assert_string_equal(pt_text(p, p->mapping->row[i].file), files[i]);
 }
 
+/* "Unrecognized lines should be ignored by analysis tools." */
 static void unrecognized_lines_are_ignored_and_given_back(void **state)
 {
     pt_diag diag;
@@ -289,6 +314,49 @@ static void unrecognized_lines_are_ignored_and_given_back(void **state)
     assert_string_equal(pt_text(p, p->extra->value[0]), "what is this");
     assert_int_equal(diag.count, 1);
     pt_diag_done(&diag);
+}
+
+/* "The first address must start at the beginning of the line." */
+static void mapping_line_begins_with_its_address(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *p =
+        read_with_maps("see 400000-401000 r-xp 00000000 00:00 0 /bin/x\n"
+                       "500000-501000 r-xp 00000000 00:00 0 /bin/y\n",
+                       NULL);
+    assert_int_equal(p->mapping->t.count, 1);
+    assert_string_equal(pt_text(p, p->mapping->row[0].file), "/bin/y");
+}
+
+/* "sample count, must be >= 1", "number of call chain PCs (num_pcs), must be >= 1". "The total
+ * length of a given record is 2 + num_pcs." */
+static void record_of_no_samples_is_left_out_and_of_no_pcs_is_damage(void **state)
+{
+    pt_buf buf = PT_BUF_INIT;
+    SLOTS(&buf, LITTLE64, 0, 3, 0, 10000, 0);
+    SLOTS(&buf, LITTLE64, 0, 2, 0xa0000, 0xb0000);
+    SLOTS(&buf, LITTLE64, 4, 2, 0xa0000, 0xc0000);
+    SLOTS(&buf, LITTLE64, 3, 1, 0xa0000);
+    SLOTS(&buf, LITTLE64, 0, 1, 0);
+    pt_status status;
+    pt_diag diag;
+    pt_diag_init(&diag);
+    const pt_profile *p = read_status(&buf, &status, &diag);
+    assert_int_equal(status, PT_OK);
+    assert_int_equal(p->sample->t.count, 2);
+    assert_string_equal(sample_text(p, 0), "4: a0000 c0000<");
+    assert_string_equal(sample_text(p, 1), "3: a0000");
+    assert_int_equal(diag.count, 1);
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+    buf.size = 0;
+    SLOTS(&buf, LITTLE64, 0, 3, 0, 10000, 0);
+    SLOTS(&buf, LITTLE64, 4, 1, 0xa0000);
+    SLOTS(&buf, LITTLE64, 4, 0, 0, 1, 0);
+    p = read_status(&buf, &status, NULL);
+    assert_int_equal(status, PT_ERR_DAMAGED);
+    assert_int_equal(p->sample->t.count, 1);
+    pt_profile_unref(p);
+    pt_buf_done(&buf);
 }
 
 static void adjacent_pieces_of_a_file_are_one_mapping(void **state)
@@ -505,6 +573,8 @@ int main(void)
         cmocka_unit_test(mapping_lines_are_read_and_the_main_binary_comes_first),
         cmocka_unit_test(build_is_replaced_where_no_word_character_follows),
         cmocka_unit_test(unrecognized_lines_are_ignored_and_given_back),
+        cmocka_unit_test(mapping_line_begins_with_its_address),
+        cmocka_unit_test(record_of_no_samples_is_left_out_and_of_no_pcs_is_damage),
         cmocka_unit_test(adjacent_pieces_of_a_file_are_one_mapping),
         cmocka_unit_test(frame_that_nearly_every_stack_has_second_is_the_signal_handlers),
         cmocka_unit_test(files_of_our_own_library_keep_every_frame),
