@@ -233,17 +233,38 @@ static void gone(size_t i)
     maps.count--;
 }
 
+/* What was in a range before. */
 typedef struct {
     uint64_t start, limit;
-    uint32_t epoch;
+    uint32_t epoch;       /* in which the last of it was gone; 0 = nothing was there */
+    pt_journal_map *last; /* that one, if it was alone */
 } reuse;
 
 static void note_reuse(const pt_journal_map *map, void *arg)
 {
     reuse *const range = arg;
-    if (map->start < range->limit && range->start < map->limit && map->epoch_to != UINT32_MAX &&
-        map->epoch_to > range->epoch)
-        range->epoch = map->epoch_to;
+    if (map->start >= range->limit || range->start >= map->limit || map->epoch_to == UINT32_MAX ||
+        map->epoch_to < range->epoch)
+        return;
+    range->last = map->epoch_to > range->epoch ? (pt_journal_map *)(uintptr_t)map : NULL;
+    range->epoch = map->epoch_to;
+}
+
+static bool same_build(const pt_journal_map *record, const uint8_t *build_id, size_t id_bytes)
+{
+    return record->build_id_bytes == id_bytes && memcmp(record + 1, build_id, id_bytes) == 0;
+}
+
+/* A library that comes back to where it was, with nothing else there in between, goes on as what it
+ * was: a program that loads and unloads all the time has no more mappings and stacks for it. */
+static pt_journal_map *take_up(const reuse *range, const maps_line *line, const uint8_t *build_id,
+                               size_t id_bytes)
+{
+    pt_journal_map *const last = range->last;
+    if (last == NULL || !same(last, line) || !same_build(last, build_id, id_bytes)) return NULL;
+    last->to_ns = 0;
+    __atomic_store_n(&last->epoch_to, UINT32_MAX, __ATOMIC_RELEASE);
+    return last;
 }
 
 /* True if the line is news. Anything alive that it overlaps is gone. A mapping counts from the
@@ -264,14 +285,16 @@ static bool meet(maps_line *line)
     const size_t id_bytes = has_image ? build_id_at(maps.header_start, build_id) : 0;
     reuse range = {.start = line->map.start, .limit = line->map.limit};
     pt_maps_each(note_reuse, &range);
+    pt_journal_map *record = take_up(&range, line, build_id, id_bytes);
     line->map.from_ns = maps.now_ns;
     line->map.epoch_from = range.epoch;
     line->map.epoch_to = UINT32_MAX;
+    if (record == NULL) record = append(line, build_id, id_bytes);
     memmove(&maps.live[i + 1], &maps.live[i], (maps.count - i) * sizeof maps.live[0]);
     maps.live[i] = (live_map){.start = line->map.start,
                               .limit = line->map.limit,
                               .image = has_image ? maps.header_start : 0,
-                              .record = append(line, build_id, id_bytes),
+                              .record = record,
                               .seen = true};
     maps.count++;
     return true;
