@@ -19,6 +19,7 @@
 #include "load/load.h"
 #include "model/profile.h"
 #include "render/pprof_report.h"
+#include "transform/query.h"
 
 #define PT_PPROF_EXIT 2 /* whatever went wrong */
 
@@ -51,6 +52,9 @@ typedef struct pt_pprof_config {
 extern const pt_option_table pt_pprof_config_options;
 /* PT_ERR_USAGE if choices of one group contradict each other. */
 pt_status pt_pprof_config_check(const pt_pprof_config *config, pt_error *reterr);
+
+/* Filters, and frames made of labels; the event is not in it. */
+pt_query pt_pprof_query(const pt_pprof_config *config);
 
 /* A command, which is an output format. */
 typedef enum {

@@ -33,25 +33,16 @@ static pt_status check_options(const pt_pprof_config *c, pt_error *reterr)
     return PT_OK;
 }
 
+/* In our own words: our pages read patterns as our reports do. */
 static pt_query query_of(const pt_pprof_config *c)
 {
-    return (pt_query){
-        .event = c->sample_index,
-        .focus = c->focus,
-        .ignore = c->ignore,
-        .hide = c->hide,
-        .show = c->show,
-        .show_from = c->show_from,
-        .prune_from = c->prune_from,
-        .tag_focus = c->tagfocus,
-        .tag_ignore = c->tagignore,
-        .tag_show = c->tagshow,
-        .tag_hide = c->taghide,
-        .tag_root = c->tagroot,
-        .tag_leaf = c->tagleaf,
-        .no_inlines = c->noinlines,
-        .relative = c->relative_percentages,
-    };
+    pt_query query = pt_pprof_query(c);
+    query.pprof = false;
+    query.tag_unit = NULL;
+    query.event = c->sample_index;
+    query.no_inlines = c->noinlines;
+    query.relative = c->relative_percentages;
+    return query;
 }
 
 /* Room for what a configuration makes of defaults, and for their numbers in words. */

@@ -143,7 +143,7 @@ static void say_unmatched(const pt_filtered *filtered)
             fprintf(stderr, "%s expression matched no samples\n", names[k]);
 }
 
-static pt_query query_of(const pt_pprof_config *c)
+pt_query pt_pprof_query(const pt_pprof_config *c)
 {
     return (pt_query){
         .focus = c->focus,
@@ -194,7 +194,7 @@ static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
 /* Frames made of labels first, so that the filters see them. */
 static pt_status filter(asking *a, pt_error *reterr)
 {
-    const pt_query query = query_of(&a->config);
+    const pt_query query = pt_pprof_query(&a->config);
     pt_tagged tagged;
     pt_status status = check_patterns(&a->config, reterr);
     if (status != PT_OK) return status;

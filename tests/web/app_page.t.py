@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
@@ -197,24 +196,6 @@ TESTS = [
 ]
 
 
-def run_all():
-    failed = 0
-    with browsers.Browser() as browser:
-        for number, test in enumerate(TESTS, 1):
-            browser.complaints.clear()
-            try:
-                test(browser)
-            except (AssertionError, OSError, browsers.BrowserError) as error:
-                failed += 1
-                for line in traceback.format_exc().splitlines()[-4:] + str(error).splitlines():
-                    print(f'# {line}')
-                print(f'not ok {number} - {test.__name__}', flush=True)
-            else:
-                print(f'ok {number} - {test.__name__}', flush=True)
-    print(f'1..{len(TESTS)}')
-    return 1 if failed else 0
-
-
 def serve(folder):
     """Starts the server; (process, address)."""
     with open(os.path.join(folder, 'a.folded'), 'w') as f:
@@ -234,7 +215,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='pitot-app.') as folder:
         process, URL = serve(folder)
         try:
-            return run_all()
+            return browsers.run_tests(TESTS)
         finally:
             process.terminate()
             process.wait()

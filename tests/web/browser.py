@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import traceback
 
 LIMIT_S = 60
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
@@ -161,3 +162,22 @@ class Page:
         self.eval('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))')
         data = self.send('Page.captureScreenshot', format='png')['data']
         pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+
+def run_tests(tests):
+    """Runs each with one browser and prints TAP. Returns the exit status."""
+    failed = 0
+    with Browser() as browser:
+        for number, test in enumerate(tests, 1):
+            browser.complaints.clear()
+            try:
+                test(browser)
+            except (AssertionError, OSError, BrowserError) as error:
+                failed += 1
+                for line in traceback.format_exc().splitlines()[-4:] + str(error).splitlines():
+                    print(f'# {line}')
+                print(f'not ok {number} - {test.__name__}', flush=True)
+            else:
+                print(f'ok {number} - {test.__name__}', flush=True)
+    print(f'1..{len(tests)}')
+    return 1 if failed else 0

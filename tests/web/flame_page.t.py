@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
@@ -465,21 +464,7 @@ def main():
     if browsers.find() is None:
         print('1..0 # SKIP chromium is not installed')
         return 0
-    failed = 0
-    with browsers.Browser() as browser:
-        for number, test in enumerate(TESTS, 1):
-            browser.complaints.clear()
-            try:
-                test(browser)
-            except (AssertionError, OSError, browsers.BrowserError) as error:
-                failed += 1
-                for line in traceback.format_exc().splitlines()[-4:] + str(error).splitlines():
-                    print(f'# {line}')
-                print(f'not ok {number} - {test.__name__}', flush=True)
-            else:
-                print(f'ok {number} - {test.__name__}', flush=True)
-    print(f'1..{len(TESTS)}')
-    return 1 if failed else 0
+    return browsers.run_tests(TESTS)
 
 
 if __name__ == '__main__':
