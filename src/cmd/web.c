@@ -16,7 +16,8 @@
 #include "render/app_html.h"
 #include "serve/serve.h"
 
-#define TEXT "text/plain; charset=utf-8"
+#define NOTE_BYTES 2000 /* of what is said in a header */
+#define TEXT       "text/plain; charset=utf-8"
 
 typedef struct {
     const pt_cmd_context *base;
@@ -44,6 +45,16 @@ static unsigned http_status(int status)
     }
 }
 
+/* What the command line would have said on standard error. */
+static void note(pt_serve_answer *answer, pt_buf *said)
+{
+    pt_buf escaped = PT_BUF_INIT;
+    if (said->size > NOTE_BYTES) said->size = NOTE_BYTES;
+    pt_web_put_escaped(&escaped, pt_buf_text(said));
+    answer->memory = pt_buf_take(&escaped, NULL);
+    answer->note = answer->memory;
+}
+
 static void answer_report(const web *w, const pt_serve_request *request, const pt_web_route *route,
                           pt_serve_answer *answer)
 {
@@ -66,6 +77,8 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         if (answer->status != 200) {
             pt_buf_clear(&answer->body);
             answer_text(answer, answer->status, pt_buf_text(&said));
+        } else if (said.size > 0) {
+            note(answer, &said);
         }
     }
     pt_buf_done(&said);

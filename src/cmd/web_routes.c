@@ -190,8 +190,7 @@ bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
 
 /* ---- Addresses ---- */
 
-/* RFC 3986, section 2.3: what needs no escape. */
-static void put_escaped(pt_buf *to, const char *text)
+void pt_web_put_escaped(pt_buf *to, const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (isalnum(*c) || strchr("-._~", *c) != NULL)
@@ -205,9 +204,9 @@ static void put_parameter(pt_buf *to, bool *first, const char *name, const char 
 {
     pt_put_u8(to, *first ? '?' : '&');
     *first = false;
-    put_escaped(to, name);
+    pt_web_put_escaped(to, name);
     pt_put_u8(to, '=');
-    put_escaped(to, value);
+    pt_web_put_escaped(to, value);
 }
 
 void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request)

@@ -44,5 +44,7 @@ void pt_web_args_done(pt_web_args *args);
 /* "?f=parse&si=cpu"; nothing if nothing is asked. */
 void pt_web_put_query(pt_buf *to, const pt_query *query);
 void pt_web_put_parameters(pt_buf *to, const pt_serve_request *request);
+/* Text as it may stand in an address (RFC 3986, section 2.3). */
+void pt_web_put_escaped(pt_buf *to, const char *text);
 
 #endif

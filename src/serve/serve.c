@@ -156,6 +156,7 @@ static void put_headers(const pt_microhttpd *http, struct MHD_Response *response
     http->add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
     http->add_response_header(response, "Cache-Control", "no-store");
     if (answer->location != NULL) http->add_response_header(response, "Location", answer->location);
+    if (answer->note != NULL) http->add_response_header(response, "Pitot-Said", answer->note);
     if (answer->attachment != NULL) {
         PT_FREE char *text = pt_strf("attachment; filename=\"%s\"", answer->attachment);
         http->add_response_header(response, "Content-Disposition", text);

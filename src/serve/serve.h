@@ -35,6 +35,7 @@ typedef struct pt_serve_answer {
     const char *policy;     /* static: Content-Security-Policy; NULL = nothing may run or be got */
     const char *attachment; /* file name to save it under, or NULL; may lie in `memory` */
     const char *location;   /* of a redirection; may lie in `memory` */
+    const char *note;       /* header Pitot-Said, escaped as in addresses; may lie in `memory` */
     char *memory;           /* freed by the server */
     pt_buf body;            /* freed by the server */
 } pt_serve_answer;

@@ -86,6 +86,13 @@ done
 get '/api/top?json=1'
 expect_equal type "$type" application/json
 
+it 'says beside an answer what the command line would'
+get '/api/top?i=nothing' -D headers
+expect_equal code "$code" 200
+said=$(tr -d '\r' <headers | sed -n 's/^Pitot-Said: //p')
+expect_equal said "$(printf '%b' "${said//%/\\x}")" \
+    '--ignore=nothing matches no function, source file or mapped file'
+
 it 'draws graphs and serves the pages of flame and weblist'
 get /api/graph
 expect_equal graph "$code $type" '200 image/svg+xml'

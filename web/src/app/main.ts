@@ -21,12 +21,22 @@ const view = (name: string): View => VIEWS.find((v) => v.name === name) || VIEWS
 /* Boxes of the graph have names with … for template arguments. */
 const exactly = (name: string): string => `^${escapeRegExp(name).replace(/…/g, ".*")}$`;
 
+/* Names in messages may be any bytes. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (e) {
+    return text;
+  }
+}
+
 class App {
   private data: Data = JSON.parse(byId("data").textContent || "");
   private state = State.of(window.location);
   private chosen = "";
   private table: Table | null = null;
   private content = byId("content");
+  private said: Node[] = []; /* what the command line would have said beside the latest report */
   private asked = 0; /* counts questions: only the latest answer is shown */
 
   constructor() {
@@ -208,6 +218,8 @@ class App {
       throw new Error("pitot serve does not answer: has it ended?");
     }
     if (!response.ok) throw new Error((await response.text()).trim());
+    const said = decoded(response.headers.get("Pitot-Said") || "");
+    this.said = said === "" ? [] : [element("p", "note", said)];
     return response;
   }
 
@@ -219,12 +231,13 @@ class App {
   private async topTable(): Promise<Node[]> {
     const report = await this.top(this.state, TABLE_ROWS);
     this.table = new Table(report, (name) => this.choose(name), this.chosen);
-    return [this.table.root];
+    return [...this.said, this.table.root];
   }
 
   private async text(): Promise<Node[]> {
     const response = await this.ask(this.state.address("/api/"));
-    return [element("pre", "", await response.text())];
+    const text = await response.text();
+    return [...this.said, element("pre", "", text)];
   }
 
   /* A page or picture of its own, or the server's words why there is none. */
