@@ -1,0 +1,216 @@
+/* test_agent_fold.c: ring, drain and journal of the in-process library with ordinary threads as
+ * producers, so that the thread sanitizer sees them too: tsan puts signals off, and the handler's
+ * own archive is never instrumented. fold.c, journal.c and util.c are compiled here once more.
+ */
+#include "base_check.h"
+
+#include "agent/agent.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PRODUCERS = 4, SAMPLES = 20000, STACKS = 37, WORDS = 1024, DEPTH_MAX = 20 };
+
+pt_session pt_agent;
+static pt_journal_ring *rings[PRODUCERS];
+static uint64_t refreshes;
+
+/* What fold.c asks of the rest of the library. */
+void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg)
+{
+    for (int i = 0; i < PRODUCERS; i++)
+        use(rings[i], arg);
+}
+
+bool pt_maps_known(uint64_t addr)
+{
+    return addr < 0x900000; /* the rest makes it look again */
+}
+
+bool pt_maps_refresh(void)
+{
+    refreshes++;
+    return false;
+}
+
+uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
+{
+    return 0;
+}
+
+/* ---- producers ---- */
+
+static uint32_t depth_of(unsigned stack)
+{
+    return 1 + stack % DEPTH_MAX;
+}
+
+static uint64_t pc_of(unsigned stack, uint32_t frame)
+{
+    return 0x1000 * (stack + 1) + frame;
+}
+
+/* As tick.c publishes a sample: the words, then head_words. False: no room. */
+static bool publish(pt_journal_ring *ring, unsigned stack, uint32_t weight)
+{
+    const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
+    const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
+    const uint32_t depth = depth_of(stack);
+    if (ring->ring_words - (head - tail) < depth + 1) return false;
+    for (uint32_t i = 0; i < depth; i++)
+        ring->words[(head + 1 + i) & mask] = pc_of(stack, i);
+    ring->words[head & mask] = pt_journal_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
+    __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void *produce(void *arg)
+{
+    pt_journal_ring *const ring = arg;
+    unsigned stack = (unsigned)ring->tid;
+    for (int i = 0; i < SAMPLES; i++) {
+        stack = stack * 1103515245u + 12345u;
+        while (!publish(ring, stack / 65536 % STACKS, 1 + stack / 65536 % 3))
+            sched_yield();
+    }
+    return NULL;
+}
+
+static atomic_bool over;
+
+static void *drain(void *arg)
+{
+    while (!atomic_load(&over)) {
+        pt_fold_rings();
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* ---- what is in the journal ---- */
+
+typedef struct {
+    uint64_t weight[STACKS];
+    unsigned records;
+} found;
+
+static void take(const pt_journal_stack *record, void *arg)
+{
+    found *const f = arg;
+    const uint64_t *const pcs = (const uint64_t *)(record + 1);
+    const unsigned stack = (unsigned)(pcs[0] / 0x1000 - 1);
+    assert_true(stack < STACKS);
+    assert_int_equal(record->depth, depth_of(stack));
+    for (uint32_t i = 0; i < record->depth; i++)
+        assert_int_equal(pcs[i], pc_of(stack, i));
+    f->weight[stack] += record->count;
+    f->records++;
+}
+
+static char path[] = "/tmp/pitot-fold.XXXXXX";
+
+static int open_journal(void **state)
+{
+    strcpy(path + sizeof path - 7, "XXXXXX");
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(pt_journal_create(&pt_agent.journal, path));
+    for (int i = 0; i < PRODUCERS; i++) {
+        pt_journal_area *const area =
+            pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_RING,
+                                sizeof *area + sizeof(pt_journal_ring) + WORDS * sizeof(uint64_t));
+        assert_non_null(area);
+        rings[i] = (pt_journal_ring *)(area + 1);
+        rings[i]->ring_words = WORDS;
+        rings[i]->tid = (uint64_t)i + 1;
+        pt_journal_area_commit(area);
+    }
+    refreshes = 0;
+    pt_fold_reset();
+    return 0;
+}
+
+static int close_journal(void **state)
+{
+    pt_journal_close(&pt_agent.journal);
+    unlink(path);
+    return 0;
+}
+
+static void samples_of_four_threads_are_folded_and_none_is_lost(void **state)
+{
+    pthread_t producers[PRODUCERS], drainer;
+    found f = {{0}, 0};
+    uint64_t expected[STACKS] = {0};
+    atomic_store(&over, false);
+    pthread_create(&drainer, NULL, drain, NULL);
+    for (int i = 0; i < PRODUCERS; i++)
+        pthread_create(&producers[i], NULL, produce, rings[i]);
+    for (int i = 0; i < PRODUCERS; i++)
+        pthread_join(producers[i], NULL);
+    atomic_store(&over, true);
+    pthread_join(drainer, NULL);
+    pt_fold_rings();
+    for (unsigned i = 1; i <= PRODUCERS; i++) {
+        unsigned stack = i;
+        for (int n = 0; n < SAMPLES; n++) {
+            stack = stack * 1103515245u + 12345u;
+            expected[stack / 65536 % STACKS] += 1 + stack / 65536 % 3;
+        }
+    }
+    pt_fold_each(take, &f);
+    assert_int_equal(f.records, STACKS);
+    assert_memory_equal(f.weight, expected, sizeof expected);
+    assert_int_equal(pt_agent.journal.header->fold_dropped, 0);
+}
+
+static void a_ring_tells_how_full_it_was(void **state)
+{
+    assert_true(publish(rings[0], 4, 1)); /* five frames */
+    assert_true(publish(rings[1], 0, 1));
+    assert_int_equal(pt_fold_rings(), 6);
+    assert_int_equal(pt_fold_rings(), 0);
+}
+
+static void a_record_may_go_round_the_end_of_a_ring(void **state)
+{
+    found f = {{0}, 0};
+    for (int i = 0; i < 300; i++) { /* 21 words each, and 1024 is no multiple of that */
+        assert_true(publish(rings[2], 19, 2));
+        pt_fold_rings();
+    }
+    pt_fold_each(take, &f);
+    assert_int_equal(f.records, 1);
+    assert_int_equal(f.weight[19], 600);
+}
+
+static void the_present_mappings_are_read_again_once_a_round(void **state)
+{
+    static const uint64_t far = 0x10000000;
+    for (int i = 0; i < 3; i++) {
+        pt_journal_ring *const ring = rings[i];
+        ring->words[0] = pt_journal_ring_word(1, 1, PT_JOURNAL_END_ROOT);
+        ring->words[1] = far + (uint64_t)i;
+        __atomic_store_n(&ring->head_words, 2, __ATOMIC_RELEASE);
+    }
+    pt_fold_rings();
+    assert_int_equal(refreshes, 1);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define ROW(name) cmocka_unit_test_setup_teardown(name, open_journal, close_journal)
+        ROW(samples_of_four_threads_are_folded_and_none_is_lost),
+        ROW(a_ring_tells_how_full_it_was),
+        ROW(a_record_may_go_round_the_end_of_a_ring),
+        ROW(the_present_mappings_are_read_again_once_a_round),
+    };
+    return cmocka_run_group_tests_name("agent_fold", tests, NULL, NULL);
+}
