@@ -111,6 +111,87 @@ static int case_spawn(char **argv)
     return 0;
 }
 
+/* Profiles argv[2] seconds of work into argv[1], with work before and after. */
+static int case_brackets(char **argv)
+{
+    burn(0.1);
+    if (!ProfilerStart(argv[1])) return 1;
+    burn(atof(argv[2]));
+    ProfilerStop();
+    burn(0.1);
+    return 0;
+}
+
+static void *work(void *cpu_s)
+{
+    burn(*(double *)cpu_s);
+    return NULL;
+}
+
+/* argv[1] threads of argv[2] seconds each. */
+static int case_threads(char **argv)
+{
+    pthread_t threads[8];
+    double cpu_s = atof(argv[2]);
+    const int count = atoi(argv[1]);
+    for (int i = 0; i < count; i++)
+        pthread_create(&threads[i], NULL, work, &cpu_s);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+/* One child that works, one that becomes another program. */
+static int case_fork_and_exec(char **argv)
+{
+    pid_t children[2];
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] != 0) continue;
+        if (i == 1) execl("/proc/self/exe", "session_host", "burn", "0.1", NULL);
+        burn(0.1);
+        exit(0);
+    }
+    for (int i = 0; i < 2; i++)
+        waitpid(children[i], NULL, 0);
+    burn(0.1);
+    return 0;
+}
+
+static _Thread_local int is_refused;
+
+static int refuse_some(void *arg)
+{
+    return !is_refused;
+}
+
+__attribute__((noinline)) static void *left(void *cpu_s)
+{
+    burn(*(double *)cpu_s);
+    return cpu_s;
+}
+
+__attribute__((noinline)) static void *right(void *cpu_s)
+{
+    is_refused = 1;
+    burn(*(double *)cpu_s);
+    return NULL;
+}
+
+static int case_filters(char **argv)
+{
+    const struct ProfilerOptions options = {.filter_in_thread = refuse_some};
+    double cpu_s = 0.1;
+    pthread_t one, other;
+    if (!ProfilerStartWithOptions(argv[1], &options)) return 1;
+    pthread_create(&one, NULL, left, &cpu_s);
+    pthread_create(&other, NULL, right, &cpu_s);
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+    ProfilerStop();
+    return 0;
+}
+
 /* Is profiled, whatever the environment says, when it asks for it itself. */
 static int case_asks(char **argv)
 {
@@ -165,7 +246,9 @@ static const struct {
     {"toggle", case_toggle},   {"toggle_fork", case_toggle_fork},
     {"spawn", case_spawn},     {"asks", case_asks},
     {"flushed", case_flushed}, {"killed", case_killed},
-    {"waits", case_waits},
+    {"waits", case_waits},     {"brackets", case_brackets},
+    {"threads", case_threads}, {"fork_and_exec", case_fork_and_exec},
+    {"filters", case_filters},
 };
 
 int main(int argc, char **argv)

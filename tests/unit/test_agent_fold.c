@@ -112,11 +112,11 @@ static void take(const pt_journal_stack *record, void *arg)
     f->records++;
 }
 
-static char path[] = "/tmp/pitot-fold.XXXXXX";
+static char path[64];
 
 static int open_journal(void **state)
 {
-    strcpy(path + sizeof path - 7, "XXXXXX");
+    snprintf(path, sizeof path, "/tmp/pitot-fold.XXXXXX");
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
