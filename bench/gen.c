@@ -38,7 +38,7 @@ enum {
 #define PERIOD_NS          INT64_C(1000000)
 #define TIME_NS            INT64_C(1767225600000000000) /* 2026-01-01 00:00:00 UTC */
 
-enum output_format { FORMAT_PPROF, FORMAT_GPERFTOOLS };
+enum output_format { FORMAT_PPROF, FORMAT_GPERFTOOLS, FORMAT_PERF, FORMAT_PERF_SCRIPT };
 
 struct options {
     uint64_t samples;
@@ -58,6 +58,8 @@ struct options {
     enum output_format format;
     const char *output;
     const char *truth;
+    const char *image;    /* perf: what the addresses are in */
+    uint64_t text_offset; /* and where its code begins */
 };
 
 static _Noreturn void die(const char *what, const char *why)
@@ -125,6 +127,7 @@ static uint8_t *bytes_more(struct bytes *b, size_t more)
 
 static void put_raw(struct bytes *b, const void *from, size_t size)
 {
+    if (size == 0) return;
     memcpy(bytes_more(b, size), from, size);
     b->size += size;
 }
@@ -645,6 +648,120 @@ static void put_gperftools_end(struct bytes *out, const struct service *s)
     put_raw(out, line, (size_t)size);
 }
 
+/* --- perf.data of `perf record -g` with frame pointers: linux/perf_event.h, and
+ * tools/perf/Documentation/perf.data-file-format.txt */
+
+enum { PERF_HEADER = 104, PERF_ATTR = 128, PERF_DATA_AT = PERF_HEADER + PERF_ATTR + 16 };
+
+static void put_record(struct bytes *out, uint32_t type, uint16_t misc, const struct bytes *body)
+{
+    put_word(out, type | (uint64_t)misc << 32 | (8 + body->size) << 48);
+    put_raw(out, body->at, body->size);
+}
+
+/* Text ended by at least one zero, padded to words. */
+static void put_padded(struct bytes *out, const char *text)
+{
+    put_raw(out, text, strlen(text));
+    do
+        put_raw(out, "", 1);
+    while (out->size % 8 != 0);
+}
+
+static uint64_t perf_address(const struct options *o, uint32_t location)
+{
+    return location_address(location) + o->text_offset;
+}
+
+/* The header, one event (cpu-clock, a sample a millisecond), a process and its mapping. */
+static void put_perf_header(struct bytes *out, const struct options *o)
+{
+    const uint64_t header[] = {0x32454c4946524550,
+                               PERF_HEADER,
+                               PERF_ATTR + 16,
+                               PERF_HEADER,
+                               PERF_ATTR + 16,
+                               PERF_DATA_AT,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0};
+    const uint64_t attr[PERF_ATTR / 8 + 2] = {1 | (uint64_t)PERF_ATTR << 32, 0, PERIOD_NS,
+                                              1 | 2 | 4 | 32 | 256,          0, 1 << 18 | 1 << 23};
+    struct bytes body = {0};
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
+        put_word(out, header[i]);
+    for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
+        put_word(out, attr[i]);
+    put_word(&body, 4711 | UINT64_C(4711) << 32);
+    put_padded(&body, "bench-service");
+    put_word(&body, 4711 | UINT64_C(4711) << 32); /* who and when, as behind each record */
+    put_word(&body, 1000);
+    put_record(out, 3, 2, &body);
+    body.size = 0;
+    const uint64_t map[] = {4711 | UINT64_C(4711) << 32, MAPPING_START, 256 << 20, 0, 0, 0, 0, 5};
+    for (size_t i = 0; i < sizeof map / sizeof *map; i++)
+        put_word(&body, map[i]);
+    put_padded(&body, o->image);
+    put_word(&body, 4711 | UINT64_C(4711) << 32);
+    put_word(&body, 2000);
+    put_record(out, 10, 2, &body);
+    free(body.at);
+}
+
+static void put_perf_sample(struct bytes *out, const struct options *o, const struct stack *stack,
+                            uint64_t number)
+{
+    const uint64_t size = 8 * (7 + (uint64_t)stack->depth);
+    put_word(out, 9 | UINT64_C(2) << 32 | size << 48);
+    put_word(out, perf_address(o, stack->frame[0]));
+    put_word(out, 4711 | (4711 + number % 8) << 32);
+    put_word(out, 10000 + number * (uint64_t)PERIOD_NS);
+    put_word(out, (uint64_t)PERIOD_NS);
+    put_word(out, stack->depth + UINT64_C(1));
+    put_word(out, (uint64_t)-512); /* user space */
+    for (uint32_t i = 0; i < stack->depth; i++)
+        put_word(out, perf_address(o, stack->frame[i]) + (i > 0));
+}
+
+/* perf has been round all rings. */
+static void put_perf_round(struct bytes *out)
+{
+    put_word(out, 68 | UINT64_C(8) << 48);
+}
+
+static void put_perf_end(struct bytes *out)
+{
+    const uint64_t size = out->size - PERF_DATA_AT;
+    memcpy(out->at + 48, &size, sizeof size);
+}
+
+/* --- the same as `perf script` prints it */
+
+static void put_script_sample(struct bytes *out, const struct service *s, const struct stack *stack,
+                              uint64_t number)
+{
+    const uint64_t us = 10 + number * 1000;
+    char line[256];
+    int size = snprintf(line, sizeof line,
+                        "bench-service %5u/%-5" PRIu64 " %5" PRIu64 ".%06" PRIu64 ": %10" PRIu64
+                        " cpu-clock:ppp: \n",
+                        4711u, 4711 + number % 8, us / 1000000, us % 1000000, (uint64_t)PERIOD_NS);
+    put_raw(out, line, (size_t)size);
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        const uint32_t at = stack->frame[i];
+        const struct function *const fn = &s->functions[s->locations[at].function[0]];
+        size =
+            snprintf(line, sizeof line, "\t%16" PRIx64 " %s+0x%x (/usr/bin/bench-service)\n",
+                     location_address(at) + (i > 0), s->strings.at[fn->name_string], 16 + at % 64);
+        put_raw(out, line, (size_t)size);
+    }
+    put_raw(out, "\n", 1);
+}
+
 /* --- one after another */
 
 static void write_file(const char *path, const void *from, size_t size)
@@ -667,6 +784,28 @@ static void write_gzip(const char *path, const struct bytes *plain)
     libdeflate_free_compressor(c);
 }
 
+static void put_begin(struct bytes *out, const struct service *s, const struct options *o,
+                      struct scratch *m)
+{
+    switch (o->format) {
+    case FORMAT_PPROF: put_types(out, s, o, m); break;
+    case FORMAT_GPERFTOOLS: put_gperftools_header(out); break;
+    case FORMAT_PERF: put_perf_header(out, o); break;
+    case FORMAT_PERF_SCRIPT: break;
+    }
+}
+
+static void put_end(struct bytes *out, const struct service *s, const struct options *o,
+                    struct scratch *m)
+{
+    switch (o->format) {
+    case FORMAT_PPROF: put_pprof_tables(out, s, o, m); break;
+    case FORMAT_GPERFTOOLS: put_gperftools_end(out, s); break;
+    case FORMAT_PERF: put_perf_end(out); break;
+    case FORMAT_PERF_SCRIPT: break;
+    }
+}
+
 static void generate(const struct options *o)
 {
     static struct service s;
@@ -675,31 +814,29 @@ static void generate(const struct options *o)
     struct bytes out = {0};
     struct scratch m = {0};
     struct random r = {o->seed * 1000003 + 2 + o->run};
-    const bool pprof = o->format == FORMAT_PPROF;
 
     make_service(&s, o);
     source_init(&src, &s, o);
     if (o->truth) truth_init(&truth, &s, o);
-    if (pprof)
-        put_types(&out, &s, o, &m);
-    else
-        put_gperftools_header(&out);
+    put_begin(&out, &s, o, &m);
     for (uint64_t i = 0; i < o->samples; i++) {
         uint64_t values[MAX_VALUES];
         const struct stack *const stack = source_next(&src, &s, o, &r);
         draw_values(o, &r, values);
-        if (pprof)
-            put_sample(&out, &s, o, &r, stack, values, &m);
-        else
-            put_gperftools_record(&out, stack, values[0]);
+        switch (o->format) {
+        case FORMAT_PPROF: put_sample(&out, &s, o, &r, stack, values, &m); break;
+        case FORMAT_GPERFTOOLS: put_gperftools_record(&out, stack, values[0]); break;
+        case FORMAT_PERF:
+            put_perf_sample(&out, o, stack, i);
+            if (i % 1000 == 999) put_perf_round(&out);
+            break;
+        case FORMAT_PERF_SCRIPT: put_script_sample(&out, &s, stack, i); break;
+        }
         if (o->truth) truth_add(&truth, &s, i + 1, stack, values);
     }
-    if (pprof)
-        put_pprof_tables(&out, &s, o, &m);
-    else
-        put_gperftools_end(&out, &s);
+    put_end(&out, &s, o, &m);
 
-    if (o->raw || !pprof)
+    if (o->raw || o->format != FORMAT_PPROF)
         write_file(o->output, out.at, out.size);
     else
         write_gzip(o->output, &out);
@@ -713,7 +850,10 @@ static const char usage[] =
     "usage: gen [OPTION]... -o FILE\n"
     "Makes the profile of a service that never ran. Equal options give equal bytes.\n"
     "  -o, --output=FILE    where to; - is standard output\n"
-    "  --format=NAME        pprof (the default) or gperftools (64 bit)\n"
+    "  --format=NAME        pprof (the default), gperftools (64 bit), perf (perf.data with\n"
+    "                       frame-pointer chains) or perf-script (text)\n"
+    "  --image=FILE         perf: the file that addresses are in\n"
+    "  --text-offset=N      perf: where its code begins (0)\n"
     "  --shape=U|S          stacks nearly all distinct (U), or few of them (S)\n"
     "  --distinct=N         shape S: distinct stacks in 1,000 samples (30)\n"
     "  --samples=N          (1000000)\n"
@@ -767,6 +907,8 @@ static void word_option(struct options *o, const char *name, char *text)
         o->output = text;
     else if (strcmp(name, "truth") == 0)
         o->truth = text;
+    else if (strcmp(name, "image") == 0)
+        o->image = text;
     else if (strcmp(name, "depth") == 0)
         depth_option(o, text);
     else if (shape && (strcmp(text, "U") == 0 || strcmp(text, "S") == 0))
@@ -775,8 +917,12 @@ static void word_option(struct options *o, const char *name, char *text)
         o->format = FORMAT_PPROF;
     else if (!shape && strcmp(text, "gperftools") == 0)
         o->format = FORMAT_GPERFTOOLS;
+    else if (!shape && strcmp(text, "perf") == 0)
+        o->format = FORMAT_PERF;
+    else if (!shape && strcmp(text, "perf-script") == 0)
+        o->format = FORMAT_PERF_SCRIPT;
     else
-        wrong(shape ? "--shape is U or S" : "--format is pprof or gperftools");
+        wrong(shape ? "--shape is U or S" : "--format is pprof, gperftools, perf or perf-script");
 }
 
 static struct options read_options(int argc, char **argv)
@@ -787,7 +933,8 @@ static struct options read_options(int argc, char **argv)
                         .depth_min = 20,
                         .depth_max = 60,
                         .values = 2,
-                        .distinct = 30};
+                        .distinct = 30,
+                        .image = "/usr/bin/bench-service"};
     const struct {
         const char *name;
         uint64_t *at, min, max;
@@ -803,10 +950,11 @@ static struct options read_options(int argc, char **argv)
         {"distinct", &o.distinct, 1, 1000},
         {"seed", &o.seed, 0, UINT32_MAX},
         {"run", &o.run, 0, UINT32_MAX},
+        {"text-offset", &o.text_offset, 0, UINT32_MAX},
     };
     enum { N_NUMBERS = sizeof numbers / sizeof *numbers, WORD = N_NUMBERS, RAW, HELP };
-    static const char *const words[] = {"output", "truth", "depth", "shape", "format"};
-    struct option table[N_NUMBERS + 8] = {0};
+    static const char *const words[] = {"output", "truth", "depth", "shape", "format", "image"};
+    struct option table[N_NUMBERS + 10] = {0};
     size_t n = 0;
     for (; n < N_NUMBERS; n++)
         table[n] = (struct option){numbers[n].name, required_argument, NULL, (int)(1000 + n)};

@@ -23,7 +23,7 @@ static inline const pt_profile *fuzz_read(const pt_format *format, const uint8_t
     pt_diag diag;
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&diag);
-    const pt_read_hooks hooks = {.diag = &diag};
+    const pt_read_hooks hooks = {.diag = &diag, .inflated_bytes = 16 << 20};
     pt_builder *builder = pt_builder_new();
     pt_reader reader;
     pt_reader_init(&reader, data, size, NULL);

@@ -375,3 +375,42 @@ void pt_gzip(const void *data, size_t size, int level, pt_pool *pool, pt_out *ou
         libdeflate_free_compressor(job.compressors[i]);
     free(job.compressors);
 }
+
+/* ---- zstd in pieces ---- */
+
+struct pt_unzstd {
+    ZSTD_DCtx *context;
+};
+
+pt_unzstd *pt_unzstd_new(void)
+{
+    pt_unzstd *const stream = pt_alloc(1, sizeof *stream);
+    stream->context = ZSTD_createDCtx();
+    return stream;
+}
+
+void pt_unzstd_free(pt_unzstd *stream)
+{
+    if (stream == NULL) return;
+    ZSTD_freeDCtx(stream->context);
+    free(stream);
+}
+
+pt_status pt_unzstd_next(pt_unzstd *stream, const void *data, size_t size, size_t *pos, void *to,
+                         size_t room, size_t *ret_bytes, pt_error *reterr)
+{
+    if (stream->context == NULL) return pt_error_set(reterr, PT_ERR_NOMEM, "zstd has no memory");
+    ZSTD_inBuffer in = {data, size, *pos};
+    ZSTD_outBuffer out = {to, room, 0};
+    for (;;) {
+        const size_t in_before = in.pos, out_before = out.pos;
+        const size_t result = ZSTD_decompressStream(stream->context, &out, &in);
+        if (ZSTD_isError(result))
+            return pt_error_set(reterr, PT_ERR_DAMAGED, "the zstd stream is damaged (%s)",
+                                ZSTD_getErrorName(result));
+        if (out.pos == room || (in.pos == in_before && out.pos == out_before)) break;
+    }
+    *pos = in.pos;
+    *ret_bytes = out.pos;
+    return PT_OK;
+}

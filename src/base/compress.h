@@ -44,6 +44,15 @@ typedef struct pt_peeled {
 pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_diag *diag,
                   pt_error *reterr);
 
+/* One zstd stream that comes in pieces, as the compressed records of perf.data. */
+typedef struct pt_unzstd pt_unzstd;
+pt_unzstd *pt_unzstd_new(void);
+void pt_unzstd_free(pt_unzstd *stream); /* accepts NULL */
+/* Inflates data[*pos, size) into to[0, room), as far as there is room; moves *pos on. Done with the
+ * piece when *pos is size and *ret_bytes less than room. PT_ERR_DAMAGED when it is no zstd. */
+pt_status pt_unzstd_next(pt_unzstd *stream, const void *data, size_t size, size_t *pos, void *to,
+                         size_t room, size_t *ret_bytes, pt_error *reterr);
+
 enum { PT_GZIP_LEVEL = 6 };
 
 /* Writes data as one gzip member of level 1 (fast) to 12 (small), without name and time. Large data

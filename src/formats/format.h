@@ -52,6 +52,23 @@ typedef struct pt_probe_input {
     const char *name;    /* file name without folders, or "" */
 } pt_probe_input;
 
+/* A mapping of code in a process. */
+typedef struct pt_read_map {
+    uint64_t start, limit, file_offset;
+    const char *path, *build_id; /* build id in hex; "" = unknown. They live while it is read */
+} pt_read_map;
+
+/* Registers and stack bytes as they were when a sample was taken. */
+typedef struct pt_read_stack {
+    uint16_t machine;            /* EM_X86_64, EM_AARCH64 */
+    uint32_t generation;         /* another one whenever maps are others */
+    const pt_read_map *maps;     /* ascending, not overlapping */
+    size_t map_count, map_bytes; /* bytes from one to the next */
+    const uint64_t *registers;   /* 33, by DWARF number; those that were not recorded are 0 */
+    const uint8_t *bytes;        /* from the stack pointer on */
+    size_t byte_count, room;     /* copied, and asked for */
+} pt_read_stack;
+
 /* What a reader may ask of its caller. Any pointer may be NULL. */
 typedef struct pt_read_hooks {
     pt_diag *diag;
@@ -59,11 +76,12 @@ typedef struct pt_read_hooks {
     /* The reader will not look at the input before this offset again: what is there afterwards is
      * undefined (zeros, where a copy in memory was given back). */
     void (*discard)(void *context, uint64_t upto);
-    /* Registers and raw stack bytes -> pcs (perf.data). Returns the number of pcs written. */
-    size_t (*unwind)(void *context, uint32_t pid, uint64_t time, const uint64_t *registers,
-                     size_t register_count, const uint8_t *stack, size_t stack_bytes,
-                     uint64_t *ret_pcs, size_t cap, pt_stack_end *ret_end);
-    uint32_t word_bytes; /* of the executable, for formats that do not say; 0 = unknown */
+    /* Walks a copied stack (perf.data). Writes return addresses behind the pc, innermost first, at
+     * most cap; returns how many. 0 = it has no image of the code that runs, or cannot tell. */
+    size_t (*unwind)(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                     pt_stack_end *ret_end);
+    uint64_t inflated_bytes; /* the most that compressed records may become; 0 = 8 GiB */
+    uint32_t word_bytes;     /* of the executable, for formats that do not say; 0 = unknown */
     /* Take what google/pprof leaves in the text of a profile: names in comments (Go, debug=1),
        names and labels of threads, what pitot says of its own recordings (pprof_facts.c). */
     bool annotate;

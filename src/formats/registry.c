@@ -58,8 +58,6 @@ static const char *looks_like(const pt_probe_input *input)
         const char *what;
     } known[] = {
         {"\177ELF", 4, "it is an ELF image: a program, not a profile"},
-        {"PERFILE2", 8, "it is perf.data, which is not read yet"},
-        {"2ELIFREP", 8, "it is perf.data, which is not read yet"},
         {"heap profile:", 13, "it is a gperftools heap profile, which is not read yet"},
         {"\211PNG", 4, "it is a picture"},
         {"PK\3\4", 4, "it is a zip archive"},

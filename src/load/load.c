@@ -126,6 +126,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         .diag = &it->diag,
         .context = blob,
         .discard = discard,
+        .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
         .annotate = l->options->annotate,
     };

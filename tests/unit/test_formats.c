@@ -73,7 +73,6 @@ static void other_files_are_named_and_claimed_by_nobody(void **state)
 {
     (void)state;
     ASSERT_NOBODY_CLAIMS("\177ELF\2\1\1", "ELF image");
-    ASSERT_NOBODY_CLAIMS("PERFILE2\x68\0\0\0\0\0\0\0", "perf.data");
     ASSERT_NOBODY_CLAIMS("{\"a\": 1}\n", "JSON");
     ASSERT_NOBODY_CLAIMS("<html>", "HTML");
     ASSERT_NOBODY_CLAIMS("#!/bin/sh\necho 1\n", "script");

@@ -1,0 +1,396 @@
+/* perf_data.c: perf.data, what `perf record` writes: files and pipes, versions 1 and 2, both byte
+ * orders. The parts are drawn in perf_data.h.
+ *
+ * The layout is that of tools/perf/Documentation/perf.data-file-format.txt, which is stale, and of
+ * what perf itself does with a file (tools/perf/util/session.c). In files of 3.2 to 6.12 the table
+ * of features stands behind the data; records of types 66 and 71 have a payload behind their size.
+ *
+ * A recording that was cut short has no size of its data, or a last record that is cut: what came
+ * before counts. */
+#include "formats/perf_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define INFLATED_DEFAULT (UINT64_C(8) << 30)
+
+enum { CHUNK_BYTES = 1 << 20, RECORD_MAX_BYTES = 1 << 16 };
+
+/* ---- looking at records, in their order ---- */
+
+static void on_lost(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size)
+{
+    /* LOST: id, lost. LOST_SAMPLES: lost. */
+    const size_t at = type == PT_PERF_LOST ? 8 : 0;
+    if (size >= at + 8) d->lost += pt_perf_u64(body + at, d->swap);
+}
+
+static void look_at(pt_perf_data *d, const uint8_t *record)
+{
+    const uint32_t type = pt_perf_u32(record, d->swap);
+    const uint16_t misc = pt_perf_u16(record + 4, d->swap);
+    const uint8_t *const body = record + PT_PERF_RECORD_HEADER_BYTES;
+    const size_t size = pt_perf_u16(record + 6, d->swap) - (size_t)PT_PERF_RECORD_HEADER_BYTES;
+    switch (type) {
+    case PT_PERF_SAMPLE: pt_perf_on_sample(d, misc, body, size); break;
+    case PT_PERF_MMAP:
+    case PT_PERF_MMAP2: pt_perf_on_mmap(d, type, misc, body, size); break;
+    case PT_PERF_COMM: pt_perf_on_comm(d, misc, body, size); break;
+    case PT_PERF_FORK: pt_perf_on_fork(d, misc, body, size); break;
+    case PT_PERF_KSYMBOL: pt_perf_on_ksymbol(d, body, size); break;
+    case PT_PERF_CGROUP_NAME: pt_perf_on_cgroup(d, body, size); break;
+    case PT_PERF_LOST:
+    case PT_PERF_LOST_SAMPLES: on_lost(d, type, body, size); break;
+    case PT_PERF_THROTTLE: d->throttled++; break;
+    default: break; /* BPF names what KSYMBOL says where; the rest is not about samples */
+    }
+}
+
+static void look_at_queued(pt_perf_data *d, uint64_t limit)
+{
+    const size_t ready = pt_perf_queue_ready(&d->queue, limit);
+    for (size_t i = 0; i < ready; i++) {
+        const pt_perf_queued *const q = &d->queue.items[i];
+        look_at(d, q->record);
+        if (q->chunk == PT_NONE) continue;
+        pt_perf_chunk *const chunk = &d->chunk.items[q->chunk];
+        if (--chunk->queued > 0 || q->chunk + 1 == d->chunk.count) continue;
+        free(chunk->bytes);
+        chunk->bytes = NULL;
+    }
+    if (ready > 0) pt_perf_queue_drop(&d->queue, ready);
+}
+
+static void on_finished_round(pt_perf_data *d)
+{
+    look_at_queued(d, d->queue.limit);
+    d->queue.limit = d->queue.newest;
+}
+
+/* A record of the kernel's: in its turn, if it says when it was written. */
+static void take_kernel_record(pt_perf_data *d, uint32_t type, const uint8_t *record, size_t size,
+                               uint32_t chunk)
+{
+    const uint64_t time = pt_perf_time_of(d, type, record + PT_PERF_RECORD_HEADER_BYTES,
+                                          size - PT_PERF_RECORD_HEADER_BYTES);
+    if (time == 0 || time == UINT64_MAX) {
+        look_at(d, record);
+        return;
+    }
+    pt_perf_queue_add(&d->queue, time, record, chunk);
+    if (chunk != PT_NONE) d->chunk.items[chunk].queued++;
+}
+
+/* ---- records as they stand in the file ---- */
+
+/* What could be no record: its offset in the file, or in the inflated stream. */
+static pt_status say_damage(pt_perf_data *d, uint64_t offset, const char *what)
+{
+    return pt_error_set(d->reterr, PT_ERR_DAMAGED,
+                        "%s at byte %" PRIu64 "; kept %" PRIu32 " samples", what, offset,
+                        pt_builder_sample_count(d->builder));
+}
+
+static void take_perf_record(pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_t *body,
+                             size_t size)
+{
+    switch (type) {
+    case PT_PERF_ATTR: pt_perf_on_attr(d, body, size); break;
+    case PT_PERF_EVENT_UPDATE: pt_perf_on_event_update(d, body, size); break;
+    case PT_PERF_BUILD_ID: pt_perf_on_build_id(d, misc, body, size); break;
+    case PT_PERF_FINISHED_ROUND: on_finished_round(d); break;
+    case PT_PERF_FEATURE:
+        if (size >= 8) pt_perf_on_feature(d, pt_perf_u64(body, d->swap), body + 8, size - 8);
+        break;
+    default: break; /* threads, cpus and clocks that perf notes for itself */
+    }
+}
+
+/* Bytes that follow a record and are not in its size. */
+static uint64_t payload_bytes(const pt_perf_data *d, uint32_t type, const uint8_t *body,
+                              size_t size)
+{
+    if (type == PT_PERF_TRACING_DATA && size >= 4) {
+        const uint64_t bytes = pt_perf_u32(body, d->swap);
+        return (bytes + 7) / 8 * 8;
+    }
+    return type == PT_PERF_AUXTRACE && size >= 8 ? pt_perf_u64(body, d->swap) : 0;
+}
+
+static bool is_text(const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end; at++)
+        if ((*at < 0x20 && *at != '\n' && *at != '\r' && *at != '\t') || *at >= 0x7f) return false;
+    return true;
+}
+
+/* Is there a whole record? */
+static bool is_record(const pt_perf_data *d, const uint8_t *at, const uint8_t *end)
+{
+    if (end - at < PT_PERF_RECORD_HEADER_BYTES) return false;
+    const uint32_t type = pt_perf_u32(at, d->swap);
+    const size_t size = pt_perf_u16(at + 6, d->swap);
+    return size >= PT_PERF_RECORD_HEADER_BYTES && size <= (size_t)(end - at) && type > 0 &&
+           type <= PT_PERF_LAST;
+}
+
+static bool is_compressed(uint32_t type)
+{
+    return type == PT_PERF_COMPRESSED || type == PT_PERF_COMPRESSED2;
+}
+
+/* A whole record that is not compressed. chunk: that it lies in; PT_NONE = the file. */
+static void take_record(pt_perf_data *d, const uint8_t *at, uint32_t chunk)
+{
+    const uint32_t type = pt_perf_u32(at, d->swap);
+    const size_t size = pt_perf_u16(at + 6, d->swap);
+    if (type <= PT_PERF_KERNEL_LAST)
+        take_kernel_record(d, type, at, size, chunk);
+    else
+        take_perf_record(d, type, pt_perf_u16(at + 4, d->swap), at + PT_PERF_RECORD_HEADER_BYTES,
+                         size - PT_PERF_RECORD_HEADER_BYTES);
+}
+
+/* ---- compressed records ---- */
+
+static pt_perf_chunk *new_chunk(pt_perf_data *d)
+{
+    PT_GROW(d->chunk, d->chunk.count + 1);
+    pt_perf_chunk *const chunk = &d->chunk.items[d->chunk.count++];
+    *chunk = (pt_perf_chunk){.bytes = malloc(CHUNK_BYTES)};
+    PT_BUG_IF(chunk->bytes == NULL);
+    return chunk;
+}
+
+/* The chunk that inflated bytes go to next; a record that is not whole yet moves to a new one. */
+static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
+{
+    if (d->chunk.count == 0) return new_chunk(d);
+    const uint32_t old_row = (uint32_t)d->chunk.count - 1;
+    pt_perf_chunk *const last = &d->chunk.items[old_row];
+    if (CHUNK_BYTES - last->size >= RECORD_MAX_BYTES) return last;
+    const size_t rest = last->size - last->parsed;
+    pt_perf_chunk *const next = new_chunk(d);
+    pt_perf_chunk *const old = &d->chunk.items[old_row];
+    memcpy(next->bytes, old->bytes + old->parsed, rest);
+    next->size = rest;
+    if (old->queued == 0) {
+        free(old->bytes);
+        old->bytes = NULL;
+    }
+    return next;
+}
+
+/* Takes the records that are whole; the rest of the last one is still to come. */
+static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
+{
+    const uint32_t row = (uint32_t)d->chunk.count - 1;
+    const pt_perf_chunk chunk = d->chunk.items[row];
+    const uint8_t *at = chunk.bytes + chunk.parsed, *const end = chunk.bytes + chunk.size;
+    while (is_record(d, at, end) && !is_compressed(pt_perf_u32(at, d->swap))) {
+        take_record(d, at, row);
+        at += pt_perf_u16(at + 6, d->swap);
+    }
+    d->chunk.items[row].parsed = (size_t)(at - chunk.bytes);
+    if (end - at >= RECORD_MAX_BYTES) return say_damage(d, offset, "what is inflated is no record");
+    return PT_OK;
+}
+
+/* One zstd stream goes through all compressed records; what is inflated are records, which may
+ * begin in one and end in the next. */
+static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size)
+{
+    const uint64_t offset = (uint64_t)(at - d->start);
+    const uint8_t *data = at + PT_PERF_RECORD_HEADER_BYTES;
+    size_t bytes = size - PT_PERF_RECORD_HEADER_BYTES, pos = 0, made = 0;
+    if (pt_perf_u32(at, d->swap) == PT_PERF_COMPRESSED2) { /* u64 size, data, padding */
+        if (bytes < 8 || pt_perf_u64(data, d->swap) > bytes - 8)
+            return say_damage(d, offset, "a compressed record is longer than it may be");
+        bytes = (size_t)pt_perf_u64(data, d->swap);
+        data += 8;
+    }
+    if (d->zstd == NULL) d->zstd = pt_unzstd_new();
+    bool is_full;
+    do {
+        pt_perf_chunk *const chunk = chunk_with_room(d);
+        const size_t room = CHUNK_BYTES - chunk->size;
+        pt_error error = PT_ERROR_INIT;
+        if (pt_unzstd_next(d->zstd, data, bytes, &pos, chunk->bytes + chunk->size, room, &made,
+                           &error) != PT_OK)
+            return say_damage(d, offset, error.message);
+        is_full = made == room;
+        chunk->size += made;
+        d->inflated_bytes += made;
+        const uint64_t most =
+            d->hooks->inflated_bytes != 0 ? d->hooks->inflated_bytes : INFLATED_DEFAULT;
+        if (d->inflated_bytes > most)
+            return pt_error_set(d->reterr, PT_ERR_LIMIT,
+                                "its compressed records hold more than %" PRIu64
+                                " bytes; --max-memory allows more",
+                                most);
+        const pt_status status = take_inflated(d, offset);
+        if (status != PT_OK) return status;
+    } while (pos < bytes || is_full);
+    return PT_OK;
+}
+
+/* ---- the whole file ---- */
+
+/* *ret_at: where it stopped. */
+static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t *end,
+                              const uint8_t **ret_at)
+{
+    pt_status status = PT_OK;
+    while (status == PT_OK && is_record(d, at, end)) {
+        const uint32_t type = pt_perf_u32(at, d->swap);
+        const size_t size = pt_perf_u16(at + 6, d->swap);
+        const uint64_t payload = payload_bytes(d, type, at + PT_PERF_RECORD_HEADER_BYTES,
+                                               size - PT_PERF_RECORD_HEADER_BYTES);
+        if (payload > (uint64_t)(end - at) - size) break;
+        if (is_compressed(type))
+            status = take_compressed(d, at, size);
+        else
+            take_record(d, at, PT_NONE);
+        if (type == PT_PERF_AUXTRACE) d->aux_bytes += payload;
+        at += size + payload;
+    }
+    *ret_at = at;
+    return status;
+}
+
+static bool is_record_cut_in_stream(const pt_perf_data *d)
+{
+    if (d->chunk.count == 0) return false;
+    const pt_perf_chunk *const last = &d->chunk.items[d->chunk.count - 1];
+    return last->parsed < last->size;
+}
+
+/* Why the records end before the data does. */
+static pt_status judge_end(pt_perf_data *d, const uint8_t *at, const uint8_t *end, bool is_cut)
+{
+    const uint64_t offset = (uint64_t)(at - d->start);
+    if (at < end && is_text(at, end)) {
+        /* A pipe that took perf's own messages, too. */
+        pt_diag_add(d->diag, (uint64_t)(end - at), "bytes of text behind the last record ignored");
+        at = end;
+    }
+    if (is_record_cut_in_stream(d))
+        return say_damage(d, offset, "the last compressed record is cut");
+    if (at < end) {
+        const bool has_size = end - at >= 8;
+        const size_t size = has_size ? pt_perf_u16(at + 6, d->swap) : 0;
+        const bool is_short = !has_size || (size >= 8 && pt_perf_u32(at, d->swap) <= PT_PERF_LAST);
+        return say_damage(d, offset, is_short ? "it ends inside the record" : "there is no record");
+    }
+    return is_cut ? say_damage(d, offset, "perf did not finish the file, which ends") : PT_OK;
+}
+
+static void tell_facts(pt_perf_data *d)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } facts[] = {
+        {d->throttled,
+         "times the kernel throttled the sampling: what ran then is under-represented"},
+        {d->not_unwound, "copies of user stacks not unwound: no image of the program was found, or "
+                         "another machine's"},
+        {d->aux_bytes, "bytes of hardware trace (AUX area) not decoded: only samples are read"},
+        {d->no_event, "samples with the id of no event left out"},
+        {d->odd, "records shorter than their kind is; what they had was kept"},
+        {d->procs.left_out, "mappings left out: more than a process can have"},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (facts[i].count > 0) pt_diag_add(d->diag, facts[i].count, "%s", facts[i].what);
+}
+
+static void fill_provenance(pt_perf_data *d)
+{
+    pt_provenance *const p = pt_builder_provenance(d->builder);
+    if (p->tool == 0) p->tool = pt_builder_text(d->builder, "perf").v;
+    p->lost = d->lost;
+    p->throttled = d->throttled;
+    p->duration_ns = d->last_ns - d->first_ns;
+    if (d->unix_offset_ns != 0 && d->first_ns != 0) p->start_ns = d->first_ns + d->unix_offset_ns;
+}
+
+static void done(pt_perf_data *d)
+{
+    for (size_t i = 0; i < d->attr.count; i++)
+        free(d->attr.items[i].name);
+    for (size_t i = 0; i < d->chunk.count; i++)
+        free(d->chunk.items[i].bytes);
+    free(d->attr.items);
+    free(d->id.items);
+    free(d->chunk.items);
+    free(d->build_id.items);
+    free(d->cgroup.items);
+    free(d->values);
+    free(d->pcs);
+    pt_index_done(&d->id_index);
+    pt_index_done(&d->build_id_index);
+    pt_index_done(&d->cgroup_index);
+    pt_unzstd_free(d->zstd);
+    pt_perf_queue_done(&d->queue);
+    pt_perf_stacks_done(&d->stacks);
+    pt_perf_procs_done(&d->procs);
+    pt_perf_pool_done(&d->pool);
+}
+
+static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                                pt_error *reterr)
+{
+    pt_perf_data d = {.builder = builder,
+                      .hooks = hooks,
+                      .diag = hooks->diag,
+                      .reterr = reterr,
+                      .start = reader->pos,
+                      .end = reader->end,
+                      .last_id_row = PT_NONE};
+    const uint8_t *at, *end;
+    bool is_cut;
+    pt_perf_procs_init(&d.procs);
+    pt_perf_stacks_init(&d.stacks, (uint64_t)(d.end - d.start));
+    pt_status status = pt_perf_header_read(&d, &at, &end, &is_cut);
+    if (status == PT_OK) {
+        status = take_records(&d, at, end, &at);
+        look_at_queued(&d, UINT64_MAX);
+        if (status == PT_OK) status = judge_end(&d, at, end, is_cut);
+        if (d.attr.count == 0)
+            status = pt_error_set(reterr, PT_ERR_FORMAT,
+                                  "it describes no event, so nothing in it "
+                                  "can be understood");
+        pt_perf_events_finish(&d);
+        pt_perf_stacks_finish(&d);
+        fill_provenance(&d);
+        tell_facts(&d);
+    }
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf.data", -1);
+    done(&d);
+    return status;
+}
+
+static int probe(const pt_probe_input *input)
+{
+    static const char *const magics[] = {PT_PERF_DATA_MAGIC1, PT_PERF_DATA_MAGIC2,
+                                         PT_PERF_DATA_MAGIC2_SWAPPED};
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if (input->head_bytes >= 8 && memcmp(input->head, magics[i], 8) == 0) return 100;
+    return 0;
+}
+
+static const char *const aliases[] = {"perf", "perfdata", NULL};
+static const char *const extensions[] = {".perf", ".data", NULL};
+
+const pt_format pt_format_perf_data = {
+    .name = "perf.data",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "Linux perf record: files and pipes, any byte order, zstd",
+    .kind = PT_PROBE_MAGIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_ADDRESSES |
+                    PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_TIME | PT_CAN_NAMES | PT_CAN_UNITS |
+                    PT_CAN_END | PT_CAN_HEADER,
+    .probe = probe,
+    .read = perf_data_read,
+};

@@ -1,0 +1,440 @@
+/* perf_data_procs.c: the processes of a perf.data: what they are called, what they have mapped.
+ *
+ *   MMAP, MMAP2  a mapping, which replaces what it lies over (munmap is not recorded)
+ *   COMM         a thread's name; with the mark of exec, its process begins with nothing mapped
+ *   FORK         a thread, or a process that begins with its parent's mappings
+ *   KSYMBOL      code of the kernel's that has one name: BPF programs, trampolines
+ */
+#include "formats/perf_data.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+enum {
+    COMM_MAX_BYTES = 64,
+    PATH_MAX_BYTES = 4096,
+    MAPS_MAX = 1 << 14,     /* of code, in a process */
+    ALL_MAPS_MAX = 1 << 22, /* in all of them */
+};
+
+/* ---- text ---- */
+
+const char *pt_perf_pool_text(pt_perf_pool *pool, const char *text, size_t size)
+{
+    const uint64_t hash = pt_hash_bytes(text, size);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&pool->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&pool->index, &probe)) {
+        const char *const known = pool->text.items[i];
+        if (strncmp(known, text, size) == 0 && known[size] == '\0') return known;
+    }
+    pt_index_add(&pool->index, hash, (uint32_t)pool->text.count);
+    PT_GROW(pool->text, pool->text.count + 1);
+    pool->text.items[pool->text.count] = pt_strndup(text, size);
+    return pool->text.items[pool->text.count++];
+}
+
+void pt_perf_pool_done(pt_perf_pool *pool)
+{
+    for (size_t i = 0; i < pool->text.count; i++)
+        free(pool->text.items[i]);
+    free(pool->text.items);
+    pt_index_done(&pool->index);
+}
+
+/* ---- mappings ---- */
+
+static pt_perf_maps *maps_new(pt_perf_procs *procs)
+{
+    pt_perf_maps *const maps = pt_alloc(1, sizeof *maps);
+    maps->refs = 1;
+    maps->generation = ++procs->generation;
+    return maps;
+}
+
+static void maps_unref(pt_perf_procs *procs, pt_perf_maps *maps)
+{
+    if (--maps->refs > 0) return;
+    procs->map_count -= maps->map.count;
+    free(maps->map.items);
+    free(maps);
+}
+
+/* Makes *maps the caller's alone, to be changed. */
+static pt_perf_maps *own_maps(pt_perf_procs *procs, pt_perf_maps **maps)
+{
+    pt_perf_maps *const old = *maps;
+    if (old->refs == 1) {
+        old->generation = ++procs->generation;
+        return old;
+    }
+    *maps = maps_new(procs);
+    PT_GROW((*maps)->map, old->map.count + 1);
+    if (old->map.count > 0)
+        memcpy((*maps)->map.items, old->map.items, old->map.count * sizeof *old->map.items);
+    (*maps)->map.count = old->map.count;
+    procs->map_count += old->map.count;
+    maps_unref(procs, old);
+    return *maps;
+}
+
+/* The first mapping that ends above addr. */
+static size_t first_above(const pt_perf_maps *maps, uint64_t addr)
+{
+    size_t low = 0, high = maps->map.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (maps->map.items[middle].where.limit <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+pt_perf_map *pt_perf_map_at(pt_perf_maps *maps, uint64_t addr)
+{
+    const size_t at = first_above(maps, addr);
+    if (at == maps->map.count || maps->map.items[at].where.start > addr) return NULL;
+    return &maps->map.items[at];
+}
+
+static void insert(pt_perf_maps *maps, size_t at, const pt_perf_map *map)
+{
+    PT_GROW(maps->map, maps->map.count + 1);
+    memmove(maps->map.items + at + 1, maps->map.items + at,
+            (maps->map.count - at) * sizeof *maps->map.items);
+    maps->map.items[at] = *map;
+    maps->map.count++;
+}
+
+static void cut_start(pt_perf_map *map, uint64_t start)
+{
+    map->where.file_offset += start - map->where.start;
+    map->where.start = start;
+}
+
+/* Puts a mapping over what is there: that is cut, split or goes. */
+static void put_over(pt_perf_maps *maps, const pt_perf_map *map)
+{
+    const uint64_t start = map->where.start, limit = map->where.limit;
+    size_t at = first_above(maps, start);
+    if (at < maps->map.count && maps->map.items[at].where.start < start) {
+        pt_perf_map right = maps->map.items[at];
+        maps->map.items[at].where.limit = start;
+        at++;
+        if (right.where.limit > limit) {
+            cut_start(&right, limit);
+            insert(maps, at, &right);
+        }
+    }
+    size_t end = at;
+    while (end < maps->map.count && maps->map.items[end].where.limit <= limit)
+        end++;
+    if (end < maps->map.count && maps->map.items[end].where.start < limit)
+        cut_start(&maps->map.items[end], limit);
+    memmove(maps->map.items + at, maps->map.items + end,
+            (maps->map.count - end) * sizeof *maps->map.items);
+    maps->map.count -= end - at;
+    insert(maps, at, map);
+}
+
+/* A file that maps more than any kernel lets a process have does not get memory for it. */
+static void put_map(pt_perf_procs *procs, pt_perf_maps **maps, const pt_perf_map *map)
+{
+    const size_t count = (*maps)->map.count;
+    if (count >= MAPS_MAX || procs->map_count + ((*maps)->refs > 1 ? count : 0) >= ALL_MAPS_MAX) {
+        procs->left_out++;
+        return;
+    }
+    pt_perf_maps *const own = own_maps(procs, maps);
+    put_over(own, map);
+    procs->map_count += own->map.count - count;
+}
+
+/* ---- processes, threads ---- */
+
+static uint64_t id_hash(uint32_t id)
+{
+    return pt_hash_u32_pair(id, 1);
+}
+
+void pt_perf_procs_init(pt_perf_procs *procs)
+{
+    procs->kernel = maps_new(procs);
+    memset(procs->recent, 0xff, sizeof procs->recent);
+}
+
+void pt_perf_procs_done(pt_perf_procs *procs)
+{
+    for (size_t i = 0; i < procs->proc.count; i++)
+        maps_unref(procs, procs->proc.items[i].maps);
+    maps_unref(procs, procs->kernel);
+    free(procs->proc.items);
+    free(procs->thread.items);
+    pt_index_done(&procs->by_pid);
+    pt_index_done(&procs->by_tid);
+}
+
+/* The youngest of that number, or PT_NONE. */
+static uint32_t proc_find(const pt_perf_procs *procs, uint32_t pid)
+{
+    uint32_t found = PT_NONE;
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&procs->by_pid, id_hash(pid), &probe); i != PT_NONE;
+         i = pt_index_next(&procs->by_pid, &probe))
+        if (procs->proc.items[i].pid == pid && (found == PT_NONE || i > found)) found = i;
+    return found;
+}
+
+static uint32_t thread_find(const pt_perf_procs *procs, uint32_t tid)
+{
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&procs->by_tid, id_hash(tid), &probe); i != PT_NONE;
+         i = pt_index_next(&procs->by_tid, &probe))
+        if (procs->thread.items[i].tid == tid) return i;
+    return PT_NONE;
+}
+
+/* maps: one reference passes. A number that is used again names another process from now on. */
+static uint32_t proc_add(pt_perf_procs *procs, uint32_t pid, pt_perf_maps *maps)
+{
+    const uint32_t old = proc_find(procs, pid);
+    if (old != PT_NONE) {
+        maps_unref(procs, procs->proc.items[old].maps);
+        procs->proc.items[old].maps = maps;
+        return old;
+    }
+    pt_index_add(&procs->by_pid, id_hash(pid), (uint32_t)procs->proc.count);
+    PT_GROW(procs->proc, procs->proc.count + 1);
+    procs->proc.items[procs->proc.count] = (pt_perf_proc){.pid = pid, .maps = maps};
+    return (uint32_t)procs->proc.count++;
+}
+
+static uint32_t proc_get(pt_perf_procs *procs, uint32_t pid)
+{
+    const uint32_t known = proc_find(procs, pid);
+    return known != PT_NONE ? known : proc_add(procs, pid, maps_new(procs));
+}
+
+static uint32_t comm_string(pt_perf_data *d, const char *text, size_t size)
+{
+    return pt_builder_string(d->builder, text, strnlen(text, size)).v;
+}
+
+uint32_t pt_perf_thread_get(pt_perf_data *d, uint32_t pid, uint32_t tid)
+{
+    pt_perf_procs *const procs = &d->procs;
+    const uint32_t slot = tid % 256;
+    uint32_t row = procs->recent[slot].key == tid ? procs->recent[slot].thread : PT_NONE;
+    if (row == PT_NONE) row = thread_find(procs, tid);
+    if (row == PT_NONE) {
+        row = (uint32_t)procs->thread.count;
+        pt_index_add(&procs->by_tid, id_hash(tid), row);
+        PT_GROW(procs->thread, procs->thread.count + 1);
+        procs->thread.items[procs->thread.count++] = (pt_perf_thread){
+            .tid = tid,
+            .pid = pid,
+            .proc = proc_get(procs, pid),
+            .comm = tid == 0 ? comm_string(d, "swapper", 7) : 0,
+        };
+    }
+    pt_perf_thread *const thread = &procs->thread.items[row];
+    if (thread->pid != pid && pid != UINT32_MAX) {
+        thread->pid = pid;
+        thread->proc = proc_get(procs, pid);
+    }
+    procs->recent[slot].key = tid;
+    procs->recent[slot].thread = row;
+    return row;
+}
+
+/* ---- records ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Code that is in no file: what a just-in-time compiler made. */
+static bool is_generated(const char *path)
+{
+    static const char *const places[] = {
+        "//anon", "/memfd:", "/dev/zero", "[anon:", "[heap]", "[stack", "/SYSV", "anon_inode:"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (begins(path, places[i])) return true;
+    return path[0] == '\0';
+}
+
+/* Without what the kernel adds to the name of a removed file, and perf to that of the kernel. */
+static const char *clean_path(pt_perf_data *d, const char *path, size_t size)
+{
+    static const char gone[] = " (deleted)", kernel[] = "[kernel.kallsyms]";
+    const size_t gone_bytes = sizeof gone - 1;
+    if (size >= sizeof kernel && begins(path, kernel)) size = sizeof kernel - 1;
+    if (size > gone_bytes && memcmp(path + size - gone_bytes, gone, gone_bytes) == 0)
+        size -= gone_bytes;
+    return pt_perf_pool_text(&d->pool, path, size);
+}
+
+static const char *id_text(pt_perf_data *d, const uint8_t *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[64];
+    for (size_t i = 0; i < count; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    return pt_perf_pool_text(&d->pool, hex, 2 * count);
+}
+
+/* pid, tid, addr, length, offset: then the path (MMAP), or what MMAP2 adds, and the path. */
+void pt_perf_on_mmap(pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_t *body,
+                     size_t size)
+{
+    enum { ID_AT = 36, ID_BYTES = 20, PROTECTION_AT = 56, MMAP_BYTES = 32, MMAP2_BYTES = 64 };
+    enum { EXECUTABLE = 4 };
+    const size_t path_at = type == PT_PERF_MMAP2 ? MMAP2_BYTES : MMAP_BYTES;
+    const unsigned cpumode = misc & PT_PERF_CPUMODE;
+    if (size <= path_at) {
+        d->odd++;
+        return;
+    }
+    const uint32_t pid = pt_perf_u32(body, d->swap);
+    const uint64_t start = pt_perf_u64(body + 8, d->swap), bytes = pt_perf_u64(body + 16, d->swap);
+    const bool is_kernel = cpumode == PT_PERF_KERNEL || pid == UINT32_MAX;
+    if (bytes == 0 || cpumode == PT_PERF_GUEST_KERNEL || cpumode == PT_PERF_GUEST_USER) return;
+    if (type == PT_PERF_MMAP && (misc & PT_PERF_MISC_DATA) && !is_kernel) return;
+    if (type == PT_PERF_MMAP2 && !is_kernel &&
+        !(pt_perf_u32(body + PROTECTION_AT, d->swap) & EXECUTABLE))
+        return;
+    const char *const said = (const char *)body + path_at;
+    size_t room = size - path_at;
+    if (room > PATH_MAX_BYTES) room = PATH_MAX_BYTES;
+    const char *path = clean_path(d, said, strnlen(said, room));
+    const char *build_id = "";
+    if (type == PT_PERF_MMAP2 && (misc & PT_PERF_MISC_BUILD_ID) && body[ID_AT - 4] <= ID_BYTES)
+        build_id = id_text(d, body + ID_AT, body[ID_AT - 4]);
+    const bool is_jit = !is_kernel && is_generated(path);
+    pt_perf_map map = {
+        .where = {.start = start,
+                  .limit = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes,
+                  .file_offset = is_kernel ? 0 : pt_perf_u64(body + 24, d->swap),
+                  .path = is_jit ? pt_perf_pool_text(&d->pool, "[anon:jit]", 10) : path,
+                  .build_id = build_id},
+        .mapping = PT_NONE,
+        .pid = is_jit ? pid : 0,
+        .flags = is_kernel ? PT_MAPPING_KERNEL
+                 : is_jit  ? PT_MAPPING_JIT
+                           : 0,
+    };
+    map.whole_start = map.where.start;
+    map.whole_limit = map.where.limit;
+    map.whole_offset = map.where.file_offset;
+    if (is_kernel) {
+        put_map(&d->procs, &d->procs.kernel, &map);
+        return;
+    }
+    const uint32_t proc = proc_get(&d->procs, pid);
+    put_map(&d->procs, &d->procs.proc.items[proc].maps, &map);
+}
+
+void pt_perf_on_comm(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size)
+{
+    if (size <= 8) {
+        d->odd++;
+        return;
+    }
+    const uint32_t pid = pt_perf_u32(body, d->swap), tid = pt_perf_u32(body + 4, d->swap);
+    const uint32_t row = pt_perf_thread_get(d, pid, tid);
+    const size_t room = size - 8 < COMM_MAX_BYTES ? size - 8 : COMM_MAX_BYTES;
+    d->procs.thread.items[row].comm = comm_string(d, (const char *)body + 8, room);
+    if (!(misc & PT_PERF_MISC_EXEC)) return;
+    pt_perf_proc *const proc = &d->procs.proc.items[d->procs.thread.items[row].proc];
+    maps_unref(&d->procs, proc->maps);
+    proc->maps = maps_new(&d->procs);
+}
+
+/* pid, ppid, tid, ptid, time. */
+void pt_perf_on_fork(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size)
+{
+    if (size < 16) {
+        d->odd++;
+        return;
+    }
+    const uint32_t pid = pt_perf_u32(body, d->swap), ppid = pt_perf_u32(body + 4, d->swap);
+    const uint32_t tid = pt_perf_u32(body + 8, d->swap), ptid = pt_perf_u32(body + 12, d->swap);
+    if (pid == ppid && tid == ptid) return;
+    const uint32_t parent = pt_perf_thread_get(d, ppid, ptid);
+    if (pid != ppid && !(misc & PT_PERF_MISC_FORK_EXEC)) {
+        pt_perf_maps *const maps = d->procs.proc.items[d->procs.thread.items[parent].proc].maps;
+        maps->refs++;
+        proc_add(&d->procs, pid, maps);
+    }
+    const uint32_t child = pt_perf_thread_get(d, pid, tid);
+    d->procs.thread.items[child].comm = d->procs.thread.items[parent].comm;
+}
+
+/* addr u64, length u32, type u16, flags u16 (1: it is gone), name. */
+void pt_perf_on_ksymbol(pt_perf_data *d, const uint8_t *body, size_t size)
+{
+    enum { NAME_AT = 16, NAME_MAX_BYTES = 512, GONE = 1, BPF = 1 };
+    if (size <= NAME_AT) {
+        d->odd++;
+        return;
+    }
+    const uint64_t start = pt_perf_u64(body, d->swap);
+    const uint32_t bytes = pt_perf_u32(body + 8, d->swap);
+    if (bytes == 0 || bytes > UINT64_MAX - start || (pt_perf_u16(body + 14, d->swap) & GONE))
+        return;
+    const char *const text = (const char *)body + NAME_AT;
+    const size_t room = size - NAME_AT < NAME_MAX_BYTES ? size - NAME_AT : NAME_MAX_BYTES;
+    const char *const place =
+        pt_perf_u16(body + 12, d->swap) == BPF ? "[bpf]" : "[kernel out of line]";
+    const pt_perf_map map = {
+        .where = {.start = start,
+                  .limit = start + bytes,
+                  .path = pt_perf_pool_text(&d->pool, place, strlen(place)),
+                  .build_id = ""},
+        .mapping = PT_NONE,
+        .name = pt_perf_pool_text(&d->pool, text, strnlen(text, room)),
+        .whole_start = start,
+        .whole_limit = start + bytes,
+        .flags = PT_MAPPING_KERNEL | PT_MAPPING_HAS_FUNCTIONS,
+    };
+    put_map(&d->procs, &d->procs.kernel, &map);
+}
+
+/* id u64, path. */
+void pt_perf_on_cgroup(pt_perf_data *d, const uint8_t *body, size_t size)
+{
+    if (size <= 8) {
+        d->odd++;
+        return;
+    }
+    const uint64_t id = pt_perf_u64(body, d->swap);
+    const char *const text = (const char *)body + 8;
+    const size_t room = size - 8 < PATH_MAX_BYTES ? size - 8 : PATH_MAX_BYTES;
+    if (pt_perf_cgroup_labels(d, id) != 0) return;
+    pt_index_add(&d->cgroup_index, pt_hash_mix(id, 0), (uint32_t)d->cgroup.count);
+    PT_GROW(d->cgroup, d->cgroup.count + 1);
+    d->cgroup.items[d->cgroup.count++] = (struct pt_perf_cgroup){
+        .id = id, .path = pt_builder_string(d->builder, text, strnlen(text, room)).v};
+}
+
+uint32_t pt_perf_cgroup_labels(pt_perf_data *d, uint64_t id)
+{
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&d->cgroup_index, pt_hash_mix(id, 0), &probe); i != PT_NONE;
+         i = pt_index_next(&d->cgroup_index, &probe)) {
+        struct pt_perf_cgroup *const known = &d->cgroup.items[i];
+        if (known->id != id) continue;
+        const pt_label label = {.key = pt_builder_text(d->builder, "cgroup").v,
+                                .kind = PT_LABEL_STRING,
+                                .str = known->path};
+        if (known->labels == 0) known->labels = pt_builder_labels(d->builder, &label, 1).v;
+        return known->labels;
+    }
+    return 0;
+}

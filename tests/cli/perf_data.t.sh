@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# perf.data, read as perf itself reads it: the same samples with the same threads, times, events,
+# periods and addresses. perf of the machine is the judge of its own goldens and of the corpus.
+. "$(dirname "$0")/lib.sh"
+
+golden=$PITOT_ROOT/tests/golden/perf.data
+compare=$PITOT_ROOT/tests/cli/perf_samples.py
+
+# same_samples FILE [flat]: flat = without call chains
+same_samples() {
+    perf script --no-itrace --no-inline --max-stack 1024 --ns -F tid,time,event,period,ip -i "$1" \
+        >theirs.txt 2>theirs.err || { skip "this perf cannot read it: $(head -1 theirs.err)"; return; }
+    pitot dump --raw --symbols=off "$1" >ours.txt 2>/dev/null
+    python3 "$compare" perf theirs.txt >theirs
+    python3 "$compare" pitot "${2:-chains}" ours.txt >ours
+    expect [ -s theirs ]
+    expect_same ours theirs
+}
+
+for file in fp.data zstd.data pipe.data pipe-zstd.data; do
+    it "has the samples and chains of $file as perf script has them"
+    needs perf python3 && same_samples "$golden/$file"
+done
+
+for file in two.data group.data; do
+    it "has the samples of $file as perf script has them, each event's own"
+    needs perf python3 && same_samples "$golden/$file" flat
+done
+
+for file in "${PITOT_CORPUS:-none}"/perf.data/*; do
+    [ -e "$file" ] || continue
+    case $file in *callgraph*) kind=chains ;; *) kind=flat ;; esac
+    it "has the samples of $(basename "$file") of the corpus as perf script has them"
+    needs perf python3 && same_samples "$file" $kind
+done
+
+it 'shows the table of a recording'
+run pitot top --symbols=off "$golden/fp.data"
+expect_status 0
+expect_stdout_line '*fp.data: cpu-clock, 56.7ms in 152ms, 17 samples at 300 Hz'
+
+it 'tells who recorded it, where and how'
+run pitot info "$golden/fp.data"
+expect_stdout_line 'tool       perf 6.1.192'
+expect_stdout_line 'command    /usr/bin/perf record * /usr/local/bin/spin'
+expect_stdout_line '*/usr/local/bin/spin 3e22fa499e3af256a08f9c0eb78947481c164c73*'
+
+it 'reads a recording from a pipe'
+run bash -c '"$PITOT" info --json - <"$1"' - "$golden/pipe.data"
+expect_status 0
+expect_stdout_has '"samples": 22'
+
+it 'keeps what came before a crash, says where it ends, and exits with 4'
+head -c 4000 "$golden/pipe.data" >cut.data
+run pitot info cut.data
+expect_status 4
+expect_stderr_line 'pitot: cut.data: perf.data: it ends inside the record at byte *; kept * samples*'
+
+it 'reads what a killed perf left: no size of its data'
+{ head -c 48 "$golden/fp.data"; printf '\0\0\0\0\0\0\0\0'; tail -c +57 "$golden/fp.data"; } >killed.data
+run pitot info killed.data
+expect_status 4
+expect_stdout_line '*cpu-clock (nanoseconds): 56.7ms in 17 samples*'
+
+it 'shows only the samples of a thread, or with a name'
+run pitot top --symbols=off --tag-focus=comm=spin "$golden/fp.data"
+expect_status 0
+run pitot top --symbols=off --tag-focus=comm=other "$golden/fp.data"
+expect_status 3
