@@ -4,21 +4,14 @@
 
 #include "capture/procs.h"
 #include "capture/sink.h"
-
-/* Below a frame's sp, still in use (System V ABI, AMD64, 3.2.2). */
-#if defined(__x86_64__)
-enum { PT_RED_ZONE_BYTES = 128 };
-#else
-enum { PT_RED_ZONE_BYTES = 0 };
-#endif
+#include "unwind/copied.h"
 
 typedef struct pt_unwound {
     uint64_t pcs[PT_SINK_DEPTH_MAX]; /* innermost first: kernel, then user */
     uint32_t kernel_count, count;
     uint8_t end;        /* pt_stack_end */
     bool is_copy_short; /* the stack went on beyond the copy */
-    uint64_t again[PT_SINK_DEPTH_MAX];
-    uint8_t scratch[PT_RED_ZONE_BYTES + (1 << 16)];
+    pt_copied_scratch scratch;
 } pt_unwound;
 
 /* The stack of a sample of that process, whose modules these are. */

@@ -134,8 +134,9 @@ static void put_over(pt_perf_maps *maps, const pt_perf_map *map)
         end++;
     if (end < maps->map.count && maps->map.items[end].where.start < limit)
         cut_start(&maps->map.items[end], limit);
-    memmove(maps->map.items + at, maps->map.items + end,
-            (maps->map.count - end) * sizeof *maps->map.items);
+    if (end > at)
+        memmove(maps->map.items + at, maps->map.items + end,
+                (maps->map.count - end) * sizeof *maps->map.items);
     maps->map.count -= end - at;
     insert(maps, at, map);
 }

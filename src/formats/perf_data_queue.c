@@ -79,6 +79,7 @@ size_t pt_perf_queue_ready(pt_perf_queue *q, uint64_t limit)
 
 void pt_perf_queue_drop(pt_perf_queue *q, size_t count)
 {
-    memmove(q->items, q->items + count, (q->count - count) * sizeof *q->items);
+    if (count < q->count)
+        memmove(q->items, q->items + count, (q->count - count) * sizeof *q->items);
     q->count -= count;
 }

@@ -282,7 +282,7 @@ static chain_key key_of(const uint8_t *bytes, uint64_t words, uint64_t seed_a, u
         b = pt_hash_mix(w[2] ^ b, w[3]);
     }
     memset(w, 0, sizeof w);
-    memcpy(w, bytes, words * 8);
+    if (words > 0) memcpy(w, bytes, words * 8);
     a = pt_hash_mix(w[0] ^ a, w[1]);
     b = pt_hash_mix(w[2] ^ b, w[3]);
     return (chain_key){pt_hash_mix(a, b), pt_hash_mix(b ^ (a << 32 | a >> 32), a)};

@@ -8,6 +8,7 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "load/unwind.h"
 #include "model/builder.h"
 #include "transform/merge.h"
 
@@ -105,9 +106,25 @@ static pt_status probe(const pt_blob *blob, const char *name, const pt_format **
     return pt_format_probe(&input, ret_format, reterr);
 }
 
+/* What the hooks of a reader work on. */
+typedef struct {
+    pt_blob *blob;
+    const pt_source_options *source;
+    pt_load_unwinder *unwinder; /* made when it is first asked */
+} reading;
+
 static void discard(void *context, uint64_t upto)
 {
-    pt_blob_discard(context, (size_t)upto);
+    const reading *const r = context;
+    pt_blob_discard(r->blob, (size_t)upto);
+}
+
+static size_t unwind(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                     pt_stack_end *ret_end)
+{
+    reading *const r = context;
+    if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source);
+    return pt_load_unwind(r->unwinder, stack, ret_pcs, cap, ret_end);
 }
 
 /* What is the same for every format: its name, and whether only a part could be read. */
@@ -122,10 +139,14 @@ static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged
 static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
                               pt_error *reterr)
 {
+    static const pt_source_options usual = {0};
+    const pt_source_options *const source = l->options->source;
+    reading context = {.blob = blob, .source = source != NULL ? source : &usual};
     const pt_read_hooks hooks = {
         .diag = &it->diag,
-        .context = blob,
+        .context = &context,
         .discard = discard,
+        .unwind = unwind,
         .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
         .annotate = l->options->annotate,
@@ -134,6 +155,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
     pt_reader_init(&reader, blob->data, blob->size, NULL);
     pt_builder *builder = pt_builder_new();
     pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
+    pt_load_unwinder_free(context.unwinder);
     if (status == PT_OK && !pt_blob_intact(blob))
         status = pt_error_set(reterr, PT_ERR_DAMAGED, "became shorter while it was read");
     if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {

@@ -14,6 +14,7 @@
 #include "formats/format.h"
 #include "load/fetch.h"
 #include "model/profile.h"
+#include "source/images.h"
 
 typedef struct pt_load_options {
     const pt_format *from;   /* --from=: read as this format; NULL = probe */
@@ -27,6 +28,9 @@ typedef struct pt_load_options {
        reference and returns one. */
     const pt_profile *(*prepare)(void *context, const pt_profile *profile);
     void *prepare_context;
+    /* Where images are looked for, to unwind the stacks that a profile has copies of; NULL = where
+       it says they are. */
+    const pt_source_options *source;
     /* What names a server and is no file is fetched so; NULL = such names are errors. max_bytes
        0 in it means inflated_bytes. */
     const pt_fetch_options *fetch;

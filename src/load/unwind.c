@@ -1,0 +1,192 @@
+/* unwind.c: see unwind.h. */
+#include "load/unwind.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "elf/image.h"
+#include "unwind/copied.h"
+
+#if defined(__aarch64__)
+enum { OUR_MACHINE = EM_AARCH64 };
+#elif defined(__x86_64__)
+enum { OUR_MACHINE = EM_X86_64 };
+#else
+enum { OUR_MACHINE = EM_NONE };
+#endif
+
+typedef struct {
+    uint64_t off, bytes, addr; /* in the file; as linked */
+} segment;
+
+typedef struct {
+    const char *path, *build_id; /* the reader's: the same text is the same pointer */
+    struct {
+        segment *items;
+        size_t count, cap;
+    } segment;
+    void *blob; /* NULL: no file, or no rules in it */
+    pt_unwind_table table;
+} image;
+
+/* The modules of one state of a process's mappings. */
+typedef struct {
+    uint32_t generation; /* 0 = none */
+    pt_unwind_module *items;
+    size_t count, cap;
+} module_list;
+
+enum { LISTS = 64 };
+
+struct pt_load_unwinder {
+    pt_source_search search;
+    struct {
+        image **items; /* tables are pointed at */
+        size_t count, cap;
+    } image;
+    pt_index index;
+    module_list list[LISTS];
+    pt_unwind_cache cache;
+    pt_copied_scratch scratch;
+};
+
+pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source)
+{
+    pt_load_unwinder *const u = pt_alloc(1, sizeof *u);
+    u->search.options = source;
+    pt_index_init(&u->index);
+    return u;
+}
+
+void pt_load_unwinder_free(pt_load_unwinder *u)
+{
+    if (u == NULL) return;
+    for (size_t i = 0; i < u->image.count; i++) {
+        free(u->image.items[i]->segment.items);
+        free(u->image.items[i]->blob);
+        free(u->image.items[i]);
+    }
+    for (size_t i = 0; i < LISTS; i++)
+        free(u->list[i].items);
+    free(u->image.items);
+    pt_index_done(&u->index);
+    free(u);
+}
+
+/* ---- images ---- */
+
+static void *take_memory(void *arg, size_t bytes)
+{
+    (void)arg;
+    return calloc(1, bytes);
+}
+
+static void release_memory(void *arg, void *memory, size_t bytes)
+{
+    (void)arg;
+    (void)bytes;
+    free(memory);
+}
+
+static void compile(image *m, const pt_blob *bytes)
+{
+    const pt_unwind_memory memory = {take_memory, release_memory, NULL};
+    pt_elf elf;
+    pt_elf_segment s;
+    size_t blob_bytes = 0;
+    if (pt_elf_open(bytes->data, bytes->size, &elf) != PT_ELF_OK) return;
+    for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++) {
+        if (s.type != PT_LOAD) continue;
+        PT_GROW(m->segment, m->segment.count + 1);
+        m->segment.items[m->segment.count++] =
+            (segment){.off = s.off, .bytes = s.file_bytes, .addr = s.addr};
+    }
+    if (pt_unwind_compile_elf(&elf, NULL, 0, &memory, &m->blob, &blob_bytes) != PT_UNWIND_OK) {
+        m->blob = NULL;
+    } else if (pt_unwind_table_open(m->blob, blob_bytes, &m->table) != PT_UNWIND_OK) {
+        free(m->blob);
+        m->blob = NULL;
+    }
+}
+
+static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
+{
+    const uint64_t hash = pt_hash_mix((uintptr_t)map->path, (uintptr_t)map->build_id);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&u->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&u->index, &probe))
+        if (u->image.items[i]->path == map->path && u->image.items[i]->build_id == map->build_id)
+            return u->image.items[i];
+    image *const m = pt_alloc(1, sizeof *m);
+    m->path = map->path;
+    m->build_id = map->build_id;
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    const bool may_be_file = map->path[0] == '/' || strcmp(map->path, "[vdso]") == 0;
+    if (may_be_file &&
+        pt_source_find_image(&u->search, map->path, map->build_id, &file, NULL) == PT_OK) {
+        compile(m, &file.blob);
+        pt_image_file_done(&file);
+    }
+    pt_index_add(&u->index, hash, (uint32_t)u->image.count);
+    PT_GROW(u->image, u->image.count + 1);
+    u->image.items[u->image.count++] = m;
+    return m;
+}
+
+/* ---- modules ---- */
+
+/* What the loader added to addresses as linked; loaders map whole pages around a segment. */
+static bool bias_of(const image *m, const pt_read_map *map, uint64_t *ret_bias)
+{
+    const uint64_t page = 4095;
+    for (size_t i = 0; i < m->segment.count; i++) {
+        const segment *const s = &m->segment.items[i];
+        if (map->file_offset < (s->off & ~page) || map->file_offset >= s->off + s->bytes) continue;
+        *ret_bias = map->start - (s->addr + (map->file_offset - s->off));
+        return true;
+    }
+    return false;
+}
+
+static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *stack)
+{
+    module_list *const list = &u->list[stack->generation % LISTS];
+    if (list->generation == stack->generation) return list;
+    PT_GROW(*list, stack->map_count + 1);
+    list->generation = stack->generation;
+    list->count = stack->map_count;
+    const uint8_t *at = (const uint8_t *)stack->maps;
+    for (size_t i = 0; i < stack->map_count; i++, at += stack->map_bytes) {
+        const pt_read_map *const map = (const pt_read_map *)(const void *)at;
+        pt_unwind_module module = {.start = map->start, .limit = map->limit};
+        const image *const m = image_of(u, map);
+        if (m->blob != NULL && bias_of(m, map, &module.bias)) module.table = &m->table;
+        list->items[i] = module;
+    }
+    return list;
+}
+
+size_t pt_load_unwind(pt_load_unwinder *u, const pt_read_stack *stack, uint64_t *ret_pcs,
+                      size_t cap, pt_stack_end *ret_end)
+{
+    if (stack->machine != OUR_MACHINE) return 0;
+    const module_list *const list = modules_of(u, stack);
+    const pt_unwind_modules modules = {
+        .modules = list->items, .count = (uint32_t)list->count, .generation = stack->generation};
+    const pt_copied_stack copy = {.regs = stack->registers,
+                                  .bytes = stack->bytes,
+                                  .byte_count = stack->byte_count,
+                                  .room = stack->room};
+    const pt_unwind_module *const here =
+        pt_unwind_module_at(&modules, stack->registers[PT_DWARF_PC]);
+    if (here == NULL || here->table == NULL) return 0;
+    pt_unwind_end end;
+    bool is_short;
+    const uint32_t count = pt_unwind_copied(&copy, &modules, &u->cache, &u->scratch, ret_pcs,
+                                            (uint32_t)cap, &end, &is_short);
+    *ret_end = (pt_stack_end)end;
+    return count;
+}

@@ -1,0 +1,115 @@
+/* copied.c: see copied.h. */
+#include "unwind/copied.h"
+
+#include <string.h>
+
+/* A stack whose frame pointer lies further out than this is not one. */
+enum { STACK_SPAN_MAX = 64 << 20 };
+
+/* Copied to its end, and the walk went off that end: by a rule, or along frame pointers. */
+static bool went_off(const pt_copied_stack *s, const pt_unwind_state *at,
+                     const pt_unwind_limits *limits, pt_unwind_end end)
+{
+    if (s->byte_count != s->room) return false;
+    if (end == PT_UNWIND_END_BAD_READ) return true;
+    return end == PT_UNWIND_END_NO_RULE && at->fp + 16 > limits->limit &&
+           at->fp - at->sp < STACK_SPAN_MAX;
+}
+
+/* The kernel copies from sp on, but rules may name what lies in the red zone below: right after
+ * leave or pop, gcc's still say that the frame pointer is where it was saved. What was saved there
+ * is what the register holds by then. */
+static void copy_with_red_zone(const pt_copied_stack *s, uint64_t fp, uint8_t *to)
+{
+    for (int i = 0; i < PT_RED_ZONE_BYTES; i += 8)
+        memcpy(to + i, &fp, sizeof fp);
+    memcpy(to + PT_RED_ZONE_BYTES, s->bytes, s->byte_count);
+}
+
+/* ---- a second opinion ---- */
+
+/* Along the frame pointer, if what it points to looks like a frame: further out, and with a return
+ * address in code. */
+static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
+                       const pt_unwind_limits *limits)
+{
+    uint64_t words[2];
+    if (state->is_fp_lost || state->fp % 8 != 0 || state->fp < state->sp ||
+        state->fp < limits->low || limits->limit - limits->low < sizeof words ||
+        state->fp > limits->limit - sizeof words)
+        return false;
+    memcpy(words, limits->copy + (state->fp - limits->low), sizeof words);
+    if (words[1] == 0 || pt_unwind_module_at(modules, words[1] - 1) == NULL) return false;
+    *state = (pt_unwind_state){.pc = words[1],
+                               .sp = state->fp + sizeof words,
+                               .fp = words[0],
+                               .is_return = true,
+                               .is_fp_walk = true};
+    return true;
+}
+
+/* Interpreters and hand-written code keep frame pointers where they have no rules, or rules that
+ * were guessed. So a walk that failed is done again, and where a rule leads out of all code the
+ * frame pointer is followed. Believed only if it reaches the thread's start. */
+static uint32_t walk_again(const pt_unwind_state *first, const pt_unwind_modules *modules,
+                           const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
+                           uint32_t cap, pt_unwind_end *ret_end)
+{
+    pt_unwind_state at = *first;
+    uint32_t count = 0;
+    while (count < cap) {
+        pcs[count] = at.pc + (count > 0 && !at.is_return);
+        count++;
+        pt_unwind_state next = at;
+        *ret_end = pt_unwind_step(&next, modules, limits, cache);
+        if (*ret_end == PT_UNWIND_END_ROOT) return count;
+        const bool is_code = *ret_end == PT_UNWIND_END_GOING_ON &&
+                             pt_unwind_module_at(modules, next.pc - next.is_return) != NULL;
+        if (!is_code) {
+            next = at;
+            if (!step_by_fp(&next, modules, limits)) return 0;
+        }
+        at = next;
+    }
+    return 0;
+}
+
+uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *modules,
+                          pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
+                          uint32_t cap, pt_unwind_end *ret_end, bool *ret_is_short)
+{
+    const uint64_t sp = s->regs[PT_DWARF_SP];
+    *ret_is_short = false;
+    if (s->bytes == NULL || s->byte_count == 0 || s->byte_count > PT_COPIED_BYTES_MAX ||
+        s->byte_count > UINT64_MAX - sp || sp < PT_RED_ZONE_BYTES) {
+        pcs[0] = s->regs[PT_DWARF_PC];
+        *ret_end = PT_UNWIND_END_BAD_READ;
+        return 1;
+    }
+    const pt_unwind_state first = {
+        .pc = s->regs[PT_DWARF_PC], .sp = sp, .fp = s->regs[PT_DWARF_FP], .regs = s->regs};
+    pt_unwind_limits limits = {.low = sp, .limit = sp + s->byte_count, .copy = s->bytes};
+    if (cap > PT_COPIED_DEPTH_MAX) cap = PT_COPIED_DEPTH_MAX;
+    pt_unwind_state state = first;
+    uint32_t count = pt_unwind(&state, modules, &limits, cache, pcs, cap, ret_end);
+    if (count == 1 && *ret_end == PT_UNWIND_END_BAD_READ && PT_RED_ZONE_BYTES > 0) {
+        copy_with_red_zone(s, first.fp, scratch->bytes);
+        limits.low = sp - PT_RED_ZONE_BYTES;
+        limits.copy = scratch->bytes;
+        state = first;
+        count = pt_unwind(&state, modules, &limits, cache, pcs, cap, ret_end);
+    }
+    if (*ret_end == PT_UNWIND_END_NO_RULE || *ret_end == PT_UNWIND_END_BAD_READ) {
+        pt_unwind_end again_end = *ret_end;
+        const uint32_t again =
+            walk_again(&first, modules, &limits, cache, scratch->again, cap, &again_end);
+        if (again > 0) {
+            memcpy(pcs, scratch->again, again * sizeof *pcs);
+            count = again;
+            *ret_end = again_end;
+        }
+    }
+    *ret_is_short = went_off(s, &state, &limits, *ret_end);
+    if (*ret_is_short) *ret_end = PT_UNWIND_END_TRUNCATED;
+    return count;
+}

@@ -1,0 +1,45 @@
+/* copied.h: walking a copy of a stack, as the kernel takes one with each sample: from the stack
+ * pointer on, so many bytes as were asked for and are there.
+ *
+ * A copy has no red zone and may be too short, and some code has rules that were guessed or none:
+ * what the plain walk cannot finish is tried again with what else is known.
+ */
+#ifndef PT_UNWIND_COPIED_H
+#define PT_UNWIND_COPIED_H
+
+#include "unwind/unwind.h"
+
+enum { PT_COPIED_DEPTH_MAX = 1024, PT_COPIED_BYTES_MAX = 1 << 16 };
+
+/* Below a frame's sp, still in use (System V ABI, AMD64, 3.2.2). */
+#if defined(__x86_64__)
+enum { PT_RED_ZONE_BYTES = 128 };
+#else
+enum { PT_RED_ZONE_BYTES = 0 };
+#endif
+
+/* Numbers of registers, by DWARF, of the machine that this is compiled for. */
+#if defined(__aarch64__)
+enum { PT_DWARF_FP = 29, PT_DWARF_SP = 31, PT_DWARF_PC = 32 };
+#else
+enum { PT_DWARF_FP = 6, PT_DWARF_SP = 7, PT_DWARF_PC = 16 };
+#endif
+
+typedef struct pt_copied_stack {
+    const uint64_t *regs;      /* PT_UNWIND_REGS, by DWARF number */
+    const uint8_t *bytes;      /* from sp on; NULL = none */
+    uint64_t byte_count, room; /* copied, at most PT_COPIED_BYTES_MAX; and asked for */
+} pt_copied_stack;
+
+typedef struct pt_copied_scratch {
+    uint64_t again[PT_COPIED_DEPTH_MAX];
+    uint8_t bytes[PT_RED_ZONE_BYTES + PT_COPIED_BYTES_MAX];
+} pt_copied_scratch;
+
+/* Writes pcs as pt_unwind does, at most cap. PT_UNWIND_END_TRUNCATED when the stack goes on behind
+ * the copy (*ret_is_short), or is deeper than cap. */
+uint32_t pt_unwind_copied(const pt_copied_stack *stack, const pt_unwind_modules *modules,
+                          pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
+                          uint32_t cap, pt_unwind_end *ret_end, bool *ret_is_short);
+
+#endif
