@@ -341,8 +341,9 @@ void pt_capture_run(pt_capture *c)
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
         if (poll(polled, count, wait_ms(c, now_ns)) > 0) notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);
-        pt_feed_urgent(c);
+        /* In this order: what is fed has been looked at for what is urgent. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
+        pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
         report(c, now_ns);
     }

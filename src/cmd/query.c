@@ -81,7 +81,7 @@ static char *label_keys(const pt_profile *p)
 
 static void say_no_label(const pt_cmd_context *context, const char *option, const char *pattern)
 {
-    PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(context->profile);
+    PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(context->profile, true);
     PT_FREE char *keys = label_keys(labelled);
     pt_cmd_say("--%s=%s matches no label%s%s", option, pattern,
                keys[0] != '\0' ? "; samples have: " : "; samples have none", keys);

@@ -47,8 +47,9 @@ static int traces_run(pt_cmd_context *context, void *own)
         .lines = settings->lines,
         .limit = (size_t)settings->stacks,
     };
-    PT_UNREF_PROFILE const pt_profile *profile =
-        settings->labels ? pt_columns_to_labels(context->answer) : pt_profile_ref(context->answer);
+    PT_UNREF_PROFILE const pt_profile *profile = settings->labels
+                                                     ? pt_columns_to_labels(context->answer, false)
+                                                     : pt_profile_ref(context->answer);
     pt_traces traces;
     pt_error error = PT_ERROR_INIT;
     if (pt_traces_init(&traces, profile, &request, &error) != PT_OK) return pt_cmd_fail(&error);
@@ -108,7 +109,7 @@ static int tags_run(pt_cmd_context *context, void *own)
     const tags_settings *settings = own;
     const pt_labels_request request = {
         .event = context->event, .whole = context->whole, .limit = (size_t)settings->values};
-    PT_UNREF_PROFILE const pt_profile *profile = pt_columns_to_labels(context->answer);
+    PT_UNREF_PROFILE const pt_profile *profile = pt_columns_to_labels(context->answer, false);
     pt_labels_view labels = pt_labels_view_of(profile, &request);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_labels_json(context->out, &context->head, &labels); break;

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HEAD      "pitot: "
-#define ENDS_WORD "stack_end=root" /* stacks without the label reached their root */
+#define HEAD         "pitot: "
+#define ENDS_WORD    "stack_end=root" /* stacks without the label reached their root */
+#define COLUMNS_WORD "columns=labels"
 
 /* A figure of the provenance, under the name it has in the comment. */
 typedef struct {
@@ -58,6 +59,7 @@ char *pprof_facts_text(const pt_profile *p)
     for (size_t i = 0; i < FACT_COUNT; i++)
         put_fact(&text, &facts[i], pt_profile_provenance(p));
     if (pprof_ends_known(p)) pt_put_text(&text, " " ENDS_WORD);
+    if (pt_samples_optional(p->sample) != 0) pt_put_text(&text, " " COLUMNS_WORD);
     char *const comment = text.size > 0 ? pt_strf(HEAD "%s", pt_buf_text(&text) + 1) : NULL;
     pt_buf_done(&text);
     return comment;
@@ -91,16 +93,22 @@ bool pprof_take_facts(pprof_reader *r, const char *comment)
     if (strncmp(comment, HEAD, strlen(HEAD)) != 0) return false;
     PT_FREE char *copy = pt_strdup(comment + strlen(HEAD));
     pt_provenance taken = *pt_builder_provenance(r->builder);
-    bool ends = false;
+    bool ends = false, columns = false;
     char *rest = copy;
     for (char *word; (word = strsep(&rest, " ")) != NULL;) {
         if (strcmp(word, ENDS_WORD) == 0)
             ends = true;
+        else if (strcmp(word, COLUMNS_WORD) == 0)
+            columns = true;
         else if (!take_fact(word, &taken))
             return false;
     }
     *pt_builder_provenance(r->builder) = taken;
     if (ends) r->end_key = pt_builder_text(r->builder, PPROF_END_KEY).v;
+    static const char *const keys[PPROF_COLUMN_KEYS] = PPROF_COLUMN_KEY_TEXTS;
+    for (size_t i = 0; i < PPROF_COLUMN_KEYS && columns; i++)
+        r->column_key[i] = pt_builder_text(r->builder, keys[i]).v;
+    r->has_columns |= columns;
     return true;
 }
 

@@ -42,6 +42,22 @@ enum {
     PPROF_DOC_URL,
 };
 
+/* Columns of the samples that are labels in a file, which has no place of its own for them. The
+ * time is since the beginning of the recording. A comment tells that they are such (pprof_facts.c).
+ */
+enum {
+    PPROF_KEY_PID,
+    PPROF_KEY_TID,
+    PPROF_KEY_CPU,
+    PPROF_KEY_COMM,
+    PPROF_KEY_TIME,
+    PPROF_COLUMN_KEYS,
+};
+#define PPROF_COLUMN_KEY_TEXTS                                                                     \
+    {                                                                                              \
+        "pid", "tid", "cpu", "comm", "time"                                                        \
+    }
+
 /* Ids of a file (any 64-bit numbers; 0 = none) to rows. Ids below dense_count, which is chosen from
  * the number of rows, are looked up in an array; others by hash. */
 typedef struct pprof_ids {
@@ -106,6 +122,8 @@ typedef struct pprof_reader {
     size_t label_set_count, label_count; /* label sets and rows so far */
     pprof_damage damage;
     uint64_t both_label_values, lost_unknown;
+    bool has_columns;                       /* labels of these keys are columns of the samples */
+    uint32_t column_key[PPROF_COLUMN_KEYS]; /* strings */
     uint32_t end_key;      /* string of PPROF_END_KEY when the file says why stacks ended; else 0 */
     pt_buf unknown;        /* unknown fields of the message at hand */
     pt_buf header_unknown; /* those of Profile itself, till the end */
@@ -124,7 +142,8 @@ void pprof_close(pprof_reader *r, const pb_cursor *cursor);
 
 /* What the format has no field for, and pitot does not want to lose (pprof_facts.c). Why a stack
  * ended is a label of its samples; one without it reached its thread's start. Figures of the whole
- * recording are one comment, "pitot: asked_hz=1000 cpu_used_ns=4610000000 stack_end=root". */
+ * recording are one comment, "pitot: asked_hz=1000 cpu_used_ns=4610000000 stack_end=root", with
+ * "columns=labels" where labels stand for columns. */
 #define PPROF_END_KEY "stack_end"
 /* The comment, to be freed by the caller; NULL when there is nothing to say. */
 char *pprof_facts_text(const pt_profile *profile);

@@ -69,6 +69,7 @@ typedef struct {
         size_t count, cap;
     } label;
     pt_stack_end end;
+    pt_sample column; /* what labels say of it, if they are columns */
     pt_buf label_unknown;
     size_t label_with_unknown; /* the label they belong to; only one is kept a sample */
 } sample;
@@ -193,6 +194,29 @@ static bool add_packed_values(const pprof_reader *r, sample *s, const uint8_t *p
     return true;
 }
 
+/* False: no column's key, or nothing that such a column can hold. Of several the first counts. */
+static bool take_column(const pprof_reader *r, sample *s, uint32_t key, uint32_t text, int64_t num)
+{
+    pt_sample *const c = &s->column;
+    uint32_t *const numbers[] = {&c->pid, &c->tid, &c->cpu};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (key != r->column_key[i]) continue;
+        if (text != 0 || *numbers[i] != PT_NONE || num < 0 || num >= PT_NONE) return false;
+        *numbers[i] = (uint32_t)num;
+        return true;
+    }
+    if (key == r->column_key[PPROF_KEY_COMM] && text != 0 && c->comm == 0) {
+        c->comm = text;
+        return true;
+    }
+    int64_t time_ns;
+    if (key != r->column_key[PPROF_KEY_TIME] || text != 0 || c->time_ns != 0 ||
+        __builtin_add_overflow(num, pt_builder_provenance(r->builder)->start_ns, &time_ns))
+        return false;
+    c->time_ns = time_ns;
+    return time_ns != 0;
+}
+
 /* A label has a text or a number. One with neither is the number 0: protobuf leaves zeros out, and
  * writers of numeric labels (thread ids) do write 0. */
 static void add_label(pprof_reader *r, sample *s, const pb_field *message)
@@ -216,6 +240,9 @@ static void add_label(pprof_reader *r, sample *s, const pb_field *message)
     if (__builtin_expect(r->end_key != 0, 0) && str != 0 && pprof_string(r, key) == r->end_key &&
         pprof_end_named(pt_builder_get_text(r->builder, (pt_string_id){pprof_string(r, str)}),
                         &s->end))
+        return;
+    if (__builtin_expect(r->has_columns, 0) && s->label_unknown.size == unknown_first &&
+        take_column(r, s, pprof_string(r, key), str != 0 ? pprof_string(r, str) : 0, num))
         return;
     if (str != 0 && num != 0) r->both_label_values++;
     if (s->label_unknown.size > unknown_first) {
@@ -322,6 +349,7 @@ static void decode_sample(pprof_reader *r, sample *s, const uint8_t *pos, const 
     s->packed = NULL;
     s->known = PT_NONE;
     s->end = r->end_key != 0 ? PT_STACK_END_ROOT : PT_STACK_END_UNKNOWN;
+    s->column = (pt_sample){.pid = PT_NONE, .tid = PT_NONE, .cpu = PT_NONE};
     pt_buf_clear(&s->label_unknown);
     bool ok = begin_sample(r, s, &pos, end, ret_hash);
     while (ok && pos < end) {
@@ -406,14 +434,22 @@ static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
     const pt_labels_id labels = intern_labels(r, s);
     if (r->unknown.size > 0)
         pprof_file_unknown(r, PT_IN_SAMPLE, pt_builder_sample_count(r->builder));
-    pt_builder_sample(r->builder, (pt_stack_id){stack}, labels, s->value);
+    if (!r->has_columns) {
+        pt_builder_sample(r->builder, (pt_stack_id){stack}, labels, s->value);
+        return;
+    }
+    s->column.stack = stack;
+    s->column.labels = labels.v;
+    s->column.values = s->value;
+    pt_builder_timed_sample(r->builder, &s->column);
 }
 
 static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
 {
     uint64_t packed_hash = 0;
     decode_sample(r, s, pos, end, &packed_hash);
-    if (s->label.count > 0 || r->unknown.size > 0 || s->end != PT_STACK_END_UNKNOWN) {
+    if (s->label.count > 0 || r->unknown.size > 0 || s->end != PT_STACK_END_UNKNOWN ||
+        r->has_columns) {
         commit_sample(r, s, packed_hash);
         return;
     }

@@ -23,8 +23,7 @@ typedef struct {
 } row_ids;
 
 /* Columns of the samples that become labels, since the format has no place of its own for them. */
-enum { KEY_PID, KEY_TID, KEY_CPU, KEY_COMM, COLUMN_KEYS };
-static const char *const column_key_text[COLUMN_KEYS] = {"pid", "tid", "cpu", "comm"};
+static const char *const column_key_text[PPROF_COLUMN_KEYS] = PPROF_COLUMN_KEY_TEXTS;
 
 /* The unknown fields of one kind of message, by ascending row. */
 typedef struct {
@@ -48,7 +47,8 @@ typedef struct {
         char **items; /* strings that the profile does not have; they follow its own */
         size_t count, cap;
     } added;
-    uint32_t column_key[COLUMN_KEYS];               /* string numbers; 0 = no such column */
+    uint32_t column_key[PPROF_COLUMN_KEYS];         /* string numbers; 0 = no such column */
+    uint32_t time_unit;                             /* the same, of the time */
     uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* the same, for why stacks ended */
     uint32_t facts;                                 /* the comment of pprof_facts.c */
     unknown_rows unknown[PT_IN_PERIOD_TYPE + 1];
@@ -164,10 +164,14 @@ static uint32_t add_string(writer *w, char *text)
 static void add_strings(writer *w)
 {
     const pt_samples *const s = w->p->sample;
-    const bool used[COLUMN_KEYS] = {s->pid != NULL, s->tid != NULL, s->cpu != NULL,
-                                    s->comm != NULL};
-    for (size_t i = 0; i < COLUMN_KEYS; i++)
+    const bool used[PPROF_COLUMN_KEYS] = {
+        [PPROF_KEY_PID] = s->pid != NULL,      [PPROF_KEY_TID] = s->tid != NULL,
+        [PPROF_KEY_CPU] = s->cpu != NULL,      [PPROF_KEY_COMM] = s->comm != NULL,
+        [PPROF_KEY_TIME] = s->time_ns != NULL,
+    };
+    for (size_t i = 0; i < PPROF_COLUMN_KEYS; i++)
         w->column_key[i] = used[i] ? add_string(w, pt_strdup(column_key_text[i])) : 0;
+    if (s->time_ns != NULL) w->time_unit = add_string(w, pt_strdup("nanoseconds"));
     char *const facts = pprof_facts_text(w->p);
     if (facts) w->facts = add_string(w, facts);
     if (!pprof_ends_known(w->p)) return;
@@ -374,26 +378,33 @@ static void put_label(writer *w, uint32_t row)
 }
 
 /* A column of the samples as a label, so that it is not lost. */
-static void put_column_label(writer *w, uint32_t key, uint32_t text, uint64_t number)
+static void put_column_label(writer *w, uint32_t key, uint32_t text, uint64_t number, uint32_t unit)
 {
     pt_buf_clear(&w->line);
     put_nonzero(&w->line, 1, key);
     put_nonzero(&w->line, 2, text);
     put_nonzero(&w->line, 3, number);
+    put_nonzero(&w->line, 4, unit);
     put_bytes(&w->body, 3, w->line.data, w->line.size);
 }
 
 static void put_column_labels(writer *w, uint32_t i)
 {
     const pt_samples *const s = w->p->sample;
-    if (s->pid && s->pid[i] != PT_NONE) put_column_label(w, w->column_key[KEY_PID], 0, s->pid[i]);
-    if (s->tid && s->tid[i] != PT_NONE) put_column_label(w, w->column_key[KEY_TID], 0, s->tid[i]);
-    if (s->cpu && s->cpu[i] != PT_NONE) put_column_label(w, w->column_key[KEY_CPU], 0, s->cpu[i]);
+    const uint32_t *const key = w->column_key;
+    if (s->pid && s->pid[i] != PT_NONE) put_column_label(w, key[PPROF_KEY_PID], 0, s->pid[i], 0);
+    if (s->tid && s->tid[i] != PT_NONE) put_column_label(w, key[PPROF_KEY_TID], 0, s->tid[i], 0);
+    if (s->cpu && s->cpu[i] != PT_NONE) put_column_label(w, key[PPROF_KEY_CPU], 0, s->cpu[i], 0);
     if (s->comm && s->comm[i] != 0)
-        put_column_label(w, w->column_key[KEY_COMM], w->number[s->comm[i]], 0);
+        put_column_label(w, key[PPROF_KEY_COMM], w->number[s->comm[i]], 0, 0);
+    /* Small numbers, and those that one asks for: the first two seconds are time=:2s. */
+    if (s->time_ns && s->time_ns[i] != 0)
+        put_column_label(w, key[PPROF_KEY_TIME], 0,
+                         (uint64_t)s->time_ns[i] - (uint64_t)pt_profile_provenance(w->p)->start_ns,
+                         w->time_unit);
     const uint8_t end = w->p->stack->end[s->stack[i]];
     if (w->end_key && end != PT_STACK_END_ROOT)
-        put_column_label(w, w->end_key, w->end_text[end], 0);
+        put_column_label(w, w->end_key, w->end_text[end], 0, 0);
 }
 
 static void put_samples(writer *w)
@@ -402,10 +413,10 @@ static void put_samples(writer *w)
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         put_frames(w, p->sample->stack[i]);
         put_values(w, i);
+        put_column_labels(w, i); /* before others of those keys: the first counts */
         const uint32_t set = p->sample->labels[i];
         for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
             put_label(w, (uint32_t)l);
-        put_column_labels(w, i);
         put_unknown(w, &w->body, PT_IN_SAMPLE, i);
         put_message(w, PPROF_SAMPLE);
     }

@@ -210,8 +210,9 @@ static bool set_matches(tag_pattern *t, const pt_profile *p, const pt_tag_units 
         if (t->key != NULL && strcmp(pt_text(p, l->key), t->key) != 0) continue;
         if (t->is_range != (l->kind == PT_LABEL_NUMBER) || !pt_label_counts(l, pprof)) continue;
         if (t->is_range) {
-            const char *const unit = pt_tag_unit_of(units, l->key);
-            if (in_range(&t->range, l->num, unit != NULL ? unit : "")) return true;
+            const char *unit = pt_tag_unit_of(units, l->key);
+            if (unit == NULL) unit = pt_text(p, l->unit); /* it was a column */
+            if (in_range(&t->range, l->num, unit)) return true;
         } else {
             mask |= mask_of(t, p, l->key, l->str);
         }
@@ -222,7 +223,7 @@ static bool set_matches(tag_pattern *t, const pt_profile *p, const pt_tag_units 
 /* Samples with columns that are labels for our purposes. */
 static void use_columns(pt_filter_step *step)
 {
-    pt_filter_replace(step, pt_columns_to_labels(step->result->profile));
+    pt_filter_replace(step, pt_columns_to_labels(step->result->profile, true));
 }
 
 static pt_status judge_sets(pt_filter_step *step, tag_pattern t[2], bool *dropped, pt_error *reterr)

@@ -340,7 +340,7 @@ static const pt_profile *unlike_events(const pt_profile *p)
 
 const pt_profile *pt_as_pprof(const pt_profile *profile)
 {
-    const pt_profile *ordered = unlike_events(order_labels(pt_columns_to_labels(profile)));
+    const pt_profile *ordered = unlike_events(order_labels(pt_columns_to_labels(profile, false)));
     if (is_legacy(ordered)) ordered = repair_legacy(name_handler(ordered));
     PT_UNREF_PROFILE const pt_profile *p = ordered;
     pt_profile_tables tables = {0};

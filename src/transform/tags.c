@@ -100,7 +100,8 @@ void pt_tag_units_done(pt_tag_units *units)
 
 typedef struct {
     pt_set_maker sets;
-    uint32_t pid, tid, cpu, comm; /* strings: the keys */
+    uint32_t pid, tid, cpu, comm, time, nanoseconds; /* strings: the keys, and a unit */
+    bool with_time;
 } columns_maker;
 
 static void put_number(columns_maker *m, uint32_t key, uint32_t number)
@@ -123,6 +124,15 @@ static uint32_t set_with_columns(columns_maker *m, const pt_profile *p, uint32_t
         const pt_label label = {.key = m->comm, .kind = PT_LABEL_STRING, .str = s->comm[sample]};
         pt_set_maker_put(&m->sets, &label);
     }
+    if (m->with_time && s->time_ns != NULL && s->time_ns[sample] != 0) {
+        const int64_t start_ns = pt_profile_provenance(p)->start_ns;
+        const pt_label label = {.key = m->time,
+                                .kind = PT_LABEL_NUMBER,
+                                .unit = m->nanoseconds,
+                                .num =
+                                    (int64_t)((uint64_t)s->time_ns[sample] - (uint64_t)start_ns)};
+        pt_set_maker_put(&m->sets, &label);
+    }
     return pt_set_maker_commit(&m->sets);
 }
 
@@ -134,17 +144,20 @@ static const pt_profile *with_keys(const pt_profile *base, columns_maker *m)
     m->tid = pt_builder_text(b, "tid").v;
     m->cpu = pt_builder_text(b, "cpu").v;
     m->comm = pt_builder_text(b, "comm").v;
+    m->time = pt_builder_text(b, "time").v;
+    m->nanoseconds = pt_builder_text(b, "nanoseconds").v;
     const pt_profile *extended = NULL;
     return pt_builder_freeze(b, &extended, NULL) == PT_OK ? extended : NULL;
 }
 
-const pt_profile *pt_columns_to_labels(const pt_profile *profile)
+const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time)
 {
     const unsigned columns = pt_samples_optional(profile->sample);
-    columns_maker m;
-    if ((columns & ~(unsigned)PT_SAMPLES_TIME) == 0) return pt_profile_ref(profile);
+    columns_maker m = {.with_time = with_time};
+    if ((columns & ~(with_time ? 0 : (unsigned)PT_SAMPLES_TIME)) == 0)
+        return pt_profile_ref(profile);
     PT_UNREF_PROFILE const pt_profile *extended = with_keys(profile, &m);
-    if (extended == NULL) return pt_profile_ref(profile); /* no room for four more strings */
+    if (extended == NULL) return pt_profile_ref(profile); /* no room for a few more strings */
     const pt_samples *const old = profile->sample;
     pt_set_maker_init(&m.sets);
     pt_samples *const samples =
@@ -358,7 +371,7 @@ pt_status pt_tag_frames(const pt_profile *profile, const pt_query *query, pt_tag
     if (t.root.count + t.leaf.count == 0) {
         result.profile = pt_profile_ref(profile);
     } else {
-        PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(profile);
+        PT_UNREF_PROFILE const pt_profile *labelled = pt_columns_to_labels(profile, false);
         t.profile = labelled;
         pt_index_init(&t.frame_index);
         pt_index_init(&t.pair_index);

@@ -42,9 +42,9 @@ void pt_tag_units_done(pt_tag_units *units);
 /* NULL if no sample has a number of that key (a string of the profile). */
 const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key);
 
-/* The profile with its samples' columns pid, tid, cpu and comm made labels; the same one (a new
- * reference) if there are none. */
-const pt_profile *pt_columns_to_labels(const pt_profile *profile);
+/* The profile with its samples' columns pid, tid, cpu and comm made labels, and with_time the time
+ * since the beginning of the recording; the same one (a new reference) if there are none. */
+const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time);
 
 /* Is the set 's label row a label in pprof's eyes? A number 0 without a unit is none. */
 static inline bool pt_label_counts(const pt_label *label, bool pprof)

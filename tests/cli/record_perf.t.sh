@@ -104,6 +104,39 @@ expect at_least "$(summary complete)" 99.5
 run pitot top a.pb.gz
 expect_stdout_line '*  spin  burn.c:*'
 
+it 'keeps the time, thread and cpu of each sample, whoever reads it'
+run pitot record --engine=perf --timeline -F 500 -o times.pb.gz sh -c 'echo | ./burn 0.3 2'
+expect_status 0
+run pitot info times.pb.gz
+expect_stdout_line '*; samples span *'
+run pitot dump --json -n 0 times.pb.gz
+expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+samples = json.load(open(sys.argv[1]))['samples']
+spun = [s for s in samples if any(f.get('name') == 'spin' for f in s['frames'])]
+assert len({s['tid'] for s in spun}) == 2 and len({s['pid'] for s in spun}) == 1, spun[:3]
+times = [s['time_ns'] for s in samples]
+assert times == sorted(times) and 0.1e9 < times[-1] - times[0], times[:3]
+# One cpu runs one thread at a time: two samples of a cpu are a period apart, nearly.
+assert len({(s['cpu'], s['time_ns']) for s in samples}) == len(samples)
+PY
+cp "$t_out/stdout" times.json
+run pitot convert -o again.pb.gz times.pb.gz
+expect_status 0
+run pitot dump --json -n 0 again.pb.gz
+expect python3 -c 'import json, sys; a, b = (json.load(open(f))["samples"] for f in sys.argv[1:]); assert a == b' times.json "$t_out/stdout"
+# The parts of the time make the whole.
+whole=$(python3 -c 'import json; print(len(json.load(open("times.json"))["samples"]))')
+for part in :100ms 100ms:; do
+    run pitot top --json "--tag-focus=time=$part" times.pb.gz
+    expect_status 0
+    stdout | python3 -c 'import json, sys; print(json.load(sys.stdin)["kept_samples"])' >>parts
+done
+expect at_least "$(awk '{ sum += $1 } END { print sum }' parts)" "$whole"
+run pitot convert --strict -o times.folded times.pb.gz
+expect_status 1
+expect_stderr_line '*samples lose their time*'
+
 it 'tells which process a function ran in, by the number that ps shows'
 run pitot tags --focus='^spin$' a.pb.gz
 expect_status 0

@@ -6,6 +6,7 @@
 #include "unwind/unwind.h"
 #include "unwind_deep.h"
 #include "unwind_maker.h"
+#include "unwind_readelf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,136 +19,18 @@
 
 /* ---- against readelf ---- */
 
-/* x86-64 register names, by DWARF number. */
-static const char *const register_names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi",
-                                             "rbp", "rsp", "r8",  "r9",  "r10", "r11",
-                                             "r12", "r13", "r14", "r15", "rip"};
-
-static void cfa_text(const pt_unwind_rule *rule, char *text, size_t size)
-{
-    unsigned reg = rule->cfa_reg;
-    if (rule->cfa_kind == PT_CFA_SP) reg = 7;
-    if (rule->cfa_kind == PT_CFA_FP) reg = 6;
-    if (rule->cfa_kind == PT_CFA_NONE || rule->cfa_kind > PT_CFA_REG || reg > 16)
-        snprintf(text, size, "exp");
-    else
-        snprintf(text, size, "%s%+d", register_names[reg], rule->cfa_off);
-}
-
-static void slot_text(unsigned slot, int off, char *text, size_t size)
-{
-    static const char *const names[] = {"?", "s", "u", "c", "exp", "exp"};
-    if (slot == PT_SLOT_SAME && off != 0)
-        snprintf(text, size, "r%d", off);
-    else if (slot == PT_SLOT_AT_CFA)
-        snprintf(text, size, "c%+d", off * 8);
-    else
-        snprintf(text, size, "%s", names[slot]);
-}
-
-typedef struct {
-    char cfa[32], fp[32], ra[32];
-} expected;
-
-typedef struct {
-    int cfa_at, fp_at, ra_at; /* columns, counted in words; -1: not there */
-} columns;
-
-/* "   LOC           CFA      rbx   rbp   ra" */
-static columns columns_of(char *line)
-{
-    columns c = {-1, -1, -1};
-    int i = 0;
-    for (char *save, *word = strtok_r(line, " \n", &save); word; i++) {
-        if (strcmp(word, "CFA") == 0) c.cfa_at = i;
-        if (strcmp(word, "rbp") == 0) c.fp_at = i;
-        if (strcmp(word, "ra") == 0) c.ra_at = i;
-        word = strtok_r(NULL, " \n", &save);
-    }
-    return c;
-}
-
-static expected expected_of(char *line, const columns *c, uint64_t *ret_addr)
-{
-    expected e = {.fp = "s", .ra = "?"};
-    int i = 0;
-    for (char *save, *word = strtok_r(line, " \n", &save); word; i++) {
-        i -= word[0] == '('; /* "r9 (r9)": in a register */
-        if (i == 0) *ret_addr = strtoull(word, NULL, 16);
-        if (i == c->cfa_at) snprintf(e.cfa, sizeof e.cfa, "%s", word);
-        /* A register not spoken of is "u" here: System V leaves rbp as it is. */
-        if (i == c->fp_at && word[0] != '(')
-            snprintf(e.fp, sizeof e.fp, "%s", strcmp(word, "u") ? word : "s");
-        if (i == c->fp_at && word[0] == 'r') strcpy(e.fp, "?"); /* not followed there */
-        if (i == c->ra_at && word[0] != '(') snprintf(e.ra, sizeof e.ra, "%s", word);
-        word = strtok_r(NULL, " \n", &save);
-    }
-    return e;
-}
-
-typedef struct {
-    unsigned rows, functions, without_rule, wrong;
-} compared;
-
-static void compare_row(const pt_unwind_table *table, uint64_t addr, const expected *e,
-                        compared *sum)
-{
-    const pt_unwind_rule *const rule = pt_unwind_table_rule(table, addr);
-    expected got;
-    cfa_text(rule, got.cfa, sizeof got.cfa);
-    slot_text(rule->fp_slot, rule->fp_off, got.fp, sizeof got.fp);
-    slot_text(rule->pc_slot, rule->pc_off, got.ra, sizeof got.ra);
-    sum->rows++;
-    if (strcmp(e->ra, "u") == 0 && strcmp(got.ra, "u") == 0) return; /* nothing else is kept */
-    if (rule->cfa_kind == PT_CFA_NONE) {
-        sum->without_rule++;
-        if (strcmp(e->cfa, "exp") == 0 || strcmp(e->ra, "c-8") != 0) return;
-    }
-    if (strcmp(e->cfa, got.cfa) == 0 && strcmp(e->fp, got.fp) == 0 && strcmp(e->ra, got.ra) == 0)
-        return;
-    if (sum->wrong++ < 5)
-        print_message("# %lx: readelf %s %s %s, ours %s %s %s\n", addr, e->cfa, e->fp, e->ra,
-                      got.cfa, got.fp, got.ra);
-}
-
-/* Each row that readelf interprets, and where an entry has none the rule of its CIE. */
-static compared compare_file(const char *path, const pt_unwind_table *table)
-{
-    compared sum = {0};
-    char command[512], line[4096];
-    snprintf(command, sizeof command, "readelf -W --debug-dump=frames-interp '%s' 2>/dev/null",
-             path);
-    FILE *const in = popen(command, "r");
-    assert_non_null(in);
-    columns c = {-1, -1, -1};
-    bool in_function = false;
-    uint64_t start = 0, limit = 0;
-    while (fgets(line, sizeof line, in)) {
-        uint64_t addr = 0;
-        const char *const pc = strstr(line, " pc=");
-        if (strstr(line, "section (loaded") && strstr(line, "debug")) break;
-        if (strstr(line, " CIE ")) in_function = false;
-        if (strstr(line, " FDE ") && pc != NULL) {
-            assert_int_equal(sscanf(pc, " pc=%lx..%lx", &start, &limit), 2);
-            in_function = limit > start;
-            sum.functions += in_function;
-        } else if (strncmp(line, "   LOC", 6) == 0) {
-            c = columns_of(line);
-        } else if (in_function && line[0] >= '0' && strchr(line, ' ') != NULL) {
-            const expected e = expected_of(line, &c, &addr);
-            if (addr >= start && addr < limit) compare_row(table, addr, &e, &sum);
-        }
-    }
-    pclose(in); /* it also fails where a separate debug file is missing */
-    return sum;
-}
-
 static void check_file(const char *path)
 {
     made_table made;
     if (access(path, R_OK) != 0 || access("/usr/bin/readelf", X_OK) != 0) skip();
     assert_true(make_table_of_file(path, &made));
-    const compared sum = compare_file(path, &made.table);
+    char command[512];
+    snprintf(command, sizeof command, "readelf -W --debug-dump=frames-interp '%s' 2>/dev/null",
+             path);
+    FILE *const rows = popen(command, "r");
+    assert_non_null(rows);
+    const compared sum = compare_rows(rows, &made.table, &readelf_x86_64);
+    pclose(rows); /* it also fails where a separate debug file is missing */
     print_message("# %s: %u functions, %u rows, %u without a rule; %zu bytes of %zu\n", path,
                   sum.functions, sum.rows, sum.without_rule, made.blob_bytes, made.eh_frame_bytes);
     assert_true(sum.rows > 100);

@@ -1,0 +1,85 @@
+/* test_unwind_aarch64.c: rules of aarch64 against readelf, and lookups that a walk makes there. The
+ * files and what readelf says of them lie in tests/golden/unwind (README.md says how they were
+ * made).
+ */
+#include "base_check.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "unwind_maker.h"
+#include "unwind_readelf.h"
+
+static made_table table_of(const char *name)
+{
+    made_table made;
+    pt_blob file = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/unwind/%s.so", PT_GOLDEN_FOLDER, name);
+    assert_int_equal(pt_file_read(path, 0, 1 << 20, &file, NULL), PT_OK);
+    assert_true(make_table_of_bytes(file.data, file.size, &made));
+    pt_blob_done(&file);
+    assert_int_equal(made.table.machine, EM_AARCH64);
+    return made;
+}
+
+static void tables_are_what_readelf_says(void **state)
+{
+    static const char *const names[] = {"aarch64-O0", "aarch64-O2", "aarch64-nofp", "aarch64-pac"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        made_table made = table_of(names[i]);
+        PT_FREE char *path = pt_strf("%s/unwind/%s.rows", PT_GOLDEN_FOLDER, names[i]);
+        FILE *const rows = fopen(path, "r");
+        assert_non_null(rows);
+        const compared sum = compare_rows(rows, &made.table, &readelf_aarch64);
+        fclose(rows);
+        print_message("# %s: %u functions, %u rows\n", names[i], sum.functions, sum.rows);
+        assert_int_equal(sum.functions, 10);
+        assert_true(sum.rows >= 30);
+        assert_int_equal(sum.wrong, 0);
+        assert_int_equal(sum.without_rule, 0);
+        free_table(&made);
+    }
+}
+
+/* leaf, called by dynamic, called by calls, called by nobody: as the procedure call standard lays
+ * their frames out (AAPCS64, 6.4.6), at addresses in aarch64-O2.rows. */
+static void a_stack_is_followed_by_link_register_frame_pointer_and_sp(void **state)
+{
+    enum { BIAS = 0x10000, STACK = 0x7000000 };
+    made_table made = table_of("aarch64-O2");
+    const pt_unwind_module module = {
+        .start = BIAS, .limit = BIAS + 0x1000, .bias = BIAS, .table = &made.table};
+    const pt_unwind_modules modules = {.modules = &module, .count = 1, .generation = 1};
+    const uint64_t stack[] = {
+        0xaaaa, 0xaaaa,       /* what dynamic allocated */
+        0xf00d, BIAS + 0x400, /* dynamic's frame record, 32 bytes below its CFA */
+        0x13,   0x14,         /* x19, x20 */
+        0,      0,            /* calls' frame record: the outermost */
+        0xbbbb, 0xbbbb,
+    };
+    uint64_t regs[33] = {[30] = BIAS + 0x470};
+    const pt_unwind_limits limits = {
+        .low = STACK, .limit = STACK + sizeof stack, .copy = (const uint8_t *)stack};
+    pt_unwind_state at = {.pc = BIAS + 0x3e4, .sp = STACK, .fp = STACK + 16, .regs = regs};
+    pt_unwind_cache *const cache = calloc(1, sizeof *cache);
+    uint64_t pcs[8];
+    pt_unwind_end end;
+    assert_int_equal(pt_unwind(&at, &modules, &limits, cache, pcs, 8, &end), 3);
+    assert_int_equal(end, PT_UNWIND_END_ROOT);
+    assert_int_equal(pcs[0], BIAS + 0x3e4);
+    assert_int_equal(pcs[1], BIAS + 0x470);
+    assert_int_equal(pcs[2], BIAS + 0x400);
+    free(cache);
+    free_table(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_what_readelf_says),
+        cmocka_unit_test(a_stack_is_followed_by_link_register_frame_pointer_and_sp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
