@@ -113,7 +113,7 @@ run pitot dump --json -n 0 times.pb.gz
 expect python3 - "$t_out/stdout" <<'PY'
 import json, sys
 samples = json.load(open(sys.argv[1]))['samples']
-spun = [s for s in samples if any(f.get('name') == 'spin' for f in s['frames'])]
+spun = [s for s in samples if any(f.get('function') == 'spin' for f in s['frames'])]
 assert len({s['tid'] for s in spun}) == 2 and len({s['pid'] for s in spun}) == 1, spun[:3]
 times = [s['time_ns'] for s in samples]
 assert times == sorted(times) and 0.1e9 < times[-1] - times[0], times[:3]

@@ -418,7 +418,7 @@ static void every_flip_is_an_error_or_a_profile_that_can_be_written(void **state
     free(bytes.data);
 }
 
-static void thread_columns_become_labels(void **state)
+static void columns_of_samples_become_labels(void **state)
 {
     (void)state;
     pt_builder *b = pt_builder_new();
@@ -429,12 +429,15 @@ static void thread_columns_become_labels(void **state)
                                             .pid = 7,
                                             .tid = 9,
                                             .cpu = PT_NONE,
+                                            .time_ns = 1500,
                                             .comm = pt_builder_text(b, "sh").v});
+    pt_builder_provenance(b)->start_ns = 1000;
     const pt_profile *p;
     assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
     pt_buf got = written_as("pprof", p, NULL);
-    proto_bytes want = proto_text("1{1:1} 2{2:1 3{1:3 3:7} 3{1:4 3:9} 3{1:5 2:2}} "
-                                  "6\"\" 6\"n\" 6\"sh\" 6\"pid\" 6\"tid\" 6\"comm\" 14:0");
+    proto_bytes want = proto_text("1{1:1} 2{2:1 3{1:3 3:7} 3{1:4 3:9} 3{1:5 2:2} 3{1:6 3:500 4:7}} "
+                                  "6\"\" 6\"n\" 6\"sh\" 6\"pid\" 6\"tid\" 6\"comm\" 6\"time\" "
+                                  "6\"nanoseconds\" 6\"pitot: columns=labels\" 9:1000 13:8 14:0");
     assert_int_equal(got.size, want.size);
     assert_memory_equal(got.data, want.data, want.size);
     free(want.data);
@@ -468,7 +471,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_behind_its_samples_keeps_their_shape),
         cmocka_unit_test(every_cut_is_an_error_or_a_smaller_profile),
         cmocka_unit_test(every_flip_is_an_error_or_a_profile_that_can_be_written),
-        cmocka_unit_test(thread_columns_become_labels),
+        cmocka_unit_test(columns_of_samples_become_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

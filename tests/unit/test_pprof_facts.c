@@ -119,12 +119,84 @@ static void comment_that_says_something_unknown_stays_a_comment(void **state)
     }
 }
 
+static void times_threads_and_cpus_survive(void **state)
+{
+    (void)state;
+    pt_builder *b = profile_of_ends(NULL, 0);
+    const pt_stack_id stack = pt_builder_stack(b, NULL, 0, PT_STACK_END_UNKNOWN);
+    const pt_label other = {.key = pt_builder_text(b, "tid").v, .kind = PT_LABEL_NUMBER, .num = 5};
+    const pt_sample samples[] = {
+        {.time_ns = 1500, .pid = 7, .tid = 9, .cpu = 0, .comm = pt_builder_text(b, "sh").v},
+        {.time_ns = 500, .pid = PT_NONE, .tid = 10, .cpu = PT_NONE}, /* before it began */
+        {.time_ns = 0, .pid = 7, .tid = 11, .cpu = 3, .labels = pt_builder_labels(b, &other, 1).v},
+        {.time_ns = INT64_MAX, .pid = 0, .tid = PT_NONE - 1, .cpu = PT_NONE},
+    };
+    enum { COUNT = sizeof samples / sizeof samples[0] };
+    for (size_t i = 0; i < COUNT; i++) {
+        pt_sample sample = samples[i];
+        sample.stack = stack.v;
+        sample.values = (int64_t[]){(int64_t)i};
+        pt_builder_timed_sample(b, &sample);
+    }
+    pt_builder_provenance(b)->start_ns = 1000;
+    PT_UNREF_PROFILE const pt_profile *p = frozen(b);
+    PT_UNREF_PROFILE const pt_profile *q = written_and_read(p);
+    const pt_samples *const s = q->sample;
+    assert_int_equal(s->t.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(s->time_ns[i], samples[i].time_ns);
+        assert_int_equal(s->pid[i], samples[i].pid);
+        assert_int_equal(s->tid[i], samples[i].tid);
+        assert_int_equal(s->cpu[i], samples[i].cpu);
+        assert_int_equal(s->comm[i] != 0, i == 0);
+    }
+    /* A label of a column's name stays a label. */
+    const uint32_t set = s->labels[2];
+    assert_int_equal(q->labels->offset[set + 1] - q->labels->offset[set], 1);
+    assert_int_equal(q->labels->row[q->labels->offset[set]].num, 5);
+    assert_int_equal(pt_profile_provenance(q)->comment_count, 0);
+}
+
+static void labels_are_columns_only_where_the_file_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        bool says_so;
+        pt_label_kind kind;
+        int64_t num;
+        uint32_t pid;
+    } rows[] = {
+        {false, PT_LABEL_NUMBER, 7, PT_NONE}, {true, PT_LABEL_NUMBER, 7, 7},
+        {true, PT_LABEL_NUMBER, -1, PT_NONE}, {true, PT_LABEL_NUMBER, INT64_C(1) << 32, PT_NONE},
+        {true, PT_LABEL_STRING, 0, PT_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pt_builder *b = profile_of_ends(NULL, 0);
+        const bool is_text = rows[i].kind == PT_LABEL_STRING;
+        const pt_label label = {.key = pt_builder_text(b, "pid").v,
+                                .kind = rows[i].kind,
+                                .str = is_text ? pt_builder_text(b, "x").v : 0,
+                                .num = rows[i].num};
+        pt_builder_sample(b, pt_builder_stack(b, NULL, 0, PT_STACK_END_UNKNOWN),
+                          pt_builder_labels(b, &label, 1), (int64_t[]){1});
+        if (rows[i].says_so) pt_builder_comment(b, pt_builder_text(b, "pitot: columns=labels"));
+        PT_UNREF_PROFILE const pt_profile *p = frozen(b);
+        PT_UNREF_PROFILE const pt_profile *q = written_and_read(p);
+        const bool is_column = rows[i].pid != PT_NONE;
+        assert_int_equal(q->sample->pid != NULL, is_column);
+        if (is_column) assert_int_equal(q->sample->pid[0], rows[i].pid);
+        assert_int_equal(q->sample->labels[0] == 0, is_column);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_a_stack_can_end_survives),
         cmocka_unit_test(unknown_ends_stay_unknown_and_add_nothing_to_the_file),
         cmocka_unit_test(figures_of_the_recording_survive),
+        cmocka_unit_test(times_threads_and_cpus_survive),
+        cmocka_unit_test(labels_are_columns_only_where_the_file_says_so),
         cmocka_unit_test(comment_that_says_something_unknown_stays_a_comment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
