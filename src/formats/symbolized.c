@@ -136,8 +136,8 @@ static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
             break;
         }
         const bool last = at == names.at + names.size && end == names.size;
-        const pt_span name = without_start(
-            last ? names : (pt_span){at, names.size - (size_t)(at - names.at)});
+        const pt_span name =
+            without_start(last ? names : (pt_span){at, names.size - (size_t)(at - names.at)});
         if (name.size > 0) {
             const uint32_t text = pt_builder_string(b, name.at, name.size).v;
             const pt_function f = {.name = text, .system_name = text};

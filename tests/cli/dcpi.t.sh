@@ -33,7 +33,7 @@ address() { nm prog | awk -v name="$1" '$3 == name {print $1}'; }
 text() {
     local rows='' entry
     for entry in $3; do rows+=$(printf '0x%x %d' $((0x$(address hot) + ${entry%:*})) "${entry#*:}")$'\n'; done
-    for entry in $4; do rows+=$(printf '0x%x %d' $((0x$(address cold) + ${entry%:*})) "${entry#*:}")$'\n'; done
+    for entry in ${4:-}; do rows+=$(printf '0x%x %d' $((0x$(address cold) + ${entry%:*})) "${entry#*:}")$'\n'; done
     rows=$(printf '%s' "$rows" | sort)
     printf 'name prog\nimage %s\npath %s/prog\nepoch 9705221030\nplatform here\n' "$id" "$PWD"
     printf 'text_start 0x401000\ntext_size 0x1000\nfileoffset 0x1000\n'
@@ -182,4 +182,25 @@ if [ -z "$built" ]; then skip 'no compiler'; else
     run pitot dcpitopcounts -n 1 cycles.dcpicat
     mv gone prog
     expect_stdout_line '* 70  70.00%  70.00%  [[]unknown] * - * prog'
+fi
+
+it 'dcpistats tells range, sum, mean, deviation, smallest and largest of each procedure'
+if [ -z "$built" ]; then skip 'no compiler'; else
+    text cycles 62000 '0:60' '0:40' >run1.dcpicat
+    text cycles 62000 '0:62' '0:20' >run2.dcpicat
+    text cycles 62000 '0:61' >run3.dcpicat
+    run pitot dcpistats -csv run1.dcpicat run2.dcpicat run3.dcpicat
+    expect_status 0
+    # By hand: cold 40 20 0: range 40/60, deviation 20; hot 60 62 61: range 2/183, deviation 1.
+    expect_stdout "$(printf '%s\n' 'range,sum,share,sets,mean,deviation,min,max,procedure,image' \
+        "0.666667,60,0.246914,2,20,20,0,40,cold,$PWD/prog" "0.010929,183,0.753086,3,61,1,60,62,hot,$PWD/prog")"
+    run pitot dcpistats -range 5 run1.dcpicat run2.dcpicat run3.dcpicat
+    expect_stdout_line ' 66.67% *60   24.69%    2 *20.0 *20.00 *0 *40  cold *'
+    expect_stdout_line '1 more (-n 0)'
+    run pitot dcpistats -csv -i -set run1.dcpicat,run2.dcpicat -set run3.dcpicat
+    expect_stdout_line "0.497942,243,1,2,121.5,85.5599,61,182,,$PWD/prog"
+    run pitot dcpistats -csv -normalize -i run1.dcpicat run3.dcpicat
+    expect_stdout_line "0,161,1,2,80.5,0,80.5,80.5,,$PWD/prog"
+    run pitot dcpistats run1.dcpicat
+    expect_status 2
 fi
