@@ -37,6 +37,7 @@ static void describe_events(pt_counts *c, const uint32_t *events)
             .name = pt_text(p, generic ? from->period_type : e->type),
             .unit = pt_text(p, e->unit),
             .period = e->period != 0 ? e->period : from->period,
+            .period_unit = e->period != 0 && !generic ? "" : pt_text(p, from->period_unit),
             .fraction = fraction > 0 && fraction < 1 ? fraction : 1,
         };
     }

@@ -16,11 +16,12 @@
 #include "model/profile.h"
 
 typedef struct pt_counts_event {
-    uint32_t event;   /* of the profile */
-    const char *name; /* of mere "samples" what lies between two of them */
-    const char *unit; /* of its values: "samples", "nanoseconds", ... */
-    int64_t period;   /* 0 = unknown */
-    double fraction;  /* share of the time it was counted; 1 unless it is known */
+    uint32_t event;          /* of the profile */
+    const char *name;        /* of mere "samples" what lies between two of them */
+    const char *unit;        /* of its values: "samples", "nanoseconds", ... */
+    int64_t period;          /* 0 = unknown */
+    const char *period_unit; /* "nanoseconds"; "" or "count": of what the event counts */
+    double fraction;         /* share of the time it was counted; 1 unless it is known */
     int64_t total;
 } pt_counts_event;
 

@@ -137,6 +137,7 @@ static void fill_procedure(const search *s, pt_procedure *p, const candidate *fr
                     : pt_code_name(image, found->symbol.name, s->request->code->demangle),
         .path = image->path,
         .build_id = image->build_id,
+        .machine = pt_object_elf(image->object)->machine,
         .start = found->symbol.addr,
         .end = found->symbol.end_addr,
         .sum = pt_alloc((size_t)s->counts->event_count + 1, sizeof *p->sum),

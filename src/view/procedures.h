@@ -27,6 +27,7 @@ typedef struct pt_procedure {
     const char *path; /* of the image's file */
     const char *build_id;
     uint64_t start, end; /* as linked */
+    uint16_t machine;    /* EM_x of <elf.h> */
     pt_code_text text;
     int64_t *value; /* [text.count * event_count] */
     int64_t *sum;   /* [event_count] */

@@ -195,7 +195,7 @@ if [ -z "$built" ]; then skip 'no compiler'; else
     expect_stdout "$(printf '%s\n' 'range,sum,share,sets,mean,deviation,min,max,procedure,image' \
         "0.666667,60,0.246914,2,20,20,0,40,cold,$PWD/prog" "0.010929,183,0.753086,3,61,1,60,62,hot,$PWD/prog")"
     run pitot dcpistats -range 5 run1.dcpicat run2.dcpicat run3.dcpicat
-    expect_stdout_line ' 66.67% *60   24.69%    2 *20.0 *20.00 *0 *40  cold *'
+    expect_stdout_line '*66.67% *60   24.69%    2 *20.0 *20.00 *0 *40  cold *'
     expect_stdout_line '1 more (-n 0)'
     run pitot dcpistats -csv -i -set run1.dcpicat,run2.dcpicat -set run3.dcpicat
     expect_stdout_line "0.497942,243,1,2,121.5,85.5599,61,182,,$PWD/prog"
@@ -203,4 +203,81 @@ if [ -z "$built" ]; then skip 'no compiler'; else
     expect_stdout_line "0,161,1,2,80.5,0,80.5,80.5,,$PWD/prog"
     run pitot dcpistats run1.dcpicat
     expect_status 2
+fi
+
+# A graph that is known: A (2 instructions) goes to B (5) or C (2), both go to D (4), which returns.
+# A and D run equally often.
+graph=
+if [ -n "$built" ] && [ "$(uname -m)" = x86_64 ]; then
+    printf '%s\n' '.globl _start, f' '.type f, @function' 'f:' 'cmp $1, %edi' 'jle 2f' nop nop nop nop \
+        'jmp 3f' '2: nop' nop '3: nop' nop nop ret '.size f, .-f' '.type _start, @function' \
+        '_start: call f' '1: jmp 1b' '.size _start, .-_start' >graph.s
+    gcc -nostdlib -static -no-pie -Wl,--build-id=0x${id%7}9 graph.s -o graph && graph=1
+fi
+# graph_text FILE OF-A OF-B OF-D: samples at the first instruction of each block.
+graph_text() {
+    local at=$((0x$(nm graph | awk '$3 == "f" {print $1}')))
+    printf 'name graph\nimage %s\npath %s/graph\nepoch 9705221030\nplatform here\n' "${id%7}9" "$PWD"
+    printf 'text_start 0x401000\ntext_size 0x1000\nfileoffset 0x1000\nevent %d cycles:62000:10000\n' $(($1 + $2 + $3))
+    printf '0x%x %d\n0x%x %d\n0x%x %d\n' $at "$1" $((at + 5)) "$2" $((at + 13)) "$3"
+}
+
+it 'dcpicalc finds blocks, which of them run equally often, and how often by the least stalled'
+if [ -z "$graph" ]; then skip 'no compiler for x86-64'; elif needs python3; then
+    graph_text 100 30 400 >graph.dcpicat
+    run pitot dcpicalc '^f$' --json graph.dcpicat
+    expect_status 0
+    # Four instructions a cycle: A takes half a cycle at best and has 100 samples, D takes one and has
+    # 400. So it ran 100 / 0.5 * 62000 times, A at 0.25 cycles an instruction, D at 400 / 200 / 4.
+    expect_equal 'blocks' "$(stdout | python3 -c '
+import json, sys
+b = json.load(sys.stdin)["procedures"][0]["blocks"]
+print([x["instructions"] for x in b], [x["next"] for x in b])
+print(b[0]["class"] == b[3]["class"], len({x["class"] for x in b}))
+print(b[0]["executions"], b[0]["cpi"], b[3]["cpi"], b[0]["confidence"], b[2]["executions"], b[2]["confidence"])')" \
+        "$(printf '%s\n' '[2, 5, 2, 4] [[1, 2], [3], [3], []]' 'True 3' '12400000 0.25 0.5 M None -')"
+    run pitot dcpicalc '^f$' graph.dcpicat
+    expect_stdout_line '  block 3 at *, class *: 4 instructions, runs 1.24e+07 times (M), 0.50 CPI, leaves'
+    expect_stdout_line '  best case 0.25 CPI, actual *'
+    expect_stdout_line '  No event but time was counted: of a stall its place is known, not its cause (caches,'
+fi
+
+it 'dcpitopstalls lists what is beyond the best case, dcpiwhatcg the shares of the whole'
+if [ -z "$graph" ]; then skip 'no compiler for x86-64'; else
+    run pitot dcpitopstalls -csv -n 1 graph.dcpicat
+    # D's first instruction: 400 samples less the 200 / 4 that it takes at best, 1.75 cycles of 0.25.
+    expect_stdout_line '350,400,M,1.75,[?],0x*,f,*'
+    run pitot dcpiwhatcg graph.dcpicat
+    expect_status 0
+    # At best A takes 100 samples, D 200, and B its own 30: 330 of 530.
+    expect_stdout_line '  execution at 4 a cycle   62.3%'
+    expect_stdout_line '    unexplained stall         37.7% to  37.7%'
+    expect_stdout_line '  5.7% of the samples lie in blocks that run as often as no other: *'
+    sed 's/cycles:62000/dmiss:4096/' graph.dcpicat >dmiss.dcpicat
+    run pitot dcpiwhatcg -s cycles graph.dcpicat dmiss.dcpicat
+    expect_stdout_line '    D-cache miss               0.0% to  37.7%'
+fi
+
+it 'dcpidiff compares a procedure by block, or by line where its code differs'
+if [ -z "$graph" ]; then skip 'no compiler for x86-64'; else
+    graph_text 100 90 400 >other.dcpicat
+    run pitot dcpidiff -csv '^f$' graph.dcpicat other.dcpicat
+    expect_status 0
+    expect_stdout_line '0.5,30,90,f,0x*,*'
+    expect_stdout_line '0,400,400,f,0x*,*'
+    run pitot dcpidiff '^f$' -compare cpi graph.dcpicat other.dcpicat
+    expect_stdout_line '   0.00%          0.5          0.5     1.000 *'
+    sed 's/return n > 3/if (n == 77) return 5; return n > 3/' prog.c >changed.c
+    gcc -g -O1 -fno-pie -no-pie -nostdlib -static -Wl,--build-id=0x${id%7}8 changed.c -o changed
+    at=$(nm changed | awk '$3 == "cold" {print $1}')
+    printf '%s\n' 'name changed' "image ${id%7}8" "path $PWD/changed" 'epoch 9705221030' 'platform h' \
+        'text_start 0x401000' 'text_size 0x1000' 'fileoffset 0x1000' 'event 7 cycles:62000:10000' \
+        "0x$at 7" >changed.dcpicat
+    run pitot dcpidiff '^cold$' cycles.dcpicat changed.dcpicat
+    expect_status 0
+    expect_stdout_line 'cold  *samples by source line, since the code differs'
+    run pitot dcpidiff '^cold$' -compare cpi cycles.dcpicat changed.dcpicat
+    expect_status 1
+    run pitot dcpidiff '^nothing$' cycles.dcpicat imiss.dcpicat
+    expect_status 3
 fi
