@@ -29,16 +29,19 @@ static const pt_option serve_options[] = {
      .offset = offsetof(serve_settings, source_path),
      .metavar = "DIR[:DIR...]",
      .help = "where source files are (default: the current folder)",
+     .details = "Folders that the views of source look in, after the recorded path.",
      .group = "Sources and instructions"},
     {.name = "trim-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, trim_path),
      .metavar = "PREFIX[:PREFIX...]",
-     .help = "take these off the names of source files"},
+     .help = "take these off the names of source files",
+     .details = "The first that a name begins with goes, before files are looked for."},
     {.name = "intel",
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, intel),
-     .help = "instructions of x86 in Intel's syntax"},
+     .help = "instructions of x86 in Intel's syntax",
+     .details = "The target comes first. Without it AT&T's syntax, in which it comes last."},
 };
 static const pt_option_table serve_table = PT_OPTION_TABLE(serve_options);
 
