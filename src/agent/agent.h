@@ -145,6 +145,9 @@ bool pt_timers_take_signal(void);
 /* Chooses engine and period, pt_agent's and pt_tick's, by the environment and by what the kernel
  * allows; returns the rate that was asked for. */
 uint32_t pt_timers_choose(void);
+/* The engine begins, or another in its place; and ends. */
+void pt_timers_start(void);
+void pt_timers_stop(bool is_last);
 /* Takes another engine if the present one does harm now: a debugger has come. */
 void pt_timers_review(void);
 
@@ -155,6 +158,10 @@ typedef struct pt_timer_engine {
     bool is_tick_bound; /* no more signals than the kernel's own ticks */
     /* Can it work in this process at all? */
     bool (*probe)(uint64_t period_ns);
+    /* Before the first thread is attached and after the last is detached; NULL: nothing to do.
+     * is_last: the process ends. */
+    bool (*start)(void);
+    void (*stop)(bool is_last);
     /* Gives a thread of this process its own ticks, the first one after first_ns of its CPU time.
      * Any thread may be served by any other. */
     bool (*attach)(pt_thread *thread, uint64_t period_ns, uint64_t first_ns);
@@ -165,7 +172,20 @@ typedef struct pt_timer_engine {
 extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CPU clock */
     pt_timer_real,                           /* the same on the clock on the wall */
     pt_timer_trap,                           /* a perf event with SIGTRAP */
-    pt_timer_perf;                           /* a perf event with the signal of the timers */
+    pt_timer_perf,                           /* a perf event with the signal of the timers */
+    pt_timer_mode_trap, pt_timer_mode, /* the same in user mode; a POSIX timer for the kernel */
+    pt_timer_ticker;                   /* a thread that sends signals to those that run */
+
+/* timer_posix.c, for engines that have one beside their own: a timer on the thread's CPU clock that
+ * ends as often as the kernel looks at it. */
+bool pt_timer_looks_start(pt_thread *thread);
+void pt_timer_looks_stop(pt_thread *thread);
+
+/* timer_ticker.c: its thread, 0 = there is none; what that has used; in a child of fork it is gone.
+ */
+pid_t pt_ticker_tid(void);
+uint64_t pt_ticker_cpu_ns(void);
+void pt_ticker_after_fork(void);
 
 /* The CPU clock of a thread, for any thread of the process. */
 clockid_t pt_timer_cpu_clock(int tid);
@@ -198,6 +218,8 @@ void pt_threads_forget_rings(void);
 void pt_threads_after_fork(void);
 /* Returns when no handler that runs now was running before the call. */
 void pt_threads_wait_for_handlers(void);
+/* Calls use for each slot that is live; without the lock, slots come and go meanwhile. */
+void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg);

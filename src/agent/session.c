@@ -71,7 +71,7 @@ static void note_comm(pt_journal_header *header)
 
 static uint64_t own_cpu_ns(void)
 {
-    return pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0;
+    return (pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0) + pt_ticker_cpu_ns();
 }
 
 static void note_start(uint32_t asked_hz)
@@ -229,6 +229,7 @@ static bool begin(const char *path)
         pt_maps_refresh();
         pt_tables_update(START_TABLES_NS);
     }
+    pt_timers_start();
     pt_threads_attach_all();
     if (!drain_start())
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
@@ -290,6 +291,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     if (pt_agent.on) {
         pt_threads_detach_all();
         pt_session_drain();
+        pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         note_comm(pt_agent.journal.header);
         __atomic_store_n(&pt_agent.journal.header->end, end, __ATOMIC_RELEASE);
         if (pt_agent.recording)

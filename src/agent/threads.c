@@ -43,6 +43,15 @@ static pt_thread *find(int tid)
     return NULL;
 }
 
+void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg)
+{
+    const size_t count = atomic_load(&chunk_count);
+    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
+        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+        if (atomic_load(&slot->live)) use(slot, arg);
+    }
+}
+
 static void each_live(void (*use)(pt_thread *slot))
 {
     const size_t count = atomic_load(&chunk_count);
@@ -251,7 +260,7 @@ void pt_thread_register_self(void)
 static void meet_task(int tid)
 {
     if (find(tid) != NULL || tid == pt_agent.drain_tid || tid == pt_agent.listen_tid ||
-        tid == pt_agent.toggle_tid)
+        tid == pt_agent.toggle_tid || tid == pt_ticker_tid())
         return;
     pt_thread *const slot = take_slot();
     if (slot == NULL) {
@@ -350,8 +359,7 @@ static void forget_other(pt_thread *slot)
     atomic_store(&slot->ring, NULL);
     atomic_store(&slot->busy, 0);
     slot->engine = NULL;
-    slot->timer = NULL;
-    slot->first_event = NULL;
+    slot->timer = slot->event = slot->first_event = NULL;
     atomic_store(&slot->weighing, PT_TICK_BY_NOTHING);
     atomic_store(&slot->wants_timer, 0);
     if (slot != pt_tick_self) give_slot(slot);
@@ -359,6 +367,7 @@ static void forget_other(pt_thread *slot)
 
 void pt_threads_after_fork(void)
 {
+    pt_ticker_after_fork();
     each_live(forget_other);
     pt_threads_forget_rings();
     if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, gettid());

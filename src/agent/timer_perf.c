@@ -5,8 +5,9 @@
  * while a virtual machine's processor is taken away, is late when the whole machine was, and raises
  * no second signal while one is pending.
  *
- * Kernel time is sampled as well; where that is not allowed (perf_event_paranoid above 1 without
- * CAP_PERFMON) the engine says no.
+ * Kernel time is sampled as well. Where that is not allowed (perf_event_paranoid above 1 without
+ * CAP_PERFMON) the event counts time in user mode, and a POSIX timer of the thread finds the time
+ * in system calls, at the kernel's own tick: tick/weight.c.
  */
 #include "agent/agent.h"
 
@@ -88,52 +89,102 @@ static bool trial_passes(void)
     return result;
 }
 
-/* ---- the engine ---- */
+/* ---- the engines ---- */
 
-static bool can_open(bool with_trap)
+static bool can_open(bool with_trap, bool skip_kernel)
 {
     pt_tick.events_trap = with_trap;
+    pt_tick.events_skip_kernel = skip_kernel;
     void *const page = pt_tick_event_open(&trial_thread, gettid(), 1000000000, false);
     if (page != NULL) munmap(page, pt_tick.page_bytes);
     return page != NULL;
 }
 
+static bool trap_is_safe(void)
+{
+    return pt_signal_is_free(SIGTRAP) && trial_passes() && pt_signal_take(SIGTRAP);
+}
+
 static bool probe_trap(uint64_t period_ns)
 {
     (void)period_ns;
-    return pt_signal_is_free(SIGTRAP) && can_open(true) && trial_passes() &&
-           pt_signal_take(SIGTRAP);
+    return can_open(true, false) && trap_is_safe();
 }
 
 static bool probe_signal(uint64_t period_ns)
 {
     (void)period_ns;
-    return can_open(false);
+    return can_open(false, false);
+}
+
+static bool probe_mode_trap(uint64_t period_ns)
+{
+    (void)period_ns;
+    return can_open(true, true) && trap_is_safe();
+}
+
+static bool probe_mode_signal(uint64_t period_ns)
+{
+    (void)period_ns;
+    return can_open(false, true);
 }
 
 static void detach(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     if (thread->first_event != NULL) munmap(thread->first_event, pt_tick.page_bytes);
-    if (thread->timer != NULL) munmap(thread->timer, pt_tick.page_bytes);
+    if (thread->event != NULL) munmap(thread->event, pt_tick.page_bytes);
     thread->first_event = NULL;
-    thread->timer = NULL;
+    thread->event = NULL;
     atomic_store(&thread->wants_timer, 0);
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     /* So that the first tick is one period, like the others. */
     thread->clock_seen_ns =
         (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
-    atomic_store(&thread->weighing, PT_TICK_BY_CLOCK);
+    atomic_store(&thread->weighing, weighing);
     thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);
     if (thread->first_event == NULL) detach(thread);
     return thread->first_event != NULL;
+}
+
+static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    return attach_event(thread, PT_TICK_BY_CLOCK, period_ns, first_ns);
+}
+
+static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    thread->user_looks = 0;
+    thread->look_seen_ns = -1;
+    thread->look_start_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
+    if (!attach_event(thread, PT_TICK_BY_MODE, period_ns, first_ns)) return false;
+    /* What user mode has used up to its first tick is that tick's. */
+    thread->clock_seen_ns = thread->look_start_ns;
+    if (pt_timer_looks_start(thread)) return true;
+    detach(thread);
+    return false;
+}
+
+static void detach_by_mode(pt_thread *thread)
+{
+    pt_timer_looks_stop(thread);
+    detach(thread);
 }
 
 const pt_timer_engine pt_timer_trap = {
     .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_trap, .attach = attach, .detach = detach};
 const pt_timer_engine pt_timer_perf = {
     .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_signal, .attach = attach, .detach = detach};
+const pt_timer_engine pt_timer_mode_trap = {.id = PT_JOURNAL_ENGINE_MODE,
+                                            .probe = probe_mode_trap,
+                                            .attach = attach_by_mode,
+                                            .detach = detach_by_mode};
+const pt_timer_engine pt_timer_mode = {.id = PT_JOURNAL_ENGINE_MODE,
+                                       .probe = probe_mode_signal,
+                                       .attach = attach_by_mode,
+                                       .detach = detach_by_mode};

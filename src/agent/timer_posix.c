@@ -34,7 +34,7 @@ static struct timespec span(uint64_t ns)
 }
 
 /* The timer ends first_ns from now for the first time. */
-static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
+static bool make_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = pt_tick.signo};
     event.sigev_value.sival_ptr = thread;
@@ -44,13 +44,18 @@ static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns,
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
     const struct itimerspec times = {.it_interval = span(period_ns), .it_value = span(first_ns)};
     thread->timer = timer;
+    if (timer_settime(timer, 0, &times, NULL) == 0) return true;
+    timer_delete(timer);
+    thread->timer = NULL;
+    return false;
+}
+
+static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
+{
     atomic_store(&thread->weighing, PT_TICK_BY_TIMER);
-    if (timer_settime(timer, 0, &times, NULL) != 0) {
-        timer_delete(timer);
-        atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
-        return false;
-    }
-    return true;
+    if (make_timer(thread, clock, period_ns, first_ns)) return true;
+    atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+    return false;
 }
 
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
@@ -66,11 +71,25 @@ static bool attach_real(pt_thread *thread, uint64_t period_ns, uint64_t first_ns
     return attach_timer(thread, CLOCK_MONOTONIC, period_ns, first_ns);
 }
 
+/* At each of the kernel's own ticks that meets the thread, or each period if that is longer. */
+bool pt_timer_looks_start(pt_thread *thread)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    const uint64_t every_ns =
+        pt_tick.period_ns > pt_tick.look_ns ? pt_tick.period_ns : pt_tick.look_ns;
+    return make_timer(thread, pt_timer_cpu_clock(tid), every_ns, 1);
+}
+
+void pt_timer_looks_stop(pt_thread *thread)
+{
+    timer_delete((timer_t)thread->timer);
+    thread->timer = NULL;
+}
+
 static void detach(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
-    timer_delete((timer_t)thread->timer);
-    thread->timer = NULL;
+    pt_timer_looks_stop(thread);
 }
 
 const pt_timer_engine pt_timer_posix = {.id = PT_JOURNAL_ENGINE_POSIX,

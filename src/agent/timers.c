@@ -102,11 +102,24 @@ static int tracer(void)
     return line != NULL ? atoi(line + strlen("\nTracerPid:")) : 0;
 }
 
-/* A debugger would stop at each trap. */
-static const pt_timer_engine *event_engine(void)
+/* The first in the table that works here. A debugger would stop at each trap. */
+static const pt_timer_engine *first_of(bool traps)
 {
-    if (tracer() == 0 && pt_timer_trap.probe(pt_agent.period_ns)) return &pt_timer_trap;
-    return pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf : NULL;
+    static const struct {
+        const pt_timer_engine *engine;
+        bool traps, is_for_high_rates;
+    } ladder[] = {
+        {&pt_timer_trap, true, false},     {&pt_timer_perf, false, false},
+        {&pt_timer_mode_trap, true, true}, {&pt_timer_mode, false, true},
+        {&pt_timer_ticker, false, true},
+    };
+    const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
+        if ((traps || !ladder[i].traps) && (is_high || !ladder[i].is_for_high_rates) &&
+            ladder[i].engine->probe(pt_agent.period_ns))
+            return ladder[i].engine;
+    }
+    return &pt_timer_posix;
 }
 
 static const pt_timer_engine *choose_engine(void)
@@ -114,8 +127,7 @@ static const pt_timer_engine *choose_engine(void)
     if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording) return &pt_timer_real;
     const bool by_timers = pt_environment("CPUPROFILE_PER_THREAD_TIMERS") != NULL ||
                            pt_environment("CPUPROFILE_TIMER_SIGNAL") != NULL;
-    const pt_timer_engine *const events = !by_timers ? event_engine() : NULL;
-    return events != NULL ? events : &pt_timer_posix;
+    return by_timers ? &pt_timer_posix : first_of(tracer() == 0);
 }
 
 /* The period is whole microseconds, as the file's header counts them. */
@@ -131,10 +143,24 @@ uint32_t pt_timers_choose(void)
     return (uint32_t)hz;
 }
 
+void pt_timers_start(void)
+{
+    if (pt_agent.engine->start != NULL && !pt_agent.engine->start())
+        pt_agent.engine = &pt_timer_posix;
+}
+
+void pt_timers_stop(bool is_last)
+{
+    if (pt_agent.engine->stop != NULL) pt_agent.engine->stop(is_last);
+}
+
 void pt_timers_review(void)
 {
-    if (pt_agent.engine != &pt_timer_trap || tracer() == 0) return;
+    const bool traps = pt_agent.engine == &pt_timer_trap || pt_agent.engine == &pt_timer_mode_trap;
+    if (!traps || tracer() == 0) return;
     pt_threads_detach_all();
-    pt_agent.engine = pt_timer_perf.probe(pt_agent.period_ns) ? &pt_timer_perf : &pt_timer_posix;
+    pt_agent.engine = first_of(false);
+    pt_timers_start();
+    pt_agent.journal.header->engine = pt_agent.engine->id;
     pt_threads_attach_all();
 }

@@ -48,9 +48,11 @@ enum {
 
 /* What made the ticks. */
 enum {
-    PT_JOURNAL_ENGINE_POSIX = 1, /* a POSIX timer on each thread's CPU clock */
-    PT_JOURNAL_ENGINE_PERF = 2,  /* a perf_event cpu-clock for each thread, kernel time included */
-    PT_JOURNAL_ENGINE_REAL = 3,  /* a POSIX timer for each thread, on the clock on the wall */
+    PT_JOURNAL_ENGINE_POSIX = 1,  /* a POSIX timer on each thread's CPU clock */
+    PT_JOURNAL_ENGINE_PERF = 2,   /* a perf_event cpu-clock for each thread, kernel time included */
+    PT_JOURNAL_ENGINE_REAL = 3,   /* a POSIX timer for each thread, on the clock on the wall */
+    PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events in user mode; POSIX timers for the kernel */
+    PT_JOURNAL_ENGINE_TICKER = 5, /* a thread that sends signals to those that run */
 };
 
 /* How the process, or its profile, ended, as far as the library was told. */

@@ -72,7 +72,7 @@ void pt_tick_event_arm(pt_thread *self)
 {
     void *const first = self->first_event;
     self->first_event = NULL;
-    self->timer = pt_tick_event_open(self, gettid(), pt_tick.period_ns, false);
-    if (self->timer == NULL) atomic_store(&self->wants_timer, 1);
+    self->event = pt_tick_event_open(self, gettid(), pt_tick.period_ns, false);
+    if (self->event == NULL) atomic_store(&self->wants_timer, 1);
     munmap(first, pt_tick.page_bytes);
 }

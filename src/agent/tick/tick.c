@@ -1,5 +1,6 @@
 /* tick.c: the signal handler. */
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -32,16 +33,21 @@ static tick_kind kind_of(int signo, const siginfo_t *info)
         return info->si_code == TRAP_PERF && PT_TICK_IS_TRAP_DATA(trap_data(info)) ? EVENT_TICK
                                                                                    : NO_TICK;
     if (info->si_code == SI_TIMER) return TIMER_TICK;
+    if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == pt_tick_self) return EVENT_TICK;
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP ? EVENT_TICK : NO_TICK;
 }
 
 /* How many periods this signal stands for. */
-static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info)
+static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info,
+                          const void *context)
 {
     if (kind == TIMER_TICK && info->si_value.sival_ptr != self) return 0;
     switch (atomic_load(&self->weighing)) {
     case PT_TICK_BY_TIMER: return kind == TIMER_TICK ? pt_tick_weight_by_timer(self, info) : 0;
     case PT_TICK_BY_CLOCK: return pt_tick_weight_by_clock(self);
+    case PT_TICK_BY_MODE:
+        return kind == TIMER_TICK ? pt_tick_weight_of_kernel_time(self, context)
+                                  : pt_tick_weight_of_user_time(self);
     default: return 0;
     }
 }
@@ -86,12 +92,21 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
+/* The thread used CPU time: ticks are to come more often than by its timer alone. */
+static void wake_ticker(pt_thread *self)
+{
+    atomic_store(&self->is_active, 1);
+    if (atomic_exchange(&pt_tick.ticker_waits, 0))
+        syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
     pt_journal_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
-    const uint32_t weight = weight_of(self, kind, info);
-    if (self->first_event != NULL) pt_tick_event_arm(self);
+    const uint32_t weight = weight_of(self, kind, info, context);
+    if (self->first_event != NULL && kind == EVENT_TICK) pt_tick_event_arm(self);
+    if (kind == TIMER_TICK && pt_tick.has_ticker) wake_ticker(self);
     if (weight == 0) return;
     add(&ring->ticks, 1);
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
@@ -130,8 +145,8 @@ static void pass_to_host(int signo, siginfo_t *info, void *context)
 void pt_tick_handler(int signo, siginfo_t *info, void *context)
 {
     const int saved_errno = errno;
-    const tick_kind kind = kind_of(signo, info);
     if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());
+    const tick_kind kind = kind_of(signo, info);
     pt_thread *const self = pt_tick_self;
     if (kind == NO_TICK) {
         pass_to_host(signo, info, context);

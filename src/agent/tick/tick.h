@@ -34,6 +34,8 @@ enum {
     PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
     PT_TICK_BY_TIMER,       /* from a POSIX timer's overruns */
     PT_TICK_BY_CLOCK,       /* from what the thread's CPU clock has moved */
+    PT_TICK_BY_MODE,        /* an event's tick is one period in user mode; what the CPU clock has
+                               moved beside, the POSIX timer's ticks find in system calls */
 };
 
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
@@ -48,15 +50,23 @@ typedef struct pt_thread {
     _Atomic(int) weighing;         /* PT_TICK_BY_X */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
+    /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:
+     * it has not ended yet. */
+    int64_t look_start_ns, look_seen_ns;
+    unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
     /* By timer: the random part of a period, to be applied by the first tick; 0 = it has been. */
     uint64_t first_ns;
-    void *timer;       /* a POSIX timer; else an event's page, which keeps the event alive */
-    void *first_event; /* to be removed by the first tick, which arms the thread's other event */
+    void *timer;              /* a POSIX timer, or NULL */
+    void *event;              /* an event's page, which keeps it alive, or NULL */
+    void *first_event;        /* to be removed by the first tick, which arms the other event */
+    _Atomic(int) is_active;   /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
 
     /* Not touched by the handler. */
-    const struct pt_timer_engine *engine; /* that made its timer; NULL = has none */
-    bool is_foreign;                      /* found in the task list */
+    uint64_t ticker_clock_ns, ticker_moved_ns; /* the ticker's: as seen last, and when it moved */
+    int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
+    const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
+    bool is_foreign;                           /* found in the task list */
     struct pt_thread *next_free;
     void *(*start_routine)(void *);
     void *start_arg;
@@ -80,6 +90,7 @@ typedef struct {
 typedef struct {
     int signo;            /* of timers, and of events that do not trap */
     pt_tick_host host[2]; /* the host's own for signo, and for SIGTRAP */
+    bool has_ticker;      /* a thread of ours sends ticks to threads that use CPU time */
     bool events_trap;     /* events raise SIGTRAP */
     bool events_skip_kernel;
     size_t page_bytes;
@@ -92,6 +103,8 @@ typedef struct {
     pt_tick_code own_start;    /* our thread function, which stands between those two */
     /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
     pt_thread *(*find)(int tid);
+    /* The ticker waits here until a thread uses CPU time: 1 while it does. */
+    _Atomic(int) ticker_waits;
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
     _Atomic(const pt_unwind_modules *) modules;
 } pt_tick_settings;

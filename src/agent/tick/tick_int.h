@@ -7,6 +7,9 @@
 /* How many periods this tick of the thread stands for, perhaps none. */
 uint32_t pt_tick_weight_by_clock(pt_thread *self);
 uint32_t pt_tick_weight_by_timer(pt_thread *self, const siginfo_t *info);
+/* By mode: of an event, which ticks in user mode only, and of the POSIX timer. */
+uint32_t pt_tick_weight_of_user_time(pt_thread *self);
+uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);
 
 /* The thread's first tick came at a random time; from here on they come each period. */
 void pt_tick_event_arm(pt_thread *self);

@@ -12,18 +12,77 @@
 
 #include <stdatomic.h>
 #include <time.h>
+#include <ucontext.h>
 
-uint32_t pt_tick_weight_by_clock(pt_thread *self)
+static int64_t thread_clock_ns(void)
 {
     struct timespec now;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 1;
-    const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The periods of so much time, which are accounted for from now on; what is over or short of whole
+ * ones is carried to the next. */
+static uint32_t account(pt_thread *self, int64_t ns)
+{
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
-    const int64_t periods = (now_ns + period_ns / 2 - self->clock_seen_ns) / period_ns;
+    const int64_t periods = (ns + period_ns / 2) / period_ns;
     if (periods <= 0) return 0;
     self->clock_seen_ns += periods * period_ns;
     return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
+
+uint32_t pt_tick_weight_by_clock(pt_thread *self)
+{
+    return account(self, thread_clock_ns() - self->clock_seen_ns);
+}
+
+/* ---- by mode ---- */
+
+/* Is it where a system call returns to, or was the call put back to be made again? */
+static bool is_in_system_call(const ucontext_t *host)
+{
+#if defined(__x86_64__)
+    /* The instruction leaves the address behind it in rcx (AMD64 manual, SYSCALL). */
+    const uint64_t behind = (uint64_t)host->uc_mcontext.gregs[REG_RCX];
+    const uint64_t pc = (uint64_t)host->uc_mcontext.gregs[REG_RIP];
+    return behind == pc || behind == pc + 2;
+#else
+    (void)host;
+    return false;
+#endif
+}
+
+uint32_t pt_tick_weight_of_user_time(pt_thread *self)
+{
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    if (self->clock_seen_ns > thread_clock_ns() + period_ns) return 0; /* more ticks than time */
+    self->clock_seen_ns += period_ns;
+    return 1;
+}
+
+/* Each look is one at a random moment of the thread's time. One in a system call stands for the
+ * kernel time since the last such: what the clock has moved and events have not counted. It is not
+ * trusted with more than the time of two looks: page faults are no system calls, and theirs must
+ * not become somebody else's. A thread that has not been met in a system call for MANY_LOOKS makes
+ * few: what is left over then was lost by events (a virtual machine's interrupts). */
+uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
+{
+    enum { MANY_LOOKS = 32 };
+    const int64_t now_ns = thread_clock_ns(), look_ns = (int64_t)pt_tick.look_ns;
+    const bool in_call = is_in_system_call(context), is_first = self->look_seen_ns < 0;
+    const int64_t since_ns = is_first ? now_ns - self->look_start_ns : now_ns - self->look_seen_ns;
+    self->look_seen_ns = now_ns;
+    if (!in_call && ++self->user_looks < MANY_LOOKS) return 0;
+    self->user_looks = 0;
+    /* The first look counts as one, however early it comes: see above. */
+    if (in_call && is_first && since_ns < look_ns) self->clock_seen_ns -= look_ns - since_ns;
+    const int64_t left_ns = now_ns - self->clock_seen_ns;
+    const int64_t most_ns = 2 * (since_ns > look_ns ? since_ns : look_ns);
+    return account(self, in_call && left_ns > most_ns ? most_ns : left_ns);
+}
+
+/* ---- by timer ---- */
 
 static struct timespec span(uint64_t ns)
 {

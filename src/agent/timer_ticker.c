@@ -1,0 +1,220 @@
+/* timer_ticker.c: ticks above the kernel's own where there are no perf events: a thread of ours
+ * looks once a period which threads run, and sends those the signal.
+ *
+ * A thread's CPU clock has moved since the last look, and /proc says that it runs, or would if we
+ * did not: so one that sleeps is left asleep. A monotonic timer for each thread, the other way to
+ * reach such rates, wakes every sleeper each period and ends its system call with EINTR. What a
+ * tick stands for is read from the thread's clock; when this thread gets no processor in time,
+ * ticks become fewer and heavier, and nothing is lost.
+ *
+ * Threads that use CPU time are found by a POSIX timer of each, at the kernel's tick; its signals
+ * are ticks, too. While none does, the ticker waits for one of those. It has a table of descriptors
+ * of its own, so that the host meets none of them.
+ */
+#include "agent/agent.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STACK_BYTES = 64 << 10,
+    IDLE_LOOKS =
+        8, /* the kernel's ticks without CPU time, until a thread is not looked at any more */
+    OUT_OF_STEP = 113,
+};
+
+static struct {
+    pthread_t thread;
+    bool runs;
+    clockid_t clock;
+    _Atomic(int) tid, quit;
+} ticker;
+
+static void send_tick(pt_thread *slot, int tid)
+{
+    siginfo_t info = {.si_signo = pt_tick.signo, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = slot;
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, pt_tick.signo, &info);
+}
+
+/* Does the thread run, or wait for a processor only? "TID (name) R ..." (proc(5)); a name has at
+ * most 15 bytes. */
+static bool is_running(pt_thread *slot, int tid)
+{
+    char text[64], path[64];
+    if (slot->ticker_tid != tid) {
+        if (slot->ticker_tid != 0) close(slot->ticker_fd);
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+        slot->ticker_fd = open(path, O_RDONLY | O_CLOEXEC);
+        slot->ticker_tid = slot->ticker_fd >= 0 ? tid : 0;
+    }
+    const ssize_t got =
+        slot->ticker_tid != 0 ? pread(slot->ticker_fd, text, sizeof text - 1, 0) : 0;
+    text[got > 0 ? got : 0] = '\0';
+    const char *const end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'R';
+}
+
+static bool look_at(pt_thread *slot, uint64_t now_ns)
+{
+    const int tid = atomic_load(&slot->tid);
+    if (!atomic_load(&slot->is_active) || atomic_load(&slot->ring) == NULL) return false;
+    const uint64_t clock_ns = pt_agent_clock_ns(pt_timer_cpu_clock(tid));
+    if (clock_ns != slot->ticker_clock_ns) {
+        slot->ticker_clock_ns = clock_ns;
+        slot->ticker_moved_ns = now_ns;
+        if (is_running(slot, tid)) send_tick(slot, tid);
+    } else if (now_ns - slot->ticker_moved_ns > IDLE_LOOKS * pt_tick.look_ns) {
+        atomic_store(&slot->is_active, 0);
+    }
+    return true;
+}
+
+static void wait_for(_Atomic(int) *word, int value, uint64_t ns)
+{
+    const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+                                  .tv_nsec = (long)(ns % 1000000000)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns != 0 ? &time : NULL, NULL, 0);
+}
+
+typedef struct {
+    uint64_t now_ns;
+    bool any;
+} round;
+
+static void look(pt_thread *slot, void *arg)
+{
+    round *const this = arg;
+    this->any |= look_at(slot, this->now_ns);
+}
+
+/* No thread uses CPU time. One that begins to sets is_active before it looks at the word. */
+static void wait_for_work(void)
+{
+    round again = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};
+    atomic_store(&pt_tick.ticker_waits, 1);
+    pt_threads_each(look, &again);
+    if (!again.any && !atomic_load(&ticker.quit)) wait_for(&pt_tick.ticker_waits, 1, 0);
+    atomic_store(&pt_tick.ticker_waits, 0);
+}
+
+static void forget_file(pt_thread *slot, void *arg)
+{
+    (void)arg;
+    slot->ticker_tid = 0;
+}
+
+static void *ticker_main(void *arg)
+{
+    (void)arg;
+    atomic_store(&ticker.tid, gettid());
+    if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) return NULL;
+    uint64_t next_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    const uint64_t every_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
+    while (!atomic_load(&ticker.quit)) {
+        round this = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};
+        pt_threads_each(look, &this);
+        if (!this.any) wait_for_work();
+        const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+        next_ns = next_ns + every_ns > now_ns ? next_ns + every_ns : now_ns + every_ns;
+        wait_for(&ticker.quit, 0, next_ns - now_ns);
+    }
+    pt_threads_each(forget_file, NULL);
+    return NULL;
+}
+
+/* All signals are blocked here, and therefore in the new thread. */
+static bool start(void)
+{
+    pthread_attr_t attr;
+    atomic_store(&ticker.quit, 0);
+    atomic_store(&pt_tick.ticker_waits, 0);
+    if (pthread_attr_init(&attr) != 0) return false;
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    ticker.runs = pt_real_pthread_create(&ticker.thread, &attr, ticker_main, NULL) == 0;
+    pthread_attr_destroy(&attr);
+    if (ticker.runs) pthread_getcpuclockid(ticker.thread, &ticker.clock);
+    while (ticker.runs && atomic_load(&ticker.tid) == 0)
+        sched_yield(); /* or it would be met as a thread of the host */
+    return pt_tick.has_ticker = ticker.runs;
+}
+
+static void stop(bool is_last)
+{
+    pt_tick.has_ticker = false;
+    if (!ticker.runs) return;
+    atomic_store(&ticker.quit, 1);
+    atomic_store(&pt_tick.ticker_waits, 0);
+    syscall(SYS_futex, &ticker.quit, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    if (!is_last) pthread_join(ticker.thread, NULL);
+    ticker.runs = false;
+    atomic_store(&ticker.tid, 0);
+}
+
+pid_t pt_ticker_tid(void)
+{
+    return atomic_load(&ticker.tid);
+}
+
+uint64_t pt_ticker_cpu_ns(void)
+{
+    return ticker.runs ? pt_agent_clock_ns(ticker.clock) : 0;
+}
+
+void pt_ticker_after_fork(void)
+{
+    if (ticker.runs) pt_threads_each(forget_file, NULL);
+    ticker.runs = false;
+    pt_tick.has_ticker = false;
+    atomic_store(&ticker.tid, 0);
+}
+
+/* ---- the engine ---- */
+
+static bool probe(uint64_t period_ns)
+{
+    return period_ns < pt_tick.look_ns;
+}
+
+static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    thread->clock_seen_ns =
+        (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
+    thread->ticker_clock_ns = 0;
+    thread->ticker_moved_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&thread->weighing, PT_TICK_BY_CLOCK);
+    if (!pt_timer_looks_start(thread)) {
+        atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+        return false;
+    }
+    atomic_store(&thread->is_active, 1);
+    if (atomic_exchange(&pt_tick.ticker_waits, 0))
+        syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return true;
+}
+
+static void detach(pt_thread *thread)
+{
+    atomic_store(&thread->is_active, 0);
+    atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+    pt_timer_looks_stop(thread);
+}
+
+const pt_timer_engine pt_timer_ticker = {.id = PT_JOURNAL_ENGINE_TICKER,
+                                         .probe = probe,
+                                         .start = start,
+                                         .stop = stop,
+                                         .attach = attach,
+                                         .detach = detach};

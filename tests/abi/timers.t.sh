@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# What makes libprofiler.so.0's ticks, by what the kernel allows and the environment asks for: samples
+# times period are the CPU time of the threads' own clocks, in the functions that used it, and the
+# host is left alone. tests/torture/timers_truth.sh has all rates and numbers of threads.
+. "$(dirname "$0")/lib.sh"
+
+build_host timers_host.c host
+paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 4)
+unset CPUPROFILE_REALTIME CPUPROFILE_PER_THREAD_TIMERS CPUPROFILE_TIMER_SIGNAL
+
+# without_events HZ CASE...: as profiled, where perf_event_open is refused by a seccomp filter.
+without_events() {
+    rm -f prof prof_*
+    run ./host exec env CPUPROFILE=prof CPUPROFILE_FREQUENCY="$1" ./host "${@:2}"
+    cp "$t_out/stdout" facts
+    [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
+}
+
+# seen FUNCTION...: seconds of the samples with one of these.
+seen() { python3 -c 'import sys; print(sum(map(float, sys.argv[2:])) * float(sys.argv[1]) * 1e-6)' "$(told period_us)" \
+    $(for name; do told "$name"; done); }
+
+# close_to SEEN USED SHARE: within that share of it, and 10 ms.
+close_to() { python3 -c 'import sys; a, b, s = map(float, sys.argv[1:]); sys.exit(abs(a - b) > s * b + 0.01)' "$@"; }
+
+it "what computes and what calls the kernel are seen for as long as they take (perf_event_paranoid $paranoid)"
+for hz in 100 1000 4000; do
+    profiled $hz load 2 both 0.5
+    read_profile prof compute call_kernel
+    expect agrees "$(told seconds)" "$(fact cpu)" "$(python3 -c "print(1 / $hz)")"
+    expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")"
+    expect agrees "$(seen call_kernel)" "$(fact kernel)" "$(python3 -c "print(1 / $hz)")"
+done
+
+it "the same to an ordinary user (perf_event_paranoid $paranoid)"
+if [ "$(id -u)" != 0 ]; then
+    skip 'the tests above ran as one'
+elif needs setpriv; then
+    chmod 777 "$t_dir"
+    mkdir -m 777 user
+    cp host user/
+    cp "$PITOT_BUILD/libprofiler.so.0" user/
+    for hz in 100 1000 4000; do
+        rm -f prof
+        run setpriv --reuid 65534 --clear-groups env CPUPROFILE=prof CPUPROFILE_FREQUENCY=$hz \
+            LD_LIBRARY_PATH="$PWD/user" LD_PRELOAD="$PWD/user/libprofiler.so.0" ./user/host load 2 both 0.5
+        cp "$t_out/stdout" facts
+        expect_status 0
+        read_profile prof compute call_kernel
+        # Where there are no events of the kernel its time is found at the kernel's own tick.
+        expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+        expect agrees "$(seen compute)" "$(fact compute)" 0.01
+        expect agrees "$(seen call_kernel)" "$(fact kernel)" 0.01
+    done
+fi
+
+it 'the same where perf events are refused'
+for hz in 100 1000 4000; do
+    without_events $hz load 2 both 0.5
+    expect_status 0
+    read_profile prof compute call_kernel
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+    expect agrees "$(seen compute)" "$(fact compute)" 0.02
+    expect agrees "$(seen call_kernel)" "$(fact kernel)" 0.02
+    expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
+done
+
+it 'without perf events there are more samples than kernel ticks, and no sleeper is woken'
+rm -f prof
+./host exec env CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 ./host load 1 user 60 >/dev/null 2>&1 &
+pid=$!
+for wait in $(seq 600); do
+    [ "$(awk '{ print $14 + $15 }' /proc/$pid/stat)" -lt 100 ] || break
+    sleep 0.1
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+count_journals prof
+expect [ "$(counted ticks)" -gt $((300 * $(counted used_ns) / 1000000000)) ]
+echo "# $(counted ticks) ticks in $(counted used_ns) ns of CPU time, 4000 Hz"
+without_events 4000 waits 0.5
+expect_equal 'calls that ended with EINTR' "$(fact interrupted)" 0
+
+it 'no call of a sleeper ends with EINTR'
+profiled 4000 waits 0.3
+expect_equal 'calls that ended with EINTR' "$(fact interrupted)" 0
+
+it 'threads of one to three milliseconds are seen for as long as they take, at 1000 and 100 Hz'
+if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
+    skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
+else
+    for hz in 1000 100; do
+        profiled $hz short 1000
+        read_profile prof compute
+        expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")"
+    done
+fi
+
+it 'CPUPROFILE_PER_THREAD_TIMERS is a POSIX timer a thread: all of them, every rate, the true sum'
+export CPUPROFILE_PER_THREAD_TIMERS=1
+for hz in 100 1000; do
+    profiled $hz load 4 both 0.3
+    read_profile prof compute call_kernel
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+    expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
+done
+unset CPUPROFILE_PER_THREAD_TIMERS
+
+it 'CPUPROFILE_TIMER_SIGNAL is the signal, as strtol reads it, and the host keeps SIGPROF and SIGTRAP'
+CPUPROFILE_TIMER_SIGNAL=0x2a profiled 1000 load 2 user 0.2
+expect_status 0
+expect_no_stderr
+read_profile prof compute
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+CPUPROFILE_TIMER_SIGNAL=42 profiled 1000 catch
+expect_equal 'signals of its own' "$(fact caught)" 1
+CPUPROFILE_TIMER_SIGNAL=11 profiled 1000 load 1 user 0.1
+expect grep -q 'CPUPROFILE_TIMER_SIGNAL=11: not the number of a signal' "$t_out/stderr"
+expect [ -s prof ]
+
+it 'CPUPROFILE_REALTIME counts seconds on the wall, of all threads, and leaves alarm() to the host'
+CPUPROFILE_REALTIME=1 profiled 100 alarm
+expect_equal 'alarms' "$(fact caught)" 1
+read_profile prof main
+expect [ "$(python3 -c "print($(seen main) > 0.3 + 0.5 * $(fact cpu))")" = True ]
+CPUPROFILE_REALTIME=1 profiled 250 load 4 user 0.1
+read_profile prof compute
+expect [ "$(python3 -c "print($(seen compute) > 0.9 * $(fact cpu) - 0.05)")" = True ]
+
+it 'a program that raises SIGTRAP, or meets a breakpoint, ends as it would without us'
+for case in trap breakpoint; do
+    CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 run bash -c "ulimit -c 0; ./host $case; exit \$?"
+    expect_status $((128 + 5))
+done
+
+it 'a program that resets all signals, by whatever name, lives and is profiled on'
+for hz in 100 4000; do
+    profiled $hz reset
+    expect_status 0
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+done
+
+it 'a program that catches SIGTRAP gets what is its own'
+profiled 4000 catch
+expect_status 0
+expect_equal 'its signals' "$(fact caught)" 1
+read_profile prof
+expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+
+it 'a program that blocks all signals for a while loses nothing'
+for hz in 100 4000; do
+    profiled $hz block
+    expect_status 0
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+done
+
+it 'a program that is traced from its start gets no traps'
+if needs strace; then
+    rm -f prof
+    CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 run strace -f -e trace=none -o trace ./host load 1 user 0.2
+    cp "$t_out/stdout" facts
+    expect_status 0
+    expect_equal 'traps' "$(grep -c SIGTRAP trace)" 0
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+fi
+
+it 'a library that comes by dlopen sees the threads that run'
+${CC:-cc} $flags -D_GNU_SOURCE -Wno-unused-parameter "$here/timers_host.c" -o plain -ldl || exit 1
+for hz in 100 1000; do
+    rm -f prof
+    CPUPROFILE_FREQUENCY=$hz run ./plain late "$PITOT_BUILD/libprofiler.so.0"
+    cp "$t_out/stdout" facts
+    expect_status 0
+    read_profile prof compute
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.02
+done
+
+it 'code that nobody has a table of is seen for as long as it runs'
+if [ "$(uname -m)" != x86_64 ]; then
+    skip 'the code is that of x86-64'
+else
+    profiled 1000 jit
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.004
+fi

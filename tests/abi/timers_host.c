@@ -1,0 +1,323 @@
+/* timers_host.c: programs that know what CPU time they used, for timers.t.sh.
+ *
+ *   timers_host load THREADS user|system|both SECONDS    that long in each thread; prints the sum
+ * of the threads' clocks, and what of it was in compute() and in call_kernel() timers_host short
+ * THREADS                            of 1 to 3 ms, two at a time timers_host waits SECONDS one
+ * thread sleeps and polls, one computes; prints how often a call ended with EINTR timers_host trap
+ * | reset | catch | alarm             what it does with signals timers_host late LIBRARY loads the
+ * library when threads run timers_host exec COMMAND...                          without perf
+ * events, by a seccomp filter timers_host jit                                      runs code that
+ * nobody has a table of
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static double clock_s(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double used(void)
+{
+    return clock_s(CLOCK_THREAD_CPUTIME_ID);
+}
+
+__attribute__((noinline)) static void compute(double cpu_s)
+{
+    const double end = used() + cpu_s;
+    volatile uint64_t x = 88172645463325252u;
+    do {
+        for (int i = 0; i < 20000; i++)
+            x = x * 6364136223846793005u + 1442695040888963407u;
+    } while (used() < end);
+}
+
+static int zeros;
+
+__attribute__((noinline)) static void call_kernel(double cpu_s)
+{
+    static __thread char bytes[16384];
+    const double end = used() + cpu_s;
+    do {
+        for (int i = 0; i < 20; i++)
+            if (read(zeros, bytes, sizeof bytes) < 0) abort();
+    } while (used() < end);
+}
+
+/* ---- load ---- */
+
+static struct {
+    const char *kind;
+    double cpu_s;
+} load;
+static pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER;
+static double sum_cpu, sum_compute, sum_kernel;
+
+static void *load_thread(void *arg)
+{
+    double in_compute = 0, in_kernel = 0;
+    while (used() < load.cpu_s) {
+        const double t0 = used();
+        if (load.kind[0] != 's') compute(load.kind[0] == 'b' ? 0.0005 : load.cpu_s - t0);
+        const double t1 = used();
+        if (load.kind[0] != 'u') call_kernel(load.kind[0] == 'b' ? 0.0005 : load.cpu_s - t1);
+        in_compute += t1 - t0;
+        in_kernel += used() - t1;
+    }
+    pthread_mutex_lock(&sums);
+    sum_cpu += used();
+    sum_compute += in_compute;
+    sum_kernel += in_kernel;
+    pthread_mutex_unlock(&sums);
+    return arg;
+}
+
+static int run_load(char **argv)
+{
+    enum { MOST = 256 };
+    static pthread_t threads[MOST];
+    const int count = atoi(argv[0]);
+    load.kind = argv[1];
+    load.cpu_s = atof(argv[2]);
+    for (int i = 0; i < count && i < MOST; i++)
+        pthread_create(&threads[i], NULL, load_thread, NULL);
+    for (int i = 0; i < count && i < MOST; i++)
+        pthread_join(threads[i], NULL);
+    printf("cpu %.6f\ncompute %.6f\nkernel %.6f\nmain %.6f\n", sum_cpu, sum_compute, sum_kernel,
+           used());
+    return 0;
+}
+
+static void *short_thread(void *arg)
+{
+    const double begin = used();
+    compute(0.001 * (double)(1 + (intptr_t)arg % 3));
+    const double cpu_s = used() - begin;
+    pthread_mutex_lock(&sums);
+    sum_compute += cpu_s;
+    pthread_mutex_unlock(&sums);
+    return NULL;
+}
+
+static int run_short(char **argv)
+{
+    const int count = atoi(argv[0]);
+    for (intptr_t i = 0; i < count; i += 2) {
+        pthread_t a, b;
+        pthread_create(&a, NULL, short_thread, (void *)i);
+        pthread_create(&b, NULL, short_thread, (void *)(i + 1));
+        pthread_join(a, NULL);
+        pthread_join(b, NULL);
+    }
+    printf("compute %.6f\n", sum_compute);
+    return 0;
+}
+
+/* ---- signals ---- */
+
+static atomic_int done;
+
+static void *sleeper(void *arg)
+{
+    uintptr_t interrupted = 0;
+    while (!done) {
+        const struct timespec some = {0, 20000000};
+        interrupted += nanosleep(&some, NULL) != 0;
+        interrupted += poll(NULL, 0, 20) < 0;
+    }
+    return (void *)interrupted;
+}
+
+static int run_waits(char **argv)
+{
+    pthread_t thread;
+    void *interrupted;
+    pthread_create(&thread, NULL, sleeper, NULL);
+    compute(atof(argv[0]));
+    done = 1;
+    pthread_join(thread, &interrupted);
+    printf("cpu %.6f\ninterrupted %d\n", clock_s(CLOCK_PROCESS_CPUTIME_ID),
+           (int)(intptr_t)interrupted);
+    return 0;
+}
+
+static int run_trap(char **argv)
+{
+    compute(0.05);
+    raise(SIGTRAP);
+    return 0;
+}
+
+static int run_breakpoint(char **argv)
+{
+    compute(0.05);
+#if defined(__x86_64__)
+    __asm__ volatile("int3");
+#else
+    raise(SIGTRAP);
+#endif
+    return 0;
+}
+
+/* As programs do that want to begin with a clean slate, by each name that there is for it. */
+static int run_reset(char **argv)
+{
+    extern sighandler_t __sysv_signal(int, sighandler_t);
+    compute(0.05);
+    for (int signo = 1; signo < 65; signo++) {
+        const struct sigaction act = {.sa_handler = SIG_DFL};
+        signal(signo, SIG_DFL);
+        __sysv_signal(signo, SIG_DFL);
+        sigaction(signo, &act, NULL);
+    }
+    compute(0.3);
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+static atomic_int caught;
+
+static void on_signal(int signo)
+{
+    (void)signo;
+    caught++;
+}
+
+static int run_catch(char **argv)
+{
+    signal(SIGTRAP, on_signal);
+    compute(0.2);
+    raise(SIGTRAP);
+    compute(0.2);
+    printf("caught %d\ncpu %.6f\n", caught, clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+static int run_block(char **argv)
+{
+    sigset_t all, before;
+    compute(0.1);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    compute(0.2);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    compute(0.1);
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+static int run_alarm(char **argv)
+{
+    signal(SIGALRM, on_signal);
+    const struct itimerval soon = {.it_value = {0, 50000}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    compute(0.2);
+    const struct timespec some = {0, 300000000};
+    struct timespec rest = some;
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        ;
+    printf("caught %d\ncpu %.6f\n", caught, clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+/* ---- a library that comes late ---- */
+
+static int run_late(char **argv)
+{
+    pthread_t threads[4];
+    load.kind = "user";
+    load.cpu_s = 0.25;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, load_thread, NULL);
+    while (clock_s(CLOCK_PROCESS_CPUTIME_ID) < 0.1)
+        ;
+    void *const library = dlopen(argv[0], RTLD_NOW);
+    int (*const start)(const char *) =
+        (int (*)(const char *))(uintptr_t)dlsym(library, "ProfilerStart");
+    void (*const stop)(void) = (void (*)(void))(uintptr_t)dlsym(library, "ProfilerStop");
+    if (library == NULL) return puts(dlerror()), 1;
+    const double before = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    start("prof");
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    stop();
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID) - before);
+    return 0;
+}
+
+/* ---- without perf events ---- */
+
+static int run_exec(char **argv)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        return 99;
+    execvp(argv[0], argv);
+    return 98;
+}
+
+/* ---- code without tables ---- */
+
+static int run_jit(char **argv)
+{
+#if defined(__x86_64__)
+    /* push %rbx; mov %rdi, %rbx; 1: dec %rbx; jnz 1b; pop %rbx; ret: no frame, no frame pointer */
+    static const uint8_t code[] = {0x53, 0x48, 0x89, 0xfb, 0x48, 0xff,
+                                   0xcb, 0x75, 0xfb, 0x5b, 0xc3};
+    void *const at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(at, code, sizeof code);
+    mprotect(at, 4096, PROT_READ | PROT_EXEC);
+    while (used() < 0.5)
+        ((void (*)(uint64_t))(uintptr_t)at)(1000000);
+#endif
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(char **argv);
+        int arguments;
+    } cases[] = {
+        {"load", run_load, 3},   {"short", run_short, 1}, {"waits", run_waits, 1},
+        {"trap", run_trap, 0},   {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0}, {"block", run_block, 0}, {"alarm", run_alarm, 0},
+        {"late", run_late, 1},   {"exec", run_exec, 1},   {"jit", run_jit, 0},
+    };
+    zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i].name, argv[1]) == 0 && argc >= 2 + cases[i].arguments)
+            return cases[i].run(argv + 2);
+    fprintf(stderr, "usage: timers_host CASE [ARGUMENT...]\n");
+    return 2;
+}
