@@ -1,6 +1,7 @@
 /* perf_data_attr.c: the events of a perf.data: how their records are laid out, what they are
  * called. */
 #include "formats/perf_data.h"
+#include "formats/perf_events.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,27 +153,10 @@ static void name_by_config(const pt_perf_attr *a, char *to, size_t size)
     if (user != kernel) snprintf(to + length, size - length, ":%c", user ? 'u' : 'k');
 }
 
-/* Without what only says how precisely it was sampled: "cycles:Pu" counts what "cycles:u" does. */
-static uint32_t name_string(pt_builder *b, const char *name)
-{
-    const char *const colon = strrchr(name, ':');
-    if (colon == NULL || colon == name || colon[1] == '\0' ||
-        colon[1 + strspn(colon + 1, "pPukhGHSDWeI")] != '\0')
-        return pt_builder_text(b, name).v;
-    pt_buf kept = PT_BUF_INIT;
-    pt_put(&kept, name, (size_t)(colon - name));
-    for (const char *at = colon; *at != '\0'; at++)
-        if (*at != 'p' && *at != 'P') pt_put_u8(&kept, (uint8_t)*at);
-    if (kept.data[kept.size - 1] == ':') kept.size--;
-    const uint32_t id = pt_builder_string(b, (const char *)kept.data, kept.size).v;
-    pt_buf_done(&kept);
-    return id;
-}
-
 static uint32_t event_name(pt_builder *b, const pt_perf_attr *a)
 {
     char text[128];
-    if (a->name != NULL) return name_string(b, a->name);
+    if (a->name != NULL) return pt_perf_event_name(b, a->name, strlen(a->name));
     name_by_config(a, text, sizeof text);
     return pt_builder_text(b, text).v;
 }

@@ -1,0 +1,653 @@
+/* perf_script.c: what `perf script` prints, the text that flame graph scripts begin with.
+ *
+ *   # hostname : vm                                                     header, with --header
+ *   comm pid[/tid] [cpu] seconds.fraction: period event: [ip sym (dso)] one sample
+ *   <tab>  ip sym+0xoff (dso)                                           its frames, innermost first
+ *   <tab>  ip sym (inlined)                                             inlined into the next one
+ *     file.c:12                                                         -F +srcline
+ *                                                                       an empty line ends it
+ *
+ * There is no specification; the program is (tools/perf/builtin-script.c). Any of the fields of a
+ * sample may be missing (-F), names may hold blanks and parentheses, and so may paths: frames are
+ * read from the right. Addresses are offsets in their file, as perf prints them.
+ *
+ * The frames of a sample are looked up as one piece of text, and lines are when that is new, so
+ * what repeats costs a hash. */
+#include "formats/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "formats/perf_events.h"
+
+enum {
+    EVENTS_MAX = 256,
+    WORDS_MAX = 24, /* before the time: of a name */
+};
+
+typedef struct {
+    const char *at, *end;
+} span;
+
+/* A sample until its events are all known. */
+typedef struct {
+    int64_t time_ns, value;
+    uint32_t stack, pid, tid, cpu, comm, event;
+} row;
+
+/* A text that was seen, and what it stands for. */
+typedef struct {
+    const char *at;
+    uint32_t size, id;
+} seen_text;
+
+typedef struct {
+    pt_index index;
+    seen_text *items;
+    size_t count, cap;
+} seen_texts;
+
+typedef struct {
+    pt_builder *builder;
+    struct {
+        row *items;
+        size_t count, cap;
+    } row;
+    seen_texts blocks, frames, dsos, events, comms;
+    uint32_t event_names[EVENTS_MAX];
+    struct {
+        pt_line *items;
+        size_t count, cap;
+    } inlined; /* waiting for the frame that they were inlined into */
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } frame;
+    uint64_t odd, first_odd, line;
+} script_reader;
+
+/* ---- text ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static span trimmed(span s)
+{
+    while (s.at < s.end && is_blank(*s.at))
+        s.at++;
+    while (s.end > s.at && (is_blank(s.end[-1]) || s.end[-1] == '\r'))
+        s.end--;
+    return s;
+}
+
+/* The next word; moves on behind it. Empty at the end. */
+static span next_word(span *rest)
+{
+    while (rest->at < rest->end && is_blank(*rest->at))
+        rest->at++;
+    span word = {rest->at, rest->at};
+    while (word.end < rest->end && !is_blank(*word.end))
+        word.end++;
+    rest->at = word.end;
+    return word;
+}
+
+static bool is_number(span s)
+{
+    if (s.at == s.end || s.end - s.at > 19) return false;
+    for (const char *at = s.at; at < s.end; at++)
+        if (!is_digit(*at)) return false;
+    return true;
+}
+
+static uint64_t number(span s)
+{
+    uint64_t value = 0;
+    for (; s.at < s.end && is_digit(*s.at); s.at++)
+        value = value * 10 + (uint64_t)(*s.at - '0');
+    return value;
+}
+
+/* Moves over hexadecimal digits; false if there are none, or more than 64 bits. */
+static bool take_hex(span *s, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    const char *const start = s->at;
+    for (; s->at < s->end; s->at++) {
+        const char c = *s->at;
+        const int digit = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) break;
+        value = value << 4 | (uint64_t)digit;
+    }
+    *ret_value = value;
+    return s->at > start && s->at - start <= 16;
+}
+
+/* The place of a text among those that were seen; new ones have id PT_NONE. */
+static seen_text *look_up(seen_texts *t, span s)
+{
+    const size_t size = (size_t)(s.end - s.at);
+    const uint64_t hash = pt_hash_bytes(s.at, size);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&t->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&t->index, &probe))
+        if (t->items[i].size == size && memcmp(t->items[i].at, s.at, size) == 0)
+            return &t->items[i];
+    pt_index_add(&t->index, hash, (uint32_t)t->count);
+    PT_GROW(*t, t->count + 1);
+    t->items[t->count] = (seen_text){.at = s.at, .size = (uint32_t)size, .id = PT_NONE};
+    return &t->items[t->count++];
+}
+
+static uint32_t string_of(script_reader *r, span s)
+{
+    return pt_builder_string(r->builder, s.at, (size_t)(s.end - s.at)).v;
+}
+
+/* ---- the line of a sample ---- */
+
+typedef struct {
+    span comm, event, rest; /* rest: behind the event */
+    uint64_t pid, tid, cpu, period;
+    int64_t time_ns;
+    bool has_pid, has_tid, has_cpu, has_time, has_period;
+} sample_line;
+
+/* "198789.478194:" */
+static bool parse_time(span word, int64_t *ret_ns)
+{
+    if (word.end - word.at < 4 || word.end[-1] != ':') return false;
+    const char *const dot = memchr(word.at, '.', (size_t)(word.end - word.at));
+    if (dot == NULL) return false;
+    const span seconds = {word.at, dot}, fraction = {dot + 1, word.end - 1};
+    if (!is_number(seconds) || !is_number(fraction) || fraction.end - fraction.at > 9 ||
+        seconds.end - seconds.at > 9)
+        return false;
+    uint64_t ns = number(fraction);
+    for (ptrdiff_t digits = fraction.end - fraction.at; digits < 9; digits++)
+        ns *= 10;
+    *ret_ns = (int64_t)(number(seconds) * 1000000000u + ns);
+    return true;
+}
+
+/* "25097" or "25097/25099" */
+static bool parse_ids(span word, sample_line *to)
+{
+    const char *const slash = memchr(word.at, '/', (size_t)(word.end - word.at));
+    const span first = {word.at, slash != NULL ? slash : word.end};
+    const span second = {slash != NULL ? slash + 1 : word.end, word.end};
+    if (!is_number(first) || (slash != NULL && !is_number(second))) return false;
+    to->pid = number(first);
+    to->tid = slash != NULL ? number(second) : to->pid;
+    to->has_pid = slash != NULL;
+    to->has_tid = true;
+    return true;
+}
+
+static bool parse_cpu(span word, uint64_t *ret_cpu)
+{
+    const span inside = {word.at + 1, word.end - 1};
+    if (word.end - word.at < 3 || *word.at != '[' || word.end[-1] != ']' || !is_number(inside))
+        return false;
+    *ret_cpu = number(inside);
+    return true;
+}
+
+/* What is behind the time, or behind the thread: [period] event: [frame]. */
+static void parse_event(span rest, sample_line *to)
+{
+    span after = rest, word = next_word(&after);
+    if (is_number(word)) {
+        to->period = number(word);
+        to->has_period = true;
+        rest = after;
+        word = next_word(&after);
+    }
+    /* An event may hold blanks in its terms, but the colon that ends it is followed by one. */
+    while (word.at < word.end && word.end[-1] != ':')
+        word = next_word(&after);
+    if (word.at == word.end) return;
+    to->event = trimmed((span){rest.at, word.end});
+    while (to->event.end > to->event.at && to->event.end[-1] == ':')
+        to->event.end--;
+    to->rest = trimmed(after);
+}
+
+/* The words up to the time; the names of threads may hold blanks and numbers, so it is the words
+ * before the time that are the cpu and the thread. */
+static bool parse_sample(span line, sample_line *ret)
+{
+    *ret = (sample_line){.period = 1};
+    span rest = line, before[2] = {0}, word = next_word(&rest);
+    for (unsigned words = 0; word.at < word.end && words < WORDS_MAX; words++) {
+        ret->has_time = parse_time(word, &ret->time_ns);
+        if (ret->has_time) break;
+        before[0] = before[1];
+        before[1] = word;
+        word = next_word(&rest);
+    }
+    if (!ret->has_time) return false;
+    const char *comm_end = word.at;
+    ret->has_cpu = before[1].at != NULL && parse_cpu(before[1], &ret->cpu);
+    if (ret->has_cpu) comm_end = before[1].at;
+    const span ids = ret->has_cpu ? before[0] : before[1];
+    if (ids.at != NULL && parse_ids(ids, ret)) comm_end = ids.at;
+    ret->comm = trimmed((span){line.at, comm_end});
+    parse_event(rest, ret);
+    return true;
+}
+
+/* Without a time: the first number is the thread. */
+static bool parse_timeless(span line, sample_line *ret)
+{
+    *ret = (sample_line){.period = 1};
+    span rest = line;
+    for (span word = next_word(&rest); word.at < word.end; word = next_word(&rest)) {
+        if (word.at == line.at || !parse_ids(word, ret)) continue;
+        ret->comm = trimmed((span){line.at, word.at});
+        span after = rest;
+        if (parse_cpu(next_word(&after), &ret->cpu)) {
+            ret->has_cpu = true;
+            rest = after;
+        }
+        parse_event(rest, ret);
+        rest = trimmed(rest);
+        return rest.at == rest.end || ret->event.at < ret->event.end;
+    }
+    return false;
+}
+
+/* ---- frames ---- */
+
+static void note_odd(script_reader *r)
+{
+    if (r->odd++ == 0) r->first_odd = r->line;
+}
+
+typedef struct {
+    uint64_t address;
+    span symbol, dso; /* empty = unknown */
+} frame_line;
+
+/* The parenthesis that the last one closes. NULL if there is none. */
+static const char *opening(span s)
+{
+    int depth = 0;
+    for (const char *at = s.end; at > s.at; at--) {
+        if (at[-1] == ')') depth++;
+        if (at[-1] == '(' && --depth == 0) return at - 1;
+    }
+    return NULL;
+}
+
+static bool is_unknown(span s)
+{
+    return s.at == s.end || (s.end - s.at == 9 && memcmp(s.at, "[unknown]", 9) == 0);
+}
+
+/* Without "+0x1f" at its end. */
+static span without_offset(span s)
+{
+    const char *at = s.end;
+    while (at > s.at && at[-1] != '+')
+        at--;
+    span digits = {at + 2, s.end};
+    uint64_t offset;
+    if (at == s.at || s.end - at < 3 || at[0] != '0' || at[1] != 'x') return s;
+    return take_hex(&digits, &offset) && digits.at == s.end ? (span){s.at, at - 1} : s;
+}
+
+static bool parse_frame(span line, frame_line *ret)
+{
+    span s = trimmed(line);
+    *ret = (frame_line){0};
+    if (s.end - s.at > 2 && s.at[0] == '0' && s.at[1] == 'x') s.at += 2;
+    if (!take_hex(&s, &ret->address) || (s.at < s.end && !is_blank(*s.at))) return false;
+    s = trimmed(s);
+    const char *const open = s.end > s.at && s.end[-1] == ')' ? opening(s) : NULL;
+    if (open != NULL && (open == s.at || is_blank(open[-1]))) {
+        ret->dso = (span){open + 1, s.end - 1};
+        s.end = open;
+    }
+    static const char gone[] = " (deleted)";
+    const ptrdiff_t gone_bytes = sizeof gone - 1;
+    if (ret->dso.end - ret->dso.at > gone_bytes &&
+        memcmp(ret->dso.end - gone_bytes, gone, (size_t)gone_bytes) == 0)
+        ret->dso.end -= gone_bytes;
+    ret->symbol = without_offset(trimmed(s));
+    if (is_unknown(ret->symbol)) ret->symbol = (span){0};
+    if (is_unknown(ret->dso)) ret->dso = (span){0};
+    return true;
+}
+
+static bool is_inlined(span dso)
+{
+    return dso.end - dso.at == 7 && memcmp(dso.at, "inlined", 7) == 0;
+}
+
+static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
+{
+    static const char kernel[] = "[kernel", guest[] = "[guest.kernel";
+    const size_t size = (size_t)(dso.end - dso.at);
+    *ret_is_kernel = (size >= 7 && memcmp(dso.at, kernel, 7) == 0) ||
+                     (size >= 13 && memcmp(dso.at, guest, 13) == 0) ||
+                     (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
+    seen_text *const seen = look_up(&r->dsos, dso);
+    if (seen->id == PT_NONE) {
+        const pt_mapping mapping = {.limit = UINT64_MAX,
+                                    .file = string_of(r, dso),
+                                    .flags = *ret_is_kernel ? PT_MAPPING_KERNEL : 0};
+        seen->id = pt_builder_append_mapping(r->builder, &mapping).v;
+    }
+    return seen->id;
+}
+
+/* source: "  file.c:12", or empty. */
+static pt_line line_of(script_reader *r, span symbol, span source)
+{
+    const uint32_t name = string_of(r, symbol);
+    pt_function function = {.name = name, .system_name = name};
+    pt_line line = {0};
+    source = trimmed(source);
+    const char *colon = source.end;
+    while (colon > source.at && is_digit(colon[-1]))
+        colon--;
+    if (colon > source.at && colon < source.end && colon[-1] == ':') {
+        function.file = string_of(r, (span){source.at, colon - 1});
+        line.line = (int64_t)(number((span){colon, source.end}) & INT64_MAX);
+    }
+    line.function = pt_builder_function(r->builder, &function).v;
+    return line;
+}
+
+static uint32_t make_location(script_reader *r, const frame_line *f, bool is_leaf)
+{
+    bool is_kernel = false;
+    pt_location location = {.mapping = PT_NONE, .address = f->address};
+    if (f->dso.at != f->dso.end) location.mapping = mapping_of(r, f->dso, &is_kernel);
+    is_kernel |= f->address >> 63 != 0;
+    location.flags = (is_kernel ? PT_LOCATION_KERNEL : PT_LOCATION_USER) |
+                     (is_leaf ? 0u : PT_LOCATION_RETURN_ADDR);
+    const uint32_t id =
+        pt_builder_location(r->builder, &location, r->inlined.items, r->inlined.count).v;
+    r->inlined.count = 0;
+    return id;
+}
+
+/* The end of the line that begins at `at`, and where the next one begins. */
+static span line_at(const char *at, const char *end, const char **ret_next)
+{
+    const char *const newline = memchr(at, '\n', (size_t)(end - at));
+    span line = {at, newline != NULL ? newline : end};
+    *ret_next = newline != NULL ? newline + 1 : end;
+    if (line.end > line.at && line.end[-1] == '\r') line.end--;
+    return line;
+}
+
+static void add_frame(script_reader *r, span line, span source)
+{
+    frame_line f;
+    const bool is_leaf = r->frame.count == 0;
+    const bool is_plain = !is_leaf && r->inlined.count == 0;
+    const span both = {line.at, source.at < source.end ? source.end : line.end};
+    const size_t place = is_plain ? (size_t)(look_up(&r->frames, both) - r->frames.items) : 0;
+    uint32_t id = is_plain ? r->frames.items[place].id : PT_NONE;
+    if (id == PT_NONE) {
+        if (!parse_frame(line, &f)) {
+            note_odd(r);
+            return;
+        }
+        if (f.symbol.at != f.symbol.end) {
+            PT_GROW(r->inlined, r->inlined.count + 1);
+            r->inlined.items[r->inlined.count++] = line_of(r, f.symbol, source);
+        }
+        if (is_inlined(f.dso)) return;
+        id = make_location(r, &f, is_leaf);
+        if (is_plain) r->frames.items[place].id = id;
+    }
+    PT_GROW(r->frame, r->frame.count + 1);
+    r->frame.items[r->frame.count++] = id;
+}
+
+static uint32_t make_stack(script_reader *r, span block, span leaf)
+{
+    r->frame.count = r->inlined.count = 0;
+    frame_line f;
+    if (leaf.at < leaf.end && parse_frame(leaf, &f)) add_frame(r, leaf, (span){0});
+    for (const char *at = block.at; at < block.end;) {
+        const span line = line_at(at, block.end, &at);
+        span source = {0};
+        if (at < block.end && *at == ' ') source = line_at(at, block.end, &at);
+        add_frame(r, line, source);
+    }
+    return pt_builder_stack(r->builder, r->frame.items, r->frame.count, PT_STACK_END_UNKNOWN).v;
+}
+
+/* ---- samples ---- */
+
+static uint32_t text_id(script_reader *r, seen_texts *t, span s)
+{
+    if (s.at == s.end) return 0;
+    seen_text *const seen = look_up(t, s);
+    if (seen->id == PT_NONE) seen->id = string_of(r, s);
+    return seen->id;
+}
+
+/* The number of the event's column; 0 = it has none. */
+static uint32_t event_of(script_reader *r, span name)
+{
+    if (name.at == name.end) return 0;
+    seen_text *const seen = look_up(&r->events, name);
+    if (seen->id != PT_NONE) return seen->id;
+    if (r->events.count >= EVENTS_MAX) return 0;
+    const uint32_t string = pt_perf_event_name(r->builder, name.at, (size_t)(name.end - name.at));
+    uint32_t event = 1;
+    while (r->event_names[event] != 0 && r->event_names[event] != string)
+        event++;
+    r->event_names[event] = string;
+    seen->id = event;
+    return event;
+}
+
+static bool begins(span s, const char *with)
+{
+    const size_t size = strlen(with);
+    return (size_t)(s.end - s.at) >= size && memcmp(s.at, with, size) == 0;
+}
+
+/* block: the lines of its frames. */
+static void add_sample(script_reader *r, const sample_line *s, span block)
+{
+    if (begins(s->event, "PERF_RECORD_") || begins(s->rest, "PERF_RECORD_")) return;
+    uint32_t stack;
+    if (block.at == block.end) {
+        stack = make_stack(r, block, s->rest);
+    } else {
+        seen_text *const seen = look_up(&r->blocks, block);
+        const size_t place = (size_t)(seen - r->blocks.items);
+        if (seen->id == PT_NONE) {
+            stack = make_stack(r, block, (span){0});
+            r->blocks.items[place].id = stack;
+        } else {
+            stack = seen->id;
+        }
+    }
+    if (stack == PT_NONE) return;
+    PT_GROW(r->row, r->row.count + 1);
+    r->row.items[r->row.count++] = (row){
+        .time_ns = s->has_time ? s->time_ns : 0,
+        .value = s->period <= INT64_MAX ? (int64_t)s->period : INT64_MAX,
+        .stack = stack,
+        .pid = s->has_pid && s->pid < PT_NONE ? (uint32_t)s->pid : PT_NONE,
+        .tid = s->has_tid && s->tid < PT_NONE ? (uint32_t)s->tid : PT_NONE,
+        .cpu = s->has_cpu && s->cpu < PT_NONE ? (uint32_t)s->cpu : PT_NONE,
+        .comm = text_id(r, &r->comms, s->comm),
+        .event = event_of(r, s->event),
+    };
+}
+
+/* Lines that begin with a tab, or (source lines) with two blanks and are no sample. */
+static const char *block_end(const char *at, const char *end, uint64_t *lines)
+{
+    while (at < end) {
+        if (*at != '\t') {
+            sample_line ignored;
+            const char *next;
+            if (end - at < 2 || at[0] != ' ' || at[1] != ' ') break;
+            if (parse_sample(line_at(at, end, &next), &ignored)) break;
+        }
+        const char *const newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline != NULL ? newline + 1 : end;
+        ++*lines;
+    }
+    return at;
+}
+
+/* "# hostname : vm" */
+static void add_header_line(script_reader *r, span line)
+{
+    pt_provenance *const p = pt_builder_provenance(r->builder);
+    const struct {
+        const char *key;
+        uint32_t *to;
+    } keys[] = {{"# hostname : ", &p->host},
+                {"# os release : ", &p->os},
+                {"# cpudesc : ", &p->cpu_model},
+                {"# cmdline : ", &p->command_line}};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (begins(line, keys[i].key))
+            *keys[i].to = string_of(r, trimmed((span){line.at + strlen(keys[i].key), line.end}));
+}
+
+static void read_lines(script_reader *r, const char *at, const char *end)
+{
+    while (at < end) {
+        const char *next;
+        const span line = line_at(at, end, &next);
+        at = next;
+        r->line++;
+        if (trimmed(line).at == trimmed(line).end) continue;
+        if (*line.at == '#') {
+            add_header_line(r, line);
+            continue;
+        }
+        sample_line sample;
+        const bool is_sample =
+            *line.at != '\t' && (parse_sample(line, &sample) || parse_timeless(line, &sample));
+        if (!is_sample) {
+            note_odd(r);
+            continue;
+        }
+        const char *const block = at;
+        at = block_end(at, end, &r->line);
+        add_sample(r, &sample, (span){block, at});
+    }
+}
+
+/* ---- the end ---- */
+
+static void emit(script_reader *r)
+{
+    int64_t values[EVENTS_MAX] = {0};
+    pt_perf_events_of_names(r->builder, r->event_names + 1, EVENTS_MAX - 1);
+    pt_builder_reserve_samples(r->builder, r->row.count, 0);
+    for (size_t i = 0; i < r->row.count; i++) {
+        const row *const s = &r->row.items[i];
+        values[0] = 1;
+        if (s->event != 0) values[s->event] = s->value;
+        const pt_sample sample = {.stack = s->stack,
+                                  .values = values,
+                                  .time_ns = s->time_ns,
+                                  .pid = s->pid,
+                                  .tid = s->tid,
+                                  .cpu = s->cpu,
+                                  .comm = s->comm};
+        pt_builder_timed_sample(r->builder, &sample);
+        values[s->event] = 0;
+    }
+}
+
+static void texts_done(seen_texts *t)
+{
+    pt_index_done(&t->index);
+    free(t->items);
+}
+
+static void done(script_reader *r)
+{
+    texts_done(&r->blocks);
+    texts_done(&r->frames);
+    texts_done(&r->dsos);
+    texts_done(&r->events);
+    texts_done(&r->comms);
+    free(r->row.items);
+    free(r->inlined.items);
+    free(r->frame.items);
+}
+
+static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
+                                  const pt_read_hooks *hooks, pt_error *reterr)
+{
+    (void)hooks;
+    script_reader r = {.builder = builder};
+    read_lines(&r, (const char *)reader->pos, (const char *)reader->end);
+    emit(&r);
+    pt_status status = PT_OK;
+    if (r.row.count == 0)
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample as perf script prints them");
+    else if (r.odd > 0)
+        status = pt_error_set(reterr, PT_ERR_DAMAGED,
+                              "%" PRIu64 " lines are neither samples nor frames (the first is line "
+                              "%" PRIu64 "); kept %zu samples",
+                              r.odd, r.first_odd, r.row.count);
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf-script", -1);
+    done(&r);
+    return status;
+}
+
+/* A sample with a time, and behind it a frame: on its line, or on the next. */
+static int probe(const pt_probe_input *input)
+{
+    const char *at = (const char *)input->head;
+    const char *const end = at + input->head_bytes;
+    unsigned lines = 0;
+    while (at < end && lines < 256) {
+        const char *next;
+        const span line = line_at(at, end, &next);
+        sample_line sample;
+        frame_line frame;
+        at = next;
+        if (line.at == line.end || *line.at == '#') continue;
+        lines++;
+        if (*line.at == '\t' || !parse_sample(line, &sample)) return 0;
+        if (sample.event.at == sample.event.end) continue;
+        if (sample.rest.at < sample.rest.end && parse_frame(sample.rest, &frame)) return 60;
+        if (at < end && *at == '\t' && parse_frame(line_at(at, end, &next), &frame)) return 80;
+    }
+    return 0;
+}
+
+static const char *const aliases[] = {"perf_script", "perfscript", NULL};
+static const char *const extensions[] = {NULL};
+
+const pt_format pt_format_perf_script = {
+    .name = "perf-script",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "what perf script prints",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
+                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME | PT_CAN_NAMES,
+    .probe = probe,
+    .read = perf_script_read,
+};

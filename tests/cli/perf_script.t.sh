@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What perf script prints holds the same samples as the perf.data it was printed from.
+. "$(dirname "$0")/lib.sh"
+
+golden=$PITOT_ROOT/tests/golden/perf.data
+
+for file in fp.data two.data pipe.data; do
+    it "reads the text of $file: its samples, threads, times and values"
+    if needs perf; then
+        perf script --ns --no-inline -F comm,pid,tid,time,period,event,ip,sym,dso -i "$golden/$file" \
+            >script.txt 2>/dev/null
+        for what in "$golden/$file" script.txt; do
+            pitot dump --raw --symbols=off "$what" 2>/dev/null |
+                awk -F '\t' '/^[a-z]+ [0-9]+$/ { t = $1; next } t ~ /^sample / && !/^#/ {
+                    print $4, $5, $6, $7, $9 }' >"$(basename "$what").samples"
+        done
+        expect [ -s script.txt.samples ]
+        expect_same script.txt.samples "$file.samples"
+    fi
+done
+
+for file in rust-mangled simple-with-header system-wide; do
+    it "reads $file of the corpus: as many samples as it has lines of them"
+    if corpus "perf-script/speedscope__$file.linux-perf.txt"; then
+        run pitot info --json "$corpus"
+        expect_status 0
+        count=$(grep -cE '^[^[:space:]#].*: *$' "$corpus")
+        expect_stdout_has "\"samples\": $count,"
+    fi
+done
+
+it 'takes perf script from a pipe'
+if needs perf; then
+    run bash -c 'perf script -i "$1" 2>/dev/null | "$PITOT" top --symbols=off -' - "$golden/fp.data"
+    expect_status 0
+    expect_stdout_line '*cpu-clock, 56.7ms*'
+fi
