@@ -253,6 +253,32 @@ run pitot symbolize --cache-info
 expect_stdout_has ' files, '
 expect test -z "$(find "$HOME/.cache/pitot" -name '*.tmp')"
 
+it 'is not harmed by others that are killed while they keep'
+names=$HOME/.cache/pitot/names
+rm -rf "$names"
+# A limit on the size of files kills it in the middle of writing.
+(
+    ulimit -f 1
+    "$PITOT" symbolize -e kept -p <addresses 2>killed.err
+) 2>/dev/null | cat >killed.out
+expect_equal 'files that are in the way' "$(find "$names" -name '*.names' | wc -l)" 0
+expect_equal 'files that were begun' "$(find "$names" -name '.*.tmp' | wc -l)" 1
+for i in $(seq 20); do
+    split -n "r/$((i % 8 + 1))/8" addresses >some
+    "$PITOT" symbolize -e kept -p <some >/dev/null 2>&1 &
+    sleep "0.0$((i * 7 % 40 + 10))"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+    run pitot symbolize -e kept -p <addresses
+    stdout >again
+    expect_same again whole
+    expect_no_stderr
+done
+find "$names" -name '.*.tmp' -exec touch -d '1 day ago' {} +
+g++ -g -O1 -Wl,--build-id=0xabcdefabcdefabcdee part.cc -o other
+run pitot symbolize -e other -p "$at"
+expect_equal 'files that were begun' "$(find "$names" -name '.*.tmp' | wc -l)" 0
+
 it 'says once that split units are missing, and where the first was looked for'
 printf 'int one(int x) { return x * 3; }\n' >one.c
 printf 'int one(int); int main(int n, char **v) { (void)v; return one(n); }\n' >two.c
