@@ -234,6 +234,8 @@ static const char *function_name(const symbolize_job *j, image_entry *image, uin
                                  pt_buf *text)
 {
     const pt_chain_function f = pt_chains_function(image->chains, id);
+    /* llvm-symbolizer has no short names for what only the symbol table knows. */
+    if (j->is_short && f.file[0] == '\0' && !j->is_addr2line) return "";
     if (j->is_short && f.name[0] != '\0') return without_scope(f.name);
     if (!j->is_readable) return f.linkage_name;
     const char *name = pt_chains_readable(image->chains, id);
@@ -464,7 +466,8 @@ static int prepare(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
     j->images.how = (pt_chains_options){.detail = PT_OBJECT_LINES,
                                         .demangle = demangle_of(s),
                                         .cache = &lookup->cache,
-                                        .pool = pool};
+                                        .pool = pool,
+                                        .keeps_clones = !is_addr2line};
     j->is_readable = j->images.how.demangle != PT_DEMANGLE_NONE;
     j->images.source = &lookup->source;
     j->printer = (printer){.out = j->context->out,

@@ -112,6 +112,7 @@ pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr)
     d->code = pt_alloc(source->code_count + 1, sizeof *d->code);
     d->code_count = source->code_count;
     d->as_written = source->as_written;
+    d->keeps_clones = source->keeps_clones;
     memcpy(d->code, source->code, source->code_count * sizeof *d->code);
     d->splits = (pt_dwarf_splits){.find = source->find,
                                   .find_context = source->find_context,
@@ -195,6 +196,14 @@ static bool symbol_names(const pt_object_symbol *symbol, const char *name)
            memmem(symbol->name, strlen(symbol->name), name + last, length - last) != NULL;
 }
 
+/* Is the symbol of a clone of the function: its name and more after a dot? */
+static bool is_clone(const pt_object_symbol *symbol, const char *linkage_name)
+{
+    const size_t length = linkage_name != NULL ? strlen(linkage_name) : 0;
+    return length > 0 && strncmp(symbol->name, linkage_name, length) == 0 &&
+           symbol->name[length] == '.';
+}
+
 typedef struct {
     const char *file;
     uint32_t line, column;
@@ -224,6 +233,9 @@ static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost
             linkage_name = symbol->name;
         if (name == NULL && linkage_name == NULL && is_outermost && symbol != NULL)
             name = symbol->name;
+        if (w->dwarf->keeps_clones && is_outermost && symbol != NULL &&
+            is_clone(symbol, linkage_name != NULL ? linkage_name : name))
+            linkage_name = symbol->name;
         const bool is_here = f->declared_file != NULL && (f->declared_file == at.file ||
                                                           strcmp(f->declared_file, at.file) == 0);
         /* Code of an inlined function that nothing names (artificial, or the file that dwz shared

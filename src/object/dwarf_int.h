@@ -335,6 +335,7 @@ struct pt_dwarf {
     struct pt_dwarf_worker **workers;
     unsigned worker_count;
     bool as_written;            /* pt_object_keep_as_written */
+    bool keeps_clones;          /* pt_object_keep_clones */
     _Atomic uint64_t work_left; /* in the call under way: bytes and steps */
 };
 

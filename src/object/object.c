@@ -26,6 +26,7 @@ struct pt_object {
     bool dwarf_asked;
     pt_dwarf *dwarf; /* or NULL */
     bool as_written; /* pt_object_keep_as_written */
+    bool keeps_clones;
     pt_error dwarf_error;
 };
 
@@ -203,6 +204,7 @@ static pt_dwarf *with_dwarf(pt_object *object, pt_pool *pool)
         .find_context = object->find_context,
         .image_path = object->image.path,
         .as_written = object->as_written,
+        .keeps_clones = object->keeps_clones,
         .pool = pool};
     object->dwarf = pt_dwarf_open(&source, &object->dwarf_error);
     return object->dwarf;
@@ -239,6 +241,11 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
 void pt_object_keep_as_written(pt_object *object)
 {
     object->as_written = true;
+}
+
+void pt_object_keep_clones(pt_object *object)
+{
+    object->keeps_clones = true;
 }
 
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol)

@@ -120,6 +120,11 @@ typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *
  * other tools do. */
 void pt_object_keep_as_written(pt_object *object);
 
+/* From now on, and before the first look or resolve: the function that has the code is named by its
+ * symbol where that is of a clone (foo.isra.0, foo.cold), as llvm-symbolizer does; else clones have
+ * the name of what they are made of. */
+void pt_object_keep_clones(pt_object *object);
+
 /* Resolves many addresses at once, which must ascend: the work is one walk over each compilation
  * unit that holds any of them, units in parallel on the pool (NULL: inline). The sink is called on
  * this thread, once for each address that has a name, in an order that depends on the file and the

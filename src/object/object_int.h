@@ -68,6 +68,7 @@ typedef struct {
     const char *image_path;
     pt_pool *pool;   /* for inflating; NULL: inline */
     bool as_written; /* pt_object_keep_as_written */
+    bool keeps_clones;
 } pt_dwarf_source;
 
 /* NULL with PT_ERR_NOTFOUND when the file has no units with code, else with why they cannot be

@@ -108,6 +108,11 @@ pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
     char *key = NULL;
     if (keeps && pt_elf_open(file->blob.data, file->blob.size, &elf) == PT_ELF_OK)
         key = pt_name_index_key(&elf, file->fd);
+    if (key != NULL && options->keeps_clones) {
+        char *own = pt_strf("%s.clones", key);
+        free(key);
+        key = own;
+    }
     pt_chains *chains = pt_alloc(1, sizeof *chains);
     pt_object *object = NULL;
     const pt_status status = pt_object_open(file, find_companion, chains, &object, reterr);
@@ -116,6 +121,7 @@ pt_status pt_chains_open(pt_image_file *file, pt_source_search *search,
         free(key);
         return status;
     }
+    if (options->keeps_clones) pt_object_keep_clones(object);
     *chains = (pt_chains){.object = object,
                           .search = search,
                           .pool = options->pool,

@@ -28,6 +28,7 @@ typedef struct pt_chains_options {
     pt_demangle_mode demangle;  /* for readable names */
     const pt_name_cache *cache; /* NULL: nothing is kept */
     pt_pool *pool;              /* for the work inside one image; may be NULL */
+    bool keeps_clones;          /* pt_object_keep_clones; kept on disk apart */
 } pt_chains_options;
 
 typedef struct pt_chain_frame {

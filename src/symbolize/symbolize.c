@@ -512,12 +512,23 @@ static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mo
     }
 }
 
+/* pprof's names are those that llvm-symbolizer tells it. */
+static pt_chains_options chains_options(const pt_symbolize_options *options,
+                                        pt_object_detail detail, pt_pool *pool)
+{
+    return (pt_chains_options){.detail = detail,
+                               .demangle = options->demangle,
+                               .cache = &options->cache,
+                               .pool = pool,
+                               .keeps_clones = options->demangle >= PT_DEMANGLE_PPROF};
+}
+
 /* Lines and inlined functions of the kernel, when its image with debug information is here. */
 static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
                             const char *build_id, pt_pool *pool)
 {
     pt_source_search search = {.options = &w->options->source, .diag = &m->diag};
-    const pt_chains_options how = {PT_OBJECT_LINES, w->options->demangle, &w->options->cache, pool};
+    const pt_chains_options how = chains_options(w->options, PT_OBJECT_LINES, pool);
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_chains *chains = NULL;
     pt_elf_symbols table;
@@ -656,7 +667,7 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     const pt_source_search of_image = {
         .options = m->path_string == PT_NONE ? &given : &options->source, .diag = &m->diag};
     pt_source_search search = {.options = &options->source, .diag = &m->diag};
-    const pt_chains_options how = {detail, options->demangle, &options->cache, pool};
+    const pt_chains_options how = chains_options(options, detail, pool);
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     pt_chains *chains = NULL;

@@ -117,6 +117,32 @@ for options in '' '-p' '-a' '-s' '-p -a -s' '--no-inlines' '--functions=none' '-
     same_as_llvm $options
 done
 
+it 'names clones of functions by their symbols, as llvm-symbolizer does'
+cp prog part.prog
+cp addresses part.addresses
+cat >clone.cc <<'END'
+#include <cstdlib>
+struct pair { int first, second; };
+__attribute__((noinline)) static int sum(pair *p, int scale)
+{
+    if (p->first < 0) abort();
+    return p->first * scale;
+}
+int main(int n, char **)
+{
+    pair p = {n, n};
+    return sum(&p, 3) + sum(&p, 3);
+}
+END
+expect g++ -g -O2 clone.cc -o prog
+nm -S prog | awk '/_ZL3sum/ {print $1, $2}' | while read -r start size; do
+    for ((k = 0; k < 16#$size; k++)); do printf '0x%x\n' $((16#$start + k)); done
+done >addresses
+expect test -s addresses
+for options in '' '--no-demangle' '--functions=short' '--no-inlines'; do same_as_llvm $options; done
+mv part.prog prog
+mv part.addresses addresses
+
 # Left out: discriminators, which are not read; where inlined code begins, of which only that of the
 # function around it is told; and the file it is declared in, which LLVM 14 loses for gcc's DWARF 5.
 without() {

@@ -5,49 +5,12 @@
 # -disasm finds nothing in some of its runs (docs/listing.md).
 . "$(dirname "$0")/../cli/lib.sh"
 
-go=/usr/lib/go-1.23/bin/go
-[ -x $go ] || skip_all 'golang-1.23-go is not installed'
+[ -x /usr/lib/go-1.23/bin/go ] || skip_all 'golang-1.23-go is not installed'
 for tool in g++ gcc objdump python3; do
     command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
 
-# The reference, into ./google-pprof.
-build_reference() {
-    local from=/usr/lib/go-1.23/src/cmd/vendor name
-    mkdir -p reference/vendor/github.com/{google,ianlancetaylor}
-    cp -r "$from/github.com/google/pprof" reference/vendor/github.com/google/
-    cp -r "$from/github.com/ianlancetaylor/demangle" reference/vendor/github.com/ianlancetaylor/
-    (
-        cd reference || exit 1
-        awk '/^# /{on = /google\/pprof|ianlancetaylor\/demangle/} on' "$from/modules.txt" >vendor/modules.txt
-        sed -i 's/^## explicit.*/## explicit; go 1.19/' vendor/modules.txt
-        {
-            printf 'module reference\n\ngo 1.23\n\nrequire (\n'
-            awk '/^# /{print "\t" $2, $3}' vendor/modules.txt
-            printf ')\n'
-        } >go.mod
-        awk '/^# /{print; print "## explicit; go 1.19"; next} !/^##/' vendor/modules.txt >m
-        mv m vendor/modules.txt
-        cat >main.go <<'GO'
-package main
-
-import (
-	"fmt"
-	"os"
-
-	"github.com/google/pprof/driver"
-)
-
-func main() {
-	if err := driver.PProf(&driver.Options{}); err != nil {
-		fmt.Fprintln(os.Stderr, "pprof:", err)
-		os.Exit(2)
-	}
-}
-GO
-        GOTOOLCHAIN=local GOFLAGS=-mod=vendor GOCACHE=$PWD/cache CGO_ENABLED=0 $go build -o ../google-pprof .
-    )
-}
+. "$PITOT_ROOT/tests/torture/reference.bash"
 
 make_programs() {
     cat >shapes.hh <<'C'
