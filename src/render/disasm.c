@@ -61,7 +61,7 @@ static void put_place(writer *w, const pt_disasm_line *line)
             i = 2;
             continue;
         }
-        if (i + 1 < line->frame_count) pt_putf(&w->text, " > %s ", f->function);
+        if (i + 1 < line->frame_count) pt_putf(&w->text, " > %s ", f->brief);
         if (f->file[0] == '\0')
             pt_put_text(&w->text, "?");
         else if (f->line == 0)

@@ -145,7 +145,7 @@ static void put_inlined(writer *w, const pt_weblist_piece *piece, uint32_t depth
     for (; depth < piece->frame; depth++) {
         const pt_code_frame *f = &in->frame[piece->frame - 1 - depth];
         pt_putf(&w->text, "%*s", 2 * (w->width + 8) + 3 + w->digits + 2 + INDENT * (int)depth, "");
-        pt_putf(&w->text, "> %s  %s:%u", f->function, base_name(f->file), f->line);
+        pt_putf(&w->text, "> %s  %s:%u", f->brief, base_name(f->file), f->line);
         if (depth + 1 == piece->frame && in->source != NULL) {
             size_t skip = 0;
             while (skip < in->source_size && (in->source[skip] == ' ' || in->source[skip] == '\t'))

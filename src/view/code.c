@@ -16,7 +16,7 @@
 struct pt_code_names {
     struct {
         const char *linkage;
-        char *plain;
+        char *plain, *brief;
     } * items;
     size_t count, cap;
     pt_index index;
@@ -24,30 +24,39 @@ struct pt_code_names {
 
 /* ---- Names ---- */
 
-static const char *readable(const pt_code_image *image, const char *linkage, const char *plain,
-                            pt_demangle_mode mode)
+/* Free the result. */
+static char *made_readable(const char *linkage, const char *plain, pt_demangle_mode mode)
+{
+    char *name = pt_demangle(linkage, mode);
+    if (name == NULL && plain[0] != '\0' && mode != PT_DEMANGLE_NONE)
+        name = pt_demangle_source_name(plain, mode);
+    return name != NULL ? name : pt_strdup(linkage);
+}
+
+/* The number of a function's names; valid while the image is. */
+static uint32_t readable(const pt_code_image *image, const char *linkage, const char *plain,
+                         pt_demangle_mode mode)
 {
     struct pt_code_names *names = image->names;
     const uint64_t hash = pt_hash_mix((uintptr_t)linkage, (uintptr_t)plain);
     pt_probe probe = {0};
     for (uint32_t i = pt_index_first(&names->index, hash, &probe); i != PT_NONE;
          i = pt_index_next(&names->index, &probe))
-        if (names->items[i].linkage == linkage) return names->items[i].plain;
-    char *name = pt_demangle(linkage, mode);
-    if (name == NULL && plain[0] != '\0' && mode != PT_DEMANGLE_NONE)
-        name = pt_demangle_source_name(plain, mode);
-    if (name == NULL) name = pt_strdup(linkage);
+        if (names->items[i].linkage == linkage) return i;
+    const pt_demangle_mode brief = mode == PT_DEMANGLE_NONE ? mode : PT_DEMANGLE_SIMPLE;
     PT_GROW(*names, names->count + 1);
     names->items[names->count].linkage = linkage;
-    names->items[names->count].plain = name;
-    pt_index_add(&names->index, hash, (uint32_t)names->count++);
-    return name;
+    names->items[names->count].plain = made_readable(linkage, plain, mode);
+    names->items[names->count].brief = made_readable(linkage, plain, brief);
+    pt_index_add(&names->index, hash, (uint32_t)names->count);
+    return (uint32_t)names->count++;
 }
 
 const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
                          pt_demangle_mode mode)
 {
-    return readable(image, linkage_name, "", mode);
+    const uint32_t name = readable(image, linkage_name, "", mode);
+    return image->names->items[name].plain;
 }
 
 /* ---- Images ---- */
@@ -132,8 +141,10 @@ void pt_code_done(pt_code *code)
 {
     for (size_t i = 0; i < code->image_count; i++) {
         pt_code_image *image = &code->image[i];
-        for (size_t k = 0; k < image->names->count; k++)
+        for (size_t k = 0; k < image->names->count; k++) {
             free(image->names->items[k].plain);
+            free(image->names->items[k].brief);
+        }
         free(image->names->items);
         pt_index_done(&image->names->index);
         free(image->names);
@@ -252,14 +263,17 @@ static void take_frames(void *context, size_t index, const pt_object_frame *fram
         pt_grow(text->frame, &text->frame_cap, text->frame_count + count, sizeof *text->frame);
     i->frame_first = (uint32_t)text->frame_count;
     i->frame_count = (uint32_t)count;
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t name =
+            readable(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle);
         text->frame[text->frame_count++] = (pt_code_frame){
-            .function =
-                readable(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle),
+            .function = d->image->names->items[name].plain,
+            .brief = d->image->names->items[name].brief,
             .linkage_name = frames[k].linkage_name,
             .file = frames[k].file,
             .line = frames[k].line,
         };
+    }
 }
 
 pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, uint64_t start,

@@ -49,6 +49,7 @@ void pt_code_done(pt_code *code);
 
 typedef struct pt_code_frame {
     const char *function; /* as people read it */
+    const char *brief;    /* the same without template arguments */
     const char *linkage_name;
     const char *file; /* "" = unknown */
     uint32_t line;    /* 0 = unknown */

@@ -34,6 +34,31 @@ can_record && {
     expect_stdout_line '*addsd*'
 }
 
+it 'names what is inlined there without template arguments, so that a place fits its line'
+can_record && {
+    cat >bag.cc <<'C'
+#include <map>
+std::map<int, long> bag;
+__attribute__((noinline)) long look(int n)
+{
+    auto found = bag.find(n & 1023);
+    return found == bag.end() ? 0 : found->second;
+}
+int main()
+{
+    long sum = 0;
+    for (int i = 0; i < 1000; i++) bag[i] = i;
+    for (int i = 0; i < 3000000; i++) sum += look(i);
+    return sum < 0;
+}
+C
+    expect g++ -g -O2 -o bag bag.cc
+    pitot record -o bag.pb.gz -- ./bag 2>/dev/null
+    run pitot disasm '^look$' --whole bag.pb.gz
+    expect_status 0
+    expect_stdout_line '*; bag.cc:5 > std::map::find stl_map.h:*'
+}
+
 it 'covers the function as objdump does, and self adds up to the function'"'"'s'
 can_record && {
     run pitot disasm '^(run|main)$' --whole --json work.pb.gz
