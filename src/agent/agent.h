@@ -72,6 +72,8 @@ bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
 /* path seen from the root, in PATH_MAX bytes: the host may change directory. False and errno when
  * it does not fit or there is no current directory. */
 bool pt_agent_absolute(const char *path, char *ret_path);
+/* "_PID" behind a name in PATH_MAX bytes; "" when it does not fit. */
+void pt_name_add_pid(char *name);
 /* The whole number that text is, or fallback if it is anything else. */
 uint64_t pt_agent_number(const char *text, uint64_t fallback);
 
@@ -90,6 +92,9 @@ typedef struct {
 /* Creates the file, mode 0600, in place of a regular file that is there, and maps it. Returns false
  * and errno: ELOOP for a symbolic link, EEXIST for anything else that is no regular file. */
 bool pt_journal_create(pt_agent_journal *journal, const char *path);
+/* Before that: if this process left its journal there, as another program that worked for a while
+ * and then called exec, it gets the name path_PID (path_PID.2, ...). */
+void pt_journal_keep_earlier(const char *path);
 /* A new area of size_bytes (rounded up), backed by blocks and zeroed; NULL when full or no space.
  * The caller fills the area's own header and then commits it. */
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
@@ -300,8 +305,6 @@ uint64_t pt_session_samples(void);
 const char *pt_environment(const char *name);
 /* Does what the environment asks for. Called once, by the constructor. */
 void pt_environment_begin(void);
-/* "_PID" behind a name in PATH_MAX bytes. */
-void pt_name_add_pid(char *name);
 
 /* ---- toggle.c ---- */
 

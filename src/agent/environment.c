@@ -132,13 +132,6 @@ static bool is_marked(const char *name)
     return first >= 0x80 && !is_letter;
 }
 
-void pt_name_add_pid(char *name)
-{
-    char suffix[24];
-    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
-    pt_agent_join(name, PATH_MAX, name, suffix);
-}
-
 /* The name for this process, and in base what its children add their process ids to. */
 static bool name_profile(const char *asked, char *name, char *base)
 {

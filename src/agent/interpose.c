@@ -173,6 +173,7 @@ static bool before_exec(void)
         pt_thread_pause_self();
         pt_signals_forget_pending();
         pt_session_drain();
+        __atomic_store_n(&pt_agent.journal.header->end, PT_JOURNAL_BECAME, __ATOMIC_RELEASE);
     }
     pt_agent_unlock(&caller);
     return paused;
@@ -185,6 +186,8 @@ static int after_exec(bool paused, int result)
     pt_caller caller;
     if (paused) {
         pt_agent_lock(&caller);
+        if (pt_agent.on)
+            __atomic_store_n(&pt_agent.journal.header->end, PT_JOURNAL_RUNNING, __ATOMIC_RELEASE);
         pt_thread_resume_self();
         pt_agent_unlock(&caller);
     }

@@ -204,6 +204,7 @@ static bool create_journal(const char *path)
         } while (access(name, F_OK) == 0 && ++pt_agent.sequence < 1000000);
         return pt_journal_create(&pt_agent.journal, name);
     }
+    pt_journal_keep_earlier(path);
     return pt_journal_create(&pt_agent.journal, path);
 }
 

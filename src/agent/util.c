@@ -148,3 +148,10 @@ bool pt_agent_absolute(const char *path, char *ret_path)
     return getcwd(ret_path, PATH_MAX) != NULL && pt_agent_join(ret_path, PATH_MAX, ret_path, "/") &&
            pt_agent_join(ret_path, PATH_MAX, ret_path, path);
 }
+
+void pt_name_add_pid(char *name)
+{
+    char suffix[24];
+    snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
+    pt_agent_join(name, PATH_MAX, name, suffix);
+}

@@ -61,6 +61,7 @@ enum {
     PT_JOURNAL_STOPPED,     /* ProfilerStop */
     PT_JOURNAL_EXITED,      /* exit, or the return of main */
     PT_JOURNAL_EXITED_FAST, /* _exit or quick_exit */
+    PT_JOURNAL_BECAME,      /* exec: the process went on as another program */
 };
 
 typedef struct {

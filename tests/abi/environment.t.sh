@@ -45,6 +45,25 @@ CPUPROFILE=prof run ./host spawn
 cp "$t_out/stdout" facts
 expect_equal files "$(files)" "prof prof_$(fact child) "
 
+it 'a program that becomes another one leaves it the name, and keeps what it worked before'
+none_left
+CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 run ./host works_and_execs
+expect_status 0
+kept=$(ls | grep '^prof_[0-9]*$')
+expect_equal files "$(files)" "prof $kept "
+read_profile prof
+expect agrees "$(told seconds)" 0.2 0.004
+run pitot recover "$kept"
+expect_status 0
+expect_no_stderr_line '*was killed*'
+read_profile "$kept"
+expect agrees "$(told seconds)" 0.35 0.004
+
+it 'a wrapper that becomes the program leaves no file of its own'
+none_left
+CPUPROFILE=prof LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run env ./host burn 0.1
+expect_equal files "$(files)" 'prof '
+
 it 'another process that gets the id of the first one is not taken for it'
 none_left
 # The mark of an earlier process with this id: it began at another time.

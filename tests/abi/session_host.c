@@ -122,6 +122,16 @@ static int case_brackets(char **argv)
     return 0;
 }
 
+/* Works, and then becomes itself, which works less. */
+static int case_works_and_execs(char **argv)
+{
+    burn(0.3);
+    execl("/no/such/program", "none", NULL);
+    burn(0.05);
+    execl("/proc/self/exe", "session_host", "burn", "0.2", NULL);
+    return 1;
+}
+
 static void *work(void *cpu_s)
 {
     burn(*(double *)cpu_s);
@@ -248,7 +258,7 @@ static const struct {
     {"flushed", case_flushed}, {"killed", case_killed},
     {"waits", case_waits},     {"brackets", case_brackets},
     {"threads", case_threads}, {"fork_and_exec", case_fork_and_exec},
-    {"filters", case_filters},
+    {"filters", case_filters}, {"works_and_execs", case_works_and_execs},
 };
 
 int main(int argc, char **argv)
