@@ -21,7 +21,7 @@ rm -f torture.prof*
 
 it 'the same at 10 kHz, as pitot record does it, with a debugger that comes and goes'
 mkdir recorded
-PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture 8 12 ./plugin.so >torture.out 2>&1 &
+PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture 8 12 ./plugin.so >torture.out 2>torture.err &
 host=$!
 if command -v gdb >/dev/null; then
     for _ in 1 2 3; do
@@ -33,6 +33,7 @@ fi
 wait $host
 expect_equal 'exit status' $? 0
 nothing_broke torture.out
+sed 's/^/# /' torture.err
 count_journals recorded/$host.*.journal
 expect_equal 'periods in stacks and rings' "$(counted samples)" "$(counted weight)"
 expect [ "$(counted samples)" -gt 500 ]

@@ -45,6 +45,13 @@ double share;
 const char *plugin;
 std::atomic<long> broken_errno, broken_mask, broken_restart, broken_result, eintr_allowed;
 
+/* A call did not do what it does; the number says more: a status, an errno. */
+void broke(const char *what, long number)
+{
+    broken_result++;
+    fprintf(stderr, "torture: %s: %ld\n", what, number);
+}
+
 [[gnu::noinline]] unsigned spin(unsigned n)
 {
     volatile unsigned x = n;
@@ -96,11 +103,11 @@ void load()
     void *const handle = dlopen(plugin, RTLD_NOW);
     auto const burn = handle != nullptr ? (void (*)(double))dlsym(handle, "plugin_burn") : nullptr;
     if (burn == nullptr) {
-        broken_result++;
+        broke(dlerror(), errno);
         return;
     }
     burn(0.002);
-    if (dlclose(handle) != 0) broken_result++;
+    if (dlclose(handle) != 0) broke("dlclose", errno);
 }
 
 void fork_only()
@@ -114,7 +121,8 @@ void fork_only()
     pid_t got;
     while ((got = waitpid(child, &status, 0)) < 0 && errno == EINTR)
         broken_restart++;
-    if (got != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7) broken_result++;
+    if (got != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+        broke("status of a child of fork", got == child ? status : -errno);
 }
 
 void fork_and_exec()
@@ -125,7 +133,9 @@ void fork_and_exec()
         _exit(127);
     }
     int status = 0;
-    if (waitpid(child, &status, 0) != child || status != 0) broken_result++;
+    const pid_t got = waitpid(child, &status, 0);
+    if (got != child || status != 0)
+        broke("status of a child that called exec", got == child ? status : -errno);
 }
 
 void jump()
@@ -152,7 +162,7 @@ void throw_and_catch()
     for (int i = 0; i < 50; i++) {
         try {
             throw_deep(i % 20);
-            broken_result++;
+            broke("throw came back", i);
         } catch (const std::runtime_error &) {
             spin(100);
         }
@@ -178,7 +188,7 @@ void churn()
     for (uintptr_t i = 0; i < 8; i++) {
         void *result = nullptr;
         if (!runs[i] || pthread_join(threads[i], &result) != 0 || result != (void *)i)
-            broken_result++;
+            broke("a short thread", runs[i]);
     }
     pthread_attr_destroy(&attr);
 }
@@ -195,6 +205,17 @@ void read_slowly()
     const timespec pause = {0, 1000000};
     if (nanosleep(&pause, nullptr) != 0) eintr_allowed++;
     compute();
+}
+
+/* Neither end waits any more: the pipe is emptied for the writer, and given some for the reader. */
+void end_pipe()
+{
+    char some[4096] = {};
+    fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+    fcntl(pipe_ends[1], F_SETFL, O_NONBLOCK);
+    while (read(pipe_ends[0], some, sizeof some) > 0)
+        ;
+    (void)!write(pipe_ends[1], some, 16);
 }
 
 void write_slowly()
@@ -231,7 +252,7 @@ void *overflow(void *)
     if (sigsetjmp(caught, 1) == 0) {
         volatile char first = 0;
         recurse(&first);
-        broken_result++;
+        broke("endless recursion ended", 0);
     }
     stack_t none = {};
     none.ss_flags = SS_DISABLE;
@@ -245,8 +266,9 @@ void overflow_stacks()
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 131072);
-    if (pthread_create(&thread, &attr, overflow, nullptr) != 0)
-        broken_result++;
+    const int error = pthread_create(&thread, &attr, overflow, nullptr);
+    if (error != 0)
+        broke("pthread_create", error);
     else
         pthread_join(thread, nullptr);
     pthread_attr_destroy(&attr);
@@ -267,7 +289,7 @@ void change_stacks()
     char *const stack =
         (char *)mmap(nullptr, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED || mprotect(stack + page, room, PROT_READ | PROT_WRITE) != 0) {
-        broken_result++;
+        broke("a stack", errno);
         return;
     }
     getcontext(&away);
@@ -362,11 +384,8 @@ int main(int argc, char **argv)
         usleep(5000);
     if (seconds < 0) kill(getpid(), SIGKILL);
     over = true;
+    end_pipe();
     for (int i = 0; i < WORKS; i++) {
-        if (works[i] == read_slowly) {
-            char some[16] = {};
-            (void)!write(pipe_ends[1], some, sizeof some); /* so that it comes back */
-        }
         pthread_join(threads[i], nullptr);
     }
     printf("broken_errno %ld\nbroken_mask %ld\nbroken_restart %ld\nbroken_result %ld\n",

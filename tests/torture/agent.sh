@@ -8,7 +8,7 @@ build_torture
 
 it "at 10 kHz for $seconds seconds: no hang, no crash, no changed errno or mask, nothing lost uncounted"
 mkdir recorded
-PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture "$seconds" 40 ./plugin.so >torture.out 2>&1 &
+PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=10000 ./torture "$seconds" 40 ./plugin.so >torture.out 2>torture.err &
 host=$!
 attached=0
 while kill -0 $host 2>/dev/null; do
@@ -21,6 +21,7 @@ done
 wait $host
 expect_equal 'exit status' $? 0
 nothing_broke torture.out
+sed 's/^/# /' torture.err
 count_journals recorded/$host.*.journal
 expect_equal 'periods in stacks and rings' "$(counted samples)" "$(counted weight)"
 echo "# ticks $(counted ticks), samples $(counted samples), dropped $(counted dropped), gdb attached $attached times"
