@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cycles between two samples of the event; 0 = unknown. */
-static double cycles_per_sample(const pt_counts_event *event, double mhz)
+double pt_dcpi_cycles_per_sample(const pt_counts_event *event, double mhz)
 {
     if (event->period <= 0) return 0;
     if (strcmp(event->period_unit, "nanoseconds") == 0)
@@ -26,7 +25,8 @@ static void with_flows(pt_cmd_context *context, const pt_procedures *procedures,
         .procedures = procedures,
         .flow = known,
         .column = column,
-        .cycles_per_sample = cycles_per_sample(&procedures->counts->event[column], flow->mhz),
+        .cycles_per_sample =
+            pt_dcpi_cycles_per_sample(&procedures->counts->event[column], flow->mhz),
     };
     show(context, &report, settings);
     for (size_t i = 0; i < procedures->count; i++)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/dcpi.h"
+#include "cmd/dcpi_flow.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
 #include "render/procedures.h"
@@ -13,6 +13,7 @@ typedef struct {
     pt_dcpi_settings dcpi;
     pt_text_settings text;
     pt_code_settings code;
+    pt_flow_settings flow;
     bool instructions, source;
     pt_shape shape;
 } dcpilist_settings;
@@ -33,6 +34,7 @@ static const pt_option dcpilist_rows[] = {
     PT_DCPI_SORT_ROW(dcpilist_settings),
     PT_SHAPE_JSON_ROW(dcpilist_settings),
     PT_TEXT_ROWS(dcpilist_settings, "lines"),
+    PT_FLOW_ROWS(dcpilist_settings),
     PT_CODE_ROWS(dcpilist_settings),
 };
 static const pt_option_table dcpilist_options = PT_OPTION_TABLE(dcpilist_rows);
@@ -45,8 +47,18 @@ static int show(pt_cmd_context *context, const dcpilist_settings *settings, cons
     const pt_status status = pt_procedures_init(&procedures, counts, request, &error);
     if (status == PT_ERR_NOTFOUND) return pt_cmd_unmatched(context);
     if (status != PT_OK) return pt_cmd_fail(&error);
+    PT_FREE pt_flow *flows = pt_alloc(procedures.count + 1, sizeof *flows);
+    PT_FREE const pt_flow **known = pt_alloc(procedures.count + 1, sizeof *known);
+    for (size_t i = 0; i < procedures.count; i++)
+        if (pt_flow_init(&flows[i], &procedures, &procedures.items[i], request->column,
+                         settings->flow.width))
+            known[i] = &flows[i];
     const pt_procedure_list list = {
         .title = context->title,
+        .flow = known,
+        .column = request->column,
+        .cycles_per_sample =
+            pt_dcpi_cycles_per_sample(&counts->event[request->column], settings->flow.mhz),
         .procedures = &procedures,
         .kind = settings->source         ? PT_LIST_SOURCE
                 : settings->instructions ? PT_LIST_INSTRUCTIONS
@@ -60,6 +72,8 @@ static int show(pt_cmd_context *context, const dcpilist_settings *settings, cons
         pt_procedure_list_json(context->out, &list);
     else
         pt_procedure_list_text(context->out, &context->look, &list);
+    for (size_t i = 0; i < procedures.count; i++)
+        if (known[i] != NULL) pt_flow_done(&flows[i]);
     pt_procedures_done(&procedures);
     return PT_EXIT_OK;
 }
@@ -90,6 +104,8 @@ static int list_with(pt_cmd_context *context, const dcpilist_settings *settings,
 static int dcpilist_run(pt_cmd_context *context, void *own)
 {
     const dcpilist_settings *settings = own;
+    if (!(settings->flow.width > 0))
+        return pt_cmd_usage(context, "dcpilist: --width is more than 0");
     if (settings->instructions && settings->source)
         return pt_cmd_usage(context, "dcpilist: --asm and --source: only one of them");
     pt_regex *pattern;
@@ -114,8 +130,9 @@ const pt_command pt_command_dcpilist = {
     .description =
         "Shows the procedures whose name matches the pattern (a regular expression that may match "
         "anywhere in it), or that hold a hexadecimal address: each instruction with its count of "
-        "each event, and between them the source lines they come from. Only where a sample was "
-        "taken counts. A sample is often taken an instruction or two after the one that took the "
+        "each event, how often it ran and the cycles it took each time as pitot dcpicalc estimates "
+        "them, and between them the source lines they come from. Only where a sample was taken "
+        "counts. A sample is often taken an instruction or two after the one that took the "
         "time.",
     .examples =
         (const char *const[]){"pitot dcpilist '^main$' cycles.dcpi imiss.dcpi",

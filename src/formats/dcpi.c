@@ -128,12 +128,27 @@ void pt_dcpi_format_time(int64_t ns, char *buf)
              (unsigned)tm.tm_mday % 100, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100);
 }
 
+/* Lines of which there should be exactly one; version, tstart and period are judged on their own.
+ */
+static const char *const required[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};
+#define REQUIRED_COUNT (sizeof required / sizeof required[0])
+
 typedef struct {
     pt_builder *b;
     pt_diag *diag;
     pt_dcpi_header h;
     pt_error *error;
+    uint32_t seen[REQUIRED_COUNT];
 } header_reading;
+
+static void tell_required(const header_reading *s)
+{
+    for (size_t i = 0; i < REQUIRED_COUNT; i++) {
+        pt_diag_add(s->diag, s->seen[i] == 0, "missing %s line of the header", required[i]);
+        pt_diag_add(s->diag, s->seen[i] > 1 ? s->seen[i] - 1 : 0,
+                    "%s lines of the header beyond the first (the last counts)", required[i]);
+    }
+}
 
 static void take_version(header_reading *s, const char *rest, size_t bytes)
 {
@@ -170,6 +185,8 @@ static void take_line(header_reading *s, const char *line, size_t length)
                      pt_builder_string(s->b, line, length));
     uint64_t value;
     const pt_string_id text = pt_builder_string(s->b, rest, bytes);
+    for (size_t i = 0; i < REQUIRED_COUNT; i++)
+        s->seen[i] += pt_dcpi_keyword_is(line, k, required[i]);
     if (pt_dcpi_keyword_is(line, k, "version"))
         take_version(s, rest, bytes);
     else if (pt_dcpi_keyword_is(line, k, "image"))
@@ -362,6 +379,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     describe(b, &s.h);
     const pt_mapping_id mapping = pt_dcpi_mapping(b, &s.h);
     pt_diag_add(hooks->diag, !s.h.has_version, "missing version line, read as 0.07");
+    if (whole) tell_required(&s);
     pt_diag_add(hooks->diag, !s.h.has_tstart, "missing tstart line, so addresses are offsets");
     if (whole && error.status == PT_OK) {
         if (s.h.major >= 1)

@@ -46,6 +46,31 @@ static void put_values(const writer *w, const int64_t *value)
     }
 }
 
+static const pt_flow *flow_of(const writer *w, const pt_procedure *p)
+{
+    return w->list->flow[p - w->list->procedures->items];
+}
+
+/* Executions, or how often for one call of the procedure, and cycles of each. */
+static void put_estimate(const writer *w, const pt_procedure *p, size_t i)
+{
+    const pt_flow *const f = flow_of(w, p);
+    const double rate = f != NULL ? f->class[f->block[f->block_of[i]].class].rate : 0;
+    const double entry = f != NULL ? f->class[f->block[0].class].rate : 0;
+    const double per_sample = w->list->cycles_per_sample;
+    if (rate > 0 && per_sample > 0)
+        pt_outf(w->out, "%9.3g ", rate * per_sample);
+    else if (rate > 0 && entry > 0)
+        pt_outf(w->out, "%8.3gx ", rate / entry);
+    else
+        pt_outf(w->out, "%9s ", "-");
+    if (rate > 0)
+        pt_outf(w->out, "%6.2f ",
+                (double)pt_procedure_value(w->list->procedures, p, i, w->list->column) / rate);
+    else
+        pt_outf(w->out, "%6s ", "-");
+}
+
 static void put_titles(const writer *w, const char *what)
 {
     for (uint32_t e = 0; e < w->counts->event_count; e++) {
@@ -100,6 +125,7 @@ static void put_source(const writer *w, const pt_procedure *p, const pt_code_fra
 {
     for (uint32_t e = 0; e < w->counts->event_count; e++)
         pt_outf(w->out, "%*s ", w->width[e], "");
+    pt_text_pad(w->out, 17);
     pt_outf(w->out, " ; %s:%u", base_name(f->file), f->line);
     const char *text;
     size_t size;
@@ -117,7 +143,7 @@ static void put_instructions(const writer *w, const pt_procedure *p)
 {
     const uint32_t n = w->counts->event_count;
     PT_FREE bool *shown = shown_rows(p->value, p->text.count, n, w->list->context);
-    put_titles(w, "     address  instruction");
+    put_titles(w, "    freq    cpi       address  instruction");
     const pt_code_frame *last = NULL;
     for (size_t i = 0; i < p->text.count && pt_out_ok(w->out); i++) {
         if (!shown[i]) {
@@ -132,6 +158,7 @@ static void put_instructions(const writer *w, const pt_procedure *p)
             put_source(w, p, f);
         last = f;
         put_values(w, p->value + i * n);
+        put_estimate(w, p, i);
         pt_outf(w->out, " %12" PRIx64 "  ", p->text.instruction[i].addr);
         pt_text_put(w->out, p->text.instruction[i].text, 0);
         pt_out_char(w->out, '\n');

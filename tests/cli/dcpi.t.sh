@@ -145,12 +145,12 @@ it 'dcpilist shows each instruction of a procedure with its count of each event'
 if [ -z "$built" ]; then skip 'no compiler'; elif needs objdump; then
     run pitot dcpilist '^cold$' -asm -whole cycles.dcpicat imiss.dcpicat
     expect_status 0
-    expect_equal 'how many' "$(stdout | grep -cE '^ +[0-9.]+ +[0-9.]+ +[0-9a-f]+  ')" \
+    expect_equal 'how many' "$(stdout | grep -cE '^ +[0-9.]+ +[0-9.]+ +[0-9.e+x-]+ +[0-9.-]+ +[0-9a-f]+  ')" \
         "$(objdump -d prog | awk '/<cold>:$/ {on = 1; next} on && NF == 0 {on = 0} on' | grep -c ':')"
     at=$(printf '%x' $((0x$(address cold))))
     expect_stdout_line " *15        .  *$at  *"
-    expect_equal 'the sum of cycles' "$(stdout | awk '$3 ~ /^401/ && $1 != "." {s += $1} END {print s}')" 20
-    expect_equal 'the sum of imiss' "$(stdout | awk '$3 ~ /^401/ && $2 != "." {s += $2} END {print s}')" 9
+    expect_equal 'the sum of cycles' "$(stdout | awk '$5 ~ /^401/ && $1 != "." {s += $1} END {print s}')" 20
+    expect_equal 'the sum of imiss' "$(stdout | awk '$5 ~ /^401/ && $2 != "." {s += $2} END {print s}')" 9
 fi
 
 it 'dcpilist sums instructions up by source line'
@@ -236,6 +236,9 @@ print([x["instructions"] for x in b], [x["next"] for x in b])
 print(b[0]["class"] == b[3]["class"], len({x["class"] for x in b}))
 print(b[0]["executions"], b[0]["cpi"], b[3]["cpi"], b[0]["confidence"], b[2]["executions"], b[2]["confidence"])')" \
         "$(printf '%s\n' '[2, 5, 2, 4] [[1, 2], [3], [3], []]' 'True 3' '12400000 0.25 0.5 M None -')"
+    run pitot dcpilist '^f$' -asm graph.dcpicat
+    expect_stdout_line '     100  1.24e+07   0.50  *cmpl *'
+    expect_stdout_line '     400  1.24e+07   2.00  *nop'
     run pitot dcpicalc '^f$' graph.dcpicat
     expect_stdout_line '  block 3 at *, class *: 4 instructions, runs 1.24e+07 times (M), 0.50 CPI, leaves'
     expect_stdout_line '  best case 0.25 CPI, actual *'

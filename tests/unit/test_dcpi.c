@@ -95,7 +95,14 @@ static int probed(const pt_buf *buf)
         &(pt_probe_input){.head = head, .head_bytes = n, .file_bytes = buf->size, .name = ""});
 }
 
-/* "This section contains a mapping from each instruction address in the image, to a count." */
+/* "This section contains a mapping from each instruction address in the image, to a count of the
+ * number of samples associated with that address." "The binary section consists of a list of
+ * chunks, followed by a fixed length footer." "The beginning of the address range is
+ * text_start(image) + <offset>, where text_start(image) is recorded in the tstart field in the
+ * profile header." "The number of samples associated with the ith address in the address range is
+ * given by the ith <count> entry in the chunk." "The binary section of the profile begins
+ * immediately after the newline character that terminates the ASCII header." "All values in the
+ * binary section are stored in little-endian format." */
 static void counts_belong_to_instruction_addresses_from_tstart_plus_offset(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 16, 3, 5, 0, 7, /* one chunk of three */
@@ -113,6 +120,9 @@ static void counts_belong_to_instruction_addresses_from_tstart_plus_offset(void 
     done(&r);
 }
 
+/* The grammar's lines: "image" <hex_digit>+, "epoch" <time>, "platform" <rest_of_line>, "event"
+ * <rest_of_line>, "period" <digit>+, "tsize" <digit>+, "cpuspeed" <digit>+, "path" <rest_of_line>.
+ */
 static void header_lines_tell_image_event_period_and_time(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 0);
@@ -132,6 +142,7 @@ static void header_lines_tell_image_event_period_and_time(void **state)
     done(&r);
 }
 
+/* "<time> : YYMMDDHHMM /+ Digits indicating UCT time +/ | YYYYMMDDHHMMSS". */
 static void times_of_ten_twelve_and_fourteen_digits_are_utc(void **state)
 {
     static const struct {
@@ -167,6 +178,50 @@ static void an_identification_as_long_as_a_build_id_is_one(void **state)
     done(&r);
 }
 
+/* "For each kind of line that falls under <required>, the profile header should contain exactly one
+ * occurrence of that line." What is missing or repeated is told; nothing is refused for it. */
+static void required_lines_that_are_missing_or_repeated_are_told(void **state)
+{
+    static const char *const kinds[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};
+    static const char *const lines[] = {"image 1b\n", "epoch 9705221030\n", "platform x\n",
+                                        "event e\n",  "tsize 64\n",         "cpuspeed 1\n"};
+    for (size_t missing = 0; missing < 6; missing++) {
+        char header[512] = "version pdb-0.07\ntstart 0\nperiod 4\n", words[80];
+        for (size_t i = 0; i < 6; i++)
+            if (i != missing) strcat(header, lines[i]);
+        strcat(header, lines[(missing + 1) % 6]);
+        strcat(header, SAMPLES);
+        pt_buf buf = FILE_OF(header, 8, 1, 3, 1, 3);
+        reading r = read_file(&buf);
+        assert_int_equal(r.status, PT_OK);
+        assert_int_equal(r.diag.count, 2);
+        snprintf(words, sizeof words, "missing %s line", kinds[missing]);
+        assert_true(told(&r, words));
+        snprintf(words, sizeof words, "%s lines of the header beyond the first",
+                 kinds[(missing + 1) % 6]);
+        assert_true(told(&r, words));
+        done(&r);
+    }
+}
+
+/* "<space> : [ \t]", "<rest_of_line> : [^ \t\n][^\n]*", "<hex_digit> : <digit> | [a-f] | [A-F]":
+ * any number of blanks and tabs, values with blanks in them, digits of both cases. */
+static void blanks_tabs_and_both_cases_of_digits_are_read(void **state)
+{
+    pt_buf buf = FILE_OF("version\t pdb-0.07\nimage \t 1B2c\nepoch 9705221030\nplatform  a b\tc\n"
+                         "event two words\nperiod\t5\ntsize 64\ntstart 1aB0\ncpuspeed 1\n" SAMPLES,
+                         8, 1, 3, 1, 3);
+    reading r = read_file(&buf);
+    const pt_profile *p = r.profile;
+    assert_int_equal(r.diag.count, 0);
+    assert_string_equal(pt_text(p, p->mapping->row[0].foreign_id), "dcpi:1B2c");
+    assert_string_equal(pt_text(p, pt_profile_provenance(p)->host), "a b\tc");
+    assert_string_equal(pt_text(p, p->event->row[0].type), "two words");
+    assert_int_equal(p->event->row[0].period, 5);
+    assert_int_equal(count_at(p, 0x1ab0 + 8), 3);
+    done(&r);
+}
+
 static void period_may_be_absent_but_not_twice(void **state)
 {
     pt_buf absent = FILE_OF("version pdb-0.07\nimage 1\nevent e\ntstart 0\nsamples\n", 0, 0);
@@ -195,7 +250,9 @@ static void missing_version_and_tstart_are_told(void **state)
     done(&r);
 }
 
-/* "The documentation below describes the binary data format for the obsolete versions." */
+/* "The format of the binary data is dependent on the major version number present in the ASCII
+ * header. The current version number used by the profiling tools is 1.01. The documentation below
+ * describes the binary data format for the obsolete versions 0.06 and 0.07." */
 static void version_one_shows_its_header_and_why_no_more(void **state)
 {
     pt_buf buf = FILE_OF("version pdb-1.01\nimage 77\nevent cycles\ntstart 0\nsamples\n", 1, 2, 3);
@@ -243,6 +300,7 @@ static void chunks_that_overlap_or_go_back_are_told(void **state)
     done(&r);
 }
 
+/* "<chunk> : <offset> <number> <count>+", "<samples> : <chunk>* <footer>" */
 static void chunk_of_no_counts_or_of_too_many_is_damage(void **state)
 {
     pt_buf none = FILE_OF(HEADER SAMPLES, 0, 1, 6, 8, 0, 1, 6);
@@ -265,6 +323,7 @@ static void chunk_of_no_counts_or_of_too_many_is_damage(void **state)
     done(&r);
 }
 
+/* "<uint32> /+ Unsigned little-endian 32 bit value +/" */
 static void every_count_of_32_bits_is_read_whole(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 2, UINT32_MAX, UINT32_MAX, 2,
@@ -403,6 +462,8 @@ static void each_image_becomes_a_file_with_its_leaf_counts(void **state)
     done(&libc);
 }
 
+/* "For good performance, the length of the ASCII header should be made a multiple of four (by
+ * adding extra whitespace at the end of the last line of the ASCII header)". */
 static void header_is_padded_so_that_counts_are_aligned(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = two_images(4);
@@ -555,6 +616,8 @@ int main(void)
         cmocka_unit_test(header_lines_tell_image_event_period_and_time),
         cmocka_unit_test(times_of_ten_twelve_and_fourteen_digits_are_utc),
         cmocka_unit_test(an_identification_as_long_as_a_build_id_is_one),
+        cmocka_unit_test(required_lines_that_are_missing_or_repeated_are_told),
+        cmocka_unit_test(blanks_tabs_and_both_cases_of_digits_are_read),
         cmocka_unit_test(period_may_be_absent_but_not_twice),
         cmocka_unit_test(missing_version_and_tstart_are_told),
         cmocka_unit_test(version_one_shows_its_header_and_why_no_more),
