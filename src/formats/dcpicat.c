@@ -26,7 +26,7 @@
 #include "base/saturate.h"
 #include "formats/dcpi.h"
 
-#define EVENTS_MAX      256 /* ProfileMe has a few dozen */
+#define EVENTS_MAX      64 /* of a file: each row has a value of each; DCPI had 16 at most */
 #define FRACTION_ONE    10000
 #define LINE_BYTES_MAX  65536
 #define KEYWORD_COLUMNS 11
@@ -133,7 +133,7 @@ typedef struct {
     uint64_t malformed, disordered, outside;
 } reading;
 
-/* The profile's column of an event: the nth of that name in an image. */
+/* The profile's column of an event: the nth of that name in an image. EVENTS_MAX: too many. */
 static uint32_t column_of(reading *s, const event_line *e)
 {
     for (uint32_t i = 0; i < s->event.count; i++) {
@@ -142,6 +142,7 @@ static uint32_t column_of(reading *s, const event_line *e)
             memcmp(other->name.at, e->name.at, e->name.size) == 0)
             return i;
     }
+    if (s->event.count == EVENTS_MAX) return EVENTS_MAX;
     PT_GROW(s->event, s->event.count + 1);
     s->event.items[s->event.count] = *e;
     return (uint32_t)s->event.count++;
@@ -166,9 +167,14 @@ static void take_event(reading *s, const char *rest, size_t bytes)
         return;
     }
     e.nth = same_names(s, e.name);
+    const uint32_t column = column_of(s, &e);
+    if (column == EVENTS_MAX) {
+        s->malformed++;
+        return;
+    }
     s->image.said[s->image.count] = e.samples;
     s->image.sum[s->image.count] = 0;
-    s->image.column[s->image.count++] = column_of(s, &e);
+    s->image.column[s->image.count++] = column;
 }
 
 /* First pass: which events there are, since columns come before samples. */

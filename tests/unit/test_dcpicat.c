@@ -170,6 +170,23 @@ static void lines_that_cannot_be_read_are_damage_and_the_others_are_kept(void **
     reading_done(&r);
 }
 
+/* Each row has a value of each event of the file: a few lines must not become gigabytes. */
+static void events_beyond_sixty_four_are_damage(void **state)
+{
+    (void)state;
+    pt_buf text = PT_BUF_INIT;
+    pt_put_text(&text, "name a\ntext_start 0x1000\ntext_size 0x100\n");
+    for (int i = 0; i < 100; i++)
+        pt_putf(&text, "event 0 e%d:10:10000\n%s", i,
+                i % 10 == 9 ? "0x1004 1 1 1 1 1 1 1 1 1 1\nname b\n" : "");
+    reading r = read_as("dcpicat", text.data, text.size);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_int_equal(r.profile->event->t.count, 64);
+    assert_int_equal(pt_profile_total(r.profile, 0), 1);
+    reading_done(&r);
+    pt_buf_done(&text);
+}
+
 /* ---- Between the text and the binary profile ---- */
 
 /* A binary profile 0.06 with each line that its grammar knows and one that it does not. */
@@ -276,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_header_behind_rows_begins_another_image),
         cmocka_unit_test(sums_and_orders_that_do_not_fit_are_told),
         cmocka_unit_test(lines_that_cannot_be_read_are_damage_and_the_others_are_kept),
+        cmocka_unit_test(events_beyond_sixty_four_are_damage),
         cmocka_unit_test(a_binary_profile_becomes_text_and_is_itself_again),
         cmocka_unit_test(where_the_text_lies_in_its_file_goes_both_ways),
         cmocka_unit_test(a_header_of_version_one_is_shown),
