@@ -129,8 +129,7 @@ static void put_source(const writer *w, const pt_procedure *p, const pt_code_fra
     pt_outf(w->out, " ; %s:%u", base_name(f->file), f->line);
     const char *text;
     size_t size;
-    if (pt_source_line(pt_source_texts_file(w->list->texts, f->file, p->build_id), f->line, &text,
-                       &size)) {
+    if (pt_procedure_source_line(w->list->texts, p, f->file, f->line, &text, &size)) {
         PT_FREE char *line = pt_strndup(text, size);
         const char *begin = line + strspn(line, " \t");
         pt_out_text(w->out, "  ");
@@ -194,8 +193,6 @@ static void put_file(const writer *w, const pt_procedure *p, const line_key *key
             pt_saturating_into(&value[(key[i].line - first) * n + e],
                                p->value[key[i].instruction * n + e]);
     PT_FREE bool *shown = shown_rows(value, lines, n, w->list->context);
-    const pt_source_file *const source =
-        pt_source_texts_file(w->list->texts, key[0].file, p->build_id);
     pt_outf(w->out, "%s\n", key[0].file);
     for (size_t i = 0; i < lines && pt_out_ok(w->out); i++) {
         if (!shown[i]) {
@@ -206,7 +203,8 @@ static void put_file(const writer *w, const pt_procedure *p, const line_key *key
         pt_outf(w->out, " %6zu  ", first + i);
         const char *text;
         size_t size;
-        if (pt_source_line(source, (uint32_t)(first + i), &text, &size)) {
+        if (pt_procedure_source_line(w->list->texts, p, key[0].file, (int64_t)(first + i), &text,
+                                     &size)) {
             PT_FREE char *line = pt_strndup(text, size);
             pt_text_put(w->out, line, 0);
         }

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "render/look.h"
-#include "source/text.h"
 #include "view/flow.h"
 
 typedef enum { PT_LIST_BOTH, PT_LIST_INSTRUCTIONS, PT_LIST_SOURCE } pt_list_kind;

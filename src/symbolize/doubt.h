@@ -2,8 +2,8 @@
 #ifndef PT_SYMBOLIZE_DOUBT_H
 #define PT_SYMBOLIZE_DOUBT_H
 
-#include "elf/image.h"
 #include "model/profile.h"
+#include "object/object.h"
 
 typedef enum {
     PT_DOUBT_NONE,  /* nothing speaks against it, and nothing for it */

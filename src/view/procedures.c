@@ -183,3 +183,9 @@ void pt_procedures_done(pt_procedures *all)
     pt_code_done(&all->code);
     *all = (pt_procedures){0};
 }
+
+bool pt_procedure_source_line(pt_source_texts *texts, const pt_procedure *p, const char *file,
+                              int64_t line, const char **ret_text, size_t *ret_size)
+{
+    return pt_source_line(pt_source_texts_file(texts, file, p->build_id), line, ret_text, ret_size);
+}

@@ -10,6 +10,7 @@
 #define PT_VIEW_PROCEDURES_H
 
 #include "base/regex.h"
+#include "source/text.h"
 #include "view/code.h"
 #include "view/counts.h"
 
@@ -50,6 +51,11 @@ typedef struct pt_procedures {
 pt_status pt_procedures_init(pt_procedures *ret_procedures, const pt_counts *counts,
                              const pt_procedures_request *request, pt_error *reterr);
 void pt_procedures_done(pt_procedures *procedures);
+
+/* A line of a source file of the procedure: as pt_source_line. */
+bool pt_procedure_source_line(pt_source_texts *texts, const pt_procedure *procedure,
+                              const char *file, int64_t line, const char **ret_text,
+                              size_t *ret_size);
 
 static inline int64_t pt_procedure_value(const pt_procedures *all, const pt_procedure *p, size_t i,
                                          uint32_t column)

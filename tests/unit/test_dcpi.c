@@ -186,12 +186,15 @@ static void required_lines_that_are_missing_or_repeated_are_told(void **state)
     static const char *const lines[] = {"image 1b\n", "epoch 9705221030\n", "platform x\n",
                                         "event e\n",  "tsize 64\n",         "cpuspeed 1\n"};
     for (size_t missing = 0; missing < 6; missing++) {
-        char header[512] = "version pdb-0.07\ntstart 0\nperiod 4\n", words[80];
+        char words[80];
+        pt_buf header = PT_BUF_INIT;
+        pt_put_text(&header, "version pdb-0.07\ntstart 0\nperiod 4\n");
         for (size_t i = 0; i < 6; i++)
-            if (i != missing) strcat(header, lines[i]);
-        strcat(header, lines[(missing + 1) % 6]);
-        strcat(header, SAMPLES);
-        pt_buf buf = FILE_OF(header, 8, 1, 3, 1, 3);
+            if (i != missing) pt_put_text(&header, lines[i]);
+        pt_put_text(&header, lines[(missing + 1) % 6]);
+        pt_put_text(&header, SAMPLES);
+        pt_buf buf = FILE_OF(pt_buf_text(&header), 8, 1, 3, 1, 3);
+        pt_buf_done(&header);
         reading r = read_file(&buf);
         assert_int_equal(r.status, PT_OK);
         assert_int_equal(r.diag.count, 2);
