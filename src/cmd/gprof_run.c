@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/gprof.h"
+#include "cmd/gprof_files.h"
 #include "formats/gmon.h"
 #include "load/load.h"
 #include "source/images.h"
@@ -18,6 +18,7 @@ typedef struct {
     pt_source_options source;
     pt_source_search search;
     const pt_profile **profile;
+    pt_gprof_table_file symbols, map; /* -S, -R */
     pt_loaded *loaded;
     bool damaged;
     pt_gprof g;
@@ -145,19 +146,50 @@ static bool has_what_it_takes(const session *v)
     return true;
 }
 
+static void print_order(session *v, bool by_file)
+{
+    size_t count = 0;
+    PT_FREE const char **names = pt_gprof_placement(&v->g, by_file, &count);
+    for (size_t i = 0; i < count; i++)
+        pt_outf(&v->out, "%s\n", names[i]);
+}
+
+static void print_index(session *v)
+{
+    pt_gprof_settings *const s = v->s;
+    PT_FREE bool *indexed = pt_gprof_indexed(&s->look, &v->g);
+    for (size_t i = 0; i < v->g.symbol.count; i++)
+        indexed[i] &= v->g.symbol.items[i].is_static;
+    if (!v->g.options.with_files && !v->g.options.by_line) pt_gprof_find_files(&v->g, indexed);
+    pt_gprof_index_text(&v->out, &s->look, &v->g);
+}
+
 static void print_reports(session *v)
 {
     pt_gprof_settings *const s = v->s;
     const bool graph = (s->styles & PT_GPROF_GRAPH) != 0;
     if (graph && s->look.traditional) pt_gprof_graph_text(&v->out, &s->look, &v->g);
     if (s->styles & PT_GPROF_FLAT) pt_gprof_flat_text(&v->out, &s->look, &v->g);
-    if (!graph) return;
-    if (!s->look.traditional) pt_gprof_graph_text(&v->out, &s->look, &v->g);
-    PT_FREE bool *indexed = pt_gprof_indexed(&s->look, &v->g);
-    for (size_t i = 0; i < v->g.symbol.count; i++)
-        indexed[i] &= v->g.symbol.items[i].is_static;
-    if (!v->g.options.with_files && !v->g.options.by_line) pt_gprof_find_files(&v->g, indexed);
-    pt_gprof_index_text(&v->out, &s->look, &v->g);
+    if (graph) {
+        if (!s->look.traditional) pt_gprof_graph_text(&v->out, &s->look, &v->g);
+        print_index(v);
+    }
+    if (s->styles & PT_GPROF_COUNTS) pt_gprof_counts_text(&v->out, &s->look, &v->g);
+    if (s->styles & PT_GPROF_SOURCE) pt_gprof_annotate(s, &v->g, &v->out);
+    if (s->styles & PT_GPROF_FUNCTION_ORDER) print_order(v, false);
+    if (s->styles & PT_GPROF_FILE_ORDER) print_order(v, true);
+}
+
+/* --debug: what the reports do not show. */
+static void say_what_is_missing(const session *v)
+{
+    const pt_gprof *const g = &v->g;
+    fprintf(stderr,
+            "%s: %zu symbols, %zu arcs, %u cycles, %zu bins; in no symbol: %llu ticks, %llu arcs, "
+            "%llu blocks\n",
+            v->s->whoami, g->symbol.count, g->arc.count, g->cycle_count, g->bin.count,
+            (unsigned long long)g->lost_ticks, (unsigned long long)g->lost_arcs,
+            (unsigned long long)g->lost_blocks);
 }
 
 /* Do the specs or reports speak of files or lines? */
@@ -173,12 +205,19 @@ static int run(session *v)
 {
     pt_gprof_settings *const s = v->s;
     if (!open_image(v)) return PT_EXIT_FAILED;
+    if (s->map_path != NULL && !pt_gprof_read_map(s, s->map_path, &v->map)) return PT_EXIT_FAILED;
+    if (s->external_path != NULL && !pt_gprof_read_symbols(s, s->external_path, &v->symbols))
+        return PT_EXIT_FAILED;
     const pt_gprof_options options = {.no_static = s->no_static,
                                       .functions_only = s->functions_only,
                                       .by_line = s->by_line,
                                       .static_calls = s->static_calls,
                                       .with_files = needs_files(s),
                                       .mangled = s->mangled,
+                                      .mapped = v->map.mapped,
+                                      .mapped_count = v->map.count,
+                                      .external = v->symbols.external,
+                                      .external_count = v->symbols.count,
                                       .spec = s->spec.items,
                                       .spec_count = s->spec.count,
                                       .pool = v->pool};
@@ -187,12 +226,22 @@ static int run(session *v)
         pt_gprof_say(s, "file `%s' has no symbols", s->image);
         return PT_EXIT_FAILED;
     }
+    if (s->is_prof) {
+        pt_gprof_say(s, "sorry, file format `prof' is not yet supported");
+        return PT_EXIT_FAILED;
+    }
     for (size_t i = 0; i < s->profile_count; i++)
         if (!load_one(v, i)) return PT_EXIT_FAILED;
     choose_reports(v);
+    if ((s->styles & PT_GPROF_SUM) && !pt_gprof_write_sum(s, v->profile)) return PT_EXIT_FAILED;
     pt_gprof_assemble(&v->g);
-    if (!has_what_it_takes(v)) return PT_EXIT_FAILED;
-    print_reports(v);
+    if (s->debug) say_what_is_missing(v);
+    if (s->json) {
+        pt_gprof_json(&v->out, &s->look, &v->g);
+    } else {
+        if (!has_what_it_takes(v)) return PT_EXIT_FAILED;
+        print_reports(v);
+    }
     return v->damaged ? PT_EXIT_FAILED : PT_EXIT_OK;
 }
 
@@ -210,6 +259,8 @@ int pt_gprof_run(pt_gprof_settings *s)
         status = PT_EXIT_FAILED;
     }
     pt_gprof_done(&v.g);
+    pt_gprof_table_file_done(&v.symbols);
+    pt_gprof_table_file_done(&v.map);
     for (size_t i = 0; i < s->profile_count; i++)
         pt_loaded_done(&v.loaded[i]);
     free(v.loaded);

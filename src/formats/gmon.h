@@ -69,6 +69,9 @@ typedef struct pt_gmon_step {
     unsigned length_bytes;
 } pt_gmon_step;
 
+/* The plan's text, which begins with a line about the header; NULL if there is none, or of several
+ * files that were merged. */
+const char *pt_gmon_plan(const pt_profile *p);
 /* Reads the line and goes to the next one; false at the end. */
 bool pt_gmon_next_step(const char **line, pt_gmon_step *ret);
 /* Bytes of hex digits; how many, at most `most`. */

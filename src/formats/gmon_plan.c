@@ -33,12 +33,20 @@ bool pt_gmon_next_step(const char **line, pt_gmon_step *ret)
     return true;
 }
 
+const char *pt_gmon_plan(const pt_profile *p)
+{
+    const char *plan = NULL;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0) continue;
+        if (plan != NULL) return NULL;
+        plan = pt_text(p, p->extra->value[i]);
+    }
+    return plan;
+}
+
 bool pt_gmon_look(const pt_profile *p, pt_gmon_facts *ret_facts)
 {
-    const char *line = NULL;
-    for (uint32_t i = 0; i < p->extra->t.count && line == NULL; i++)
-        if (strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) == 0)
-            line = pt_text(p, p->extra->value[i]);
+    const char *line = pt_gmon_plan(p);
     if (line == NULL) return false;
     pt_gmon_facts facts = {.is_bsd = strncmp(line, "bsd ", 4) == 0};
     unsigned word_bytes, big_endian;

@@ -83,12 +83,7 @@ static pt_status send(writing *w, const pt_output *output, pt_error *reterr)
  * and samples that add up to the bins. NULL if not. */
 static const char *usable_plan(const pt_profile *p, const char *layout)
 {
-    const char *plan = NULL;
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        if (strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0) continue;
-        if (plan != NULL) return NULL; /* of two files that were added up */
-        plan = pt_text(p, p->extra->value[i]);
-    }
+    const char *const plan = pt_gmon_plan(p);
     if (plan == NULL || strncmp(plan, layout, strlen(layout)) != 0 || p->event->t.count == 0)
         return NULL;
     uint64_t bins = 0, arcs = 0, blocks = 0, counted = 0;

@@ -26,6 +26,21 @@ typedef struct pt_gprof_look {
 void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_counts_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+
+typedef struct pt_gprof_annotation {
+    bool all_lines;        /* -x */
+    uint64_t min_count;    /* -m */
+    uint64_t table_length; /* -t */
+    uint64_t last_count;   /* of the file before; 0 at first */
+} pt_gprof_annotation;
+/* A source file's text, with counts before its lines, and a table and a summary behind it. */
+void pt_gprof_source_text(pt_out *out, const pt_gprof *g, const pt_gprof_source *source,
+                          pt_gprof_annotation *how, const char *text, size_t size);
+
+/* Flat profile and call graph; docs/gprof.md describes it. */
+void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g);
+
 /* Which symbols the index names. count of them; free it. */
 bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g);
 

@@ -192,6 +192,34 @@ static inline const pt_gprof_symbol *pt_gprof_head(const pt_gprof *g, const pt_g
     return s->cycle > 0 ? &g->symbol.items[g->symbol.count + s->cycle - 1] : s;
 }
 
+/* ---- Source ---- */
+
+typedef struct pt_gprof_line {
+    uint32_t number; /* from 1 */
+    uint32_t symbol; /* the first of those on it */
+    bool is_merged;  /* there are several */
+    uint64_t calls;  /* of all of them */
+} pt_gprof_line;
+
+typedef struct pt_gprof_source {
+    uint32_t file;
+    pt_gprof_line *line; /* ascending */
+    uint32_t line_count;
+    uint64_t calls;
+} pt_gprof_source;
+
+/* Lines with symbols of each source file, the file that was met last first. */
+pt_gprof_source *pt_gprof_sources(const pt_gprof *g, size_t *ret_count);
+void pt_gprof_sources_free(pt_gprof_source *sources);
+/* Symbols by file, line and address, as far as --exec-counts wants them. Free it. */
+uint32_t *pt_gprof_counted(const pt_gprof *g, size_t *ret_count);
+
+/* ---- Orders for the linker: gprof_placement.c ---- */
+
+/* Functions, or with by_file the object files of options.mapped, in an order that puts close
+ * together what calls each other often. Borrowed names; free the array. */
+const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
+
 /* A stable sort of ids; less(a, b) < 0 if a comes first. */
 typedef int pt_gprof_compare(const void *context, uint32_t a, uint32_t b);
 void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const void *context);

@@ -207,10 +207,12 @@ static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
     if (later->is_static != kept->is_static) return !later->is_static;
     if (later->is_function != kept->is_function) return later->is_function;
     if (later->name[0] != '_' && kept->name[0] == '_') return true;
-    return later->name[0] != '\0' && later->name[1] != '_' && kept->name[0] != '\0' &&
+    return later->name[0] == '_' && later->name[1] != '_' && kept->name[0] == '_' &&
            kept->name[1] == '_';
 }
 
+/* Symbols whose end is known keep it: functions, when lines have come between them. A symbol behind
+ * the end of the code, of data, ends before it begins, and is dropped then. */
 static void settle(pt_gprof *g)
 {
     const size_t count = g->symbol.count;
@@ -226,11 +228,12 @@ static void settle(pt_gprof *g)
             if (is_better(s, &sorted[n - 1])) sorted[n - 1] = *s;
             continue;
         }
-        if (n > 0) sorted[n - 1].end_addr = s->addr - 1;
+        if (n > 0 && sorted[n - 1].end_addr == 0) sorted[n - 1].end_addr = s->addr - 1;
+        if (s->end_addr != 0 && s->addr > s->end_addr) continue;
         sorted[n++] = *s;
     }
     pt_gprof_text text;
-    if (n > 0 && pt_gprof_find_text(g, &text))
+    if (n > 0 && sorted[n - 1].end_addr == 0 && pt_gprof_find_text(g, &text))
         sorted[n - 1].end_addr = text.addr + text.size_bytes - 1;
     free(g->symbol.items);
     g->symbol.items = sorted;

@@ -44,12 +44,12 @@ static void merge_bins(pt_gprof *g)
     g->bin.cap = count + 1;
 }
 
-/* Where the symbol's code ends. The last symbol may be one of data, behind the end of all code. */
-static uint64_t end_unit(const pt_gprof *g, size_t i)
+/* Where the symbol's code ends. The last symbol may be one of data, or of .fini: it has none. */
+static uint64_t end_unit(const pt_gprof *g, size_t i, uint64_t text_end)
 {
     const pt_gprof_symbol *const s = &g->symbol.items[i];
     if (i + 1 < g->symbol.count) return s[1].addr / UNIT_BYTES;
-    return s->end_addr >= s->addr ? s->end_addr / UNIT_BYTES + 1 : 0;
+    return s->addr < text_end ? text_end / UNIT_BYTES : 0;
 }
 
 static void give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks)
@@ -62,6 +62,9 @@ static void give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks)
 
 void pt_gprof_assign_ticks(pt_gprof *g)
 {
+    pt_gprof_text text = {0};
+    pt_gprof_find_text(g, &text);
+    const uint64_t text_end = text.addr + text.size_bytes;
     merge_bins(g);
     size_t first = 0; /* no earlier symbol reaches this bin */
     for (size_t i = 0; i < g->bin.count; i++) {
@@ -69,10 +72,10 @@ void pt_gprof_assign_ticks(pt_gprof *g)
         const uint64_t low = b->low / UNIT_BYTES, high = b->high / UNIT_BYTES;
         bool hit = false;
         g->ticks += (double)b->count;
-        while (first < g->symbol.count && end_unit(g, first) <= low)
+        while (first < g->symbol.count && end_unit(g, first, text_end) <= low)
             first++;
         for (size_t k = first; k < g->symbol.count; k++) {
-            const uint64_t begin = g->symbol.items[k].addr / UNIT_BYTES, end = end_unit(g, k);
+            const uint64_t begin = g->symbol.items[k].addr / UNIT_BYTES, end = end_unit(g, k, text_end);
             if (high <= begin) break;
             const uint64_t from = low > begin ? low : begin, to = high < end ? high : end;
             if (from >= to) continue;

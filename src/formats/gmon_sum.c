@@ -1,0 +1,251 @@
+/* gmon_sum.c: see gmon_sum.h. */
+#include "formats/gmon_sum.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+#define REPEATS_MAX 65536 /* records for what one field cannot hold */
+
+typedef struct {
+    pt_gmon_histogram h;
+    uint64_t *bins;
+} summed_histogram;
+
+typedef struct {
+    uint64_t from, to, count; /* of blocks: to is 0 */
+} summed_pair;
+
+typedef struct {
+    summed_pair *items; /* in the order in which they first appeared */
+    size_t count, cap;
+    pt_index index;
+} pairs;
+
+typedef struct {
+    struct {
+        summed_histogram *items;
+        size_t count, cap;
+    } histograms;
+    pairs arcs, blocks;
+    unsigned word_bytes;
+    bool big_endian;
+    pt_buf *out;
+    pt_diag *diag;
+} sum;
+
+static void add_pair(pairs *list, uint64_t from, uint64_t to, uint64_t count)
+{
+    const uint64_t hash = pt_hash_mix(from, to);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&list->index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&list->index, &probe)) {
+        summed_pair *const known = &list->items[i];
+        if (known->from != from || known->to != to) continue;
+        if (__builtin_add_overflow(known->count, count, &known->count)) known->count = UINT64_MAX;
+        return;
+    }
+    pt_index_add(&list->index, hash, (uint32_t)list->count);
+    PT_GROW(*list, list->count + 1);
+    list->items[list->count++] = (summed_pair){from, to, count};
+}
+
+static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
+{
+    for (size_t i = 0; i < s->histograms.count; i++) {
+        pt_gmon_histogram *const known = &s->histograms.items[i].h;
+        if (known->low == h->low && known->high == h->high && known->bin_count == h->bin_count)
+            return &s->histograms.items[i];
+    }
+    PT_GROW(s->histograms, s->histograms.count + 1);
+    summed_histogram *const added = &s->histograms.items[s->histograms.count++];
+    *added = (summed_histogram){.h = *h, .bins = pt_alloc(h->bin_count + 1, sizeof(uint64_t))};
+    return added;
+}
+
+/* Does the histogram count what the first one does, and not overlap one of another range? */
+static bool fits(const sum *s, const pt_gmon_histogram *h)
+{
+    for (size_t i = 0; i < s->histograms.count; i++) {
+        const pt_gmon_histogram *const known = &s->histograms.items[i].h;
+        if (known->rate != h->rate ||
+            memcmp(known->dimension, h->dimension, sizeof h->dimension) != 0)
+            return false;
+        const bool same = known->low == h->low && known->high == h->high &&
+                          known->bin_count == h->bin_count;
+        if (!same && h->low < known->high && known->low < h->high) return false;
+    }
+    return true;
+}
+
+/* The rows of the model that a histogram's bins became: those that counted something. */
+static void add_bins(sum *s, const pt_gmon_step *step, const pt_bin *rows)
+{
+    const pt_gmon_histogram *const h = &step->histogram;
+    summed_histogram *const into = histogram_like(s, h);
+    uint64_t next = 0;
+    for (uint64_t i = 0; i < h->bin_count && next < step->rows; i++) {
+        if (pt_gmon_edge(h, i) != rows[next].low || pt_gmon_edge(h, i + 1) != rows[next].high)
+            continue;
+        into->bins[i] += rows[next++].count;
+    }
+}
+
+static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
+{
+    const char *line = pt_gmon_plan(p);
+    if (line == NULL)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "only profiles that were read whole from a gmon.out can be added up");
+    const char *const end = strchr(line, '\n');
+    line = end != NULL ? end + 1 : "";
+    uint64_t row = 0;
+    for (pt_gmon_step step; pt_gmon_next_step(&line, &step);) {
+        if (step.kind != 'h') continue;
+        if (row + step.rows > p->bin->t.count || !fits(s, &step.histogram))
+            return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                                "the histogram of 0x%" PRIx64 " to 0x%" PRIx64
+                                " does not fit to the others",
+                                step.histogram.low, step.histogram.high);
+        add_bins(s, &step, p->bin->row + row);
+        row += step.rows;
+    }
+    for (uint32_t i = 0; i < p->arc->t.count; i++)
+        add_pair(&s->arcs, p->location->address[p->arc->from[i]],
+                 p->location->address[p->arc->to[i]], p->arc->calls[i]);
+    for (uint32_t i = 0; i < p->block->t.count; i++)
+        add_pair(&s->blocks, p->block->row[i].address, 0, p->block->row[i].count);
+    return PT_OK;
+}
+
+/* ---- Writing ---- */
+
+static void put(const sum *s, uint64_t value, unsigned bytes)
+{
+    if (s->big_endian)
+        pt_put_be(s->out, value, bytes);
+    else
+        pt_put_le(s->out, value, bytes);
+}
+
+/* What fits of *left; the rest stays there. */
+static uint64_t part_of(uint64_t *left, uint64_t most)
+{
+    const uint64_t part = *left < most ? *left : most;
+    *left -= part;
+    return part;
+}
+
+static void put_histogram(const sum *s, summed_histogram *x)
+{
+    const pt_gmon_histogram *const h = &x->h;
+    bool more = true;
+    for (unsigned repeat = 0; more && repeat < REPEATS_MAX; repeat++) {
+        pt_put_u8(s->out, 0);
+        put(s, h->low, s->word_bytes);
+        put(s, h->high, s->word_bytes);
+        put(s, h->bin_count, 4);
+        put(s, h->rate, 4);
+        pt_put(s->out, h->dimension, sizeof h->dimension);
+        more = false;
+        for (uint64_t i = 0; i < h->bin_count; i++) {
+            put(s, part_of(&x->bins[i], PT_GMON_BIN_MAX), 2);
+            more |= x->bins[i] > 0;
+        }
+    }
+    pt_diag_add(s->diag, more, "histograms held at the most that can be written");
+}
+
+static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
+{
+    const unsigned count_bytes = bsd ? s->word_bytes : 4;
+    uint64_t left = arc->count;
+    unsigned repeat = 0;
+    do {
+        if (!bsd) pt_put_u8(s->out, PT_GMON_ARC);
+        put(s, arc->from, s->word_bytes);
+        put(s, arc->to, s->word_bytes);
+        put(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
+    } while (left > 0 && ++repeat < REPEATS_MAX);
+    pt_diag_add(s->diag, left > 0, "call arcs held at the most that can be written");
+}
+
+static void put_gnu(const sum *s)
+{
+    pt_put_text(s->out, "gmon");
+    put(s, 1, 4);
+    for (unsigned i = 0; i < PT_GMON_SPARE_BYTES; i++)
+        pt_put_u8(s->out, 0);
+    for (size_t i = 0; i < s->histograms.count; i++)
+        put_histogram(s, &s->histograms.items[i]);
+    for (size_t i = 0; i < s->arcs.count; i++)
+        put_arc(s, &s->arcs.items[i], false);
+    if (s->blocks.count == 0) return;
+    pt_put_u8(s->out, PT_GMON_BLOCKS);
+    put(s, s->blocks.count, 4);
+    for (size_t i = 0; i < s->blocks.count; i++) {
+        const uint64_t most = s->word_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+        uint64_t left = s->blocks.items[i].count;
+        put(s, s->blocks.items[i].from, s->word_bytes);
+        put(s, part_of(&left, most), s->word_bytes);
+        pt_diag_add(s->diag, left > 0, "counts of basic blocks held at the limit");
+    }
+}
+
+static pt_status put_bsd(const sum *s, pt_error *reterr)
+{
+    if (s->histograms.count != 1)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "BSD's layout holds one histogram, not %zu", s->histograms.count);
+    const summed_histogram *const x = &s->histograms.items[0];
+    const unsigned header_bytes = s->word_bytes == 8 ? 40 : 32;
+    put(s, x->h.low, s->word_bytes);
+    put(s, x->h.high, s->word_bytes);
+    put(s, header_bytes + 2 * x->h.bin_count, 4);
+    put(s, PT_GMON_BSD44_VERSION, 4);
+    put(s, x->h.rate, 4);
+    for (unsigned i = 0; i < PT_GMON_SPARE_BYTES; i++)
+        pt_put_u8(s->out, 0);
+    for (uint64_t i = 0; i < x->h.bin_count; i++) {
+        uint64_t left = x->bins[i];
+        put(s, part_of(&left, PT_GMON_BIN_MAX), 2);
+        pt_diag_add(s->diag, left > 0, "bins beyond 65535 held at the limit");
+    }
+    for (size_t i = 0; i < s->arcs.count; i++)
+        put_arc(s, &s->arcs.items[i], true);
+    pt_diag_add(s->diag, s->blocks.count, "basic blocks have no place in BSD's layout");
+    return PT_OK;
+}
+
+pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
+                      pt_diag *diag, pt_error *reterr)
+{
+    sum s = {.out = out, .diag = diag, .word_bytes = 8};
+    pt_index_init(&s.arcs.index);
+    pt_index_init(&s.blocks.index);
+    pt_status status = PT_OK;
+    for (size_t i = 0; i < count && status == PT_OK; i++) {
+        const pt_provenance *const from = pt_profile_provenance(profiles[i]);
+        if (i == 0) {
+            s.word_bytes = from->word_bytes == 4 ? 4 : 8;
+            s.big_endian = from->big_endian;
+        }
+        status = add_profile(&s, profiles[i], reterr);
+    }
+    if (status == PT_OK && bsd)
+        status = put_bsd(&s, reterr);
+    else if (status == PT_OK)
+        put_gnu(&s);
+    for (size_t i = 0; i < s.histograms.count; i++)
+        free(s.histograms.items[i].bins);
+    free(s.histograms.items);
+    free(s.arcs.items);
+    free(s.blocks.items);
+    pt_index_done(&s.arcs.index);
+    pt_index_done(&s.blocks.index);
+    return status;
+}
