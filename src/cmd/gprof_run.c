@@ -72,10 +72,14 @@ static void take_clock(session *v, const pt_profile *p)
         look->abbreviation = (char)h->dimension[PT_GMON_DIMENSION_BYTES];
         return;
     }
-    if (p->bin->t.count == 0) return;
-    look->rate =
-        p->event->t.count > 0 && p->event->row[0].rate_hz > 0 ? p->event->row[0].rate_hz : 1;
-    look->bin_bytes = p->bin->row[0].scale;
+    /* What a damaged file, or one of another format, still says of it. */
+    const double hz = p->event->t.count > 0 ? p->event->row[0].rate_hz : 0;
+    if (p->bin->t.count == 0 && hz <= 0) return;
+    look->rate = hz > 0 ? hz : 1;
+    look->bin_bytes = p->bin->t.count > 0 ? p->bin->row[0].scale : 0;
+    const bool is_time = p->event->t.count > 1 || hz > 1;
+    snprintf(look->dimension, sizeof look->dimension, "%s", is_time ? "seconds" : "samples");
+    look->abbreviation = is_time ? 's' : '1';
 }
 
 static void print_info(session *v, const char *name, const pt_profile *p)
@@ -160,7 +164,8 @@ static void print_index(session *v)
     PT_FREE bool *indexed = pt_gprof_indexed(&s->look, &v->g);
     for (size_t i = 0; i < v->g.symbol.count; i++)
         indexed[i] &= v->g.symbol.items[i].is_static;
-    if (!v->g.options.with_files && !v->g.options.by_line) pt_gprof_find_files(&v->g, indexed);
+    const bool is_known = v->g.options.with_files || v->g.options.by_line;
+    if (!is_known && v->g.options.external == NULL) pt_gprof_find_files(&v->g, indexed);
     pt_gprof_index_text(&v->out, &s->look, &v->g);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/gprof.h"
+#include "render/gprof_int.h"
 
 static const char explanation[] =
     "\n"
@@ -45,7 +45,12 @@ size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
 {
     if (symbol->name == NULL) return 0;
     const uint64_t before = out->count;
-    pt_out_text(out, look->traditional ? symbol->name : pt_gprof_name(g, symbol));
+    size_t size;
+    const char *const shown = pt_gprof_sized_name(g, symbol, &size);
+    if (look->traditional)
+        pt_out_text(out, symbol->name);
+    else
+        pt_out_put(out, shown, size);
     if (symbol->file != PT_NONE && g->options.by_line)
         pt_outf(out, " (%s:%u @ %" PRIx64 ")", pt_gprof_file_text(look, g, symbol->file),
                 symbol->line, symbol->addr);
@@ -106,13 +111,29 @@ static void put_row(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
                     double cumulative, double scale)
 {
     const double whole = g->ticks > 0 ? g->ticks : 1, calls = (double)s->calls;
-    pt_outf(out, look->traditional ? "%5.1f %10.2f %8.2f" : "%6.2f %9.2f %8.2f",
-            100 * s->ticks / whole, cumulative / look->rate, s->ticks / look->rate);
-    if (s->calls != 0)
-        pt_outf(out, " %8" PRIu64 " %8.2f %8.2f  ", s->calls, scale * s->ticks / look->rate / calls,
-                scale * (s->ticks + s->child_ticks) / look->rate / calls);
-    else
-        pt_outf(out, " %8.8s %8.8s %8.8s  ", "", "", "");
+    const unsigned bsd = look->traditional;
+    char line[6 * PT_GPROF_NUMBER_MAX];
+    size_t n = pt_gprof_put_fixed(line, 100 * s->ticks / whole, bsd ? 5 : 6, bsd ? 1 : 2);
+    line[n++] = ' ';
+    n += pt_gprof_put_fixed(line + n, cumulative / look->rate, bsd ? 10 : 9, 2);
+    line[n++] = ' ';
+    n += pt_gprof_put_fixed(line + n, s->ticks / look->rate, 8, 2);
+    line[n++] = ' ';
+    if (s->calls != 0) {
+        n += pt_gprof_put_count(line + n, s->calls, 8, false);
+        line[n++] = ' ';
+        n += pt_gprof_put_fixed(line + n, scale * s->ticks / look->rate / calls, 8, 2);
+        line[n++] = ' ';
+        n += pt_gprof_put_fixed(line + n, scale * (s->ticks + s->child_ticks) / look->rate / calls,
+                                8, 2);
+    } else {
+        const size_t blanks = 8 + 1 + 8 + 1 + 8;
+        memset(line + n, ' ', blanks);
+        n += blanks;
+    }
+    line[n++] = ' ';
+    line[n++] = ' ';
+    pt_out_put(out, line, n);
     pt_gprof_put_name(out, look, g, s);
     if (look->traditional) pt_gprof_put_number(out, s);
     pt_out_char(out, '\n');

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/gprof.h"
+#include "render/gprof_int.h"
 
 static const char explanation[] =
     "\n"
@@ -82,6 +82,25 @@ static void put_full_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
     pt_out_char(out, '\n');
 }
 
+/* The line of a caller or callee up to its name. */
+static void put_arc_numbers(pt_out *out, const pt_gprof_look *look, const pt_gprof_arc *arc,
+                            uint64_t all_calls)
+{
+    char line[4 * PT_GPROF_NUMBER_MAX];
+    const size_t blanks = 6 + 1 + 5 + 1;
+    memset(line, ' ', blanks);
+    size_t n = blanks;
+    n += pt_gprof_put_fixed(line + n, arc->ticks / look->rate, 7, 2);
+    line[n++] = ' ';
+    n += pt_gprof_put_fixed(line + n, arc->child_ticks / look->rate, look->traditional ? 11 : 7, 2);
+    line[n++] = ' ';
+    n += pt_gprof_put_count(line + n, arc->calls, 7, false);
+    line[n++] = '/';
+    n += pt_gprof_put_count(line + n, all_calls, 7, true);
+    memset(line + n, ' ', 5);
+    pt_out_put(out, line, n + 5);
+}
+
 static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_arc *arc,
                     bool show_caller)
 {
@@ -93,11 +112,7 @@ static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
                      "%6.6s %5.5s %7.7s %11.11s %7" PRIu64 " %7.7s     "),
                 "", "", "", "", arc->calls, "");
     else
-        pt_outf(out,
-                wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64 "/%-7" PRIu64 "     ",
-                     "%6.6s %5.5s %7.2f %11.2f %7" PRIu64 "/%-7" PRIu64 "     "),
-                "", "", arc->ticks / look->rate, arc->child_ticks / look->rate, arc->calls,
-                pt_gprof_head(g, to)->calls);
+        put_arc_numbers(out, look, arc, pt_gprof_head(g, to)->calls);
     put_full_name(out, look, g, show_caller ? from : to);
 }
 
@@ -127,11 +142,15 @@ static void put_times(pt_out *out, const pt_gprof_look *look, const pt_gprof *g,
                       const pt_gprof_symbol *s)
 {
     const double whole = g->shown_ticks > 0 ? g->shown_ticks : 1;
-    char number[16];
+    char line[4 * PT_GPROF_NUMBER_MAX], number[16];
     snprintf(number, sizeof number, "[%u]", s->number);
-    pt_outf(out, wide(look, "%-6.6s %5.1f %7.2f %7.2f", "%-6.6s %5.1f %7.2f %11.2f"), number,
-            100 * (s->shown_self + s->shown_child) / whole, s->shown_self / look->rate,
-            s->shown_child / look->rate);
+    size_t n = (size_t)snprintf(line, sizeof line, "%-6.6s ", number);
+    n += pt_gprof_put_fixed(line + n, 100 * (s->shown_self + s->shown_child) / whole, 5, 1);
+    line[n++] = ' ';
+    n += pt_gprof_put_fixed(line + n, s->shown_self / look->rate, 7, 2);
+    line[n++] = ' ';
+    n += pt_gprof_put_fixed(line + n, s->shown_child / look->rate, look->traditional ? 11 : 7, 2);
+    pt_out_put(out, line, n);
 }
 
 static void put_main_line(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
@@ -206,12 +225,6 @@ void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
 
 /* ---- The index ---- */
 
-static int by_name(const void *context, uint32_t a, uint32_t b)
-{
-    const pt_gprof_symbol *const s = context;
-    return strcmp(s[a].name, s[b].name);
-}
-
 bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g)
 {
     bool *const indexed = pt_alloc(g->symbol.count + 1, sizeof *indexed);
@@ -264,7 +277,7 @@ void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
     size_t count = 0;
     for (uint32_t i = 0; i < g->symbol.count; i++)
         if (indexed[i]) list[count++] = i;
-    pt_gprof_sort(list, count, by_name, g->symbol.items);
+    pt_gprof_sort_names(g, list, count);
     for (uint32_t i = 0; i < g->cycle_count; i++)
         list[count++] = (uint32_t)g->symbol.count + i;
     pt_out_text(out, "\f\nIndex by function name\n\n");

@@ -151,7 +151,11 @@ typedef struct pt_gprof {
     uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
     bool *spec_side; /* [spec][left, right][symbol]: it matches that side of the spec */
     bool has_bins, has_arcs, has_blocks;
-    char **shown_name;   /* of symbols, as they are asked for */
+    struct {
+        char *text;
+        size_t size;
+    } *shown_name;  /* of symbols, as they are asked for */
+    uint64_t *addr; /* of symbols, for look-ups */
     double ticks;        /* of all bins, without what the flat profile leaves out */
     double shown_ticks;  /* of the graph */
     uint64_t lost_ticks; /* in no symbol */
@@ -178,6 +182,7 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen);
 
 /* The symbol's name as its author wrote it, with parameters; its own if it is not mangled. */
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol);
+const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size);
 
 /* Symbols in the flat profile's order: by ticks, calls, name. symbol.count of them; free it. */
 uint32_t *pt_gprof_flat_order(const pt_gprof *g);
@@ -220,8 +225,10 @@ uint32_t *pt_gprof_counted(const pt_gprof *g, size_t *ret_count);
  * together what calls each other often. Borrowed names; free the array. */
 const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
 
-/* A stable sort of ids; less(a, b) < 0 if a comes first. */
+/* A stable sort of ids; compare(a, b) < 0 if a comes first. */
 typedef int pt_gprof_compare(const void *context, uint32_t a, uint32_t b);
 void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const void *context);
+/* The symbols with these ids by their names as linked. */
+void pt_gprof_sort_names(const pt_gprof *g, uint32_t *ids, size_t count);
 
 #endif

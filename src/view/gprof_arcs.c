@@ -290,10 +290,17 @@ static void gather(pt_gprof *g, pt_gprof_symbol *parent)
 
 /* ---- Order ---- */
 
-static int by_depth(const void *context, uint32_t a, uint32_t b)
+static uint64_t depth_key(const void *context, uint32_t symbol)
 {
-    const pt_gprof_symbol *const s = context;
-    return (s[a].order > s[b].order) - (s[a].order < s[b].order);
+    return ((const pt_gprof_symbol *)context)[symbol].order;
+}
+
+static int by_nothing(const void *context, uint32_t a, uint32_t b)
+{
+    (void)context;
+    (void)a;
+    (void)b;
+    return 0;
 }
 
 static double total_of(const pt_gprof_symbol *s)
@@ -313,13 +320,18 @@ static int by_total(const void *context, uint32_t a, uint32_t b)
     return strcmp(x->name, y->name);
 }
 
+static uint64_t total_key(const void *context, uint32_t symbol)
+{
+    return pt_gprof_falling(total_of((const pt_gprof_symbol *)context + symbol));
+}
+
 static void number(pt_gprof *g)
 {
     const uint32_t all = (uint32_t)g->symbol.count + g->cycle_count;
     g->by_total = pt_alloc((size_t)all + 1, sizeof *g->by_total);
     for (uint32_t i = 0; i < all; i++)
         g->by_total[i] = i;
-    pt_gprof_sort(g->by_total, all, by_total, g->symbol.items);
+    pt_gprof_sort_by(g->by_total, all, total_key, by_total, g->symbol.items);
     for (uint32_t i = 0; i < all; i++)
         g->symbol.items[g->by_total[i]].number = i + 1;
 }
@@ -337,7 +349,7 @@ void pt_gprof_assemble(pt_gprof *g)
     PT_FREE uint32_t *bottom_up = pt_alloc(g->symbol.count + 1, sizeof *bottom_up);
     for (uint32_t i = 0; i < g->symbol.count; i++)
         bottom_up[i] = i;
-    pt_gprof_sort(bottom_up, g->symbol.count, by_depth, g->symbol.items);
+    pt_gprof_sort_by(bottom_up, g->symbol.count, depth_key, by_nothing, g->symbol.items);
     hand_down(g, bottom_up);
     sum_cycles(g);
     for (size_t i = 0; i < g->symbol.count; i++) {

@@ -4,6 +4,13 @@
 
 #include "view/gprof.h"
 
+/* gprof_sort.c: pt_gprof_sort by a key first, the least first; compare breaks ties. */
+typedef uint64_t pt_gprof_key(const void *context, uint32_t id);
+void pt_gprof_sort_by(uint32_t *ids, size_t count, pt_gprof_key *key, pt_gprof_compare *compare,
+                      const void *context);
+/* A key that puts larger values first. */
+uint64_t pt_gprof_falling(double value);
+
 /* gprof_symbols.c */
 uint32_t pt_gprof_file(pt_gprof *g, const char *name);
 

@@ -13,13 +13,41 @@ static int by_ticks(const void *context, uint32_t a, uint32_t b)
     return strcmp(x->name, y->name);
 }
 
+static uint64_t ticks_key(const void *context, uint32_t symbol)
+{
+    return pt_gprof_falling(((const pt_gprof_symbol *)context)[symbol].ticks);
+}
+
 uint32_t *pt_gprof_flat_order(const pt_gprof *g)
 {
     uint32_t *const order = pt_alloc(g->symbol.count + 1, sizeof *order);
     for (uint32_t i = 0; i < g->symbol.count; i++)
         order[i] = i;
-    pt_gprof_sort(order, g->symbol.count, by_ticks, g->symbol.items);
+    pt_gprof_sort_by(order, g->symbol.count, ticks_key, by_ticks, g->symbol.items);
     return order;
+}
+
+static int by_name(const void *context, uint32_t a, uint32_t b)
+{
+    const pt_gprof_symbol *const s = context;
+    return strcmp(s[a].name, s[b].name);
+}
+
+/* The first bytes of the name. */
+static uint64_t name_key(const void *context, uint32_t symbol)
+{
+    const char *name = ((const pt_gprof_symbol *)context)[symbol].name;
+    uint64_t key = 0;
+    for (unsigned i = 0; i < sizeof key; i++) {
+        key = key << 8 | (uint8_t)*name;
+        name += *name != '\0';
+    }
+    return key;
+}
+
+void pt_gprof_sort_names(const pt_gprof *g, uint32_t *ids, size_t count)
+{
+    pt_gprof_sort_by(ids, count, name_key, by_name, g->symbol.items);
 }
 
 /* Calls of itself are least, then those inside a cycle. */

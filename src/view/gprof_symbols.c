@@ -200,6 +200,11 @@ static int by_place(const void *context, uint32_t a, uint32_t b)
     return (int)x->is_static - (int)y->is_static;
 }
 
+static uint64_t address_key(const void *context, uint32_t symbol)
+{
+    return ((const pt_gprof_symbol *)context)[symbol].addr;
+}
+
 /* Of two at one address, is the later one meant? A global one, a function, a name with fewer
  * underscores. */
 static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
@@ -219,7 +224,7 @@ static void settle(pt_gprof *g)
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    pt_gprof_sort(order, count, by_place, g->symbol.items);
+    pt_gprof_sort_by(order, count, address_key, by_place, g->symbol.items);
     pt_gprof_symbol *const sorted = pt_alloc(count + 1, sizeof *sorted);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -239,30 +244,45 @@ static void settle(pt_gprof *g)
     g->symbol.items = sorted;
     g->symbol.count = n;
     g->symbol.cap = count + 1;
+    g->addr = pt_realloc(g->addr, n + 1, sizeof *g->addr);
+    for (size_t i = 0; i < n; i++)
+        g->addr[i] = sorted[i].addr;
 }
 
 uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
 {
-    const pt_gprof_symbol *const s = g->symbol.items;
     size_t low = 0, high = g->symbol.count; /* the first that begins after addr */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (s[middle].addr <= addr)
+        if (g->addr[middle] <= addr)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && addr <= s[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
+    return low > 0 && addr <= g->symbol.items[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
+}
+
+const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)
+{
+    if (g->shown_name == NULL)
+        g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
+    const size_t i = (size_t)(symbol - g->symbol.items);
+    if (g->shown_name[i].text == NULL) {
+        char *text = NULL;
+        if (!g->options.mangled && symbol->name[0] == '_')
+            text = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
+        if (text == NULL) text = pt_strdup(symbol->name);
+        g->shown_name[i].text = text;
+        g->shown_name[i].size = strlen(text);
+    }
+    *ret_size = g->shown_name[i].size;
+    return g->shown_name[i].text;
 }
 
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol)
 {
-    if (g->options.mangled || symbol->name[0] != '_') return symbol->name;
-    if (g->shown_name == NULL) g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
-    char **const shown = &g->shown_name[symbol - g->symbol.items];
-    if (*shown == NULL) *shown = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
-    if (*shown == NULL) *shown = pt_strdup(symbol->name);
-    return *shown;
+    size_t size;
+    return pt_gprof_sized_name(g, symbol, &size);
 }
 
 bool pt_gprof_wants(const pt_gprof *g, const pt_gprof_symbol *symbol, pt_gprof_table show)
@@ -295,8 +315,9 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
 void pt_gprof_done(pt_gprof *g)
 {
     for (size_t i = 0; g->shown_name != NULL && i < g->symbol.count; i++)
-        free(g->shown_name[i]);
+        free(g->shown_name[i].text);
     free(g->shown_name);
+    free(g->addr);
     free(g->symbol.items);
     free(g->file.items);
     free(g->arc.items);

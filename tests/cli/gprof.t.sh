@@ -158,3 +158,308 @@ while read -r name command; do
     alike "$name" -b -T
     alike "$name" -b -p --no-demangle
 done <<<"$programs"
+
+have() {
+    for name; do
+        [ -e "$name.gmon" ] || { skip "$name could not be built here"; return 1; }
+    done
+}
+
+it 'answers all options as gprof does'
+if have O1; then
+    nm O1 >O1.syms
+    while read -r options; do
+        # shellcheck disable=SC2086
+        alike O1 $options
+    done <<'E'
+-b -q
+-b -p -P
+-b -P -p
+-b -Q
+-b -a
+-b -D
+-b -e leaf
+-b -E leaf
+-b -f dear
+-b -F dear
+-b -n leaf
+-b -N leaf
+-b -k main/dear
+-b -qmain/dear
+-b -Qmain/dear
+-b -q/leaf
+-b -pleaf
+-b -Pleaf
+-b -qmain
+-b -Qmain
+-b -pcalls.c
+-b -qcalls.c:8
+-b -p:leaf
+-b -L
+-b --inline-file-names
+-b -l
+-b -l -z
+-b -l -L -p
+-b -w 120
+-b -w 1
+-i
+-i -b -p
+-C
+-C -z
+-C -l
+-Cleaf
+-Zleaf
+-A
+-A -z
+-A -x
+-A -l -x
+-A -t3 -m 50
+-Aleaf
+-Jleaf
+-r
+-r -z
+-b -B
+-b -S O1.syms
+--brief --flat-profile --gra
+-b -O auto
+-O prof
+-O x
+-b -p -A -C
+-b -T -z
+E
+fi
+
+it 'writes annotated files of their own with -y'
+if have O1; then
+    mkdir theirs ours
+    (cd theirs && gprof -A -y ../O1 ../O1.gmon >out)
+    (cd ours && pitot gprof -A -y ../O1 ../O1.gmon >out)
+    expect diff -r theirs ours
+fi
+
+it 'finds source in the folders of -I and of GPROF_PATH'
+if have O1; then
+    mkdir away
+    mv calls.c away/calls.c
+    alike O1 -A -I nowhere:away
+    GPROF_PATH=away alike O1 -A
+    alike O1 -A
+    mv away/calls.c calls.c
+fi
+
+it 'adds up several profiles, and what it sums up in gmon.sum reads alike'
+if have O1; then
+    cp O1.gmon twice.gmon
+    expect_equal 'the sum of two' "$(pitot gprof -b O1 O1.gmon twice.gmon | cksum)" \
+        "$(gprof -b O1 O1.gmon twice.gmon | cksum)"
+    gprof -s O1 O1.gmon twice.gmon && mv gmon.sum theirs.sum
+    run pitot gprof -s O1 O1.gmon twice.gmon
+    expect_status 0
+    expect_equal 'ours, read by gprof' "$(gprof -b O1 gmon.sum | cksum)" \
+        "$(gprof -b O1 theirs.sum | cksum)"
+    expect_equal 'ours, read by us' "$(pitot gprof -b O1 gmon.sum | cksum)" \
+        "$(gprof -b O1 theirs.sum | cksum)"
+fi
+
+it 'does as well what a link called gprof is asked'
+if have O1; then
+    ln -s "$PITOT" gprof
+    gprof -b O1 O1.gmon >theirs.txt
+    run ./gprof -b O1 O1.gmon
+    expect_status 0
+    expect_same "$t_out/stdout" theirs.txt
+    rm gprof
+fi
+
+# --- what differs on purpose: docs/gprof.md
+
+# Bytes of numbers: word VALUE, half VALUE, both little-endian of eight and two bytes; four VALUE.
+number() {
+    local i value=$1
+    for ((i = 0; i < $2; i++)); do
+        printf "\\x$(printf %02x $((value >> (8 * i) & 255)))"
+    done
+}
+address() { echo $((0x$(nm "$1" | awk -v n="$2" '$3 == n { print $1 }'))); }
+# histogram PROGRAM FUNCTION TICKS...: a bin of two bytes each, from the function on.
+histogram() {
+    local low
+    low=$(address "$1" "$2")
+    shift 2
+    printf '\0'
+    number "$low" 8
+    number $((low + 2 * $#)) 8
+    number $# 4
+    number 100 4
+    printf 'seconds\0\0\0\0\0\0\0\0s'
+    for ticks; do number "$ticks" 2; done
+}
+arc() {
+    printf '\1'
+    number $(($(address "$1" "$2") + 1)) 8
+    number "$(address "$1" "$3")" 8
+    number "$4" 4
+}
+header() { printf 'gmon\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; }
+
+it 'splits a sum that is too large for a bin, which gprof lets wrap around'
+if have O1; then
+    { header; histogram O1 dear 40000 0; } >a.gmon
+    gprof -s O1 a.gmon a.gmon
+    expect_equal "gprof's sum" "$(gprof -b -p O1 gmon.sum | awk '$NF == "dear" { print $3 }')" 144.64
+    run pitot gprof -s O1 a.gmon a.gmon
+    expect_equal 'our sum' "$(gprof -b -p O1 gmon.sum | awk '$NF == "dear" { print $3 }')" 800.00
+    expect_equal 'our sum, by us' \
+        "$(pitot gprof -b -p O1 gmon.sum | awk '$NF == "dear" { print $3 }')" 800.00
+fi
+
+it 'splits the calls of an arc that are too many for 32 bits'
+if have O1; then
+    { header; histogram O1 dear 1 0; arc O1 main dear 4000000000; } >a.gmon
+    run pitot gprof -s O1 a.gmon a.gmon
+    run pitot gprof -b -p O1 gmon.sum
+    expect_stdout_line '* 8000000000 *dear'
+    run gprof -b -p O1 gmon.sum
+    expect_stdout_line '* 8000000000 *dear'
+fi
+
+it 'shows shares above 100 % where bins are rounded as gprof rounds them'
+if have O1; then
+    # 11 units of two bytes in 4 bins: 2.75 units wide on average, and the second is 3 wide.
+    low=$(address O1 dear)
+    {
+        header
+        printf '\0'
+        number "$low" 8
+        number $((low + 22)) 8
+        number 4 4
+        number 100 4
+        printf 'seconds\0\0\0\0\0\0\0\0s'
+        for ticks in 0 100 0 0; do number $ticks 2; done
+    } >a.gmon
+    alike_file() { gprof -b -p O1 a.gmon >theirs.txt && pitot gprof -b -p O1 a.gmon >ours.txt; }
+    expect alike_file
+    expect_same ours.txt theirs.txt
+    expect_equal share "$(awk '$NF == "dear" { print $1 }' ours.txt)" 109.09
+fi
+
+it 'finds calls backward in the code with -c, which gprof misses on 64-bit machines'
+if have O1; then
+    [ "$(uname -m)" = x86_64 ] || skip 'not an x86-64'
+    { header; histogram O1 dear 1 0; arc O1 main dear 1; } >a.gmon
+    pitot gprof -b -q -c -z O1 a.gmon >ours.txt
+    gprof -b -q -c -z O1 a.gmon >theirs.txt
+    # cheap calls leaf, which lies before it.
+    expect grep -qE '^ +0\.00 +0\.00 +0/0 +leaf ' ours.txt
+    expect_equal "gprof's" "$(grep -cE '^ +0\.00 +0\.00 +0/0 +leaf ' theirs.txt)" 0
+fi
+
+it 'leaves out both arcs when -k names two from one function, of which gprof forgets one'
+if have O1; then
+    run pitot gprof -b -q -k main/dear -k main/cheap O1 O1.gmon
+    expect_no_stdout_line '* *dear*main*'
+    expect_equal "main's callees" "$(stdout | awk '/^\[.*main \[/ { on = 1; next } /^---/ { on = 0 }
+        on { print $4 }' | grep -cE '^(dear|cheap)$')" 0
+fi
+
+it 'names functions once in an order when arcs are left out, where gprof names some twice'
+if have O1; then
+    run pitot gprof -r -k main/dear O1 O1.gmon
+    expect_equal 'named twice' "$(stdout | sort | uniq -d)" ''
+fi
+
+it 'explains its tables in its own words, and the tables are those of gprof'
+if have O1; then
+    run pitot gprof O1 O1.gmon
+    expect_status 0
+    expect_stdout_has 'which the calls are of all calls of the callee'
+    for piece in 'Flat profile:' 'Index by function name'; do expect_stdout_has "$piece"; done
+fi
+
+it 'lists every option of gprof in its help'
+run pitot gprof --help
+expect_status 0
+gprof --help | grep -oE '\-\-(\[no-\])?[a-z-]+' | sed 's/\[no-\]//' | sort -u |
+    while read -r option; do
+        stdout | grep -qF -e "$option" || echo "$option"
+    done >missing
+expect_equal 'options that it does not list' "$(cat missing)" ''
+
+it 'shows what a damaged file still holds, says where it is cut, and ends as gprof does'
+if have O1; then
+    head -c $(($(wc -c <O1.gmon) - 30)) O1.gmon >cut.gmon
+    run pitot gprof -b O1 cut.gmon
+    expect_status 1
+    expect_stderr_line 'gprof: *claims*'
+    expect_stdout_has 'Flat profile:'
+fi
+
+it 'refuses the profile of a shared object by name, and files that do not fit'
+printf 'gmon\377\377\1\0%32s' '' >shared.gmon
+if have O1; then
+    run pitot gprof O1 shared.gmon
+    expect_status 1
+    expect_stderr_line '*LD_PROFILE*sprof*'
+    run pitot gprof O1 nowhere.gmon
+    expect_status 1
+    expect_stderr 'nowhere.gmon: No such file or directory'
+    run pitot gprof calls.c O1.gmon
+    expect_status 1
+    expect_stderr_line 'gprof: calls.c: not in executable format*'
+fi
+
+it 'says what a profile lacks for a report'
+if have O1; then
+    { header; histogram O1 dear 1 0; } >ticks.gmon
+    { header; arc O1 main dear 1; } >calls.gmon
+    run pitot gprof -q O1 ticks.gmon
+    expect_status 1
+    expect_stderr 'gprof: gmon.out file is missing call-graph data'
+    run pitot gprof -p O1 calls.gmon
+    expect_status 1
+    expect_stderr 'gprof: gmon.out file is missing histogram'
+fi
+
+it 'reads BSD profiles as gprof does'
+if have fixed; then
+    run pitot convert --to=gmon-bsd fixed.gmon -o fixed.bsd
+    for options in '-b' '-b -O 4.4bsd' '-b -O bsd'; do
+        # shellcheck disable=SC2086
+        expect_equal "$options" "$(pitot gprof $options fixed fixed.bsd | cksum)" \
+            "$(gprof $options fixed fixed.bsd | cksum)"
+    done
+fi
+
+it 'puts object files in order, those of a map first that call each other most'
+if have plain; then
+    {
+        echo 'one.o:0000000000000000 T leaf'
+        echo 'two.o:0000000000000000 T dear'
+        echo 'three.o:0000000000000000 D data'
+    } >map
+    run pitot gprof -R map plain plain.gmon
+    expect_status 0
+    expect_stdout_lines 2
+fi
+
+it 'prints both tables as JSON with the numbers of the text'
+needs python3 && if have O1; then
+    pitot gprof --json O1 O1.gmon >report.json
+    pitot gprof -b O1 O1.gmon >ours.txt
+    cat >check.py <<'E'
+import json, re
+report = json.load(open('report.json'))
+text = open('ours.txt').read()
+flat = {m[4]: (float(m[1]), int(m[2])) for m in re.finditer(
+    r'^ *[\d.]+ +[\d.]+ +([\d.]+) +(\d+) +([\d.]+) +[\d.]+  (\w+)$', text, re.M)}
+assert flat
+for f in report['functions']:
+    if f['name'] in flat:
+        assert (float('%.2f' % f['self']) if f['self'] else 0.0) == flat[f['name']][0] or 'cycle' in f, f
+        assert f['calls'] == flat[f['name']][1], f
+    assert '[%d]' % f['number'] in text, f
+assert len(report['cycles']) == text.count('as a whole>'), report['cycles']
+E
+    run python3 check.py
+    expect_status 0
+fi

@@ -1,0 +1,14 @@
+/* gprof_int.h: what the files of gprof's renderer share. */
+#ifndef PT_RENDER_GPROF_INT_H
+#define PT_RENDER_GPROF_INT_H
+
+#include "render/gprof.h"
+
+#define PT_GPROF_NUMBER_MAX 400 /* bytes: a double has up to 309 digits before its point */
+
+/* Both write to `to`, which has room, and return how many bytes; nothing is terminated. left:
+ * blanks behind. decimals: up to 2. */
+size_t pt_gprof_put_count(char *to, uint64_t value, size_t width, bool left);
+size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimals);
+
+#endif
