@@ -95,8 +95,7 @@ bool pt_gprof_read_map(const pt_gprof_settings *s, const char *path, pt_gprof_ta
         }
         if (!is_code) continue;
         ret->mapped = pt_grow(ret->mapped, &cap, ret->count + 1, sizeof *ret->mapped);
-        row.is_first =
-            ret->count == 0 || strcmp(ret->mapped[ret->count - 1].file, row.file) != 0;
+        row.is_first = ret->count == 0 || strcmp(ret->mapped[ret->count - 1].file, row.file) != 0;
         ret->mapped[ret->count++] = row;
     }
     if (ret->count > 0) qsort(ret->mapped, ret->count, sizeof *ret->mapped, by_function);
@@ -120,8 +119,7 @@ static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *r
     if (pt_file_read(name, 0, TEXT_MAX, ret, NULL) == PT_OK) return true;
     for (unsigned pass = name[0] == '/' ? 1 : 0; pass < (slash != NULL ? 2 : 1); pass++) {
         for (size_t i = 0; i < s->folder.count; i++) {
-            PT_FREE char *path =
-                pt_strf("%s/%s", s->folder.items[i], pass == 1 ? slash + 1 : name);
+            PT_FREE char *path = pt_strf("%s/%s", s->folder.items[i], pass == 1 ? slash + 1 : name);
             if (pt_file_read(path, 0, TEXT_MAX, ret, NULL) == PT_OK) return true;
         }
     }

@@ -74,11 +74,12 @@ static pt_string_id unit_of(pt_builder *b, const pt_gmon_histogram *h)
     return pt_builder_text(b, unit);
 }
 
-void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, pt_diag *diag, const char *format,
-                   const pt_gmon_histogram *first, unsigned word_bytes, bool big_endian)
+void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, const pt_read_hooks *hooks,
+                   const char *format, const pt_gmon_histogram *first, unsigned word_bytes,
+                   bool big_endian)
 {
     static const char seconds[] = "seconds";
-    *s = (pt_gmon_reading){.b = b, .diag = diag};
+    *s = (pt_gmon_reading){.b = b, .diag = hooks->diag, .bins_only = hooks->bins_only};
     const bool has_name = first != NULL && dimension_length(first) == sizeof seconds - 1 &&
                           memcmp(first->dimension, seconds, sizeof seconds - 1) == 0;
     s->in_seconds = has_name && first->rate > 0;
@@ -152,7 +153,7 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
             &(pt_bin){
                 .low = low, .high = high, .count = count, .scale = scale, .mapping = s->mapping.v});
         rows++;
-        if (count > 0) add_sample(s, middle(low, high), count);
+        if (count > 0 && !s->bins_only) add_sample(s, middle(low, high), count);
     }
     saw(s, h->high);
     pt_gmon_end_arcs(s);
@@ -463,8 +464,8 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
     pt_error error = PT_ERROR_INIT, reading = PT_ERROR_INIT;
     histograms all = look_at_histograms(data, size, &v, &error);
     pt_gmon_reading s;
-    pt_gmon_begin(&s, b, hooks->diag, "gmon", all.ranges.count > 0 ? &all.first : NULL,
-                  v.word_bytes, v.big_endian);
+    pt_gmon_begin(&s, b, hooks, "gmon", all.ranges.count > 0 ? &all.first : NULL, v.word_bytes,
+                  v.big_endian);
     pt_putf(&s.plan, "gnu %u %d %u ", v.word_bytes, v.big_endian, v.version);
     pt_gmon_put_hex(&s.plan, data + 8, PT_GMON_SPARE_BYTES);
     pt_put_text(&s.plan, "\n");

@@ -40,13 +40,15 @@ typedef struct pt_gmon_reading {
     uint32_t event_count;
     uint32_t rate;
     bool in_seconds;
+    bool bins_only; /* no samples */
     pt_buf plan;
     uint64_t arc_run; /* arcs not in the plan yet */
 } pt_gmon_reading;
 
 /* Events, mapping and provenance. first: the first histogram, or NULL if there is none. */
-void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, pt_diag *diag, const char *format,
-                   const pt_gmon_histogram *first, unsigned word_bytes, bool big_endian);
+void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, const pt_read_hooks *hooks,
+                   const char *format, const pt_gmon_histogram *first, unsigned word_bytes,
+                   bool big_endian);
 /* The bins that lie in r, of which `present` are there. */
 void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
                       uint64_t present);

@@ -171,7 +171,7 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
     pt_reader_set_word(&r, h.l.word_bytes);
     pt_reader_seek(&r, h.l.header_bytes);
     pt_gmon_reading s;
-    pt_gmon_begin(&s, b, hooks->diag, "gmon-bsd", &histogram, h.l.word_bytes, h.big_endian);
+    pt_gmon_begin(&s, b, hooks, "gmon-bsd", &histogram, h.l.word_bytes, h.big_endian);
     pt_diag_add(hooks->diag, h.rate == 0,
                 "rate of the clock is not in the file: samples have no time");
     begin_plan(&s, &h);

@@ -31,6 +31,7 @@ typedef struct {
         summed_histogram *items;
         size_t count, cap;
     } histograms;
+    pt_index histogram_index;
     pairs arcs, blocks;
     unsigned word_bytes;
     bool big_endian;
@@ -56,30 +57,53 @@ static void add_pair(pairs *list, uint64_t from, uint64_t to, uint64_t count)
 
 static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
 {
-    for (size_t i = 0; i < s->histograms.count; i++) {
-        pt_gmon_histogram *const known = &s->histograms.items[i].h;
+    const uint64_t hash = pt_hash_mix(pt_hash_mix(h->low, h->high), h->bin_count);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&s->histogram_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&s->histogram_index, &probe)) {
+        const pt_gmon_histogram *const known = &s->histograms.items[i].h;
         if (known->low == h->low && known->high == h->high && known->bin_count == h->bin_count)
             return &s->histograms.items[i];
     }
+    pt_index_add(&s->histogram_index, hash, (uint32_t)s->histograms.count);
     PT_GROW(s->histograms, s->histograms.count + 1);
     summed_histogram *const added = &s->histograms.items[s->histograms.count++];
     *added = (summed_histogram){.h = *h, .bins = pt_alloc(h->bin_count + 1, sizeof(uint64_t))};
     return added;
 }
 
-/* Does the histogram count what the first one does, and not overlap one of another range? */
+/* Does the histogram count what the first one does? */
 static bool fits(const sum *s, const pt_gmon_histogram *h)
 {
-    for (size_t i = 0; i < s->histograms.count; i++) {
-        const pt_gmon_histogram *const known = &s->histograms.items[i].h;
-        if (known->rate != h->rate ||
-            memcmp(known->dimension, h->dimension, sizeof h->dimension) != 0)
-            return false;
-        const bool same = known->low == h->low && known->high == h->high &&
-                          known->bin_count == h->bin_count;
-        if (!same && h->low < known->high && known->low < h->high) return false;
-    }
-    return true;
+    if (s->histograms.count == 0) return true;
+    const pt_gmon_histogram *const first = &s->histograms.items[0].h;
+    return first->rate == h->rate &&
+           memcmp(first->dimension, h->dimension, sizeof h->dimension) == 0;
+}
+
+static int by_range(const void *a, const void *b)
+{
+    const pt_gmon_histogram *const x = &((const summed_histogram *)a)->h;
+    const pt_gmon_histogram *const y = &((const summed_histogram *)b)->h;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+/* Ranges that overlap cannot stand in one file. */
+static pt_status check_ranges(const sum *s, pt_error *reterr)
+{
+    const size_t count = s->histograms.count;
+    PT_FREE summed_histogram *sorted = pt_alloc(count + 1, sizeof *sorted);
+    if (count > 0) memcpy(sorted, s->histograms.items, count * sizeof *sorted);
+    if (count > 0) qsort(sorted, count, sizeof *sorted, by_range);
+    for (size_t i = 1; i < count; i++)
+        if (sorted[i].h.low < sorted[i - 1].h.high)
+            return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                                "the histograms of 0x%" PRIx64 " to 0x%" PRIx64 " and 0x%" PRIx64
+                                " to 0x%" PRIx64 " overlap",
+                                sorted[i - 1].h.low, sorted[i - 1].h.high, sorted[i].h.low,
+                                sorted[i].h.high);
+    return PT_OK;
 }
 
 /* The rows of the model that a histogram's bins became: those that counted something. */
@@ -109,7 +133,7 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
         if (row + step.rows > p->bin->t.count || !fits(s, &step.histogram))
             return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                 "the histogram of 0x%" PRIx64 " to 0x%" PRIx64
-                                " does not fit to the others",
+                                " counts other things than the first",
                                 step.histogram.low, step.histogram.high);
         add_bins(s, &step, p->bin->row + row);
         row += step.rows;
@@ -199,8 +223,8 @@ static void put_gnu(const sum *s)
 static pt_status put_bsd(const sum *s, pt_error *reterr)
 {
     if (s->histograms.count != 1)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "BSD's layout holds one histogram, not %zu", s->histograms.count);
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "BSD's layout holds one histogram, not %zu",
+                            s->histograms.count);
     const summed_histogram *const x = &s->histograms.items[0];
     const unsigned header_bytes = s->word_bytes == 8 ? 40 : 32;
     put(s, x->h.low, s->word_bytes);
@@ -225,6 +249,7 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
                       pt_diag *diag, pt_error *reterr)
 {
     sum s = {.out = out, .diag = diag, .word_bytes = 8};
+    pt_index_init(&s.histogram_index);
     pt_index_init(&s.arcs.index);
     pt_index_init(&s.blocks.index);
     pt_status status = PT_OK;
@@ -236,6 +261,7 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
         }
         status = add_profile(&s, profiles[i], reterr);
     }
+    if (status == PT_OK) status = check_ranges(&s, reterr);
     if (status == PT_OK && bsd)
         status = put_bsd(&s, reterr);
     else if (status == PT_OK)
@@ -245,6 +271,7 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
     free(s.histograms.items);
     free(s.arcs.items);
     free(s.blocks.items);
+    pt_index_done(&s.histogram_index);
     pt_index_done(&s.arcs.index);
     pt_index_done(&s.blocks.index);
     return status;

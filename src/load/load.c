@@ -150,6 +150,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
         .annotate = l->options->annotate,
+        .bins_only = l->options->bins_only,
     };
     pt_reader reader;
     pt_reader_init(&reader, blob->data, blob->size, NULL);

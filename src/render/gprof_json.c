@@ -127,8 +127,8 @@ void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)
     PT_FREE uint32_t *order = pt_gprof_flat_order(g);
     for (size_t i = 0; i < g->symbol.count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[order[i]];
-        const bool is_used = s->calls != 0 || s->self_calls != 0 || s->ticks != 0 ||
-                             s->shown_child != 0;
+        const bool is_used =
+            s->calls != 0 || s->self_calls != 0 || s->ticks != 0 || s->shown_child != 0;
         if (pt_gprof_wants(g, s, PT_GPROF_SHOW_FLAT) && (look->all || is_used))
             put_function(&w, look, g, s);
     }

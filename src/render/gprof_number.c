@@ -34,8 +34,7 @@ size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimal
     int exponent;
     const double fraction = frexp(value, &exponent); /* value = fraction * 2^exponent */
     if (!(value >= 0) || exponent > EXPONENT_MAX || signbit(value))
-        return (size_t)snprintf(to, PT_GPROF_NUMBER_MAX, "%*.*f", (int)width, (int)decimals,
-                                value);
+        return (size_t)snprintf(to, PT_GPROF_NUMBER_MAX, "%*.*f", (int)width, (int)decimals, value);
     const unsigned shift = (unsigned)(MANTISSA_BITS - exponent);
     uint64_t parts = 0;
     if (shift < 64) {

@@ -148,14 +148,15 @@ typedef struct pt_gprof {
         pt_gprof_block *items; /* by symbol, in the order of the profile */
         size_t count, cap;
     } block;
+    pt_index block_index;
     uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
     bool *spec_side; /* [spec][left, right][symbol]: it matches that side of the spec */
     bool has_bins, has_arcs, has_blocks;
     struct {
         char *text;
         size_t size;
-    } *shown_name;  /* of symbols, as they are asked for */
-    uint64_t *addr; /* of symbols, for look-ups */
+    } * shown_name;      /* of symbols, as they are asked for */
+    uint64_t *addr;      /* of symbols, for look-ups */
     double ticks;        /* of all bins, without what the flat profile leaves out */
     double shown_ticks;  /* of the graph */
     uint64_t lost_ticks; /* in no symbol */

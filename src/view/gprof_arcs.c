@@ -64,6 +64,24 @@ static void add_bins(pt_gprof *g, const pt_profile *p)
     }
 }
 
+/* Blocks at one address are one. */
+static void count_block(pt_gprof *g, const pt_gprof_block *b)
+{
+    const uint64_t hash = pt_hash_mix(b->addr, b->symbol);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&g->block_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&g->block_index, &probe)) {
+        pt_gprof_block *const known = &g->block.items[i];
+        if (known->addr != b->addr) continue;
+        if (__builtin_add_overflow(known->calls, b->calls, &known->calls))
+            known->calls = UINT64_MAX;
+        return;
+    }
+    pt_index_add(&g->block_index, hash, (uint32_t)g->block.count);
+    PT_GROW(g->block, g->block.count + 1);
+    g->block.items[g->block.count++] = *b;
+}
+
 static void add_blocks(pt_gprof *g, const pt_profile *p)
 {
     const pt_blocks *const b = p->block;
@@ -73,9 +91,7 @@ static void add_blocks(pt_gprof *g, const pt_profile *p)
             g->lost_blocks++;
             continue;
         }
-        PT_GROW(g->block, g->block.count + 1);
-        g->block.items[g->block.count++] =
-            (pt_gprof_block){b->row[i].address, b->row[i].count, symbol};
+        count_block(g, &(pt_gprof_block){b->row[i].address, b->row[i].count, symbol});
     }
 }
 
@@ -91,44 +107,35 @@ void pt_gprof_add(pt_gprof *g, const pt_profile *profile)
 
 /* ---- Lists ---- */
 
-/* Blocks by symbol; those at one address are one. */
-static int by_symbol(const void *context, uint32_t a, uint32_t b)
+static uint64_t symbol_key(const void *context, uint32_t block)
 {
-    const pt_gprof_block *const x = context;
-    return (x[a].symbol > x[b].symbol) - (x[a].symbol < x[b].symbol);
+    return ((const pt_gprof_block *)context)[block].symbol;
 }
 
-static void add_block(pt_gprof_block *blocks, pt_gprof_symbol *symbol, const pt_gprof_block *b,
-                      size_t *count)
+static int by_nothing(const void *context, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = 0; i < symbol->block_count; i++) {
-        pt_gprof_block *const known = &blocks[symbol->first_block + i];
-        if (known->addr != b->addr) continue;
-        if (__builtin_add_overflow(known->calls, b->calls, &known->calls))
-            known->calls = UINT64_MAX;
-        return;
-    }
-    if (symbol->block_count == 0) symbol->first_block = (uint32_t)*count;
-    symbol->block_count++;
-    blocks[(*count)++] = *b;
+    (void)context;
+    (void)a;
+    (void)b;
+    return 0;
 }
 
+/* Blocks by symbol. */
 static void list_blocks(pt_gprof *g)
 {
     const size_t count = g->block.count;
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    pt_gprof_sort(order, count, by_symbol, g->block.items);
+    pt_gprof_sort_by(order, count, symbol_key, by_nothing, g->block.items);
     pt_gprof_block *const listed = pt_alloc(count + 1, sizeof *listed);
-    size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        const pt_gprof_block *const b = &g->block.items[order[i]];
-        add_block(listed, &g->symbol.items[b->symbol], b, &n);
+        listed[i] = g->block.items[order[i]];
+        pt_gprof_symbol *const s = &g->symbol.items[listed[i].symbol];
+        if (s->block_count++ == 0) s->first_block = (uint32_t)i;
     }
     free(g->block.items);
     g->block.items = listed;
-    g->block.count = n;
     g->block.cap = count + 1;
 }
 
@@ -293,14 +300,6 @@ static void gather(pt_gprof *g, pt_gprof_symbol *parent)
 static uint64_t depth_key(const void *context, uint32_t symbol)
 {
     return ((const pt_gprof_symbol *)context)[symbol].order;
-}
-
-static int by_nothing(const void *context, uint32_t a, uint32_t b)
-{
-    (void)context;
-    (void)a;
-    (void)b;
-    return 0;
 }
 
 static double total_of(const pt_gprof_symbol *s)

@@ -73,7 +73,7 @@ static void add_step(pt_gprof *g, lines *found, const uint64_t *addrs, const pt_
 void pt_gprof_add_lines(pt_gprof *g)
 {
     pt_gprof_text text;
-    if (!pt_gprof_find_text(g, &text)) return;
+    if (!pt_gprof_find_text(g, &text) || text.bytes == NULL) return;
     pt_object_facts facts;
     pt_object_look(g->object, PT_OBJECT_LINES, &facts);
     if (!facts.has_lines) return;

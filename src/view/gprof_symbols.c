@@ -264,8 +264,7 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
 
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)
 {
-    if (g->shown_name == NULL)
-        g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
+    if (g->shown_name == NULL) g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
     const size_t i = (size_t)(symbol - g->symbol.items);
     if (g->shown_name[i].text == NULL) {
         char *text = NULL;
@@ -297,6 +296,7 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
     *g = (pt_gprof){.object = object, .options = *options};
     pt_index_init(&g->file_index);
     pt_index_init(&g->arc_index);
+    pt_index_init(&g->block_index);
     if (options->external != NULL)
         read_external(g);
     else
@@ -330,5 +330,6 @@ void pt_gprof_done(pt_gprof *g)
     free(g->spec_side);
     pt_index_done(&g->file_index);
     pt_index_done(&g->arc_index);
+    pt_index_done(&g->block_index);
     *g = (pt_gprof){0};
 }

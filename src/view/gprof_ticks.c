@@ -75,7 +75,8 @@ void pt_gprof_assign_ticks(pt_gprof *g)
         while (first < g->symbol.count && end_unit(g, first, text_end) <= low)
             first++;
         for (size_t k = first; k < g->symbol.count; k++) {
-            const uint64_t begin = g->symbol.items[k].addr / UNIT_BYTES, end = end_unit(g, k, text_end);
+            const uint64_t begin = g->symbol.items[k].addr / UNIT_BYTES,
+                           end = end_unit(g, k, text_end);
             if (high <= begin) break;
             const uint64_t from = low > begin ? low : begin, to = high < end ? high : end;
             if (from >= to) continue;
