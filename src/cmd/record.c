@@ -124,11 +124,12 @@ static const pt_option record_rows[] = {
      .details = "Without it equal stacks are added up, which takes a tenth of the room."},
     {.name = "each-thread",
      .type = PT_OPT_FLAG,
-     .flags = PT_OPT_HIDDEN,
      .offset = offsetof(pt_record_settings, each_thread),
-     .help = "use perf events of threads even where those of cpus are allowed",
-     .details = "As an ordinary user has to; for a machine with many more busy processes than the "
-                "one in question."},
+     .help = "sample by events of threads even where those of cpus are allowed",
+     .details = "As an ordinary user has to. Each thread's time is then exact, also where it is "
+                "switched all the while: an event of a cpu counts the switching, which no "
+                "interrupt can break, for the thread that runs next. Threads of less than a "
+                "millisecond may be missed."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
@@ -184,6 +185,7 @@ static const char *only_perf(const pt_record_settings *s)
     if (s->kernel) return "--kernel";
     if (s->off_cpu) return "--off-cpu";
     if (s->timeline) return "--timeline";
+    if (s->each_thread) return "--each-thread";
     if (s->duration_ns > 0) return "--duration";
     return NULL;
 }

@@ -168,6 +168,12 @@ static void say_doubts(const perf_run *run)
         pt_cmd_say("what %" PRIu32 " processes have mapped could not be read: their stacks are one "
                    "frame",
                    f->unreadable);
+    const uint64_t used = used_ns(run, f);
+    if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
+        f->seen_ns < used - used / 10)
+        pt_cmd_say("%.0f %% of its CPU time was counted for the threads that it takes turns with; "
+                   "--each-thread goes by its own clocks",
+                   100.0 * (double)(used - f->seen_ns) / (double)used);
     if (f->missed_threads > 0)
         pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
                    f->missed_threads);
