@@ -88,7 +88,7 @@ static void give_slot(pt_thread *slot)
 {
     atomic_store(&slot->live, 0);
     atomic_store(&slot->tid, 0);
-    slot->is_foreign = false;
+    slot->is_foreign = slot->is_paused = false;
     slot->stack = (pt_tick_stack){0};
     atomic_store(&slot->wants_stack, 0);
     slot->next_free = free_slots;
@@ -153,7 +153,7 @@ static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64
 static void attach(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
-    if (slot->engine != NULL || !pt_agent.on) return;
+    if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
     /* Between two sessions nobody looked: its number may be another thread's by now, which runs on
      * another stack. Ticks ask for the bounds again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
@@ -332,14 +332,22 @@ void pt_threads_attach_all(void)
 
 void pt_thread_pause_self(void)
 {
-    pt_thread *const slot = pt_tick_self != NULL ? pt_tick_self : find(gettid());
+    pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find(gettid());
+    if (slot == NULL) { /* so that nobody finds it in the task list and gives it a timer */
+        meet_task(gettid());
+        slot = find(gettid());
+    }
     pt_tick_self = slot; /* its handler does not run now */
-    if (slot != NULL) detach(slot);
+    if (slot == NULL) return;
+    detach(slot);
+    slot->is_paused = true; /* the drain thread looks for threads without timers all the time */
 }
 
 void pt_thread_resume_self(void)
 {
-    if (pt_tick_self != NULL) attach(pt_tick_self);
+    if (pt_tick_self == NULL) return;
+    pt_tick_self->is_paused = false;
+    attach(pt_tick_self);
 }
 
 void pt_threads_detach_all(void)

@@ -80,6 +80,8 @@ for _ in 1 2 3 4 5; do
     profiled $hz becomes_another
     expect_status 0
 done
+profiled $hz becomes_another_slowly
+expect_status 0
 
 it 'complaint: fork never comes back in a large program that is profiled (#281 #335 #704, async-profiler #97)'
 profiled $hz large_fork

@@ -221,6 +221,21 @@ static int case_becomes_another(char **argv)
     return 1;
 }
 
+/* The same, by an exec that looks into very many folders first. */
+static int case_becomes_another_slowly(char **argv)
+{
+    enum { FOLDERS = 300000 };
+    char *const args[] = {"true", NULL}, *const none[] = {NULL};
+    char *const path = malloc(FOLDERS * 3 + 16);
+    if (path == NULL) return 1;
+    for (int i = 0; i < FOLDERS; i++)
+        memcpy(path + 3 * (size_t)i, "/x:", 3);
+    memcpy(path + 3 * (size_t)FOLDERS, "/bin:/usr/bin", 14);
+    setenv("PATH", path, 1);
+    execvpe("true", args, none);
+    return 1;
+}
+
 /* Copying this process takes longer than a tick. */
 static int case_large_fork(char **argv)
 {
@@ -291,6 +306,7 @@ static const struct {
     {"fair", case_fair},
     {"child_exits", case_child_exits},
     {"becomes_another", case_becomes_another},
+    {"becomes_another_slowly", case_becomes_another_slowly},
     {"large_fork", case_large_fork},
     {"memory", case_memory},
 };

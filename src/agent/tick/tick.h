@@ -67,6 +67,7 @@ typedef struct pt_thread {
     int ticker_fd, ticker_tid;                 /* its file about the thread; 0 = none is open */
     const struct pt_timer_engine *engine;      /* that made its timer; NULL = has none */
     bool is_foreign;                           /* found in the task list */
+    bool is_paused;                            /* becomes another program: gets no timer */
     struct pt_thread *next_free;
     void *(*start_routine)(void *);
     void *start_arg;
