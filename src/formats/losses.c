@@ -26,6 +26,7 @@ const pt_capability pt_capabilities[] = {
     {PT_CAN_HEADER, "header", "when, how long, at what period"},
     {PT_CAN_UNKNOWN, "unknown", "unknown protobuf fields"},
     {PT_CAN_IMAGES, "images", "which files code is from, not where they were mapped"},
+    {PT_CAN_CLOCK, "clock", "the time of each sample, but not its thread"},
     {PT_CAN_CALLS, "calls", "costs of calls from function to function instead of stacks"},
 };
 const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
@@ -68,9 +69,12 @@ static uint64_t labelled(const pt_profile *p, const pt_format *format)
     return n;
 }
 
-static uint64_t other_events(const pt_profile *p)
+static uint64_t other_events(const pt_profile *p, const pt_format *format)
 {
-    return p->event->t.count > 1 ? p->event->t.count - 1 : 0;
+    uint64_t n = p->event->t.count;
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        n -= n > 1 && format->holds_event && format->holds_event(p, e);
+    return n > 1 ? n - 1 : 0;
 }
 
 static uint64_t lines(const pt_profile *p)
@@ -124,9 +128,10 @@ static uint64_t blocks(const pt_profile *p)
     return p->block->t.count;
 }
 
-static uint64_t timed(const pt_profile *p)
+static uint64_t timed(const pt_profile *p, const pt_format *format)
 {
     uint64_t n = 0;
+    if (format->capabilities & PT_CAN_CLOCK) return 0;
     for (uint32_t i = 0; p->sample->time_ns && i < p->sample->t.count; i++)
         n += p->sample->time_ns[i] != 0;
     return n;
@@ -185,7 +190,7 @@ static const struct {
 } rows[] = {
     {PT_CAN_STACKS, stacks, NULL, "samples keep only their innermost frame"},
     {PT_CAN_LABELS, NULL, labelled, "samples lose their labels"},
-    {PT_CAN_EVENTS, other_events, NULL, "other values of each sample are left out"},
+    {PT_CAN_EVENTS, NULL, other_events, "other values of each sample are left out"},
     {PT_CAN_LINES, lines, NULL, "source lines are left out"},
     {PT_CAN_INLINES, inlined, NULL, "locations no longer tell which frames were inlined"},
     {PT_CAN_ADDRESSES, addresses, NULL, "addresses are left out"},
@@ -193,7 +198,7 @@ static const struct {
     {PT_CAN_ARCS, arcs, NULL, "call arcs are left out"},
     {PT_CAN_BINS, bins, NULL, "histogram bins are left out"},
     {PT_CAN_BLOCKS, blocks, NULL, "basic block counts are left out"},
-    {PT_CAN_TIME, timed, NULL, "samples lose their time"},
+    {PT_CAN_TIME, NULL, timed, "samples lose their time"},
     {PT_CAN_EXTRA, extras, NULL, "unknown header lines are left out"},
     {PT_CAN_NAMES, names, NULL, "function names are left out"},
     {PT_CAN_UNITS, units, NULL, "values lose their unit"},

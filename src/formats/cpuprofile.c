@@ -1,0 +1,401 @@
+/* cpuprofile.c: the .cpuprofile of V8: Chrome's DevTools, node --cpu-prof.
+ *
+ *   {"nodes": [{"id", "callFrame": {"functionName", "url", "lineNumber", "columnNumber"},
+ *               "hitCount", "children": [id, ...] or "parent": id}, ...],
+ *    "startTime", "endTime", "samples": [id, ...], "timeDeltas": [us, ...]}
+ *
+ *   {"head": {"functionName", "url", "lineNumber", "id", "hitCount", "children": [{...}, ...]},
+ *    "samples": [id, ...], "timestamps": [us, ...]}                            Chrome before 2016
+ *
+ * Specification: domain Profiler of the Chrome DevTools protocol. Lines and columns begin at 0 and
+ * are where the function begins; the node without a parent, "(root)", is no function.
+ *
+ * A sample is taken at its time and stands for what passes until the next one: so speedscope and
+ * DevTools read it; the last one stands for nothing. Times that go back stand still. Without
+ * samples the hit counts are read. Ticks of single lines are left out. */
+#include "formats/cpuprofile.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "formats/json_profile.h"
+
+typedef struct {
+    int64_t id, parent_id, hits;
+    uint32_t parent; /* row; PT_NONE = none */
+    uint32_t stack;  /* PT_NONE = not made yet */
+    pt_function function;
+    pt_line line;
+    bool has_parent_id, is_root;
+} cpu_node;
+
+typedef struct {
+    pt_json_r json;
+    pt_builder *builder;
+    struct {
+        cpu_node *items;
+        size_t count, cap;
+    } node;
+    struct {
+        struct {
+            uint32_t parent;
+            int64_t id;
+        } * items;
+        size_t count, cap;
+    } child;
+    struct {
+        int64_t *items;
+        size_t count, cap;
+    } sample;
+    struct {
+        int64_t *items; /* us x 1000: between samples, or since some day */
+        size_t count, cap;
+    } time;
+    bool has_stamps; /* time holds the latter */
+    pt_json_scale scale;
+    int64_t start;
+    pt_index index;
+    uint64_t homeless, timeless; /* samples of no node; samples without a time */
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } frame;
+} cpuprofile_reader;
+
+static int probe(const pt_probe_input *input)
+{
+    if (pt_json_head_has(input, "nodes.[].callFrame.functionName", NULL)) return 85;
+    return pt_json_head_has(input, "head.functionName", NULL) &&
+                   pt_json_head_has(input, "head.hitCount", NULL)
+               ? 85
+               : 0;
+}
+
+/* ---- Nodes ---- */
+
+static uint32_t add_node(cpuprofile_reader *c, uint32_t parent)
+{
+    PT_GROW(c->node, c->node.count + 1);
+    c->node.items[c->node.count] = (cpu_node){.parent = parent, .stack = PT_NONE};
+    return (uint32_t)c->node.count++;
+}
+
+/* A number that counts from 0, as one that counts from 1; -1 and less are unknown. */
+static int64_t from_one(const pt_json_r *r)
+{
+    return r->token == PT_JSON_INT && r->integer >= 0 && r->integer < INT64_MAX ? r->integer + 1
+                                                                                : 0;
+}
+
+/* A member of a call frame, or of a node of the old form; the value is the latest token. */
+static bool frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
+{
+    const pt_json_r *const r = &c->json;
+    if (strcmp(key, "functionName") == 0) {
+        n->is_root = r->token == PT_JSON_STRING && pt_json_is(r, "(root)");
+        if (r->token == PT_JSON_STRING && r->length > 0)
+            n->function.name = pt_builder_string(c->builder, r->text, r->length).v;
+    } else if (strcmp(key, "url") == 0) {
+        if (r->token == PT_JSON_STRING)
+            n->function.file = pt_builder_string(c->builder, r->text, r->length).v;
+    } else if (strcmp(key, "lineNumber") == 0) {
+        n->function.start_line = n->line.line = from_one(r);
+    } else if (strcmp(key, "columnNumber") == 0) {
+        n->line.column = from_one(r);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The key of the latest token, cut where it is too long to be known; then goes to the value. */
+static void take_key(pt_json_r *r, char key[static 24])
+{
+    const size_t bytes = r->length < 23 ? r->length : 23;
+    memcpy(key, r->text, bytes);
+    key[bytes] = '\0';
+    pt_json_next(r);
+}
+
+static void read_call_frame(cpuprofile_reader *c, cpu_node *n)
+{
+    char key[24];
+    while (pt_json_next(&c->json) == PT_JSON_KEY) {
+        take_key(&c->json, key);
+        if (!frame_member(c, n, key)) pt_json_skip(&c->json);
+    }
+}
+
+static void add_child(cpuprofile_reader *c, uint32_t parent, int64_t id)
+{
+    PT_GROW(c->child, c->child.count + 1);
+    c->child.items[c->child.count].parent = parent;
+    c->child.items[c->child.count++].id = id;
+}
+
+/* The members of a node whose brace was read, and of the nodes within it, up to its closing one. */
+static void read_node(cpuprofile_reader *c)
+{
+    pt_json_r *const r = &c->json;
+    const unsigned outside = r->depth - 1;
+    uint32_t row = add_node(c, PT_NONE);
+    char key[24];
+    while (r->depth > outside && pt_json_next(r) > PT_JSON_EOF) {
+        cpu_node *const n = &c->node.items[row];
+        if (r->token == PT_JSON_OBJECT) { /* in "children" */
+            row = add_node(c, row);
+        } else if (r->token == PT_JSON_OBJECT_END) {
+            row = n->parent == PT_NONE ? row : n->parent;
+        } else if (r->token == PT_JSON_INT) {
+            add_child(c, row, r->integer);
+        } else if (r->token == PT_JSON_KEY) {
+            take_key(r, key);
+            if (strcmp(key, "children") == 0 && r->token == PT_JSON_ARRAY) continue;
+            if (strcmp(key, "callFrame") == 0 && r->token == PT_JSON_OBJECT) {
+                read_call_frame(c, n);
+                continue;
+            }
+            if (strcmp(key, "id") == 0 && r->token == PT_JSON_INT) n->id = r->integer;
+            if (strcmp(key, "hitCount") == 0 && r->token == PT_JSON_INT) n->hits = r->integer;
+            if (strcmp(key, "parent") == 0 && r->token == PT_JSON_INT) {
+                n->parent_id = r->integer;
+                n->has_parent_id = true;
+            }
+            if (!frame_member(c, n, key)) pt_json_skip(r);
+        } else if (r->token == PT_JSON_ARRAY) {
+            pt_json_skip(r);
+        }
+    }
+}
+
+static uint32_t find_node(const cpuprofile_reader *c, int64_t id)
+{
+    pt_probe probe = {0};
+    for (uint32_t row = pt_index_first(&c->index, pt_hash_mix((uint64_t)id, 1), &probe);
+         row != PT_NONE; row = pt_index_next(&c->index, &probe)) {
+        if (c->node.items[row].id == id) return row;
+    }
+    return PT_NONE;
+}
+
+static void link_nodes(cpuprofile_reader *c)
+{
+    for (size_t i = 0; i < c->node.count; i++) {
+        const int64_t id = c->node.items[i].id;
+        if (find_node(c, id) == PT_NONE)
+            pt_index_add(&c->index, pt_hash_mix((uint64_t)id, 1), (uint32_t)i);
+    }
+    for (size_t i = 0; i < c->child.count; i++) {
+        const uint32_t row = find_node(c, c->child.items[i].id);
+        if (row != PT_NONE && row != c->child.items[i].parent)
+            c->node.items[row].parent = c->child.items[i].parent;
+    }
+    for (size_t i = 0; i < c->node.count; i++) {
+        cpu_node *const n = &c->node.items[i];
+        if (n->has_parent_id && n->parent == PT_NONE) n->parent = find_node(c, n->parent_id);
+    }
+}
+
+static uint32_t location_of(cpuprofile_reader *c, cpu_node *n)
+{
+    if (n->function.name == 0) n->function.name = pt_builder_text(c->builder, "(anonymous)").v;
+    n->line.function = pt_builder_function(c->builder, &n->function).v;
+    const pt_location location = {.mapping = PT_NONE};
+    return pt_builder_location(c->builder, &location, &n->line, 1).v;
+}
+
+/* The stack of a node. Parents that run in a circle are followed around once. */
+static uint32_t stack_of(cpuprofile_reader *c, uint32_t row)
+{
+    cpu_node *const leaf = &c->node.items[row];
+    if (leaf->stack != PT_NONE) return leaf->stack;
+    c->frame.count = 0;
+    for (uint32_t at = row; at != PT_NONE && c->frame.count < c->node.count;
+         at = c->node.items[at].parent) {
+        cpu_node *const n = &c->node.items[at];
+        if (n->is_root && n->parent == PT_NONE) break;
+        PT_GROW(c->frame, c->frame.count + 1);
+        c->frame.items[c->frame.count++] = location_of(c, n);
+    }
+    leaf->stack =
+        pt_builder_stack(c->builder, c->frame.items, c->frame.count, PT_STACK_END_UNKNOWN).v;
+    return leaf->stack;
+}
+
+/* ---- Samples ---- */
+
+static void read_ids(cpuprofile_reader *c)
+{
+    pt_json_r *const r = &c->json;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
+        PT_GROW(c->sample, c->sample.count + 1);
+        c->sample.items[c->sample.count++] = r->token == PT_JSON_INT ? r->integer : -1;
+        pt_json_skip(r);
+    }
+}
+
+static void read_times(cpuprofile_reader *c, bool stamps)
+{
+    pt_json_r *const r = &c->json;
+    c->has_stamps = stamps;
+    c->time.count = 0;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
+        PT_GROW(c->time, c->time.count + 1);
+        c->time.items[c->time.count++] = pt_json_point(&c->scale, pt_json_num_of(r));
+        pt_json_skip(r);
+    }
+}
+
+/* Differences become times, which never go back. */
+static void place_in_time(cpuprofile_reader *c)
+{
+    int64_t at = c->has_stamps ? 0 : c->start, latest = INT64_MIN;
+    for (size_t i = 0; i < c->time.count; i++) {
+        if (c->has_stamps)
+            at = c->time.items[i];
+        else if (__builtin_add_overflow(at, c->time.items[i], &at))
+            at = INT64_MAX;
+        latest = at > latest ? at : latest;
+        c->time.items[i] = latest;
+    }
+}
+
+static void put_samples(cpuprofile_reader *c)
+{
+    for (size_t i = 0; i < c->sample.count; i++) {
+        const uint32_t row = find_node(c, c->sample.items[i]);
+        const bool timed = i < c->time.count, last = i + 1 >= c->sample.count;
+        /* What pitot ends its own files with: the end of the last sample. */
+        if (row != PT_NONE && last && i > 0 && c->node.items[row].is_root) break;
+        c->homeless += row == PT_NONE;
+        c->timeless += !timed;
+        if (row == PT_NONE) continue;
+        const int64_t lasts = !last && i + 1 < c->time.count
+                                  ? pt_json_span(c->time.items[i], c->time.items[i + 1])
+                                  : 0;
+        const pt_sample sample = {.stack = stack_of(c, row),
+                                  .values = (int64_t[]){1, lasts},
+                                  .time_ns = timed ? c->time.items[i] : 0,
+                                  .pid = PT_NONE,
+                                  .tid = PT_NONE,
+                                  .cpu = PT_NONE};
+        pt_builder_timed_sample(c->builder, &sample);
+    }
+}
+
+static void put_hits(cpuprofile_reader *c)
+{
+    for (size_t i = 0; i < c->node.count; i++) {
+        const int64_t hits = c->node.items[i].hits;
+        if (hits != 0)
+            pt_builder_sample(c->builder, (pt_stack_id){stack_of(c, (uint32_t)i)}, PT_NO_LABELS,
+                              &hits);
+    }
+}
+
+static void add_event(pt_builder *b, const char *type, const char *unit)
+{
+    pt_builder_event(
+        b, &(pt_event){.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v});
+}
+
+static void put_all(cpuprofile_reader *c)
+{
+    link_nodes(c);
+    place_in_time(c);
+    add_event(c->builder, "samples", "count");
+    if (c->sample.count > 0) {
+        add_event(c->builder, "time", "nanoseconds");
+        put_samples(c);
+    } else {
+        put_hits(c);
+    }
+}
+
+/* ---- The document ---- */
+
+static void read_top(cpuprofile_reader *c)
+{
+    pt_json_r *const r = &c->json;
+    char key[24];
+    if (pt_json_next(r) != PT_JSON_OBJECT) {
+        if (r->token != PT_JSON_ERROR)
+            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is no object with nodes");
+        return;
+    }
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        take_key(r, key);
+        const bool is_array = r->token == PT_JSON_ARRAY;
+        if (strcmp(key, "nodes") == 0 && is_array) {
+            while (pt_json_next(r) == PT_JSON_OBJECT)
+                read_node(c);
+        } else if (strcmp(key, "head") == 0 && r->token == PT_JSON_OBJECT) {
+            read_node(c);
+        } else if (strcmp(key, "samples") == 0 && is_array) {
+            read_ids(c);
+        } else if (strcmp(key, "timeDeltas") == 0 && is_array) {
+            read_times(c, false);
+        } else if (strcmp(key, "timestamps") == 0 && is_array) {
+            read_times(c, true);
+        } else if (strcmp(key, "startTime") == 0) {
+            c->start = pt_json_point(&c->scale, pt_json_num_of(r));
+            pt_json_skip(r);
+        } else {
+            pt_json_skip(r);
+        }
+    }
+}
+
+static pt_status conclude(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,
+                          pt_error *reterr)
+{
+    const uint32_t kept = pt_builder_sample_count(c->builder);
+    pt_json_scale_tell(&c->scale, true, diag);
+    if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of nodes that are not there");
+    if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
+    if (error->status != PT_OK) return pt_json_failed(error, c->builder, reterr);
+    if (c->node.count == 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "a .cpuprofile without nodes");
+    if (c->homeless > 0)
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "samples of nodes that are not there left out; kept %u samples", kept);
+    return PT_OK;
+}
+
+static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                                 pt_error *reterr)
+{
+    cpuprofile_reader c = {.builder = builder, .scale = {.scale = 1000}};
+    pt_error error = PT_ERROR_INIT;
+    pt_index_init(&c.index);
+    pt_json_r_init(&c.json, reader->pos, pt_reader_left(reader), &error);
+    read_top(&c);
+    pt_json_r_done(&c.json);
+    put_all(&c);
+    const pt_status status = conclude(&c, &error, hooks->diag, reterr);
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "cpuprofile", -1);
+    pt_index_done(&c.index);
+    free(c.node.items);
+    free(c.child.items);
+    free(c.sample.items);
+    free(c.time.items);
+    free(c.frame.items);
+    return status;
+}
+
+static const char *const aliases[] = {"chrome", "v8", NULL};
+static const char *const extensions[] = {".cpuprofile", NULL};
+
+const pt_format pt_format_cpuprofile = {
+    .name = "cpuprofile",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "V8's .cpuprofile: Chrome DevTools, node --cpu-prof",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_CLOCK,
+    .holds_event = pt_cpuprofile_holds_event,
+    .probe = probe,
+    .read = cpuprofile_read,
+    .write = pt_cpuprofile_write,
+};

@@ -1,0 +1,119 @@
+/* test_cpuprofile.c: V8's .cpuprofile. What the files mean follows from the DevTools protocol;
+ * tests/cli/json_profiles.t.sh compares with what speedscope's importer says. */
+#include "formats_check.h"
+#include "profile_lines.h"
+
+static reading read_text(const char *text)
+{
+    return read_as("cpuprofile", text, strlen(text));
+}
+
+#define NODE(id, name, line, more)                                                                 \
+    "{\"id\":" #id ",\"callFrame\":{\"functionName\":\"" name                                      \
+    "\",\"scriptId\":\"0\",\"url\":\"\",\"lineNumber\":" #line                                     \
+    ",\"columnNumber\":-1},\"hitCount\":0" more "}"
+#define NODES                                                                                      \
+    "\"nodes\":[" NODE(1, "(root)", -1, ",\"children\":[2]") "," NODE(                             \
+        2, "a", 0, ",\"children\":[3]") "," NODE(3, "b", 5, "") "]"
+
+static void a_sample_stands_for_the_time_to_the_next(void **state)
+{
+    (void)state;
+    reading r = read_text("{" NODES ",\"startTime\":100,\"endTime\":160,\"samples\":[2,3,3],"
+                          "\"timeDeltas\":[10,20,30]}");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_EVENTS(r.profile, "samples/count time/nanoseconds");
+    ASSERT_LINES(r.profile, "a:1=1,20000\nb:6<a:1=1,30000\nb:6<a:1=1,0\n");
+    assert_int_equal(r.profile->sample->time_ns[0], 110000);
+    assert_int_equal(r.profile->sample->time_ns[2], 160000);
+    reading_done(&r);
+}
+
+static void time_does_not_go_back(void **state)
+{
+    (void)state;
+    reading r = read_text("{" NODES ",\"startTime\":0,\"samples\":[2,3,2,3],"
+                          "\"timeDeltas\":[10,20,-15,25]}");
+    ASSERT_LINES(r.profile, "a:1=1,20000\nb:6<a:1=1,0\na:1=1,10000\nb:6<a:1=1,0\n");
+    reading_done(&r);
+}
+
+static void the_old_form_nests_its_nodes(void **state)
+{
+    (void)state;
+    reading r = read_text(
+        "{\"head\":{\"functionName\":\"(root)\",\"hitCount\":0,\"id\":1,\"children\":["
+        "{\"functionName\":\"a\",\"lineNumber\":3,\"id\":2,\"hitCount\":1,\"children\":["
+        "{\"functionName\":\"\",\"lineNumber\":8,\"id\":3,\"hitCount\":1,\"children\":[]}]},"
+        "{\"functionName\":\"c\",\"lineNumber\":0,\"id\":4,\"hitCount\":1,\"children\":[]}]},"
+        "\"samples\":[3,2,4],\"timestamps\":[1000,1500,1600]}");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile, "(anonymous):9<a:4=1,500000\na:4=1,100000\nc:1=1,0\n");
+    reading_done(&r);
+}
+
+static void without_samples_hits_count(void **state)
+{
+    (void)state;
+    reading r = read_text(
+        "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},\"hitCount\":4,"
+        "\"children\":[2]},{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},\"hitCount\":2}]}");
+    ASSERT_EVENTS(r.profile, "samples/count");
+    ASSERT_LINES(r.profile, "f=4\ng<f=2\n");
+    reading_done(&r);
+}
+
+static void parents_in_a_circle_end(void **state)
+{
+    (void)state;
+    reading r = read_text("{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"},"
+                          "\"parent\":2},{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},"
+                          "\"parent\":1}],\"samples\":[1],\"timeDeltas\":[5]}");
+    ASSERT_LINES(r.profile, "f<g=1,0\n");
+    reading_done(&r);
+}
+
+static void samples_of_nodes_that_are_not_there_are_counted(void **state)
+{
+    (void)state;
+    reading r = read_text("{" NODES ",\"samples\":[2,9,3],\"timeDeltas\":[1,2]}");
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_int_equal(fact(&r.diag, "nodes that are not there"), 1);
+    assert_int_equal(fact(&r.diag, "without a time"), 1);
+    ASSERT_LINES(r.profile, "a:1=1,2000\nb:6<a:1=1,0\n");
+    reading_done(&r);
+}
+
+/* Samples of 3 and 4 ns, one after the other. */
+static void weights_of_other_profiles_come_back(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\"}]},\"profiles\":[{\"type\":"
+        "\"sampled\",\"unit\":\"nanoseconds\",\"samples\":[[0,1],[0]],\"weights\":[3,4000]}]}";
+    reading r = read_as("speedscope", json, sizeof json - 1);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    pt_buf text = written_as("cpuprofile", r.profile, &diag);
+    assert_int_equal(diag.count, 0);
+    reading again = read_as("cpuprofile", text.data, text.size);
+    ASSERT_LINES(again.profile, "b<a=1,3\na=1,4000\n");
+    pt_diag_done(&diag);
+    pt_buf_done(&text);
+    reading_done(&again);
+    reading_done(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_stands_for_the_time_to_the_next),
+        cmocka_unit_test(time_does_not_go_back),
+        cmocka_unit_test(the_old_form_nests_its_nodes),
+        cmocka_unit_test(without_samples_hits_count),
+        cmocka_unit_test(parents_in_a_circle_end),
+        cmocka_unit_test(samples_of_nodes_that_are_not_there_are_counted),
+        cmocka_unit_test(weights_of_other_profiles_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
