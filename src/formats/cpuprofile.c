@@ -276,12 +276,25 @@ static void put_samples(cpuprofile_reader *c)
                                   : 0;
         const pt_sample sample = {.stack = stack_of(c, row),
                                   .values = (int64_t[]){1, lasts},
-                                  .time_ns = timed ? c->time.items[i] : 0,
+                                  .time_ns = c->time.items[timed ? i : c->time.count - 1],
                                   .pid = PT_NONE,
                                   .tid = PT_NONE,
                                   .cpu = PT_NONE};
         pt_builder_timed_sample(c->builder, &sample);
     }
+}
+
+/* Samples of which nobody said when. */
+static void put_counts(cpuprofile_reader *c)
+{
+    for (size_t i = 0; i < c->sample.count; i++) {
+        const uint32_t row = find_node(c, c->sample.items[i]);
+        c->homeless += row == PT_NONE;
+        if (row != PT_NONE)
+            pt_builder_sample(c->builder, (pt_stack_id){stack_of(c, row)}, PT_NO_LABELS,
+                              (int64_t[]){1});
+    }
+    c->timeless += c->sample.count;
 }
 
 static void put_hits(cpuprofile_reader *c)
@@ -305,9 +318,11 @@ static void put_all(cpuprofile_reader *c)
     link_nodes(c);
     place_in_time(c);
     add_event(c->builder, "samples", "count");
-    if (c->sample.count > 0) {
+    if (c->sample.count > 0 && c->time.count > 0) {
         add_event(c->builder, "time", "nanoseconds");
         put_samples(c);
+    } else if (c->sample.count > 0) {
+        put_counts(c);
     } else {
         put_hits(c);
     }

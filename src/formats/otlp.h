@@ -1,0 +1,78 @@
+/* otlp.h: the numbers of the fields of OTLP profiles, for reader and writer of otlp.c.
+ *
+ * opentelemetry/proto/profiles/v1development/profiles.proto of opentelemetry-proto, alpha of 2026.
+ */
+#ifndef PT_FORMATS_OTLP_H
+#define PT_FORMATS_OTLP_H
+
+#include "formats/format.h"
+
+enum { OTLP_DATA_RESOURCE_PROFILES = 1, OTLP_DATA_DICTIONARY = 2 };
+enum { OTLP_RESOURCE_RESOURCE = 1, OTLP_RESOURCE_SCOPES = 2, OTLP_RESOURCE_SCHEMA_URL = 3 };
+enum { OTLP_SCOPE_SCOPE = 1, OTLP_SCOPE_PROFILES = 2, OTLP_SCOPE_SCHEMA_URL = 3 };
+enum {
+    OTLP_MAPPINGS = 1, /* of the dictionary; row 0 of each table is the zero value */
+    OTLP_LOCATIONS,
+    OTLP_FUNCTIONS,
+    OTLP_LINKS,
+    OTLP_STRINGS,
+    OTLP_ATTRIBUTES,
+    OTLP_STACKS,
+    OTLP_TABLES
+};
+enum {
+    OTLP_PROFILE_SAMPLE_TYPE = 1,
+    OTLP_PROFILE_SAMPLES,
+    OTLP_PROFILE_TIME, /* fixed64 */
+    OTLP_PROFILE_DURATION,
+    OTLP_PROFILE_PERIOD_TYPE,
+    OTLP_PROFILE_PERIOD,
+    OTLP_PROFILE_ID, /* 16 bytes */
+    OTLP_PROFILE_DROPPED_ATTRIBUTES,
+    OTLP_PROFILE_PAYLOAD_FORMAT,
+    OTLP_PROFILE_PAYLOAD,
+    OTLP_PROFILE_ATTRIBUTES
+};
+enum {
+    OTLP_SAMPLE_STACK = 1,
+    OTLP_SAMPLE_ATTRIBUTES,
+    OTLP_SAMPLE_LINK,
+    OTLP_SAMPLE_VALUES,
+    OTLP_SAMPLE_TIMES /* fixed64 */
+};
+enum { OTLP_TYPE_TYPE = 1, OTLP_TYPE_UNIT = 2 };
+enum {
+    OTLP_MAPPING_START = 1,
+    OTLP_MAPPING_LIMIT,
+    OTLP_MAPPING_OFFSET,
+    OTLP_MAPPING_FILE,
+    OTLP_MAPPING_ATTRIBUTES
+};
+enum {
+    OTLP_LOCATION_MAPPING = 1,
+    OTLP_LOCATION_ADDRESS,
+    OTLP_LOCATION_LINES,
+    OTLP_LOCATION_ATTRIBUTES
+};
+enum { OTLP_LINE_FUNCTION = 1, OTLP_LINE_LINE = 2, OTLP_LINE_COLUMN = 3 };
+enum {
+    OTLP_FUNCTION_NAME = 1,
+    OTLP_FUNCTION_SYSTEM_NAME,
+    OTLP_FUNCTION_FILE,
+    OTLP_FUNCTION_START_LINE
+};
+enum { OTLP_STACK_LOCATIONS = 1 };
+enum { OTLP_LINK_TRACE = 1, OTLP_LINK_SPAN = 2 };
+enum { OTLP_ATTRIBUTE_KEY = 1, OTLP_ATTRIBUTE_VALUE = 2, OTLP_ATTRIBUTE_UNIT = 3 };
+enum { OTLP_ANY_STRING = 1, OTLP_ANY_BOOL, OTLP_ANY_INT, OTLP_ANY_DOUBLE };
+
+/* The attribute of a mapping that holds its build id (semantic conventions, "process"). */
+#define OTLP_BUILD_ID "process.executable.build_id.gnu"
+/* Labels that stand for a link. */
+#define OTLP_TRACE_ID "trace_id"
+#define OTLP_SPAN_ID  "span_id"
+
+pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
+                        const pt_write_options *options, pt_error *reterr);
+
+#endif

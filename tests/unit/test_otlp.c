@@ -1,0 +1,113 @@
+/* test_otlp.c: OpenTelemetry profiles. The goldens were encoded by protobufjs (tests/golden/otlp/
+ * make.js); tests/cli/otlp.t.sh lets it read what pitot writes. */
+#include "formats_check.h"
+#include "profile_lines.h"
+
+#ifndef PT_GOLDEN_FOLDER
+#error "the build names the folder of goldens"
+#endif
+
+static reading read_golden(const char *name)
+{
+    char path[2048];
+    pt_blob blob = PT_BLOB_INIT;
+    pt_error error = PT_ERROR_INIT;
+    snprintf(path, sizeof path, "%s/otlp/%s", PT_GOLDEN_FOLDER, name);
+    if (pt_file_read(path, 0, 1 << 20, &blob, &error) != PT_OK) fail_msg("%s", error.message);
+    reading r = read_as("otlp", blob.data, blob.size);
+    pt_blob_done(&blob);
+    return r;
+}
+
+static void profiles_are_events_and_attributes_labels(void **state)
+{
+    (void)state;
+    reading r = read_golden("events.otlp");
+    assert_int_equal(r.status, PT_OK);
+    assert_int_equal(r.diag.count, 0);
+    ASSERT_EVENTS(r.profile, "samples/count cpu/nanoseconds");
+    ASSERT_LINES(r.profile,
+                 "step@work.c:22/main@work.c:6<main@work.c:5=3,30000000 {thread.name=main thread}"
+                 " {size=4096bytes}\n"
+                 "0x403000<main@work.c:5=1,10000000 {ok=true} {ratio=0.5}"
+                 " {trace_id=0123456789abcdef0123456789abcdef} {span_id=fedcba9876543210}\n"
+                 "main@work.c:5=2,20000000\n");
+    const pt_mapping *const m = &r.profile->mapping->row[0];
+    assert_string_equal(pt_text(r.profile, m->build_id), "c0ffee");
+    assert_int_equal(m->start, 0x400000);
+    const pt_provenance *const from = pt_profile_provenance(r.profile);
+    assert_int_equal(from->start_ns, INT64_C(1700000000000000000));
+    assert_int_equal(from->duration_ns, 2000000000);
+    assert_int_equal(from->period, 10000000);
+    assert_string_equal(pt_text(r.profile, from->period_type), "cpu");
+    reading_done(&r);
+}
+
+static void timestamps_count_one_each_or_have_values(void **state)
+{
+    (void)state;
+    reading r = read_golden("times.otlp");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile,
+                 "step@work.c:22/main@work.c:6<main@work.c:5=1 {resource.service.name=shop}\n"
+                 "step@work.c:22/main@work.c:6<main@work.c:5=1 {resource.service.name=shop}\n"
+                 "0x403000<main@work.c:5=4 {resource.process.pid=12}\n");
+    assert_int_equal(r.profile->sample->time_ns[1], INT64_C(1700000000000000009));
+    reading_done(&r);
+}
+
+/* Bytes by hand: tag, length, contents. */
+static void fields_of_later_versions_are_named(void **state)
+{
+    (void)state;
+    static const uint8_t file[] = {
+        0x0a, 18,                        /* resource_profiles */
+        0x12, 16,                        /* scope_profiles */
+        0x12, 14,                        /* profiles */
+        0x0a, 4,    0x08, 1,    0x10, 2, /* sample_type */
+        0x12, 2,    0x22, 0,             /* a sample, no values */
+        0x98, 0x06, 7,    0x00,          /* field 99, then a byte that is no tag */
+    };
+    reading r = read_as("otlp", file, sizeof file);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_int_equal(fact(&r.diag, "fields 99 of Profile"), 1);
+    assert_int_equal(fact(&r.diag, "rows that the dictionary does not have"), 4);
+    reading_done(&r);
+}
+
+static void rows_that_are_not_there_are_counted(void **state)
+{
+    (void)state;
+    static const uint8_t file[] = {
+        0x0a, 15, 0x12, 13, 0x12, 11,    /* resource, scope, profile */
+        0x0a, 2,  0x08, 1,               /* sample_type: string 1 */
+        0x12, 5,  0x08, 9,  0x22, 1,  5, /* stack 9, value 5 */
+        0x12, 9,  0x2a, 0,  0x2a, 3,  'c', 'p', 'u', 0x3a, 0,
+    };
+    reading r = read_as("otlp", file, sizeof file);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_int_equal(fact(&r.diag, "does not have"), 1);
+    ASSERT_EVENTS(r.profile, "cpu/");
+    ASSERT_LINES(r.profile, "=5\n");
+    reading_done(&r);
+}
+
+static void other_protobuf_is_not_taken_for_it(void **state)
+{
+    (void)state;
+    static const uint8_t pprof[64] = {0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 2, 0x08, 1};
+    const pt_probe_input input = {.head = pprof, .head_bytes = 10, .file_bytes = 10, .name = ""};
+    assert_int_equal(pt_format_find("otlp")->probe(&input), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_are_events_and_attributes_labels),
+        cmocka_unit_test(timestamps_count_one_each_or_have_values),
+        cmocka_unit_test(fields_of_later_versions_are_named),
+        cmocka_unit_test(rows_that_are_not_there_are_counted),
+        cmocka_unit_test(other_protobuf_is_not_taken_for_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
