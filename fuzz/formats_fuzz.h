@@ -47,13 +47,15 @@ static inline pt_out *fuzz_open(void *context, const char *suffix, pt_error *ret
     return context;
 }
 
-/* False if a name had to be changed, or the format refuses this profile with a message. */
+/* False if the format loses anything of the profile, a name had to be changed, or the format refuses
+ * it with a message. */
 static inline bool fuzz_write(const pt_format *format, const pt_profile *profile, pt_buf *into)
 {
     pt_out out;
     pt_diag diag;
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&diag);
+    pt_format_losses(profile, format, &diag);
     pt_out_to_buf(&out, into);
     const pt_output output = {.context = &out, .open = fuzz_open};
     const pt_write_options options = {.event = PT_NONE, .raw = true, .diag = &diag};

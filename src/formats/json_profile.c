@@ -104,9 +104,15 @@ static bool exact(pt_json_scale *s, pt_json_num n, int64_t *ret_value)
 
 int64_t pt_json_point(pt_json_scale *s, pt_json_num n)
 {
-    int64_t value;
+    int64_t value, part;
     double rest;
-    return exact(s, n, &value) ? value : nearest(s, n.number * (double)s->scale, &rest);
+    if (exact(s, n, &value)) return value;
+    /* Whole and fraction apart, so that a product beyond 2^53 loses nothing. */
+    const double whole = trunc(n.number);
+    if (!(fabs(whole) < 0x1p53)) return nearest(s, n.number * (double)s->scale, &rest);
+    part = nearest(s, (n.number - whole) * (double)s->scale, &rest);
+    exact(s, (pt_json_num){.integer = (int64_t)whole, .whole = true}, &value);
+    return __builtin_add_overflow(value, part, &value) ? INT64_MAX : value;
 }
 
 int64_t pt_json_share(pt_json_scale *s, pt_json_num n)

@@ -564,9 +564,10 @@ static void read_sample(otlp_reader *o, uint32_t event, const pb_field *message)
 static void read_type(otlp_reader *o, const pb_field *message, uint32_t *ret_type,
                       uint32_t *ret_unit)
 {
+    if (message->wire != PB_BYTES) return;
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    while (message->wire == PB_BYTES && pb_next(&cursor, &field)) {
+    while (pb_next(&cursor, &field)) {
         if (field.number == OTLP_TYPE_TYPE)
             *ret_type = string_at(o, field.value);
         else if (field.number == OTLP_TYPE_UNIT)
@@ -762,6 +763,7 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
 {
     otlp_reader o = {.b = builder, .hooks = hooks, .start = reader->pos};
     const slice file = {reader->pos, pt_reader_left(reader)};
+    if (file.size == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     walk(&o, file, OTLP_DATA_DICTIONARY);
     make_tables(&o);
     o.first_pass = true;

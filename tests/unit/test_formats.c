@@ -170,6 +170,7 @@ static void means_the_same(const char *path, const char *format, const uint8_t *
     }
     pt_diag changed;
     pt_diag_init(&changed);
+    pt_format_losses(a.profile, pt_format_find(format), &changed);
     pt_buf bytes = written_as(format, a.profile, &changed);
     reading b = read_as(format, bytes.data, bytes.size);
     if (b.status != PT_OK) fail_msg("%s, written: %s", path, b.error.message);

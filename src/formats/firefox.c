@@ -1,0 +1,670 @@
+/* firefox.c: the samples of Firefox's profiles: what the Firefox Profiler saves (samply, too), of
+ * any version so far, and what Firefox itself gives before that.
+ *
+ *   {"meta": {"startTime": ms, "preprocessedProfileVersion"}, "libs": [{"path", "codeId"}],
+ *    "threads": [{"name", "pid", "tid",
+ *                 "samples":    {"stack": [row], "time": [ms], "weight": [...], "weightType"},
+ *                 "stackTable": {"frame": [row], "prefix": [row or null]},
+ *                 "frameTable": {"func": [row], "address", "line", "column"},
+ *                 "funcTable":  {"name": [string], "fileName": [string], "resource": [row]},
+ *                 "resourceTable": {"lib": [row]}, "stringArray": [...]}],
+ *    "shared": {the tables, in later versions}}
+ *
+ *   raw: the same tables as {"schema": {"prefix": 0, ...}, "data": [[...], ...]}, frames as text
+ *   "name (file:line:column)" in "stringTable"; perhaps in {"profile": ...}, other processes in
+ *   "processes"
+ *
+ * Specification: docs-developer/CHANGELOG-formats.md and src/types/profile.ts of
+ * firefox-devtools/profiler. Markers, counters and pages are left out. */
+#include "formats/firefox.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "formats/json_profile.h"
+
+#define NULL_CELL INT64_MIN
+
+typedef enum {
+    SAMPLE_STACK,
+    SAMPLE_TIME,
+    SAMPLE_DELTA,
+    STACK_PREFIX,
+    STACK_OFFSET,
+    STACK_FRAME,
+    FRAME_FUNC,
+    FRAME_ADDRESS,
+    FRAME_LINE,
+    FRAME_COLUMN,
+    FRAME_TEXT,
+    FUNC_NAME,
+    FUNC_FILE,
+    FUNC_SOURCE,
+    FUNC_LINE,
+    FUNC_RESOURCE,
+    RESOURCE_LIB,
+    SOURCE_FILE,
+    STRINGS, /* ids of the builder */
+    COLUMNS,
+} column_id;
+
+static const struct {
+    const char *table, *name;
+    column_id id;
+    bool is_time; /* milliseconds; kept as nanoseconds */
+} known[] = {
+    {"samples", "stack", SAMPLE_STACK, false},
+    {"samples", "time", SAMPLE_TIME, true},
+    {"samples", "timeDeltas", SAMPLE_DELTA, true},
+    {"stackTable", "prefix", STACK_PREFIX, false},
+    {"stackTable", "prefixOffset", STACK_OFFSET, false},
+    {"stackTable", "frame", STACK_FRAME, false},
+    {"frameTable", "func", FRAME_FUNC, false},
+    {"frameTable", "address", FRAME_ADDRESS, false},
+    {"frameTable", "line", FRAME_LINE, false},
+    {"frameTable", "column", FRAME_COLUMN, false},
+    {"frameTable", "location", FRAME_TEXT, false},
+    {"funcTable", "name", FUNC_NAME, false},
+    {"funcTable", "fileName", FUNC_FILE, false},
+    {"funcTable", "source", FUNC_SOURCE, false},
+    {"funcTable", "lineNumber", FUNC_LINE, false},
+    {"funcTable", "resource", FUNC_RESOURCE, false},
+    {"resourceTable", "lib", RESOURCE_LIB, false},
+    {"sources", "filename", SOURCE_FILE, false},
+};
+enum { KNOWN = sizeof known / sizeof known[0], SCHEMA_MAX = 32 };
+
+typedef struct {
+    struct {
+        int64_t *items;
+        size_t count, cap;
+    } column[COLUMNS];
+    struct {
+        pt_json_num *items;
+        size_t count, cap;
+    } weight;
+    char *weight_type;
+    uint32_t *location; /* of each frame, + 1; 0 = not made yet */
+    uint32_t *stack;    /* of each stack, the same */
+} fx_tables;
+
+typedef struct {
+    fx_tables tables;
+    uint32_t name; /* string */
+    uint32_t pid, tid;
+    int64_t start_ns; /* of its process */
+} fx_thread;
+
+typedef struct {
+    pt_json_r json;
+    pt_builder *builder;
+    fx_tables shared;
+    struct {
+        fx_thread **items; /* each of its own, since tables are pointed to */
+        size_t count, cap;
+    } thread;
+    struct {
+        pt_mapping *items; /* libraries; of the profile when a frame is in one */
+        size_t count, cap;
+    } lib;
+    struct {
+        uint32_t *items;
+        size_t count, cap;
+    } frame;
+    pt_json_scale scale;
+    int64_t start_ns;
+    uint64_t dangling, rounded;
+    bool has_threads; /* a list of them, however short */
+} fx_reader;
+
+static int probe(const pt_probe_input *input)
+{
+    if (pt_json_head_has(input, "meta.preprocessedProfileVersion", NULL)) return 90;
+    if (pt_json_head_has(input, "meta.interval", NULL) &&
+        pt_json_head_has(input, "meta.version", NULL))
+        return 80;
+    if (pt_json_head_has(input, "profile.libs", NULL) ||
+        pt_json_head_has(input, "profile.meta.interval", NULL))
+        return 75;
+    return 0;
+}
+
+/* ---- Tables ---- */
+
+static void put_cell(fx_tables *t, column_id id, int64_t value)
+{
+    PT_GROW(t->column[id], t->column[id].count + 1);
+    t->column[id].items[t->column[id].count++] = value;
+}
+
+/* The latest token as a cell; steps over it. */
+static int64_t cell(fx_reader *x, bool is_time)
+{
+    pt_json_r *const r = &x->json;
+    int64_t value = NULL_CELL;
+    if (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER)
+        value = is_time                   ? pt_json_point(&x->scale, pt_json_num_of(r))
+                : r->token == PT_JSON_INT ? r->integer
+                                          : NULL_CELL;
+    pt_json_skip(r);
+    return value;
+}
+
+static int find_column(const char *table, const char *name, size_t bytes)
+{
+    for (int i = 0; i < KNOWN; i++) {
+        if (strcmp(known[i].table, table) == 0 && strlen(known[i].name) == bytes &&
+            memcmp(known[i].name, name, bytes) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void read_column(fx_reader *x, fx_tables *t, int which)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END)
+        put_cell(t, known[which].id, cell(x, known[which].is_time));
+}
+
+static void read_weights(fx_reader *x, fx_tables *t)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
+        PT_GROW(t->weight, t->weight.count + 1);
+        t->weight.items[t->weight.count++] = pt_json_num_of(r);
+        pt_json_skip(r);
+    }
+}
+
+static void read_strings(fx_reader *x, fx_tables *t)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
+        const bool is_text = r->token == PT_JSON_STRING;
+        put_cell(t, STRINGS, is_text ? pt_builder_string(x->builder, r->text, r->length).v : 0);
+        pt_json_skip(r);
+    }
+}
+
+/* {"prefix": 0, "frame": 1}: which place of a row is which column. */
+static void read_schema(fx_reader *x, const char *table, int which[SCHEMA_MAX])
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const int column = find_column(table, r->text, r->length);
+        pt_json_next(r);
+        if (column >= 0 && r->token == PT_JSON_INT && r->integer >= 0 && r->integer < SCHEMA_MAX)
+            which[r->integer] = column;
+        pt_json_skip(r);
+    }
+}
+
+static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) == PT_JSON_ARRAY) {
+        int64_t row[KNOWN];
+        for (int i = 0; i < KNOWN; i++)
+            row[i] = NULL_CELL;
+        for (int i = 0; pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END; i++) {
+            if (i < SCHEMA_MAX && which[i] >= 0)
+                row[which[i]] = cell(x, known[which[i]].is_time);
+            else
+                pt_json_skip(r);
+        }
+        for (int i = 0; i < SCHEMA_MAX; i++) {
+            if (which[i] >= 0) put_cell(t, known[which[i]].id, row[which[i]]);
+        }
+    }
+}
+
+static void read_table(fx_reader *x, fx_tables *t, const char *table)
+{
+    pt_json_r *const r = &x->json;
+    int schema[SCHEMA_MAX];
+    for (int i = 0; i < SCHEMA_MAX; i++)
+        schema[i] = -1;
+    const bool is_samples = strcmp(table, "samples") == 0;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const int column = find_column(table, r->text, r->length);
+        const bool is_schema = pt_json_is(r, "schema"), is_data = pt_json_is(r, "data"),
+                   is_weight = is_samples && pt_json_is(r, "weight"),
+                   is_type = is_samples && pt_json_is(r, "weightType");
+        pt_json_next(r);
+        if (is_type && r->token == PT_JSON_STRING) {
+            free(t->weight_type);
+            t->weight_type = pt_strndup(r->text, r->length);
+        } else if (is_schema && r->token == PT_JSON_OBJECT) {
+            read_schema(x, table, schema);
+        } else if (is_data && r->token == PT_JSON_ARRAY) {
+            read_rows(x, t, schema);
+        } else if (is_weight && r->token == PT_JSON_ARRAY) {
+            read_weights(x, t);
+        } else if (column >= 0 && r->token == PT_JSON_ARRAY) {
+            read_column(x, t, column);
+        } else {
+            pt_json_skip(r);
+        }
+    }
+}
+
+/* A member of a thread, or of "shared"; the value is the latest token. False if it is no table. */
+static bool table_member(fx_reader *x, fx_tables *t, const char *key)
+{
+    pt_json_r *const r = &x->json;
+    if ((strcmp(key, "stringArray") == 0 || strcmp(key, "stringTable") == 0) &&
+        r->token == PT_JSON_ARRAY) {
+        read_strings(x, t);
+        return true;
+    }
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (strcmp(known[i].table, key) != 0 || r->token != PT_JSON_OBJECT) continue;
+        read_table(x, t, known[i].table);
+        return true;
+    }
+    return false;
+}
+
+static void take_key(pt_json_r *r, char key[static 32])
+{
+    const size_t bytes = r->length < 31 ? r->length : 31;
+    memcpy(key, r->text, bytes);
+    key[bytes] = '\0';
+    pt_json_next(r);
+}
+
+/* A number, or text that is one. */
+static uint32_t id_of(const pt_json_r *r)
+{
+    if (r->token == PT_JSON_INT)
+        return r->integer >= 0 && r->integer < PT_NONE ? (uint32_t)r->integer : PT_NONE;
+    uint64_t value = 0;
+    if (r->token != PT_JSON_STRING || r->length == 0 || r->length > 10) return PT_NONE;
+    for (size_t i = 0; i < r->length; i++) {
+        if (r->text[i] < '0' || r->text[i] > '9') return PT_NONE;
+        value = value * 10 + (uint64_t)(r->text[i] - '0');
+    }
+    return value < PT_NONE ? (uint32_t)value : PT_NONE;
+}
+
+static void read_thread(fx_reader *x)
+{
+    pt_json_r *const r = &x->json;
+    fx_thread *const thread = pt_alloc(1, sizeof *thread);
+    char key[32];
+    thread->pid = thread->tid = PT_NONE;
+    PT_GROW(x->thread, x->thread.count + 1);
+    x->thread.items[x->thread.count++] = thread;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        take_key(r, key);
+        if (strcmp(key, "name") == 0 && r->token == PT_JSON_STRING)
+            thread->name = pt_builder_string(x->builder, r->text, r->length).v;
+        if (strcmp(key, "pid") == 0) thread->pid = id_of(r);
+        if (strcmp(key, "tid") == 0) thread->tid = id_of(r);
+        if (!table_member(x, &thread->tables, key)) pt_json_skip(r);
+    }
+}
+
+/* ---- The document ---- */
+
+static void read_shared(fx_reader *x)
+{
+    char key[32];
+    while (pt_json_next(&x->json) == PT_JSON_KEY) {
+        take_key(&x->json, key);
+        if (!table_member(x, &x->shared, key)) pt_json_skip(&x->json);
+    }
+}
+
+static void read_meta(fx_reader *x)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        const bool is_start = pt_json_is(r, "startTime");
+        pt_json_next(r);
+        if (is_start && (r->token == PT_JSON_INT || r->token == PT_JSON_NUMBER))
+            x->start_ns = pt_json_point(&x->scale, pt_json_num_of(r));
+        pt_json_skip(r);
+    }
+}
+
+static void read_libs(fx_reader *x)
+{
+    pt_json_r *const r = &x->json;
+    while (pt_json_next(r) == PT_JSON_OBJECT) {
+        pt_mapping m = {0};
+        while (pt_json_next(r) == PT_JSON_KEY) {
+            const bool is_path = pt_json_is(r, "path"), is_code = pt_json_is(r, "codeId");
+            pt_json_next(r);
+            if (is_path && r->token == PT_JSON_STRING)
+                m.file = pt_builder_string(x->builder, r->text, r->length).v;
+            if (is_code && r->token == PT_JSON_STRING)
+                m.build_id = pt_builder_string(x->builder, r->text, r->length).v;
+            pt_json_skip(r);
+        }
+        PT_GROW(x->lib, x->lib.count + 1);
+        x->lib.items[x->lib.count++] = m;
+    }
+}
+
+/* The members of a profile whose brace was read. Within others at most `depth` deep. */
+static void read_profile(fx_reader *x, unsigned depth)
+{
+    pt_json_r *const r = &x->json;
+    const size_t first = x->thread.count;
+    char key[32];
+    while (pt_json_next(r) == PT_JSON_KEY) {
+        take_key(r, key);
+        if (strcmp(key, "threads") == 0 && r->token == PT_JSON_ARRAY) {
+            x->has_threads = true;
+            while (pt_json_next(r) == PT_JSON_OBJECT)
+                read_thread(x);
+        } else if (strcmp(key, "meta") == 0 && r->token == PT_JSON_OBJECT) {
+            read_meta(x);
+        } else if (strcmp(key, "shared") == 0 && r->token == PT_JSON_OBJECT) {
+            read_shared(x);
+        } else if (strcmp(key, "libs") == 0 && r->token == PT_JSON_ARRAY) {
+            read_libs(x);
+        } else if (strcmp(key, "profile") == 0 && r->token == PT_JSON_OBJECT && depth > 0) {
+            read_profile(x, depth - 1);
+        } else if (strcmp(key, "processes") == 0 && r->token == PT_JSON_ARRAY && depth > 0) {
+            const int64_t start = x->start_ns;
+            while (pt_json_next(r) == PT_JSON_OBJECT)
+                read_profile(x, depth - 1);
+            x->start_ns = start;
+        } else {
+            pt_json_skip(r);
+        }
+    }
+    for (size_t i = first; i < x->thread.count; i++) {
+        if (x->thread.items[i]->start_ns == 0) x->thread.items[i]->start_ns = x->start_ns;
+    }
+}
+
+/* ---- Rows to frames ---- */
+
+/* The tables that hold a column: the thread's own, or the shared ones. */
+static fx_tables *owner(fx_reader *x, fx_thread *thread, column_id id)
+{
+    return thread->tables.column[id].count > 0 ? &thread->tables : &x->shared;
+}
+
+/* A cell of a column; NULL_CELL if it is not there. */
+static int64_t at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
+{
+    const fx_tables *const t = owner(x, thread, id);
+    if (row < 0 || (uint64_t)row >= t->column[id].count) return NULL_CELL;
+    return t->column[id].items[row];
+}
+
+/* A string of the builder; 0 = none. */
+static uint32_t text_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
+{
+    const int64_t string = at(x, thread, STRINGS, at(x, thread, id, row));
+    return string == NULL_CELL ? 0 : (uint32_t)string;
+}
+
+static int64_t positive(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+/* ":12" at the end of text[0, *size): the number, taken off; -1 if there is none. */
+static int64_t take_number(const char *text, size_t *size)
+{
+    size_t begin = *size;
+    while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9')
+        begin--;
+    if (begin == *size || *size - begin > 18 || begin == 0 || text[begin - 1] != ':') return -1;
+    const int64_t value = strtoll(text + begin, NULL, 10);
+    *size = begin - 1;
+    return value;
+}
+
+/* "name (file:line:column)" of raw profiles. */
+static void take_text(fx_reader *x, uint32_t string, pt_function *f, pt_line *line)
+{
+    PT_FREE char *text = pt_strdup(pt_builder_get_text(x->builder, (pt_string_id){string}));
+    const size_t size = strlen(text);
+    char *open = text;
+    f->name = string;
+    if (size == 0 || text[size - 1] != ')') return;
+    while ((open = strstr(open, " (")) != NULL && strchr(open + 2, '(') != NULL)
+        open++;
+    if (open == NULL || open == text) return;
+    const char *const file = open + 2;
+    size_t bytes = (size_t)(text + size - 1 - file);
+    const int64_t last = take_number(file, &bytes);
+    const int64_t first = take_number(file, &bytes);
+    if (last < 0) return; /* "(in libfoo)" */
+    f->name = pt_builder_string(x->builder, text, (size_t)(open - text)).v;
+    f->file = pt_builder_string(x->builder, file, bytes).v;
+    f->start_line = line->line = first >= 0 ? first : last;
+    line->column = first >= 0 ? last + 1 : 0; /* columns of the raw form begin at 0 */
+}
+
+/* Is the name nothing but the address, as of functions that nobody has named? */
+static bool is_address(fx_reader *x, uint32_t name, int64_t address)
+{
+    char text[24];
+    if (address <= 0) return false;
+    snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
+    return strcmp(pt_builder_get_text(x->builder, (pt_string_id){name}), text) == 0;
+}
+
+static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
+{
+    const int64_t lib = at(x, thread, RESOURCE_LIB, at(x, thread, FUNC_RESOURCE, func));
+    if (lib < 0 || (uint64_t)lib >= x->lib.count) return PT_NONE;
+    return pt_builder_mapping(x->builder, &x->lib.items[lib]).v;
+}
+
+static uint32_t make_location(fx_reader *x, fx_thread *thread, int64_t frame)
+{
+    pt_function f = {0};
+    pt_line line = {.line = positive(at(x, thread, FRAME_LINE, frame)),
+                    .column = positive(at(x, thread, FRAME_COLUMN, frame))};
+    pt_location location = {.mapping = PT_NONE};
+    const int64_t func = at(x, thread, FRAME_FUNC, frame);
+    if (at(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
+        take_text(x, text_at(x, thread, FRAME_TEXT, frame), &f, &line);
+    } else {
+        const int64_t source = at(x, thread, FUNC_SOURCE, func);
+        f.name = text_at(x, thread, FUNC_NAME, func);
+        f.file = source != NULL_CELL ? text_at(x, thread, SOURCE_FILE, source)
+                                     : text_at(x, thread, FUNC_FILE, func);
+        f.start_line = positive(at(x, thread, FUNC_LINE, func));
+        location.mapping = mapping_of(x, thread, func);
+        location.address = (uint64_t)positive(at(x, thread, FRAME_ADDRESS, frame));
+    }
+    if (is_address(x, f.name, (int64_t)location.address))
+        return pt_builder_location(x->builder, &location, NULL, 0).v;
+    if (f.name == 0) f.name = pt_builder_text(x->builder, "[unknown]").v;
+    line.function = pt_builder_function(x->builder, &f).v;
+    return pt_builder_location(x->builder, &location, &line, 1).v;
+}
+
+static uint32_t location_of(fx_reader *x, fx_thread *thread, int64_t frame)
+{
+    const column_id of =
+        owner(x, thread, FRAME_FUNC)->column[FRAME_FUNC].count > 0 ? FRAME_FUNC : FRAME_TEXT;
+    fx_tables *const t = owner(x, thread, of);
+    const size_t count = t->column[of].count;
+    if (frame < 0 || (uint64_t)frame >= count) {
+        x->dangling++;
+        return PT_NONE;
+    }
+    if (t->location == NULL) t->location = pt_alloc(count + 1, sizeof *t->location);
+    if (t->location[frame] == 0) t->location[frame] = make_location(x, thread, frame) + 1;
+    return t->location[frame] - 1;
+}
+
+static int64_t prefix_of(fx_reader *x, fx_thread *thread, int64_t stack)
+{
+    const int64_t prefix = at(x, thread, STACK_PREFIX, stack);
+    const int64_t back = at(x, thread, STACK_OFFSET, stack);
+    return prefix != NULL_CELL ? prefix : back > 0 ? stack - back : NULL_CELL;
+}
+
+/* Raw stacks begin with a frame "(root)" that is no function. */
+static bool is_root(fx_reader *x, fx_thread *thread, int64_t frame)
+{
+    const uint32_t text = text_at(x, thread, FRAME_TEXT, frame);
+    return text != 0 &&
+           strcmp(pt_builder_get_text(x->builder, (pt_string_id){text}), "(root)") == 0;
+}
+
+static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
+{
+    fx_tables *const t = owner(x, thread, STACK_FRAME);
+    const size_t count = t->column[STACK_FRAME].count;
+    const bool there = stack >= 0 && (uint64_t)stack < count;
+    if (t->stack == NULL) t->stack = pt_alloc(count + 1, sizeof *t->stack);
+    if (there && t->stack[stack] != 0) return t->stack[stack] - 1;
+    x->frame.count = 0;
+    x->dangling += !there && stack != NULL_CELL;
+    int64_t row = stack;
+    /* Prefixes that run in a circle are followed around once. */
+    while (row >= 0 && (uint64_t)row < count && x->frame.count < count) {
+        const int64_t frame = t->column[STACK_FRAME].items[row];
+        const int64_t prefix = prefix_of(x, thread, row);
+        if (prefix == NULL_CELL && is_root(x, thread, frame)) break;
+        const uint32_t location = location_of(x, thread, frame);
+        if (location == PT_NONE) break;
+        PT_GROW(x->frame, x->frame.count + 1);
+        x->frame.items[x->frame.count++] = location;
+        row = prefix;
+    }
+    const uint32_t id =
+        pt_builder_stack(x->builder, x->frame.items, x->frame.count, PT_STACK_END_UNKNOWN).v;
+    if (there) t->stack[stack] = id + 1;
+    return id;
+}
+
+/* ---- Samples ---- */
+
+static uint32_t find_event(pt_builder *b, const firefox_weight *weight)
+{
+    const pt_event event = {.type = pt_builder_text(b, weight->type).v,
+                            .unit = pt_builder_text(b, weight->unit).v};
+    for (uint32_t i = 0; i < pt_builder_event_count(b); i++) {
+        const pt_event *const other = pt_builder_event_at(b, i);
+        if (other->type == event.type && other->unit == event.unit) return i;
+    }
+    return pt_builder_event(b, &event);
+}
+
+static void put_thread(fx_reader *x, fx_thread *thread, int64_t *values)
+{
+    const fx_tables *const t = &thread->tables;
+    const firefox_weight *const weight = firefox_weight_of(t->weight_type);
+    const uint32_t event = find_event(x->builder, weight);
+    pt_json_scale scale = {.scale = weight->scale};
+    int64_t time = thread->start_ns;
+    for (size_t i = 0; i < t->column[SAMPLE_STACK].count; i++) {
+        const bool has_weight = i < t->weight.count;
+        const int64_t stamp =
+            i < t->column[SAMPLE_TIME].count ? t->column[SAMPLE_TIME].items[i] : NULL_CELL;
+        const int64_t delta =
+            i < t->column[SAMPLE_DELTA].count ? t->column[SAMPLE_DELTA].items[i] : NULL_CELL;
+        if (delta != NULL_CELL && __builtin_add_overflow(time, delta, &time)) time = INT64_MAX;
+        int64_t when = delta != NULL_CELL ? time : 0;
+        if (stamp != NULL_CELL && __builtin_add_overflow(thread->start_ns, stamp, &when))
+            when = INT64_MAX;
+        values[event] = has_weight ? pt_json_share(&scale, t->weight.items[i]) : 1;
+        const pt_sample sample = {
+            .stack = stack_of(x, thread, t->column[SAMPLE_STACK].items[i]),
+            .values = values,
+            .time_ns = when,
+            .pid = thread->pid,
+            .tid = thread->tid,
+            .cpu = PT_NONE,
+            .comm = thread->name,
+        };
+        pt_builder_timed_sample(x->builder, &sample);
+        values[event] = 0;
+    }
+    if (weight->scale == 1) x->rounded += scale.rounded;
+    x->scale.limited += scale.limited;
+}
+
+static void put_samples(fx_reader *x)
+{
+    for (size_t i = 0; i < x->thread.count; i++)
+        find_event(x->builder, firefox_weight_of(x->thread.items[i]->tables.weight_type));
+    if (x->thread.count == 0) find_event(x->builder, firefox_weight_of(NULL));
+    int64_t *const values =
+        pt_alloc((size_t)pt_builder_event_count(x->builder) + 1, sizeof *values);
+    for (size_t i = 0; i < x->thread.count; i++)
+        put_thread(x, x->thread.items[i], values);
+    free(values);
+}
+
+static void tables_done(fx_tables *t)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        free(t->column[i].items);
+    free(t->weight.items);
+    free(t->weight_type);
+    free(t->location);
+    free(t->stack);
+}
+
+static pt_status conclude(fx_reader *x, const pt_error *error, pt_diag *diag, pt_error *reterr)
+{
+    x->scale.rounded = x->rounded;
+    pt_json_scale_tell(&x->scale, false, diag);
+    if (x->dangling > 0) pt_diag_add(diag, x->dangling, "rows of tables that are not there");
+    if (error->status != PT_OK) return pt_json_failed(error, x->builder, reterr);
+    if (!x->has_threads)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "a profile of Firefox without threads");
+    if (x->dangling > 0)
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "rows that are not there are referred to; kept %u samples",
+                            pt_builder_sample_count(x->builder));
+    return PT_OK;
+}
+
+static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
+                              pt_error *reterr)
+{
+    fx_reader x = {.builder = builder, .scale = {.scale = 1000000}};
+    pt_error error = PT_ERROR_INIT;
+    pt_json_r_init(&x.json, reader->pos, pt_reader_left(reader), &error);
+    if (pt_json_next(&x.json) == PT_JSON_OBJECT)
+        read_profile(&x, 4);
+    else if (error.status == PT_OK)
+        pt_error_set(&error, PT_ERR_FORMAT, "the JSON is no object with threads");
+    pt_json_r_done(&x.json);
+    put_samples(&x);
+    const pt_status status = conclude(&x, &error, hooks->diag, reterr);
+    if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "firefox", -1);
+    for (size_t i = 0; i < x.thread.count; i++) {
+        tables_done(&x.thread.items[i]->tables);
+        free(x.thread.items[i]);
+    }
+    tables_done(&x.shared);
+    free(x.thread.items);
+    free(x.lib.items);
+    free(x.frame.items);
+    return status;
+}
+
+static const char *const aliases[] = {"gecko", "samply", NULL};
+static const char *const extensions[] = {".firefox.json", NULL};
+
+const pt_format pt_format_firefox = {
+    .name = "firefox",
+    .aliases = aliases,
+    .extensions = extensions,
+    .summary = "Firefox Profiler's JSON: profiler.firefox.com, samply",
+    .kind = PT_PROBE_HEURISTIC,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |
+                    PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME,
+    .probe = probe,
+    .read = firefox_read,
+    .write = pt_firefox_write,
+};

@@ -1,0 +1,694 @@
+/* firefox_write.c: the Firefox Profiler's processed format, written in version 48 of it, which the
+ * Profiler upgrades when it loads a file: of later versions the layout of tables still changes.
+ *
+ * A thread of the file for each process, thread and name that samples have. Addresses become
+ * relative to their image, as the format has them. */
+#include "formats/firefox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/units.h"
+#include "formats/json_profile.h"
+
+static const firefox_weight weights[] = {
+    {"samples", "samples", "count", 1},
+    {"tracing-ms", "time", "nanoseconds", 1000000},
+    {"bytes", "space", "bytes", 1},
+};
+
+const firefox_weight *firefox_weight_of(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < sizeof weights / sizeof weights[0]; i++) {
+        if (strcmp(weights[i].name, name) == 0) return &weights[i];
+    }
+    return &weights[0];
+}
+
+#define VECTOR(type)                                                                               \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, cap;                                                                         \
+    }
+
+typedef struct {
+    uint32_t pid, tid, comm; /* PT_NONE, PT_NONE, 0: unknown */
+} thread_key;
+
+typedef struct {
+    uint32_t sample, thread;
+    int64_t time; /* since `start` */
+} moment;
+
+/* A row of the stack table. */
+typedef struct {
+    uint32_t prefix, frame; /* numbers in the thread; PT_NONE = none */
+} stack_row;
+
+typedef struct {
+    const pt_profile *p;
+    pt_json_w json;
+    pt_named_frames frames;
+    uint32_t event;
+    const firefox_weight *weight;
+    double factor; /* nanoseconds in a value of time */
+    int64_t start; /* ns, whole milliseconds */
+    bool timed;
+    uint64_t timeless;
+    VECTOR(thread_key) thread;
+    moment *moment; /* by thread and time */
+    uint32_t count;
+    /* Of the thread at hand: */
+    VECTOR(uint32_t) frame; /* global frame of each */
+    uint32_t *frame_number; /* global frame -> number + 1 */
+    VECTOR(stack_row) stack;
+    pt_index stack_index;
+    uint32_t *stack_number; /* of the profile's stack, + 2; 0 = not made, 1 = empty */
+    VECTOR(uint32_t) used_stack;
+    VECTOR(uint32_t) resource; /* mapping of each */
+    uint32_t *resource_number; /* mapping -> number + 1 */
+} fx_writer;
+
+/* ---- Threads and times ---- */
+
+static thread_key key_of(const pt_samples *s, uint32_t i)
+{
+    return (thread_key){.pid = s->pid ? s->pid[i] : PT_NONE,
+                        .tid = s->tid ? s->tid[i] : PT_NONE,
+                        .comm = s->comm ? s->comm[i] : 0};
+}
+
+static int compare_moments(const void *left, const void *right)
+{
+    const moment *const a = left, *const b = right;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    return (a->sample > b->sample) - (a->sample < b->sample);
+}
+
+static void find_start(fx_writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        if (s->value[w->event][i] == 0) continue;
+        const int64_t time = s->time_ns ? s->time_ns[i] : 0;
+        w->timeless += time == 0;
+        if (time != 0 && time < first) first = time;
+    }
+    w->timed = first != INT64_MAX;
+    w->start = w->timed ? first - (first % 1000000 + 1000000) % 1000000 : 0;
+}
+
+static uint32_t add_thread(fx_writer *w, thread_key key, pt_index *index)
+{
+    const uint64_t hash = pt_hash_mix((uint64_t)key.pid << 32 | key.tid, key.comm);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(index, &probe)) {
+        const thread_key *const other = &w->thread.items[id];
+        if (other->pid == key.pid && other->tid == key.tid && other->comm == key.comm) return id;
+    }
+    PT_GROW(w->thread, w->thread.count + 1);
+    w->thread.items[w->thread.count] = key;
+    pt_index_add(index, hash, (uint32_t)w->thread.count);
+    return (uint32_t)w->thread.count++;
+}
+
+static void place_samples(fx_writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    pt_index index;
+    pt_index_init(&index);
+    find_start(w);
+    w->moment = pt_alloc((size_t)s->t.count + 1, sizeof *w->moment);
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        if (s->value[w->event][i] == 0) continue;
+        const int64_t time = !w->timed            ? 0
+                             : s->time_ns[i] == 0 ? 0
+                                                  : pt_json_span(w->start, s->time_ns[i]);
+        w->moment[w->count++] =
+            (moment){.sample = i, .thread = add_thread(w, key_of(s, i), &index), .time = time};
+    }
+    pt_index_done(&index);
+    if (w->count > 0) qsort(w->moment, w->count, sizeof *w->moment, compare_moments);
+}
+
+/* ---- The tables of a thread ---- */
+
+static uint32_t frame_number(fx_writer *w, uint32_t frame)
+{
+    if (w->frame_number[frame] == 0) {
+        PT_GROW(w->frame, w->frame.count + 1);
+        w->frame.items[w->frame.count++] = frame;
+        w->frame_number[frame] = (uint32_t)w->frame.count;
+        const uint32_t mapping = w->p->location->mapping[w->frames.frame.items[frame].location];
+        if (mapping != PT_NONE && w->resource_number[mapping] == 0) {
+            PT_GROW(w->resource, w->resource.count + 1);
+            w->resource.items[w->resource.count++] = mapping;
+            w->resource_number[mapping] = (uint32_t)w->resource.count;
+        }
+    }
+    return w->frame_number[frame] - 1;
+}
+
+static uint32_t add_stack(fx_writer *w, uint32_t prefix, uint32_t frame)
+{
+    const uint64_t hash = pt_hash_u32_pair(prefix, frame);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->stack_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->stack_index, &probe)) {
+        if (w->stack.items[id].prefix == prefix && w->stack.items[id].frame == frame) return id;
+    }
+    PT_GROW(w->stack, w->stack.count + 1);
+    w->stack.items[w->stack.count] = (stack_row){.prefix = prefix, .frame = frame};
+    pt_index_add(&w->stack_index, hash, (uint32_t)w->stack.count);
+    return (uint32_t)w->stack.count++;
+}
+
+/* The row of the stack table; PT_NONE = the empty stack. */
+static uint32_t stack_number(fx_writer *w, uint32_t stack)
+{
+    if (w->stack_number[stack] > 0) return w->stack_number[stack] - 2;
+    const uint32_t *const locations = pt_stack_frames(w->p, stack);
+    uint32_t row = PT_NONE;
+    for (uint32_t i = pt_stack_depth(w->p, stack); i > 0; i--) {
+        const uint32_t first = w->frames.first[locations[i - 1]];
+        for (uint32_t k = pt_named_count(&w->frames, locations[i - 1]); k > 0; k--)
+            row = add_stack(w, row, frame_number(w, w->frames.of[first + k - 1]));
+    }
+    PT_GROW(w->used_stack, w->used_stack.count + 1);
+    w->used_stack.items[w->used_stack.count++] = stack;
+    w->stack_number[stack] = row + 2;
+    return row;
+}
+
+static void end_thread(fx_writer *w)
+{
+    for (size_t i = 0; i < w->frame.count; i++)
+        w->frame_number[w->frame.items[i]] = 0;
+    for (size_t i = 0; i < w->used_stack.count; i++)
+        w->stack_number[w->used_stack.items[i]] = 0;
+    for (size_t i = 0; i < w->resource.count; i++)
+        w->resource_number[w->resource.items[i]] = 0;
+    w->frame.count = w->stack.count = w->used_stack.count = w->resource.count = 0;
+    pt_index_done(&w->stack_index);
+    pt_index_init(&w->stack_index);
+}
+
+/* ---- JSON ---- */
+
+static void put_text(pt_json_w *json, const char *key, const char *text)
+{
+    pt_json_key(json, key);
+    pt_json_text(json, text);
+}
+
+static void put_int(pt_json_w *json, const char *key, int64_t value)
+{
+    pt_json_key(json, key);
+    pt_json_int(json, value);
+}
+
+static void put_null(pt_json_w *json, const char *key)
+{
+    pt_json_key(json, key);
+    pt_json_null(json);
+}
+
+static void put_empty(pt_json_w *json, const char *key)
+{
+    pt_json_key(json, key);
+    pt_json_array(json);
+    pt_json_array_end(json);
+}
+
+static void begin_column(pt_json_w *json, const char *key)
+{
+    pt_json_key(json, key);
+    pt_json_array(json);
+}
+
+/* A column of count equal cells; INT64_MIN = null. */
+static void put_same(pt_json_w *json, const char *key, size_t count, int64_t value)
+{
+    begin_column(json, key);
+    for (size_t i = 0; i < count; i++) {
+        if (value == INT64_MIN)
+            pt_json_null(json);
+        else
+            pt_json_int(json, value);
+    }
+    pt_json_array_end(json);
+}
+
+static void put_positive(pt_json_w *json, int64_t value)
+{
+    if (value > 0)
+        pt_json_int(json, value);
+    else
+        pt_json_null(json);
+}
+
+/* Nanoseconds as milliseconds. */
+static void put_ms(pt_json_w *json, int64_t ns)
+{
+    if (ns % 1000000 == 0)
+        pt_json_int(json, ns / 1000000);
+    else
+        pt_json_double(json, (double)ns / 1e6);
+}
+
+static const pt_named_frame *frame_at(const fx_writer *w, size_t number)
+{
+    return &w->frames.frame.items[w->frame.items[number]];
+}
+
+/* Relative to the image: as its headers have it, if that is known, else the offset in the file. */
+static uint64_t relative_address(const pt_profile *p, uint32_t location)
+{
+    const uint64_t address = p->location->address[location];
+    if (p->location->mapping[location] == PT_NONE) return address;
+    const pt_mapping *const m = &p->mapping->row[p->location->mapping[location]];
+    if (m->flags & PT_MAPPING_HAS_BIAS) return address - m->bias;
+    return address - m->start + m->file_offset;
+}
+
+static bool is_nameless(const pt_profile *p, uint32_t location)
+{
+    return p->location->line_first[location] == p->location->line_first[location + 1] &&
+           p->location->address[location] != 0;
+}
+
+static void put_frame_table(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    const size_t count = w->frame.count;
+    pt_json_key(json, "frameTable");
+    pt_json_object(json);
+    put_int(json, "length", (int64_t)count);
+    begin_column(json, "address");
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t location = frame_at(w, i)->location;
+        const uint64_t address = relative_address(w->p, location);
+        pt_json_int(json, w->p->location->address[location] == 0 || address > INT64_MAX
+                              ? -1
+                              : (int64_t)address);
+    }
+    pt_json_array_end(json);
+    put_same(json, "inlineDepth", count, 0);
+    put_same(json, "category", count, 0);
+    put_same(json, "subcategory", count, 0);
+    begin_column(json, "func");
+    for (size_t i = 0; i < count; i++)
+        pt_json_uint(json, i);
+    pt_json_array_end(json);
+    put_same(json, "nativeSymbol", count, INT64_MIN);
+    put_same(json, "innerWindowID", count, 0);
+    put_same(json, "implementation", count, INT64_MIN);
+    begin_column(json, "line");
+    for (size_t i = 0; i < count; i++)
+        put_positive(json, frame_at(w, i)->line);
+    pt_json_array_end(json);
+    begin_column(json, "column");
+    for (size_t i = 0; i < count; i++)
+        put_positive(json, frame_at(w, i)->column);
+    pt_json_array_end(json);
+    pt_json_object_end(json);
+}
+
+/* Strings 2n and 2n + 1 are the name and the file of frame n; then the names of resources. */
+static void put_func_table(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    const size_t count = w->frame.count;
+    pt_json_key(json, "funcTable");
+    pt_json_object(json);
+    put_int(json, "length", (int64_t)count);
+    begin_column(json, "name");
+    for (size_t i = 0; i < count; i++)
+        pt_json_uint(json, 2 * i);
+    pt_json_array_end(json);
+    begin_column(json, "isJS");
+    for (size_t i = 0; i < count; i++)
+        pt_json_bool(json, false);
+    pt_json_array_end(json);
+    begin_column(json, "relevantForJS");
+    for (size_t i = 0; i < count; i++)
+        pt_json_bool(json, false);
+    pt_json_array_end(json);
+    begin_column(json, "resource");
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t mapping = w->p->location->mapping[frame_at(w, i)->location];
+        pt_json_int(json, mapping == PT_NONE ? -1 : (int64_t)w->resource_number[mapping] - 1);
+    }
+    pt_json_array_end(json);
+    begin_column(json, "fileName");
+    for (size_t i = 0; i < count; i++) {
+        if (frame_at(w, i)->file_bytes > 0)
+            pt_json_uint(json, 2 * i + 1);
+        else
+            pt_json_null(json);
+    }
+    pt_json_array_end(json);
+    begin_column(json, "lineNumber");
+    for (size_t i = 0; i < count; i++)
+        put_positive(json, frame_at(w, i)->start_line);
+    pt_json_array_end(json);
+    put_same(json, "columnNumber", count, INT64_MIN);
+    pt_json_object_end(json);
+}
+
+static void put_stack_table(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    pt_json_key(json, "stackTable");
+    pt_json_object(json);
+    put_int(json, "length", (int64_t)w->stack.count);
+    begin_column(json, "prefix");
+    for (size_t i = 0; i < w->stack.count; i++) {
+        if (w->stack.items[i].prefix == PT_NONE)
+            pt_json_null(json);
+        else
+            pt_json_uint(json, w->stack.items[i].prefix);
+    }
+    pt_json_array_end(json);
+    begin_column(json, "frame");
+    for (size_t i = 0; i < w->stack.count; i++)
+        pt_json_uint(json, w->stack.items[i].frame);
+    pt_json_array_end(json);
+    put_same(json, "category", w->stack.count, 0);
+    put_same(json, "subcategory", w->stack.count, 0);
+    pt_json_object_end(json);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void put_strings(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    begin_column(json, "stringArray");
+    for (size_t i = 0; i < w->frame.count; i++) {
+        const pt_named_frame *const frame = frame_at(w, i);
+        char text[24];
+        snprintf(text, sizeof text, "0x%" PRIx64, relative_address(w->p, frame->location));
+        if (is_nameless(w->p, frame->location))
+            pt_json_text(json, text);
+        else
+            pt_json_text_n(json, frame->name, frame->name_bytes);
+        pt_json_text_n(json, frame->file, frame->file_bytes);
+    }
+    for (size_t i = 0; i < w->resource.count; i++)
+        pt_json_text(json, base_name(pt_text(w->p, w->p->mapping->row[w->resource.items[i]].file)));
+    pt_json_array_end(json);
+}
+
+static void put_resources(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    const size_t count = w->resource.count;
+    pt_json_key(json, "resourceTable");
+    pt_json_object(json);
+    put_int(json, "length", (int64_t)count);
+    begin_column(json, "lib");
+    for (size_t i = 0; i < count; i++)
+        pt_json_uint(json, w->resource.items[i]); /* libraries are the mappings, in order */
+    pt_json_array_end(json);
+    begin_column(json, "name");
+    for (size_t i = 0; i < count; i++)
+        pt_json_uint(json, 2 * w->frame.count + i);
+    pt_json_array_end(json);
+    put_same(json, "host", count, INT64_MIN);
+    put_same(json, "type", count, 1); /* a library */
+    pt_json_object_end(json);
+}
+
+static void put_weight(fx_writer *w, int64_t value)
+{
+    if (w->factor == 0)
+        pt_json_int(&w->json, value);
+    else if (w->factor == 1)
+        put_ms(&w->json, value);
+    else
+        pt_json_double(&w->json, (double)value * w->factor / 1e6);
+}
+
+static void put_samples(fx_writer *w, const moment *from, size_t count)
+{
+    pt_json_w *const json = &w->json;
+    const pt_samples *const s = w->p->sample;
+    bool all_one = true;
+    pt_json_key(json, "samples");
+    pt_json_object(json);
+    put_int(json, "length", (int64_t)count);
+    begin_column(json, "stack");
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t row = stack_number(w, s->stack[from[i].sample]);
+        all_one &= s->value[w->event][from[i].sample] == 1;
+        if (row == PT_NONE)
+            pt_json_null(json);
+        else
+            pt_json_uint(json, row);
+    }
+    pt_json_array_end(json);
+    begin_column(json, "time");
+    for (size_t i = 0; i < count; i++)
+        put_ms(json, w->timed ? from[i].time : (int64_t)i * 1000000);
+    pt_json_array_end(json);
+    put_text(json, "weightType", w->weight->name);
+    if (all_one && w->weight == &weights[0]) {
+        put_null(json, "weight");
+    } else {
+        begin_column(json, "weight");
+        for (size_t i = 0; i < count; i++)
+            put_weight(w, s->value[w->event][from[i].sample]);
+        pt_json_array_end(json);
+    }
+    pt_json_object_end(json);
+}
+
+static void put_no_rows(pt_json_w *json, const char *table, const char *const *columns)
+{
+    pt_json_key(json, table);
+    pt_json_object(json);
+    put_int(json, "length", 0);
+    for (; *columns != NULL; columns++)
+        put_empty(json, *columns);
+    pt_json_object_end(json);
+}
+
+static void put_id(pt_json_w *json, const char *key, uint32_t id, bool as_text)
+{
+    PT_FREE char *text = pt_strf("%u", id);
+    pt_json_key(json, key);
+    if (as_text || id == PT_NONE)
+        pt_json_text(json, id == PT_NONE ? "" : text);
+    else
+        pt_json_uint(json, id);
+}
+
+static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t count)
+{
+    static const char *const markers[] = {"data",  "name",     "startTime", "endTime",
+                                          "phase", "category", NULL};
+    static const char *const symbols[] = {"libIndex", "address", "name", "functionSize", NULL};
+    pt_json_w *const json = &w->json;
+    const thread_key *const key = &w->thread.items[id];
+    pt_json_object(json);
+    if (key->comm != 0) {
+        pt_json_key(json, "name");
+        pt_json_text_n(json, pt_text(w->p, key->comm), pt_text_bytes(w->p, key->comm));
+    } else {
+        put_text(json, "name", "");
+    }
+    pt_json_key(json, "isMainThread");
+    pt_json_bool(json, key->tid == PT_NONE || key->pid == key->tid);
+    put_text(json, "processType", "default");
+    put_text(json, "processName", "");
+    put_int(json, "processStartupTime", 0);
+    put_null(json, "processShutdownTime");
+    put_int(json, "registerTime", 0);
+    put_null(json, "unregisterTime");
+    put_id(json, "pid", key->pid, true);
+    put_id(json, "tid", key->tid, false);
+    put_empty(json, "pausedRanges");
+    put_samples(w, from, count);
+    put_no_rows(json, "markers", markers);
+    put_stack_table(w);
+    put_frame_table(w);
+    put_func_table(w);
+    put_resources(w);
+    put_no_rows(json, "nativeSymbols", symbols);
+    put_strings(w);
+    pt_json_object_end(json);
+    end_thread(w);
+}
+
+/* The id by which symbol servers of Mozilla know a build: the first 16 bytes of the build id as a
+ * GUID, whose first three fields are little endian, and an age of 0. */
+static void put_breakpad_id(pt_json_w *json, const char *build_id)
+{
+    static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+    char text[34] = "";
+    if (strlen(build_id) >= 32) {
+        for (size_t i = 0; i < 16; i++) {
+            for (size_t k = 0; k < 2; k++) {
+                const char c = build_id[2 * order[i] + k];
+                text[2 * i + k] = (char)(c >= 'a' && c <= 'f' ? c - 'a' + 'A' : c);
+            }
+        }
+        text[32] = '0';
+    }
+    put_text(json, "breakpadId", text);
+}
+
+static void put_libs(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    begin_column(json, "libs");
+    for (uint32_t i = 0; i < w->p->mapping->t.count; i++) {
+        const pt_mapping *const m = &w->p->mapping->row[i];
+        const char *const path = pt_text(w->p, m->file), *const name = base_name(path);
+        const char *const build_id = pt_text(w->p, m->build_id);
+        pt_json_object(json);
+        put_text(json, "arch", "");
+        put_text(json, "name", name);
+        put_text(json, "path", path);
+        put_text(json, "debugName", name);
+        put_text(json, "debugPath", path);
+        put_breakpad_id(json, build_id);
+        if (build_id[0] != '\0')
+            put_text(json, "codeId", build_id);
+        else
+            put_null(json, "codeId");
+        pt_json_object_end(json);
+    }
+    pt_json_array_end(json);
+}
+
+static void put_meta(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    const pt_provenance *const from = pt_profile_provenance(w->p);
+    pt_json_key(json, "meta");
+    pt_json_object(json);
+    put_int(json, "preprocessedProfileVersion", FIREFOX_PROCESSED_VERSION);
+    put_int(json, "version", FIREFOX_GECKO_VERSION);
+    pt_json_key(json, "startTime");
+    put_ms(json, w->timed ? w->start : from->start_ns - from->start_ns % 1000000);
+    pt_json_key(json, "interval");
+    put_ms(json, from->period > 0 ? from->period : 1000000);
+    put_text(json, "product", "pitot");
+    put_text(json, "importedFrom", "pitot");
+    put_int(json, "processType", 0);
+    put_int(json, "stackwalk", 1);
+    pt_json_key(json, "debug");
+    pt_json_bool(json, false);
+    pt_json_key(json, "symbolicated");
+    pt_json_bool(json, true);
+    begin_column(json, "categories");
+    pt_json_object(json);
+    put_text(json, "name", "Other");
+    put_text(json, "color", "grey");
+    begin_column(json, "subcategories");
+    pt_json_text(json, "Other");
+    pt_json_array_end(json);
+    pt_json_object_end(json);
+    pt_json_array_end(json);
+    put_empty(json, "markerSchema");
+    pt_json_object_end(json);
+}
+
+static void put_document(fx_writer *w)
+{
+    pt_json_w *const json = &w->json;
+    pt_json_object(json);
+    put_meta(w);
+    put_libs(w);
+    begin_column(json, "threads");
+    for (uint32_t i = 0, next; i < w->count; i = next) {
+        for (next = i + 1; next < w->count && w->moment[next].thread == w->moment[i].thread;)
+            next++;
+        put_thread(w, w->moment[i].thread, &w->moment[i], next - i);
+    }
+    pt_json_array_end(json);
+    put_empty(json, "pages");
+    put_empty(json, "counters");
+    put_empty(json, "profilerOverhead");
+    pt_json_object_end(json);
+}
+
+/* ---- All of it ---- */
+
+static void choose_weight(fx_writer *w)
+{
+    const pt_unit *const unit = pt_unit_parse(pt_text(w->p, w->p->event->row[w->event].unit));
+    w->weight = &weights[0];
+    if (unit != NULL && unit->family == PT_FAMILY_TIME) {
+        w->weight = &weights[1];
+        w->factor = unit->factor;
+    } else if (unit != NULL && unit->family == PT_FAMILY_BYTES && unit->factor == 1) {
+        w->weight = &weights[2];
+    }
+}
+
+static void tell(const fx_writer *w, pt_diag *diag)
+{
+    const pt_profile *const p = w->p;
+    uint64_t moved = 0, cpus = 0;
+    for (uint32_t i = 0; i < p->mapping->t.count; i++) {
+        const pt_mapping *const m = &p->mapping->row[i];
+        moved += m->start != 0 || m->limit != 0 || m->file_offset != 0;
+    }
+    for (uint32_t i = 0; p->sample->cpu && i < p->sample->t.count; i++)
+        cpus += p->sample->cpu[i] != PT_NONE;
+    if (moved > 0)
+        pt_diag_add(diag, moved, "images lose their place: addresses are relative to them");
+    if (cpus > 0) pt_diag_add(diag, cpus, "samples lose their CPU");
+    if (w->timeless > 0)
+        pt_diag_add(diag, w->timeless,
+                    w->timed ? "samples without a time stand at the start"
+                             : "samples without a time stand one after the other, 1 ms each");
+}
+
+pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
+                           const pt_write_options *options, pt_error *reterr)
+{
+    const uint32_t shown = pt_profile_default_event(profile);
+    if (shown == PT_NONE)
+        return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
+    pt_out *const out = output->open(output->context, "", reterr);
+    if (!out) return PT_ERR_SYSTEM;
+    fx_writer w = {.p = profile, .event = options->event != PT_NONE ? options->event : shown};
+    pt_named_frames_init(&w.frames, profile, true);
+    pt_index_init(&w.stack_index);
+    w.frame_number = pt_alloc(w.frames.frame.count + 1, sizeof *w.frame_number);
+    w.stack_number = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.stack_number);
+    w.resource_number = pt_alloc((size_t)profile->mapping->t.count + 1, sizeof *w.resource_number);
+    choose_weight(&w);
+    place_samples(&w);
+    pt_json_w_init(&w.json, out, 0);
+    put_document(&w);
+    pt_json_w_done(&w.json);
+    pt_out_char(out, '\n');
+    tell(&w, options->diag);
+    pt_named_frames_done(&w.frames);
+    pt_index_done(&w.stack_index);
+    free(w.thread.items);
+    free(w.moment);
+    free(w.frame.items);
+    free(w.frame_number);
+    free(w.stack.items);
+    free(w.stack_number);
+    free(w.used_stack.items);
+    free(w.resource.items);
+    free(w.resource_number);
+    return pt_out_flush(out, reterr);
+}
