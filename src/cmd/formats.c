@@ -25,13 +25,21 @@ static void put_words(pt_out *out, const char *heading, const char *const *words
     pt_out_char(out, '\n');
 }
 
-static void put_capabilities(pt_out *out, const char *heading, uint32_t bits)
+/* A row a format, a column a capability; letters stand for the capabilities. */
+static void put_table(pt_out *out)
 {
-    if (bits == 0) return;
-    pt_outf(out, "    %s", heading);
+    pt_outf(out, "\n%-14s", "");
     for (size_t i = 0; i < pt_capability_count; i++)
-        if (bits & pt_capabilities[i].bit) pt_outf(out, " %s", pt_capabilities[i].name);
-    pt_out_char(out, '\n');
+        pt_outf(out, " %c", (char)('a' + i));
+    for (size_t f = 0; f < pt_format_count; f++) {
+        pt_outf(out, "\n%-14s", pt_formats[f]->name);
+        for (size_t i = 0; i < pt_capability_count; i++)
+            pt_outf(out, " %c", pt_formats[f]->capabilities & pt_capabilities[i].bit ? 'x' : '.');
+    }
+    pt_out_text(out, "\n\n");
+    for (size_t i = 0; i < pt_capability_count; i++)
+        pt_outf(out, "    %c  %-10s %s\n", (char)('a' + i), pt_capabilities[i].name,
+                pt_capabilities[i].help);
 }
 
 static void put_format(pt_cmd_context *context, const pt_format *format)
@@ -46,16 +54,13 @@ static void put_format(pt_cmd_context *context, const pt_format *format)
     pt_outf(out, " (%s): %s\n", can, format->summary);
     put_words(out, "also called", format->aliases);
     put_words(out, "files named", format->extensions);
-    put_capabilities(out, "holds", format->capabilities);
 }
 
 static void put_text(pt_cmd_context *context)
 {
     for (size_t i = 0; i < pt_format_count; i++)
         put_format(context, pt_formats[i]);
-    pt_out_text(context->out, "\nwhat a format may hold:\n");
-    for (size_t i = 0; i < pt_capability_count; i++)
-        pt_outf(context->out, "    %-10s %s\n", pt_capabilities[i].name, pt_capabilities[i].help);
+    put_table(context->out);
 }
 
 static void put_list(pt_json_w *w, const char *key, const char *const *words)
@@ -121,7 +126,9 @@ const pt_command pt_command_formats = {
     .group = PT_GROUP_FILES,
     .summary = "which formats are read and written, and what each holds",
     .arguments = "",
-    .description = "Formats are recognised by content; --from=FORMAT insists on one. When "
+    .description = "A table tells what each can hold; what a profile has beyond that is lost when "
+                   "it is written, and convert says so.\n\nFormats are recognised by content; "
+                   "--from=FORMAT insists on one. When "
                    "writing, the end of the file's name chooses, or --to=FORMAT.",
     .options = &formats_options,
     .settings_bytes = sizeof(formats_settings),

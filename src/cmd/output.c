@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/json.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/text.h"
@@ -71,25 +72,74 @@ static bool wants_names(const pt_cmd_context *context, const pt_format *format)
     return context->symbol->symbols != PT_SYMBOLS_AUTO || !can_be_named_later;
 }
 
-/* Compares what the profile uses with what the format holds. */
-static int weigh_losses(pt_cmd_context *context, const pt_profile *profile, const pt_format *format)
+/* Tells what the profile has and the format does not hold. */
+static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt_format *format)
 {
-    pt_diag losses;
-    pt_diag_init(&losses);
-    pt_format_losses(profile, format, &losses);
-    const bool refuse = context->input->strict && losses.count > 0;
-    for (size_t i = 0; i < losses.count; i++) {
+    const bool refuse = context->input->strict && losses->count > 0;
+    for (size_t i = 0; i < losses->count; i++) {
         if (refuse)
             pt_cmd_say("%s cannot hold everything: %s %s", format->name,
-                       pt_count_of(losses.facts[i].count).text, losses.facts[i].text);
+                       pt_count_of(losses->facts[i].count).text, losses->facts[i].text);
         else
-            pt_diag_add(&context->diag, losses.facts[i].count, "%s in %s", losses.facts[i].text,
+            pt_diag_add(&context->diag, losses->facts[i].count, "%s in %s", losses->facts[i].text,
                         format->name);
     }
-    pt_diag_done(&losses);
     if (!refuse) return PT_EXIT_OK;
     pt_cmd_say("nothing was written; without --strict it is, and the losses are told");
     return PT_EXIT_FAILED;
+}
+
+static void put_facts(pt_json_w *w, const char *key, const pt_diag *facts)
+{
+    pt_json_key(w, key);
+    pt_json_array(w);
+    for (size_t i = 0; i < facts->count; i++) {
+        pt_json_object(w);
+        pt_json_key(w, "count");
+        pt_json_uint(w, facts->facts[i].count);
+        pt_json_key(w, "what");
+        pt_json_text(w, facts->facts[i].text);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+}
+
+static void put_losses(pt_out *out, const pt_format *format, bool written, const pt_diag *losses,
+                       const pt_diag *changes)
+{
+    pt_json_w w;
+    pt_json_w_init(&w, out, PT_JSON_INDENT);
+    pt_json_object(&w);
+    pt_json_key(&w, "schema");
+    pt_json_int(&w, PT_REPORT_SCHEMA);
+    pt_json_key(&w, "report");
+    pt_json_text(&w, "losses");
+    pt_json_key(&w, "format");
+    pt_json_text(&w, format->name);
+    pt_json_key(&w, "written");
+    pt_json_bool(&w, written);
+    put_facts(&w, "losses", losses);   /* what the format has no place for */
+    put_facts(&w, "changes", changes); /* what its writer had to change */
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+/* The file that --losses names. */
+static int write_losses(pt_cmd_context *context, const pt_output_settings *settings,
+                        const pt_format *format, bool written, const pt_diag *losses,
+                        const pt_diag *changes)
+{
+    pt_error error = PT_ERROR_INIT;
+    pt_file_writer file;
+    if (settings->losses == NULL) return PT_EXIT_OK;
+    if (strcmp(settings->losses, "-") == 0) {
+        put_losses(context->out, format, written, losses, changes);
+        return PT_EXIT_OK;
+    }
+    if (pt_file_create(settings->losses, &file, &error) != PT_OK) return pt_cmd_fail(&error);
+    put_losses(&file.out, format, written, losses, changes);
+    if (pt_file_commit(&file, false, &error) != PT_OK) return pt_cmd_fail(&error);
+    return PT_EXIT_OK;
 }
 
 /* The files of one profile: one, or FILE.SUFFIX for each that the writer opens. */
@@ -147,13 +197,14 @@ static bool ends_in_pb(const char *path)
 }
 
 static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
-                    const pt_profile *profile, const pt_format *format, uint32_t event)
+                    const pt_profile *profile, const pt_format *format, uint32_t event,
+                    pt_diag *changes)
 {
     const pt_write_options options = {
         .event = event,
         .raw = settings->raw || ends_in_pb(settings->output),
         .pool = context->pool,
-        .diag = &context->diag,
+        .diag = changes,
     };
     pt_error error = PT_ERROR_INIT;
     output_files files = {.context = context, .settings = settings};
@@ -166,12 +217,38 @@ static int write_to(pt_cmd_context *context, const pt_output_settings *settings,
     return pt_cmd_fail(&error);
 }
 
+/* Writes the profile, unless a loss forbids it, and says what was lost. */
+static int write_and_tell(pt_cmd_context *context, const pt_output_settings *settings,
+                          const pt_profile *profile, const pt_format *format, uint32_t event)
+{
+    pt_diag losses, changes;
+    pt_diag_init(&losses);
+    pt_diag_init(&changes);
+    pt_format_losses(profile, format, &losses);
+    int status = weigh_losses(context, &losses, format);
+    if (status == PT_EXIT_OK) {
+        const pt_profile *ordered = settings->canonical ? pt_profile_canonical(profile) : NULL;
+        status = write_to(context, settings, ordered != NULL ? ordered : profile, format, event,
+                          &changes);
+        pt_profile_unref(ordered);
+        pt_diag_merge(&context->diag, &changes);
+    }
+    const int told =
+        write_losses(context, settings, format, status == PT_EXIT_OK, &losses, &changes);
+    pt_diag_done(&losses);
+    pt_diag_done(&changes);
+    return status != PT_EXIT_OK ? status : told;
+}
+
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise)
 {
     const pt_format *format = NULL;
     int status = choose_format(context, settings, otherwise, &format);
     if (status != PT_EXIT_OK) return status;
+    if (settings->losses != NULL && strcmp(settings->losses, "-") == 0 &&
+        pt_cmd_writes_stdout(settings))
+        return pt_cmd_usage(context, "--losses=-: standard output gets the profile; name a file");
     if (wants_names(context, format)) {
         PT_BUG_IF(profile != context->profile);
         status = pt_cmd_symbolize(context);
@@ -194,10 +271,5 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                             "%s is binary and would not do a terminal good; name a file "
                             "with -o FILE",
                             format->name);
-    status = weigh_losses(context, profile, format);
-    if (status != PT_EXIT_OK) return status;
-    const pt_profile *ordered = settings->canonical ? pt_profile_canonical(profile) : NULL;
-    status = write_to(context, settings, ordered != NULL ? ordered : profile, format, event);
-    pt_profile_unref(ordered);
-    return status;
+    return write_and_tell(context, settings, profile, format, event);
 }

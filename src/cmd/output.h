@@ -10,6 +10,7 @@ typedef struct pt_output_settings {
     const char *output; /* NULL or "-": standard output */
     const char *to;     /* NULL: by the file's name */
     const char *event;  /* NULL: the default one */
+    const char *losses; /* file for the losses as JSON; NULL: none */
     bool raw;
     bool canonical;
 } pt_output_settings;
@@ -38,6 +39,13 @@ typedef struct pt_output_settings {
          .metavar = "EVENT",                                                                       \
          .help = "for formats with one value a sample: this one, by number or name",               \
          .details = "Without it the profile's default event, else its last one."},                 \
+        {.name = "losses",                                                                         \
+         .type = PT_OPT_STRING,                                                                    \
+         .offset = offsetof(settings, output.losses),                                              \
+         .metavar = "FILE",                                                                        \
+         .help = "write what is lost as JSON, too; - is standard output",                          \
+         .details = "Also if --strict refuses to write the profile. Without losses the list is "   \
+                    "empty."},                                                                     \
         {.name = "canonical",                                                                      \
          .type = PT_OPT_FLAG,                                                                      \
          .offset = offsetof(settings, output.canonical),                                           \

@@ -75,6 +75,19 @@ static void join_event(pt_event *into, const pt_event *from)
     if (into->monitored_fraction != from->monitored_fraction) into->monitored_fraction = 0;
 }
 
+/* Events of this profile that those before it do not have. */
+static void tell_new_events(const adding *a)
+{
+    for (uint32_t i = 0; i < a->p->event->t.count; i++) {
+        bool known = false;
+        for (uint32_t e = 0; e < a->merge->event_count; e++)
+            known |= a->event[e] == i;
+        if (!known)
+            pt_diag_add(a->merge->diag, 1, "value (%s) left out, since not every profile has it",
+                        pt_text(a->p, a->p->event->row[i].type));
+    }
+}
+
 pt_status pt_merge_events(adding *a, pt_error *reterr)
 {
     pt_merge *const m = a->merge;
@@ -108,6 +121,7 @@ pt_status pt_merge_events(adding *a, pt_error *reterr)
         if (a->event[e] != PT_NONE)
             join_event(pt_builder_event_at(a->b, e), &a->p->event->row[a->event[e]]);
     }
+    if (!m->pprof) tell_new_events(a);
     return PT_OK;
 }
 

@@ -7,6 +7,12 @@ golden=$PITOT_ROOT/tests/golden/pprof
 # What go says of a profile, without its first line (PeriodType stands first in all).
 go_raw() { HOME=$PWD PPROF_TMPDIR=$PWD go tool pprof -raw -symbolize=none "$1" 2>/dev/null; }
 
+# totals FILE: what its events add up to.
+totals() {
+    pitot info --json "$1" 2>/dev/null |
+        python3 -c 'import json, sys; print(*(e["total"] for e in json.load(sys.stdin)["events"]))'
+}
+
 it 'turns folded stacks into a profile that go reads with the same stacks and counts'
 if needs go; then
     printf 'main;run;parse 12\nmain;run;write 3\n' >a.folded
@@ -140,6 +146,8 @@ it 'lists formats as text and JSON'
 run pitot formats
 expect_status 0
 expect_stdout_line 'pprof (read, write): *'
+expect_stdout_line 'folded         x . . *'
+expect_stdout_line '    a  stacks     whole call stacks'
 run bash -c '"$PITOT" formats --json | python3 -c "
 import json, sys
 formats = json.load(sys.stdin)[\"formats\"]
@@ -178,3 +186,52 @@ run pitot convert both.pb.gz --to dcpi
 expect_status 2
 expect_stderr_line '*several files*-o FILE*'
 expect_equal 'what one of them holds' "$(pitot info --json "$(find . -name 'both.dcpi*' | head -n 1)" | grep -c '"total": 5')" 1
+
+it 'writes what is lost as JSON, written or refused'
+run pitot convert "$golden/cpu.pb.gz" -o f.folded --losses=losses.json
+expect_status 0
+run python3 -c '
+import json
+r = json.load(open("losses.json"))
+print(r["report"], r["format"], r["written"], [l["count"] for l in r["losses"] if "labels" in l["what"]])'
+expect_stdout 'losses folded True [6]'
+run pitot convert --strict "$golden/cpu.pb.gz" -o g.folded --losses=-
+expect_status 1
+expect_stdout_has '"written": false'
+expect test ! -e g.folded
+run pitot convert a.folded -o same.folded --losses=-
+expect_stdout_has '"losses": []'
+run pitot convert a.folded --to=folded --losses=-
+expect_status 2
+
+it 'adds up profiles of different formats where they mean the same, and says what does not fit'
+printf 'a;b 3\n' >one.folded
+printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},
+"profiles":[{"type":"sampled","unit":"none","samples":[[0,1],[0]],"weights":[4,5]}]}' >two.speedscope.json
+run pitot merge one.folded two.speedscope.json --to=folded
+expect_status 0
+expect_stdout 'a;b 7
+a 5'
+cp "$PITOT_ROOT/tests/golden/cpuprofile/old.cpuprofile" "$PITOT_ROOT/tests/golden/callgrind/jumps" .
+run pitot merge one.folded old.cpuprofile -o sum.pb.gz
+expect_status 0
+expect_stderr_line 'pitot: 1 value (time) left out, since not every profile has it'
+run pitot merge one.folded jumps -o sum.pb.gz
+expect_status 1
+expect_stderr_line 'pitot: *jumps: *'
+
+it 'conserves the total of each event where nothing is lost'
+for file in speedscope/evented.speedscope.json speedscope/sampled.speedscope.json \
+    cpuprofile/node.cpuprofile otlp/events.otlp callgrind/plain firefox/v48.json; do
+    for format in pprof folded speedscope cpuprofile firefox callgrind otlp; do
+        pitot convert --strict "$PITOT_ROOT/tests/golden/$file" --to=$format -o out.$format \
+            --losses=l.json 2>/dev/null || continue
+        grep -q '"changes": \[\]' l.json || continue
+        echo "$file" >>lossless
+        # A .cpuprofile counts its samples besides.
+        totals out.$format | tr ' ' '\n' | sort >got
+        totals "$PITOT_ROOT/tests/golden/$file" | tr ' ' '\n' | sort >expected
+        expect_equal "$file as $format" "$(comm -13 got expected)" ''
+    done
+done
+expect test "$(wc -l <lossless)" -ge 6
