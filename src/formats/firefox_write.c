@@ -283,6 +283,15 @@ static bool is_nameless(const pt_profile *p, uint32_t location)
            p->location->address[location] != 0;
 }
 
+/* 0 for the function itself, 1 for what was inlined into it, and so on: frames of a location are
+ * numbered one after the other, the innermost first. */
+static uint32_t inline_depth(const fx_writer *w, uint32_t frame)
+{
+    const uint32_t location = w->frames.frame.items[frame].location;
+    const uint32_t innermost = w->frames.of[w->frames.first[location]];
+    return pt_named_count(&w->frames, location) - 1 - (frame - innermost);
+}
+
 static void put_frame_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
@@ -299,7 +308,10 @@ static void put_frame_table(fx_writer *w)
                               : (int64_t)address);
     }
     pt_json_array_end(json);
-    put_same(json, "inlineDepth", count, 0);
+    begin_column(json, "inlineDepth");
+    for (size_t i = 0; i < count; i++)
+        pt_json_uint(json, inline_depth(w, w->frame.items[i]));
+    pt_json_array_end(json);
     put_same(json, "category", count, 0);
     put_same(json, "subcategory", count, 0);
     begin_column(json, "func");

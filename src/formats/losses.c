@@ -51,7 +51,9 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
 {
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *const label = &p->labels->row[i];
-        if (label->kind != PT_LABEL_STRING || !holds(format, pt_text(p, label->key))) return true;
+        if (label->kind != PT_LABEL_STRING || label->str == 0 ||
+            !holds(format, pt_text(p, label->key)))
+            return true;
     }
     return false;
 }

@@ -45,6 +45,7 @@ typedef struct {
     uint64_t dangling;    /* numbers of rows that are not there */
     uint64_t mismatched;  /* samples whose values do not fit their timestamps */
     uint64_t unkept;      /* attributes of kinds that labels cannot hold */
+    uint64_t valueless;   /* samples with neither values nor timestamps */
     bool first_pass;      /* notes events only */
     bool any_times;       /* samples are kept apart from the first one with a time on */
     uint32_t profiles;
@@ -502,6 +503,7 @@ static void put_samples(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_la
                         const uint64_t *values, size_t count)
 {
     const size_t times = o->times.count;
+    o->valueless += times == 0 && count == 0;
     if (times == 0 && count > 0) {
         o->mismatched += count > 1;
         for (size_t i = 0; i < count; i++)
@@ -530,7 +532,7 @@ static void read_sample(otlp_reader *o, uint32_t event, const pb_field *message)
     while (pb_next(&cursor, &field)) {
         switch (field.number) {
         case OTLP_SAMPLE_STACK: stack = field.value; break;
-        case OTLP_SAMPLE_LINK: link = field.value; break;
+        case OTLP_SAMPLE_LINK: link = field.wire == PB_VARINT ? field.value : 0; break;
         case OTLP_SAMPLE_TIMES: take_times(o, &field); break;
         case OTLP_SAMPLE_VALUES: take_numbers(o, &field); break;
         case OTLP_SAMPLE_ATTRIBUTES:
@@ -751,6 +753,11 @@ static pt_status conclude(const otlp_reader *o, pt_error *reterr)
         if (reterr) pt_error_where(reterr, NULL, NULL, o->bad - o->start);
         return PT_ERR_DAMAGED;
     }
+    if (o->valueless > 0) /* in the layouts of 2025, values had another number */
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "%" PRIu64 " samples have neither values nor timestamps: perhaps the "
+                            "layout of an older version; kept %u samples",
+                            o->valueless, pt_builder_sample_count(o->b));
     if (o->dangling > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "rows that are not there are referred to; kept %u samples",

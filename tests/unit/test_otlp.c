@@ -92,6 +92,21 @@ static void rows_that_are_not_there_are_counted(void **state)
     reading_done(&r);
 }
 
+/* Values in field 2, attributes in 3: as the Go module of 2025 has it. */
+static void samples_of_older_layouts_are_not_read_as_something_else(void **state)
+{
+    (void)state;
+    static const uint8_t file[] = {
+        0x0a, 14, 0x12, 12, 0x12, 10,                /* resource, scope, profile */
+        0x12, 8,  0x08, 0,  0x12, 1,  1, 0x1a, 1, 0, /* a sample */
+    };
+    reading r = read_as("otlp", file, sizeof file);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_non_null(strstr(r.error.message, "older version"));
+    assert_int_equal(r.profile->sample->t.count, 0);
+    reading_done(&r);
+}
+
 static void other_protobuf_is_not_taken_for_it(void **state)
 {
     (void)state;
@@ -107,6 +122,7 @@ int main(void)
         cmocka_unit_test(timestamps_count_one_each_or_have_values),
         cmocka_unit_test(fields_of_later_versions_are_named),
         cmocka_unit_test(rows_that_are_not_there_are_counted),
+        cmocka_unit_test(samples_of_older_layouts_are_not_read_as_something_else),
         cmocka_unit_test(other_protobuf_is_not_taken_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
