@@ -47,8 +47,8 @@ static inline pt_out *fuzz_open(void *context, const char *suffix, pt_error *ret
     return context;
 }
 
-/* False if the format loses anything of the profile, a name had to be changed, or the format refuses
- * it with a message. */
+/* False if the format loses anything of the profile, a name had to be changed, or the format
+ * refuses it with a message. */
 static inline bool fuzz_write(const pt_format *format, const pt_profile *profile, pt_buf *into)
 {
     pt_out out;
