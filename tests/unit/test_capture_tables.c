@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static int compile(void **state)
     pt_blob file = PT_BLOB_INIT;
     pt_elf elf;
     strcpy(folder, "/tmp/pitot-test-XXXXXX");
-    if (mkdtemp(folder) == NULL || dladdr((void *)(uintptr_t)qsort, &libc) == 0 ||
+    if (mkdtemp(folder) == NULL || dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) == 0 ||
         pt_file_read(libc.dli_fname, 0, SIZE_MAX, &file, NULL) != PT_OK ||
         pt_elf_open(file.data, file.size, &elf) != PT_ELF_OK ||
         pt_unwind_compile_elf(&elf, id_bytes, sizeof id_bytes, &made_memory, &blob, &blob_bytes) !=
