@@ -7,7 +7,7 @@
  *
  * Events are taken below HZ, too: timers that wait for the kernel's own tick never meet a thread
  * that begins where the tick has ended another's turn and is gone before the next. On a busy
- * machine those are half of all short ones (docs/library.md).
+ * machine those are half of all short ones (docs/libprofiler.md).
  */
 #include "agent/agent.h"
 
