@@ -520,7 +520,7 @@ static pt_chains_options chains_options(const pt_symbolize_options *options,
                                .demangle = options->demangle,
                                .cache = &options->cache,
                                .pool = pool,
-                               .keeps_clones = options->demangle >= PT_DEMANGLE_PPROF};
+                               .keeps_clones = options->demangle >= PT_DEMANGLE_BINUTILS};
 }
 
 /* Lines and inlined functions of the kernel, when its image with debug information is here. */

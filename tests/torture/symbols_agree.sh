@@ -64,6 +64,7 @@ if needs clang++-14 llvm-dwp-14 llvm-symbolizer-14; then
 fi
 
 it 'Go'
+command -v go >/dev/null || PATH=$PATH:/usr/lib/go-1.23/bin
 if needs go llvm-symbolizer-14; then
     export GO111MODULE=off GOTOOLCHAIN=local GOFLAGS= GOCACHE=$PWD/go-cache
     printf 'package main\n\nimport "net/http"\n\nfunc main() { http.ListenAndServe("127.0.0.1:0", nil) }\n' >main.go
