@@ -160,6 +160,7 @@ static void attach(pt_thread *slot)
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
     pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
+    slot->last_words = 0;
     if (ring != NULL) {
         atomic_store(&slot->ring, ring);
         if (attach_engine(pt_agent.engine, slot, first_ns) ||
@@ -185,12 +186,23 @@ void pt_threads_wait_for_handlers(void)
     each_live(wait_for_handler);
 }
 
+/* Ticks that wait for the kernel's own leave the end of a thread uncounted. */
+static void settle(pt_thread *slot, pt_journal_ring *ring)
+{
+    const int weighing = atomic_load(&slot->weighing);
+    const bool by_clock = weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
+    const uint64_t clock_ns =
+        by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
+    if (ring != NULL && clock_ns != 0) pt_tick_settle(slot, ring, clock_ns);
+}
+
 static void detach(pt_thread *slot)
 {
     if (slot->engine == NULL) return;
     pt_journal_ring *const ring = atomic_load(&slot->ring);
     atomic_store(&slot->ring, NULL);
     wait_for_handler(slot);
+    settle(slot, ring);
     slot->engine->detach(slot);
     slot->engine = NULL;
     if (ring != NULL) ring->tid = 0;

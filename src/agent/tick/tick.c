@@ -88,7 +88,29 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
         }
     }
     ring->words[head & mask] = pt_journal_ring_word(weight, depth, (unsigned)step);
+    self->last_words = head + 1;
     add(&ring->weight, weight);
+    __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
+}
+
+void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
+{
+    const int64_t left_ns = (int64_t)clock_ns - thread->clock_seen_ns;
+    const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
+    const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
+    const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
+    if (thread->last_words == 0 || left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
+    const uint64_t last = thread->last_words - 1, word = ring->words[last & mask];
+    const uint32_t depth = pt_journal_ring_depth(word);
+    if (ring->ring_words - (head - tail) < depth + 1) {
+        add(&ring->dropped, (uint64_t)weight);
+        return;
+    }
+    for (uint32_t i = 1; i <= depth; i++)
+        ring->words[(head + i) & mask] = ring->words[(last + i) & mask];
+    ring->words[head & mask] =
+        pt_journal_ring_word((uint32_t)weight, depth, pt_journal_ring_end(word));
+    add(&ring->weight, (uint64_t)weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 

@@ -56,10 +56,11 @@ typedef struct pt_thread {
     unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
     /* By timer: the random part of a period, to be applied by the first tick; 0 = it has been. */
     uint64_t first_ns;
-    void *timer;              /* a POSIX timer, or NULL */
-    void *event;              /* an event's page, which keeps it alive, or NULL */
-    void *first_event;        /* to be removed by the first tick, which arms the other event */
-    _Atomic(int) is_active;   /* by the ticker: it used CPU time not long ago */
+    uint64_t last_words;    /* where its last sample lies in the ring, plus one; 0 = it has none */
+    void *timer;            /* a POSIX timer, or NULL */
+    void *event;            /* an event's page, which keeps it alive, or NULL */
+    void *first_event;      /* to be removed by the first tick, which arms the other event */
+    _Atomic(int) is_active; /* by the ticker: it used CPU time not long ago */
     _Atomic(int) wants_timer; /* it could not be armed: the drain should */
 
     /* Not touched by the handler. */
@@ -117,6 +118,10 @@ extern _Thread_local pt_thread *pt_tick_self;
 
 /* The handler. Saves errno. Signals that are not ours go to the host's own. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
+
+/* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
+ * periods that went by after the last tick are counted for the stack of that one. */
+void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns);
 
 /* ---- events ---- */
 
