@@ -80,7 +80,7 @@ static inline void fuzz_compare(const pt_profile *a, const pt_profile *b)
  * They must be readable again, and need not be the same. */
 static inline bool fuzz_is_exact(const pt_format *format)
 {
-    static const char *const others[] = {"heap", "contention", "symbolized"};
+    static const char *const others[] = {"heap", "contention", "symbolized", "perf.data"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (format == pt_format_find(others[i])) return false;
     }

@@ -365,6 +365,10 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
         fill_provenance(&d);
         tell_facts(&d);
     }
+    if (status == PT_ERR_DAMAGED && d.attr.count == 0) { /* nothing of it could be kept */
+        status = PT_ERR_FORMAT;
+        if (reterr) reterr->status = status;
+    }
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf.data", -1);
     done(&d);
     return status;
@@ -388,9 +392,9 @@ const pt_format pt_format_perf_data = {
     .extensions = extensions,
     .summary = "Linux perf record: files and pipes, any byte order, zstd",
     .kind = PT_PROBE_MAGIC,
-    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_ADDRESSES |
-                    PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_TIME | PT_CAN_NAMES | PT_CAN_UNITS |
-                    PT_CAN_END | PT_CAN_HEADER,
+    .capabilities =
+        PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME,
     .probe = probe,
     .read = perf_data_read,
+    .write = pt_perf_data_write,
 };

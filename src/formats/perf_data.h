@@ -318,4 +318,8 @@ pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_
 uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size);
 void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
 
+/* The format's writer: perf_data_write.c. */
+pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
+                             const pt_write_options *options, pt_error *reterr);
+
 #endif

@@ -67,3 +67,37 @@ run pitot top --symbols=off --tag-focus=comm=spin "$golden/fp.data"
 expect_status 0
 run pitot top --symbols=off --tag-focus=comm=other "$golden/fp.data"
 expect_status 3
+
+for file in fp.data pipe-zstd.data two.data; do
+    it "writes $file again so that perf script shows the same samples"
+    if needs perf python3; then
+        run pitot convert --symbols=off "$golden/$file" -o again.data
+        expect_status 0
+        [ $file = two.data ] || same_samples again.data
+        perf script --ns -F tid,time,event,period,ip -i "$golden/$file" >theirs.txt 2>/dev/null
+        python3 "$compare" perf totals theirs.txt >theirs
+        perf script --ns -F tid,time,event,period,ip -i again.data >again.txt 2>/dev/null
+        python3 "$compare" perf totals again.txt >again
+        expect_same again theirs
+    fi
+done
+
+it 'writes a profile.proto with addresses as perf.data that perf report shows'
+if needs perf; then
+    run pitot convert --symbols=off "$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz" --to perf.data -o cpu.data
+    expect_status 0
+    run bash -c 'perf report --stdio -i cpu.data 2>/dev/null | grep -c "^# Samples"'
+    expect_stdout 1
+fi
+
+it 'says what is wrong in one line: zeros, nothing, a folder, cut headers, bombs'
+truncate -s 2G zeros
+: >empty
+mkdir folder
+head -c 90 "$golden/fp.data" >header
+printf 'PERFILE2\150\0\0\0\0\0\0\0' >start
+for file in zeros empty folder header start; do
+    run pitot top --max-memory=4G $file
+    [ "$status" = 1 ] || [ "$status" = 4 ] || fail "exit status $status for $file"
+    expect_stderr_lines 1
+done

@@ -440,6 +440,41 @@ static void large_compressed_data_goes_through_chunks(void **state)
     pt_buf_done(&m.buf);
 }
 
+/* ---- writing ---- */
+
+static void what_is_written_says_the_same(void **state)
+{
+    (void)state;
+    perf_maker m = new_file(CHAIN_TYPE);
+    put_program(&m);
+    reading r = read_whole(&m);
+    pt_buf written = written_as("perf.data", r.profile, NULL);
+    reading again = read_as("perf.data", written.data, written.size);
+    if (again.status != PT_OK) fail_msg("%s", again.error.message);
+    assert_is_program(again.profile);
+    reading_done(&r);
+    reading_done(&again);
+    pt_buf_done(&written);
+}
+
+static void only_addresses_can_be_written(void **state)
+{
+    (void)state;
+    reading r = read_as("folded", "main;leaf 3\n", 12);
+    pt_error error = PT_ERROR_INIT;
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &buf);
+    const pt_output output = {.context = &out, .open = open_buffer};
+    const pt_write_options options = {.event = PT_NONE};
+    assert_int_equal(pt_format_find("perf.data")->write(r.profile, &output, &options, &error),
+                     PT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "no addresses"));
+    pt_out_done(&out, NULL);
+    pt_buf_done(&buf);
+    reading_done(&r);
+}
+
 /* ---- damage ---- */
 
 static void a_file_cut_anywhere_gives_what_came_before(void **state)
@@ -504,6 +539,8 @@ int main(void)
         cmocka_unit_test(an_event_is_known_by_its_id),
         cmocka_unit_test(compressed_records_may_be_cut_anywhere),
         cmocka_unit_test(large_compressed_data_goes_through_chunks),
+        cmocka_unit_test(what_is_written_says_the_same),
+        cmocka_unit_test(only_addresses_can_be_written),
         cmocka_unit_test(a_file_cut_anywhere_gives_what_came_before),
         cmocka_unit_test(text_behind_the_records_of_a_pipe_is_no_damage),
         cmocka_unit_test(a_file_without_events_is_refused),

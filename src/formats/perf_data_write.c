@@ -1,0 +1,436 @@
+/* perf_data_write.c: perf.data with what perf script and perf report need: one attr an event, a
+ * COMM a thread, an MMAP2 a mapping and process, a SAMPLE a sample.
+ *
+ *   | header | attr, {ids} ... | ids | COMM, MMAP2, SAMPLE ... | features: strings |
+ *
+ * All attrs are alike: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with values of
+ * several events becomes a record an event. The event that counts samples and nothing else is left
+ * out, since readers count for themselves. Attrs have 112 bytes, which perf 4.9 and later know.
+ *
+ * What has no process in the profile belongs to process 1. Stacks must have addresses. */
+#include "formats/perf_data.h"
+
+#include <stdlib.h>
+
+enum {
+    ATTR_BYTES = 112,
+    ENTRY_BYTES = ATTR_BYTES + 16,
+    CHAIN_MAX = 8000, /* frames in a record of 64 KiB */
+    NOBODY = 1,
+    FIRST_ID = 1001,
+};
+
+#define SAMPLE_TYPE                                                                                \
+    (PT_PERF_IDENTIFIER | PT_PERF_IP | PT_PERF_TID | PT_PERF_TIME | PT_PERF_CPU | PT_PERF_PERIOD | \
+     PT_PERF_CALLCHAIN)
+
+typedef struct {
+    const pt_profile *p;
+    pt_buf out;
+    pt_diag *diag;
+    uint32_t *events; /* of the profile, one an attr */
+    uint32_t event_count;
+    size_t record_at;
+    uint64_t cut;
+} perf_writer;
+
+/* ---- records ---- */
+
+static void put(perf_writer *w, uint64_t value, unsigned bytes)
+{
+    pt_put_le(&w->out, value, bytes);
+}
+
+static void set(perf_writer *w, size_t at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        w->out.data[at + i] = (uint8_t)(value >> 8 * i);
+}
+
+static void put_padded(perf_writer *w, const char *text, size_t size, size_t from)
+{
+    pt_put(&w->out, text, size);
+    do
+        pt_put_u8(&w->out, 0);
+    while ((w->out.size - from) % 8 != 0);
+}
+
+static void begin(perf_writer *w, uint32_t type, uint16_t misc)
+{
+    w->record_at = w->out.size;
+    put(w, type, 4);
+    put(w, misc, 2);
+    put(w, 0, 2);
+}
+
+static void end(perf_writer *w)
+{
+    set(w, w->record_at + 6, w->out.size - w->record_at, 2);
+}
+
+/* sample_id of what is no sample: tid, time, cpu, id. Time 0: before everything. */
+static void end_other(perf_writer *w, uint32_t pid, uint32_t tid)
+{
+    put(w, pid, 4);
+    put(w, tid, 4);
+    put(w, 0, 8);
+    put(w, 0, 8);
+    put(w, FIRST_ID, 8);
+    end(w);
+}
+
+/* ---- processes ---- */
+
+static uint32_t pid_of(const pt_samples *s, uint32_t i)
+{
+    if (s->pid != NULL && s->pid[i] != PT_NONE) return s->pid[i];
+    return s->tid != NULL && s->tid[i] != PT_NONE ? s->tid[i] : NOBODY;
+}
+
+static uint32_t tid_of(const pt_samples *s, uint32_t i)
+{
+    return s->tid != NULL && s->tid[i] != PT_NONE ? s->tid[i] : pid_of(s, i);
+}
+
+static void put_comm(perf_writer *w, uint32_t pid, uint32_t tid, uint32_t comm)
+{
+    begin(w, PT_PERF_COMM, 0);
+    put(w, pid, 4);
+    put(w, tid, 4);
+    put_padded(w, pt_text(w->p, comm), pt_text_bytes(w->p, comm), w->record_at);
+    end_other(w, pid, tid);
+}
+
+/* Build ids are hex in the profile; other kinds of ids have no place. */
+static size_t id_bytes(const char *hex, uint8_t *to)
+{
+    size_t count = 0;
+    for (; count < 20 && hex[0] != '\0' && hex[1] != '\0'; hex += 2, count++) {
+        unsigned byte = 0;
+        for (int i = 0; i < 2; i++) {
+            const char c = hex[i];
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                     : -1;
+            if (digit < 0) return 0;
+            byte = byte << 4 | (unsigned)digit;
+        }
+        to[count] = (uint8_t)byte;
+    }
+    return *hex == '\0' ? count : 0;
+}
+
+static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
+{
+    enum { EXECUTABLE = 5, PRIVATE = 2, PATH_MAX_BYTES = 4000 };
+    uint8_t id[20] = {0};
+    const bool is_kernel = (m->flags & PT_MAPPING_KERNEL) != 0;
+    const bool is_jit = (m->flags & PT_MAPPING_JIT) != 0;
+    const size_t bytes = id_bytes(pt_text(w->p, m->build_id), id);
+    const char *const path = is_jit ? "//anon" : pt_text(w->p, m->file);
+    size_t path_bytes = strlen(path);
+    if (path_bytes > PATH_MAX_BYTES) path_bytes = PATH_MAX_BYTES;
+    begin(w, PT_PERF_MMAP2,
+          (uint16_t)((is_kernel ? PT_PERF_KERNEL : PT_PERF_USER) |
+                     (bytes > 0 ? PT_PERF_MISC_BUILD_ID : 0)));
+    put(w, is_kernel ? UINT32_MAX : pid, 4);
+    put(w, is_kernel ? 0 : pid, 4);
+    put(w, m->start, 8);
+    put(w, m->limit - m->start, 8);
+    put(w, is_kernel ? m->start : m->file_offset, 8);
+    put(w, bytes, 1);
+    put(w, 0, 3);
+    pt_put(&w->out, id, sizeof id);
+    put(w, EXECUTABLE, 4);
+    put(w, PRIVATE, 4);
+    put_padded(w, path, path_bytes, w->record_at);
+    end_other(w, pid, pid);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each process has all mappings: the profile does not tell which had which. The kernel's once. */
+static void put_processes(perf_writer *w)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t count = p->sample->t.count;
+    PT_FREE uint64_t *threads = pt_alloc((size_t)count + 1, sizeof *threads);
+    PT_FREE uint32_t *comms = pt_alloc((size_t)count + 1, sizeof *comms);
+    for (uint32_t i = 0; i < count; i++)
+        threads[i] = (uint64_t)pid_of(p->sample, i) << 32 | tid_of(p->sample, i);
+    qsort(threads, count, sizeof *threads, by_number);
+    uint32_t distinct = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || threads[i] != threads[i - 1]) threads[distinct++] = threads[i];
+    for (uint32_t i = 0; i < count && p->sample->comm != NULL; i++) {
+        const uint64_t thread = (uint64_t)pid_of(p->sample, i) << 32 | tid_of(p->sample, i);
+        const uint64_t *const at = bsearch(&thread, threads, distinct, sizeof thread, by_number);
+        if (at != NULL && comms[at - threads] == 0) comms[at - threads] = p->sample->comm[i];
+    }
+    for (uint32_t i = 0; i < distinct; i++) {
+        const uint32_t pid = (uint32_t)(threads[i] >> 32);
+        if (comms[i] != 0) put_comm(w, pid, (uint32_t)threads[i], comms[i]);
+        if (i > 0 && threads[i - 1] >> 32 == pid) continue;
+        for (uint32_t m = 0; m < p->mapping->t.count; m++) {
+            const pt_mapping *const row = &p->mapping->row[m];
+            if (row->limit > row->start && (i == 0 || !(row->flags & PT_MAPPING_KERNEL)))
+                put_mapping(w, pid, row);
+        }
+    }
+}
+
+/* ---- samples ---- */
+
+static uint64_t mark_of(uint32_t flags)
+{
+    if (flags & PT_LOCATION_KERNEL) return PT_PERF_CONTEXT_KERNEL;
+    if (flags & PT_LOCATION_HYPERVISOR) return PT_PERF_CONTEXT_HV;
+    if (flags & PT_LOCATION_GUEST) return PT_PERF_CONTEXT_GUEST;
+    return PT_PERF_CONTEXT_USER;
+}
+
+static uint16_t cpumode_of(uint32_t flags)
+{
+    if (flags & PT_LOCATION_KERNEL) return PT_PERF_KERNEL;
+    if (flags & PT_LOCATION_HYPERVISOR) return PT_PERF_HYPERVISOR;
+    if (flags & PT_LOCATION_GUEST) return PT_PERF_GUEST_KERNEL;
+    return PT_PERF_USER;
+}
+
+static void put_chain(perf_writer *w, uint32_t stack)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t *const frames = pt_stack_frames(p, stack);
+    uint32_t depth = pt_stack_depth(p, stack);
+    if (depth > CHAIN_MAX) {
+        depth = CHAIN_MAX;
+        w->cut++;
+    }
+    const size_t count_at = w->out.size;
+    uint64_t mark = 0, count = 0;
+    put(w, 0, 8);
+    for (uint32_t i = 0; i < depth; i++) {
+        const uint32_t flags = p->location->flags[frames[i]];
+        const bool is_return =
+            i > 0 && !(flags & PT_LOCATION_RETURN_ADDR) && mark == mark_of(flags);
+        if (mark != mark_of(flags)) {
+            mark = mark_of(flags);
+            put(w, mark, 8);
+            count++;
+        }
+        /* An address that was moved into its call goes back behind it. */
+        put(w, p->location->address[frames[i]] + is_return, 8);
+        count++;
+    }
+    set(w, count_at, count, 8);
+}
+
+static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
+{
+    const pt_samples *const s = w->p->sample;
+    const uint32_t stack = s->stack[i];
+    const uint32_t leaf =
+        pt_stack_depth(w->p, stack) > 0 ? pt_stack_frames(w->p, stack)[0] : PT_NONE;
+    begin(w, PT_PERF_SAMPLE,
+          leaf != PT_NONE ? cpumode_of(w->p->location->flags[leaf]) : PT_PERF_USER);
+    put(w, FIRST_ID + attr, 8);
+    put(w, leaf != PT_NONE ? w->p->location->address[leaf] : 0, 8);
+    put(w, pid_of(s, i), 4);
+    put(w, tid_of(s, i), 4);
+    put(w, s->time_ns != NULL && s->time_ns[i] > 0 ? (uint64_t)s->time_ns[i] : i + UINT64_C(1), 8);
+    put(w, s->cpu != NULL && s->cpu[i] != PT_NONE ? s->cpu[i] : 0, 4);
+    put(w, 0, 4);
+    put(w, (uint64_t)value, 8);
+    put_chain(w, stack);
+    end(w);
+}
+
+static void put_samples(perf_writer *w)
+{
+    const pt_samples *const s = w->p->sample;
+    uint64_t negative = 0;
+    for (uint32_t i = 0; i < s->t.count; i++) {
+        for (uint32_t a = 0; a < w->event_count; a++) {
+            const int64_t value = s->value[w->events[a]][i];
+            negative += value < 0;
+            if (value > 0) put_sample(w, i, a, value);
+        }
+    }
+    if (negative > 0)
+        pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
+    if (w->cut > 0) pt_diag_add(w->diag, w->cut, "stacks cut to %d frames", CHAIN_MAX);
+}
+
+/* ---- header ---- */
+
+static bool is_text(const pt_profile *p, uint32_t string, const char *text)
+{
+    return strcmp(pt_text(p, string), text) == 0;
+}
+
+/* All but one that counts samples, if there is another. */
+static void choose_events(perf_writer *w)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t count = p->event->t.count;
+    w->events = pt_alloc((size_t)count + 1, sizeof *w->events);
+    for (uint32_t e = 0; e < count; e++) {
+        const pt_event *const event = &p->event->row[e];
+        if (count > 1 && is_text(p, event->type, "samples") && is_text(p, event->unit, "count"))
+            continue;
+        w->events[w->event_count++] = e;
+    }
+}
+
+static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)
+{
+    const pt_event *const e = &w->p->event->row[event];
+    const size_t start = w->out.size;
+    const bool is_task = strncmp(pt_text(w->p, e->type), "task-clock", 10) == 0;
+    /* What is no time is an event of a kind that perf only knows by its name. */
+    const bool is_time = is_text(w->p, e->unit, "nanoseconds");
+    put(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
+    put(w, ATTR_BYTES, 4);
+    put(w, is_time && is_task ? PT_PERF_SOFTWARE_TASK_CLOCK : 0, 8);
+    put(w, e->period > 0 ? (uint64_t)e->period : 1, 8);
+    put(w, SAMPLE_TYPE, 8);
+    put(w, 0, 8);
+    put(w, UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2, 8);
+    while (w->out.size < start + ATTR_BYTES)
+        pt_put_u8(&w->out, 0);
+    put(w, ids_at, 8);
+    put(w, 8, 8);
+}
+
+static void put_header(perf_writer *w)
+{
+    const size_t attrs_bytes = (size_t)w->event_count * ENTRY_BYTES;
+    const size_t ids_at = PT_PERF_FILE_HEADER_BYTES + attrs_bytes;
+    pt_put(&w->out, PT_PERF_DATA_MAGIC2, 8);
+    put(w, PT_PERF_FILE_HEADER_BYTES, 8);
+    put(w, ENTRY_BYTES, 8);
+    put(w, PT_PERF_FILE_HEADER_BYTES, 8);
+    put(w, attrs_bytes, 8);
+    put(w, ids_at + 8 * (size_t)w->event_count, 8);
+    while (w->out.size < PT_PERF_FILE_HEADER_BYTES)
+        pt_put_u8(&w->out, 0);
+    for (uint32_t a = 0; a < w->event_count; a++)
+        put_attr(w, w->events[a], ids_at + 8 * (size_t)a);
+    for (uint32_t a = 0; a < w->event_count; a++)
+        put(w, FIRST_ID + a, 8);
+}
+
+/* ---- features ---- */
+
+static void put_string(perf_writer *w, const char *text, size_t size)
+{
+    const size_t at = w->out.size;
+    put(w, 0, 4);
+    put_padded(w, text, size, at + 4);
+    set(w, at, w->out.size - at - 4, 4);
+}
+
+static void put_text_of(perf_writer *w, uint32_t string)
+{
+    put_string(w, pt_text(w->p, string), pt_text_bytes(w->p, string));
+}
+
+static void put_event_names(perf_writer *w)
+{
+    put(w, w->event_count, 4);
+    put(w, ATTR_BYTES, 4);
+    for (uint32_t a = 0; a < w->event_count; a++) {
+        const size_t entry = PT_PERF_FILE_HEADER_BYTES + (size_t)a * ENTRY_BYTES;
+        uint8_t attr[ATTR_BYTES];
+        memcpy(attr, w->out.data + entry, sizeof attr);
+        pt_put(&w->out, attr, sizeof attr);
+        put(w, 1, 4);
+        put_text_of(w, w->p->event->row[w->events[a]].type);
+        put(w, FIRST_ID + a, 8);
+    }
+}
+
+static void put_command(perf_writer *w)
+{
+    put(w, 1, 4);
+    put_text_of(w, pt_profile_provenance(w->p)->command_line);
+}
+
+static void put_features(perf_writer *w)
+{
+    const pt_provenance *const from = pt_profile_provenance(w->p);
+    const struct {
+        unsigned feature;
+        bool is_there;
+    } features[] = {{PT_PERF_FEATURE_HOST, from->host != 0},
+                    {PT_PERF_FEATURE_RELEASE, from->os != 0},
+                    {PT_PERF_FEATURE_CPU, from->cpu_model != 0},
+                    {PT_PERF_FEATURE_COMMAND, from->command_line != 0},
+                    {PT_PERF_FEATURE_EVENTS, true}};
+    enum { COUNT = sizeof features / sizeof features[0], BITMAP_AT = 72 };
+    const size_t table_at = w->out.size;
+    unsigned n = 0;
+    for (unsigned i = 0; i < COUNT; i++)
+        for (unsigned k = 0; k < 16 && features[i].is_there; k++)
+            pt_put_u8(&w->out, 0);
+    for (unsigned i = 0; i < COUNT; i++) {
+        const unsigned feature = features[i].feature;
+        if (!features[i].is_there) continue;
+        const size_t at = w->out.size;
+        switch (feature) {
+        case PT_PERF_FEATURE_HOST: put_text_of(w, from->host); break;
+        case PT_PERF_FEATURE_RELEASE: put_text_of(w, from->os); break;
+        case PT_PERF_FEATURE_CPU: put_text_of(w, from->cpu_model); break;
+        case PT_PERF_FEATURE_COMMAND: put_command(w); break;
+        default: put_event_names(w);
+        }
+        set(w, table_at + 16 * (size_t)n, at, 8);
+        set(w, table_at + 16 * (size_t)n + 8, w->out.size - at, 8);
+        n++;
+        w->out.data[BITMAP_AT + feature / 8] |= (uint8_t)(1u << feature % 8);
+    }
+}
+
+/* ---- all of it ---- */
+
+static pt_status check(const pt_profile *p, const perf_writer *w, pt_error *reterr)
+{
+    uint64_t named = 0;
+    for (uint32_t i = 0; i < p->location->t.count; i++)
+        named += p->location->address[i] == 0 && p->location->mapping[i] == PT_NONE;
+    if (p->location->t.count > 0 && named == p->location->t.count)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "the profile has names but no addresses, which is all that perf.data "
+                            "keeps; write it as folded or pprof");
+    if (w->event_count == 0)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no event to write");
+    if (named > 0)
+        pt_diag_add(w->diag, named, "frames without an address are written as address 0");
+    return PT_OK;
+}
+
+pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
+                             const pt_write_options *options, pt_error *reterr)
+{
+    perf_writer w = {.p = profile, .out = PT_BUF_INIT, .diag = options->diag};
+    choose_events(&w);
+    pt_status status = check(profile, &w, reterr);
+    pt_out *const out = status == PT_OK ? output->open(output->context, "", reterr) : NULL;
+    if (status == PT_OK && out == NULL) status = PT_ERR_SYSTEM;
+    if (out != NULL) {
+        put_header(&w);
+        const size_t data_at = w.out.size;
+        put_processes(&w);
+        put_samples(&w);
+        set(&w, 48, w.out.size - data_at, 8);
+        put_features(&w);
+        pt_out_put(out, w.out.data, w.out.size);
+    }
+    pt_buf_done(&w.out);
+    free(w.events);
+    return status;
+}
