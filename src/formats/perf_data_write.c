@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 enum {
     ATTR_BYTES = 112,
     ENTRY_BYTES = ATTR_BYTES + 16,
@@ -147,13 +149,52 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
     end_other(w, pid, pid);
 }
 
+/* Was the pair new? */
+static bool note_pair(pt_index *index, uint64_t **pairs, size_t *count, size_t *cap, uint64_t pair)
+{
+    const uint64_t hash = pt_hash_mix(pair, 0);
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(index, &probe))
+        if ((*pairs)[i] == pair) return false;
+    pt_index_add(index, hash, (uint32_t)*count);
+    *pairs = pt_grow(*pairs, cap, *count + 1, sizeof **pairs);
+    (*pairs)[(*count)++] = pair;
+    return true;
+}
+
 static int by_number(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Each process has all mappings: the profile does not tell which had which. The kernel's once. */
+/* What each process has mapped, as far as its samples lie there; the kernel's once. */
+static void put_mappings(perf_writer *w)
+{
+    const pt_profile *const p = w->p;
+    pt_index stack_index = {0}, mapping_index = {0};
+    PT_FREE uint64_t *stacks = NULL, *mappings = NULL;
+    size_t stack_count = 0, stack_cap = 0, mapping_count = 0, mapping_cap = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint64_t pid = pid_of(p->sample, i);
+        const uint32_t stack = p->sample->stack[i];
+        if (!note_pair(&stack_index, &stacks, &stack_count, &stack_cap, pid << 32 | stack))
+            continue;
+        for (uint32_t f = 0; f < pt_stack_depth(p, stack); f++) {
+            const uint32_t m = p->location->mapping[pt_stack_frames(p, stack)[f]];
+            if (m == PT_NONE || p->mapping->row[m].limit <= p->mapping->row[m].start) continue;
+            const bool is_kernel = (p->mapping->row[m].flags & PT_MAPPING_KERNEL) != 0;
+            note_pair(&mapping_index, &mappings, &mapping_count, &mapping_cap,
+                      (is_kernel ? 0 : pid) << 32 | m);
+        }
+    }
+    for (size_t i = 0; i < mapping_count; i++)
+        put_mapping(w, (uint32_t)(mappings[i] >> 32), &p->mapping->row[(uint32_t)mappings[i]]);
+    pt_index_done(&stack_index);
+    pt_index_done(&mapping_index);
+}
+
 static void put_processes(perf_writer *w)
 {
     const pt_profile *const p = w->p;
@@ -174,13 +215,8 @@ static void put_processes(perf_writer *w)
     for (uint32_t i = 0; i < distinct; i++) {
         const uint32_t pid = (uint32_t)(threads[i] >> 32);
         if (comms[i] != 0) put_comm(w, pid, (uint32_t)threads[i], comms[i]);
-        if (i > 0 && threads[i - 1] >> 32 == pid) continue;
-        for (uint32_t m = 0; m < p->mapping->t.count; m++) {
-            const pt_mapping *const row = &p->mapping->row[m];
-            if (row->limit > row->start && (i == 0 || !(row->flags & PT_MAPPING_KERNEL)))
-                put_mapping(w, pid, row);
-        }
     }
+    put_mappings(w);
 }
 
 /* ---- samples ---- */
