@@ -52,9 +52,23 @@ go() {
 
 # is_recording: the recorder $recorder has opened all its events, and waits for samples.
 is_recording() {
-    until grep -qs -e poll /proc/$recorder/wchan /proc/$recorder/stack || [ "$(awk '{ print $3 }' /proc/$recorder/stat 2>/dev/null)" = S ] &&
-        ls -l /proc/$recorder/fd 2>/dev/null | grep -q perf_event; do
+    until is_in_poll $recorder && ls -l /proc/$recorder/fd 2>/dev/null | grep -q perf_event; do
         kill -0 $recorder 2>/dev/null || return 1
+        sleep 0.02
+    done
+}
+# Where the kernel does not say what a process waits for, that it waits must do.
+is_in_poll() {
+    if [ -n "$(cat /proc/$1/stack 2>/dev/null)" ]; then
+        grep -qs poll /proc/$1/stack
+    else
+        [ "$(awk '{ print $3 }' /proc/$1/stat 2>/dev/null)" = S ]
+    fi
+}
+# reads_line: the target is through with its start, and waits for `go`.
+reads_line() {
+    until grep -qs '^0 0x0 ' /proc/$target/syscall || [ "$(uname -m)" != x86_64 ]; do
+        kill -0 $target 2>/dev/null || return 1
         sleep 0.02
     done
 }
@@ -207,6 +221,7 @@ expect_stdout_line '*  in_the_plugin*'
 
 it 'the target does not notice'
 begin ./burn 0.3 2
+reads_line
 cp /proc/$target/maps maps-before
 grep -E '^(Sig[^Q]|Shd|Threads|TracerPid)' /proc/$target/status >status-before
 ls /proc/$target/fd >fd-before
