@@ -94,8 +94,7 @@ static void check_sum(const pt_profile *profile)
     pt_buf sum = PT_BUF_INIT;
     pt_status status;
     if (pt_gmon_sum(both, 2, false, &sum, NULL, NULL) == PT_OK) {
-        const pt_profile *again =
-            fuzz_read(pt_format_find("gmon"), sum.data, sum.size, &status);
+        const pt_profile *again = fuzz_read(pt_format_find("gmon"), sum.data, sum.size, &status);
         if (again == NULL) fuzz_fail("sum", "cannot be read");
         /* Bins of no width, and 64-bit counts, may not be told apart again. */
         if (status == PT_OK && total(again) > 2 * total(profile)) fuzz_fail("sum", "too much");
@@ -110,9 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t image_bytes = (size_t)data[1] | (size_t)data[2] << 8;
     if (size - HEAD_BYTES < image_bytes) return 0;
     pt_status status;
-    const pt_profile *profile =
-        fuzz_read(pt_format_find("gmon"), data + HEAD_BYTES + image_bytes,
-                  size - HEAD_BYTES - image_bytes, &status);
+    const pt_profile *profile = fuzz_read(pt_format_find("gmon"), data + HEAD_BYTES + image_bytes,
+                                          size - HEAD_BYTES - image_bytes, &status);
     if (profile == NULL) return 0;
     pt_object *object = open_image(data + HEAD_BYTES, image_bytes);
     if (object != NULL) report(object, profile, data[0]);

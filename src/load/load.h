@@ -37,9 +37,9 @@ typedef struct pt_load_options {
     /* Inputs that fail are left out, as long as one profile is left; without it only servers that
        fail are, and if something else is left. */
     bool skip_failures;
-    bool annotate; /* pt_read_hooks.annotate: pitot's own commands; not what stands in for pprof */
+    bool annotate;  /* pt_read_hooks.annotate: pitot's own commands; not what stands in for pprof */
     bool bins_only; /* pt_read_hooks.bins_only */
-    pt_pool *pool; /* reads several inputs at once; NULL = one after the other */
+    pt_pool *pool;  /* reads several inputs at once; NULL = one after the other */
 } pt_load_options;
 
 /* What became of one name. */

@@ -79,7 +79,10 @@ count_journals prof
 expect [ "$(counted ticks)" -gt $((300 * $(counted used_ns) / 1000000000)) ]
 echo "# $(counted ticks) ticks in $(counted used_ns) ns of CPU time, 4000 Hz"
 without_events 4000 waits 0.5
-expect_equal 'calls that ended with EINTR' "$(fact interrupted)" 0
+# A thread that goes to sleep between our look and the signal is woken: seldom. A timer of its own would wake each
+# sleep of such a thread, thousands of times.
+expect [ "$(fact interrupted)" -le 20 ]
+echo "# $(fact interrupted) calls ended with EINTR"
 
 it 'no call of a sleeper ends with EINTR'
 profiled 4000 waits 0.3

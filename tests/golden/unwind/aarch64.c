@@ -3,8 +3,14 @@ typedef __SIZE_TYPE__ size_t;
 extern int outside(void *p, size_t n);
 extern void ends(void) __attribute__((noreturn));
 
-int leaf(int a) { return a * 3; }
-int calls(int a) { return outside(&a, 1) + a; }
+int leaf(int a)
+{
+    return a * 3;
+}
+int calls(int a)
+{
+    return outside(&a, 1) + a;
+}
 int large(int a)
 {
     char room[70000];
@@ -47,7 +53,9 @@ int listed(const char *text, ...)
     __builtin_va_end(ap);
     return s;
 }
-struct __attribute__((aligned(64))) aligned { char b[64]; };
+struct __attribute__((aligned(64))) aligned {
+    char b[64];
+};
 int realigned(int a)
 {
     struct aligned x;
