@@ -2,11 +2,11 @@
  * looks once a period which threads run, and sends those the signal.
  *
  * A thread's CPU clock has moved since the last look, and /proc says that it runs, or would if we
- * did not: so one that sleeps is left asleep, but for one that falls asleep between our look and the
- * signal. A monotonic timer for each thread, the other way to
- * reach such rates, wakes every sleeper each period and ends its system call with EINTR. What a
- * tick stands for is read from the thread's clock; when this thread gets no processor in time,
- * ticks become fewer and heavier, and nothing is lost.
+ * did not: so one that sleeps is left asleep, but for one that falls asleep between our look and
+ * the signal. A monotonic timer for each thread, the other way to reach such rates, wakes every
+ * sleeper each period and ends its system call with EINTR. What a tick stands for is read from the
+ * thread's clock; when this thread gets no processor in time, ticks become fewer and heavier, and
+ * nothing is lost.
  *
  * Threads that use CPU time are found by a POSIX timer of each, at the kernel's tick; its signals
  * are ticks, too. While none does, the ticker waits for one of those. It has a table of descriptors

@@ -142,7 +142,7 @@ static void what_is_no_line_of_the_format_is_counted(void **state)
 static void recursion_is_counted_once_a_stack(void **state)
 {
     (void)state;
-    reading folded = read_as("folded", "main;f;f;g;f 10\nmain;f 3\n", 27);
+    reading folded = read_as("folded", "main;f;f;g;f 10\nmain;f 3\n", 25);
     pt_buf text = written_as("callgrind", folded.profile, NULL);
     reading r = read_as("callgrind", text.data, text.size);
     assert_int_equal(r.status, PT_OK);
