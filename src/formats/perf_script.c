@@ -4,6 +4,7 @@
  *   comm pid[/tid] [cpu] seconds.fraction: period event: [ip sym (dso)] one sample
  *   <tab>  ip sym+0xoff (dso)                                           its frames, innermost first
  *   <tab>  ip sym (inlined)                                             inlined into the next one
+ *          ip<tab>sym (dso)                                             the same by simpleperf
  *     file.c:12                                                         -F +srcline
  *                                                                       an empty line ends it
  *
@@ -427,7 +428,10 @@ static uint32_t make_stack(script_reader *r, span block, span leaf)
     for (const char *at = block.at; at < block.end;) {
         const span line = line_at(at, block.end, &at);
         span source = {0};
-        if (at < block.end && *at == ' ') source = line_at(at, block.end, &at);
+        const char *next;
+        if (at < block.end && *at == ' ') source = line_at(at, block.end, &next);
+        if (source.at < source.end && parse_frame(source, &f)) source = (span){0};
+        if (source.at < source.end) at = next;
         add_frame(r, line, source);
     }
     return pt_builder_stack(r->builder, r->frame.items, r->frame.count, PT_STACK_END_UNKNOWN).v;
@@ -496,15 +500,22 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
     };
 }
 
-/* Lines that begin with a tab, or (source lines) with two blanks and are no sample. */
+/* Names of threads are padded with blanks where no callchain is printed. */
+static bool is_sample_line(span line)
+{
+    sample_line s;
+    return parse_sample(line, &s) || (parse_timeless(line, &s) && s.event.at < s.event.end);
+}
+
+/* Lines that begin with a tab, or (source lines, and simpleperf's frames) with two blanks and are
+ * no sample. */
 static const char *block_end(const char *at, const char *end, uint64_t *lines)
 {
     while (at < end) {
         if (*at != '\t') {
-            sample_line ignored;
             const char *next;
             if (end - at < 2 || at[0] != ' ' || at[1] != ' ') break;
-            if (parse_sample(line_at(at, end, &next), &ignored)) break;
+            if (is_sample_line(line_at(at, end, &next))) break;
         }
         const char *const newline = memchr(at, '\n', (size_t)(end - at));
         at = newline != NULL ? newline + 1 : end;
@@ -632,7 +643,7 @@ static int probe(const pt_probe_input *input)
         if (*line.at == '\t' || !parse_sample(line, &sample)) return 0;
         if (sample.event.at == sample.event.end) continue;
         if (sample.rest.at < sample.rest.end && parse_frame(sample.rest, &frame)) return 60;
-        if (at < end && *at == '\t' && parse_frame(line_at(at, end, &next), &frame)) return 80;
+        if (at < end && is_blank(*at) && parse_frame(line_at(at, end, &next), &frame)) return 80;
     }
     return 0;
 }

@@ -134,6 +134,37 @@ static void fields_may_be_missing(void **state)
     reading_done(&r);
 }
 
+static void padded_names_begin_samples_without_a_time_too(void **state)
+{
+    (void)state;
+    reading r = read_text("             hot   123 cycles:  1146 leaf (/tmp/hot)\n"
+                          "             hot   123 cycles:  11ab main (/tmp/hot)\n"
+                          "              dd   124 cycles:  2000 copy (/bin/dd)\n");
+    assert_int_equal(r.profile->sample->t.count, 3);
+    ASSERT_STACK(r.profile, 0, "leaf");
+    ASSERT_STACK(r.profile, 1, "main");
+    ASSERT_STACK(r.profile, 2, "copy");
+    assert_int_equal(r.profile->sample->tid[2], 124);
+    reading_done(&r);
+}
+
+/* As simpleperf's report-sample.py prints them. */
+static void frames_behind_blanks_are_all_kept(void **state)
+{
+    (void)state;
+    static const char text[] = "Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:\n"
+                               "        b3cea6c4\tLock::unlock() (/system/lib/libc.so)\n"
+                               "        b3cea535\tshould_trace() (/system/lib/libc.so)\n"
+                               "        990714fd\tstart (/system/lib/libc.so)\n\n";
+    reading r = read_text(text);
+    ASSERT_STACK(r.profile, 0, "Lock::unlock()<should_trace()<start");
+    assert_string_equal(pt_text(r.profile, r.profile->event->row[1].type), "task-clock:u");
+    reading_done(&r);
+    const pt_probe_input head = {
+        .head = (const uint8_t *)text, .head_bytes = strlen(text), .file_bytes = strlen(text)};
+    assert_true(pt_format_find("perf-script")->probe(&head) > 0);
+}
+
 static void tracepoints_and_other_records_are_told_apart(void **state)
 {
     (void)state;
@@ -167,6 +198,8 @@ int main(void)
         cmocka_unit_test(inlined_frames_belong_to_the_one_they_are_in),
         cmocka_unit_test(source_lines_stand_behind_their_frames),
         cmocka_unit_test(fields_may_be_missing),
+        cmocka_unit_test(padded_names_begin_samples_without_a_time_too),
+        cmocka_unit_test(frames_behind_blanks_are_all_kept),
         cmocka_unit_test(tracepoints_and_other_records_are_told_apart),
         cmocka_unit_test(lines_that_are_nothing_are_damage),
     };
