@@ -332,10 +332,16 @@ static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)
     put(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
     put(w, ATTR_BYTES, 4);
     put(w, is_time && is_task ? PT_PERF_SOFTWARE_TASK_CLOCK : 0, 8);
-    put(w, e->period > 0 ? (uint64_t)e->period : 1, 8);
+    /* A period that nobody told is one that varies, whatever frequency was asked for. */
+    const bool is_told = e->period > 0;
+    const double hz = pt_profile_provenance(w->p)->asked_hz;
+    put(w, is_told ? (uint64_t)e->period : hz > 0 && hz < 1e9 ? (uint64_t)hz : 0, 8);
     put(w, SAMPLE_TYPE, 8);
     put(w, 0, 8);
-    put(w, UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2, 8);
+    put(w,
+        (is_told ? 0 : UINT64_C(1) << PT_PERF_FLAG_FREQ) |
+            UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2,
+        8);
     while (w->out.size < start + ATTR_BYTES)
         pt_put_u8(&w->out, 0);
     put(w, ids_at, 8);

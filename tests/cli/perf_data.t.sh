@@ -82,6 +82,13 @@ for file in fp.data pipe-zstd.data two.data; do
     fi
 done
 
+it 'says of no frequency where nobody told it'
+printf 'hot 1 [000] 2.5:  1001 cpu-clock:\n\t1146 leaf (/tmp/hot)\n\n' >script.txt
+run pitot convert --symbols=off script.txt -o untold.data
+expect_status 0
+run pitot top --symbols=off untold.data
+expect_stdout_line 'untold.data: cpu-clock, 1.00us, 1 sample'
+
 it 'writes a profile.proto with addresses as perf.data that perf report shows'
 if needs perf; then
     run pitot convert --symbols=off "$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz" --to perf.data -o cpu.data
