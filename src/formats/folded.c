@@ -168,6 +168,16 @@ static pt_reader open_text(const uint8_t *data, size_t size, pt_buf *into)
 
 /* ---- Probing ---- */
 
+static const char *const extensions[] = {".folded", ".collapsed", NULL};
+
+static bool is_named(const char *name)
+{
+    const size_t size = name != NULL ? strlen(name) : 0;
+    for (const char *const *ext = extensions; *ext != NULL; ext++)
+        if (size > strlen(*ext) && strcmp(name + size - strlen(*ext), *ext) == 0) return true;
+    return false;
+}
+
 static int probe(const pt_probe_input *input)
 {
     pt_buf utf8 = PT_BUF_INIT;
@@ -189,7 +199,9 @@ static int probe(const pt_probe_input *input)
     pt_buf_done(&utf8);
     if (!is_text || stacks == 0 || invalid > stacks) return 0;
     if (deep > 0) return invalid == 0 ? 70 : 50;
-    return 0; /* lines of one name each: most text that ends in numbers is something else */
+    /* Lines of one name each: most text that ends in numbers is something else, unless its name
+     * says what it is. */
+    return invalid == 0 && is_named(input->name) ? 50 : 0;
 }
 
 /* ---- Reading ---- */
@@ -333,7 +345,6 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
 }
 
 static const char *const aliases[] = {"collapsed", "stackcollapse", NULL};
-static const char *const extensions[] = {".folded", ".collapsed", NULL};
 
 const pt_format pt_format_folded = {
     .name = "folded",

@@ -26,6 +26,15 @@ if needs go; then
         'parse run main write '
 fi
 
+it 'knows folded stacks of one frame each by the name of the file'
+printf 'main 20\nrun 100\n' >flat.folded
+cp flat.folded flat.txt
+run pitot top flat.folded
+expect_status 0
+expect_stdout_line 'flat.folded: 120 samples'
+run pitot top flat.txt
+expect_status 1
+
 it 'writes folded stacks and tells what is lost'
 run pitot convert "$golden/cpu.pb.gz" -o b.folded
 expect_status 0
