@@ -42,7 +42,7 @@ static bool open_image(session *v)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(v->s->image, 0, UINT64_MAX, &file.blob, &error) != PT_OK) {
-        fprintf(stderr, "%s\n", error.message);
+        fprintf(stderr, "%s: %s\n", v->s->image, error.message);
         return false;
     }
     file.path = pt_strdup(v->s->image);
@@ -107,7 +107,7 @@ static bool load_one(session *v, size_t i)
         return false;
     }
     if (pt_load(&s->profiles[i], 1, &options, &v->loaded[i], &error) != PT_OK) {
-        pt_gprof_say(s, "%s", error.message);
+        pt_gprof_say(s, "%s: %s", s->profiles[i], error.message);
         return false;
     }
     const pt_profile *const p = v->loaded[i].profile;
@@ -116,7 +116,7 @@ static bool load_one(session *v, size_t i)
         return false;
     }
     if (v->loaded[i].damaged_count > 0) {
-        pt_gprof_say(s, "%s", v->loaded[i].inputs[0].error->message);
+        pt_gprof_say(s, "%s: %s", s->profiles[i], v->loaded[i].inputs[0].error->message);
         v->damaged = true;
     }
     v->profile[i] = p;

@@ -408,6 +408,20 @@ if have O1; then
     expect_stderr_line 'gprof: calls.c: not in executable format*'
 fi
 
+it 'says which file it is that cannot be read'
+: >empty
+run pitot gprof absent gmon.out
+expect_status 1
+expect_stderr 'absent: no such file'
+if have O1; then
+    run pitot gprof O1 empty
+    expect_status 1
+    expect_stderr 'gprof: empty: is empty'
+    run pitot gprof O1 calls.c
+    expect_status 1
+    expect_stderr_has 'gprof: calls.c: '
+fi
+
 it 'says what a profile lacks for a report'
 if have O1; then
     { header; histogram O1 dear 1 0; } >ticks.gmon
