@@ -59,6 +59,7 @@ typedef struct {
     name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* so far, and of the whole file */
     bool has_addr, has_line;
     uint32_t events;
+    pt_span event_list;          /* as the first part has it */
     int64_t scale[EVENTS_MAX];   /* what a cost is multiplied with */
     int64_t cost[EVENTS_MAX];    /* of the latest line */
     int64_t sum[EVENTS_MAX];     /* of the part */
@@ -246,9 +247,9 @@ static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
     if (id == 0) return add_name(c, kind, s);
     /* No file defines as many names as it has bytes. */
     const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
-    if (s.size > 0 && sane) {
+    if (s.size > 0) {
         const uint32_t string = add_name(c, kind, s);
-        define(&c->names[kind], id, string);
+        if (sane) define(&c->names[kind], id, string);
         return string;
     }
     uint32_t string = look_up(&c->names[kind], id);
@@ -355,7 +356,15 @@ static bool take_word(pt_span *s, pt_span *ret_word)
 static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr)
 {
     pt_span word;
-    if (c->parts++ > 0) return PT_OK; /* of another part of the same run: the same */
+    if (c->parts++ > 0) { /* of another part of the same run: the same */
+        if (list.size == c->event_list.size && memcmp(list.at, c->event_list.at, list.size) == 0)
+            return PT_OK;
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "line %" PRIu64 " begins a part with other events than the first; kept "
+                            "%u costs",
+                            c->line_number, pt_builder_sample_count(c->b));
+    }
+    c->event_list = list;
     while (take_word(&list, &word)) {
         if (c->events == EVENTS_MAX)
             return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);

@@ -45,6 +45,26 @@ static void compressed_names_and_positions_are_the_same(void **state)
     reading_done(&positions);
 }
 
+static void a_name_counts_whatever_its_number_is(void **state)
+{
+    (void)state;
+    reading r = read_text("events: Ir\nfl=a.c\nfn=(140234567890123) f\n1 5\n");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile, "f@a.c:1=5\n");
+    reading_done(&r);
+}
+
+static void a_part_with_other_events_is_damage(void **state)
+{
+    (void)state;
+    reading r = read_text("events: Ir Dr\nfl=a.c\nfn=f\n1 5 7\npart: 2\nevents: Dr Ir\n1 100 1\n");
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    assert_string_equal(r.error.message,
+                        "line 6 begins a part with other events than the first; kept 1 costs");
+    assert_int_equal(pt_profile_total(r.profile, 0), 5);
+    reading_done(&r);
+}
+
 static void a_name_may_be_used_before_it_is_defined(void **state)
 {
     (void)state;
@@ -175,6 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_example_of_the_manual),
         cmocka_unit_test(compressed_names_and_positions_are_the_same),
+        cmocka_unit_test(a_name_counts_whatever_its_number_is),
+        cmocka_unit_test(a_part_with_other_events_is_damage),
         cmocka_unit_test(a_name_may_be_used_before_it_is_defined),
         cmocka_unit_test(tables_of_names_are_apart_and_fl_fi_cfi_share_one),
         cmocka_unit_test(jumps_and_their_positions_cost_nothing),
