@@ -276,7 +276,7 @@ typedef struct {
     pt_agent_journal journal;
     pthread_t drain;
     bool drain_runs;
-    _Atomic(int) drain_quit;
+    _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     clockid_t drain_clock;
     pid_t drain_tid;
     pid_t listen_tid;  /* of the thread that serves; 0 = none */

@@ -243,14 +243,17 @@ PT_EXPORT int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The variadic forms: their arguments as an array, in memory of our own. */
+/* The variadic forms: their arguments as an array; where they are many, in memory of our own, which
+ * a child of vfork that becomes another program leaves to its parent. */
+enum { FEW_ARGUMENTS = 256 };
+
 typedef struct {
     char **argv;
-    size_t bytes;
+    size_t bytes;      /* of memory of our own; 0 = argv is the caller's */
     char *const *envp; /* what follows the arguments, if asked for */
 } exec_list;
 
-static exec_list list_of(const char *first, va_list args, bool has_envp)
+static exec_list list_of(const char *first, va_list args, bool has_envp, char *few[FEW_ARGUMENTS])
 {
     va_list again;
     va_copy(again, args);
@@ -258,8 +261,9 @@ static exec_list list_of(const char *first, va_list args, bool has_envp)
     while (va_arg(again, char *) != NULL)
         count++;
     va_end(again);
-    exec_list list = {.bytes = (count + 1) * sizeof(char *), .envp = environ};
-    list.argv = pt_agent_map(list.bytes);
+    const bool are_few = count + 1 <= FEW_ARGUMENTS;
+    exec_list list = {.bytes = are_few ? 0 : (count + 1) * sizeof(char *), .envp = environ};
+    list.argv = are_few ? few : pt_agent_map(list.bytes);
     if (list.argv == NULL) return list;
     list.argv[0] = (char *)(uintptr_t)first;
     for (size_t i = 1; i <= count; i++)
@@ -277,15 +281,16 @@ static int exec_listed(const char *name, exec_list list, bool look_in_path)
     const int result =
         look_in_path ? execvpe(name, list.argv, list.envp) : execve(name, list.argv, list.envp);
     const int saved_errno = errno;
-    munmap(list.argv, list.bytes);
+    if (list.bytes > 0) munmap(list.argv, list.bytes);
     errno = saved_errno;
     return result;
 }
 
 #define EXEC_LISTED(name, first, has_envp, look_in_path)                                           \
+    char *few[FEW_ARGUMENTS];                                                                      \
     va_list args;                                                                                  \
     va_start(args, first);                                                                         \
-    const exec_list list = list_of(first, args, has_envp);                                         \
+    const exec_list list = list_of(first, args, has_envp, few);                                    \
     va_end(args);                                                                                  \
     return exec_listed(name, list, look_in_path)
 

@@ -135,10 +135,10 @@ uint64_t pt_session_drain(void)
     return fullest;
 }
 
-static void sleep_unless_quit(uint64_t ns)
+static void sleep_unless_over(int round, uint64_t ns)
 {
     const struct timespec time = {.tv_sec = 0, .tv_nsec = (long)ns};
-    syscall(SYS_futex, &pt_agent.drain_quit, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0);
+    syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAIT_PRIVATE, round, &time, NULL, 0);
 }
 
 /* As long as a busy thread with usual stacks needs to fill half a ring. */
@@ -149,16 +149,18 @@ static uint64_t longest_sleep_ns(void)
     return ns < most ? ns : most;
 }
 
+/* Another session may begin before the thread of the last one has noticed its end: a flag that the
+ * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 static void *drain_main(void *arg)
 {
-    (void)arg;
+    const int round = (int)(intptr_t)arg;
     uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     pt_agent.drain_tid = gettid(); /* read by this thread only, below */
-    while (!atomic_load(&pt_agent.drain_quit)) {
-        sleep_unless_quit(sleep_ns);
+    while (atomic_load(&pt_agent.drain_round) == round) {
+        sleep_unless_over(round, sleep_ns);
         pt_caller caller;
         pt_agent_lock(&caller);
-        if (pt_agent.on && !atomic_load(&pt_agent.drain_quit)) {
+        if (pt_agent.on && atomic_load(&pt_agent.drain_round) == round) {
             const uint64_t fullest = pt_session_drain();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
@@ -180,10 +182,10 @@ static void *drain_main(void *arg)
 static bool drain_start(void)
 {
     pthread_attr_t attr;
-    atomic_store(&pt_agent.drain_quit, 0);
+    void *const round = (void *)(intptr_t)atomic_load(&pt_agent.drain_round);
     if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, DRAIN_STACK_BYTES);
-    pt_agent.drain_runs = pt_real_pthread_create(&pt_agent.drain, &attr, drain_main, NULL) == 0;
+    pt_agent.drain_runs = pt_real_pthread_create(&pt_agent.drain, &attr, drain_main, round) == 0;
     pthread_attr_destroy(&attr);
     if (pt_agent.drain_runs) pthread_getcpuclockid(pt_agent.drain, &pt_agent.drain_clock);
     return pt_agent.drain_runs;
@@ -308,8 +310,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
         drain = pt_agent.drain;
         pt_agent.drain_runs = false;
-        atomic_store(&pt_agent.drain_quit, 1);
-        syscall(SYS_futex, &pt_agent.drain_quit, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        atomic_fetch_add(&pt_agent.drain_round, 1);
+        syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     }
     pt_agent_unlock(&joining);
     if (join) pthread_join(drain, NULL);

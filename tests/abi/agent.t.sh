@@ -227,6 +227,17 @@ expect_equal 'status' "$(fact status)" 7
 read_profile prof
 expect agrees "$(told seconds)" 0.2 0.004
 
+it 'children of vfork that become other programs take none of the memory of their parent'
+profiled 100 vforkexecs
+expect_equal 'status' "$(fact status)" 7
+expect [ "$(fact pages)" -lt 80 ]
+
+it 'a profile that starts as soon as another has stopped does not keep that one from its end'
+run timeout 60 ./host relay
+expect_status 0
+expect_stdout 'ended 1'
+rm -f relay.prof
+
 it 'a child of raw clone may start threads'
 profiled 1000 rawclone
 expect_equal 'status' "$(fact status)" 7

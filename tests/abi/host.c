@@ -498,6 +498,55 @@ static int case_vfork(char **argv)
     return say_cpu();
 }
 
+/* Pages of address space (proc(5), statm). */
+static long pages(void)
+{
+    long count = -1;
+    FILE *const file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%ld", &count) != 1) count = -1;
+    if (file != NULL) fclose(file);
+    return count;
+}
+
+/* Children of vfork become other programs, and what they took of our memory stays taken. */
+static int case_vfork_execs(char **argv)
+{
+    const long before = pages();
+    int status = 0;
+    for (int i = 0; i < 100; i++) {
+        const pid_t child = vfork();
+        if (child == 0) {
+            execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+            _exit(9);
+        }
+        waitpid(child, &status, 0);
+    }
+    printf("status %d\npages %ld\n", WEXITSTATUS(status), pages() - before);
+    return 0;
+}
+
+static volatile sig_atomic_t relay_ends;
+
+static void *start_always(void *arg)
+{
+    while (!relay_ends)
+        ProfilerStart("relay.prof");
+    return NULL;
+}
+
+/* One thread starts a profile as soon as another has stopped the last. */
+static int case_relay(char **argv)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, start_always, NULL);
+    for (int i = 0; i < 300; i++)
+        ProfilerStop();
+    relay_ends = 1;
+    pthread_join(thread, NULL);
+    printf("ended 1\n");
+    return 0;
+}
+
 static void *say_nothing(void *arg)
 {
     return arg;
@@ -576,7 +625,8 @@ static const struct {
     {"vfork", case_vfork},       {"execs", case_execs},     {"forks", case_forks},
     {"rawclone", case_rawclone}, {"unload", case_unload},   {"descriptors", case_descriptors},
     {"cancel", case_cancel},     {"winding", case_winding}, {"flush", case_flush},
-    {"pipe", case_pipe},         {"reload", case_reload},
+    {"pipe", case_pipe},         {"reload", case_reload},   {"vforkexecs", case_vfork_execs},
+    {"relay", case_relay},
 };
 
 int main(int argc, char **argv)
