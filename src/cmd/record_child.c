@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,11 @@
 static void wait_and_exec(const char *const *command, int go_fd, int report_fd)
 {
     char byte;
-    while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
-        continue;
+    ssize_t got;
+    do
+        got = recv(go_fd, &byte, 1, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) _exit(127); /* the recorder is gone */
     execvp(command[0], (char *const *)(uintptr_t)command);
     const int error = errno;
     (void)!write(report_fd, &error, sizeof error);
@@ -24,7 +28,8 @@ pt_status pt_record_child_start(const char *const *command, pt_record_child *ret
                                 pt_error *reterr)
 {
     int go[2], report[2];
-    if (pipe2(go, O_CLOEXEC) != 0) return pt_error_errno(reterr, errno, "no pipe can be made");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0)
+        return pt_error_errno(reterr, errno, "no socket can be made");
     if (pipe2(report, O_CLOEXEC) != 0) {
         const int error = errno;
         close(go[0]);
@@ -49,9 +54,10 @@ pt_status pt_record_child_start(const char *const *command, pt_record_child *ret
 pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr)
 {
     int error = 0;
+    ssize_t got;
+    (void)!send(child->go_fd, "", 1, MSG_NOSIGNAL); /* it may have been killed */
     close(child->go_fd);
     child->go_fd = -1;
-    ssize_t got;
     do
         got = read(child->report_fd, &error, sizeof error);
     while (got < 0 && errno == EINTR);

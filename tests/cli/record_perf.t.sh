@@ -283,6 +283,21 @@ expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
 run pitot record --engine=perf -o command.pb.gz ./burn.c
 expect_status 126
 
+it 'a command does not begin when its recorder is killed before'
+cat >killed.c <<'C'
+#include <signal.h>
+int getpriority(int which, unsigned who) { return raise(SIGKILL); } /* asked for before the command begins */
+C
+${CC:-cc} -shared -fPIC killed.c -o killed.so
+( LD_PRELOAD=$PWD/killed.so pitot record --engine=perf -o never.pb.gz sh -c 'touch began' & echo $! >recorder; wait ) \
+    >/dev/null 2>&1
+# The child is nobody's: its command would have begun and ended by then.
+sleep 0.5
+expect [ ! -e began ]
+expect [ ! -e never.pb.gz ]
+LD_PRELOAD= run pitot record --engine=perf -o begun.pb.gz sh -c 'touch began'
+expect [ -e began ]
+
 it 'records only time in user space, or only in the kernel'
 run pitot record --user -o user.pb.gz dd if=/dev/zero of=/dev/null bs=1 count=300000
 expect_status 0
