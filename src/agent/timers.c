@@ -79,9 +79,13 @@ bool pt_timers_take_signal(void)
 static uint64_t rate_asked_for(void)
 {
     const char *const record_hz = pt_agent.recording ? pt_environment("PITOT_RECORD_HZ") : NULL;
-    const uint64_t hz = pt_agent_number(
-        record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY"), USUAL_HZ);
+    const char *const text = record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY");
+    const uint64_t hz = pt_agent_number(text, 0);
     const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
+    if (hz == 0 && text != NULL)
+        pt_agent_say("%s=%s: not a whole number of samples a second, 1 to %llu; sampling at %d",
+                     record_hz != NULL ? "PITOT_RECORD_HZ" : "CPUPROFILE_FREQUENCY", text,
+                     (unsigned long long)most, USUAL_HZ);
     if (hz <= most) return hz == 0 ? USUAL_HZ : hz;
     pt_agent_say("%llu samples a second are more than %llu, sampling at that",
                  (unsigned long long)hz, (unsigned long long)most);

@@ -110,6 +110,9 @@ expect agrees "$(told seconds)" 0.4 0.01
 CPUPROFILE=more.prof CPUPROFILE_FREQUENCY=250 run ./guide
 read_profile more.prof
 expect_equal period "$(told period_us)" 4000
+CPUPROFILE=never.prof CPUPROFILE_FREQUENCY=250Hz run ./guide
+expect_stderr 'pitot: libprofiler: CPUPROFILE_FREQUENCY=250Hz: not a whole number of samples a second, 1 to 4000; sampling at 100'
+read_profile more.prof
 expect agrees "$(told seconds)" 0.4 0.004
 
 it 'pprof, the script, analyses the profile: text, callgraph, listing, disassembly'
