@@ -43,6 +43,15 @@ static pt_thread *find(int tid)
     return NULL;
 }
 
+/* Runs in handlers, as find does. */
+static bool is_slot(const void *at)
+{
+    const size_t count = atomic_load(&chunk_count);
+    for (size_t i = 0; i < count; i++)
+        if ((uintptr_t)at - (uintptr_t)chunks[i] < CHUNK_SLOTS * sizeof(pt_thread)) return true;
+    return false;
+}
+
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg)
 {
     const size_t count = atomic_load(&chunk_count);
@@ -248,6 +257,7 @@ bool pt_threads_init(void)
 {
     rings = pt_agent_map(RINGS_MAX * sizeof(pt_journal_ring *));
     pt_tick.find = find;
+    pt_tick.is_slot = is_slot;
     ready = rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
     return ready;
 }

@@ -162,6 +162,7 @@ profiled 1000 takes
 expect_status 0
 expect_equal 'its own signals' "$(fact hits)" 1
 expect_equal 'signals of its own timer' "$(fact timed)" 1
+expect_equal 'signals of its own POSIX timer' "$(fact own_timer)" 1
 expect_no_stderr
 read_profile prof
 expect agrees "$(told seconds)" "$(fact cpu)" 0.004

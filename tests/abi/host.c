@@ -363,6 +363,16 @@ static int case_takes(char **argv)
     burn(0.2);
     setitimer(ITIMER_PROF, &never, NULL);
     printf("timed %d\n", hits >= 3 && hits <= 12);
+    /* So does a timer of its own that raises the signal. */
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
+    const struct itimerspec often = {{0, 20000000}, {0, 20000000}};
+    timer_t timer;
+    hits = 0;
+    timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer);
+    timer_settime(timer, 0, &often, NULL);
+    burn(0.2);
+    timer_delete(timer);
+    printf("own_timer %d\n", hits >= 3 && hits <= 12);
     return say_cpu();
 }
 

@@ -24,6 +24,13 @@ static uint64_t trap_data(const siginfo_t *info)
     return data;
 }
 
+/* Late ticks of a timer that was another thread's are ours, too. */
+static bool is_our_timer(const void *said)
+{
+    const bool is_own = said != NULL && said == pt_tick_self;
+    return is_own || pt_tick.is_slot == NULL || pt_tick.is_slot(said);
+}
+
 /* Which of our signals it is, for whatever thread. The kernel sends POLL_IN and its like for an
  * event's descriptor, TRAP_PERF for an event without one; other codes are of processes that raise
  * the signal, of breakpoints, or of other timers. */
@@ -32,7 +39,8 @@ static tick_kind kind_of(int signo, const siginfo_t *info)
     if (signo != pt_tick.signo)
         return info->si_code == TRAP_PERF && PT_TICK_IS_TRAP_DATA(trap_data(info)) ? EVENT_TICK
                                                                                    : NO_TICK;
-    if (info->si_code == SI_TIMER) return TIMER_TICK;
+    if (info->si_code == SI_TIMER)
+        return is_our_timer(info->si_value.sival_ptr) ? TIMER_TICK : NO_TICK;
     if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == pt_tick_self) return EVENT_TICK;
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP ? EVENT_TICK : NO_TICK;
 }

@@ -105,6 +105,8 @@ typedef struct {
     pt_tick_code own_start;    /* our thread function, which stands between those two */
     /* Finds the slot of a thread that has never been told its own: by kernel thread id. */
     pt_thread *(*find)(int tid);
+    /* Is it a slot, of whatever thread? What a timer of the host's says is not. */
+    bool (*is_slot)(const void *at);
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
