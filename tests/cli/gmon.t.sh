@@ -17,7 +17,7 @@ APART void even(int n) { if (n > 0) odd(n - 1); leaf(30000); }
 int main(void)
 {
     for (int i = 0; i < 100; i++) cheap();
-    for (int i = 0; i < 60; i++) dear();
+    for (int i = 0; i < 500; i++) dear();
     for (int i = 0; i < 7; i++) even(20);
     return 0;
 }
