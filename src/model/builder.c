@@ -390,6 +390,18 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
  * index gets room for all at once: growing costs time, and room that is not used does, too. */
 #define STACKS_TRIAL 8192
 
+/* Formats that open and close frames say a deep stack in a few bytes, and again with each of its
+ * frames: what is kept of them may be larger than the file by any factor. */
+#define FRAMES_MAX ((uint64_t)512 << 20)
+
+static bool room_for_frames(pt_builder *b, uint64_t frames)
+{
+    if (frames <= FRAMES_MAX) return true;
+    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %llu million frames of distinct stacks",
+                 (unsigned long long)(FRAMES_MAX >> 20));
+    return false;
+}
+
 static __attribute__((cold, noinline)) void make_room_as_promised(pt_builder *b)
 {
     builder_stacks *t = &b->stack;
@@ -412,7 +424,8 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
             memcmp(t->frame + other, frames, size) == 0)
             return (pt_stack_id){id};
     }
-    if (!room_for_row(b, t->count, "distinct stacks")) return (pt_stack_id){PT_NONE};
+    if (!room_for_row(b, t->count, "distinct stacks") || !room_for_frames(b, begin + depth))
+        return (pt_stack_id){PT_NONE};
     RESERVE(*t, offset, t->count + 2);
     RESERVE(*t, end, t->count + 1);
     if (t->count >= STACKS_TRIAL && t->promised > 0) make_room_as_promised(b);
@@ -429,6 +442,7 @@ uint32_t pt_builder_stack_count(const pt_builder *b)
 
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end)
 {
+    if (stopped(b)) return (pt_stack_id){PT_NONE};
     uint32_t *space = pt_builder_stack_space(b, depth);
     if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
     return pt_builder_stack_commit(b, depth, end);
