@@ -14,12 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HEAD_BYTES = 3 };
 
+/* The object borrows the bytes. */
 static pt_object *open_image(const uint8_t *data, size_t size)
 {
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_object *object = NULL;
-    file.blob.data = memcpy(malloc(size + 1), data, size);
-    file.blob.size = size;
+    file.blob = pt_blob_borrow(data, size);
     file.path = pt_strdup("image");
     pt_status status = pt_object_open(&file, NULL, NULL, &object, NULL);
     return status == PT_OK ? object : NULL;
@@ -112,10 +112,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const pt_profile *profile = fuzz_read(pt_format_find("gmon"), data + HEAD_BYTES + image_bytes,
                                           size - HEAD_BYTES - image_bytes, &status);
     if (profile == NULL) return 0;
-    pt_object *object = open_image(data + HEAD_BYTES, image_bytes);
+    uint8_t *image = malloc(image_bytes + 1); /* its own, so that reads past its end are seen */
+    memcpy(image, data + HEAD_BYTES, image_bytes);
+    pt_object *object = open_image(image, image_bytes);
     if (object != NULL) report(object, profile, data[0]);
     if (status == PT_OK) check_sum(profile);
     pt_object_free(object);
+    free(image);
     pt_profile_unref(profile);
     return 0;
 }
