@@ -81,7 +81,7 @@ echo "# $(counted ticks) ticks in $(counted used_ns) ns of CPU time, 4000 Hz"
 without_events 4000 waits 0.5
 # A thread that goes to sleep between our look and the signal is woken: seldom. A timer of its own would wake each
 # sleep of such a thread, thousands of times.
-expect [ "$(fact interrupted)" -le 20 ]
+expect [ "$(fact interrupted)" -le 5 ]
 echo "# $(fact interrupted) calls ended with EINTR"
 
 it 'no call of a sleeper ends with EINTR'

@@ -11,7 +11,7 @@ __attribute__((noinline)) int work(int x) { return x * 3; }
 int main(int argc, char **) { return work(argc); }
 END
 g++ -g -O1 -Wl,--build-id=0x00112233445566778899aabbccddeeff00112233 part.cc -o prog
-at=0x$(nm prog | awk '/work/ {print $1}')
+at=0x$(nm -C prog | awk '$3 == "work(int)" { print $1 }')
 id=00112233445566778899aabbccddeeff00112233
 mkdir -p "files/buildid/$id"
 cp prog "files/buildid/$id/executable"
