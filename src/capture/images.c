@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "elf/image.h"
+#include "unwind/heap.h"
 
 #define FILE_MAX (UINT64_C(8) << 30)
 
@@ -80,19 +81,6 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
 
 /* ---- looking ---- */
 
-static void *take_memory(void *arg, size_t bytes)
-{
-    (void)arg;
-    return calloc(1, bytes);
-}
-
-static void release_memory(void *arg, void *memory, size_t bytes)
-{
-    (void)arg;
-    (void)bytes;
-    free(memory);
-}
-
 static void keep_segments(pt_image *image, const pt_elf *elf)
 {
     pt_elf_segment s;
@@ -119,12 +107,11 @@ static pt_elf_id id_of(const pt_image *image)
 /* From disk, or compiled. */
 static void find_table(pt_image *image, const pt_table_cache *cache, const pt_elf *elf)
 {
-    const pt_unwind_memory memory = {take_memory, release_memory, NULL};
     if (pt_table_kept(cache, id_of(image), image->file_bytes, &image->blob, &image->blob_bytes,
                       &image->table))
         return;
-    if (pt_unwind_compile_elf(elf, image->build_id, image->build_id_bytes, &memory, &image->blob,
-                              &image->blob_bytes) != PT_UNWIND_OK)
+    if (pt_unwind_compile_elf(elf, image->build_id, image->build_id_bytes, &pt_unwind_heap,
+                              &image->blob, &image->blob_bytes) != PT_UNWIND_OK)
         return;
     image->is_compiled =
         pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) == PT_UNWIND_OK;

@@ -35,6 +35,20 @@ typedef struct pt_dcpi_settings {
         .details = "May be given several times. A program among the arguments is one, too."        \
     }
 
+/* Rows for a settings struct with fields `no_header` and `shape` (shape.h). */
+#define PT_DCPI_TABLE_ROWS(settings)                                                               \
+    {.name = "no_header",                                                                          \
+     .type = PT_OPT_FLAG,                                                                          \
+     .offset = offsetof(settings, no_header),                                                      \
+     .help = "rows only",                                                                          \
+     .details = "Neither the events nor the titles of the columns."},                              \
+        PT_SHAPE_JSON_ROW(settings),                                                               \
+    {                                                                                              \
+        .name = "csv", .type = PT_OPT_SET, .offset = offsetof(settings, shape),                    \
+        .min = PT_SHAPE_CSV, .aliases = "csl", .help = "write CSV",                                \
+        .details = "RFC 4180 with a line of column names; values are whole numbers."               \
+    }
+
 /* Counts of context->profile. PT_EXIT_OK, or the exit status of what was said. ret_column: the one
  * to sort by. */
 int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,

@@ -48,19 +48,7 @@ static const pt_option dcpiprof_rows[] = {
      .max = INT64_MAX,
      .help = "show this many rows; 0 shows all",
      .details = "A last line says how many more there are."},
-    {.name = "no_header",
-     .type = PT_OPT_FLAG,
-     .offset = offsetof(dcpiprof_settings, no_header),
-     .help = "rows only",
-     .details = "Neither the events nor the titles of the columns."},
-    PT_SHAPE_JSON_ROW(dcpiprof_settings),
-    {.name = "csv",
-     .type = PT_OPT_SET,
-     .offset = offsetof(dcpiprof_settings, shape),
-     .min = PT_SHAPE_CSV,
-     .aliases = "csl",
-     .help = "write CSV",
-     .details = "RFC 4180 with a line of column names; values are whole numbers."},
+    PT_DCPI_TABLE_ROWS(dcpiprof_settings),
 };
 static const pt_option_table dcpiprof_options = PT_OPTION_TABLE(dcpiprof_rows);
 

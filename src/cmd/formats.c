@@ -96,12 +96,7 @@ static void put_format_json(pt_json_w *w, const pt_format *format)
 static void put_json(pt_out *out)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    pt_json_key(&w, "report");
-    pt_json_text(&w, "formats");
+    pt_report_json_begin(&w, out, "formats");
     pt_json_key(&w, "formats");
     pt_json_array(&w);
     for (size_t i = 0; i < pt_format_count; i++)

@@ -108,12 +108,7 @@ static void put_losses(pt_out *out, const pt_format *format, bool written, const
                        const pt_diag *changes)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    pt_json_key(&w, "report");
-    pt_json_text(&w, "losses");
+    pt_report_json_begin(&w, out, "losses");
     pt_json_key(&w, "format");
     pt_json_text(&w, format->name);
     pt_json_key(&w, "written");

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "elf/image.h"
 #include "unwind/copied.h"
+#include "unwind/heap.h"
 
 #if defined(__aarch64__)
 enum { OUR_MACHINE = EM_AARCH64 };
@@ -78,22 +79,8 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
 
 /* ---- images ---- */
 
-static void *take_memory(void *arg, size_t bytes)
-{
-    (void)arg;
-    return calloc(1, bytes);
-}
-
-static void release_memory(void *arg, void *memory, size_t bytes)
-{
-    (void)arg;
-    (void)bytes;
-    free(memory);
-}
-
 static void compile(image *m, const pt_blob *bytes)
 {
-    const pt_unwind_memory memory = {take_memory, release_memory, NULL};
     pt_elf elf;
     pt_elf_segment s;
     size_t blob_bytes = 0;
@@ -104,7 +91,8 @@ static void compile(image *m, const pt_blob *bytes)
         m->segment.items[m->segment.count++] =
             (segment){.off = s.off, .bytes = s.file_bytes, .addr = s.addr};
     }
-    if (pt_unwind_compile_elf(&elf, NULL, 0, &memory, &m->blob, &blob_bytes) != PT_UNWIND_OK) {
+    if (pt_unwind_compile_elf(&elf, NULL, 0, &pt_unwind_heap, &m->blob, &blob_bytes) !=
+        PT_UNWIND_OK) {
         m->blob = NULL;
     } else if (pt_unwind_table_open(m->blob, blob_bytes, &m->table) != PT_UNWIND_OK) {
         free(m->blob);

@@ -283,11 +283,7 @@ static void put_row(pt_json_w *w, const pt_counts_table *t, size_t i)
 void pt_counts_json(pt_out *out, const pt_counts_table *t)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    put_text(&w, "report", t->report);
+    pt_report_json_begin(&w, out, t->report);
     put_text(&w, "profile", t->title);
     put_events(&w, t->counts);
     pt_json_key(&w, "sorted_by");

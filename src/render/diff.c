@@ -262,11 +262,7 @@ static void put_side(pt_json_w *w, const char *key, const pt_diff_head *head, co
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    put_string(&w, "report", "diff");
+    pt_report_json_begin(&w, out, "diff");
     put_string(&w, "event", head->summary[PT_AFTER].type);
     put_string(&w, "unit", head->summary[PT_AFTER].unit);
     put_string(&w, "query", head->query);

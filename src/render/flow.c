@@ -231,12 +231,7 @@ static void json_block(pt_json_w *w, const pt_flow_report *r, const pt_procedure
 void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    pt_json_key(&w, "report");
-    pt_json_text(&w, "dcpicalc");
+    pt_report_json_begin(&w, out, "dcpicalc");
     pt_json_key(&w, "profile");
     pt_json_text(&w, r->title);
     pt_json_key(&w, "procedures");

@@ -89,6 +89,14 @@ static void put_known(pt_json_w *w, const char *key, double value, bool known)
         pt_json_null(w);
 }
 
+void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name)
+{
+    pt_json_w_init(w, out, PT_JSON_INDENT);
+    pt_json_object(w);
+    put_int(w, "schema", PT_REPORT_SCHEMA);
+    put_text(w, "report", name);
+}
+
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head)
 {
     const pt_summary *s = &head->summary;

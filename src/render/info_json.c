@@ -201,10 +201,7 @@ void pt_info_json(pt_out *out, const pt_profile *profile, const pt_info *info,
                   const pt_info_file *files, size_t file_count)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    put_int(&w, "schema", PT_REPORT_SCHEMA);
-    put_text(&w, "report", "info");
+    pt_report_json_begin(&w, out, "info");
     put_files(&w, files, file_count);
     put_events(&w, info);
     put_origin(&w, profile, info);

@@ -308,11 +308,7 @@ void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
 {
     const pt_procedures *const all = list->procedures;
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    put_text(&w, "report", "dcpilist");
+    pt_report_json_begin(&w, out, "dcpilist");
     put_text(&w, "profile", list->title);
     pt_json_key(&w, "events");
     pt_json_array(&w);

@@ -29,6 +29,8 @@ typedef struct pt_report_head {
 
 /* Two or three lines and an empty one. */
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head);
+/* Begins a document of any kind: {"schema": 1, "report": name. The caller ends it. */
+void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name);
 /* Begins the document: {"schema": 1, "report": name, "profile": {...}; the caller ends it. */
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head);
 

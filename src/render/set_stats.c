@@ -57,12 +57,7 @@ static void put_number(pt_json_w *w, const char *key, double value)
 void pt_set_stats_json(pt_out *out, const pt_set_table *t)
 {
     pt_json_w w;
-    pt_json_w_init(&w, out, PT_JSON_INDENT);
-    pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_REPORT_SCHEMA);
-    pt_json_key(&w, "report");
-    pt_json_text(&w, "dcpistats");
+    pt_report_json_begin(&w, out, "dcpistats");
     pt_json_key(&w, "event");
     pt_json_text(&w, t->event);
     pt_json_key(&w, "sets");

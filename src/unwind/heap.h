@@ -1,0 +1,24 @@
+/* heap.h: the heap as the memory that tables are compiled in, for who is no signal handler. */
+#ifndef PT_UNWIND_HEAP_H
+#define PT_UNWIND_HEAP_H
+
+#include <stdlib.h>
+
+#include "unwind/table.h"
+
+static inline void *pt_unwind_heap_take(void *arg, size_t bytes)
+{
+    (void)arg;
+    return calloc(1, bytes);
+}
+
+static inline void pt_unwind_heap_release(void *arg, void *memory, size_t bytes)
+{
+    (void)arg;
+    (void)bytes;
+    free(memory);
+}
+
+static const pt_unwind_memory pt_unwind_heap = {pt_unwind_heap_take, pt_unwind_heap_release, NULL};
+
+#endif
