@@ -17,7 +17,7 @@ static const struct {
     }
     ROW(start_daemon),
     ROW(stop_daemon),
-    ROW(get_connection_values),
+    ROW(get_connection_values_n),
     ROW(lookup_connection_value),
     ROW(create_response_from_buffer),
     ROW(add_response_header),

@@ -9,8 +9,8 @@ typedef struct pt_microhttpd {
     struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback,
                                        void *, MHD_AccessHandlerCallback, void *, ...);
     void (*stop_daemon)(struct MHD_Daemon *);
-    int (*get_connection_values)(struct MHD_Connection *, enum MHD_ValueKind, MHD_KeyValueIterator,
-                                 void *);
+    int (*get_connection_values_n)(struct MHD_Connection *, enum MHD_ValueKind,
+                                   MHD_KeyValueIteratorN, void *);
     const char *(*lookup_connection_value)(struct MHD_Connection *, enum MHD_ValueKind,
                                            const char *);
     struct MHD_Response *(*create_response_from_buffer)(size_t, void *,

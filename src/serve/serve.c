@@ -110,12 +110,14 @@ static int listen_on(const pt_serve_address *address, pt_error *reterr)
 typedef struct {
     pt_serve_parameter *items;
     size_t count, cap;
+    bool has_zero; /* a byte 0 in a name or value: text would end there */
 } parameters;
 
 static enum MHD_Result add_parameter(void *into, enum MHD_ValueKind kind, const char *name,
-                                     const char *value)
+                                     size_t name_bytes, const char *value, size_t value_bytes)
 {
     parameters *p = into;
+    p->has_zero |= strlen(name) != name_bytes || (value != NULL && strlen(value) != value_bytes);
     PT_GROW(*p, p->count + 1);
     p->items[p->count++] = (pt_serve_parameter){name, value != NULL ? value : ""};
     return MHD_YES;
@@ -137,9 +139,12 @@ static void ask(const pt_server *s, struct MHD_Connection *connection, const cha
         return refuse(answer, 403, "This page is for this machine: ask for it as localhost.\n");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return refuse(answer, 405, "Only GET and HEAD are answered.\n");
-    s->http->get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, &p);
+    s->http->get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_parameter, &p);
     const pt_serve_request request = {path, p.items, p.count};
-    s->answer(s->context, &request, answer);
+    if (p.has_zero)
+        refuse(answer, 400, "A parameter holds a byte 0 (%00), which no name has.\n");
+    else
+        s->answer(s->context, &request, answer);
     free(p.items);
 }
 

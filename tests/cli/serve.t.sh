@@ -122,6 +122,8 @@ expect_equal 'no match' "$code $(head -n 1 body)" \
     '404 --focus=nothing matches no function, source file or mapped file'
 get /api/peek
 expect_equal 'no pattern' "$code $(cat body)" '400 Which functions? Name them: p=PATTERN'
+get '/api/top?f=%00parse'
+expect_equal 'a byte 0' "$code" 400
 get '/api/top?output=x'
 expect_equal 'no files' "$code" 400
 get '/api/top?p=-o'
