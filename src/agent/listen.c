@@ -131,16 +131,24 @@ typedef struct {
     size_t body_held;
 } request;
 
+/* What has come, at most size bytes; 0 or less at the end, and when nothing comes in time. */
+static ssize_t receive(int fd, char *to, size_t size, uint64_t until_ms)
+{
+    for (;;) {
+        const uint64_t now = now_ms();
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        if (now >= until_ms || poll(&wait, 1, (int)(until_ms - now)) <= 0) return 0;
+        const ssize_t got = recv(fd, to, size, MSG_DONTWAIT);
+        if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    }
+}
+
 /* Up to the empty line; false if it does not come, or is too much. */
 static bool read_head(int fd, uint64_t until_ms, size_t *ret_held)
 {
     size_t held = 0;
     while (held < HEAD_MAX_BYTES) {
-        const uint64_t now = now_ms();
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
-        if (now >= until_ms || poll(&wait, 1, (int)(until_ms - now)) <= 0) return false;
-        const ssize_t got = recv(fd, listener.head + held, HEAD_MAX_BYTES - held, MSG_DONTWAIT);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        const ssize_t got = receive(fd, listener.head + held, HEAD_MAX_BYTES - held, until_ms);
         if (got <= 0) return false;
         held += (size_t)got;
         listener.head[held] = '\0';
@@ -208,25 +216,34 @@ static bool take_token(request *r)
 }
 
 /* The rest of a body, in memory of its own; NULL when it does not come. */
-static char *read_body(const request *r, uint64_t until_ms)
+static char *read_body(request *r, uint64_t until_ms)
 {
     char *const body = pt_agent_map(r->body_bytes + 1);
     if (body == NULL) return NULL;
     size_t held = r->body_held < r->body_bytes ? r->body_held : r->body_bytes;
     memcpy(body, r->body, held);
     while (held < r->body_bytes) {
-        const uint64_t now = now_ms();
-        struct pollfd wait = {.fd = r->fd, .events = POLLIN};
-        const bool came = now < until_ms && poll(&wait, 1, (int)(until_ms - now)) > 0;
-        const ssize_t got = came ? recv(r->fd, body + held, r->body_bytes - held, MSG_DONTWAIT) : 0;
-        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        const ssize_t got = receive(r->fd, body + held, r->body_bytes - held, until_ms);
         if (got <= 0) {
             pt_agent_unmap(body, r->body_bytes + 1);
             return NULL;
         }
         held += (size_t)got;
     }
+    r->body_held = held;
     return body;
+}
+
+/* Closes the connection. What was not read of the body is taken first: closing before it has come
+ * would take the answer away from the other side, too. */
+static void hang_up(const request *r, int fd, uint64_t until_ms)
+{
+    static char bytes[32 << 10];
+    if (r->body_held < r->body_bytes && shutdown(fd, SHUT_WR) == 0) {
+        while (receive(fd, bytes, sizeof bytes, until_ms) > 0)
+            continue;
+    }
+    close(fd);
 }
 
 /* ---- what can be asked ---- */
@@ -275,7 +292,7 @@ static void answer_cmdline(int fd)
         send_all(fd, line, held, now_ms() + SEND_MS);
 }
 
-static void answer_symbols(const request *r, uint64_t until_ms)
+static void answer_symbols(request *r, uint64_t until_ms)
 {
     if (!r->is_post) {
         answer_text(r->fd, "200 OK", "num_symbols: 1\n");
@@ -315,9 +332,10 @@ static void collect(int fd, uint64_t seconds)
         const int other = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
         if (other < 0) continue;
         request r;
-        if (take_request(&r, other, now_ms() + BUSY_REQUEST_MS))
+        const uint64_t until_ms = now_ms() + BUSY_REQUEST_MS;
+        if (take_request(&r, other, until_ms))
             answer_text(other, "503 Service Unavailable", "a profile is being collected already\n");
-        close(other);
+        hang_up(&r, other, until_ms);
     }
 }
 
@@ -526,8 +544,9 @@ static void *listen_main(void *arg)
             nanosleep(&pause, NULL);
         }
         if (fd < 0) continue;
-        if (take_request(&r, fd, now_ms() + REQUEST_MS)) answer_profile(&r);
-        close(fd);
+        const uint64_t until_ms = now_ms() + REQUEST_MS;
+        if (take_request(&r, fd, until_ms)) answer_profile(&r);
+        hang_up(&r, fd, until_ms);
     }
 }
 

@@ -49,7 +49,7 @@ it 'recover leaves a journal alone that is still written'
 rm -f prof
 CPUPROFILE=prof ./host waits >waits.out &
 host=$!
-for _ in $(seq 200); do grep -q ready waits.out && break; sleep 0.05; done
+eventually grep -q ready waits.out
 run pitot recover prof
 expect_status 1
 expect_stderr "pitot: prof: process $host (host) still writes it; -o FILE writes what there is"

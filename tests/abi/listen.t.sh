@@ -24,14 +24,10 @@ start() {
     hosts+=("$host")
 }
 # Until it listens at the Unix socket, or has said its address.
-socket_is_there() { for _ in $(seq 100); do [ -S "$1" ] && return; sleep 0.05; done; fail "no socket $1"; }
+socket_is_there() { eventually [ -S "$1" ] || fail "no socket $1"; }
 address_is_said() {
-    for _ in $(seq 100); do
-        url=$(sed -n 's/.*profiles: //p' host.err)
-        [ -n "$url" ] && return
-        sleep 0.05
-    done
-    fail 'no address was printed'
+    eventually grep -q 'profiles: http.*/' host.err || fail 'no address was printed'
+    url=$(sed -n 's/.*profiles: //p' host.err)
 }
 stop() { kill "$host" 2>/dev/null; wait "$host" 2>/dev/null || true; }
 stop_all() {
@@ -95,9 +91,9 @@ head -c 2000000 /dev/zero | tr '\0' a >large
 expect_equal status "$(ask -o /dev/null -w '%{http_code}' --data-binary @large -H Expect: http://x/pprof/symbol)" 413
 
 it 'collects one profile at a time and goes on answering'
-ask 'http://x/pprof/profile?seconds=2' -o first &
+ask -v 'http://x/pprof/profile?seconds=3' -o first 2>asked &
 first=$!
-sleep 0.5
+expect eventually grep -q '^> GET' asked
 expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
 run ask http://x/pprof/symbol
 expect_stdout 'num_symbols: 1'
@@ -106,10 +102,12 @@ run pitot top first
 expect_stdout_line '*work_hard*'
 
 it 'stops collecting when the one who asked has gone'
-timeout 0.5 curl -s --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=30' -o gone
-sleep 0.3
-run pitot info "unix:$PWD/s" --seconds=1
-expect_status 0
+curl -sv --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=300' -o gone 2>asked &
+gone=$!
+expect eventually grep -q '^> GET' asked
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
+kill "$gone"
+expect eventually pitot info "unix:$PWD/s" --seconds=1
 
 it 'is not held up by clients that say nothing, little, or too much'
 python3 - "$PWD/s" <<'PY'
@@ -162,7 +160,7 @@ kill -9 "$host"
 wait "$host" 2>/dev/null || true
 expect [ -S s ]
 start "unix:$PWD/s"
-for _ in $(seq 100); do ask http://x/pprof/symbol | grep -q num && break || sleep 0.05; done
+eventually ask http://x/pprof/symbol
 run pitot info "unix:$PWD/s" --seconds=1
 expect_status 0
 stop
@@ -201,15 +199,13 @@ address_is_said
 expect_equal token "${url##*/}" a-token-of-my-own-choice
 stop
 start 127.0.0.1:0/short
-sleep 0.5
-expect grep -q 'a token has 16 to 64' host.err
+expect eventually grep -q 'a token has 16 to 64' host.err
 stop
 
 it 'listens nowhere else'
 for where in 0.0.0.0:0 8080 unix:relative 127.0.0.1:x 127.0.0.1:99999; do
     start "$where"
-    sleep 0.2
-    expect grep -q "PITOT_LISTEN=$where: " host.err
+    expect eventually grep -q "PITOT_LISTEN=$where: " host.err
     stop
 done
 
@@ -218,7 +214,7 @@ done
 it 'goes on when the program closes all descriptors'
 start "unix:$PWD/s" closes
 socket_is_there s
-sleep 0.2
+expect eventually sh -c "[ \$(ls /proc/$host/fd | wc -l) -le 3 ]"
 run pitot top "unix:$PWD/s" --seconds=1
 expect_status 0
 expect_stdout_line '*work_hard*'
@@ -228,7 +224,7 @@ rm -f s
 it 'leaves children of fork nothing to hold the socket by'
 start "unix:$PWD/s" forks
 socket_is_there s
-for _ in $(seq 100); do [ -s host.out ] && break || sleep 0.05; done
+eventually [ -s host.out ]
 child=$(cat host.out)
 hosts+=("$child")
 stop

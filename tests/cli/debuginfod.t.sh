@@ -42,11 +42,7 @@ END
 python3 serve.py &
 server=$!
 trap 'kill $server 2>/dev/null; t_end' EXIT
-for ((tries = 0; tries < 200; tries++)); do
-    [ ! -e port ] || break
-    sleep 0.05
-done
-[ -e port ] || skip_all 'no server could be started'
+eventually [ -e port ] || skip_all 'no server could be started'
 url=http://127.0.0.1:$(cat port)
 kept=$HOME/.cache/debuginfod_client
 

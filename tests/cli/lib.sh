@@ -113,6 +113,17 @@ run() {
     "$@" >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
 }
 
+# eventually COMMAND...: repeats it until it succeeds, for what another process does in its own time.
+# False after a minute: that is for a machine where it never does, not a measure of speed.
+eventually() {
+    local tries
+    for ((tries = 0; tries < 1200; tries++)); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
 # The output of the last run, for use in $(...) and pipes.
 stdout() { cat "$t_out/stdout"; }
 stderr() { cat "$t_out/stderr"; }

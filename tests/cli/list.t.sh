@@ -77,7 +77,7 @@ print(server.server_port, flush=True)
 server.serve_forever()
 P
     server=$!
-    for _ in $(seq 100); do [ -s port ] && break; sleep 0.1; done
+    eventually [ -s port ]
 }
 
 it 'asks debuginfod for a source that is nowhere here'

@@ -18,11 +18,8 @@ serve() {
     shift
     python3 "$PITOT_ROOT/tests/cli/remote_server.py" "$profile" "$PWD/log" "$@" >"port.$name" &
     servers+=($!)
-    for _ in $(seq 200); do
-        said=$(cat "port.$name")
-        [ -n "$said" ] && break
-        sleep 0.05
-    done
+    eventually [ -s "port.$name" ]
+    said=$(cat "port.$name")
     printf -v "$name" '%s' "$said"
 }
 stop_servers() {
@@ -149,7 +146,7 @@ rm -rf kept
 env --default-signal=INT "$PITOT" info "http://$base/slow" >/dev/null 2>&1 &
 child=$!
 : >log
-for _ in $(seq 100); do [ -s log ] && break || sleep 0.05; done
+eventually [ -s log ]
 kill -INT "$child"
 status=0
 wait "$child" || status=$?
@@ -273,7 +270,7 @@ END
         >go.log 2>&1 && {
         ./go/server >go/address &
         servers+=($!)
-        for _ in $(seq 100); do [ -s go/address ] && break || sleep 0.05; done
+        eventually [ -s go/address ]
         go_address=$(cat go/address)
     }
 fi

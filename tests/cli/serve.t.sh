@@ -190,7 +190,7 @@ echo "$1" >opened.tmp && mv opened.tmp opened
 B
 chmod +x browser
 BROWSER=$PWD/browser start url "$PITOT" serve a.folded
-for _ in $(seq 200); do [ -e opened ] && break || sleep 0.05; done
+eventually [ -e opened ]
 expect_equal 'opened' "$(cat opened)" "$url"
 get /api/top
 expect_equal code "$code" 200

@@ -196,10 +196,7 @@ mkfifo asked
 pitot symbolize -e prog -p <asked >answered &
 exec 9>asked
 echo "$at" >&9
-for ((tries = 0; tries < 200; tries++)); do
-    [ ! -s answered ] || break
-    sleep 0.05
-done
+eventually [ -s answered ]
 grep -q ' at .*part.cc:' answered || fail "the answer was: $(cat answered)"
 exec 9>&-
 wait $!
@@ -346,10 +343,7 @@ END
     strip container/app/wait
     chroot container /app/wait >started &
     waiter=$!
-    for ((tries = 0; tries < 200; tries++)); do
-        [ ! -s started ] || break
-        sleep 0.05
-    done
+    eventually [ -s started ]
     run pitot symbolize --pid $waiter -p "$(cat started)"
     expect_stdout_line 'answer at *wait.c:3:*'
     kill $waiter
