@@ -41,13 +41,14 @@ int64_t pt_summary_samples(const pt_profile *p)
     return p->sample->t.count;
 }
 
-/* More than the address that was hit: callers, or that there are none, or names that came as a
- * stack. */
+/* More than the place that was hit: callers, or that there are none, or names that came as a stack.
+ * Where calls are told apart from samples, a name alone is a place. */
 static bool is_stack(const pt_profile *p, uint32_t stack)
 {
     const uint32_t depth = pt_stack_depth(p, stack);
     return depth > 1 || p->stack->end[stack] == PT_STACK_END_ROOT ||
-           (depth == 1 && p->location->address[pt_stack_frames(p, stack)[0]] == 0);
+           (depth == 1 && p->arc->t.count == 0 &&
+            p->location->address[pt_stack_frames(p, stack)[0]] == 0);
 }
 
 /* Sums magnitudes a stack, so that what cancels out still counts as seen. */
