@@ -135,6 +135,20 @@ static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
                    values);
 }
 
+/* Skips bins of no ticks, most of them in large programs; up to `most`. Returns how many. */
+static uint64_t skip_empty(pt_reader *r, uint64_t most)
+{
+    uint64_t count = 0, several;
+    enum { AT_ONCE = sizeof several / PT_GMON_UNIT_BYTES };
+    while (most - count >= AT_ONCE && pt_reader_left(r) >= sizeof several) {
+        memcpy(&several, r->pos, sizeof several);
+        if (several != 0) break;
+        pt_skip(r, sizeof several);
+        count += AT_ONCE;
+    }
+    return count;
+}
+
 void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram *h,
                       uint64_t present)
 {
@@ -145,6 +159,7 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
         (double)units * PT_GMON_UNIT_BYTES / (double)(h->bin_count | !h->bin_count);
     uint64_t rows = 0;
     for (uint64_t i = 0; i < present; i++) {
+        if (!crowded) i += skip_empty(r, present - 1 - i);
         const uint16_t count = pt_read_u16(r);
         if (count == 0 && !crowded) continue;
         const uint64_t low = pt_gmon_edge(h, i), high = pt_gmon_edge(h, i + 1);
@@ -309,6 +324,7 @@ static variant choose_variant(const uint8_t *data, size_t size, bool little, boo
                 if (far <= best_reach) continue;
                 best = v;
                 best_reach = far;
+                if (far == size) return best;
             }
         }
     }

@@ -345,7 +345,7 @@ static void drop_first_underscores(char *text)
 static char *demangle_rust(const char *name, pt_demangle_mode mode)
 {
     printer p = {.text = PT_BUF_INIT};
-    if (name[1] == 'R' && !pt_rust_name_is_bounded(name)) return NULL;
+    if (name[1] == 'R' ? !pt_rust_name_is_bounded(name) : strstr(name, "17h") == NULL) return NULL;
     if (setjmp(p.too_long) != 0) return printed(&p, false);
     const int ok = rust_demangle_callback(name, DMGL_RUST, put_piece, &p);
     char *text = printed(&p, ok != 0);

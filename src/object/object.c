@@ -219,18 +219,23 @@ static pt_go_table *with_go_table(pt_object *object)
     return object->go;
 }
 
+bool pt_object_has_lines(pt_object *object)
+{
+    if (with_dwarf(object, NULL) != NULL) return true;
+    const pt_go_table *go = with_go_table(object);
+    return go != NULL && pt_go_table_functions(go) > 0;
+}
+
 void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts)
 {
     const pt_symbol_index *symbols = with_symbols(object);
     const pt_go_table *go = with_go_table(object);
     const uint64_t go_count = go != NULL ? pt_go_table_functions(go) : 0;
     const uint64_t count = symbols->symbol_count + go_count;
-    const bool has_lines =
-        detail == PT_OBJECT_LINES && (with_dwarf(object, NULL) != NULL || go_count > 0);
     *ret_facts = (pt_object_facts){
         .symbol_count = count <= UINT32_MAX ? (uint32_t)count : UINT32_MAX,
         .is_dynamic_only = object->is_dynamic_only && go_count == 0,
-        .has_lines = has_lines,
+        .has_lines = detail == PT_OBJECT_LINES && pt_object_has_lines(object),
         .debug_path = object->has_debug ? object->debug.path : NULL,
         .lines_error = detail == PT_OBJECT_LINES && object->dwarf_error.status != PT_OK
                            ? object->dwarf_error.message

@@ -78,6 +78,8 @@ typedef struct pt_object_facts {
     const char *lines_error; /* why DWARF that is there cannot be read, or NULL */
 } pt_object_facts;
 void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts *ret_facts);
+/* has_lines alone: symbols are not read for it. */
+bool pt_object_has_lines(pt_object *object);
 
 typedef struct pt_object_symbol {
     const char *name; /* as linked; lives as long as the object */

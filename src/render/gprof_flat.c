@@ -127,9 +127,7 @@ static void put_row(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
         n += pt_gprof_put_fixed(line + n, scale * (s->ticks + s->child_ticks) / look->rate / calls,
                                 8, 2);
     } else {
-        const size_t blanks = 8 + 1 + 8 + 1 + 8;
-        memset(line + n, ' ', blanks);
-        n += blanks;
+        n += pt_gprof_put_blanks(line + n, 8 + 1 + 8 + 1 + 8);
     }
     line[n++] = ' ';
     line[n++] = ' ';

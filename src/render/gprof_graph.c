@@ -38,12 +38,6 @@ static const char explanation[] =
     " its members below; calls among them, after the '+', hand on no time.\n"
     "\n";
 
-/* The two styles differ in the width of one column. */
-static const char *wide(const pt_gprof_look *look, const char *gnu, const char *bsd)
-{
-    return look->traditional ? bsd : gnu;
-}
-
 static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
 {
     if (!look->traditional)
@@ -68,10 +62,21 @@ static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
             "total", "children");
 }
 
+static void put_index(pt_out *out, const pt_gprof_symbol *s)
+{
+    char text[16];
+    size_t n = 0;
+    text[n++] = ' ';
+    text[n++] = s->is_shown ? '[' : '(';
+    n += pt_gprof_put_count(text + n, s->number, 1, false);
+    text[n++] = s->is_shown ? ']' : ')';
+    pt_out_put(out, text, n);
+}
+
 void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *s)
 {
     if (s->cycle != 0) pt_outf(out, " <cycle %u>", s->cycle);
-    if (s->number != 0) pt_outf(out, s->is_shown ? " [%u]" : " (%u)", s->number);
+    if (s->number != 0) put_index(out, s);
 }
 
 static void put_full_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
@@ -82,48 +87,58 @@ static void put_full_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
     pt_out_char(out, '\n');
 }
 
-/* The line of a caller or callee up to its name. */
-static void put_arc_numbers(pt_out *out, const pt_gprof_look *look, const pt_gprof_arc *arc,
-                            uint64_t all_calls)
+/* Columns before the name. Between the times and the name lie calls, a sign and more calls. */
+enum { HEAD_COLUMNS = 6 + 1 + 5 + 1, SELF_COLUMNS = 7, CALLS_COLUMNS = 7, INDENT_COLUMNS = 5 };
+
+static size_t child_columns(const pt_gprof_look *look)
 {
-    char line[4 * PT_GPROF_NUMBER_MAX];
-    const size_t blanks = 6 + 1 + 5 + 1;
-    memset(line, ' ', blanks);
-    size_t n = blanks;
-    n += pt_gprof_put_fixed(line + n, arc->ticks / look->rate, 7, 2);
-    line[n++] = ' ';
-    n += pt_gprof_put_fixed(line + n, arc->child_ticks / look->rate, look->traditional ? 11 : 7, 2);
-    line[n++] = ' ';
-    n += pt_gprof_put_count(line + n, arc->calls, 7, false);
-    line[n++] = '/';
-    n += pt_gprof_put_count(line + n, all_calls, 7, true);
-    memset(line + n, ' ', 5);
-    pt_out_put(out, line, n + 5);
+    return look->traditional ? 11 : 7;
 }
 
+/* Calls inside a cycle, or of the function by itself, have no times. */
 static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_arc *arc,
                     bool show_caller)
 {
     const pt_gprof_symbol *const from = &g->symbol.items[arc->from];
     const pt_gprof_symbol *const to = &g->symbol.items[arc->to];
-    if (from == to || (from->cycle != 0 && from->cycle == to->cycle))
-        pt_outf(out,
-                wide(look, "%6.6s %5.5s %7.7s %7.7s %7" PRIu64 " %7.7s     ",
-                     "%6.6s %5.5s %7.7s %11.11s %7" PRIu64 " %7.7s     "),
-                "", "", "", "", arc->calls, "");
-    else
-        put_arc_numbers(out, look, arc, pt_gprof_head(g, to)->calls);
+    const size_t child_width = child_columns(look);
+    char line[4 * PT_GPROF_NUMBER_MAX];
+    size_t n = pt_gprof_put_blanks(line, HEAD_COLUMNS);
+    if (arc->kind != PT_GPROF_BETWEEN) {
+        n += pt_gprof_put_blanks(line + n, SELF_COLUMNS + 1 + child_width + 1);
+        n += pt_gprof_put_count(line + n, arc->calls, CALLS_COLUMNS, false);
+        n += pt_gprof_put_blanks(line + n, 1 + CALLS_COLUMNS);
+    } else {
+        n += pt_gprof_put_fixed(line + n, arc->ticks / look->rate, SELF_COLUMNS, 2);
+        line[n++] = ' ';
+        n += pt_gprof_put_fixed(line + n, arc->child_ticks / look->rate, child_width, 2);
+        line[n++] = ' ';
+        n += pt_gprof_put_count(line + n, arc->calls, CALLS_COLUMNS, false);
+        line[n++] = '/';
+        n += pt_gprof_put_count(line + n, pt_gprof_head(g, to)->calls, CALLS_COLUMNS, true);
+    }
+    n += pt_gprof_put_blanks(line + n, INDENT_COLUMNS);
+    pt_out_put(out, line, n);
     put_full_name(out, look, g, show_caller ? from : to);
+}
+
+static void put_nobody(pt_out *out, const pt_gprof_look *look)
+{
+    char line[PT_GPROF_NUMBER_MAX];
+    const size_t n = pt_gprof_put_blanks(line, HEAD_COLUMNS + SELF_COLUMNS + 1 +
+                                                   child_columns(look) + 1 + CALLS_COLUMNS + 1 +
+                                                   CALLS_COLUMNS + INDENT_COLUMNS);
+    pt_out_put(out, line, n);
+    pt_out_text(out, "<spontaneous>\n");
 }
 
 static void put_callers(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                         const pt_gprof_symbol *s)
 {
-    if (s->in_count == 0)
-        pt_outf(out,
-                wide(look, "%6.6s %5.5s %7.7s %7.7s %7.7s %7.7s     <spontaneous>\n",
-                     "%6.6s %5.5s %7.7s %11.11s %7.7s %7.7s     <spontaneous>\n"),
-                "", "", "", "", "", "");
+    if (s->in_count == 0) {
+        put_nobody(out, look);
+        return;
+    }
     PT_FREE uint32_t *arcs = pt_gprof_callers(g, s);
     for (uint32_t i = 0; i < s->in_count; i++)
         put_arc(out, look, g, &g->arc.items[arcs[i]], true);
@@ -132,64 +147,75 @@ static void put_callers(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
 static void put_callees(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                         const pt_gprof_symbol *s)
 {
+    if (s->out_count == 0) return;
     PT_FREE uint32_t *arcs = pt_gprof_callees(g, s);
     for (uint32_t i = 0; i < s->out_count; i++)
         put_arc(out, look, g, &g->arc.items[arcs[i]], false);
 }
 
-/* Index, share of the whole, times: the beginning of the main line. */
-static void put_times(pt_out *out, const pt_gprof_look *look, const pt_gprof *g,
-                      const pt_gprof_symbol *s)
+/* Index, share of the whole, times: the beginning of the main line, into `line`. */
+static size_t put_times(char *line, const pt_gprof_look *look, const pt_gprof *g,
+                        const pt_gprof_symbol *s)
 {
     const double whole = g->shown_ticks > 0 ? g->shown_ticks : 1;
-    char line[4 * PT_GPROF_NUMBER_MAX], number[16];
-    snprintf(number, sizeof number, "[%u]", s->number);
-    size_t n = (size_t)snprintf(line, sizeof line, "%-6.6s ", number);
+    char number[16] = "[     ";
+    size_t n = 6; /* of the number: what is longer is cut */
+    number[1 + pt_gprof_put_count(number + 1, s->number, 1, false)] = ']';
+    memcpy(line, number, n);
+    line[n++] = ' ';
     n += pt_gprof_put_fixed(line + n, 100 * (s->shown_self + s->shown_child) / whole, 5, 1);
     line[n++] = ' ';
-    n += pt_gprof_put_fixed(line + n, s->shown_self / look->rate, 7, 2);
+    n += pt_gprof_put_fixed(line + n, s->shown_self / look->rate, SELF_COLUMNS, 2);
     line[n++] = ' ';
-    n += pt_gprof_put_fixed(line + n, s->shown_child / look->rate, look->traditional ? 11 : 7, 2);
-    pt_out_put(out, line, n);
+    n += pt_gprof_put_fixed(line + n, s->shown_child / look->rate, child_columns(look), 2);
+    return n;
+}
+
+static size_t put_self_calls(char *line, const pt_gprof_symbol *s)
+{
+    if (s->self_calls == 0) return pt_gprof_put_blanks(line, 1 + CALLS_COLUMNS);
+    line[0] = '+';
+    return 1 + pt_gprof_put_count(line + 1, s->self_calls, CALLS_COLUMNS, true);
 }
 
 static void put_main_line(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                           const pt_gprof_symbol *s)
 {
-    put_times(out, look, g, s);
+    char line[5 * PT_GPROF_NUMBER_MAX];
+    size_t n = put_times(line, look, g, s);
+    line[n++] = ' ';
     if (s->calls + s->self_calls == 0)
-        pt_outf(out, " %7.7s %7.7s ", "", "");
-    else if (s->self_calls != 0)
-        pt_outf(out, " %7" PRIu64 "+%-7" PRIu64 " ", s->calls, s->self_calls);
+        n += pt_gprof_put_blanks(line + n, CALLS_COLUMNS);
     else
-        pt_outf(out, " %7" PRIu64 " %7.7s ", s->calls, "");
+        n += pt_gprof_put_count(line + n, s->calls, CALLS_COLUMNS, false);
+    n += put_self_calls(line + n, s);
+    line[n++] = ' ';
+    pt_out_put(out, line, n);
     put_full_name(out, look, g, s);
-}
-
-static void put_self_calls(pt_out *out, const pt_gprof_symbol *s)
-{
-    if (s->self_calls != 0)
-        pt_outf(out, "+%-7" PRIu64, s->self_calls);
-    else
-        pt_outf(out, " %7.7s", "");
 }
 
 static void put_cycle(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                       const pt_gprof_symbol *cycle)
 {
-    put_times(out, look, g, cycle);
-    pt_outf(out, " %7" PRIu64, cycle->calls);
-    put_self_calls(out, cycle);
+    char line[5 * PT_GPROF_NUMBER_MAX];
+    size_t n = put_times(line, look, g, cycle);
+    line[n++] = ' ';
+    n += pt_gprof_put_count(line + n, cycle->calls, CALLS_COLUMNS, false);
+    n += put_self_calls(line + n, cycle);
+    pt_out_put(out, line, n);
     pt_outf(out, " <cycle %u as a whole> [%u]\n", cycle->cycle, cycle->number);
     PT_FREE uint32_t *members = pt_gprof_members(g, cycle);
     for (uint32_t i = 0; i < cycle->member_count; i++) {
         const pt_gprof_symbol *const m = &g->symbol.items[members[i]];
-        pt_outf(
-            out,
-            wide(look, "%6.6s %5.5s %7.2f %7.2f %7" PRIu64, "%6.6s %5.5s %7.2f %11.2f %7" PRIu64),
-            "", "", m->shown_self / look->rate, m->shown_child / look->rate, m->calls);
-        put_self_calls(out, m);
-        pt_out_text(out, "     ");
+        n = pt_gprof_put_blanks(line, HEAD_COLUMNS);
+        n += pt_gprof_put_fixed(line + n, m->shown_self / look->rate, SELF_COLUMNS, 2);
+        line[n++] = ' ';
+        n += pt_gprof_put_fixed(line + n, m->shown_child / look->rate, child_columns(look), 2);
+        line[n++] = ' ';
+        n += pt_gprof_put_count(line + n, m->calls, CALLS_COLUMNS, false);
+        n += put_self_calls(line + n, m);
+        n += pt_gprof_put_blanks(line + n, INDENT_COLUMNS);
+        pt_out_put(out, line, n);
         put_full_name(out, look, g, m);
     }
 }
@@ -242,23 +268,21 @@ typedef struct {
 static void put_field(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_symbol *s,
                       place *at)
 {
-    char number[16];
-    const int digits = snprintf(number, sizeof number, s->is_shown ? "[%u]" : "(%u)", s->number);
-    if (look->traditional && s->name != NULL) {
-        pt_outf(out, "%6.6s %-19.19s", number, s->name);
-        return;
-    }
-    char cycle[32];
-    snprintf(cycle, sizeof cycle, "<cycle %u>", s->cycle);
+    char number[16], cycle[32];
+    const bool is_cycle = s->name == NULL;
+    if (is_cycle) snprintf(cycle, sizeof cycle, "<cycle %u>", s->cycle);
     if (look->traditional) {
-        pt_outf(out, "%6.6s %-19.19s", number, cycle);
+        snprintf(number, sizeof number, s->is_shown ? "[%u]" : "(%u)", s->number);
+        pt_outf(out, "%6.6s %-19.19s", number, is_cycle ? cycle : s->name);
         return;
     }
-    at->column += (size_t)digits;
-    for (; at->column < at->begin + 5; at->column++)
+    char digits[12];
+    const size_t count = 2 + pt_gprof_put_count(digits, s->number, 1, false);
+    for (at->column += count; at->column < at->begin + 5; at->column++)
         pt_out_char(out, ' ');
-    pt_outf(out, " %s ", number);
-    if (s->name == NULL) {
+    put_index(out, s);
+    pt_out_char(out, ' ');
+    if (is_cycle) {
         pt_out_text(out, cycle);
         at->column += strlen(cycle);
         return;
@@ -276,8 +300,7 @@ void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
     PT_FREE uint32_t *list = pt_alloc(g->symbol.count + g->cycle_count + 1, sizeof *list);
     size_t count = 0;
     for (uint32_t i = 0; i < g->symbol.count; i++)
-        if (indexed[i]) list[count++] = i;
-    pt_gprof_sort_names(g, list, count);
+        if (indexed[g->by_name[i]]) list[count++] = g->by_name[i];
     for (uint32_t i = 0; i < g->cycle_count; i++)
         list[count++] = (uint32_t)g->symbol.count + i;
     pt_out_text(out, "\f\nIndex by function name\n\n");

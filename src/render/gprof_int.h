@@ -10,5 +10,10 @@
  * blanks behind. decimals: up to 2. */
 size_t pt_gprof_put_count(char *to, uint64_t value, size_t width, bool left);
 size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimals);
+static inline size_t pt_gprof_put_blanks(char *to, size_t count)
+{
+    memset(to, ' ', count);
+    return count;
+}
 
 #endif

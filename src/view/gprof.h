@@ -107,11 +107,20 @@ typedef struct pt_gprof_symbol {
     uint32_t first_member, member_count; /* of a cycle: of pt_gprof.member */
 } pt_gprof_symbol;
 
+typedef enum { PT_GPROF_OF_ITSELF, PT_GPROF_IN_CYCLE, PT_GPROF_BETWEEN } pt_gprof_arc_kind;
+
 typedef struct pt_gprof_arc {
     uint32_t from, to; /* symbols */
     uint64_t calls;
     double ticks, child_ticks; /* what the caller gets of the callee's, as shown */
+    pt_gprof_arc_kind kind;    /* once assembled */
 } pt_gprof_arc;
+
+/* A spec FROM/TO. */
+typedef struct pt_gprof_arc_spec {
+    pt_gprof_table table;
+    bool *from, *to; /* [symbol]: it matches that side */
+} pt_gprof_arc_spec;
 
 typedef struct pt_gprof_bin {
     uint64_t low, high;
@@ -139,6 +148,7 @@ typedef struct pt_gprof {
     pt_index arc_index;
     uint32_t *in, *out; /* arcs by callee and by caller */
     uint32_t *member;   /* symbols by cycle */
+    uint32_t *by_name;  /* symbols, by their names as linked */
     uint32_t *by_total; /* symbols and cycles in the order of their numbers */
     struct {
         pt_gprof_bin *items;
@@ -150,13 +160,18 @@ typedef struct pt_gprof {
     } block;
     pt_index block_index;
     uint32_t table_counts[PT_GPROF_TABLES]; /* symbols in each table */
-    bool *spec_side; /* [spec][left, right][symbol]: it matches that side of the spec */
+    struct {
+        pt_gprof_arc_spec *items;
+        size_t count, cap;
+    } arc_spec;
     bool has_bins, has_arcs, has_blocks;
     struct {
-        char *text;
+        const char *text; /* the symbol's own, or to be freed */
         size_t size;
     } * shown_name;      /* of symbols, as they are asked for */
     uint64_t *addr;      /* of symbols, for look-ups */
+    uint32_t *first_in_span; /* the first symbol behind each span's beginning: gprof_symbols.c */
+    unsigned span_bits;
     double ticks;        /* of all bins, without what the flat profile leaves out */
     double shown_ticks;  /* of the graph */
     uint64_t lost_ticks; /* in no symbol */
@@ -229,7 +244,5 @@ const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count);
 /* A stable sort of ids; compare(a, b) < 0 if a comes first. */
 typedef int pt_gprof_compare(const void *context, uint32_t a, uint32_t b);
 void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const void *context);
-/* The symbols with these ids by their names as linked. */
-void pt_gprof_sort_names(const pt_gprof *g, uint32_t *ids, size_t count);
 
 #endif

@@ -112,14 +112,6 @@ static uint64_t symbol_key(const void *context, uint32_t block)
     return ((const pt_gprof_block *)context)[block].symbol;
 }
 
-static int by_nothing(const void *context, uint32_t a, uint32_t b)
-{
-    (void)context;
-    (void)a;
-    (void)b;
-    return 0;
-}
-
 /* Blocks by symbol. */
 static void list_blocks(pt_gprof *g)
 {
@@ -127,7 +119,7 @@ static void list_blocks(pt_gprof *g)
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    pt_gprof_sort_by(order, count, symbol_key, by_nothing, g->block.items);
+    pt_gprof_sort_by(order, count, symbol_key, g->block.items);
     pt_gprof_block *const listed = pt_alloc(count + 1, sizeof *listed);
     for (size_t i = 0; i < count; i++) {
         listed[i] = g->block.items[order[i]];
@@ -183,9 +175,15 @@ static uint64_t calls_of(const pt_gprof *g, const pt_gprof_symbol *s)
     return pt_gprof_head(g, s)->calls;
 }
 
-static bool in_one_cycle(const pt_gprof_symbol *a, const pt_gprof_symbol *b)
+static void tell_kinds(pt_gprof *g)
 {
-    return a->cycle != 0 && a->cycle == b->cycle;
+    for (size_t i = 0; i < g->arc.count; i++) {
+        pt_gprof_arc *const arc = &g->arc.items[i];
+        const uint32_t cycle = g->symbol.items[arc->from].cycle;
+        arc->kind = arc->from == arc->to ? PT_GPROF_OF_ITSELF
+                    : cycle != 0 && cycle == g->symbol.items[arc->to].cycle ? PT_GPROF_IN_CYCLE
+                                                                            : PT_GPROF_BETWEEN;
+    }
 }
 
 static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, bool *is_shown,
@@ -195,7 +193,7 @@ static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, boo
     for (uint32_t i = 0; i < child->in_count; i++) {
         const pt_gprof_arc *const arc = &g->arc.items[g->in[child->first_in + i]];
         const pt_gprof_symbol *const parent = &g->symbol.items[arc->from];
-        if (parent == child || in_one_cycle(parent, child)) continue;
+        if (arc->kind != PT_GPROF_BETWEEN) continue;
         *is_shown |= parent->is_shown;
         if (calls != 0) *fraction += parent->fraction * ((double)arc->calls / (double)calls);
     }
@@ -275,9 +273,7 @@ static void gather(pt_gprof *g, pt_gprof_symbol *parent)
     for (uint32_t i = 0; i < parent->out_count; i++) {
         pt_gprof_arc *const arc = &g->arc.items[g->out[parent->first_out + i]];
         const pt_gprof_symbol *const callee = &g->symbol.items[arc->to];
-        if (arc->calls == 0 || callee == parent || callee->fraction == 0 ||
-            in_one_cycle(parent, callee))
-            continue;
+        if (arc->calls == 0 || arc->kind != PT_GPROF_BETWEEN || callee->fraction == 0) continue;
         const pt_gprof_symbol *const child = pt_gprof_head(g, callee);
         if (child->calls == 0) continue;
         const double part = (double)arc->calls / (double)child->calls;
@@ -302,35 +298,10 @@ static uint64_t depth_key(const void *context, uint32_t symbol)
     return ((const pt_gprof_symbol *)context)[symbol].order;
 }
 
-static double total_of(const pt_gprof_symbol *s)
-{
-    return s->shown_self + s->shown_child;
-}
-
-static int by_total(const void *context, uint32_t a, uint32_t b)
-{
-    const pt_gprof_symbol *const x = (const pt_gprof_symbol *)context + a;
-    const pt_gprof_symbol *const y = (const pt_gprof_symbol *)context + b;
-    const double difference = total_of(x) - total_of(y);
-    if (difference != 0) return difference < 0 ? 1 : -1;
-    if (x->name == NULL || y->name == NULL) return x->name == NULL ? -1 : 1;
-    if ((x->name[0] == '_') != (y->name[0] == '_')) return x->name[0] == '_' ? 1 : -1;
-    if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static uint64_t total_key(const void *context, uint32_t symbol)
-{
-    return pt_gprof_falling(total_of((const pt_gprof_symbol *)context + symbol));
-}
-
 static void number(pt_gprof *g)
 {
     const uint32_t all = (uint32_t)g->symbol.count + g->cycle_count;
-    g->by_total = pt_alloc((size_t)all + 1, sizeof *g->by_total);
-    for (uint32_t i = 0; i < all; i++)
-        g->by_total[i] = i;
-    pt_gprof_sort_by(g->by_total, all, total_key, by_total, g->symbol.items);
+    g->by_total = pt_gprof_graph_order(g);
     for (uint32_t i = 0; i < all; i++)
         g->symbol.items[g->by_total[i]].number = i + 1;
 }
@@ -345,10 +316,11 @@ void pt_gprof_assemble(pt_gprof *g)
     g->in = list_by(g, true);
     g->out = list_by(g, false);
     pt_gprof_find_cycles(g);
+    tell_kinds(g);
     PT_FREE uint32_t *bottom_up = pt_alloc(g->symbol.count + 1, sizeof *bottom_up);
     for (uint32_t i = 0; i < g->symbol.count; i++)
         bottom_up[i] = i;
-    pt_gprof_sort_by(bottom_up, g->symbol.count, depth_key, by_nothing, g->symbol.items);
+    pt_gprof_sort_by(bottom_up, g->symbol.count, depth_key, g->symbol.items);
     hand_down(g, bottom_up);
     sum_cycles(g);
     for (size_t i = 0; i < g->symbol.count; i++) {

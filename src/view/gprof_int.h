@@ -4,10 +4,11 @@
 
 #include "view/gprof.h"
 
-/* gprof_sort.c: pt_gprof_sort by a key first, the least first; compare breaks ties. */
+/* gprof_sort.c: a stable sort by a number, the least first. */
 typedef uint64_t pt_gprof_key(const void *context, uint32_t id);
-void pt_gprof_sort_by(uint32_t *ids, size_t count, pt_gprof_key *key, pt_gprof_compare *compare,
-                      const void *context);
+void pt_gprof_sort_by(uint32_t *ids, size_t count, pt_gprof_key *key, const void *context);
+/* All symbols by their names as linked. Free it. */
+uint32_t *pt_gprof_by_name(const pt_gprof *g);
 /* A key that puts larger values first. */
 uint64_t pt_gprof_falling(double value);
 
@@ -36,6 +37,9 @@ void pt_gprof_assign_ticks(pt_gprof *g);
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls);
 /* gprof_calls.c: arcs of no calls for the call instructions of every function. */
 void pt_gprof_add_static_calls(pt_gprof *g);
+/* gprof_order.c: symbols and cycles in the order of their numbers: by total time, cycles before
+ * functions, names without underscore before others, calls, name. Free it. */
+uint32_t *pt_gprof_graph_order(const pt_gprof *g);
 /* gprof_cycles.c: order, cycle and member of every symbol; appends the cycles. */
 void pt_gprof_find_cycles(pt_gprof *g);
 

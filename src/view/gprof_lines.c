@@ -26,9 +26,7 @@ static void take_place(void *context, size_t index, const pt_object_frame *frame
 void pt_gprof_places(pt_gprof *g, const uint64_t *addrs, size_t count, pt_gprof_place *out)
 {
     memset(out, 0, count * sizeof *out);
-    pt_object_facts facts;
-    pt_object_look(g->object, PT_OBJECT_LINES, &facts);
-    if (!facts.has_lines) return;
+    if (!pt_object_has_lines(g->object)) return;
     pt_object_resolve(g->object, PT_OBJECT_LINES, addrs, count, g->options.pool, take_place, out);
 }
 
@@ -74,9 +72,7 @@ void pt_gprof_add_lines(pt_gprof *g)
 {
     pt_gprof_text text;
     if (!pt_gprof_find_text(g, &text) || text.bytes == NULL) return;
-    pt_object_facts facts;
-    pt_object_look(g->object, PT_OBJECT_LINES, &facts);
-    if (!facts.has_lines) return;
+    if (!pt_object_has_lines(g->object)) return;
     PT_FREE uint64_t *addrs = pt_alloc(STEP_ADDRS, sizeof *addrs);
     PT_FREE pt_gprof_place *places = pt_alloc(STEP_ADDRS, sizeof *places);
     lines found = {0};

@@ -4,68 +4,59 @@
 
 #include "view/gprof_int.h"
 
-static int by_ticks(const void *context, uint32_t a, uint32_t b)
-{
-    const pt_gprof_symbol *const x = (const pt_gprof_symbol *)context + a;
-    const pt_gprof_symbol *const y = (const pt_gprof_symbol *)context + b;
-    if (x->ticks != y->ticks) return x->ticks > y->ticks ? -1 : 1;
-    if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
 static uint64_t ticks_key(const void *context, uint32_t symbol)
 {
     return pt_gprof_falling(((const pt_gprof_symbol *)context)[symbol].ticks);
 }
 
+static uint64_t calls_key(const void *context, uint32_t symbol)
+{
+    return ~((const pt_gprof_symbol *)context)[symbol].calls;
+}
+
 uint32_t *pt_gprof_flat_order(const pt_gprof *g)
 {
     uint32_t *const order = pt_alloc(g->symbol.count + 1, sizeof *order);
-    for (uint32_t i = 0; i < g->symbol.count; i++)
-        order[i] = i;
-    pt_gprof_sort_by(order, g->symbol.count, ticks_key, by_ticks, g->symbol.items);
+    memcpy(order, g->by_name, g->symbol.count * sizeof *order);
+    pt_gprof_sort_by(order, g->symbol.count, calls_key, g->symbol.items);
+    pt_gprof_sort_by(order, g->symbol.count, ticks_key, g->symbol.items);
     return order;
 }
 
-static int by_name(const void *context, uint32_t a, uint32_t b)
+/* Cycles come before functions, and names with an underscore last. */
+static uint64_t kind_key(const void *context, uint32_t symbol)
 {
-    const pt_gprof_symbol *const s = context;
-    return strcmp(s[a].name, s[b].name);
+    const char *const name = ((const pt_gprof_symbol *)context)[symbol].name;
+    return name == NULL ? 0 : name[0] == '_' ? 2 : 1;
 }
 
-/* The first bytes of the name. */
-static uint64_t name_key(const void *context, uint32_t symbol)
+static uint64_t total_key(const void *context, uint32_t symbol)
 {
-    const char *name = ((const pt_gprof_symbol *)context)[symbol].name;
-    uint64_t key = 0;
-    for (unsigned i = 0; i < sizeof key; i++) {
-        key = key << 8 | (uint8_t)*name;
-        name += *name != '\0';
-    }
-    return key;
+    const pt_gprof_symbol *const s = (const pt_gprof_symbol *)context + symbol;
+    return pt_gprof_falling(s->shown_self + s->shown_child);
 }
 
-void pt_gprof_sort_names(const pt_gprof *g, uint32_t *ids, size_t count)
+uint32_t *pt_gprof_graph_order(const pt_gprof *g)
 {
-    pt_gprof_sort_by(ids, count, name_key, by_name, g->symbol.items);
+    const size_t count = g->symbol.count, all = count + g->cycle_count;
+    uint32_t *const order = pt_alloc(all + 1, sizeof *order);
+    memcpy(order, g->by_name, count * sizeof *order);
+    for (size_t i = count; i < all; i++)
+        order[i] = (uint32_t)i;
+    pt_gprof_sort_by(order, count, calls_key, g->symbol.items); /* cycles keep their order */
+    pt_gprof_sort_by(order, all, kind_key, g->symbol.items);
+    pt_gprof_sort_by(order, all, total_key, g->symbol.items);
+    return order;
 }
 
 /* Calls of itself are least, then those inside a cycle. */
-static int kind_of(const pt_gprof *g, const pt_gprof_arc *arc)
-{
-    const pt_gprof_symbol *const s = g->symbol.items;
-    if (arc->from == arc->to) return 0;
-    return s[arc->from].cycle != 0 && s[arc->from].cycle == s[arc->to].cycle ? 1 : 2;
-}
-
 static int by_weight(const void *context, uint32_t a, uint32_t b)
 {
-    const pt_gprof *const g = context;
-    const pt_gprof_arc *const x = &g->arc.items[a], *const y = &g->arc.items[b];
-    const int x_kind = kind_of(g, x), y_kind = kind_of(g, y);
-    if (x_kind != y_kind) return x_kind < y_kind ? -1 : 1;
+    const pt_gprof_arc *const x = (const pt_gprof_arc *)context + a;
+    const pt_gprof_arc *const y = (const pt_gprof_arc *)context + b;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
     const double x_time = x->ticks + x->child_ticks, y_time = y->ticks + y->child_ticks;
-    if (x_kind == 2 && x_time != y_time) return x_time < y_time ? -1 : 1;
+    if (x->kind == PT_GPROF_BETWEEN && x_time != y_time) return x_time < y_time ? -1 : 1;
     return (x->calls > y->calls) - (x->calls < y->calls);
 }
 
@@ -81,7 +72,7 @@ static uint32_t *sorted(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
     uint32_t *const list = pt_alloc((size_t)count + 1, sizeof *list);
     for (uint32_t i = 0; i < count; i++)
         list[i] = arcs[count - 1 - i];
-    pt_gprof_sort(list, count, compare, g);
+    pt_gprof_sort(list, count, compare, g->arc.items);
     return list;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/gprof_int.h"
 
 typedef struct {
@@ -50,51 +51,71 @@ static const char *last_part(const char *path)
 static bool matches(const pt_gprof *g, const side *s, const pt_gprof_symbol *symbol)
 {
     if (s->line != 0 && s->line != symbol->line) return false;
-    if (s->name != NULL && strcmp(s->name, symbol->name) != 0) return false;
     if (s->file == NULL) return true;
     return symbol->file != PT_NONE && strcmp(s->file, last_part(g->file.items[symbol->file])) == 0;
 }
 
-/* Which symbols match; returns how many. */
-static uint32_t mark(pt_gprof *g, const char *text, size_t size, bool *marks)
+/* Where in by_name the names begin that are not before `name`, or, with `behind`, are behind it. */
+static size_t place_of(const pt_gprof *g, const char *name, bool behind)
 {
-    side s = side_of(text, size);
+    size_t low = 0, high = g->symbol.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(g->symbol.items[g->by_name[middle]].name, name);
+        if (order < 0 || (behind && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sets `bit` in the tables of the symbols that match, and marks them, if marks is not NULL; returns
+ * how many they are. */
+static uint32_t mark(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)
+{
+    const side s = side_of(text, size);
+    const size_t first = s.name != NULL ? place_of(g, s.name, false) : 0;
+    const size_t end = s.name != NULL ? place_of(g, s.name, true) : g->symbol.count;
     uint32_t count = 0;
-    for (size_t i = 0; i < g->symbol.count; i++) {
-        marks[i] = matches(g, &s, &g->symbol.items[i]);
-        count += marks[i];
+    for (size_t i = first; i < end; i++) {
+        const uint32_t symbol = g->by_name[i];
+        if (!matches(g, &s, &g->symbol.items[symbol])) continue;
+        g->symbol.items[symbol].tables |= bit;
+        if (marks != NULL) marks[symbol] = true;
+        count++;
     }
     free(s.text);
     return count;
 }
 
-static bool *side_marks(const pt_gprof *g, size_t spec, unsigned right)
-{
-    return g->spec_side + (2 * spec + right) * g->symbol.count;
-}
-
 void pt_gprof_match_specs(pt_gprof *g)
 {
-    const size_t count = g->options.spec_count;
-    g->spec_side = pt_alloc(2 * count * g->symbol.count + 1, sizeof *g->spec_side);
-    for (size_t i = 0; i < count; i++) {
+    const size_t count = g->symbol.count;
+    for (size_t i = 0; i < g->options.spec_count; i++) {
         const pt_gprof_spec *const spec = &g->options.spec[i];
+        const uint16_t bit = (uint16_t)(1u << spec->table);
         const char *const slash = strchr(spec->text, '/');
-        const size_t left = slash != NULL ? (size_t)(slash - spec->text) : strlen(spec->text);
-        bool *const marks = side_marks(g, i, 0);
-        g->table_counts[spec->table] += mark(g, spec->text, left, marks);
-        if (slash != NULL) mark(g, slash + 1, strlen(slash + 1), side_marks(g, i, 1));
-        for (size_t s = 0; s < g->symbol.count; s++)
-            if (marks[s]) g->symbol.items[s].tables |= (uint16_t)(1u << spec->table);
+        if (slash == NULL) {
+            g->table_counts[spec->table] += mark(g, spec->text, strlen(spec->text), bit, NULL);
+            continue;
+        }
+        bool *const sides = pt_alloc(2 * count + 1, sizeof *sides);
+        PT_GROW(g->arc_spec, g->arc_spec.count + 1);
+        g->arc_spec.items[g->arc_spec.count++] =
+            (pt_gprof_arc_spec){spec->table, sides, sides + count};
+        g->table_counts[spec->table] +=
+            mark(g, spec->text, (size_t)(slash - spec->text), bit, sides);
+        mark(g, slash + 1, strlen(slash + 1), 0, sides + count);
     }
 }
 
 static bool in_arcs(const pt_gprof *g, pt_gprof_table table, uint32_t from, uint32_t to)
 {
-    for (size_t i = 0; i < g->options.spec_count; i++)
-        if (g->options.spec[i].table == table && side_marks(g, i, 0)[from] &&
-            side_marks(g, i, 1)[to])
-            return true;
+    for (size_t i = 0; i < g->arc_spec.count; i++) {
+        const pt_gprof_arc_spec *const spec = &g->arc_spec.items[i];
+        if (spec->table == table && spec->from[from] && spec->to[to]) return true;
+    }
     return false;
 }
 

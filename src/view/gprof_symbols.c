@@ -138,6 +138,9 @@ static void read_image(pt_gprof *g)
         pt_class_symbol symbol;
         bool is_static;
         if (!pt_class_table_open(&table, pt_object_elf(g->object), tables[i])) continue;
+        free(g->symbol.items);
+        g->symbol.cap = table.symbols.count;
+        g->symbol.items = pt_alloc_table(g->symbol.cap, sizeof *g->symbol.items);
         while (pt_class_table_next(&table, &symbol))
             if (is_wanted(&g->options, &symbol, table.symbols.strings + table.symbols.strings_bytes,
                           &is_static))
@@ -160,10 +163,9 @@ static void read_external(pt_gprof *g)
 
 /* ---- Files and lines ---- */
 
-static int by_address_only(const void *context, uint32_t a, uint32_t b)
+static uint64_t address_key(const void *context, uint32_t symbol)
 {
-    const pt_gprof_symbol *const s = context;
-    return (s[a].addr > s[b].addr) - (s[a].addr < s[b].addr);
+    return ((const pt_gprof_symbol *)context)[symbol].addr;
 }
 
 void pt_gprof_find_files(pt_gprof *g, const bool *chosen)
@@ -173,7 +175,7 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen)
     size_t count = 0;
     for (uint32_t i = 0; i < all; i++)
         if (chosen == NULL || chosen[i]) ids[count++] = i;
-    pt_gprof_sort(ids, count, by_address_only, g->symbol.items);
+    pt_gprof_sort_by(ids, count, address_key, g->symbol.items);
     PT_FREE uint64_t *addrs = pt_alloc(count + 1, sizeof *addrs);
     for (size_t i = 0; i < count; i++)
         addrs[i] = g->symbol.items[ids[i]].addr;
@@ -191,18 +193,11 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen)
 
 /* ---- One symbol an address ---- */
 
-static int by_place(const void *context, uint32_t a, uint32_t b)
+/* Functions before labels, global ones before local ones. */
+static uint64_t rank_key(const void *context, uint32_t symbol)
 {
-    const pt_gprof_symbol *const x = (const pt_gprof_symbol *)context + a;
-    const pt_gprof_symbol *const y = (const pt_gprof_symbol *)context + b;
-    if (x->addr != y->addr) return x->addr > y->addr ? 1 : -1;
-    if (x->is_function != y->is_function) return (int)y->is_function - (int)x->is_function;
-    return (int)x->is_static - (int)y->is_static;
-}
-
-static uint64_t address_key(const void *context, uint32_t symbol)
-{
-    return ((const pt_gprof_symbol *)context)[symbol].addr;
+    const pt_gprof_symbol *const s = (const pt_gprof_symbol *)context + symbol;
+    return 2u * !s->is_function + s->is_static;
 }
 
 /* Of two at one address, is the later one meant? A global one, a function, a name with fewer
@@ -216,6 +211,26 @@ static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
            kept->name[1] == '_';
 }
 
+/* Symbols lie in spans of equal size, about as many as there are symbols: few are left to look at.
+ * Their addresses may be anything, though. */
+static void lay_spans(pt_gprof *g)
+{
+    const size_t count = g->symbol.count;
+    const uint64_t range = count > 0 ? g->addr[count - 1] - g->addr[0] : 0;
+    g->span_bits = 0;
+    while (range >> g->span_bits > count)
+        g->span_bits++;
+    const size_t spans = (size_t)(range >> g->span_bits) + 1;
+    g->first_in_span = pt_realloc(g->first_in_span, spans + 1, sizeof *g->first_in_span);
+    size_t at = 0;
+    for (size_t i = 0; i < spans; i++) {
+        while (at < count && (g->addr[at] - g->addr[0]) >> g->span_bits < i)
+            at++;
+        g->first_in_span[i] = (uint32_t)at;
+    }
+    g->first_in_span[spans] = (uint32_t)count;
+}
+
 /* Symbols whose end is known keep it: functions, when lines have come between them. A symbol behind
  * the end of the code, of data, ends before it begins, and is dropped then. */
 static void settle(pt_gprof *g)
@@ -224,8 +239,9 @@ static void settle(pt_gprof *g)
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    pt_gprof_sort_by(order, count, address_key, by_place, g->symbol.items);
-    pt_gprof_symbol *const sorted = pt_alloc(count + 1, sizeof *sorted);
+    pt_gprof_sort_by(order, count, rank_key, g->symbol.items);
+    pt_gprof_sort_by(order, count, address_key, g->symbol.items);
+    pt_gprof_symbol *const sorted = pt_alloc_table(count + 1, sizeof *sorted);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[order[i]];
@@ -247,11 +263,16 @@ static void settle(pt_gprof *g)
     g->addr = pt_realloc(g->addr, n + 1, sizeof *g->addr);
     for (size_t i = 0; i < n; i++)
         g->addr[i] = sorted[i].addr;
+    lay_spans(g);
 }
 
 uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
 {
-    size_t low = 0, high = g->symbol.count; /* the first that begins after addr */
+    if (g->symbol.count == 0 || addr < g->addr[0]) return PT_NONE;
+    const uint64_t last = g->addr[g->symbol.count - 1];
+    const size_t span = (size_t)(((addr < last ? addr : last) - g->addr[0]) >> g->span_bits);
+    size_t low = g->first_in_span[span], high = g->first_in_span[span + 1];
+    /* the first that begins after addr */
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (g->addr[middle] <= addr)
@@ -264,13 +285,14 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
 
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)
 {
-    if (g->shown_name == NULL) g->shown_name = pt_alloc(g->symbol.count + 1, sizeof *g->shown_name);
+    if (g->shown_name == NULL)
+        g->shown_name = pt_alloc_table(g->symbol.count + 1, sizeof *g->shown_name);
     const size_t i = (size_t)(symbol - g->symbol.items);
     if (g->shown_name[i].text == NULL) {
-        char *text = NULL;
+        const char *text = NULL;
         if (!g->options.mangled && symbol->name[0] == '_')
             text = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
-        if (text == NULL) text = pt_strdup(symbol->name);
+        if (text == NULL) text = symbol->name;
         g->shown_name[i].text = text;
         g->shown_name[i].size = strlen(text);
     }
@@ -308,6 +330,7 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
         pt_gprof_add_lines(g);
         settle(g);
     }
+    g->by_name = pt_gprof_by_name(g);
     pt_gprof_match_specs(g);
     return PT_OK;
 }
@@ -315,9 +338,11 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
 void pt_gprof_done(pt_gprof *g)
 {
     for (size_t i = 0; g->shown_name != NULL && i < g->symbol.count; i++)
-        free(g->shown_name[i].text);
+        if (g->shown_name[i].text != g->symbol.items[i].name)
+            free((void *)(uintptr_t)g->shown_name[i].text);
     free(g->shown_name);
     free(g->addr);
+    free(g->first_in_span);
     free(g->symbol.items);
     free(g->file.items);
     free(g->arc.items);
@@ -327,7 +352,10 @@ void pt_gprof_done(pt_gprof *g)
     free(g->by_total);
     free(g->bin.items);
     free(g->block.items);
-    free(g->spec_side);
+    free(g->by_name);
+    for (size_t i = 0; i < g->arc_spec.count; i++)
+        free(g->arc_spec.items[i].from); /* and to */
+    free(g->arc_spec.items);
     pt_index_done(&g->file_index);
     pt_index_done(&g->arc_index);
     pt_index_done(&g->block_index);

@@ -13,22 +13,35 @@
 
 #define UNIT_BYTES 2
 
-static int by_range(const void *context, uint32_t a, uint32_t b)
+static uint64_t low_key(const void *context, uint32_t bin)
 {
-    const pt_gprof_bin *const x = (const pt_gprof_bin *)context + a;
-    const pt_gprof_bin *const y = (const pt_gprof_bin *)context + b;
-    if (x->low != y->low) return x->low < y->low ? -1 : 1;
-    return (x->high > y->high) - (x->high < y->high);
+    return ((const pt_gprof_bin *)context)[bin].low;
+}
+
+static uint64_t high_key(const void *context, uint32_t bin)
+{
+    return ((const pt_gprof_bin *)context)[bin].high;
+}
+
+/* Those of one histogram are. */
+static bool are_in_order(const pt_gprof_bin *bins, size_t count)
+{
+    size_t i = 1;
+    while (i < count && bins[i - 1].low < bins[i].low)
+        i++;
+    return i >= count;
 }
 
 /* Bins by address; those of the same range, of several profiles or records, are one. */
 static void merge_bins(pt_gprof *g)
 {
     const size_t count = g->bin.count;
+    if (are_in_order(g->bin.items, count)) return;
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    pt_gprof_sort(order, count, by_range, g->bin.items);
+    pt_gprof_sort_by(order, count, high_key, g->bin.items);
+    pt_gprof_sort_by(order, count, low_key, g->bin.items);
     pt_gprof_bin *const merged = pt_alloc(count + 1, sizeof *merged);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
