@@ -99,11 +99,10 @@ static void print_info(session *v, const char *name, const pt_profile *p)
 static bool load_one(session *v, size_t i)
 {
     pt_gprof_settings *const s = v->s;
-    const pt_load_options options = {
-        .from = s->from,
-        .bins_only = true,
-        .pool = v->pool,
-        .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
+    const pt_load_options options = {.from = s->from,
+                                     .bins_only = true,
+                                     .pool = v->pool,
+                                     .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
     pt_error error = PT_ERROR_INIT;
     if (strcmp(s->profiles[i], "-") != 0 && access(s->profiles[i], R_OK) != 0) {
         perror(s->profiles[i]);

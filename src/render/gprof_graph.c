@@ -125,9 +125,9 @@ static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
 static void put_nobody(pt_out *out, const pt_gprof_look *look)
 {
     char line[PT_GPROF_NUMBER_MAX];
-    const size_t n = pt_gprof_put_blanks(line, HEAD_COLUMNS + SELF_COLUMNS + 1 +
-                                                   child_columns(look) + 1 + CALLS_COLUMNS + 1 +
-                                                   CALLS_COLUMNS + INDENT_COLUMNS);
+    const size_t n =
+        pt_gprof_put_blanks(line, HEAD_COLUMNS + SELF_COLUMNS + 1 + child_columns(look) + 1 +
+                                      CALLS_COLUMNS + 1 + CALLS_COLUMNS + INDENT_COLUMNS);
     pt_out_put(out, line, n);
     pt_out_text(out, "<spontaneous>\n");
 }

@@ -92,16 +92,16 @@ typedef struct pt_gprof_symbol {
     bool is_function, is_static, is_mapped;
     bool is_shown;                     /* in the graph; else its number stands in parentheses */
     uint16_t tables;                   /* bits 1 << pt_gprof_table */
-    uint32_t first_block, block_count; /* of pt_gprof.block */
+    uint32_t number;                   /* [N] in the graph, from 1 */
+    uint32_t cycle;                    /* number from 1; 0 = in none */
     uint64_t calls;                    /* from elsewhere, once assembled */
     uint64_t self_calls;               /* from itself; of a cycle: among its members */
+    uint32_t first_block, block_count; /* of pt_gprof.block */
     double ticks;
     double child_ticks;                  /* of its callees, as far as they are its own */
     double fraction;                     /* of its time that is shown: -E, -F, -n, -N */
     double shown_self, shown_child;      /* that */
-    uint32_t number;                     /* [N] in the graph, from 1 */
     uint32_t order;                      /* callees come before callers */
-    uint32_t cycle;                      /* number from 1; 0 = in none */
     uint32_t first_in, in_count;         /* of pt_gprof.in: arcs to it, the latest first */
     uint32_t first_out, out_count;       /* of pt_gprof.out */
     uint32_t first_member, member_count; /* of a cycle: of pt_gprof.member */
@@ -166,10 +166,16 @@ typedef struct pt_gprof {
     } arc_spec;
     bool has_bins, has_arcs, has_blocks;
     struct {
-        const char *text; /* the symbol's own, or to be freed */
+        const char *text; /* NULL until it is asked for */
         size_t size;
-    } * shown_name;      /* of symbols, as they are asked for */
-    uint64_t *addr;      /* of symbols, for look-ups */
+    } * shown_name; /* of symbols */
+    struct {
+        char **items; /* the text of those that were demangled */
+        size_t count, cap;
+    } name_text;
+    char *name_end; /* what is free of the last of these, and how much */
+    size_t name_room;
+    uint64_t *addr;          /* of symbols, for look-ups */
     uint32_t *first_in_span; /* the first symbol behind each span's beginning: gprof_symbols.c */
     unsigned span_bits;
     double ticks;        /* of all bins, without what the flat profile leaves out */

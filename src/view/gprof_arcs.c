@@ -180,7 +180,7 @@ static void tell_kinds(pt_gprof *g)
     for (size_t i = 0; i < g->arc.count; i++) {
         pt_gprof_arc *const arc = &g->arc.items[i];
         const uint32_t cycle = g->symbol.items[arc->from].cycle;
-        arc->kind = arc->from == arc->to ? PT_GPROF_OF_ITSELF
+        arc->kind = arc->from == arc->to                                    ? PT_GPROF_OF_ITSELF
                     : cycle != 0 && cycle == g->symbol.items[arc->to].cycle ? PT_GPROF_IN_CYCLE
                                                                             : PT_GPROF_BETWEEN;
     }

@@ -18,7 +18,7 @@ typedef struct {
     const void *context;
 } sorting;
 
-/* As deep as count has bits. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as count has bits */
 static void sort_part(const sorting *s, uint32_t *ids, size_t count)
 {
     if (count < 2) return;
@@ -37,7 +37,8 @@ void pt_gprof_sort(uint32_t *ids, size_t count, pt_gprof_compare *compare, const
 {
     uint32_t few[32];
     if (count < 2) return;
-    uint32_t *const many = count > sizeof few / sizeof few[0] ? pt_alloc(count, sizeof *many) : NULL;
+    uint32_t *const many =
+        count > sizeof few / sizeof few[0] ? pt_alloc(count, sizeof *many) : NULL;
     const sorting s = {many != NULL ? many : few, compare, context};
     sort_part(&s, ids, count);
     free(many);

@@ -18,6 +18,8 @@
 #include "object/symbol_class.h"
 #include "view/gprof_int.h"
 
+#define NAME_PIECE_BYTES ((size_t)4 << 20)
+
 bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret)
 {
     pt_elf_section section;
@@ -283,18 +285,33 @@ uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
     return low > 0 && addr <= g->symbol.items[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
 }
 
+/* In large pieces: reports of large programs look names up at random, again and again. */
+static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
+{
+    if (bytes > g->name_room) {
+        g->name_room = bytes < NAME_PIECE_BYTES ? NAME_PIECE_BYTES : bytes;
+        g->name_end = pt_alloc_table(g->name_room, 1);
+        PT_GROW(g->name_text, g->name_text.count + 1);
+        g->name_text.items[g->name_text.count++] = g->name_end;
+    }
+    char *const kept = memcpy(g->name_end, text, bytes);
+    g->name_end += bytes;
+    g->name_room -= bytes;
+    return kept;
+}
+
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)
 {
     if (g->shown_name == NULL)
         g->shown_name = pt_alloc_table(g->symbol.count + 1, sizeof *g->shown_name);
     const size_t i = (size_t)(symbol - g->symbol.items);
     if (g->shown_name[i].text == NULL) {
-        const char *text = NULL;
+        PT_FREE char *text = NULL;
         if (!g->options.mangled && symbol->name[0] == '_')
             text = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
-        if (text == NULL) text = symbol->name;
-        g->shown_name[i].text = text;
-        g->shown_name[i].size = strlen(text);
+        const size_t size = strlen(text != NULL ? text : symbol->name);
+        g->shown_name[i].text = text != NULL ? keep_name(g, text, size + 1) : symbol->name;
+        g->shown_name[i].size = size;
     }
     *ret_size = g->shown_name[i].size;
     return g->shown_name[i].text;
@@ -337,9 +354,9 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
 
 void pt_gprof_done(pt_gprof *g)
 {
-    for (size_t i = 0; g->shown_name != NULL && i < g->symbol.count; i++)
-        if (g->shown_name[i].text != g->symbol.items[i].name)
-            free((void *)(uintptr_t)g->shown_name[i].text);
+    for (size_t i = 0; i < g->name_text.count; i++)
+        free(g->name_text.items[i]);
+    free(g->name_text.items);
     free(g->shown_name);
     free(g->addr);
     free(g->first_in_span);
