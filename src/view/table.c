@@ -59,41 +59,52 @@ int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event)
     return value;
 }
 
-static inline void count_name(cell *c, uint32_t mark, int64_t value)
+static inline void count_name(cell *c, uint32_t mark, int64_t value, bool fits)
 {
     if (c->seen == mark) return;
     c->seen = mark;
-    c->total = pt_saturating_add(c->total, value);
+    c->total = fits ? c->total + value : pt_saturating_add(c->total, value);
 }
 
-static void count_stack(counting *t, const uint32_t *frames, uint64_t depth, uint32_t mark,
-                        int64_t value)
+/* All stacks; `fits` says that no sum of values can overflow. The time of most reports goes here,
+ * tens of millions of frames, so that the question is asked once. */
+static inline __attribute__((always_inline)) void count_stacks(counting *t, const int64_t *value,
+                                                               bool fits)
 {
-    const uint32_t *of_location = t->names.of_location;
-    for (uint64_t i = 0; i < depth; i++) {
-        const uint32_t name = of_location[frames[i]];
-        t->used[frames[i]] = 1;
-        if (__builtin_expect(!(name & PT_NAMES_SEVERAL), 1)) {
-            count_name(&t->cell[name], mark, value);
-            continue;
+    const pt_stacks *const stacks = t->profile->stack;
+    const uint64_t *const offset = stacks->offset;
+    const uint32_t *const of_location = t->names.of_location;
+    uint8_t *const used = t->used;
+    cell *const cells = t->cell;
+    const uint32_t count = stacks->t.count;
+    for (uint32_t s = 0; s < count; s++) {
+        if (value[s] == 0 || offset[s] == offset[s + 1]) continue;
+        const uint32_t mark = s + 1;
+        const uint32_t *frame = stacks->frame + offset[s];
+        const uint32_t *const end = stacks->frame + offset[s + 1];
+        int64_t *const leaf = &t->leaf_value[*frame];
+        *leaf = pt_saturating_add(*leaf, value[s]);
+        for (; frame < end; frame++) {
+            const uint32_t name = of_location[*frame];
+            used[*frame] = 1;
+            if (__builtin_expect(!(name & PT_NAMES_SEVERAL), 1)) {
+                count_name(&cells[name], mark, value[s], fits);
+                continue;
+            }
+            const uint32_t *several = t->names.several + (name & ~PT_NAMES_SEVERAL);
+            for (uint32_t k = 1; k <= several[0]; k++)
+                count_name(&cells[several[k]], mark, value[s], fits);
         }
-        const uint32_t *several = t->names.several + (name & ~PT_NAMES_SEVERAL);
-        for (uint32_t k = 1; k <= several[0]; k++)
-            count_name(&t->cell[several[k]], mark, value);
     }
 }
 
 static void count_all(counting *t)
 {
-    const pt_stacks *stacks = t->profile->stack;
     PT_FREE int64_t *value = pt_view_stack_values(t->profile, t->request->event);
-    for (uint32_t s = 0; s < stacks->t.count; s++) {
-        const uint64_t first = stacks->offset[s], depth = stacks->offset[s + 1] - first;
-        if (value[s] == 0 || depth == 0) continue;
-        int64_t *leaf = &t->leaf_value[stacks->frame[first]];
-        *leaf = pt_saturating_add(*leaf, value[s]);
-        count_stack(t, stacks->frame + first, depth, s + 1, value[s]);
-    }
+    if (pt_view_magnitude(t->profile, t->request->event) < INT64_MAX)
+        count_stacks(t, value, true);
+    else
+        count_stacks(t, value, false);
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
         if (t->leaf_value[l] == 0) continue;
         uint32_t one, count;
