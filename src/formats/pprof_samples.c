@@ -22,16 +22,31 @@
 typedef struct {
     bool on;
     uint64_t tries, hits;
-    pt_index index;
-    pt_buf bytes; /* what was seen, one list behind the other */
-    struct {
-        struct memo_entry {
-            size_t first, size; /* in bytes */
-            uint32_t stack;
-        } * items;
-        size_t count, cap;
-    } entry;
+    pt_index index; /* of entries: where each begins, in units of MEMO_UNIT */
+    pt_buf bytes;   /* entries: a head, the list in the file's bytes, zeros up to the next unit */
 } memo;
+
+typedef struct {
+    uint32_t size; /* of the list */
+    uint32_t stack;
+} memo_head;
+
+#define MEMO_UNIT ((size_t)8)
+
+/* Looking a list up in the memo waits for memory, too: samples are found some ahead of being
+ * decoded, their lists hashed, and where that leads is fetched meanwhile. */
+#define UPCOMING_MAX  16
+#define UPCOMING_HALF 8 /* the index is fetched this many samples before the entry */
+
+typedef struct {
+    struct upcoming {
+        const uint8_t *pos, *end;
+        const uint8_t *packed; /* the list that it begins with, or NULL: see leading_list */
+        size_t packed_size;
+        uint64_t packed_hash;
+    } sample[UPCOMING_MAX];
+    size_t first, count; /* a ring */
+} upcoming_samples;
 
 /* Looking a stack up in the builder's index waits for memory. So stacks of simple samples (no
  * labels, nothing unknown) are decoded some ahead of being committed, their frames one behind the
@@ -80,10 +95,12 @@ static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t ha
     m->tries++;
     for (uint32_t at = pt_index_first(&m->index, hash, &probe); at != PT_NONE;
          at = pt_index_next(&m->index, &probe)) {
-        const struct memo_entry *const e = &m->entry.items[at];
-        if (e->size == size && memcmp(m->bytes.data + e->first, data, size) == 0) {
+        const uint8_t *const entry = m->bytes.data + at * MEMO_UNIT;
+        memo_head head;
+        memcpy(&head, entry, sizeof head);
+        if (head.size == size && memcmp(entry + sizeof head, data, size) == 0) {
             m->hits++;
-            return e->stack;
+            return head.stack;
         }
     }
     if (m->tries >= MEMO_TRIAL && m->hits < m->tries / MEMO_PAYS) m->on = false;
@@ -93,18 +110,36 @@ static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t ha
 
 static void memo_add(memo *m, const uint8_t *data, size_t size, uint64_t hash, uint32_t stack)
 {
-    if (!m->on || m->bytes.size + size > MEMO_BYTES_MAX || stack == PT_NONE) return;
-    PT_GROW(m->entry, m->entry.count + 1);
-    m->entry.items[m->entry.count] = (struct memo_entry){m->bytes.size, size, stack};
+    static const uint8_t zeros[MEMO_UNIT];
+    const memo_head head = {(uint32_t)size, stack};
+    const size_t first = m->bytes.size;
+    if (!m->on || first + sizeof head + size + MEMO_UNIT > MEMO_BYTES_MAX || stack == PT_NONE)
+        return;
+    pt_put(&m->bytes, &head, sizeof head);
     pt_put(&m->bytes, data, size);
-    pt_index_add(&m->index, hash, (uint32_t)m->entry.count++);
+    pt_put(&m->bytes, zeros, -size % MEMO_UNIT);
+    pt_index_add(&m->index, hash, (uint32_t)(first / MEMO_UNIT));
+}
+
+static inline void memo_fetch_index(const memo *m, uint64_t hash)
+{
+    if (m->index.slots != NULL)
+        __builtin_prefetch(&m->index.slots[pt_index_home((uint32_t)(hash >> 32), m->index.mask)]);
+}
+
+static inline void memo_fetch_entry(const memo *m, uint64_t hash)
+{
+    pt_probe probe;
+    const uint32_t at = pt_index_first(&m->index, hash, &probe);
+    if (at == PT_NONE) return;
+    __builtin_prefetch(m->bytes.data + at * MEMO_UNIT);
+    __builtin_prefetch(m->bytes.data + at * MEMO_UNIT + 64);
 }
 
 static void memo_done(memo *m)
 {
     pt_index_done(&m->index);
     pt_buf_done(&m->bytes);
-    free(m->entry.items);
 }
 
 /* A location that the file does not have: a row with no address and no name keeps the shape of the
@@ -320,38 +355,41 @@ static bool add_other(pprof_reader *r, sample *s, const uint8_t **pos, const uin
     return true;
 }
 
-/* The packed list that nearly every sample begins with. Returns false if its inside is damaged;
- * *pos stays if there is no such list. */
-static bool begin_sample(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end,
-                         uint64_t *ret_hash)
+/* The packed list of locations that nearly every sample begins with; NULL if there is none. */
+static inline const uint8_t *leading_list(const uint8_t *pos, const uint8_t *end, size_t *ret_size)
 {
-    const uint8_t *p = *pos;
     uint64_t size;
-    if (p == end || *p++ != (1 << 3 | PB_BYTES)) return true;
-    if (!pb_varint(&p, end, &size) || size > (size_t)(end - p)) return true;
-    *pos = p + size;
-    s->packed = p;
-    s->packed_size = (size_t)size;
-    if (s->memo.on) {
-        *ret_hash = pt_hash_bytes(p, s->packed_size);
-        s->known = memo_find(&s->memo, p, s->packed_size, *ret_hash);
-        if (s->known != PT_NONE) return true;
-    }
-    return add_packed_frames(r, s, p, p + size);
+    if (pos == end || *pos++ != (1 << 3 | PB_BYTES)) return NULL;
+    if (!pb_varint(&pos, end, &size) || size > (size_t)(end - pos)) return NULL;
+    *ret_size = (size_t)size;
+    return pos;
 }
 
-static void decode_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end,
-                          uint64_t *ret_hash)
+/* Takes that list. Returns false if its inside is damaged. */
+static bool begin_sample(pprof_reader *r, sample *s, const struct upcoming *next)
 {
-    s->frame = pt_builder_stack_space(r->builder, s->ahead.frames + (size_t)(end - pos));
+    s->packed = next->packed;
+    s->packed_size = next->packed_size;
+    if (next->packed == NULL) return true;
+    if (s->memo.on) {
+        s->known = memo_find(&s->memo, next->packed, next->packed_size, next->packed_hash);
+        if (s->known != PT_NONE) return true;
+    }
+    return add_packed_frames(r, s, next->packed, next->packed + next->packed_size);
+}
+
+static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *next)
+{
+    const uint8_t *const end = next->end;
+    const uint8_t *pos = next->packed != NULL ? next->packed + next->packed_size : next->pos;
+    s->frame = pt_builder_stack_space(r->builder, s->ahead.frames + (size_t)(end - next->pos));
     s->frame += s->ahead.frames;
     s->depth = s->value_count = s->label.count = 0;
-    s->packed = NULL;
     s->known = PT_NONE;
     s->end = r->end_key != 0 ? PT_STACK_END_ROOT : PT_STACK_END_UNKNOWN;
     s->column = (pt_sample){.pid = PT_NONE, .tid = PT_NONE, .cpu = PT_NONE};
     pt_buf_clear(&s->label_unknown);
-    bool ok = begin_sample(r, s, &pos, end, ret_hash);
+    bool ok = begin_sample(r, s, next);
     while (ok && pos < end) {
         uint64_t value;
         const uint8_t *p = pos + 1;
@@ -444,16 +482,15 @@ static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
     pt_builder_timed_sample(r->builder, &s->column);
 }
 
-static void read_sample(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
+static void read_sample(pprof_reader *r, sample *s, const struct upcoming *next)
 {
-    uint64_t packed_hash = 0;
-    decode_sample(r, s, pos, end, &packed_hash);
+    decode_sample(r, s, next);
     if (s->label.count > 0 || r->unknown.size > 0 || s->end != PT_STACK_END_UNKNOWN ||
         r->has_columns) {
-        commit_sample(r, s, packed_hash);
+        commit_sample(r, s, next->packed_hash);
         return;
     }
-    put_ahead(r, s, packed_hash);
+    put_ahead(r, s, next->packed_hash);
     if (s->ahead.count == AHEAD_MAX) commit_ahead(r, s);
 }
 
@@ -500,10 +537,32 @@ static bool next_sample(const pprof_reader *r, const uint8_t **pos, const uint8_
     return false;
 }
 
+/* Finds more samples from *pos on: as many as the memo looks ahead, or the next. */
+static void find_upcoming(const pprof_reader *r, const memo *m, upcoming_samples *queue,
+                          const uint8_t **pos)
+{
+    const size_t wanted = m->on ? UPCOMING_MAX : 1;
+    const uint8_t *end;
+    while (queue->count < wanted && next_sample(r, pos, &end)) {
+        struct upcoming *const last =
+            &queue->sample[(queue->first + queue->count++) % UPCOMING_MAX];
+        *last = (struct upcoming){.pos = *pos, .end = end};
+        last->packed = leading_list(*pos, end, &last->packed_size);
+        *pos = end;
+        if (!m->on || last->packed == NULL) continue;
+        last->packed_hash = pt_hash_bytes(last->packed, last->packed_size);
+        memo_fetch_index(m, last->packed_hash);
+    }
+    if (m->on && queue->count > UPCOMING_HALF)
+        memo_fetch_entry(m,
+                         queue->sample[(queue->first + UPCOMING_HALF) % UPCOMING_MAX].packed_hash);
+}
+
 void pprof_read_samples(pprof_reader *r)
 {
     const uint8_t *pos = r->start, *end = NULL;
     const uint8_t *discarded = pos;
+    upcoming_samples queue = {.count = 0};
     sample s = {0};
     r->label_set_count = 1; /* set 0 is the empty one */
     r->locations.missing_zero = PT_NONE;
@@ -514,8 +573,15 @@ void pprof_read_samples(pprof_reader *r)
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
     s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
     s.memo.on = r->end_key == 0; /* equal bytes are then equal stacks */
-    for (pos = r->start; next_sample(r, &pos, &end); pos = end) {
-        read_sample(r, &s, pos, end);
+    pos = r->start;
+    for (;;) {
+        find_upcoming(r, &s.memo, &queue, &pos);
+        if (queue.count == 0) break;
+        const struct upcoming *const next = &queue.sample[queue.first];
+        queue.first = (queue.first + 1) % UPCOMING_MAX;
+        queue.count--;
+        end = next->end;
+        read_sample(r, &s, next);
         if ((size_t)(end - discarded) < DISCARD_BYTES) continue;
         discarded = end;
         commit_ahead(r, &s);
