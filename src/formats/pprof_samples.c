@@ -534,6 +534,7 @@ static bool next_sample(const pprof_reader *r, const uint8_t **pos, const uint8_
             return true;
         }
     }
+    *pos = r->end; /* asked again, it need not look again */
     return false;
 }
 
