@@ -16,9 +16,10 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 100,     /* at least so often the rings are emptied */
-    FIRST_WAKE_MS = 5, /* and so often in the first half second */
-    FIRST_NS = 500000000,
+    WAKE_MS = 25,            /* at least so often the rings are emptied */
+    HASTY_WAKE_MS = 2,       /* and so often while copies of stacks may have to grow: */
+    FIRST_NS = 300000000,    /* in the beginning, */
+    GROWN_NS = 100000000,    /* and after they did */
     URGENT = -15,            /* nice(2), where we may */
     PROGRESS_NS = 250000000, /* between two reports */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
@@ -302,12 +303,16 @@ static void report(pt_capture *c, int64_t now_ns)
     c->options.progress(c->options.progress_arg, &c->facts);
 }
 
-/* How long to sleep: at first a little, so that few stacks are cut before we copy more of them. */
+/* At first, and when they were found to be cut, so that few stacks are before we copy more. */
+static bool is_hasty(const pt_capture *c, int64_t now_ns)
+{
+    return now_ns - c->start_ns < FIRST_NS || now_ns - c->grown_ns < GROWN_NS;
+}
+
 static int wait_ms(const pt_capture *c, int64_t now_ns)
 {
-    const int64_t age_ns = now_ns - c->start_ns;
-    const int64_t left_ns = c->options.duration_ns - age_ns;
-    const int most = age_ns < FIRST_NS ? FIRST_WAKE_MS : WAKE_MS;
+    const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
+    const int most = is_hasty(c, now_ns) ? HASTY_WAKE_MS : WAKE_MS;
     if (c->options.duration_ns == 0 || left_ns > (int64_t)most * 1000000) return most;
     return left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0;
 }
@@ -341,6 +346,7 @@ void pt_capture_run(pt_capture *c)
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
         if (poll(polled, count, wait_ms(c, now_ns)) > 0) notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);
+        if (is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
         /* In this order: what is fed has been looked at for what is urgent. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);

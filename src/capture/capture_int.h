@@ -45,6 +45,7 @@ struct pt_capture {
     } target;
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
+    int64_t grown_ns;       /* when copies of stacks last did */
     int64_t said_ns;        /* when progress was last told */
     int priority;           /* before it began, if has_priority */
     bool has_priority;

@@ -37,8 +37,13 @@ typedef struct pt_event_plan {
     uint32_t stack_bytes; /* of the user's stack to copy; grows while it runs */
 } pt_event_plan;
 
-/* The largest copy the kernel makes (the size must fit 16 bits), and the first. */
-enum { PT_STACK_BYTES_FIRST = 8 << 10, PT_STACK_BYTES_MAX = 65528 };
+/* The largest copy the kernel makes (the size must fit 16 bits), and the first; that where samples
+ * are few and their rings large. */
+enum {
+    PT_STACK_BYTES_FIRST = 8 << 10,
+    PT_STACK_BYTES_ROOMY = 16 << 10,
+    PT_STACK_BYTES_MAX = 65528
+};
 
 /* How the records of such events are laid out. */
 pt_perf_layout pt_event_layout(const pt_event_plan *plan);

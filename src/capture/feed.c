@@ -13,7 +13,7 @@ enum { REREAD_EVERY = 4096 };
 enum { REJUDGE_NS = 200000000 };
 
 /* Cut stacks that are worth larger copies: one in so many. */
-enum { CUT_SHARE = 200 };
+enum { CUT_SHARE = 1000 };
 
 /* ---- who ---- */
 
@@ -60,8 +60,13 @@ static void count_short_copy(pt_capture *c, const pt_perf_record *r)
     if (r->sample.stack_room < pt_event_set_stack_bytes(&c->set, (pid_t)r->tid)) return;
     c->cut_window++;
     c->cut_count += c->stack.is_copy_short;
-    if (!c->stack.is_copy_short || c->cut_count * CUT_SHARE < c->cut_window) return;
-    if (pt_event_set_grow(&c->set, (pid_t)r->tid)) c->cut_window = c->cut_count = 0;
+    /* Of another thread more is copied already. */
+    const bool is_behind = r->sample.stack_room < c->set.plan.stack_bytes / 8 * 8;
+    if (!c->stack.is_copy_short || (!is_behind && c->cut_count * CUT_SHARE < c->cut_window)) return;
+    if (pt_event_set_grow(&c->set, (pid_t)r->tid)) {
+        c->cut_window = c->cut_count = 0;
+        c->grown_ns = (int64_t)r->time_ns;
+    }
     c->facts.stack_bytes = c->set.plan.stack_bytes;
 }
 
@@ -147,6 +152,17 @@ static void on_switch(pt_capture *c, const pt_perf_record *r)
     if (w != NULL) w->is_ready = r->sched.is_preempted;
 }
 
+/* Of a thread that is gone. Its row stays for the next of its number. */
+static void forget_wait(pt_capture *c, uint32_t tid)
+{
+    pt_waiting *const w = waiting_of(c, tid, false);
+    if (w == NULL) return;
+    free(w->pcs);
+    w->pcs = NULL;
+    w->room = 0;
+    w->since_ns = 0;
+}
+
 void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
 {
     for (size_t i = 0; i < c->waiting.count; i++)
@@ -197,6 +213,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_FORK: on_fork(c, r); break;
     case PERF_RECORD_EXIT:
         pt_event_set_remove(&c->set, (pid_t)r->task.tid);
+        forget_wait(c, r->task.tid);
         pt_procs_on_exit(&c->procs, r);
         break;
     case PERF_RECORD_LOST:

@@ -28,7 +28,7 @@ static void free_image(pt_image *image)
 {
     free(image->path);
     free(image->segment.items);
-    free(image->blob);
+    if (!image->is_shared) free(image->blob);
     free(image);
 }
 
@@ -104,9 +104,30 @@ static pt_elf_id id_of(const pt_image *image)
     return (pt_elf_id){.bytes = image->build_id, .size_bytes = image->build_id_bytes};
 }
 
-/* From disk, or compiled. */
-static void find_table(pt_image *image, const pt_table_cache *cache, const pt_elf *elf)
+/* The kernel tells a file by its build id when it is mapped, /proc/PID/maps by its inode: both are
+ * images. */
+static bool share_table(pt_image *image, const pt_images *images)
 {
+    enum { ID_BYTES_MIN = 8 };
+    for (size_t i = 0; i < images->all.count && image->build_id_bytes >= ID_BYTES_MIN; i++) {
+        const pt_image *const other = images->all.items[i];
+        if (other->blob == NULL || other->is_shared || other->file_bytes != image->file_bytes ||
+            other->build_id_bytes != image->build_id_bytes || !has_id(image, id_of(other)))
+            continue;
+        image->blob = other->blob;
+        image->blob_bytes = other->blob_bytes;
+        image->table = other->table;
+        image->is_shared = true;
+        return true;
+    }
+    return false;
+}
+
+/* Another image's, from disk, or compiled. */
+static void find_table(pt_image *image, const pt_images *images, const pt_elf *elf)
+{
+    const pt_table_cache *const cache = &images->cache;
+    if (share_table(image, images)) return;
     if (pt_table_kept(cache, id_of(image), image->file_bytes, &image->blob, &image->blob_bytes,
                       &image->table))
         return;
@@ -121,8 +142,7 @@ static void find_table(pt_image *image, const pt_table_cache *cache, const pt_el
 }
 
 /* False if these are not the bytes of the image that was mapped. */
-static bool look_at_bytes(pt_image *image, const pt_table_cache *cache, const void *bytes,
-                          size_t size)
+static bool look_at_bytes(pt_image *image, const pt_images *images, const void *bytes, size_t size)
 {
     pt_elf elf;
     if (pt_elf_open(bytes, size, &elf) != PT_ELF_OK) return false;
@@ -134,8 +154,17 @@ static bool look_at_bytes(pt_image *image, const pt_table_cache *cache, const vo
     }
     keep_segments(image, &elf);
     image->file_bytes = size;
-    find_table(image, cache, &elf);
+    find_table(image, images, &elf);
     return true;
+}
+
+/* What was found in a file that was not the one, or was cut while it was looked at. */
+static void forget(pt_image *image)
+{
+    if (!image->is_shared) free(image->blob);
+    image->blob = NULL;
+    image->is_shared = image->is_compiled = false;
+    image->segment.count = 0;
 }
 
 /* Is it the file that the kernel said? Without a build id its inode must be. */
@@ -148,20 +177,21 @@ static bool is_that_file(const pt_image *image, const char *path, bool is_mappin
                                                                minor(st.st_dev) == image->minor));
 }
 
-static bool look_at_file(pt_image *image, const pt_table_cache *cache, const char *path,
+static bool look_at_file(pt_image *image, const pt_images *images, const char *path,
                          bool is_mapping)
 {
     pt_blob blob = PT_BLOB_INIT;
     if (!is_that_file(image, path, is_mapping) ||
         pt_file_read(path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
-    const bool is_it = look_at_bytes(image, cache, blob.data, blob.size) && pt_blob_intact(&blob);
+    const bool is_it = look_at_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
+    if (!is_it) forget(image);
     return is_it;
 }
 
 /* All processes of a word size have the same. */
-static bool look_at_vdso(pt_image *image, const pt_table_cache *cache)
+static bool look_at_vdso(pt_image *image, const pt_images *images)
 {
     const uint8_t *const vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     pt_elf elf;
@@ -171,18 +201,17 @@ static bool look_at_vdso(pt_image *image, const pt_table_cache *cache)
     size_t size = 0;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++)
         if (s.type == PT_LOAD && s.off + s.file_bytes > size) size = (size_t)(s.off + s.file_bytes);
-    return look_at_bytes(image, cache, vdso, size);
+    return look_at_bytes(image, images, vdso, size);
 }
 
 void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t start,
                     uint64_t limit)
 {
     pt_image *const image = images->all.items[number];
-    const pt_table_cache *const cache = &images->cache;
     if (image->is_looked_at) return;
     image->is_looked_at = true;
     if (strcmp(image->path, "[vdso]") == 0) {
-        image->is_found = look_at_vdso(image, cache);
+        image->is_found = look_at_vdso(image, images);
         return;
     }
     if (image->path[0] != '/') return;
@@ -191,9 +220,9 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
             pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
         PT_FREE char *below = pt_strf("/proc/%" PRIu32 "/root%s", pid, image->path);
         image->is_found =
-            look_at_file(image, cache, mapping, true) || look_at_file(image, cache, below, false);
+            look_at_file(image, images, mapping, true) || look_at_file(image, images, below, false);
     }
-    if (!image->is_found) image->is_found = look_at_file(image, cache, image->path, false);
+    if (!image->is_found) image->is_found = look_at_file(image, images, image->path, false);
     /* A process that is gone cannot be asked; the next one that maps it can. */
     if (!image->is_found && pid == 0) image->is_looked_at = false;
 }

@@ -48,6 +48,7 @@ typedef struct pt_image {
     uint64_t entry_addr; /* as linked: where the kernel starts it */
     void *blob;          /* NULL: it has no rules, or no file */
     size_t blob_bytes;
+    bool is_shared; /* the blob is another image's, of the same file under another name or key */
     pt_unwind_table table;
     size_t file_bytes;
     bool is_compiled; /* the table was made now, and not found on disk */

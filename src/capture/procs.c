@@ -1,6 +1,7 @@
 /* procs.c: processes and what they have mapped. See procs.h. */
 #include "capture/procs.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,10 +273,28 @@ pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
     return child;
 }
 
-pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
+/* The first thread may end before others do. */
+static bool has_threads(const pt_procs *procs, uint32_t pid)
 {
-    if (r->task.pid != r->task.tid) return NULL;
-    return pt_procs_find(procs, r->task.pid);
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task", procs->root, pid);
+    DIR *const dir = opendir(path);
+    unsigned count = 0;
+    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
+        count += entry->d_name[0] != '.';
+    if (dir != NULL) closedir(dir);
+    return count > 1;
+}
+
+void pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
+{
+    pt_proc *const proc = r->task.pid == r->task.tid ? pt_procs_find(procs, r->task.pid) : NULL;
+    if (proc == NULL) return;
+    pt_proc **const slot = &procs->gone[procs->gone_count++ % PT_PROCS_GONE];
+    pt_proc *const old = *slot;
+    *slot = proc;
+    if (old == NULL || old == proc || (!old->has_exited && has_threads(procs, old->pid))) return;
+    free_maps(old);
+    changed(procs, old);
 }
 
 /* ---- unwinding ---- */

@@ -3,7 +3,7 @@
  *   FORK   a child begins with its parent's name and mappings
  *   COMM   a name; at exec all mappings go
  *   MMAP2  a mapping, which replaces what it lies over (the kernel does not report munmap)
- *   EXIT   of the last thread: nothing comes any more
+ *   EXIT   of the first thread, mostly the last: when many more have exited, its mappings go
  *
  * What was there before the recording is read from /proc/PID/maps.
  */
@@ -14,6 +14,7 @@
 #include "capture/ring.h"
 
 enum { PT_COMM_BYTES = 16 };
+enum { PT_PROCS_GONE = 256 }; /* whose mappings are still known: their last samples may follow */
 
 typedef struct pt_proc_map {
     uint64_t start, limit, file_offset;
@@ -51,7 +52,9 @@ typedef struct pt_procs {
         pt_proc **items;
         size_t count, cap;
     } all;
-    pt_index index;      /* pid -> rows; the last one is the living one */
+    pt_index index;               /* pid -> rows; the last one is the living one */
+    pt_proc *gone[PT_PROCS_GONE]; /* those that exited last, in turn */
+    uint32_t gone_count;
     uint32_t generation; /* the last one given out */
 } pt_procs;
 
@@ -72,7 +75,7 @@ pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
 /* A new process (not a new thread), else NULL. */
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
-pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
+void pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
 
 /* The mapping that an address lies in, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);

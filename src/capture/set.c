@@ -29,6 +29,9 @@ enum {
     SPOOL_BYTES_RICH = 64 << 20,
     SPOOL_BYTES_MANY = 16 << 20,
     SPOOL_SIDE_BYTES = 4 << 20,
+    ROOMY_HZ = 2000,             /* up to which the first copies of stacks are larger, */
+    ROOMY_BYTES = 1 << 20,       /* in rings of at least so much */
+    RING_PARTS = 32,             /* of a second: samples of as long fit in the kernel's ring */
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
 };
 
@@ -328,6 +331,9 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
         if (side > samples / 2 && side > SIDE_BYTES_MIN) side /= 2;
         status = map_pairs(set, samples, side, reterr);
     }
+    /* What is not cut at first need not be noticed to be. */
+    if (set->plan.source->is_clock && set->plan.hz <= ROOMY_HZ && samples >= ROOMY_BYTES)
+        set->plan.stack_bytes = PT_STACK_BYTES_ROOMY;
     return status;
 }
 
@@ -523,6 +529,8 @@ bool pt_event_set_grow(pt_event_set *set, pid_t tid)
     if (thread == NULL || thread->stack_bytes >= PT_STACK_BYTES_MAX) return false;
     const uint32_t more = thread->stack_bytes * 2;
     const uint32_t bytes = more < PT_STACK_BYTES_MAX ? more : PT_STACK_BYTES_MAX;
+    /* Better that some stacks are cut than that many samples are lost. */
+    if (set->plan.hz / RING_PARTS * bytes > set->pairs[0].kernel_samples.bytes) return false;
     if (set->plan.stack_bytes < bytes) set->plan.stack_bytes = bytes; /* for new threads, too */
     thread->stack_bytes = set->plan.stack_bytes;
     for (uint32_t i = 0; i < set->pair_count; i++)

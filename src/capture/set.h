@@ -87,7 +87,7 @@ bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *recor
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 
 /* Copies more of the stack from here on; the events of that thread are opened again. False if it
- * is at its largest. */
+ * is at its largest, or at what the kernel's rings can hold for a while. */
 bool pt_event_set_grow(pt_event_set *set, pid_t tid);
 
 /* How much is copied of a thread's stack; 0: it has no events. */

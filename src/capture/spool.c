@@ -18,13 +18,15 @@
 #include "base/grow.h"
 
 enum {
-    PASS_MS = 20, /* at least so often all rings are looked at */
-    URGENT = -15, /* nice(2), where there is no real time to be had */
+    PASS_MS = 20,           /* at least so often all rings are looked at */
+    BEHIND_BYTES = 2 << 20, /* that were read are given back at once, as huge pages if they are */
+    URGENT = -15,           /* nice(2), where there is no real time to be had */
 };
 
 struct pt_spool {
     pt_perf_layout layout;
     pt_spool_ring *rings;
+    uint64_t *given_back;  /* of each: up to where */
     struct pollfd *polled; /* one a ring, then the one that ends us */
     size_t count;
     int wake_fd, end_fd;
@@ -36,19 +38,38 @@ struct pt_spool {
 
 /* ---- rings ---- */
 
+/* One page for the head and tail, then data that begins where a huge page may. */
 pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     size_t room = page_bytes;
     while (room < bytes)
         room *= 2;
-    void *const memory = mmap(NULL, page_bytes + room, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t whole = page_bytes + room + BEHIND_BYTES;
+    uint8_t *const memory = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return pt_error_errno(reterr, errno, "no memory for samples that wait, %zu KiB",
                               room / 1024);
-    pt_ring_borrow(memory, (uint8_t *)memory + page_bytes, room, ret_ring);
+    uint8_t *const data = (uint8_t *)(((uintptr_t)memory + page_bytes + BEHIND_BYTES - 1) /
+                                      BEHIND_BYTES * BEHIND_BYTES);
+    uint8_t *const page = data - page_bytes;
+    if (page > memory) munmap(memory, (size_t)(page - memory));
+    if (data + room < memory + whole) munmap(data + room, (size_t)(memory + whole - (data + room)));
+    madvise(data, room, MADV_HUGEPAGE); /* fewer faults, where there are some */
+    pt_ring_borrow((struct perf_event_mmap_page *)page, data, room, ret_ring);
     return PT_OK;
+}
+
+/* What was read is no memory until it is written again: a ring takes what waits in it, not what
+ * might. */
+static void give_back(pt_ring *ring, uint64_t *upto)
+{
+    const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+    while (ring->bytes > BEHIND_BYTES && tail - *upto >= BEHIND_BYTES) {
+        madvise(ring->data + (*upto & (ring->bytes - 1)), BEHIND_BYTES, MADV_DONTNEED);
+        *upto += BEHIND_BYTES;
+    }
 }
 
 /* To the ring's head, around its end. */
@@ -101,8 +122,10 @@ bool pt_spool_take(pt_spool *spool)
     bool is_all = true;
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = now_ns();
-    for (size_t i = 0; i < spool->count; i++)
+    for (size_t i = 0; i < spool->count; i++) {
         is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to);
+        give_back(spool->rings[i].to, &spool->given_back[i]);
+    }
     atomic_store(&spool->upto_ns, begun_ns);
     pthread_mutex_unlock(&spool->lock);
     return is_all;
@@ -132,10 +155,16 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
     pt_spool *const spool = pt_alloc(1, sizeof *spool);
     spool->layout = *layout;
     spool->rings = pt_alloc(count, sizeof *spool->rings);
+    spool->given_back = pt_alloc(count, sizeof *spool->given_back);
     spool->polled = pt_alloc(count + 1, sizeof *spool->polled);
     spool->count = count;
     memcpy(spool->rings, rings, count * sizeof *rings);
-    pthread_mutex_init(&spool->lock, NULL);
+    /* Whoever has the lock runs as urgently as who waits for it. */
+    pthread_mutexattr_t inherits;
+    pthread_mutexattr_init(&inherits);
+    pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&spool->lock, &inherits);
+    pthread_mutexattr_destroy(&inherits);
     spool->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     spool->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     for (size_t i = 0; i < count; i++)
@@ -160,6 +189,7 @@ void pt_spool_free(pt_spool *spool)
     close(spool->end_fd);
     pthread_mutex_destroy(&spool->lock);
     free(spool->rings);
+    free(spool->given_back);
     free(spool->polled);
     free(spool);
 }

@@ -299,6 +299,32 @@ static void a_process_number_that_is_used_again_is_another_process(void **state)
     pt_procs_done(&procs);
 }
 
+static void of_processes_that_are_long_gone_no_mappings_are_kept(void **state)
+{
+    enum { CHILDREN = 5000, FIRST = 1 << 22 /* no number of a process (proc(5), pid_max) */ };
+    pt_procs procs;
+    pt_procs_init(&procs, "/nowhere");
+    pt_perf_record r = map_record(9, 0x2000, 0x5000, 0, "prog");
+    pt_procs_on_mmap(&procs, &r);
+    for (uint32_t i = 0; i < CHILDREN; i++) {
+        r = (pt_perf_record){.type = PERF_RECORD_FORK,
+                             .task = {.pid = FIRST + i, .ppid = 9, .tid = FIRST + i, .ptid = 9}};
+        pt_proc *const child = pt_procs_on_fork(&procs, &r);
+        assert_int_equal(pt_proc_modules(&procs, child).count, 1);
+        r.type = PERF_RECORD_EXIT;
+        pt_procs_on_exit(&procs, &r);
+        /* What was sampled on its way out is found where it was. */
+        assert_string_equal(maps_of(&procs, pt_procs_find(&procs, FIRST + i)), "2000-5000+0 prog");
+    }
+    uint32_t kept = 0;
+    for (size_t i = 0; i < procs.all.count; i++)
+        kept += procs.all.items[i]->map.items != NULL || procs.all.items[i]->module.items != NULL;
+    assert_int_equal(kept, 1 + PT_PROCS_GONE);
+    assert_string_equal(maps_of(&procs, pt_procs_find(&procs, 9)), "2000-5000+0 prog");
+    assert_int_equal(pt_proc_modules(&procs, pt_procs_find(&procs, FIRST)).count, 0);
+    pt_procs_done(&procs);
+}
+
 static void this_process_is_known_from_its_maps(void **state)
 {
     pt_procs procs;
@@ -558,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
         cmocka_unit_test(a_child_has_its_parents_mappings_until_it_execs),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
+        cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
         cmocka_unit_test(what_is_missed_is_said_with_the_command_that_allows_it),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "capture/spool.h"
@@ -93,6 +94,58 @@ static void a_slow_reader_gets_all_records_in_order(void **state)
     free(kernel);
 }
 
+/* Bytes of a ring that are memory now. */
+static size_t resident(const pt_ring *ring)
+{
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t count = (size_t)ring->bytes / page_bytes;
+    unsigned char *const is_there = calloc(count, 1);
+    size_t bytes = 0;
+    assert_int_equal(mincore(ring->data, (size_t)ring->bytes, is_there), 0);
+    for (size_t i = 0; i < count; i++)
+        bytes += is_there[i] & 1 ? page_bytes : 0;
+    free(is_there);
+    return bytes;
+}
+
+static void a_ring_takes_memory_for_what_waits_in_it(void **state)
+{
+    enum { RING_BYTES = 16 << 20, WAITS_BYTES = 6 << 20, GRAIN_BYTES = 2 << 20 };
+    kernel_ring *const kernel = calloc(1, sizeof *kernel);
+    pt_ring from, to;
+    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
+    assert_int_equal(pt_spool_ring_open(RING_BYTES, &to, NULL), PT_OK);
+    const int never = eventfd(0, EFD_CLOEXEC);
+    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
+    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    uint64_t written = 0, read = 0;
+    size_t most = 0;
+    while (to.page->data_head < 3 * (uint64_t)RING_BYTES) {
+        while (kernel_writes(kernel, written))
+            written++;
+        assert_true(pt_spool_take(spool));
+        reader_reads(&to, 1000, &read);
+        if (to.page->data_head % (1 << 20) < KERNEL_BYTES && resident(&to) > most)
+            most = resident(&to);
+    }
+    assert_true(most > 0 && most <= 3 * GRAIN_BYTES);
+    while (to.page->data_head - to.page->data_tail < WAITS_BYTES) {
+        while (kernel_writes(kernel, written))
+            written++;
+        assert_true(pt_spool_take(spool));
+    }
+    assert_true(resident(&to) >= WAITS_BYTES);
+    while (read < written)
+        reader_reads(&to, 1000, &read);
+    assert_true(pt_spool_take(spool));
+    assert_true(resident(&to) <= 3 * GRAIN_BYTES);
+    pt_spool_free(spool);
+    close(never);
+    pt_ring_close(&to);
+    pt_ring_close(&from);
+    free(kernel);
+}
+
 static void a_ring_that_makes_no_sense_ends_nothing(void **state)
 {
     kernel_ring *const kernel = calloc(1, sizeof *kernel);
@@ -118,6 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
+        cmocka_unit_test(a_ring_takes_memory_for_what_waits_in_it),
         cmocka_unit_test(a_ring_that_makes_no_sense_ends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
