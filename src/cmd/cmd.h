@@ -70,6 +70,8 @@ enum {
     PT_TAKES_PATTERN = 1 << 7,
     /* Several profiles give the events of all of them, not those that they have in common. */
     PT_NEEDS_ALL_EVENTS = 1 << 8,
+    /* All that was noticed is told line by line, however much alike. */
+    PT_TELLS_ALL = 1 << 9,
 };
 
 struct pt_cmd_context;

@@ -64,7 +64,8 @@ const pt_command pt_command_dump = {
                                       "the values alone",
                                       "diff <(pitot dump --raw a) <(pitot dump --raw b)",
                                       "what differs between two profiles", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES,
+    .needs =
+        PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_NEEDS_ALL_FRAMES | PT_TELLS_ALL,
     .max_args = SIZE_MAX,
     .options = &dump_options,
     .settings_bytes = sizeof(dump_settings),

@@ -58,10 +58,52 @@ static int finish_output(pt_out *out, int status)
 
 /* ---- One command ---- */
 
-static void say_facts(const pt_diag *diag)
+/* What could not be named, and why, is told file by file where these are few; a whole machine has
+ * dozens. */
+static const char nameless[] = "addresses without a name: ";
+enum { NAMELESS_FEW = 3 };
+
+static bool is_nameless(const pt_diag_fact *fact)
 {
+    return strncmp(fact->text, nameless, sizeof nameless - 1) == 0;
+}
+
+/* One line for all of them. */
+static void say_nameless(const pt_diag *diag)
+{
+    uint64_t sum = 0;
+    size_t reasons = 0;
+    const pt_diag_fact *most = NULL;
+    for (size_t i = 0; i < diag->count; i++) {
+        const pt_diag_fact *const fact = &diag->facts[i];
+        if (!is_nameless(fact)) continue;
+        if (most == NULL || fact->count > most->count) most = fact;
+        sum += fact->count;
+        reasons++;
+    }
+    pt_cmd_say(
+        "%s addresses without a name; %s of them: %s; %zu more reasons: pitot dump -n 1 lists "
+        "them",
+        pt_count_of(sum).text, pt_count_of(most->count).text, most->text + sizeof nameless - 1,
+        reasons - 1);
+}
+
+static void say_facts(const pt_diag *diag, bool lists_all)
+{
+    size_t reasons = 0;
     for (size_t i = 0; i < diag->count; i++)
-        pt_cmd_say("%s %s", pt_count_of(diag->facts[i].count).text, diag->facts[i].text);
+        reasons += is_nameless(&diag->facts[i]);
+    const bool is_short = reasons > NAMELESS_FEW && !lists_all;
+    bool is_said = false;
+    for (size_t i = 0; i < diag->count; i++) {
+        const pt_diag_fact *const fact = &diag->facts[i];
+        if (!is_short || !is_nameless(fact)) {
+            pt_cmd_say("%s %s", pt_count_of(fact->count).text, fact->text);
+        } else if (!is_said) {
+            say_nameless(diag);
+            is_said = true;
+        }
+    }
 }
 
 static int check_arguments(const pt_cmd_context *context)
@@ -111,7 +153,7 @@ static int give_and_run(pt_cmd_context *context, void *settings)
         status = pt_cmd_load(context);
     if (status == PT_EXIT_OK && needs & PT_NEEDS_QUERY) status = pt_cmd_ask(context);
     if (status == PT_EXIT_OK) status = command->run(context, settings);
-    say_facts(&context->diag);
+    say_facts(&context->diag, (command->needs & PT_TELLS_ALL) != 0);
     if (status == PT_EXIT_OK && context->loaded.damaged_count + context->loaded.failed_count > 0)
         status = PT_EXIT_DAMAGED;
     return status;

@@ -194,3 +194,32 @@ for i in $(seq 300); do echo "main;f$((i % 41));g$((i % 7)) $i"; done >y.folded
 pitot top -n 0 --json -j1 --base=y.folded x.folded >one.json
 pitot top -n 0 --json -j8 --base=y.folded x.folded >eight.json
 expect cmp one.json eight.json
+
+it 'one line says that the addresses of many files have no name; dump says why of each'
+# A gperftools profile of a sample in each of so many files that are not there (the format:
+# a header 0 3 0 10000 0, records "count 1 pc", the trailer 0 1 0, then /proc/PID/maps).
+nowhere() {
+    python3 - "$1" <<'PY'
+import struct, sys
+count = int(sys.argv[1])
+words, maps = [0, 3, 0, 10000, 0], ''
+for i in range(count):
+    start = 0x10000 * (i + 1)
+    for sample in range(i + 1):
+        words += [1, 1, start + 16 * (sample + 1)]
+    maps += f'{start:08x}-{start + 0x1000:08x} r-xp 00000000 00:00 0 /nowhere/lib{i}.so\n'
+words += [0, 1, 0]
+open(f'{count}.prof', 'wb').write(struct.pack(f'<{len(words)}Q', *words) + maps.encode())
+PY
+}
+nowhere 3
+nowhere 4
+run pitot top 3.prof
+expect_status 0
+expect_stderr_lines 3
+expect_stderr_line 'pitot: 2 addresses without a name: /nowhere/lib1.so: there is no such program or library here'
+run pitot top 4.prof
+expect_status 0
+expect_stderr 'pitot: 10 addresses without a name; 4 of them: /nowhere/lib3.so: there is no such program or library here; 3 more reasons: pitot dump -n 1 lists them'
+run pitot dump -n 1 4.prof
+expect_stderr_lines 4

@@ -13,10 +13,10 @@ pitot, profile = sys.argv[1:]
 dump = subprocess.run([pitot, 'dump', '--json', profile], capture_output=True, text=True)
 without, unnamed = 0, []
 for line in dump.stderr.splitlines():
-    m = re.match(r'pitot: (\d+) addresses without a name: (.*)', line)
+    m = re.match(r'pitot: ([\d,]+) addresses without a name: (.*)', line)
     if not m:
         continue
-    count = int(m[1])
+    count = int(m[1].replace(',', ''))
     if re.search(r'stripped|only exported|in no file|is not a file|no mapping', m[2]):
         without += count
     else:
