@@ -258,6 +258,13 @@ void pt_output_abandon(void);
 bool pt_profile_is_proto(const char *path);
 /* Writes the result of the running session, in one step. */
 bool pt_profile_write(const char *path);
+/* Why stacks end, in words, by PT_JOURNAL_END_X. */
+extern const char *const pt_profile_ends[PT_JOURNAL_END_COUNT];
+/* The figures of the whole recording that files have no field for, in the words of
+ * formats/facts.c, and the CPU time of its samples. */
+enum { PT_PROFILE_FACTS_BYTES = 256 };
+void pt_profile_facts(char text[PT_PROFILE_FACTS_BYTES]);
+uint64_t pt_profile_seen_ns(void);
 /* The profile.proto into the output; false when there was no memory. */
 bool pt_profile_put_proto(void);
 
@@ -364,5 +371,7 @@ void *pt_find_next(const char *name, void *second);
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg);
 void pt_interpose_init(void);
+/* Do the host's calls go through us? Not where the library was loaded by dlopen. */
+bool pt_interposes(void);
 
 #endif

@@ -162,6 +162,17 @@ static void start_recording(const char *folder)
     pt_agent_unlock(&caller);
 }
 
+/* A program that was to be profiled from its start has worked already: nobody saw it. */
+static void say_if_late(void)
+{
+    enum { WORTH_TELLING_MS = 100 };
+    const uint64_t ms = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000;
+    if (ms >= WORTH_TELLING_MS && !pt_interposes())
+        pt_agent_say("CPUPROFILE: the library was loaded by dlopen after %llu ms of CPU time, "
+                     "which are not in the profile",
+                     (unsigned long long)ms);
+}
+
 static void start_profile(const char *asked)
 {
     static char name[PATH_MAX], base[PATH_MAX]; /* the constructor runs once */
@@ -176,6 +187,7 @@ static void start_profile(const char *asked)
     }
     pt_caller caller;
     pt_agent_lock(&caller);
+    say_if_late();
     if (pt_session_start(name, NULL, NULL))
         pt_agent_join(pt_agent.base_path, sizeof pt_agent.base_path, base, "");
     pt_agent_unlock(&caller);

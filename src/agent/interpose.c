@@ -100,6 +100,17 @@ PT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
     return error;
 }
 
+/* Ours, whichever one the name stands for in this process. */
+extern __typeof__(pthread_create) own_pthread_create
+    __attribute__((alias("pthread_create"), visibility("hidden"), nothrow));
+
+bool pt_interposes(void)
+{
+    void *const first = dlsym(RTLD_DEFAULT, "pthread_create");
+    /* NULL in a static program, where there is no other. */
+    return first == NULL || first == (void *)(uintptr_t)own_pthread_create;
+}
+
 /* ---- unloading ---- */
 
 PT_EXPORT int dlclose(void *handle)

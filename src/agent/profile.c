@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "wire/gperftools.h"
@@ -74,8 +75,92 @@ static void put_build_id(const pt_journal_map *map, void *arg)
                                                   map->build_id_bytes));
 }
 
-/* Tells readers who wrote this, as formats/procmaps.h has it, when nothing has a build id. */
-static const char our_line[] = "# pitot libprofiler wrote this: stacks begin where the tick came\n";
+/* ---- what no field is for ---- */
+
+/* As pt_stack_end_name has them (model/profile.h). */
+const char *const pt_profile_ends[PT_JOURNAL_END_COUNT] = {
+    [PT_JOURNAL_END_ROOT] = "root",
+    [PT_JOURNAL_END_TRUNCATED] = "truncated",
+    [PT_JOURNAL_END_NO_RULE] = "no rule",
+    [PT_JOURNAL_END_BAD_READ] = "bad read",
+    [PT_JOURNAL_END_UNCHECKED] = "unchecked frame pointers",
+};
+
+static void add_dropped(pt_journal_ring *ring, void *arg)
+{
+    *(uint64_t *)arg += ring->dropped;
+}
+
+static uint64_t lost_weight(void)
+{
+    uint64_t lost = pt_agent.journal.header->fold_dropped;
+    pt_threads_each_ring(add_dropped, &lost);
+    return lost;
+}
+
+static void add_count(const pt_journal_stack *stack, void *arg)
+{
+    *(uint64_t *)arg += stack->count;
+}
+
+uint64_t pt_profile_seen_ns(void)
+{
+    uint64_t seen = 0;
+    pt_fold_each(add_count, &seen);
+    return seen * pt_agent.journal.header->period_ns;
+}
+
+void pt_profile_facts(char text[PT_PROFILE_FACTS_BYTES])
+{
+    const pt_journal_header *const header = pt_agent.journal.header;
+    snprintf(text, PT_PROFILE_FACTS_BYTES,
+             "asked_hz=%u cpu_used_ns=%llu cpu_seen_ns=%llu lost=%llu stack_end=root",
+             header->asked_hz, (unsigned long long)header->cpu_used_ns,
+             (unsigned long long)pt_profile_seen_ns(), (unsigned long long)lost_weight());
+}
+
+/* Its first words also tell readers who wrote this (formats/procmaps.h). */
+static void put_facts(void)
+{
+    char text[PT_PROFILE_FACTS_BYTES];
+    pt_profile_facts(text);
+    PT_OUTPUT_PUT(buf, {
+        pt_wire_put(&buf, PT_GPERF_FACTS_LINE, sizeof PT_GPERF_FACTS_LINE - 1);
+        pt_wire_put(&buf, text, strlen(text));
+        pt_wire_put_byte(&buf, '\n');
+    });
+}
+
+typedef struct {
+    pt_gperf_ends runs;
+    uint64_t record;
+    unsigned end;
+} ends_line;
+
+static void look_at_end(const pt_journal_stack *stack, void *arg)
+{
+    ends_line *const line = arg;
+    line->record++;
+    if (stack->end != line->end) return;
+    pt_gperf_ends runs;
+    PT_OUTPUT_PUT(buf, {
+        runs = line->runs;
+        pt_gperf_ends_take(&buf, &runs, line->record);
+    });
+    line->runs = runs;
+}
+
+static void put_ends(void)
+{
+    for (unsigned end = PT_JOURNAL_END_ROOT + 1; end < PT_JOURNAL_END_COUNT; end++) {
+        ends_line line = {.runs = {.name = pt_profile_ends[end]}, .end = end};
+        pt_fold_each(look_at_end, &line);
+        PT_OUTPUT_PUT(buf, {
+            pt_gperf_ends runs = line.runs;
+            pt_gperf_ends_done(&buf, &runs);
+        });
+    }
+}
 
 static void put_gperftools(void)
 {
@@ -84,7 +169,8 @@ static void put_gperftools(void)
     PT_OUTPUT_PUT(buf, pt_gperf_trailer(&buf, PT_GPERF_NATIVE));
     pt_maps_each(put_mapping, NULL);
     pt_maps_each(put_build_id, NULL);
-    PT_OUTPUT_PUT(buf, pt_wire_put(&buf, our_line, sizeof our_line - 1));
+    put_facts();
+    put_ends();
 }
 
 bool pt_profile_is_proto(const char *path)

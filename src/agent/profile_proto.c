@@ -29,18 +29,14 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS };
 
 /* The first strings, by number. */
 enum { S_EMPTY, S_SAMPLES, S_COUNT, S_CPU, S_NANOSECONDS, S_STACK_END, S_ENDS };
-enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_BAD_READ + 1, S_MAPPINGS };
-static const char *const texts[S_COMMENT] = {
+enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_COUNT, S_MAPPINGS };
+static const char *const texts[S_ENDS] = {
     [S_EMPTY] = "",
     [S_SAMPLES] = "samples",
     [S_COUNT] = "count",
     [S_CPU] = "cpu",
     [S_NANOSECONDS] = "nanoseconds",
     [S_STACK_END] = "stack_end",
-    [S_ENDS + PT_JOURNAL_END_ROOT] = "root",
-    [S_ENDS + PT_JOURNAL_END_TRUNCATED] = "truncated",
-    [S_ENDS + PT_JOURNAL_END_NO_RULE] = "no rule",
-    [S_ENDS + PT_JOURNAL_END_BAD_READ] = "bad read",
 };
 
 /* A mapping by ascending start. */
@@ -66,8 +62,7 @@ static struct {
     location *table;
     size_t cap;
     uint32_t locations;
-    uint64_t weight; /* of all samples */
-    bool failed;     /* out of memory */
+    bool failed; /* out of memory */
 } w;
 
 /* ---- which mapping ---- */
@@ -175,7 +170,7 @@ static uint32_t location_of(uint64_t address, uint32_t mapping)
 
 static void put_end(pt_wire_buf *buf, unsigned end)
 {
-    if (end == PT_JOURNAL_END_ROOT || end > PT_JOURNAL_END_BAD_READ) return;
+    if (end == PT_JOURNAL_END_ROOT || end >= PT_JOURNAL_END_COUNT) return;
     const size_t opened = pt_proto_open(buf, SAMPLE_LABEL);
     pt_proto_uint(buf, LABEL_KEY, S_STACK_END);
     pt_proto_uint(buf, LABEL_STR, S_ENDS + end);
@@ -193,7 +188,6 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
         if (ids[i] == 0) w.failed = true;
     }
     if (w.failed) return;
-    w.weight += stack->count;
     const uint64_t values[] = {stack->count, stack->count * pt_agent.period_ns};
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_SAMPLE);
@@ -254,33 +248,24 @@ static void put_type(uint32_t field, unsigned type, unsigned unit)
     });
 }
 
-static void add_dropped(pt_journal_ring *ring, void *arg)
-{
-    *(uint64_t *)arg += ring->dropped;
-}
-
-/* In the words of formats/pprof_facts.c. No %g: the host's locale may have another point. */
 static void put_facts(void)
 {
     const pt_journal_header *const header = pt_agent.journal.header;
-    char text[256];
-    uint64_t lost = header->fold_dropped;
-    pt_threads_each_ring(add_dropped, &lost);
-    const uint64_t seen_ns = w.weight * header->period_ns;
+    char facts[PT_PROFILE_FACTS_BYTES], text[PT_PROFILE_FACTS_BYTES + 64];
     const uint64_t micro_hz = UINT64_C(1000000000000000) / header->period_ns;
-    snprintf(text, sizeof text,
-             "pitot: asked_hz=%u true_hz=%llu.%06llu cpu_used_ns=%llu cpu_seen_ns=%llu lost=%llu "
-             "stack_end=root",
-             header->asked_hz, (unsigned long long)(micro_hz / 1000000),
-             (unsigned long long)(micro_hz % 1000000), (unsigned long long)header->cpu_used_ns,
-             (unsigned long long)seen_ns, (unsigned long long)lost);
+    pt_profile_facts(facts);
+    snprintf(text, sizeof text, "pitot: true_hz=%llu.%06llu %s",
+             (unsigned long long)(micro_hz / 1000000), (unsigned long long)(micro_hz % 1000000),
+             facts);
     PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, text, strlen(text)));
 }
 
 static void put_strings(void)
 {
-    for (size_t i = 0; i < S_COMMENT; i++)
-        PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, texts[i], strlen(texts[i])));
+    for (size_t i = 0; i < S_COMMENT; i++) {
+        const char *const text = i < S_ENDS ? texts[i] : pt_profile_ends[i - S_ENDS];
+        PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, text, strlen(text)));
+    }
     put_facts();
     pt_maps_each(put_mapping_texts, NULL);
 }

@@ -231,6 +231,8 @@ static bool begin(const char *path)
     if (!pt_tables_known()) { /* in a child of fork they are, and it may soon be another program */
         pt_maps_refresh();
         pt_tables_update(START_TABLES_NS);
+        /* That was ours. */
+        pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
     pt_timers_start();
     pt_threads_attach_all();
@@ -285,6 +287,26 @@ static void shrink_ring(pt_journal_ring *ring, void *arg)
     if (end > keep) madvise(pt_agent.journal.base + keep, end - keep, MADV_REMOVE);
 }
 
+/* What no sample stands for, of CPU time by the clocks, is in the file; more of it than chance and
+ * the ends of threads explain is told. */
+static void say_what_was_not_seen(void)
+{
+    enum { WORTH_TELLING_NS = 100000000, CHANCE_PERIODS = 4 };
+    const pt_journal_header *const header = pt_agent.journal.header;
+    const uint64_t used_ns = header->cpu_used_ns, seen_ns = pt_profile_seen_ns();
+    const uint64_t chance_ns = CHANCE_PERIODS * header->period_ns;
+    const uint64_t missing_ns = used_ns > seen_ns ? used_ns - seen_ns : 0;
+    if (header->engine == PT_JOURNAL_ENGINE_REAL || pt_tick.filter != NULL ||
+        missing_ns < WORTH_TELLING_NS || missing_ns < used_ns / 20 || missing_ns < chance_ns)
+        return;
+    pt_agent_say("%s: of %llu ms of CPU time %llu ms are in no sample%s", pt_agent.path,
+                 (unsigned long long)(used_ns / 1000000),
+                 (unsigned long long)(missing_ns / 1000000),
+                 pt_interposes() ? ""
+                                 : ": the library was loaded by dlopen, and sees threads that are "
+                                   "made later than that only when it looks for them");
+}
+
 void pt_session_stop(uint32_t end, const pt_caller *caller)
 {
     pt_caller joining = *caller;
@@ -301,8 +323,10 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
             pt_threads_each_ring(shrink_ring, NULL);
         else if (pt_agent.served && end != PT_JOURNAL_STOPPED)
             unlink(pt_agent.journal.path); /* nobody will read it */
-        else
+        else {
             write_result();
+            say_what_was_not_seen();
+        }
         pt_agent.on = pt_agent.served = false;
         pt_threads_forget_rings();
         pt_journal_close(&pt_agent.journal);

@@ -409,9 +409,9 @@ static void find_stack(pt_thread *slot)
     uint64_t low, limit;
     if (sp == 0 || slot->stack.low != slot->stack.limit || !pt_maps_around(sp, &low, &limit))
         return;
-    /* Whichever of the two a handler sees first, what it may read is mapped. */
+    /* Until it sees the limit a handler reads nothing; then it sees the other, too. */
+    __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->stack.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->stack.low, (uintptr_t)low, __ATOMIC_RELEASE);
     atomic_store(&slot->wants_stack, 0);
 }
 

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "formats/format.h"
+#include "formats/gperf_notes.h"
 #include "formats/procmaps.h"
 #include "wire/gperftools.h"
 
@@ -467,6 +468,7 @@ typedef struct {
     struct ahead_stack {
         size_t depth;
         uint64_t hash;
+        pt_stack_end end;
         int64_t values[2];
     } ahead[AHEAD_MAX];
     size_t ahead_count;
@@ -485,7 +487,7 @@ static void commit_ahead(reading *s)
         frames += next->depth;
         pt_builder_sample(
             s->at.b,
-            pt_builder_stack_commit_hashed(s->at.b, next->depth, PT_STACK_END_UNKNOWN, next->hash),
+            pt_builder_stack_commit_hashed(s->at.b, next->depth, next->end, next->hash),
             PT_NO_LABELS, next->values);
     }
     s->ahead_count = s->frame.count = 0;
@@ -501,7 +503,7 @@ static void put_values(reading *s, uint64_t count, int64_t *values)
     s->saturated++;
 }
 
-static void add_record(reading *s, const pt_reader *r, const record *rec)
+static void add_record(reading *s, const pt_reader *r, const record *rec, pt_stack_end end)
 {
     if (rec->count == 0) {
         s->empty++;
@@ -522,7 +524,8 @@ static void add_record(reading *s, const pt_reader *r, const record *rec)
 
     struct ahead_stack *next = &s->ahead[s->ahead_count++];
     next->depth = depth;
-    next->hash = pt_builder_stack_hash(s->at.b, frames, depth, PT_STACK_END_UNKNOWN);
+    next->end = end;
+    next->hash = pt_builder_stack_hash(s->at.b, frames, depth, end);
     put_values(s, rec->count, next->values);
     s->frame.count += depth;
     if (s->ahead_count == AHEAD_MAX) commit_ahead(s);
@@ -559,18 +562,23 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
 
     describe(b, &h);
     survey found = survey_records(r);
-    if (found.trailer) pt_procmaps_read(&found.text, b, hooks->diag);
+    pt_gperf_notes notes = {0};
+    if (found.trailer) {
+        notes = pt_gperf_notes_read(&found.text, found.records, pt_builder_provenance(b));
+        pt_procmaps_read(&found.text, b, hooks->diag);
+    }
     pt_builder_reserve_samples(b, (size_t)found.records, (size_t)found.frames);
     reading s = {.signal = &found.signal, .period_ns = (int64_t)h.period_us * 1000};
     locations_init(&s.at, b);
     uint64_t records = 0;
     for (record rec; next_record(r, &rec) && !is_trailer(r, &rec); records++) {
         fetch_ahead(r, &rec);
-        add_record(&s, r, &rec);
+        add_record(&s, r, &rec, pt_gperf_notes_end(&notes, records));
         if (hooks->discard != NULL && records % 65536 == 65535)
             hooks->discard(hooks->context, pt_reader_offset(r));
     }
     commit_ahead(&s);
+    pt_gperf_notes_done(&notes);
     free(s.frame.items);
     locations_done(&s.at);
     pt_diag_add(hooks->diag, s.zero_leaf, "samples at address 0 kept as [unknown]");
@@ -599,6 +607,7 @@ typedef struct {
     uint64_t remainder; /* of values that are no multiple of the period */
     uint64_t negative;
     uint64_t odd_ids; /* build ids that are not bytes in hex */
+    pt_buf ends;      /* why the stack of each record ended */
 } writing;
 
 /* The event that counts samples: the one asked for, if it counts; else one named "samples", else
@@ -682,10 +691,12 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
     const size_t size = (n + 2) * w->target.word_bytes;
     uint8_t *bytes = pt_alloc(size, 1);
     pt_wire_buf wire = pt_wire_buf_init(bytes, size);
-    if (pt_gperf_record(&wire, w->target, (uint64_t)count, pcs, n))
+    if (pt_gperf_record(&wire, w->target, (uint64_t)count, pcs, n)) {
         pt_out_put(w->out, bytes, size);
-    else
+        pt_put_u8(&w->ends, p->stack->end[stack]);
+    } else {
         w->lost += (uint64_t)count;
+    }
     free(bytes);
 }
 
@@ -746,6 +757,10 @@ static void write_text(writing *w)
         }
     }
     pt_out_text(w->out, PT_PROCMAPS_OURS "leaves no frames of a signal handler\n");
+    pt_buf notes = PT_BUF_INIT;
+    pt_gperf_notes_write(&notes, p, (const uint8_t *)w->ends.data, w->ends.size);
+    pt_out_put(w->out, notes.data, notes.size);
+    pt_buf_done(&notes);
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
         if (strcmp(pt_text(p, p->extra->key[i]), PT_PROCMAPS_EXTRA) != 0) continue;
         pt_out_put(w->out, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
@@ -768,7 +783,7 @@ static pt_gperf_target choose_target(const pt_profile *p)
 static pt_status write_profile(const pt_profile *p, const pt_output *output,
                                const pt_write_options *options, pt_error *reterr)
 {
-    writing w = {.p = p, .target = choose_target(p)};
+    writing w = {.p = p, .target = choose_target(p), .ends = PT_BUF_INIT};
     const pt_status status = choose_event(&w, options, reterr);
     if (status != PT_OK) return status;
     bool any_address = p->location->t.count == 0;
@@ -793,6 +808,7 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
     pt_gperf_trailer(&wire, w.target);
     pt_out_put(w.out, bytes, wire.need_bytes);
     write_text(&w);
+    pt_buf_done(&w.ends);
     pt_diag_add(options->diag, w.nameless, "frames without an address left out");
     pt_diag_add(options->diag, w.lost, "samples without an address left out");
     pt_diag_add(options->diag, w.odd_ids, "build ids that are not hex left out");
@@ -811,7 +827,7 @@ const pt_format pt_format_gperftools = {
     .summary = "gperftools CPU profile (libprofiler), 32 and 64 bit, both byte orders",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
-                    PT_CAN_EXTRA | PT_CAN_HEADER,
+                    PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_END,
     .probe = probe,
     .read = read_profile,
     .write = write_profile,

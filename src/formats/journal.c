@@ -290,6 +290,7 @@ static pt_stack_end end_of(unsigned end)
     case PT_JOURNAL_END_TRUNCATED: return PT_STACK_END_TRUNCATED;
     case PT_JOURNAL_END_NO_RULE: return PT_STACK_END_NO_RULE;
     case PT_JOURNAL_END_BAD_READ: return PT_STACK_END_BAD_READ;
+    case PT_JOURNAL_END_UNCHECKED: return PT_STACK_END_UNCHECKED;
     default: return PT_STACK_END_UNKNOWN;
     }
 }

@@ -20,6 +20,7 @@
 #define PT_FORMATS_PPROF_INT_H
 
 #include "base/buf.h"
+#include "formats/facts.h"
 #include "formats/format.h"
 #include "formats/protobuf.h"
 
@@ -147,11 +148,8 @@ void pprof_close(pprof_reader *r, const pb_cursor *cursor);
 #define PPROF_END_KEY "stack_end"
 /* The comment, to be freed by the caller; NULL when there is nothing to say. */
 char *pprof_facts_text(const pt_profile *profile);
-bool pprof_ends_known(const pt_profile *profile);
 /* Takes such a comment in; false if it is not one, or says anything that is not known here. */
 bool pprof_take_facts(pprof_reader *r, const char *comment);
-/* The end that a label's text names; false if there is none of that name. */
-bool pprof_end_named(const char *text, pt_stack_end *ret_end);
 
 /* Second walk (pprof_samples.c). */
 void pprof_read_samples(pprof_reader *r);

@@ -174,7 +174,7 @@ static void add_strings(writer *w)
     if (s->time_ns != NULL) w->time_unit = add_string(w, pt_strdup("nanoseconds"));
     char *const facts = pprof_facts_text(w->p);
     if (facts) w->facts = add_string(w, facts);
-    if (!pprof_ends_known(w->p)) return;
+    if (!pt_facts_ends_known(w->p)) return;
     w->end_key = add_string(w, pt_strdup(PPROF_END_KEY));
     for (int end = 0; end < PT_STACK_END_COUNT; end++)
         w->end_text[end] = add_string(w, pt_strdup(pt_stack_end_name((pt_stack_end)end)));

@@ -15,6 +15,7 @@ const char *pt_stack_end_name(pt_stack_end end)
         [PT_STACK_END_UNKNOWN] = "unknown",     [PT_STACK_END_ROOT] = "root",
         [PT_STACK_END_TRUNCATED] = "truncated", [PT_STACK_END_NO_RULE] = "no rule",
         [PT_STACK_END_BAD_READ] = "bad read",
+        [PT_STACK_END_UNCHECKED] = "unchecked frame pointers",
     };
     return names[end];
 }

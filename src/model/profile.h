@@ -148,8 +148,10 @@ typedef enum {
     PT_STACK_END_TRUNCATED,
     PT_STACK_END_NO_RULE,
     PT_STACK_END_BAD_READ,
+    PT_STACK_END_UNCHECKED, /* as root, but by frame pointers of code that has no unwind rules:
+                               frames may be missing */
 } pt_stack_end;
-#define PT_STACK_END_COUNT 5
+#define PT_STACK_END_COUNT 6
 /* "root", "truncated", ...; what reports and JSON say. */
 const char *pt_stack_end_name(pt_stack_end end);
 

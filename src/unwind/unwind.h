@@ -68,6 +68,7 @@ typedef struct {
     bool is_return;  /* pc is a return address: the call is before it. Else the pc itself */
     bool is_fp_lost; /* fp is not known */
     bool is_fp_walk; /* it was reached by a frame pointer */
+    bool is_unchecked; /* it, or one further in, was: a function that keeps none hides its caller */
 } pt_unwind_state;
 
 /* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before. cache

@@ -234,7 +234,9 @@ static void list_lacks(pt_info *info, const pt_profile *p, uint64_t outside)
     for (uint32_t e = 0; e < info->event_count; e++)
         period |= info->events[e].period != 0;
     const uint64_t unknown_ends = info->ends[PT_STACK_END_UNKNOWN];
-    const uint64_t cut = info->samples - unknown_ends - info->ends[PT_STACK_END_ROOT];
+    const uint64_t unchecked = info->ends[PT_STACK_END_UNCHECKED];
+    const uint64_t cut =
+        info->samples - unknown_ends - unchecked - info->ends[PT_STACK_END_ROOT];
     if (from->damaged) lack(info, PT_LACK_DAMAGED, 0, 0);
     if (info->named_locations < info->locations)
         lack(info, PT_LACK_NAMES, info->locations - info->named_locations, info->locations);
@@ -244,6 +246,7 @@ static void list_lacks(pt_info *info, const pt_profile *p, uint64_t outside)
     if (outside > 0) lack(info, PT_LACK_MAPPINGS, outside, info->locations);
     if (unknown_ends > 0) lack(info, PT_LACK_ENDS, unknown_ends, info->samples);
     if (cut > 0) lack(info, PT_LACK_WHOLE, cut, info->samples);
+    if (unchecked > 0) lack(info, PT_LACK_CHECKED, unchecked, info->samples);
     if (from->lost > 0) lack(info, PT_LACK_LOST, from->lost, 0);
     if (!period) lack(info, PT_LACK_PERIOD, 0, 0);
     if (from->start_ns == 0 && info->first_sample_ns == 0) lack(info, PT_LACK_TIME, 0, 0);
@@ -262,6 +265,7 @@ const char *pt_lack_name(pt_lack_kind kind)
         [PT_LACK_DURATION] = "duration",
         [PT_LACK_ENDS] = "stack_ends",
         [PT_LACK_WHOLE] = "whole_stacks",
+        [PT_LACK_CHECKED] = "checked_stacks",
         [PT_LACK_LOST] = "lost_samples",
         [PT_LACK_DAMAGED] = "part_of_the_file",
     };

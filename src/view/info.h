@@ -41,6 +41,7 @@ typedef enum {
     PT_LACK_DURATION,
     PT_LACK_ENDS,    /* stacks that do not tell whether they are whole */
     PT_LACK_WHOLE,   /* stacks that are known to be cut off */
+    PT_LACK_CHECKED, /* stacks in which frames may be missing: PT_STACK_END_UNCHECKED */
     PT_LACK_LOST,    /* samples that the collector lost */
     PT_LACK_DAMAGED, /* part of the file could not be read */
 } pt_lack_kind;

@@ -107,3 +107,39 @@ void pt_gperf_build_id_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping,
     pt_wire_put_byte(buf, ' ');
     put_path(buf, mapping);
 }
+
+static void put_run(pt_wire_buf *buf, pt_gperf_ends *ends)
+{
+    enum { RUNS_A_LINE = 32 };
+    if (ends->first == 0) return;
+    if (ends->in_line == RUNS_A_LINE) {
+        pt_wire_put_byte(buf, '\n');
+        ends->in_line = 0;
+    }
+    if (ends->in_line++ == 0) {
+        put_text(buf, PT_GPERF_END_LINE);
+        put_text(buf, ends->name);
+        pt_wire_put_byte(buf, ':');
+    }
+    pt_wire_put_byte(buf, ' ');
+    put_number(buf, ends->first, 10, 1);
+    if (ends->last == ends->first) return;
+    pt_wire_put_byte(buf, '-');
+    put_number(buf, ends->last, 10, 1);
+}
+
+void pt_gperf_ends_take(pt_wire_buf *buf, pt_gperf_ends *ends, uint64_t record)
+{
+    if (ends->first == 0 || record != ends->last + 1) {
+        put_run(buf, ends);
+        ends->first = record;
+    }
+    ends->last = record;
+}
+
+void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends)
+{
+    put_run(buf, ends);
+    if (ends->in_line > 0) pt_wire_put_byte(buf, '\n');
+    ends->first = ends->in_line = 0;
+}

@@ -56,4 +56,26 @@ void pt_gperf_mapping_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping);
 void pt_gperf_build_id_line(pt_wire_buf *buf, const pt_gperf_mapping *mapping,
                             const uint8_t *build_id, size_t build_id_bytes);
 
+/* Lines of ours that say why stacks ended, for records that have that in common:
+ *
+ *   "# pitot stack_end no rule: 3 17-20\n"        records are counted from 1
+ *
+ * All zero but the name at first; take is called for records in their order, done once behind the
+ * last. */
+typedef struct {
+    const char *name;
+    uint64_t first, last; /* the run at hand; 0 = none */
+    unsigned in_line;     /* runs in the line at hand */
+} pt_gperf_ends;
+
+#define PT_GPERF_END_LINE "# pitot stack_end "
+
+void pt_gperf_ends_take(pt_wire_buf *buf, pt_gperf_ends *ends, uint64_t record);
+void pt_gperf_ends_done(pt_wire_buf *buf, pt_gperf_ends *ends);
+
+/* A line of ours with figures of the whole recording, "name=value" each:
+ * "# pitot facts asked_hz=1000 cpu_used_ns=4610000000 stack_end=root\n". The last word says that
+ * records of which no other line speaks reached their thread's start. */
+#define PT_GPERF_FACTS_LINE "# pitot facts "
+
 #endif

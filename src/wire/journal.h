@@ -44,6 +44,9 @@ enum {
     PT_JOURNAL_END_TRUNCATED, /* more frames than fit */
     PT_JOURNAL_END_NO_RULE,   /* nothing says where this code keeps its caller (no frame pointer) */
     PT_JOURNAL_END_BAD_READ,  /* the next frame would lie outside the thread's known stack */
+    PT_JOURNAL_END_UNCHECKED, /* as root, but by frame pointers of code without rules (JIT, or
+                                 hand-written): a function that keeps none hides its caller */
+    PT_JOURNAL_END_COUNT,
 };
 
 /* What made the ticks. */

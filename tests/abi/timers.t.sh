@@ -189,3 +189,27 @@ else
     read_profile prof
     expect agrees "$(told seconds)" "$(fact cpu)" 0.004
 fi
+
+it 'stacks through it are marked, in every file: by frame pointers, which nothing checks'
+if [ "$(uname -m)" != x86_64 ]; then
+    skip 'the code is that of x86-64'
+else
+    # most_unchecked FILE: more than nine in ten samples are, and none of those counts as complete.
+    most_unchecked() {
+        pitot info --json "$1" 2>/dev/null | python3 -c '
+import json, sys
+ends = json.load(sys.stdin)["ends"]
+print("#", ends)
+sys.exit(ends["unchecked frame pointers"] == 0 or ends["root"] > ends["unchecked frame pointers"])'
+    }
+    expect most_unchecked prof
+    run pitot info prof
+    expect_stdout_line '*a stack through code without unwind rules: frames may be missing'
+    CPUPROFILE=prof.pb.gz CPUPROFILE_FREQUENCY=1000 run ./host jit
+    expect most_unchecked prof.pb.gz
+    CPUPROFILE=killed CPUPROFILE_FREQUENCY=1000 run bash -c './host jit kill; exit 0'
+    expect most_unchecked killed
+    run pitot recover killed
+    expect_status 0
+    expect most_unchecked killed
+fi

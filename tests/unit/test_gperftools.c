@@ -557,6 +557,66 @@ static void what_was_discarded_is_never_looked_at_again(void **state)
     pt_buf_done(&buf);
 }
 
+static const pt_profile *with_notes(const char *notes)
+{
+    pt_buf buf = PT_BUF_INIT;
+    SLOTS(&buf, LITTLE64, 0, 3, 0, 1000, 0);
+    for (uint64_t i = 1; i <= 6; i++)
+        SLOTS(&buf, LITTLE64, i, 2, 0x1000 * i, 0x9000);
+    SLOTS(&buf, LITTLE64, 0, 1, 0);
+    pt_put_text(&buf, notes);
+    return read_whole(&buf);
+}
+
+static void expect_ends(const pt_profile *p, const pt_stack_end *ends)
+{
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(p->stack->end[p->sample->stack[i]], ends[i]);
+}
+
+static void notes_of_ours_say_why_stacks_ended_and_what_was_not_seen(void **state)
+{
+    static const pt_stack_end ends[] = {PT_STACK_END_ROOT,      PT_STACK_END_NO_RULE,
+                                        PT_STACK_END_NO_RULE,   PT_STACK_END_NO_RULE,
+                                        PT_STACK_END_UNCHECKED, PT_STACK_END_NO_RULE};
+    PT_UNREF_PROFILE const pt_profile *first =
+        with_notes("# pitot facts asked_hz=4000 cpu_used_ns=30000000 cpu_seen_ns=21000000 lost=7 "
+                   "later=1 stack_end=root\n"
+                   "# pitot stack_end no rule: 2-4 6\n"
+                   "# pitot stack_end unchecked frame pointers: 5\n");
+    pt_buf again = PT_BUF_INIT;
+    assert_int_equal(write_to(first, &again, NULL), PT_OK);
+    PT_UNREF_PROFILE const pt_profile *second = read_whole(&again);
+    const pt_profile *const both[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        const pt_provenance *const from = pt_profile_provenance(both[i]);
+        expect_ends(both[i], ends);
+        assert_true(from->asked_hz == 4000);
+        assert_int_equal(from->cpu_used_ns, 30000000);
+        assert_int_equal(from->cpu_seen_ns, 21000000);
+        assert_int_equal(from->lost, 7);
+        assert_int_equal(both[i]->extra->t.count, 0);
+    }
+}
+
+static void notes_that_make_no_sense_are_passed_over(void **state)
+{
+    static const pt_stack_end unknown[6], root[] = {PT_STACK_END_ROOT, PT_STACK_END_ROOT,
+                                                    PT_STACK_END_ROOT, PT_STACK_END_ROOT,
+                                                    PT_STACK_END_ROOT, PT_STACK_END_ROOT};
+    /* Without the word that ends are known, none is. */
+    PT_UNREF_PROFILE const pt_profile *none =
+        with_notes("# pitot facts lost=-x cpu_used_ns=\n# pitot stack_end no rule: 1-6\n");
+    expect_ends(none, unknown);
+    PT_UNREF_PROFILE const pt_profile *odd =
+        with_notes("# pitot facts stack_end=root\n# pitot stack_end no rule: 0 1\n"
+                   "# pitot stack_end no rule: 4-7\n# pitot stack_end no rule: 5-4\n"
+                   "# pitot stack_end no rule: -3\n# pitot stack_end no rule:\n"
+                   "# pitot stack_end of old age: 1\n# pitot stack_end no rule\n"
+                   "# pitot stack_end no rule: 18446744073709551615-18446744073709551616\n");
+    expect_ends(odd, root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +644,8 @@ int main(void)
         cmocka_unit_test(first_frame_with_an_address_is_written_as_a_leaf),
         cmocka_unit_test(files_of_ours_keep_every_frame_even_without_build_ids),
         cmocka_unit_test(what_was_discarded_is_never_looked_at_again),
+        cmocka_unit_test(notes_of_ours_say_why_stacks_ended_and_what_was_not_seen),
+        cmocka_unit_test(notes_that_make_no_sense_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

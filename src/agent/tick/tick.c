@@ -78,13 +78,13 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
     const uint64_t most = room - 1 < PT_JOURNAL_DEPTH_MAX ? room - 1 : PT_JOURNAL_DEPTH_MAX;
 
     pt_tick_walk walk;
-    pt_tick_walk_begin(&walk, context);
-    if (self->stack.low == self->stack.limit)
+    pt_tick_walk_begin(&walk, self, context);
+    if (walk.stack.low == walk.stack.limit)
         atomic_store_explicit(&self->wants_stack, (uintptr_t)walk.state.sp, memory_order_relaxed);
     unsigned depth = 0;
     int step;
     ring->words[(head + ++depth) & mask] = walk.pc != 0 ? walk.pc : 1;
-    while ((step = pt_tick_walk_step(&walk, self)) < 0) {
+    while ((step = pt_tick_walk_step(&walk)) < 0) {
         if (depth == most) {
             step = PT_JOURNAL_END_TRUNCATED;
             break;
@@ -95,6 +95,7 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
             break;
         }
     }
+    if (step == PT_JOURNAL_END_ROOT && walk.state.is_unchecked) step = PT_JOURNAL_END_UNCHECKED;
     ring->words[head & mask] = pt_journal_ring_word(weight, depth, (unsigned)step);
     self->last_words = head + 1;
     add(&ring->weight, weight);

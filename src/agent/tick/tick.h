@@ -160,14 +160,17 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack);
 typedef struct {
     pt_unwind_state state;
     const pt_unwind_modules *modules;
+    pt_unwind_cache *cache;
+    pt_tick_stack stack; /* as it was known when the walk began */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
                     instruction, the address after its first byte */
     uint64_t regs[PT_UNWIND_REGS];
 } pt_tick_walk;
 
-void pt_tick_walk_begin(pt_tick_walk *walk, const void *context);
+/* Of the thread that calls. */
+void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context);
 /* One frame outwards; as pt_tick_step. */
-int pt_tick_walk_step(pt_tick_walk *walk, const pt_thread *thread);
+int pt_tick_walk_step(pt_tick_walk *walk);
 /* The code that a thread's outermost frame shown is in. */
 bool pt_tick_is_start(uint64_t pc);
 

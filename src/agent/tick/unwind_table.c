@@ -9,12 +9,23 @@
 #include <stdatomic.h>
 #include <ucontext.h>
 
-void pt_tick_walk_begin(pt_tick_walk *walk, const void *context)
+/* The drain thread may be writing down what it found, the limit last. */
+static pt_tick_stack stack_of(const pt_thread *self)
+{
+    pt_tick_stack stack = {.root_fp = self->stack.root_fp};
+    stack.limit = __atomic_load_n(&self->stack.limit, __ATOMIC_ACQUIRE);
+    stack.low = __atomic_load_n(&self->stack.low, __ATOMIC_RELAXED);
+    return stack;
+}
+
+void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context)
 {
     const ucontext_t *const host = context;
     pt_tick_regs regs;
     pt_tick_regs_of(context, &regs);
     walk->modules = atomic_load(&pt_tick.modules);
+    walk->cache = self->unwind_cache;
+    walk->stack = stack_of(self);
     walk->pc = regs.pc;
     walk->state =
         (pt_unwind_state){.pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .regs = walk->regs};
@@ -45,7 +56,8 @@ static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
     const int step = pt_tick_step(&regs, stack);
     if (step >= 0) return step;
     *state = (pt_unwind_state){
-        .pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .is_return = true, .is_fp_walk = true};
+        .pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .is_return = true, .is_fp_walk = true,
+        .is_unchecked = true};
     walk->pc = regs.pc;
     return step;
 }
@@ -59,15 +71,15 @@ static int ended(pt_unwind_end end)
     }
 }
 
-int pt_tick_walk_step(pt_tick_walk *walk, const pt_thread *thread)
+int pt_tick_walk_step(pt_tick_walk *walk)
 {
-    const pt_tick_stack *const stack = &thread->stack;
+    const pt_tick_stack *const stack = &walk->stack;
     pt_unwind_state *const state = &walk->state;
     if (walk->modules == NULL) return step_by_fp(walk, stack);
     const pt_unwind_limits limits = {.low = stack->low, .limit = stack->limit};
     do {
         const pt_unwind_end end =
-            pt_unwind_step(state, walk->modules, &limits, thread->unwind_cache);
+            pt_unwind_step(state, walk->modules, &limits, walk->cache);
         if (end == PT_UNWIND_END_NO_RULE &&
             pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
             return step_by_fp(walk, stack); /* mapped since then */
