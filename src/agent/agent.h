@@ -153,6 +153,9 @@ uint32_t pt_timers_choose(void);
 /* The engine begins, or another in its place; and ends. */
 void pt_timers_start(void);
 void pt_timers_stop(bool is_last);
+/* Around exec: no timer that the new program would be ended by. */
+void pt_timers_pause(void);
+void pt_timers_resume(void);
 /* Takes another engine if the present one does harm now: a debugger has come. */
 void pt_timers_review(void);
 
@@ -161,6 +164,7 @@ void pt_timers_review(void);
 typedef struct pt_timer_engine {
     uint32_t id;        /* PT_JOURNAL_ENGINE_X */
     bool is_tick_bound; /* no more signals than the kernel's own ticks */
+    bool is_for_all;    /* one timer for the process: exec would keep it */
     /* Can it work in this process at all? */
     bool (*probe)(uint64_t period_ns);
     /* Before the first thread is attached and after the last is detached; NULL: nothing to do.
@@ -179,7 +183,8 @@ extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CP
     pt_timer_trap,                           /* a perf event with SIGTRAP */
     pt_timer_perf,                           /* a perf event with the signal of the timers */
     pt_timer_mode_trap, pt_timer_mode, /* the same in user mode; a POSIX timer for the kernel */
-    pt_timer_ticker;                   /* a thread that sends signals to those that run */
+    pt_timer_ticker,                   /* a thread that sends signals to those that run */
+    pt_timer_itimer;                   /* one timer for the process, at the kernel's own ticks */
 
 /* timer_posix.c, for engines that have one beside their own: a timer on the thread's CPU clock that
  * ends as often as the kernel looks at it. */

@@ -181,6 +181,7 @@ static bool before_exec(void)
     pt_agent_lock(&caller);
     const bool paused = pt_agent.on;
     if (paused) {
+        pt_timers_pause();
         pt_thread_pause_self();
         pt_signals_forget_pending();
         pt_session_drain();
@@ -197,8 +198,10 @@ static int after_exec(bool paused, int result)
     pt_caller caller;
     if (paused) {
         pt_agent_lock(&caller);
-        if (pt_agent.on)
+        if (pt_agent.on) {
             __atomic_store_n(&pt_agent.journal.header->end, PT_JOURNAL_RUNNING, __ATOMIC_RELEASE);
+            pt_timers_resume();
+        }
         pt_thread_resume_self();
         pt_agent_unlock(&caller);
     }

@@ -119,14 +119,12 @@ static bool probe_signal(uint64_t period_ns)
 
 static bool probe_mode_trap(uint64_t period_ns)
 {
-    (void)period_ns;
-    return can_open(true, true) && trap_is_safe();
+    return can_open(true, true) && pt_timer_posix.probe(period_ns) && trap_is_safe();
 }
 
 static bool probe_mode_signal(uint64_t period_ns)
 {
-    (void)period_ns;
-    return can_open(false, true);
+    return can_open(false, true) && pt_timer_posix.probe(period_ns);
 }
 
 static void detach(pt_thread *thread)

@@ -185,7 +185,7 @@ void pt_ticker_after_fork(void)
 
 static bool probe(uint64_t period_ns)
 {
-    return period_ns < pt_tick.look_ns;
+    return period_ns < pt_tick.look_ns && pt_timer_posix.probe(period_ns);
 }
 
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)

@@ -1,9 +1,10 @@
 /* timers.c: which engine makes the ticks, and how often.
  *
- *   events may see the kernel               timer_perf.c, by SIGTRAP where that can do no harm
- *   else                                    timer_posix.c on CPU clocks: above HZ ticks are
- * weighted CPUPROFILE_PER_THREAD_TIMERS, CPUPROFILE_TIMER_SIGNAL                 timer_posix.c,
- * whatever the rate CPUPROFILE_REALTIME                     timer_posix.c on the clock on the wall
+ * The first that works, from the table below: events that see the kernel, by SIGTRAP where that can
+ * do no harm; above HZ events for user mode, or a thread that sends signals; else POSIX timers on
+ * CPU clocks. CPUPROFILE_PER_THREAD_TIMERS and CPUPROFILE_TIMER_SIGNAL ask for the latter at any
+ * rate, CPUPROFILE_REALTIME for the clock on the wall. Where there are no POSIX timers either, one
+ * interval timer serves the process.
  *
  * Events are taken below HZ, too: timers that wait for the kernel's own tick never meet a thread
  * that begins where the tick has ended another's turn and is gone before the next. On a busy
@@ -123,15 +124,39 @@ static const pt_timer_engine *first_of(bool traps)
             ladder[i].engine->probe(pt_agent.period_ns))
             return ladder[i].engine;
     }
-    return &pt_timer_posix;
+    return NULL;
+}
+
+/* What needs timers of threads, if there are any here; else the process's one; else nothing works
+ * and nothing can be lost. */
+static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
+{
+    const bool has_timers = wanted->probe(pt_agent.period_ns);
+    return has_timers || !pt_timer_itimer.probe(pt_agent.period_ns) ? wanted : &pt_timer_itimer;
 }
 
 static const pt_timer_engine *choose_engine(void)
 {
-    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording) return &pt_timer_real;
+    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording)
+        return or_last_rung(&pt_timer_real);
     const bool by_timers = pt_environment("CPUPROFILE_PER_THREAD_TIMERS") != NULL ||
                            pt_environment("CPUPROFILE_TIMER_SIGNAL") != NULL;
-    return by_timers ? &pt_timer_posix : first_of(tracer() == 0);
+    const pt_timer_engine *const first = by_timers ? NULL : first_of(tracer() == 0);
+    return first != NULL ? first : or_last_rung(&pt_timer_posix);
+}
+
+/* One timer for the process: no more ticks than the kernel's own, and the file says so. */
+static void say_last_rung(uint64_t hz)
+{
+    const bool is_too_fast = pt_agent.period_ns < pt_tick.look_ns;
+    if (is_too_fast) pt_agent.period_ns = pt_tick.period_ns = pt_tick.look_ns / 1000 * 1000;
+    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording)
+        pt_agent_say("no timers of threads are allowed here: CPU time is counted, not time on the "
+                     "clock on the wall");
+    else if (is_too_fast)
+        pt_agent_say("neither perf events nor timers of threads are allowed here: %llu samples a "
+                     "second, not %llu",
+                     (unsigned long long)(1000000000 / pt_agent.period_ns), (unsigned long long)hz);
 }
 
 /* The period is whole microseconds, as the file's header counts them. */
@@ -144,6 +169,7 @@ uint32_t pt_timers_choose(void)
     pt_tick.look_ns = tick_hz > 0 ? 1000000000 / tick_hz : 0;
     pt_tick.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     pt_agent.engine = choose_engine();
+    if (pt_agent.engine == &pt_timer_itimer) say_last_rung(hz);
     return (uint32_t)hz;
 }
 
@@ -158,12 +184,23 @@ void pt_timers_stop(bool is_last)
     if (pt_agent.engine->stop != NULL) pt_agent.engine->stop(is_last);
 }
 
+void pt_timers_pause(void)
+{
+    if (pt_agent.engine->is_for_all) pt_agent.engine->stop(false);
+}
+
+void pt_timers_resume(void)
+{
+    if (pt_agent.engine->is_for_all) pt_agent.engine->start();
+}
+
 void pt_timers_review(void)
 {
     const bool traps = pt_agent.engine == &pt_timer_trap || pt_agent.engine == &pt_timer_mode_trap;
     if (!traps || tracer() == 0) return;
     pt_threads_detach_all();
-    pt_agent.engine = first_of(false);
+    const pt_timer_engine *const other = first_of(false);
+    pt_agent.engine = other != NULL ? other : &pt_timer_posix;
     pt_timers_start();
     pt_agent.journal.header->engine = pt_agent.engine->id;
     pt_threads_attach_all();

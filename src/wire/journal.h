@@ -56,6 +56,7 @@ enum {
     PT_JOURNAL_ENGINE_REAL = 3,   /* a POSIX timer for each thread, on the clock on the wall */
     PT_JOURNAL_ENGINE_MODE = 4,   /* perf_events in user mode; POSIX timers for the kernel */
     PT_JOURNAL_ENGINE_TICKER = 5, /* a thread that sends signals to those that run */
+    PT_JOURNAL_ENGINE_ITIMER = 6, /* ITIMER_PROF, one for the process */
 };
 
 /* How the process, or its profile, ended, as far as the library was told. */

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 build_host timers_host.c host
+build_host complaints_host.c complaints
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 4)
 unset CPUPROFILE_REALTIME CPUPROFILE_PER_THREAD_TIMERS CPUPROFILE_TIMER_SIGNAL
 
@@ -12,6 +13,14 @@ unset CPUPROFILE_REALTIME CPUPROFILE_PER_THREAD_TIMERS CPUPROFILE_TIMER_SIGNAL
 without_events() {
     rm -f prof prof_*
     run ./host exec env CPUPROFILE=prof CPUPROFILE_FREQUENCY="$1" ./host "${@:2}"
+    cp "$t_out/stdout" facts
+    [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
+}
+
+# without_timers HZ CASE...: as that, where timer_create is refused, too.
+without_timers() {
+    rm -f prof prof_*
+    run ./host exec_bare env CPUPROFILE=prof CPUPROFILE_FREQUENCY="$1" ./host "${@:2}"
     cp "$t_out/stdout" facts
     [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
 }
@@ -63,6 +72,25 @@ for hz in 100 1000 4000; do
     expect agrees "$(seen compute)" "$(fact compute)" 0.02
     expect agrees "$(seen call_kernel)" "$(fact kernel)" 0.02
     expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
+done
+
+it 'the same where POSIX timers are refused, too: one timer for the process, and its true period'
+ticks=$(python3 -c 'import time; print(round(1 / time.clock_getres(6)))') # CLOCK_MONOTONIC_COARSE
+for hz in 100 1000; do
+    without_timers $hz load 4 both 0.3
+    expect_status 0
+    read_profile prof compute call_kernel
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+    # Which of four threads is met is chance, and so is what it does.
+    expect agrees "$(seen compute)" "$(fact compute)" 0.05
+    expect agrees "$(seen call_kernel)" "$(fact kernel)" 0.05
+    expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / (hz < ticks ? hz : ticks)))
+done
+expect_stderr_line "pitot: libprofiler: neither perf events nor timers of threads are allowed here: $ticks samples a second, not 1000"
+for case in becomes_another child_exits; do # exec keeps such a timer, fork does not
+    rm -f prof prof_*
+    run ./host exec_bare env CPUPROFILE=prof ./complaints $case
+    expect_status 0
 done
 
 it 'without perf events there are more samples than kernel ticks, and no sleeper is woken'

@@ -1,13 +1,14 @@
 /* timers_host.c: programs that know what CPU time they used, for timers.t.sh.
  *
- *   timers_host load THREADS user|system|both SECONDS    that long in each thread; prints the sum
- * of the threads' clocks, and what of it was in compute() and in call_kernel() timers_host short
- * THREADS                            of 1 to 3 ms, two at a time timers_host waits SECONDS one
- * thread sleeps and polls, one computes; prints how often a call ended with EINTR timers_host trap
- * | reset | catch | alarm             what it does with signals timers_host late LIBRARY loads the
- * library when threads run timers_host exec COMMAND...                          without perf
- * events, by a seccomp filter timers_host jit                                      runs code that
- * nobody has a table of
+ * - load THREADS user|system|both SECONDS: that long in each thread; prints the sum of the threads'
+ *   clocks, and what of it was in compute() and in call_kernel()
+ * - short THREADS: of 1 to 3 ms, two at a time
+ * - waits SECONDS: one thread sleeps and polls, one computes; prints how often a call ended with
+ *   EINTR
+ * - trap | reset | catch | alarm: what it does with signals
+ * - late LIBRARY: loads the library when threads run
+ * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
+ * - jit [kill]: runs code that nobody has a table of
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -268,20 +269,34 @@ static int run_late(char **argv)
 
 /* ---- without perf events ---- */
 
-static int run_exec(char **argv)
+/* Without the system call, the program of the arguments. */
+static int run_without(const uint32_t *calls, size_t count, char **argv)
 {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    enum { CALLS_MAX = 4 };
+    struct sock_filter code[2 * CALLS_MAX + 2] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned short length = 1;
+    for (size_t i = 0; i < count; i++) {
+        code[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+        code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog filter = {length, code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
         return 99;
     execvp(argv[0], argv);
     return 98;
+}
+
+static int run_exec(char **argv)
+{
+    return run_without((const uint32_t[]){SYS_perf_event_open}, 1, argv);
+}
+
+static int run_exec_bare(char **argv)
+{
+    return run_without((const uint32_t[]){SYS_perf_event_open, SYS_timer_create}, 2, argv);
 }
 
 /* ---- code without tables ---- */
@@ -314,6 +329,7 @@ int main(int argc, char **argv)
         {"trap", run_trap, 0},   {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
         {"catch", run_catch, 0}, {"block", run_block, 0}, {"alarm", run_alarm, 0},
         {"late", run_late, 1},   {"exec", run_exec, 1},   {"jit", run_jit, 0},
+        {"exec_bare", run_exec_bare, 1},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

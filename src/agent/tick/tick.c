@@ -32,8 +32,8 @@ static bool is_our_timer(const void *said)
 }
 
 /* Which of our signals it is, for whatever thread. The kernel sends POLL_IN and its like for an
- * event's descriptor, TRAP_PERF for an event without one; other codes are of processes that raise
- * the signal, of breakpoints, or of other timers. */
+ * event's descriptor, TRAP_PERF for an event without one, SI_KERNEL for an interval timer; other
+ * codes are of processes that raise the signal, of breakpoints, or of other timers. */
 static tick_kind kind_of(int signo, const siginfo_t *info)
 {
     if (signo != pt_tick.signo)
@@ -42,6 +42,7 @@ static tick_kind kind_of(int signo, const siginfo_t *info)
     if (info->si_code == SI_TIMER)
         return is_our_timer(info->si_value.sival_ptr) ? TIMER_TICK : NO_TICK;
     if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == pt_tick_self) return EVENT_TICK;
+    if (info->si_code == SI_KERNEL && pt_tick.has_itimer) return EVENT_TICK;
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP ? EVENT_TICK : NO_TICK;
 }
 
@@ -53,6 +54,7 @@ static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info
     switch (atomic_load(&self->weighing)) {
     case PT_TICK_BY_TIMER: return kind == TIMER_TICK ? pt_tick_weight_by_timer(self, info) : 0;
     case PT_TICK_BY_CLOCK: return pt_tick_weight_by_clock(self);
+    case PT_TICK_BY_PROCESS: return pt_tick_weight_by_process();
     case PT_TICK_BY_MODE:
         return kind == TIMER_TICK ? pt_tick_weight_of_kernel_time(self, context)
                                   : pt_tick_weight_of_user_time(self);

@@ -34,6 +34,7 @@ enum {
     PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
     PT_TICK_BY_TIMER,       /* from a POSIX timer's overruns */
     PT_TICK_BY_CLOCK,       /* from what the thread's CPU clock has moved */
+    PT_TICK_BY_PROCESS,     /* from what the CPU clock of the process has moved */
     PT_TICK_BY_MODE,        /* an event's tick is one period in user mode; what the CPU clock has
                                moved beside, the POSIX timer's ticks find in system calls */
 };
@@ -92,6 +93,7 @@ typedef struct {
 typedef struct {
     int signo;            /* of timers, and of events that do not trap */
     pt_tick_host host[2]; /* the host's own for signo, and for SIGTRAP */
+    bool has_itimer;      /* one timer of the process sends ticks to threads that run */
     bool has_ticker;      /* a thread of ours sends ticks to threads that use CPU time */
     bool events_trap;     /* events raise SIGTRAP */
     bool events_skip_kernel;
@@ -107,6 +109,8 @@ typedef struct {
     pt_thread *(*find)(int tid);
     /* Is it a slot, of whatever thread? What a timer of the host's says is not. */
     bool (*is_slot)(const void *at);
+    /* So much of the process's CPU clock is accounted for, where ticks are weighed by that. */
+    _Atomic(uint64_t) process_seen_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */

@@ -14,11 +14,16 @@
 #include <time.h>
 #include <ucontext.h>
 
-static int64_t thread_clock_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 0;
+    if (clock_gettime(clock, &now) != 0) return 0;
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t thread_clock_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The periods of so much time, which are accounted for from now on; what is over or short of whole
@@ -35,6 +40,19 @@ static uint32_t account(pt_thread *self, int64_t ns)
 uint32_t pt_tick_weight_by_clock(pt_thread *self)
 {
     return account(self, thread_clock_ns() - self->clock_seen_ns);
+}
+
+/* As account, for all threads together: each part of the clock's way is some tick's. */
+uint32_t pt_tick_weight_by_process(void)
+{
+    const uint64_t period_ns = pt_tick.period_ns;
+    const uint64_t now_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t seen_ns = atomic_load(&pt_tick.process_seen_ns), periods;
+    do {
+        periods = now_ns > seen_ns ? (now_ns - seen_ns + period_ns / 2) / period_ns : 0;
+    } while (periods > 0 && !atomic_compare_exchange_weak(&pt_tick.process_seen_ns, &seen_ns,
+                                                          seen_ns + periods * period_ns));
+    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
 /* ---- by mode ---- */

@@ -1,0 +1,69 @@
+/* timer_itimer.c: the last rung: one interval timer for the whole process, ITIMER_PROF, as the
+ * original has by default. Taken where neither perf_event_open nor timer_create is allowed.
+ *
+ * The kernel looks at it on its own tick (HZ), so the period is no shorter than that, and the file
+ * says so. A signal goes to whichever thread runs; one that is still pending stands for the next,
+ * too. So a tick's weight is what the CPU clock of the process has moved, whichever thread meets
+ * it: the sum is right, and short threads are seen in proportion.
+ *
+ * Unlike other timers this one is kept by exec, where its signal would end the new program.
+ */
+#include "agent/agent.h"
+
+#include <stdatomic.h>
+#include <sys/time.h>
+
+static bool arm(uint64_t first_ns, uint64_t period_ns)
+{
+    const struct itimerval times = {
+        .it_interval = {.tv_sec = (time_t)(period_ns / 1000000000),
+                        .tv_usec = (suseconds_t)(period_ns / 1000 % 1000000)},
+        .it_value = {.tv_sec = (time_t)(first_ns / 1000000000),
+                     .tv_usec = (suseconds_t)(first_ns / 1000 % 1000000)}};
+    return setitimer(ITIMER_PROF, &times, NULL) == 0;
+}
+
+/* It is SIGPROF and no other signal; and the host may have a use for the timer itself. */
+static bool probe(uint64_t period_ns)
+{
+    struct itimerval now;
+    (void)period_ns;
+    return pt_tick.signo == SIGPROF && getitimer(ITIMER_PROF, &now) == 0 &&
+           now.it_value.tv_sec == 0 && now.it_value.tv_usec == 0;
+}
+
+static bool start(void)
+{
+    pt_tick.has_itimer = true;
+    atomic_store(&pt_tick.process_seen_ns, pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    return arm(1000 + pt_agent_random(pt_agent.period_ns), pt_agent.period_ns);
+}
+
+static void stop(bool is_last)
+{
+    (void)is_last;
+    arm(0, 0);
+    pt_tick.has_itimer = false;
+}
+
+static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
+    (void)period_ns;
+    (void)first_ns;
+    atomic_store(&thread->weighing, PT_TICK_BY_PROCESS);
+    return true;
+}
+
+static void detach(pt_thread *thread)
+{
+    atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
+}
+
+const pt_timer_engine pt_timer_itimer = {.id = PT_JOURNAL_ENGINE_ITIMER,
+                                         .is_tick_bound = true,
+                                         .is_for_all = true,
+                                         .probe = probe,
+                                         .start = start,
+                                         .stop = stop,
+                                         .attach = attach,
+                                         .detach = detach};
