@@ -31,12 +31,8 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS };
 enum { S_EMPTY, S_SAMPLES, S_COUNT, S_CPU, S_NANOSECONDS, S_STACK_END, S_ENDS };
 enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_COUNT, S_MAPPINGS };
 static const char *const texts[S_ENDS] = {
-    [S_EMPTY] = "",
-    [S_SAMPLES] = "samples",
-    [S_COUNT] = "count",
-    [S_CPU] = "cpu",
-    [S_NANOSECONDS] = "nanoseconds",
-    [S_STACK_END] = "stack_end",
+    [S_EMPTY] = "",  [S_SAMPLES] = "samples",         [S_COUNT] = "count",
+    [S_CPU] = "cpu", [S_NANOSECONDS] = "nanoseconds", [S_STACK_END] = "stack_end",
 };
 
 /* A mapping by ascending start. */

@@ -486,8 +486,7 @@ static void commit_ahead(reading *s)
         memcpy(pt_builder_stack_space(s->at.b, next->depth), frames, next->depth * sizeof *frames);
         frames += next->depth;
         pt_builder_sample(
-            s->at.b,
-            pt_builder_stack_commit_hashed(s->at.b, next->depth, next->end, next->hash),
+            s->at.b, pt_builder_stack_commit_hashed(s->at.b, next->depth, next->end, next->hash),
             PT_NO_LABELS, next->values);
     }
     s->ahead_count = s->frame.count = 0;

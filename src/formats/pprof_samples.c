@@ -274,7 +274,7 @@ static void add_label(pprof_reader *r, sample *s, const pb_field *message)
     pprof_close(r, &cursor);
     if (__builtin_expect(r->end_key != 0, 0) && str != 0 && pprof_string(r, key) == r->end_key &&
         pt_facts_end_named(pt_builder_get_text(r->builder, (pt_string_id){pprof_string(r, str)}),
-                        &s->end))
+                           &s->end))
         return;
     if (__builtin_expect(r->has_columns, 0) && s->label_unknown.size == unknown_first &&
         take_column(r, s, pprof_string(r, key), str != 0 ? pprof_string(r, str) : 0, num))

@@ -12,8 +12,10 @@
 const char *pt_stack_end_name(pt_stack_end end)
 {
     static const char *const names[PT_STACK_END_COUNT] = {
-        [PT_STACK_END_UNKNOWN] = "unknown",     [PT_STACK_END_ROOT] = "root",
-        [PT_STACK_END_TRUNCATED] = "truncated", [PT_STACK_END_NO_RULE] = "no rule",
+        [PT_STACK_END_UNKNOWN] = "unknown",
+        [PT_STACK_END_ROOT] = "root",
+        [PT_STACK_END_TRUNCATED] = "truncated",
+        [PT_STACK_END_NO_RULE] = "no rule",
         [PT_STACK_END_BAD_READ] = "bad read",
         [PT_STACK_END_UNCHECKED] = "unchecked frame pointers",
     };

@@ -238,7 +238,8 @@ static const char *const lack_text[] = {
     [PT_LACK_DURATION] = "how long it took is not told",
     [PT_LACK_ENDS] = "samples do not tell whether their stack is whole",
     [PT_LACK_WHOLE] = "samples have a stack that is cut off",
-    [PT_LACK_CHECKED] = "samples have a stack through code without unwind rules: frames may be missing",
+    [PT_LACK_CHECKED] =
+        "samples have a stack through code without unwind rules: frames may be missing",
     [PT_LACK_LOST] = "samples were lost while collecting",
     [PT_LACK_DAMAGED] = "part of the file could not be read",
 };

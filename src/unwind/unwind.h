@@ -64,10 +64,10 @@ enum { PT_UNWIND_REGS = 33 }; /* DWARF numbers 0..16 on x86-64, 0..32 on aarch64
 typedef struct {
     uint64_t pc, sp, fp;
     const uint64_t
-        *regs;       /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
-    bool is_return;  /* pc is a return address: the call is before it. Else the pc itself */
-    bool is_fp_lost; /* fp is not known */
-    bool is_fp_walk; /* it was reached by a frame pointer */
+        *regs;         /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
+    bool is_return;    /* pc is a return address: the call is before it. Else the pc itself */
+    bool is_fp_lost;   /* fp is not known */
+    bool is_fp_walk;   /* it was reached by a frame pointer */
     bool is_unchecked; /* it, or one further in, was: a function that keeps none hides its caller */
 } pt_unwind_state;
 

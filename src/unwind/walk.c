@@ -158,9 +158,12 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
         return PT_UNWIND_END_NO_RULE;
     if (pc == 0) return PT_UNWIND_END_ROOT;
     if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
-    *state = (pt_unwind_state){
-        .pc = pc, .sp = fp + 2 * WORD, .fp = caller_fp, .is_return = true, .is_fp_walk = true,
-        .is_unchecked = true};
+    *state = (pt_unwind_state){.pc = pc,
+                               .sp = fp + 2 * WORD,
+                               .fp = caller_fp,
+                               .is_return = true,
+                               .is_fp_walk = true,
+                               .is_unchecked = true};
     return PT_UNWIND_END_GOING_ON;
 }
 
@@ -205,9 +208,12 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
 #endif
     if (pc == 0) return PT_UNWIND_END_ROOT; /* the ABI's other way to say it; libgcc reads it so */
     if (pc < 4096) return PT_UNWIND_END_BAD_READ;
-    *state = (pt_unwind_state){
-        .pc = pc, .sp = cfa, .fp = fp, .is_return = !rule->is_signal, .is_fp_lost = is_fp_lost,
-        .is_unchecked = state->is_unchecked};
+    *state = (pt_unwind_state){.pc = pc,
+                               .sp = cfa,
+                               .fp = fp,
+                               .is_return = !rule->is_signal,
+                               .is_fp_lost = is_fp_lost,
+                               .is_unchecked = state->is_unchecked};
     return PT_UNWIND_END_GOING_ON;
 }
 

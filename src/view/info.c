@@ -235,8 +235,7 @@ static void list_lacks(pt_info *info, const pt_profile *p, uint64_t outside)
         period |= info->events[e].period != 0;
     const uint64_t unknown_ends = info->ends[PT_STACK_END_UNKNOWN];
     const uint64_t unchecked = info->ends[PT_STACK_END_UNCHECKED];
-    const uint64_t cut =
-        info->samples - unknown_ends - unchecked - info->ends[PT_STACK_END_ROOT];
+    const uint64_t cut = info->samples - unknown_ends - unchecked - info->ends[PT_STACK_END_ROOT];
     if (from->damaged) lack(info, PT_LACK_DAMAGED, 0, 0);
     if (info->named_locations < info->locations)
         lack(info, PT_LACK_NAMES, info->locations - info->named_locations, info->locations);
@@ -256,18 +255,12 @@ static void list_lacks(pt_info *info, const pt_profile *p, uint64_t outside)
 const char *pt_lack_name(pt_lack_kind kind)
 {
     static const char *const names[] = {
-        [PT_LACK_NAMES] = "names",
-        [PT_LACK_LINES] = "lines",
-        [PT_LACK_BUILD_IDS] = "build_ids",
-        [PT_LACK_MAPPINGS] = "mappings",
-        [PT_LACK_PERIOD] = "period",
-        [PT_LACK_TIME] = "time",
-        [PT_LACK_DURATION] = "duration",
-        [PT_LACK_ENDS] = "stack_ends",
-        [PT_LACK_WHOLE] = "whole_stacks",
-        [PT_LACK_CHECKED] = "checked_stacks",
-        [PT_LACK_LOST] = "lost_samples",
-        [PT_LACK_DAMAGED] = "part_of_the_file",
+        [PT_LACK_NAMES] = "names",         [PT_LACK_LINES] = "lines",
+        [PT_LACK_BUILD_IDS] = "build_ids", [PT_LACK_MAPPINGS] = "mappings",
+        [PT_LACK_PERIOD] = "period",       [PT_LACK_TIME] = "time",
+        [PT_LACK_DURATION] = "duration",   [PT_LACK_ENDS] = "stack_ends",
+        [PT_LACK_WHOLE] = "whole_stacks",  [PT_LACK_CHECKED] = "checked_stacks",
+        [PT_LACK_LOST] = "lost_samples",   [PT_LACK_DAMAGED] = "part_of_the_file",
     };
     return names[kind];
 }

@@ -325,10 +325,10 @@ int main(int argc, char **argv)
         int (*run)(char **argv);
         int arguments;
     } cases[] = {
-        {"load", run_load, 3},   {"short", run_short, 1}, {"waits", run_waits, 1},
-        {"trap", run_trap, 0},   {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
-        {"catch", run_catch, 0}, {"block", run_block, 0}, {"alarm", run_alarm, 0},
-        {"late", run_late, 1},   {"exec", run_exec, 1},   {"jit", run_jit, 0},
+        {"load", run_load, 3},           {"short", run_short, 1}, {"waits", run_waits, 1},
+        {"trap", run_trap, 0},           {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0},         {"block", run_block, 0}, {"alarm", run_alarm, 0},
+        {"late", run_late, 1},           {"exec", run_exec, 1},   {"jit", run_jit, 0},
         {"exec_bare", run_exec_bare, 1},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);

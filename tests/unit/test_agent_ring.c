@@ -52,8 +52,12 @@ pid_t pt_ticker_tid(void)
     return 0;
 }
 
-void pt_ticker_after_fork(void) {}
-void pt_signals_allow(void) {}
+void pt_ticker_after_fork(void)
+{
+}
+void pt_signals_allow(void)
+{
+}
 
 clockid_t pt_timer_cpu_clock(int tid)
 {

@@ -601,9 +601,9 @@ static void notes_of_ours_say_why_stacks_ended_and_what_was_not_seen(void **stat
 
 static void notes_that_make_no_sense_are_passed_over(void **state)
 {
-    static const pt_stack_end unknown[6], root[] = {PT_STACK_END_ROOT, PT_STACK_END_ROOT,
-                                                    PT_STACK_END_ROOT, PT_STACK_END_ROOT,
-                                                    PT_STACK_END_ROOT, PT_STACK_END_ROOT};
+    static const pt_stack_end unknown[6],
+        root[] = {PT_STACK_END_ROOT, PT_STACK_END_ROOT, PT_STACK_END_ROOT,
+                  PT_STACK_END_ROOT, PT_STACK_END_ROOT, PT_STACK_END_ROOT};
     /* Without the word that ends are known, none is. */
     PT_UNREF_PROFILE const pt_profile *none =
         with_notes("# pitot facts lost=-x cpu_used_ns=\n# pitot stack_end no rule: 1-6\n");

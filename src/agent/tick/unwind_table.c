@@ -55,9 +55,12 @@ static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
         .pc = (uintptr_t)state->pc, .sp = (uintptr_t)state->sp, .fp = (uintptr_t)state->fp};
     const int step = pt_tick_step(&regs, stack);
     if (step >= 0) return step;
-    *state = (pt_unwind_state){
-        .pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .is_return = true, .is_fp_walk = true,
-        .is_unchecked = true};
+    *state = (pt_unwind_state){.pc = regs.pc,
+                               .sp = regs.sp,
+                               .fp = regs.fp,
+                               .is_return = true,
+                               .is_fp_walk = true,
+                               .is_unchecked = true};
     walk->pc = regs.pc;
     return step;
 }
@@ -78,8 +81,7 @@ int pt_tick_walk_step(pt_tick_walk *walk)
     if (walk->modules == NULL) return step_by_fp(walk, stack);
     const pt_unwind_limits limits = {.low = stack->low, .limit = stack->limit};
     do {
-        const pt_unwind_end end =
-            pt_unwind_step(state, walk->modules, &limits, walk->cache);
+        const pt_unwind_end end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
         if (end == PT_UNWIND_END_NO_RULE &&
             pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
             return step_by_fp(walk, stack); /* mapped since then */
