@@ -76,14 +76,14 @@ static void assert_sample(uint32_t weight, unsigned end, const uint64_t *pcs, ui
         assert_int_equal(ring->words[1 + i], pcs[i]);
 }
 
-static void chain_that_reaches_the_call_of_main_is_complete(void **state)
+static void chain_that_reaches_the_call_of_main_ends_there_unchecked(void **state)
 {
     static const uint64_t pcs[] = {0x5000, 0x5100, 0x5200, 0x7010};
     frame(100, 200, 0x5200);
     frame(200, 0, 0x7010);
     interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 4);
+    assert_sample(1, PT_JOURNAL_END_UNCHECKED, pcs, 4);
 }
 
 static void thread_s_own_first_frame_is_the_root_and_our_function_is_left_out(void **state)
@@ -94,7 +94,7 @@ static void thread_s_own_first_frame_is_the_root_and_our_function_is_left_out(vo
     frame(100, 300, 0x6020);                    /* the start routine returns to ours */
     interrupt_at(0x5000, 10, frame(50, 100, 0x5100));
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 3);
+    assert_sample(1, PT_JOURNAL_END_UNCHECKED, pcs, 3);
 }
 
 static void start_routine_without_a_frame_keeps_its_place(void **state)
@@ -104,7 +104,7 @@ static void start_routine_without_a_frame_keeps_its_place(void **state)
     self.stack.root_fp = frame(300, 0, 0x9999);
     interrupt_at(0x5000, 10, frame(50, 300, 0x5300)); /* called by a routine that left fp alone */
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_sample(1, PT_JOURNAL_END_ROOT, pcs, 3);
+    assert_sample(1, PT_JOURNAL_END_UNCHECKED, pcs, 3);
 }
 
 static void chain_is_believed_only_while_it_climbs_aligned_inside_the_stack(void **state)
@@ -358,7 +358,7 @@ static void errno_is_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(chain_that_reaches_the_call_of_main_is_complete),
+        TEST(chain_that_reaches_the_call_of_main_ends_there_unchecked),
         TEST(thread_s_own_first_frame_is_the_root_and_our_function_is_left_out),
         TEST(start_routine_without_a_frame_keeps_its_place),
         TEST(chain_is_believed_only_while_it_climbs_aligned_inside_the_stack),
