@@ -54,6 +54,7 @@ static int top_run(pt_cmd_context *context, void *own)
         .sort = settings->sort,
         .unnamed = settings->unnamed,
         .limit = (size_t)settings->rows,
+        .pool = context->pool,
     };
     pt_top top;
     pt_error error = PT_ERROR_INIT;

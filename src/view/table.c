@@ -6,6 +6,8 @@
  *     cell[name] = { seen = stack + 1, total }
  *
  * Self is summed per leaf location, which later says on which line of a function most of it lies.
+ * Of a large profile each thread counts a part of the stacks; sums that cannot overflow are the
+ * same in any order.
  */
 #include "view/table.h"
 
@@ -25,14 +27,21 @@ typedef struct {
     uint32_t name;
 } entry;
 
+/* What one thread has counted. */
+typedef struct {
+    int64_t *leaf_value; /* per location: self of stacks that end there */
+    uint8_t *used;       /* per location: some stack has it */
+    cell *cell;          /* per name */
+} tally;
+
 typedef struct {
     const pt_profile *profile;
     const pt_top_request *request;
     pt_names names;
-    int64_t *leaf_value; /* per location: self of stacks that end there */
-    uint8_t *used;       /* per location: some stack has it */
-    cell *cell;          /* per name */
-    int64_t *self;       /* per name */
+    tally all;
+    int64_t *self;        /* per name */
+    const int64_t *value; /* per stack; while counting */
+    tally *part;          /* per worker; while counting with threads */
 } counting;
 
 int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event)
@@ -66,50 +75,113 @@ static inline void count_name(cell *c, uint32_t mark, int64_t value, bool fits)
     c->total = fits ? c->total + value : pt_saturating_add(c->total, value);
 }
 
-/* All stacks; `fits` says that no sum of values can overflow. The time of most reports goes here,
- * tens of millions of frames, so that the question is asked once. */
-static inline __attribute__((always_inline)) void count_stacks(counting *t, const int64_t *value,
-                                                               bool fits)
+/* Stacks [begin, end); `fits` says that no sum of values can overflow. The time of most reports
+ * goes here, tens of millions of frames, so that the question is asked once. */
+static inline __attribute__((always_inline)) void
+count_stacks(const counting *t, tally *to, uint32_t begin, uint32_t end, bool fits)
 {
     const pt_stacks *const stacks = t->profile->stack;
     const uint64_t *const offset = stacks->offset;
     const uint32_t *const of_location = t->names.of_location;
-    uint8_t *const used = t->used;
-    cell *const cells = t->cell;
-    const uint32_t count = stacks->t.count;
-    for (uint32_t s = 0; s < count; s++) {
-        if (value[s] == 0 || offset[s] == offset[s + 1]) continue;
+    uint8_t *const used = to->used;
+    cell *const cells = to->cell;
+    for (uint32_t s = begin; s < end; s++) {
+        const int64_t value = t->value[s];
+        if (value == 0 || offset[s] == offset[s + 1]) continue;
         const uint32_t mark = s + 1;
         const uint32_t *frame = stacks->frame + offset[s];
-        const uint32_t *const end = stacks->frame + offset[s + 1];
-        int64_t *const leaf = &t->leaf_value[*frame];
-        *leaf = pt_saturating_add(*leaf, value[s]);
-        for (; frame < end; frame++) {
+        const uint32_t *const frames_end = stacks->frame + offset[s + 1];
+        int64_t *const leaf = &to->leaf_value[*frame];
+        *leaf = pt_saturating_add(*leaf, value);
+        for (; frame < frames_end; frame++) {
             const uint32_t name = of_location[*frame];
             used[*frame] = 1;
             if (__builtin_expect(!(name & PT_NAMES_SEVERAL), 1)) {
-                count_name(&cells[name], mark, value[s], fits);
+                count_name(&cells[name], mark, value, fits);
                 continue;
             }
             const uint32_t *several = t->names.several + (name & ~PT_NAMES_SEVERAL);
             for (uint32_t k = 1; k <= several[0]; k++)
-                count_name(&cells[several[k]], mark, value[s], fits);
+                count_name(&cells[several[k]], mark, value, fits);
         }
+    }
+}
+
+static void tally_init(tally *to, const counting *t)
+{
+    *to = (tally){
+        .leaf_value = pt_alloc(t->profile->location->t.count, sizeof *to->leaf_value),
+        .used = pt_alloc(t->profile->location->t.count, 1),
+        .cell = pt_alloc(t->names.count, sizeof *to->cell),
+    };
+}
+
+static void tally_done(tally *t)
+{
+    free(t->leaf_value);
+    free(t->used);
+    free(t->cell);
+}
+
+/* Adds what one thread has counted; sums that fit. */
+static void tally_add(tally *to, const tally *from, const counting *t)
+{
+    for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
+        to->leaf_value[l] += from->leaf_value[l];
+        to->used[l] |= from->used[l];
+    }
+    for (uint32_t n = 0; n < t->names.count; n++)
+        to->cell[n].total += from->cell[n].total;
+}
+
+static pt_status count_range(void *context, unsigned worker, size_t begin, size_t end,
+                             pt_error *reterr)
+{
+    (void)reterr;
+    const counting *const t = context;
+    tally *const to = &t->part[worker];
+    if (to->cell == NULL) tally_init(to, t);
+    count_stacks(t, to, (uint32_t)begin, (uint32_t)end, true);
+    return PT_OK;
+}
+
+/* Threads of their own pay where they have far more to count than there is to add up. */
+static bool is_worth_threads(const counting *t, unsigned threads)
+{
+    const uint64_t frames = t->profile->stack->offset[t->profile->stack->t.count];
+    const uint64_t sums = (uint64_t)t->names.count + t->profile->location->t.count;
+    return threads > 1 && frames / 16 >= sums * threads;
+}
+
+static void count_with_threads(counting *t, unsigned threads)
+{
+    const size_t count = t->profile->stack->t.count;
+    PT_FREE tally *part = pt_alloc(threads, sizeof *part);
+    t->part = part;
+    pt_pool_for(t->request->pool, count, count / (threads * 4) + 1, count_range, t, NULL);
+    for (unsigned i = 0; i < threads; i++) {
+        if (part[i].cell != NULL) tally_add(&t->all, &part[i], t);
+        tally_done(&part[i]);
     }
 }
 
 static void count_all(counting *t)
 {
     PT_FREE int64_t *value = pt_view_stack_values(t->profile, t->request->event);
-    if (pt_view_magnitude(t->profile, t->request->event) < INT64_MAX)
-        count_stacks(t, value, true);
+    const uint32_t count = t->profile->stack->t.count;
+    const unsigned threads = pt_pool_threads(t->request->pool);
+    t->value = value;
+    if (pt_view_magnitude(t->profile, t->request->event) == INT64_MAX)
+        count_stacks(t, &t->all, 0, count, false);
+    else if (is_worth_threads(t, threads))
+        count_with_threads(t, threads);
     else
-        count_stacks(t, value, false);
+        count_stacks(t, &t->all, 0, count, true);
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
-        if (t->leaf_value[l] == 0) continue;
-        uint32_t one, count;
-        int64_t *self = &t->self[pt_names_of(&t->names, l, &one, &count)[0]];
-        *self = pt_saturating_add(*self, t->leaf_value[l]);
+        if (t->all.leaf_value[l] == 0) continue;
+        uint32_t one, names;
+        int64_t *self = &t->self[pt_names_of(&t->names, l, &one, &names)[0]];
+        *self = pt_saturating_add(*self, t->all.leaf_value[l]);
     }
 }
 
@@ -117,18 +189,14 @@ static void counting_init(counting *t, const pt_profile *profile, const pt_top_r
 {
     t->profile = profile;
     t->request = request;
-    t->leaf_value = pt_alloc(profile->location->t.count, sizeof *t->leaf_value);
-    t->used = pt_alloc(profile->location->t.count, 1);
-    t->cell = pt_alloc(t->names.count, sizeof *t->cell);
+    tally_init(&t->all, t);
     t->self = pt_alloc(t->names.count, sizeof *t->self);
 }
 
 static void counting_done(counting *t)
 {
     pt_names_done(&t->names);
-    free(t->leaf_value);
-    free(t->used);
-    free(t->cell);
+    tally_done(&t->all);
     free(t->self);
 }
 
@@ -174,8 +242,8 @@ static entry *sorted_entries(counting *t, size_t *ret_count)
     entry *entries = pt_alloc(t->names.count, sizeof *entries);
     size_t count = 0;
     for (uint32_t n = 0; n < t->names.count; n++)
-        if (t->self[n] != 0 || t->cell[n].total != 0)
-            entries[count++] = (entry){t->self[n], t->cell[n].total, n};
+        if (t->self[n] != 0 || t->all.cell[n].total != 0)
+            entries[count++] = (entry){t->self[n], t->all.cell[n].total, n};
     if (limit > 0 && limit <= 100) /* most reports: the first few of many */
         sort_front(t, entries, count, limit);
     else
@@ -239,7 +307,7 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_na
     const pt_profile *p = t->profile;
     line_values lines = {0};
     for (uint32_t l = 0; l < p->location->t.count; l++) {
-        if (!t->used[l]) continue;
+        if (!t->all.used[l]) continue;
         uint32_t one, count;
         const uint32_t *names = pt_names_of(&t->names, l, &one, &count);
         for (uint32_t i = 0; i < count; i++) {
@@ -251,10 +319,10 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_na
             const uint32_t function = p->line->function[line];
             if (row->line == 0 || row->file[0] == '\0')
                 place_at(p, row, function, p->function->start_line[function]);
-            if (i == 0 && t->leaf_value[l] != 0 && p->line->line[line] > 0) {
+            if (i == 0 && t->all.leaf_value[l] != 0 && p->line->line[line] > 0) {
                 PT_GROW(lines, lines.count + 1);
-                lines.items[lines.count++] = (line_value){row_of_name[names[i]], function,
-                                                          p->line->line[line], t->leaf_value[l]};
+                lines.items[lines.count++] = (line_value){
+                    row_of_name[names[i]], function, p->line->line[line], t->all.leaf_value[l]};
             }
         }
     }

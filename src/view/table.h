@@ -8,6 +8,7 @@
 #ifndef PT_VIEW_TABLE_H
 #define PT_VIEW_TABLE_H
 
+#include "base/pool.h"
 #include "base/saturate.h"
 #include "view/names.h"
 
@@ -18,7 +19,8 @@ typedef struct pt_top_request {
     int64_t whole;  /* what 100 % is; see pt_view_magnitude */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
     pt_unnamed unnamed;
-    size_t limit; /* rows wanted; 0 = all */
+    size_t limit;  /* rows wanted; 0 = all */
+    pt_pool *pool; /* counts large profiles with these threads; NULL = alone */
 } pt_top_request;
 
 typedef struct pt_top_row {

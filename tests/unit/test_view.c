@@ -105,6 +105,47 @@ static void a_short_table_is_the_beginning_of_the_whole_one(void **state)
     }
 }
 
+/* Every stack below main is a number of 12 bits: the letter says which bit, the digit what it is.
+ */
+static const pt_profile *profile_of_bits(int64_t value)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (unsigned i = 0; i < 4096; i++) {
+        pt_putf(&text, "main");
+        for (unsigned bit = 0; bit < 12; bit++)
+            pt_putf(&text, ";%c%u", 'a' + bit, i >> bit & 1);
+        pt_putf(&text, " %lld\n", (long long)value);
+    }
+    const pt_profile *const p = profile_of(SAMPLES, pt_buf_text(&text));
+    pt_buf_done(&text);
+    return p;
+}
+
+static void expect_top_of_bits(int64_t value, int64_t half, int64_t all)
+{
+    PT_UNREF_PROFILE const pt_profile *p = profile_of_bits(value);
+    pt_buf text = PT_BUF_INIT;
+    pt_putf(&text, "l0 %lld %lld\nl1 %lld %lld\n", (long long)half, (long long)half,
+            (long long)half, (long long)half);
+    if (all > half) pt_putf(&text, "main 0 %lld\n", (long long)all);
+    for (int bit = 'a'; bit < 'l'; bit++)
+        pt_putf(&text, "%c0 0 %lld\n%c1 0 %lld\n", bit, (long long)half, bit, (long long)half);
+    if (all == half) pt_putf(&text, "main 0 %lld\n", (long long)all);
+    for (unsigned threads = 1; threads <= 8; threads += 3) {
+        pt_pool *const pool = pt_pool_new(threads);
+        expect_top(p, (pt_top_request){.pool = pool}, pt_buf_text(&text));
+        pt_pool_free(pool);
+    }
+    pt_buf_done(&text);
+}
+
+static void many_threads_count_what_one_does(void **state)
+{
+    expect_top_of_bits(1, 2048, 4096);
+    expect_top_of_bits(INT64_MAX / 4096, INT64_MAX / 4096 * 2048, INT64_MAX / 4096 * 4096);
+    expect_top_of_bits(INT64_MAX / 1000, INT64_MAX, INT64_MAX);
+}
+
 static void each_event_has_its_own_numbers(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
@@ -255,6 +296,7 @@ int main(void)
         cmocka_unit_test(unnamed_frames_are_their_address_or_their_file),
         cmocka_unit_test(rows_sort_by_self_or_total_then_name_and_the_rest_is_counted),
         cmocka_unit_test(a_short_table_is_the_beginning_of_the_whole_one),
+        cmocka_unit_test(many_threads_count_what_one_does),
         cmocka_unit_test(each_event_has_its_own_numbers),
         cmocka_unit_test(a_row_without_any_value_is_not_shown),
         cmocka_unit_test(negative_values_sort_by_magnitude),
