@@ -1,7 +1,8 @@
 /* fuzz_gprof.c: an image and a gmon.out, whatever they are: all of gprof's reports, and the sum of
- * the profile with itself, which must read as twice the profile.
+ * the profile with itself, which must read as twice the profile. What is no gmon.out is a
+ * gperftools profile, with stacks.
  *
- *   | choices u8 | bytes of the image u16, little-endian | image | gmon.out |
+ *   | choices u8 | bytes of the image u16, little-endian | image | profile |
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static void report(pt_object *object, const pt_profile *profile, uint8_t choices
     pt_gprof g;
     if (pt_gprof_open(&g, object, &options, NULL) == PT_OK) {
         pt_gprof_add(&g, profile);
+        if (profile->sample->t.count > 0) pt_gprof_add_stacks(&g, profile, 0, 1);
         pt_gprof_assemble(&g);
         print_all(&g, &look);
     }
@@ -109,14 +111,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t image_bytes = (size_t)data[1] | (size_t)data[2] << 8;
     if (size - HEAD_BYTES < image_bytes) return 0;
     pt_status status;
-    const pt_profile *profile = fuzz_read(pt_format_find("gmon"), data + HEAD_BYTES + image_bytes,
-                                          size - HEAD_BYTES - image_bytes, &status);
+    const uint8_t *rest = data + HEAD_BYTES + image_bytes;
+    const size_t rest_bytes = size - HEAD_BYTES - image_bytes;
+    const bool is_gmon = rest_bytes >= 4 && memcmp(rest, "gmon", 4) == 0;
+    const pt_profile *profile =
+        fuzz_read(pt_format_find(is_gmon ? "gmon" : "gperftools"), rest, rest_bytes, &status);
     if (profile == NULL) return 0;
     uint8_t *image = malloc(image_bytes + 1); /* its own, so that reads past its end are seen */
     memcpy(image, data + HEAD_BYTES, image_bytes);
     pt_object *object = open_image(image, image_bytes);
     if (object != NULL) report(object, profile, data[0]);
-    if (status == PT_OK) check_sum(profile);
+    if (is_gmon && status == PT_OK) check_sum(profile);
     pt_object_free(object);
     free(image);
     pt_profile_unref(profile);

@@ -30,6 +30,8 @@ static const char *const gprof_examples[] = {
     "flat profile and call graph",
     "pitot gprof -b -q --no-demangle ./app",
     "the call graph of gmon.out without explanations",
+    "pitot gprof ./app gmon.out app.pb.gz",
+    "the same tables, with the times that whole stacks tell beside gprof's",
     NULL,
 };
 
@@ -42,6 +44,8 @@ const pt_command pt_command_gprof = {
         "Takes the command line of GNU gprof and prints what it prints: flat profile, call graph "
         "with cycles, counts, annotated source, orders for the linker. `pitot gprof --help` lists "
         "the options. A link to pitot called gprof does the same.\n\n"
+        "Profiles with stacks, beside gmon.out or alone, add a column of true times: what was "
+        "spent below each caller, which gprof shares out by calls.\n\n"
         "docs/gprof.md tells what differs, and why.",
     .examples = gprof_examples,
     .max_args = SIZE_MAX,

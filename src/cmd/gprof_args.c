@@ -94,6 +94,7 @@ static void print_usage(FILE *to)
     }
     fprintf(to, "\nSPEC is FUNCTION, FILE.c, FILE.c:FUNCTION, FILE.c:LINE or LINE; FROM/TO for "
                 "arcs.\n"
+                "A PROFILE with stacks, beside gmon.out or alone, adds a column of true times.\n"
                 "Pitot answers here as GNU gprof does; docs/gprof.md tells what differs.\n");
 }
 

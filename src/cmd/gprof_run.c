@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/gprof_files.h"
 #include "formats/gmon.h"
@@ -122,9 +123,71 @@ static bool load_one(session *v, size_t i)
         v->damaged = true;
     }
     v->profile[i] = p;
-    take_clock(v, p);
-    pt_gprof_add(&v->g, p);
     if (s->styles & PT_GPROF_INFO) print_info(v, s->profiles[i], p);
+    return true;
+}
+
+/* ---- Stacks ---- */
+
+static bool has_stacks(const pt_profile *p)
+{
+    return p->sample->t.count > 0;
+}
+
+/* The clock of a profile with stacks, when there is no other: a tick is what lies between two
+ * samples. */
+static void take_sampling_clock(pt_gprof_look *look, const pt_profile *p, const pt_event *event,
+                                double seconds)
+{
+    const pt_provenance *const from = pt_profile_provenance(p);
+    const bool is_same = strcmp(pt_text(p, from->period_unit), pt_text(p, event->unit)) == 0;
+    const int64_t period = event->period > 0 ? event->period : is_same ? from->period : 0;
+    look->bin_bytes = 2;
+    look->rate = seconds <= 0 ? 1 : period > 0 ? 1 / (seconds * (double)period) : 100;
+    look->abbreviation = seconds > 0 ? 's' : '1';
+    snprintf(look->dimension, sizeof look->dimension, "%s",
+             seconds > 0 ? "seconds" : pt_text(p, event->type));
+}
+
+static bool take_stacks(session *v, size_t i)
+{
+    const pt_profile *const p = v->profile[i];
+    pt_gprof_look *const look = &v->s->look;
+    const uint32_t number = pt_profile_default_event(p);
+    const pt_event *const event = &p->event->row[number];
+    const pt_unit *const unit = pt_unit_parse(pt_text(p, event->unit));
+    const double seconds = unit != NULL && unit->family == PT_FAMILY_TIME ? unit->factor / 1e9 : 0;
+    if (look->rate == 0) take_sampling_clock(look, p, event, seconds);
+    const char *const dimension = seconds > 0 ? "seconds" : pt_text(p, event->type);
+    if (strncmp(dimension, look->dimension, sizeof look->dimension - 1) != 0) {
+        pt_gprof_say(v->s, "%s: counts %s, the others %s: choose profiles of one kind",
+                     v->s->profiles[i], dimension, look->dimension);
+        return false;
+    }
+    if (pt_gprof_add_stacks(&v->g, p, number, look->rate * (seconds > 0 ? seconds : 1)))
+        return true;
+    pt_gprof_say(v->s, "%s: no sample of it is in %s; is it of another program or build?",
+                 v->s->profiles[i], v->s->image);
+    return false;
+}
+
+/* Times that stacks tell are shown by the clock of gmon.out, if there is one. */
+static bool take_profiles(session *v)
+{
+    const pt_gprof_settings *const s = v->s;
+    for (size_t i = 0; i < s->profile_count; i++) {
+        if (has_stacks(v->profile[i])) continue;
+        take_clock(v, v->profile[i]);
+        pt_gprof_add(&v->g, v->profile[i]);
+    }
+    for (size_t i = 0; i < s->profile_count; i++) {
+        if (!has_stacks(v->profile[i])) continue;
+        if ((s->styles & PT_GPROF_SUM) != 0) {
+            pt_gprof_say(s, "%s: has stacks; --sum adds up profiles of gprof only", s->profiles[i]);
+            return false;
+        }
+        if (!take_stacks(v, i)) return false;
+    }
     return true;
 }
 
@@ -134,6 +197,10 @@ static void choose_reports(session *v)
 {
     pt_gprof_settings *const s = v->s;
     if (s->styles != 0) return;
+    if (v->g.is_sampled && !v->g.has_arcs) {
+        s->styles = PT_GPROF_FLAT & ~s->touched;
+        return;
+    }
     s->styles = v->g.has_bins || v->g.has_arcs ? PT_GPROF_FLAT | PT_GPROF_GRAPH : PT_GPROF_COUNTS;
     s->styles &= ~s->touched;
 }
@@ -221,6 +288,7 @@ static int run(session *v)
                                       .static_calls = s->static_calls,
                                       .with_files = needs_files(s),
                                       .mangled = s->mangled,
+                                      .image = s->image,
                                       .mapped = v->map.mapped,
                                       .mapped_count = v->map.count,
                                       .external = v->symbols.external,
@@ -239,9 +307,13 @@ static int run(session *v)
     }
     for (size_t i = 0; i < s->profile_count; i++)
         if (!load_one(v, i)) return PT_EXIT_FAILED;
-    choose_reports(v);
+    if (!take_profiles(v)) return PT_EXIT_FAILED;
     if ((s->styles & PT_GPROF_SUM) && !pt_gprof_write_sum(s, v->profile)) return PT_EXIT_FAILED;
     pt_gprof_assemble(&v->g);
+    choose_reports(v);
+    if (v->g.is_sampled && !s->json)
+        pt_gprof_say(s, "no profile of these tells how often functions were called: calls are "
+                        "samples here (docs/gprof.md)");
     if (s->debug) say_what_is_missing(v);
     if (s->json) {
         pt_gprof_json(&v->out, &s->look, &v->g);

@@ -23,6 +23,13 @@ typedef struct pt_gprof_look {
     bool has_output; /* something was printed: a form feed comes before what follows */
 } pt_gprof_look;
 
+/* The times that stacks tell have a column of their own, if there are stacks; BSD's layout has no
+ * room for it. */
+static inline bool pt_gprof_shows_true(const pt_gprof_look *look, const pt_gprof *g)
+{
+    return g->stack.count > 0 && !look->traditional;
+}
+
 void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
 void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);

@@ -101,25 +101,40 @@ static void put_head(pt_out *out, const pt_gprof_look *look, const pt_gprof *g, 
         pt_outf(out, "\nEach sample counts as %g %s.\n", 1 / look->rate, dimension);
     }
     if (g->ticks <= 0) pt_out_text(out, " no time accumulated\n\n");
-    pt_outf(out, "%5.5s %10.10s %8.8s %8.8s %8.8s %8.8s  %-8.8s\n", "%  ", "cumulative", "self  ",
-            "", "self  ", "total ", "");
-    pt_outf(out, "%5.5s %9.9s  %8.8s %8.8s %8.8s %8.8s  %-8.8s\n", "time", dimension, dimension,
-            "calls", unit, unit, "name");
+    const char *const calls = g->is_sampled ? "samples" : "calls";
+    const char *const a_call = g->is_sampled ? "" : unit; /* how long one took is not known */
+    const bool is_true = pt_gprof_shows_true(look, g);
+    pt_outf(out, "%5.5s %10.10s %8.8s %8.8s %8.8s %8.8s", "%  ", "cumulative", "self  ", "",
+            g->is_sampled ? "" : "self  ", g->is_sampled ? "" : "total ");
+    if (is_true) pt_outf(out, " %8.8s", "true  ");
+    pt_outf(out, "  %-8.8s\n", "");
+    pt_outf(out, "%5.5s %9.9s  %8.8s %8.8s %8.8s %8.8s", "time", dimension, dimension, calls,
+            a_call, a_call);
+    if (is_true) pt_outf(out, " %8.8s", dimension);
+    pt_outf(out, "  %-8.8s\n", "name");
 }
+
+static const char true_explanation[] =
+    "\n"
+    " true      the time that samples have the function on their stack: spent in it and in all\n"
+    "seconds    that it called, measured rather than shared out\n";
 
 static void put_row(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_symbol *s,
                     double cumulative, double scale)
 {
     const double whole = g->ticks > 0 ? g->ticks : 1, calls = (double)s->calls;
     const unsigned bsd = look->traditional;
-    char line[6 * PT_GPROF_NUMBER_MAX];
+    char line[7 * PT_GPROF_NUMBER_MAX];
     size_t n = pt_gprof_put_fixed(line, 100 * s->ticks / whole, bsd ? 5 : 6, bsd ? 1 : 2);
     line[n++] = ' ';
     n += pt_gprof_put_fixed(line + n, cumulative / look->rate, bsd ? 10 : 9, 2);
     line[n++] = ' ';
     n += pt_gprof_put_fixed(line + n, s->ticks / look->rate, 8, 2);
     line[n++] = ' ';
-    if (s->calls != 0) {
+    if (s->calls != 0 && g->is_sampled) {
+        n += pt_gprof_put_count(line + n, s->calls, 8, false);
+        n += pt_gprof_put_blanks(line + n, 1 + 8 + 1 + 8);
+    } else if (s->calls != 0) {
         n += pt_gprof_put_count(line + n, s->calls, 8, false);
         line[n++] = ' ';
         n += pt_gprof_put_fixed(line + n, scale * s->ticks / look->rate / calls, 8, 2);
@@ -128,6 +143,10 @@ static void put_row(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
                                 8, 2);
     } else {
         n += pt_gprof_put_blanks(line + n, 8 + 1 + 8 + 1 + 8);
+    }
+    if (pt_gprof_shows_true(look, g)) {
+        line[n++] = ' ';
+        n += pt_gprof_put_fixed(line + n, s->true_ticks / look->rate, 8, 2);
     }
     line[n++] = ' ';
     line[n++] = ' ';
@@ -157,5 +176,7 @@ void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
         cumulative += s->ticks;
         put_row(out, look, g, s, cumulative, prefixes[prefix].scale);
     }
-    if (!look->brief && !look->traditional) pt_out_text(out, explanation);
+    if (look->brief || look->traditional) return;
+    pt_out_text(out, explanation);
+    if (pt_gprof_shows_true(look, g)) pt_out_text(out, true_explanation);
 }

@@ -38,6 +38,14 @@ static const char explanation[] =
     " its members below; calls among them, after the '+', hand on no time.\n"
     "\n";
 
+static const char true_explanation[] =
+    " The column `true' is measured: the time that samples have the function on their stack, or,\n"
+    " of callers and callees, both of them, one above the other.\n"
+    "\n";
+static const char sampled_explanation[] =
+    " No profile tells how often functions were called: `called' counts samples.\n"
+    "\n";
+
 static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
 {
     if (!look->traditional)
@@ -51,7 +59,9 @@ static void put_head(pt_out *out, pt_gprof_look *look, const pt_gprof *g)
     else
         pt_out_text(out, " no time propagated\n\n");
     if (!look->traditional) {
-        pt_out_text(out, "index % time    self  children    called     name\n");
+        pt_out_text(out, pt_gprof_shows_true(look, g)
+                             ? "index % time    self  children  true      called     name\n"
+                             : "index % time    self  children    called     name\n");
         return;
     }
     pt_outf(out, "%6.6s %5.5s %7.7s %11.11s %7.7s/%-7.7s     %-8.8s\n", "", "", "", "", "called",
@@ -95,17 +105,27 @@ static size_t child_columns(const pt_gprof_look *look)
     return look->traditional ? 11 : 7;
 }
 
-/* Calls inside a cycle, or of the function by itself, have no times. */
+/* The column of times that stacks tell, with the blank behind it, if it is shown. */
+static size_t put_true(char *to, const pt_gprof_look *look, const pt_gprof *g, double ticks)
+{
+    if (!pt_gprof_shows_true(look, g)) return 0;
+    const size_t n = pt_gprof_put_fixed(to, ticks / look->rate, SELF_COLUMNS, 2);
+    to[n] = ' ';
+    return n + 1;
+}
+
+/* Calls inside a cycle, or of the function by itself, hand on no times. */
 static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const pt_gprof_arc *arc,
                     bool show_caller)
 {
     const pt_gprof_symbol *const from = &g->symbol.items[arc->from];
     const pt_gprof_symbol *const to = &g->symbol.items[arc->to];
     const size_t child_width = child_columns(look);
-    char line[4 * PT_GPROF_NUMBER_MAX];
+    char line[6 * PT_GPROF_NUMBER_MAX];
     size_t n = pt_gprof_put_blanks(line, HEAD_COLUMNS);
     if (arc->kind != PT_GPROF_BETWEEN) {
         n += pt_gprof_put_blanks(line + n, SELF_COLUMNS + 1 + child_width + 1);
+        n += put_true(line + n, look, g, arc->true_ticks);
         n += pt_gprof_put_count(line + n, arc->calls, CALLS_COLUMNS, false);
         n += pt_gprof_put_blanks(line + n, 1 + CALLS_COLUMNS);
     } else {
@@ -113,6 +133,7 @@ static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
         line[n++] = ' ';
         n += pt_gprof_put_fixed(line + n, arc->child_ticks / look->rate, child_width, 2);
         line[n++] = ' ';
+        n += put_true(line + n, look, g, arc->true_ticks);
         n += pt_gprof_put_count(line + n, arc->calls, CALLS_COLUMNS, false);
         line[n++] = '/';
         n += pt_gprof_put_count(line + n, pt_gprof_head(g, to)->calls, CALLS_COLUMNS, true);
@@ -122,13 +143,13 @@ static void put_arc(pt_out *out, const pt_gprof_look *look, pt_gprof *g, const p
     put_full_name(out, look, g, show_caller ? from : to);
 }
 
-static void put_nobody(pt_out *out, const pt_gprof_look *look)
+static void put_nobody(pt_out *out, const pt_gprof_look *look, const pt_gprof *g)
 {
     char line[PT_GPROF_NUMBER_MAX];
-    const size_t n =
-        pt_gprof_put_blanks(line, HEAD_COLUMNS + SELF_COLUMNS + 1 + child_columns(look) + 1 +
-                                      CALLS_COLUMNS + 1 + CALLS_COLUMNS + INDENT_COLUMNS);
-    pt_out_put(out, line, n);
+    const size_t true_columns = pt_gprof_shows_true(look, g) ? SELF_COLUMNS + 1 : 0;
+    const size_t times = SELF_COLUMNS + 1 + child_columns(look) + 1 + true_columns;
+    const size_t calls = CALLS_COLUMNS + 1 + CALLS_COLUMNS;
+    pt_out_put(out, line, pt_gprof_put_blanks(line, HEAD_COLUMNS + times + calls + INDENT_COLUMNS));
     pt_out_text(out, "<spontaneous>\n");
 }
 
@@ -136,7 +157,7 @@ static void put_callers(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                         const pt_gprof_symbol *s)
 {
     if (s->in_count == 0) {
-        put_nobody(out, look);
+        put_nobody(out, look, g);
         return;
     }
     PT_FREE uint32_t *arcs = pt_gprof_callers(g, s);
@@ -168,7 +189,8 @@ static size_t put_times(char *line, const pt_gprof_look *look, const pt_gprof *g
     n += pt_gprof_put_fixed(line + n, s->shown_self / look->rate, SELF_COLUMNS, 2);
     line[n++] = ' ';
     n += pt_gprof_put_fixed(line + n, s->shown_child / look->rate, child_columns(look), 2);
-    return n;
+    line[n++] = ' ';
+    return n + put_true(line + n, look, g, s->true_ticks);
 }
 
 static size_t put_self_calls(char *line, const pt_gprof_symbol *s)
@@ -181,9 +203,8 @@ static size_t put_self_calls(char *line, const pt_gprof_symbol *s)
 static void put_main_line(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                           const pt_gprof_symbol *s)
 {
-    char line[5 * PT_GPROF_NUMBER_MAX];
+    char line[6 * PT_GPROF_NUMBER_MAX];
     size_t n = put_times(line, look, g, s);
-    line[n++] = ' ';
     if (s->calls + s->self_calls == 0)
         n += pt_gprof_put_blanks(line + n, CALLS_COLUMNS);
     else
@@ -197,9 +218,8 @@ static void put_main_line(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
 static void put_cycle(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
                       const pt_gprof_symbol *cycle)
 {
-    char line[5 * PT_GPROF_NUMBER_MAX];
+    char line[6 * PT_GPROF_NUMBER_MAX];
     size_t n = put_times(line, look, g, cycle);
-    line[n++] = ' ';
     n += pt_gprof_put_count(line + n, cycle->calls, CALLS_COLUMNS, false);
     n += put_self_calls(line + n, cycle);
     pt_out_put(out, line, n);
@@ -212,6 +232,7 @@ static void put_cycle(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
         line[n++] = ' ';
         n += pt_gprof_put_fixed(line + n, m->shown_child / look->rate, child_columns(look), 2);
         line[n++] = ' ';
+        n += put_true(line + n, look, g, m->true_ticks);
         n += pt_gprof_put_count(line + n, m->calls, CALLS_COLUMNS, false);
         n += put_self_calls(line + n, m);
         n += pt_gprof_put_blanks(line + n, INDENT_COLUMNS);
@@ -246,7 +267,10 @@ void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
         pt_out_text(out, "-----------------------------------------------\n");
         if (look->traditional) pt_out_char(out, '\n');
     }
-    if (!look->brief && !look->traditional) pt_out_text(out, explanation);
+    if (look->brief || look->traditional) return;
+    pt_out_text(out, explanation);
+    if (pt_gprof_shows_true(look, g)) pt_out_text(out, true_explanation);
+    if (g->is_sampled) pt_out_text(out, sampled_explanation);
 }
 
 /* ---- The index ---- */

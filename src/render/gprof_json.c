@@ -46,6 +46,7 @@ static void put_arcs(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g, const
         key_uint(w, "calls", arc->calls);
         key_double(w, "self", in_units(look, arc->ticks));
         key_double(w, "children", in_units(look, arc->child_ticks));
+        if (g->stack.count > 0) key_double(w, "true", in_units(look, arc->true_ticks));
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -61,10 +62,12 @@ static void put_place(pt_json_w *w, const pt_gprof *g, const pt_gprof_symbol *s)
     key_uint(w, "line", s->line);
 }
 
-static void put_times(pt_json_w *w, const pt_gprof_look *look, const pt_gprof_symbol *s)
+static void put_times(pt_json_w *w, const pt_gprof_look *look, const pt_gprof *g,
+                      const pt_gprof_symbol *s)
 {
     key_double(w, "self", in_units(look, s->shown_self));
     key_double(w, "children", in_units(look, s->shown_child));
+    if (g->stack.count > 0) key_double(w, "true", in_units(look, s->true_ticks));
     key_uint(w, "calls", s->calls);
     key_uint(w, "self_calls", s->self_calls);
 }
@@ -78,7 +81,7 @@ static void put_function(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g,
     if (strcmp(pt_gprof_name(g, s), s->name) != 0) key_text(w, "linkage_name", s->name);
     put_place(w, g, s);
     key_double(w, "ticks", s->ticks);
-    put_times(w, look, s);
+    put_times(w, look, g, s);
     if (s->cycle != 0) key_uint(w, "cycle", s->cycle);
     if (g->has_arcs) {
         PT_FREE uint32_t *callers = pt_gprof_callers(g, s);
@@ -99,7 +102,7 @@ static void put_cycles(pt_json_w *w, const pt_gprof_look *look, pt_gprof *g)
         pt_json_object(w);
         key_uint(w, "cycle", cycle->cycle);
         key_uint(w, "number", cycle->number);
-        put_times(w, look, cycle);
+        put_times(w, look, g, cycle);
         pt_json_key(w, "members");
         pt_json_array(w);
         for (uint32_t k = 0; k < cycle->member_count; k++)
@@ -120,6 +123,11 @@ void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)
     key_text(&w, "unit", look->rate > 0 ? look->dimension : "ticks");
     key_double(&w, "rate", look->rate);
     key_double(&w, "total", in_units(look, g->ticks));
+    if (g->stack.count > 0) {
+        key_double(&w, "true_total", in_units(look, g->true_ticks));
+        pt_json_key(&w, "calls_are_samples");
+        pt_json_bool(&w, g->is_sampled);
+    }
     key_uint(&w, "lost_ticks", g->lost_ticks);
     key_uint(&w, "lost_arcs", g->lost_arcs);
     pt_json_key(&w, "functions");
@@ -127,8 +135,8 @@ void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g)
     PT_FREE uint32_t *order = pt_gprof_flat_order(g);
     for (size_t i = 0; i < g->symbol.count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[order[i]];
-        const bool is_used =
-            s->calls != 0 || s->self_calls != 0 || s->ticks != 0 || s->shown_child != 0;
+        const bool is_used = s->calls != 0 || s->self_calls != 0 || s->ticks != 0 ||
+                             s->shown_child != 0 || s->true_ticks != 0;
         if (pt_gprof_wants(g, s, PT_GPROF_SHOW_FLAT) && (look->all || is_used))
             put_function(&w, look, g, s);
     }

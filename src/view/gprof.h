@@ -8,12 +8,14 @@
  *      | depth-first search: functions that call each other in a circle are one cycle
  *   times     from the callees up: a caller gets of a callee's time the share that its calls are of
  *             all the callee's calls. That is gprof's guess, not a measurement.
+ *   stacks    of a profile that has them, beside the others or alone: the times as measured
  *
  * Rules: the GNU gprof manual ("Flat Profile", "Call Graph", "Internals"), Graham, Kessler and
  * McKusick, "gprof: a call graph execution profiler" (1982), and GNU gprof 2.40 as it behaves.
  *
  *     pt_gprof_open(&g, object, &options, &error);
- *     pt_gprof_add(&g, profile);                      for each profile
+ *     pt_gprof_add(&g, profile);                      for each profile, or, if it has stacks,
+ *     pt_gprof_add_stacks(&g, profile, event, scale);
  *     pt_gprof_assemble(&g);
  *     render/gprof.h
  *     pt_gprof_done(&g);
@@ -75,7 +77,8 @@ typedef struct pt_gprof_options {
     size_t mapped_count;
     const pt_gprof_external *external; /* instead of the image's symbols; or NULL */
     size_t external_count;
-    bool mangled; /* names as linked */
+    bool mangled;      /* names as linked */
+    const char *image; /* the program's path, by which profiles with stacks may call it */
     pt_pool *pool;
 } pt_gprof_options;
 
@@ -98,6 +101,7 @@ typedef struct pt_gprof_symbol {
     uint64_t self_calls;               /* from itself; of a cycle: among its members */
     uint32_t first_block, block_count; /* of pt_gprof.block */
     double ticks;
+    double true_ticks;                   /* of samples that have it on their stack */
     double child_ticks;                  /* of its callees, as far as they are its own */
     double fraction;                     /* of its time that is shown: -E, -F, -n, -N */
     double shown_self, shown_child;      /* that */
@@ -113,8 +117,17 @@ typedef struct pt_gprof_arc {
     uint32_t from, to; /* symbols */
     uint64_t calls;
     double ticks, child_ticks; /* what the caller gets of the callee's, as shown */
+    double true_ticks;         /* of samples that have it on their stack */
     pt_gprof_arc_kind kind;    /* once assembled */
 } pt_gprof_arc;
+
+/* Samples with one stack. */
+typedef struct pt_gprof_stack {
+    size_t first; /* of pt_gprof.frame */
+    uint32_t count;
+    bool has_leaf; /* the innermost one is a symbol, not of another file */
+    double ticks;
+} pt_gprof_stack;
 
 /* A spec FROM/TO. */
 typedef struct pt_gprof_arc_spec {
@@ -164,6 +177,16 @@ typedef struct pt_gprof {
         pt_gprof_arc_spec *items;
         size_t count, cap;
     } arc_spec;
+    struct {
+        uint32_t *items; /* symbols on stacks, the innermost of each first */
+        size_t count, cap;
+    } frame;
+    struct {
+        pt_gprof_stack *items;
+        size_t count, cap;
+    } stack;
+    double true_ticks; /* of all stacks */
+    bool is_sampled;   /* there are stacks alone: calls count samples */
     bool has_bins, has_arcs, has_blocks;
     struct {
         const char *text; /* NULL until it is asked for */
@@ -191,6 +214,9 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
                         pt_error *reterr);
 /* Adds a profile's bins, arcs and blocks, whose addresses are as linked. */
 void pt_gprof_add(pt_gprof *g, const pt_profile *profile);
+/* Adds a profile's stacks; scale: ticks that a value of the event is. False if none of them has
+ * code of the program. */
+bool pt_gprof_add_stacks(pt_gprof *g, const pt_profile *profile, uint32_t event, double scale);
 /* Once, after the last profile: ticks of functions, cycles, times of callers, numbers. */
 void pt_gprof_assemble(pt_gprof *g);
 void pt_gprof_done(pt_gprof *g);

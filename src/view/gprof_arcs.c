@@ -6,20 +6,33 @@
 #include "base/hash.h"
 #include "view/gprof_int.h"
 
+uint32_t pt_gprof_find_arc(const pt_gprof *g, uint32_t from, uint32_t to)
+{
+    pt_probe probe;
+    uint32_t i = pt_index_first(&g->arc_index, pt_hash_u32_pair(from, to), &probe);
+    while (i != PT_NONE && (g->arc.items[i].from != from || g->arc.items[i].to != to))
+        i = pt_index_next(&g->arc_index, &probe);
+    return i;
+}
+
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls)
 {
-    const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&g->arc_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&g->arc_index, &probe)) {
-        pt_gprof_arc *const arc = &g->arc.items[i];
-        if (arc->from != from || arc->to != to) continue;
+    const uint32_t known = pt_gprof_find_arc(g, from, to);
+    if (known != PT_NONE) {
+        pt_gprof_arc *const arc = &g->arc.items[known];
         if (__builtin_add_overflow(arc->calls, calls, &arc->calls)) arc->calls = UINT64_MAX;
         return;
     }
-    pt_index_add(&g->arc_index, hash, (uint32_t)g->arc.count);
+    pt_index_add(&g->arc_index, pt_hash_u32_pair(from, to), (uint32_t)g->arc.count);
     PT_GROW(g->arc, g->arc.count + 1);
     g->arc.items[g->arc.count++] = (pt_gprof_arc){.from = from, .to = to, .calls = calls};
+}
+
+uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol)
+{
+    while (symbol != PT_NONE && !g->symbol.items[symbol].is_function)
+        symbol = symbol > 0 ? symbol - 1 : PT_NONE;
+    return symbol;
 }
 
 /* An address of the profile as linked. */
@@ -37,10 +50,7 @@ static void add_arcs(pt_gprof *g, const pt_profile *p)
     const pt_arcs *const a = p->arc;
     for (uint32_t i = 0; i < a->t.count; i++) {
         const uint32_t from = pt_gprof_find(g, linked(p, a->from[i]));
-        uint32_t to = pt_gprof_find(g, linked(p, a->to[i]));
-        /* What is called is a function: of its lines, and of labels, the one before. */
-        while (to != PT_NONE && !g->symbol.items[to].is_function)
-            to = to > 0 ? to - 1 : PT_NONE;
+        const uint32_t to = pt_gprof_function_of(g, pt_gprof_find(g, linked(p, a->to[i])));
         if (from == PT_NONE || to == PT_NONE) {
             g->lost_arcs++;
             continue;
@@ -308,6 +318,7 @@ static void number(pt_gprof *g)
 
 void pt_gprof_assemble(pt_gprof *g)
 {
+    if (g->stack.count > 0) pt_gprof_count_stacks(g);
     pt_gprof_assign_ticks(g);
     list_blocks(g);
     if (!g->has_arcs) return;
@@ -317,6 +328,7 @@ void pt_gprof_assemble(pt_gprof *g)
     g->out = list_by(g, false);
     pt_gprof_find_cycles(g);
     tell_kinds(g);
+    pt_gprof_count_cycles(g);
     PT_FREE uint32_t *bottom_up = pt_alloc(g->symbol.count + 1, sizeof *bottom_up);
     for (uint32_t i = 0; i < g->symbol.count; i++)
         bottom_up[i] = i;

@@ -30,11 +30,23 @@ void pt_gprof_match_specs(pt_gprof *g);
 /* May an arc be counted, by -k and the specs of -q and -Q? */
 bool pt_gprof_wants_arc(const pt_gprof *g, uint32_t from, uint32_t to);
 
+/* The first symbol of that name as linked, or PT_NONE. */
+uint32_t pt_gprof_named(const pt_gprof *g, const char *name);
+
 /* gprof_ticks.c: splits bins among symbols. */
 void pt_gprof_assign_ticks(pt_gprof *g);
+/* Ticks, which the sum holds already, to the symbol, unless the flat profile leaves it out. */
+void pt_gprof_give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks);
+
+/* gprof_stacks.c: times as stacks tell them, of all symbols and arcs, then of cycles. */
+void pt_gprof_count_stacks(pt_gprof *g);
+void pt_gprof_count_cycles(pt_gprof *g);
 
 /* gprof_arcs.c */
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls);
+uint32_t pt_gprof_find_arc(const pt_gprof *g, uint32_t from, uint32_t to); /* or PT_NONE */
+/* What is called is a function: of its lines, and of labels, the one before; or PT_NONE. */
+uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol);
 /* gprof_calls.c: arcs of no calls for the call instructions of every function. */
 void pt_gprof_add_static_calls(pt_gprof *g);
 /* gprof_order.c: symbols and cycles in the order of their numbers: by total time, cycles before

@@ -70,6 +70,14 @@ static size_t place_of(const pt_gprof *g, const char *name, bool behind)
     return low;
 }
 
+uint32_t pt_gprof_named(const pt_gprof *g, const char *name)
+{
+    const size_t first = place_of(g, name, false);
+    if (first == g->symbol.count) return PT_NONE;
+    const uint32_t symbol = g->by_name[first];
+    return strcmp(g->symbol.items[symbol].name, name) == 0 ? symbol : PT_NONE;
+}
+
 /* Sets `bit` in the tables of the symbols that match, and marks them, if marks is not NULL; returns
  * how many they are. */
 static uint32_t mark(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)

@@ -368,6 +368,8 @@ void pt_gprof_done(pt_gprof *g)
     free(g->member);
     free(g->by_total);
     free(g->bin.items);
+    free(g->frame.items);
+    free(g->stack.items);
     free(g->block.items);
     free(g->by_name);
     for (size_t i = 0; i < g->arc_spec.count; i++)

@@ -65,7 +65,7 @@ static uint64_t end_unit(const pt_gprof *g, size_t i, uint64_t text_end)
     return s->addr < text_end ? text_end / UNIT_BYTES : 0;
 }
 
-static void give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks)
+void pt_gprof_give(pt_gprof *g, pt_gprof_symbol *symbol, double ticks)
 {
     if (pt_gprof_wants(g, symbol, PT_GPROF_SHOW_FLAT))
         symbol->ticks += ticks;
@@ -94,8 +94,8 @@ void pt_gprof_assign_ticks(pt_gprof *g)
             const uint64_t from = low > begin ? low : begin, to = high < end ? high : end;
             if (from >= to) continue;
             hit = true;
-            give(g, &g->symbol.items[k],
-                 (double)(to - from) * (double)b->count / (b->scale / UNIT_BYTES));
+            pt_gprof_give(g, &g->symbol.items[k],
+                          (double)(to - from) * (double)b->count / (b->scale / UNIT_BYTES));
         }
         if (!hit) g->lost_ticks += b->count;
     }
