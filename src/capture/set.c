@@ -17,6 +17,7 @@
 
 enum {
     SIDE_BYTES = 512 << 10,
+    SIDE_BYTES_THREADS = 2 << 20, /* where first samples come into it, until they are noticed */
     SIDE_BYTES_MIN = 32 << 10,
     SAMPLES_BYTES_MIN = 64 << 10,
     SAMPLES_BYTES_FIRST = 256 << 10,
@@ -167,12 +168,23 @@ static void close_all(pt_event_fds *fds)
     *fds = (pt_event_fds){0};
 }
 
-/* first_period 0: the plan's. The row's clock begins at 0. */
+/* A thread that works for as long as a period, and then waits, would be met in the same place of
+ * its work again and again. Its clock tells what a sample weighs, so that ticks need not keep the
+ * plan's time: each row has its own, an eighth more or less. */
+static uint64_t ticks_of_row(pt_event_set *set)
+{
+    const uint64_t period = set->plan.period;
+    if (!set->plan.is_each_thread || !set->plan.source->is_clock) return period;
+    return period - period / 8 + random_below(set, period / 4);
+}
+
+/* first_period 0: the row's. The row's clock begins at 0. */
 static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t pair_index,
                      uint64_t first_period)
 {
     const pt_ring_pair *const pair = &set->pairs[pair_index];
-    const uint64_t period = first_period != 0 ? first_period : set->plan.period;
+    row->period = ticks_of_row(set);
+    const uint64_t period = first_period != 0 ? first_period : row->period;
     row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
     row->switches_fd = -1;
     row->taken = 0;
@@ -324,7 +336,8 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
     for (uint32_t i = 0; i < set->pair_count && status == PT_OK; i++)
         status = open_pair(set, &set->pairs[i], reterr);
     if (status != PT_OK) return status;
-    size_t samples = samples_bytes(set), side = SIDE_BYTES;
+    size_t samples = samples_bytes(set);
+    size_t side = set->plan.is_each_thread ? SIDE_BYTES_THREADS : SIDE_BYTES;
     status = map_pairs(set, samples, side, reterr);
     while (status == PT_ERR_NOMEM && samples > SAMPLES_BYTES_MIN) {
         samples /= 2;
@@ -481,7 +494,7 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
     pt_event_thread *thread;
     pt_event_row *const row = row_of(set, record, &thread);
     if (row == NULL || !row->is_first || row->id != record->id) return;
-    uint64_t period = set->plan.period;
+    uint64_t period = row->period;
     row->is_first = false;
     ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
     ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, pair_of(set, record->cpu)->samples_fd);

@@ -21,7 +21,8 @@ typedef struct pt_event_row {
     uint64_t id, switches_id;    /* as samples have it */
     uint64_t former_switches_id; /* before it was opened again */
     uint64_t offset, taken;
-    bool is_first; /* its period is still the random part */
+    uint64_t period; /* of its ticks; its samples' weights are by that of the plan */
+    bool is_first;   /* its period is still the random part */
 } pt_event_row;
 
 typedef struct pt_event_thread {

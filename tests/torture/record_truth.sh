@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Programs that know where their time went, recorded from outside: each share within three standard
 # deviations of the truth, and 99 % of the CPU time seen. A seed changes nothing but the machine does:
-# each case is run several times, and one run in ten may be off by more than three.
+# each case is run several times, and one of five may be off by more than three. All five together are
+# held to the same: what is a little wrong each time is a bias.
 . "$(dirname "$0")/../cli/lib.sh"
 
 run pitot record --engine=perf -o probe.pb.gz true
@@ -12,7 +13,7 @@ ${CC:-cc} -O2 -g -pthread "$PITOT_ROOT/tests/torture/record_truth.c" -o truth ||
 cat >judge.py <<'PY'
 import json, math, subprocess, sys
 pitot, case, least, *options = sys.argv[1:]
-off, report = 0, []
+off, report, z_sum, count, seen_s, used_s = 0, [], 0, 0, 0, 0
 for run in range(5):
     recorded = subprocess.run([pitot, 'record', '--engine=perf', *options, '-o', 'truth.pb.gz', './truth', case],
                               capture_output=True, text=True)
@@ -27,10 +28,16 @@ for run in range(5):
     z = (a / (a + b) - share) / sigma
     seen = top['profile']['cpu_seen_ns'] / 1e9 / process
     report.append(f'share {100 * a / (a + b):.1f} of {100 * share:.1f} (z {z:+.1f}), {100 * seen:.1f} % seen')
-    # What is seen is a count, too, with a spread of its own.
-    off += abs(z) > 3 or seen < float(least) - 1 / math.sqrt(a + b)
-print('; '.join(report))
-sys.exit(off > 1)
+    # What is seen is a count, too, with a spread of its own: a tick of a cpu finds this program or
+    # another, and so n of them are n give or take its root. (One such deviation, as a bound, is missed
+    # in every sixth run that has nothing wrong with it, and twice in five by every fifth.)
+    off += abs(z) > 3 or seen < float(least) - 3 / math.sqrt(a + b)
+    z_sum, count = z_sum + z, count + a + b
+    seen_s, used_s = seen_s + seen * process, used_s + process
+together = z_sum / math.sqrt(5)
+seen = seen_s / used_s
+print('; '.join(report) + f'; together z {together:+.1f}, {100 * seen:.1f} % seen')
+sys.exit(off > 1 or abs(together) > 3 or seen < float(least) - 3 / math.sqrt(count))
 PY
 judge() {
     run python3 judge.py "$PITOT" "$@"
