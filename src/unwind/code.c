@@ -66,6 +66,7 @@ static void leave(pt_code_state *s)
 static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 {
     s.is_start = false;
+    s.length = 0;
     switch (insn->kind) {
     case PT_X86_PUSH: push(&s, insn->value); break;
     case PT_X86_POP: pop(&s, insn->value); break;
@@ -182,6 +183,11 @@ static void arrive_or_leave(following *f, int64_t to, const pt_code_state *s)
         f->hooks->leaves(f->hooks->arg, target);
 }
 
+static bool is_answered(const following *f)
+{
+    return f->returns && f->hooks->asks_only_returns;
+}
+
 /* Follows what is to be followed, straight on from a place. */
 static void follow_from(following *f, uint32_t at)
 {
@@ -195,6 +201,7 @@ static void follow_from(following *f, uint32_t at)
             here->has_sp = here->has_fp = false;
             return;
         }
+        here->length = insn.length;
         const pt_code_state next = after(*here, &insn);
         const int64_t target = (int64_t)at + insn.length + insn.value;
         if (insn.kind == PT_X86_ADDRESS) taken = f->addr + (uint64_t)target;
@@ -210,6 +217,7 @@ static void follow_from(following *f, uint32_t at)
         if (insn.kind == PT_X86_CALL && insn.is_direct && insn.value != 0 &&
             !f->hooks->returns(f->hooks->arg, f->addr + (uint64_t)target))
             return;
+        if (is_answered(f)) return;
         at += insn.length;
         if (!arrive_at(f, at, &next)) return;
     }
@@ -218,7 +226,8 @@ static void follow_from(following *f, uint32_t at)
 static void follow(following *f)
 {
     /* Each state can lose what it knows a few times only; the bound is for damaged code. */
-    for (uint64_t steps = 0; f->frontier < f->size && steps < 64 * (uint64_t)f->size; steps++) {
+    for (uint64_t steps = 0;
+         f->frontier < f->size && steps < 64 * (uint64_t)f->size && !is_answered(f); steps++) {
         const uint32_t from = f->frontier;
         f->frontier = f->size;
         follow_from(f, from);
@@ -321,10 +330,9 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
     }
     pt_code_follow(elf, function, hooks, states);
     for (uint32_t at = 0; at < size;) {
-        pt_x86_insn insn;
         const bool known = states[at].is_known;
         const pt_unwind_rule rule = known ? rule_of(&states[at]) : none;
         row(arg, function->start_addr + at, &rule);
-        at += known && pt_x86_decode(bytes + at, size - at, &insn) ? insn.length : 1;
+        at += known && states[at].length > 0 ? states[at].length : 1;
     }
 }

@@ -145,6 +145,7 @@ typedef struct {
     bool any;        /* there are functions in gaps */
     bool has_names;  /* the file has all its symbols */
     bool found_more; /* begins, since they were sorted */
+    bool has_asked;  /* of the function at hand: whether one of its like returns */
     bool is_full;
 } search;
 
@@ -404,7 +405,10 @@ bool pt_functions_return(void *arg, uint64_t addr)
 
 static bool search_returns(void *arg, uint64_t addr)
 {
-    return pt_functions_return(((search *)arg)->from, addr);
+    search *const s = arg;
+    const pt_unwind_function *const f = function_at(&s->from->functions, addr);
+    s->has_asked |= f != NULL && f->source == PT_FROM_CODE;
+    return f == NULL || !f->never_returns;
 }
 
 static void search_leaves(void *arg, uint64_t addr)
@@ -418,14 +422,19 @@ static void search_leaves(void *arg, uint64_t addr)
 /* Follows all code once. True: something was learnt, which may teach more. */
 static bool learn(search *s)
 {
-    const pt_code_hooks hooks = {
-        .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
+    const pt_code_hooks hooks = {.returns = search_returns,
+                                 .leaves = s->has_names ? NULL : search_leaves,
+                                 .arg = s,
+                                 .asks_only_returns = s->has_names};
     bool learnt = false;
     s->found_more = false;
     for (uint32_t i = 0; i < s->from->functions.count; i++) {
         pt_unwind_function *const f = &s->from->functions.items[i];
-        if (f->source != PT_FROM_CODE || f->never_returns) continue;
+        if (f->source != PT_FROM_CODE || f->is_settled) continue;
+        s->has_asked = false;
         f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, s->from->states);
+        /* Who leaves by a jump may show where another begins. */
+        f->is_settled = f->never_returns || (!s->has_asked && s->has_names);
         learnt |= f->never_returns;
     }
     return learnt || s->found_more;

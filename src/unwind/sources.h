@@ -21,6 +21,7 @@ typedef struct {
     uint32_t off;
     uint16_t source;    /* pt_unwind_source */
     bool never_returns; /* of PT_FROM_CODE, once that is known */
+    bool is_settled;    /* ... nothing that is learnt of others changes that */
 } pt_unwind_function;
 
 /* Called in ascending order: from addr on the rule holds. */
@@ -57,6 +58,7 @@ typedef struct {
     int32_t sp_off; /* CFA = rsp + sp_off, if has_sp */
     int32_t fp_off; /* CFA = rbp + fp_off, if has_fp */
     int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0 = it was not saved */
+    uint8_t length; /* of the instruction, once it was followed */
     bool is_known, has_sp, has_fp;
     bool is_fp_lost; /* rbp is another's, and the caller's is nowhere */
     bool is_root;    /* the thread starts here */
@@ -70,6 +72,7 @@ typedef struct {
     /* A jump leads out of the function, as a call in the last place does. May be NULL. */
     void (*leaves)(void *arg, uint64_t target);
     void *arg;
+    bool asks_only_returns; /* the first way that returns is enough */
 } pt_code_hooks;
 
 /* Follows the code of one function from its first instruction, where the return address is on top
