@@ -72,7 +72,7 @@ static void report(pt_object *object, const pt_profile *profile, uint8_t choices
                           .abbreviation = 's'};
     pt_gprof g;
     if (pt_gprof_open(&g, object, &options, NULL) == PT_OK) {
-        pt_gprof_add(&g, profile);
+        pt_gprof_add(&g, profile, 1);
         if (profile->sample->t.count > 0) pt_gprof_add_stacks(&g, profile, 0, 1);
         pt_gprof_assemble(&g);
         print_all(&g, &look);

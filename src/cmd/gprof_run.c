@@ -56,31 +56,53 @@ static bool open_image(session *v)
     return true;
 }
 
-/* Ticks a second and the like: of the first profile that tells. */
-static void take_clock(session *v, const pt_profile *p)
+static bool is_of_one_kind(const session *v, size_t i, const char *dimension)
 {
+    const pt_gprof_look *const look = &v->s->look;
+    if (strncmp(dimension, look->dimension, PT_GMON_DIMENSION_BYTES) == 0) return true;
+    pt_gprof_say(v->s, "%s: counts %.*s, the others %s: choose profiles of one kind",
+                 v->s->profiles[i], PT_GMON_DIMENSION_BYTES, dimension, look->dimension);
+    return false;
+}
+
+/* Ticks a second and the like: of the first profile that tells. *ret_scale: its ticks in one of
+ * this profile's. False if they count different things. */
+static bool take_clock(session *v, size_t i, double *ret_scale)
+{
+    const pt_profile *const p = v->profile[i];
     pt_gprof_look *const look = &v->s->look;
     pt_gmon_facts facts;
-    if (look->rate > 0) return;
-    if (pt_gmon_look(p, &facts) && facts.histograms > 0) {
-        const pt_gmon_histogram *const h = &facts.first;
-        /* Old BSD's layout does not tell its rate: it is the system's clock. */
-        look->rate = h->rate > 0 ? h->rate : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK) : 1;
+    *ret_scale = 1;
+    const bool is_whole = pt_gmon_look(p, &facts) && facts.histograms > 0;
+    const pt_gmon_histogram *const h = &facts.first;
+    /* Old BSD's layout does not tell its rate: it is the system's clock. */
+    const double rate = !is_whole      ? 0
+                        : h->rate > 0  ? h->rate
+                        : facts.is_bsd ? (double)sysconf(_SC_CLK_TCK)
+                                       : 1;
+    if (look->rate > 0) {
+        if (!is_whole) return true;
+        *ret_scale = look->rate / rate;
+        return is_of_one_kind(v, i, (const char *)h->dimension);
+    }
+    if (is_whole) {
+        look->rate = rate;
         const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
         look->bin_bytes =
             PT_GMON_UNIT_BYTES * (double)units / (double)(h->bin_count > 0 ? h->bin_count : 1);
         memcpy(look->dimension, h->dimension, PT_GMON_DIMENSION_BYTES);
         look->abbreviation = (char)h->dimension[PT_GMON_DIMENSION_BYTES];
-        return;
+        return true;
     }
     /* What a damaged file, or one of another format, still says of it. */
     const double hz = p->event->t.count > 0 ? p->event->row[0].rate_hz : 0;
-    if (p->bin->t.count == 0 && hz <= 0) return;
+    if (p->bin->t.count == 0 && hz <= 0) return true;
     look->rate = hz > 0 ? hz : 1;
     look->bin_bytes = p->bin->t.count > 0 ? p->bin->row[0].scale : 0;
     const bool is_time = p->event->t.count > 1 || hz > 1;
     snprintf(look->dimension, sizeof look->dimension, "%s", is_time ? "seconds" : "samples");
     look->abbreviation = is_time ? 's' : '1';
+    return true;
 }
 
 static void print_info(session *v, const char *name, const pt_profile *p)
@@ -159,11 +181,7 @@ static bool take_stacks(session *v, size_t i)
     const double seconds = unit != NULL && unit->family == PT_FAMILY_TIME ? unit->factor / 1e9 : 0;
     if (look->rate == 0) take_sampling_clock(look, p, event, seconds);
     const char *const dimension = seconds > 0 ? "seconds" : pt_text(p, event->type);
-    if (strncmp(dimension, look->dimension, sizeof look->dimension - 1) != 0) {
-        pt_gprof_say(v->s, "%s: counts %s, the others %s: choose profiles of one kind",
-                     v->s->profiles[i], dimension, look->dimension);
-        return false;
-    }
+    if (!is_of_one_kind(v, i, dimension)) return false;
     if (pt_gprof_add_stacks(&v->g, p, number, look->rate * (seconds > 0 ? seconds : 1)))
         return true;
     pt_gprof_say(v->s, "%s: no sample of it is in %s; is it of another program or build?",
@@ -176,9 +194,10 @@ static bool take_profiles(session *v)
 {
     const pt_gprof_settings *const s = v->s;
     for (size_t i = 0; i < s->profile_count; i++) {
+        double scale;
         if (has_stacks(v->profile[i])) continue;
-        take_clock(v, v->profile[i]);
-        pt_gprof_add(&v->g, v->profile[i]);
+        if (!take_clock(v, i, &scale)) return false;
+        pt_gprof_add(&v->g, v->profile[i], scale);
     }
     for (size_t i = 0; i < s->profile_count; i++) {
         if (!has_stacks(v->profile[i])) continue;

@@ -14,7 +14,7 @@
  * McKusick, "gprof: a call graph execution profiler" (1982), and GNU gprof 2.40 as it behaves.
  *
  *     pt_gprof_open(&g, object, &options, &error);
- *     pt_gprof_add(&g, profile);                      for each profile, or, if it has stacks,
+ *     pt_gprof_add(&g, profile, 1);                    for each profile, or, if it has stacks,
  *     pt_gprof_add_stacks(&g, profile, event, scale);
  *     pt_gprof_assemble(&g);
  *     render/gprof.h
@@ -137,7 +137,7 @@ typedef struct pt_gprof_arc_spec {
 
 typedef struct pt_gprof_bin {
     uint64_t low, high;
-    uint64_t count;
+    double count; /* ticks */
     double scale; /* bytes */
 } pt_gprof_bin;
 
@@ -212,8 +212,9 @@ typedef struct pt_gprof {
  * so do the options' arrays. Strings of g live as long as the object. */
 pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *options,
                         pt_error *reterr);
-/* Adds a profile's bins, arcs and blocks, whose addresses are as linked. */
-void pt_gprof_add(pt_gprof *g, const pt_profile *profile);
+/* Adds a profile's bins, arcs and blocks, whose addresses are as linked. scale: ticks of the report
+ * that one of its ticks is. */
+void pt_gprof_add(pt_gprof *g, const pt_profile *profile, double scale);
 /* Adds a profile's stacks; scale: ticks that a value of the event is. False if none of them has
  * code of the program. */
 bool pt_gprof_add_stacks(pt_gprof *g, const pt_profile *profile, uint32_t event, double scale);

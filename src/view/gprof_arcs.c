@@ -62,15 +62,17 @@ static void add_arcs(pt_gprof *g, const pt_profile *p)
     }
 }
 
-static void add_bins(pt_gprof *g, const pt_profile *p)
+static void add_bins(pt_gprof *g, const pt_profile *p, double scale)
 {
     const pt_bins *const b = p->bin;
     PT_GROW(g->bin, g->bin.count + b->t.count);
     for (uint32_t i = 0; i < b->t.count; i++) {
         const pt_bin *const row = &b->row[i];
         if (row->count == 0) continue;
-        g->bin.items[g->bin.count++] = (pt_gprof_bin){
-            .low = row->low, .high = row->high, .count = row->count, .scale = row->scale};
+        g->bin.items[g->bin.count++] = (pt_gprof_bin){.low = row->low,
+                                                      .high = row->high,
+                                                      .count = scale * (double)row->count,
+                                                      .scale = row->scale};
     }
 }
 
@@ -105,12 +107,12 @@ static void add_blocks(pt_gprof *g, const pt_profile *p)
     }
 }
 
-void pt_gprof_add(pt_gprof *g, const pt_profile *profile)
+void pt_gprof_add(pt_gprof *g, const pt_profile *profile, double scale)
 {
     g->has_bins |= profile->bin->t.count > 0;
     g->has_arcs |= profile->arc->t.count > 0;
     g->has_blocks |= profile->block->t.count > 0;
-    add_bins(g, profile);
+    add_bins(g, profile, scale);
     add_arcs(g, profile);
     add_blocks(g, profile);
 }

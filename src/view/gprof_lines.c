@@ -12,22 +12,34 @@
 
 #define STEP_ADDRS ((size_t)1 << 16) /* asked for at once: bounds memory */
 
+typedef struct {
+    const pt_gprof *g;
+    const uint64_t *addrs;
+    pt_gprof_place *out;
+} asking;
+
+/* A function of C++ that debug information has no linker's name for has that of the symbol. */
 static void take_place(void *context, size_t index, const pt_object_frame *frames,
                        size_t frame_count, uint64_t symbol_bytes)
 {
     (void)symbol_bytes;
-    pt_gprof_place *const out = context;
+    const asking *const a = context;
     if (frame_count == 0 || frames[0].line == 0 || frames[0].file[0] == '\0') return;
-    const char *name = frames[0].linkage_name[0] != '\0' ? frames[0].linkage_name : frames[0].name;
+    const char *name = frames[0].linkage_name;
+    pt_object_symbol symbol;
+    if (name[0] == '\0')
+        name = pt_object_symbol_at(a->g->object, a->addrs[index], &symbol) ? symbol.name
+                                                                           : frames[0].name;
     if (name[0] == '\0') return;
-    out[index] = (pt_gprof_place){.name = name, .file = frames[0].file, .line = frames[0].line};
+    a->out[index] = (pt_gprof_place){.name = name, .file = frames[0].file, .line = frames[0].line};
 }
 
 void pt_gprof_places(pt_gprof *g, const uint64_t *addrs, size_t count, pt_gprof_place *out)
 {
     memset(out, 0, count * sizeof *out);
     if (!pt_object_has_lines(g->object)) return;
-    pt_object_resolve(g->object, PT_OBJECT_LINES, addrs, count, g->options.pool, take_place, out);
+    asking a = {g, addrs, out};
+    pt_object_resolve(g->object, PT_OBJECT_LINES, addrs, count, g->options.pool, take_place, &a);
 }
 
 static bool same_line(const pt_gprof_symbol *s, const pt_gprof_place *place, uint32_t file)

@@ -143,9 +143,10 @@ static void read_image(pt_gprof *g)
         free(g->symbol.items);
         g->symbol.cap = table.symbols.count;
         g->symbol.items = pt_alloc_table(g->symbol.cap, sizeof *g->symbol.items);
+        const char *const strings = table.symbols.strings;
+        const char *const limit = strings != NULL ? strings + table.symbols.strings_bytes : NULL;
         while (pt_class_table_next(&table, &symbol))
-            if (is_wanted(&g->options, &symbol, table.symbols.strings + table.symbols.strings_bytes,
-                          &is_static))
+            if (is_wanted(&g->options, &symbol, limit, &is_static))
                 add_image_symbol(g, &symbol, is_static);
         pt_class_table_done(&table);
     }
@@ -341,7 +342,9 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
     else
         read_image(g);
     if (g->symbol.count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
-    if (options->with_files || options->by_line) pt_gprof_find_files(g, NULL);
+    /* A table of symbols from elsewhere says nothing of files, nor does the image then. */
+    const bool wants_files = options->with_files || options->by_line;
+    if (wants_files && options->external == NULL) pt_gprof_find_files(g, NULL);
     settle(g);
     if (options->by_line && options->external == NULL) {
         pt_gprof_add_lines(g);

@@ -84,7 +84,7 @@ void pt_gprof_assign_ticks(pt_gprof *g)
         const pt_gprof_bin *const b = &g->bin.items[i];
         const uint64_t low = b->low / UNIT_BYTES, high = b->high / UNIT_BYTES;
         bool hit = false;
-        g->ticks += (double)b->count;
+        g->ticks += b->count;
         while (first < g->symbol.count && end_unit(g, first, text_end) <= low)
             first++;
         for (size_t k = first; k < g->symbol.count; k++) {
@@ -95,8 +95,8 @@ void pt_gprof_assign_ticks(pt_gprof *g)
             if (from >= to) continue;
             hit = true;
             pt_gprof_give(g, &g->symbol.items[k],
-                          (double)(to - from) * (double)b->count / (b->scale / UNIT_BYTES));
+                          (double)(to - from) * b->count / (b->scale / UNIT_BYTES));
         }
-        if (!hit) g->lost_ticks += b->count;
+        if (!hit) g->lost_ticks += (uint64_t)b->count;
     }
 }

@@ -132,6 +132,42 @@ cmp -s theirs.0 theirs.170 && fail "gprof's order no longer depends on the memor
 expect_same ours.0 ours.170
 expect_equal ours "$(sort ours.0 | tr '\n' ' ')" 'one.o two.o '
 
+# at RATE: the profile on standard input at another rate than 100.
+at() { sed "s/d\\x00\\x00\\x00seconds/\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8)))\\x00\\x00seconds/"; }
+
+it 'takes ticks of each file by its own rate, where gprof takes all by that of the first'
+seconds() { awk '$NF == "leaf" { print $3 }'; }
+at 1000 <all.gmon >fast.gmon
+expect_equal 'alone' "$(gprof -b -p calls fast.gmon | seconds)" 0.10
+expect_equal ours "$(pitot gprof -b -p calls all.gmon fast.gmon | seconds)" 1.10
+expect_equal "gprof's" "$(gprof -b -p calls all.gmon fast.gmon | seconds)" 2.00
+
+it 'adds up files with bins of different widths, which gprof refuses'
+{ header; histogram calls leaf 60 40; } >pair.gmon
+low=$(address calls leaf)
+{
+    header
+    printf '\0'
+    number "$low" 8
+    number $((low + 4)) 8
+    number 1 4
+    number 100 4
+    printf 'seconds\0\0\0\0\0\0\0\0s'
+    number 50 2
+} >wide.gmon
+expect_equal ours "$(pitot gprof -b -p calls pair.gmon wide.gmon | seconds)" 1.50
+run gprof -b -p calls pair.gmon wide.gmon
+expect_status 1
+expect_stderr_has 'different scales'
+
+it 'refuses files that count different things, as gprof does'
+sed 's/seconds\x00\x00/misses\x00\x00\x00/' <all.gmon >misses.gmon
+run gprof -b -p calls all.gmon misses.gmon
+expect_status 1
+run pitot gprof -b -p calls all.gmon misses.gmon
+expect_status 1
+expect_stderr 'gprof: misses.gmon: counts misses, the others seconds: choose profiles of one kind'
+
 it 'shows what a damaged file still holds and says where it is cut; gprof ends at once'
 head -c $(($(wc -c <all.gmon) - 30)) all.gmon >cut.gmon
 run pitot gprof -b calls cut.gmon

@@ -4,7 +4,7 @@ gmon.out or random changes of it, random options: does `pitot gprof` print what 
 byte, and end alike?
 
 Left out, since pitot differs on purpose (docs/gprof.md): explanations (-b is always given), -c, -d,
---help, --version, maps for -R, -r together with specs of arcs, two specs of one FROM in -k, -q and -Q,
+--help, --version, maps for -R, files that gprof does not add up, -r together with specs of arcs, two specs of one FROM in -k, -q and -Q,
 and files that are damaged."""
 import os
 import random
@@ -43,6 +43,7 @@ def program(rng):
     return '\n'.join(lines) + '\n', names
 
 
+COMPILERS = {'c': 'gcc', 'c++': 'g++'}
 FLAGS = ['-g', '-O0', '-O1', '-O2', '-O3', '-Os', '-no-pie', '-static', '-ffunction-sections',
          '-falign-functions=64', '-falign-functions=1', '-gdwarf-4']
 
@@ -90,7 +91,9 @@ def options(rng, names):
             args.append(rng.choice(['-p', '-q', '-C', '-A', '-r', '-z', '-a', '-D', '-T', '-L', '-i',
                                     '-x', '-l', '-P', '-Q', '-Z', '-J', '-w%d' % rng.randrange(1, 200),
                                     '--no-demangle', '--inline-file-names', '-B', '-t%d' % rng.randrange(9),
-                                    '-m%d' % rng.randrange(40), '--line', '--flat-profile', '--gra']))
+                                    '-m%d' % rng.randrange(40), '--line', '--flat-profile', '--gra',
+                                    '-Ssymbols', '-Oauto', '-Omagic', '--demangle=auto',
+                                    '--demangle=gnu-v3', '--demangle=none', '-I/nowhere']))
         elif kind < 4:
             args += [rng.choice(['-e', '-E', '-f', '-F', '-n', '-N']), spec(rng, names)]
         elif kind == 4:
@@ -122,11 +125,16 @@ try:
         with open(folder + '/p.c', 'w') as f:
             f.write(text)
         flags = random.sample(FLAGS, random.randrange(1, 4))
-        built = run(['gcc', '-pg', '-w', *flags, 'p.c', '-o', 'p'], folder)
+        language = random.choice(['c', 'c', 'c', 'c++'])
+        if language == 'c++':
+            names = ['_Z%d%si' % (len(name), name) for name in names]
+        built = run([COMPILERS[language], '-x', language, '-pg', '-w', *flags, 'p.c', '-o', 'p'], folder)
         if built[0] != 0 or run(['./p'], folder)[0] != 0 or not os.path.exists(folder + '/gmon.out'):
             continue
         with open(folder + '/gmon.out', 'rb') as f:
             ran = f.read()
+        with open(folder + '/symbols', 'wb') as f:
+            f.write(run(['nm', 'p'], folder)[1])
         for _ in range(min(12, rounds - done)):
             with open(folder + '/gmon.out', 'wb') as f:
                 f.write(ran if random.random() < .3 else changed(random, ran))
@@ -134,15 +142,16 @@ try:
             if overlapping(args) or ('-r' in args and any('/' in a for a in args)):
                 continue
             done += 1
-            theirs = run([gprof, *args, 'p'], folder)
-            ours = run([pitot, 'gprof', *args, 'p'], folder)
+            args += random.choice([['p']] * 4 + [['p', 'gmon.out', 'gmon.out']])
+            theirs = run([gprof, *args], folder)
+            ours = run([pitot, 'gprof', *args], folder)
             if theirs[0] < 0:
                 continue
             if theirs[:2] != ours[:2]:
                 bad += 1
                 kept = os.path.join(tempfile.gettempdir(), 'diff-gprof-%d-%d' % (seed, done))
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
-                print('differ: (cd %s; gprof %s p) built with %s: status %d, ours %d' %
+                print('differ: (cd %s; gprof %s) built with %s: status %d, ours %d' %
                       (kept, ' '.join(args), ' '.join(flags), theirs[0], ours[0]), file=sys.stderr)
 finally:
     shutil.rmtree(folder)
