@@ -2,6 +2,7 @@
 #include "formats/gmon_sum.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/index.h"
 
 #define REPEATS_MAX 65536 /* records for what one field cannot hold */
+#define BINS_MAX    ((uint64_t)1 << 28) /* of a merged profile's plans */
 
 typedef struct {
     pt_gmon_histogram h;
@@ -33,6 +35,7 @@ typedef struct {
     } histograms;
     pt_index histogram_index;
     pairs arcs, blocks;
+    uint64_t bins_claimed; /* by plans of a merged profile */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -119,6 +122,15 @@ static void add_bins(sum *s, const pt_gmon_step *step, const pt_bin *rows)
     }
 }
 
+static void add_calls(sum *s, const pt_profile *p)
+{
+    for (uint32_t i = 0; i < p->arc->t.count; i++)
+        add_pair(&s->arcs, p->location->address[p->arc->from[i]],
+                 p->location->address[p->arc->to[i]], p->arc->calls[i]);
+    for (uint32_t i = 0; i < p->block->t.count; i++)
+        add_pair(&s->blocks, p->block->row[i].address, 0, p->block->row[i].count);
+}
+
 static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
 {
     const char *line = pt_gmon_plan(p);
@@ -138,12 +150,85 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
         add_bins(s, &step, p->bin->row + row);
         row += step.rows;
     }
-    for (uint32_t i = 0; i < p->arc->t.count; i++)
-        add_pair(&s->arcs, p->location->address[p->arc->from[i]],
-                 p->location->address[p->arc->to[i]], p->arc->calls[i]);
-    for (uint32_t i = 0; i < p->block->t.count; i++)
-        add_pair(&s->blocks, p->block->row[i].address, 0, p->block->row[i].count);
+    add_calls(s, p);
     return PT_OK;
+}
+
+/* ---- A profile that was merged ---- */
+
+/* The histograms of one plan. */
+static bool add_plan(sum *s, const char *line)
+{
+    unsigned word_bytes, big_endian;
+    if (sscanf(line, "gnu %u %u", &word_bytes, &big_endian) != 2 &&
+        sscanf(line, "bsd %u %u", &word_bytes, &big_endian) != 2)
+        return false;
+    s->word_bytes = word_bytes == 4 ? 4 : 8;
+    s->big_endian = big_endian != 0;
+    const char *const end = strchr(line, '\n');
+    line = end != NULL ? end + 1 : "";
+    for (pt_gmon_step step; pt_gmon_next_step(&line, &step);) {
+        if (step.kind != 'h') continue;
+        s->bins_claimed += step.histogram.bin_count;
+        if (s->bins_claimed > BINS_MAX || !fits(s, &step.histogram)) return false;
+        histogram_like(s, &step.histogram);
+    }
+    return true;
+}
+
+static bool add_plans(sum *s, const pt_profile *p)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        if (strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0) continue;
+        if (!add_plan(s, pt_text(p, p->extra->value[i]))) return false;
+        any = true;
+    }
+    return any && check_ranges(s, NULL) == PT_OK;
+}
+
+/* Which bin of the histogram has these edges; bin_count = none. */
+static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_t high)
+{
+    const double units = (double)((h->high - h->low) / PT_GMON_UNIT_BYTES);
+    const double at = (double)((low - h->low) / PT_GMON_UNIT_BYTES) * (double)h->bin_count /
+                      (units > 0 ? units : 1);
+    const uint64_t guess = at < 2 ? 0 : (uint64_t)at - 2;
+    for (uint64_t i = guess; i < h->bin_count && pt_gmon_edge(h, i) <= low; i++)
+        if (pt_gmon_edge(h, i) == low && pt_gmon_edge(h, i + 1) == high) return i;
+    return h->bin_count;
+}
+
+/* Histograms are sorted, and have nothing in common. */
+static summed_histogram *histogram_at(const sum *s, uint64_t address)
+{
+    size_t low = 0, high = s->histograms.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->histograms.items[middle].h.low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &s->histograms.items[low - 1] : NULL;
+}
+
+static bool add_merged_bins(sum *s, const pt_profile *p)
+{
+    uint64_t counted = 0;
+    if (s->histograms.count > 1)
+        qsort(s->histograms.items, s->histograms.count, sizeof *s->histograms.items, by_range);
+    for (uint32_t i = 0; i < p->bin->t.count; i++) {
+        const pt_bin *const bin = &p->bin->row[i];
+        if (bin->count == 0) continue;
+        summed_histogram *const into = histogram_at(s, bin->low);
+        if (into == NULL) return false;
+        const uint64_t at = bin_with_edges(&into->h, bin->low, bin->high);
+        if (at == into->h.bin_count) return false;
+        into->bins[at] += bin->count;
+        counted += bin->count;
+    }
+    return counted == (uint64_t)(p->event->t.count > 0 ? pt_profile_total(p, 0) : 0);
 }
 
 /* ---- Writing ---- */
@@ -245,13 +330,48 @@ static pt_status put_bsd(const sum *s, pt_error *reterr)
     return PT_OK;
 }
 
+static void begin(sum *s, pt_buf *out, pt_diag *diag)
+{
+    *s = (sum){.out = out, .diag = diag, .word_bytes = 8};
+    pt_index_init(&s->histogram_index);
+    pt_index_init(&s->arcs.index);
+    pt_index_init(&s->blocks.index);
+}
+
+static void end(sum *s)
+{
+    for (size_t i = 0; i < s->histograms.count; i++)
+        free(s->histograms.items[i].bins);
+    free(s->histograms.items);
+    free(s->arcs.items);
+    free(s->blocks.items);
+    pt_index_done(&s->histogram_index);
+    pt_index_done(&s->arcs.index);
+    pt_index_done(&s->blocks.index);
+}
+
+bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag)
+{
+    sum s;
+    begin(&s, out, diag);
+    const bool fitting = add_plans(&s, p) && add_merged_bins(&s, p) &&
+                         (!bsd || s.histograms.count == 1);
+    if (fitting) {
+        add_calls(&s, p);
+        if (bsd)
+            put_bsd(&s, NULL);
+        else
+            put_gnu(&s);
+    }
+    end(&s);
+    return fitting;
+}
+
 pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
                       pt_diag *diag, pt_error *reterr)
 {
-    sum s = {.out = out, .diag = diag, .word_bytes = 8};
-    pt_index_init(&s.histogram_index);
-    pt_index_init(&s.arcs.index);
-    pt_index_init(&s.blocks.index);
+    sum s;
+    begin(&s, out, diag);
     pt_status status = PT_OK;
     for (size_t i = 0; i < count && status == PT_OK; i++) {
         const pt_provenance *const from = pt_profile_provenance(profiles[i]);
@@ -266,13 +386,6 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
         status = put_bsd(&s, reterr);
     else if (status == PT_OK)
         put_gnu(&s);
-    for (size_t i = 0; i < s.histograms.count; i++)
-        free(s.histograms.items[i].bins);
-    free(s.histograms.items);
-    free(s.arcs.items);
-    free(s.blocks.items);
-    pt_index_done(&s.histogram_index);
-    pt_index_done(&s.arcs.index);
-    pt_index_done(&s.blocks.index);
+    end(&s);
     return status;
 }

@@ -15,4 +15,9 @@
 pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd, pt_buf *out,
                       pt_diag *diag, pt_error *reterr);
 
+/* The same of a profile that is a sum already, merged from files whose plans are all with it: puts
+ * the file. False, and nothing put, when its bins are not those of its plans' histograms, or do not
+ * add up to its samples (the profile was changed since), or the layout cannot hold them. */
+bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag);
+
 #endif

@@ -2,7 +2,8 @@
  *
  * A profile that was read from the layout that is asked for, and not changed since, is written by
  * its plan (gmon.h): the same records in the same order. Any other one gives leaf counts of the
- * program's image, at its linked addresses:
+ * program's image, at its linked addresses (one that was merged from such files keeps their
+ * histograms, gmon_sum.h):
  *
  *   GNU   a histogram for each stretch of text with samples, bins of 4 bytes. A bin is 16 bits wide
  *         and never wraps: an address with more samples has a histogram of one bin, repeated, since
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "formats/gmon_sum.h"
 
 #define GRANULE         4
 #define GAP_MAX         1024 /* bins without samples inside a histogram; more begin another */
@@ -97,6 +99,11 @@ static const char *usable_plan(const pt_profile *p, const char *layout)
         if (p->bin->row[i].count > PT_GMON_BIN_MAX) return NULL;
         counted += p->bin->row[i].count;
     }
+    const uint64_t calls_max = plan[0] == 'g' || pt_profile_provenance(p)->word_bytes == 4
+                                   ? UINT32_MAX
+                                   : UINT64_MAX;
+    for (uint32_t i = 0; i < p->arc->t.count; i++)
+        if (p->arc->calls[i] > calls_max) return NULL; /* a sum */
     return bins == p->bin->t.count && arcs == p->arc->t.count && blocks == p->block->t.count &&
                    counted == (uint64_t)pt_profile_total(p, 0)
                ? plan
@@ -527,6 +534,8 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
         w.big_endian = big != 0;
         pt_gmon_from_hex(hex, spare, sizeof spare);
     }
+    if (plan == NULL && pt_gmon_put_merged(p, false, &w.buf, options->diag))
+        return send(&w, output, reterr);
     pt_put_text(&w.buf, "gmon");
     put(&w, version, 4);
     pt_put(&w.buf, spare, sizeof spare);
@@ -576,7 +585,7 @@ pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
         w.big_endian = big != 0;
         put_planned_bsd_header(&w, plan, header_bytes, hex);
         put_planned(&w, plan, true);
-    } else {
+    } else if (!pt_gmon_put_merged(p, true, &w.buf, options->diag)) {
         status = write_any(&w, true, reterr);
     }
     if (status == PT_OK) return send(&w, output, reterr);

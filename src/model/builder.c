@@ -632,6 +632,7 @@ void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint6
     t->calls[t->count] = calls;
     for (size_t e = 0; e < events; e++)
         t->cost[t->count * events + e] = cost ? cost[e] : 0;
+    t->has_cost |= cost != NULL;
     t->count++;
 }
 

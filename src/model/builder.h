@@ -115,7 +115,8 @@ uint32_t pt_builder_sample_count(const pt_builder *b);
 /* Sums that hit the limit of 63 bits. */
 uint64_t pt_builder_saturated(const pt_builder *b);
 
-/* cost: one an event (the events at that time), or NULL. */
+/* cost: one an event (the events at that time), or NULL: unknown. If no arc has one, the columns
+ * are NULL. */
 void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint64_t calls,
                     const int64_t *cost);
 void pt_builder_bin(pt_builder *b, const pt_bin *bin);

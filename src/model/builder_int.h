@@ -78,6 +78,7 @@ typedef struct {
     COLUMN(uint32_t, to);
     COLUMN(uint64_t, calls);
     COLUMN(int64_t, cost); /* event_count values an arc, until freeze turns them into columns */
+    bool has_cost;         /* some arc had one */
 } builder_arcs;
 
 struct pt_builder {

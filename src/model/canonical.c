@@ -417,6 +417,9 @@ static void copy_arcs(const canon *c, pt_builder *b)
 {
     const pt_profile *p = c->p;
     int64_t *cost = pt_alloc(p->event->t.count, sizeof *cost);
+    bool has_cost = false;
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        has_cost |= p->arc->cost[e] != NULL;
     uint32_t *order = pt_alloc(p->arc->t.count, sizeof *order);
     for (uint32_t i = 0; i < p->arc->t.count; i++)
         order[i] = i;
@@ -427,7 +430,7 @@ static void copy_arcs(const canon *c, pt_builder *b)
             cost[e] = p->arc->cost[e] ? p->arc->cost[e][i] : 0;
         pt_builder_arc(b, (pt_location_id){renamed(&c->location, p->arc->from[i])},
                        (pt_location_id){renamed(&c->location, p->arc->to[i])}, p->arc->calls[i],
-                       cost);
+                       has_cost ? cost : NULL);
     }
     free(order);
     free(cost);

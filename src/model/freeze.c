@@ -167,7 +167,7 @@ static pt_arcs *freeze_arcs(pt_builder *b)
     t->to = HAND_OVER(a->to, a->count);
     t->calls = HAND_OVER(a->calls, a->count);
     int64_t **cost = pt_alloc(events, sizeof *cost);
-    for (size_t e = 0; e < events; e++) {
+    for (size_t e = 0; e < events && a->has_cost; e++) {
         cost[e] = pt_alloc(a->count, sizeof *cost[e]);
         for (size_t i = 0; i < a->count; i++)
             cost[e][i] = a->cost[i * events + e];

@@ -47,10 +47,16 @@ pt_merge *pt_merge_new_pprof(pt_diag *diag)
     return m;
 }
 
+void pt_merge_samples_only(pt_merge *merge)
+{
+    merge->samples_only = true;
+}
+
 void pt_merge_free(pt_merge *merge)
 {
     if (!merge) return;
     pt_merge_groups_free(merge->groups);
+    pt_merge_sides_free(merge->sides);
     pt_builder_free(merge->builder);
     free(merge->everywhere);
     free(merge->quirks.location.items);
@@ -85,6 +91,13 @@ typedef struct {
     uint64_t start; /* of what has no name: nothing says that it is the same elsewhere */
 } mapping_key;
 
+/* gmon.out tells neither its program's name nor its size: addresses as linked are all there is. */
+static bool is_linked_image(const pt_mapping *m)
+{
+    return (m->flags & PT_MAPPING_HAS_BIAS) != 0 && m->start == 0 && !m->build_id &&
+           !m->foreign_id && !m->file;
+}
+
 static mapping_key key_of(const pt_mapping *m, bool pprof)
 {
     const uint64_t bytes = m->limit - m->start;
@@ -94,6 +107,7 @@ static mapping_key key_of(const pt_mapping *m, bool pprof)
             .file_offset = m->file_offset,
             .name = m->build_id ? m->build_id : m->file,
         };
+    if (is_linked_image(m)) return (mapping_key){.kind = 3};
     return (mapping_key){
         .bytes = bytes + (MAPPING_ROUND - bytes % MAPPING_ROUND) % MAPPING_ROUND,
         .file_offset = m->file_offset,
@@ -116,18 +130,20 @@ static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
          id = pt_index_next(index, &probe)) {
-        const mapping_key other =
-            key_of(pt_builder_mapping_at(a->b, (pt_mapping_id){id}), a->merge->pprof);
-        if (other.bytes == key.bytes && other.file_offset == key.file_offset &&
-            other.name == key.name && other.kind == key.kind && other.start == key.start)
-            return id;
+        pt_mapping *const known = pt_builder_mapping_at(a->b, (pt_mapping_id){id});
+        const mapping_key other = key_of(known, a->merge->pprof);
+        if (other.bytes != key.bytes || other.file_offset != key.file_offset ||
+            other.name != key.name || other.kind != key.kind || other.start != key.start)
+            continue;
+        if (is_linked_image(known) && known->limit < mapping->limit) known->limit = mapping->limit;
+        return id;
     }
     const uint32_t id = pt_builder_append_mapping(a->b, mapping).v;
     if (id != PT_NONE) pt_index_add(index, hash, id);
     return id;
 }
 
-static uint32_t map_mapping(adding *a, uint32_t row)
+uint32_t pt_merge_mapping(adding *a, uint32_t row)
 {
     if (row == PT_NONE) return PT_NONE;
     if (a->mapping[row] == PT_NONE) {
@@ -212,12 +228,13 @@ static uint32_t keyed_location(adding *a, const pt_location *location)
     return id;
 }
 
-static uint32_t map_location(adding *a, uint32_t row)
+uint32_t pt_merge_location(adding *a, uint32_t row)
 {
+    if (row == PT_NONE) return PT_NONE;
     if (a->location[row] != PT_NONE) return a->location[row];
     const pt_locations *const l = a->p->location;
     pt_location location = {
-        .mapping = map_mapping(a, l->mapping[row]),
+        .mapping = pt_merge_mapping(a, l->mapping[row]),
         .flags = l->flags[row],
         .address = l->address[row],
         .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[row] : 0,
@@ -256,7 +273,7 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
     const uint32_t *const from = pt_stack_frames(a->p, row);
     uint32_t *const into = pt_builder_stack_space(a->b, mapped->frames + depth) + mapped->frames;
     for (uint32_t i = 0; i < depth; i++)
-        into[i] = map_location(a, from[i]);
+        into[i] = pt_merge_location(a, from[i]);
     mapped->row[mapped->count] = row;
     mapped->depth[mapped->count] = depth;
     mapped->hash[mapped->count++] =
@@ -493,20 +510,8 @@ static void add_samples(adding *a)
     }
 }
 
-static pt_status check_kind(const pt_profile *p, pt_error *reterr)
-{
-    const char *const what = p->arc->t.count     ? "call arcs"
-                             : p->bin->t.count   ? "address histograms"
-                             : p->block->t.count ? "basic block counts"
-                                                 : NULL;
-    if (!what) return PT_OK;
-    return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "holds %s, which cannot be merged yet", what);
-}
-
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr)
 {
-    pt_status status = check_kind(profile, reterr);
-    if (status != PT_OK) return status;
     if (merge->groups != NULL) {
         merge->profile_count++;
         return pt_merge_groups_add(merge->groups, profile, reterr);
@@ -523,16 +528,17 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
         .labels = new_map(profile->labels->t.count),
     };
     begin_maps(&a);
-    status = pt_merge_events(&a, reterr);
+    pt_status status = pt_merge_events(&a, reterr);
     if (status == PT_OK) {
         pt_merge_header(&a);
         if (merge->profile_count == 0)
             pt_builder_reserve_samples(a.b, profile->sample->t.count,
                                        (size_t)profile->stack->offset[profile->stack->t.count]);
         /* The main binary stays first, even if no sample lies in it. */
-        if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) map_mapping(&a, 0);
+        if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) pt_merge_mapping(&a, 0);
         pt_merge_extras(&a);
         add_samples(&a);
+        pt_merge_sides_add(&a);
         merge->profile_count++;
         merge->unknown_dropped += profile->unknown->t.count;
         status = pt_builder_status(a.b, reterr);
@@ -566,6 +572,8 @@ static void tell(const pt_merge *m)
         pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
     if (m->times_dropped > 0)
         pt_diag_add(m->diag, m->times_dropped, "samples lost their time in the merge");
+    pt_diag_add(m->diag, m->sides_dropped,
+                "call arcs, histogram bins or basic blocks left out: a difference has none");
     pt_diag_add(m->diag, m->used_unknown,
                 "sum of CPU time used left out, since not every profile has it");
     pt_diag_add(m->diag, m->seen_unknown,
@@ -589,6 +597,7 @@ static pt_status merge_again(const pt_profile **profile, const bool *keep, bool 
     pt_status status = pt_merge_add(m, *profile, reterr);
     if (status == PT_OK) {
         const pt_profile *again;
+        pt_merge_sides_finish(m);
         status = pt_builder_freeze(m->builder, &again, reterr);
         m->builder = NULL;
         if (status == PT_OK) {
@@ -612,6 +621,7 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         return status;
     }
     tell(merge);
+    pt_merge_sides_finish(merge);
     bool again = false;
     for (uint32_t e = 0; e < merge->event_count; e++)
         again |= !merge->everywhere[e];

@@ -5,6 +5,7 @@
  *   location  mapping, address relative to it, lines with columns, flags
  *   function  name, system name, file, start line
  *   sample    stack, labels (texts before numbers, each by key)
+ *   arc       caller, callee (not of pprof's rules: it has none; nor bins or blocks)
  *
  * Lines that only the source's own format understands (extras) are kept, those of later profiles if
  * they are new. Rows keep the order of first use by a sample; unused rows, samples whose values are
@@ -33,11 +34,15 @@ pt_merge *pt_merge_new(pt_diag *diag);
  * added up so far is kept apart until the end. A single profile passes as it is. */
 pt_merge *pt_merge_new_pprof(pt_diag *diag);
 void pt_merge_free(pt_merge *merge); /* accepts NULL */
+/* For sums that are differences, before anything is added: what only counts up (arcs, bins, blocks)
+ * is left out, and counted. */
+void pt_merge_samples_only(pt_merge *merge);
 
 /* Adds a profile, which may be let go afterwards. Events are matched by type and unit; those that
  * not every profile has are left out of the result, and counted. Thread and CPU columns become
  * labels, as in profile.proto; times are dropped. PT_ERR_USAGE if the profile has no event in
- * common with those before it, PT_ERR_UNSUPPORTED if it has arcs, bins or blocks. */
+ * common with those before it. Arcs of equal ends, bins of equal ranges and blocks of equal
+ * addresses are added up; of arcs only those costs that every profile with arcs has. */
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr);
 
 /* Merges count profiles (at least one) with the events of all: where one has not measured an event

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "transform/frames.h"
 #include "transform/merge.h"
 
 #include "model/builder.h"
@@ -73,6 +74,35 @@ static pt_samples *widened_samples(const pt_profile *p, const all_events *all, c
     return s;
 }
 
+static pt_arcs *widened_arcs(const pt_profile *p, const all_events *all, const uint32_t *own)
+{
+    const pt_arcs *const old = p->arc;
+    const uint32_t n = old->t.count;
+    pt_arcs *const arcs = pt_table_new(sizeof *arcs, n);
+    arcs->event_count = (uint32_t)all->count;
+    arcs->from = pt_column_copy(old->from, n, sizeof *old->from);
+    arcs->to = pt_column_copy(old->to, n, sizeof *old->to);
+    arcs->calls = pt_column_copy(old->calls, n, sizeof *old->calls);
+    const int64_t **const cost = pt_alloc(all->count, sizeof *cost);
+    for (size_t i = 0; i < all->count; i++)
+        if (own[i] != PT_NONE) cost[i] = pt_column_copy(old->cost[own[i]], n, sizeof(int64_t));
+    arcs->cost = cost;
+    return arcs;
+}
+
+static pt_bins *widened_bins(const pt_profile *p, const all_events *all, const uint32_t *own)
+{
+    pt_bins *const bins = pt_table_new(sizeof *bins, p->bin->t.count);
+    pt_bin *const row = pt_alloc(p->bin->t.count, sizeof *row);
+    for (uint32_t b = 0; b < p->bin->t.count; b++) {
+        row[b] = p->bin->row[b];
+        for (size_t i = 0; i < all->count; i++)
+            if (own[i] == p->bin->row[b].event) row[b].event = (uint32_t)i;
+    }
+    bins->row = row;
+    return bins;
+}
+
 static pt_status widen(const pt_profile *p, const all_events *all, const pt_profile **ret,
                        pt_error *reterr)
 {
@@ -99,6 +129,8 @@ static pt_status widen(const pt_profile *p, const all_events *all, const pt_prof
     *ret = pt_profile_derive(extended, &(pt_profile_tables){
                                            .event = events,
                                            .sample = widened_samples(p, all, own),
+                                           .arc = widened_arcs(p, all, own),
+                                           .bin = widened_bins(p, all, own),
                                        });
     return PT_OK;
 }

@@ -1,4 +1,4 @@
-/* merge_int.h: what merge.c and merge_header.c share. */
+/* merge_int.h: what merge.c, merge_header.c and merge_sides.c share. */
 #ifndef PT_TRANSFORM_MERGE_INT_H
 #define PT_TRANSFORM_MERGE_INT_H
 
@@ -45,6 +45,9 @@ struct pt_merge {
     } extra;
     pt_index extra_index; /* of items of extra */
     struct pt_merge_quirks quirks;
+    struct pt_merge_sides *sides; /* arcs, bins and blocks so far; NULL = none */
+    bool samples_only;
+    uint64_t sides_dropped;
     uint64_t unknown_dropped, times_dropped;
     bool used_unknown, seen_unknown; /* CPU time that some profiles know and some do not */
 
@@ -73,6 +76,9 @@ typedef struct pt_merge_adding {
 
 /* The profile's string in the result. */
 uint32_t pt_merge_string(pt_merge_adding *adding, uint32_t string);
+/* So its rows, or PT_NONE for PT_NONE. */
+uint32_t pt_merge_mapping(pt_merge_adding *adding, uint32_t mapping);
+uint32_t pt_merge_location(pt_merge_adding *adding, uint32_t location);
 
 /* merge_header.c: finds the profile's event for each of the result's (adding->event, ->ratio), or
  * begins the result's events with those of the first profile. */
@@ -81,6 +87,11 @@ pt_status pt_merge_events(pt_merge_adding *adding, pt_error *reterr);
 void pt_merge_header(pt_merge_adding *adding);
 /* Lines that only the source's format understands. */
 void pt_merge_extras(pt_merge_adding *adding);
+
+/* merge_sides.c: adds the profile's arcs, bins and blocks; puts the sums into the builder. */
+void pt_merge_sides_add(pt_merge_adding *adding);
+void pt_merge_sides_finish(pt_merge *merge);
+void pt_merge_sides_free(struct pt_merge_sides *sides); /* accepts NULL */
 
 /* merge_pprof.c: profiles whose events differ, as pprof makes them agree. */
 struct pt_merge_groups *pt_merge_groups_new(pt_diag *diag);

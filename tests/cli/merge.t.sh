@@ -68,6 +68,94 @@ printf 'a;b 1\na;b 2\n' >twice.folded
 run pitot merge twice.folded -o once.pb.gz
 expect_stdout 'once.pb.gz: 1 sample of 1 profile'
 
+it 'adds up gmon.out files as gprof -s does'
+if needs gcc gprof; then
+    cat >calls.c <<'EOF'
+static volatile long sink;
+#define APART __attribute__((noinline))
+APART void leaf(int n) { for (int i = 0; i < n; i++) sink += i; }
+APART void odd(int n);
+APART void even(int n) { if (n > 0) odd(n - 1); leaf(300000); }
+APART void odd(int n) { if (n > 0) even(n - 1); leaf(200000); }
+int main(int argc, char **argv)
+{
+    (void)argv;
+    for (int i = 0; i < 5 * argc; i++) even(20);
+    return 0;
+}
+EOF
+    if gcc -pg -O1 calls.c -o calls 2>build.log; then
+        for i in 1 2 3; do
+            # shellcheck disable=SC2086
+            ./calls $(seq $i) && mv gmon.out $i.gmon
+        done
+        gprof -s calls 1.gmon 2.gmon 3.gmon
+        run pitot merge 1.gmon 2.gmon 3.gmon -o sum.gmon
+        expect_status 0
+        expect_no_stderr
+        gprof -b calls gmon.sum >expected
+        gprof -b calls sum.gmon >got
+        expect_same expected got
+        expect_equal 'calls of leaf' "$(awk '$NF == "leaf" { print $4; exit }' got)" 945
+        pitot merge 3.gmon 1.gmon 2.gmon -o other.gmon >/dev/null
+        gprof -b calls other.gmon >got
+        expect_same expected got
+        run pitot merge --to=gmon-bsd 1.gmon 2.gmon 3.gmon -o sum.bsd
+        gprof -b calls sum.bsd >got
+        expect_same expected got
+    else
+        skip 'gcc -pg does not link here'
+    fi
+fi
+
+it 'adds up more ticks than a bin of gmon.out can hold'
+if needs python3; then
+    python3 - <<'PY'
+import struct
+for name, counts in (('full', (65535, 3)), ('more', (65535, 0))):
+    with open(name + '.gmon', 'wb') as file:
+        file.write(b'gmon' + struct.pack('<I12x', 1))
+        file.write(struct.pack('<BQQII15sc', 0, 0x1000, 0x1008, 2, 100, b'seconds', b's'))
+        file.write(struct.pack('<2H', *counts))
+        file.write(struct.pack('<BQQI', 1, 0x1000, 0x1004, 0xffffffff))
+PY
+    pitot merge full.gmon more.gmon full.gmon -o sum.gmon >/dev/null
+    expect_equal 'ticks' "$(pitot info --json sum.gmon |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["events"][0]["total"])')" 196611
+    expect_equal 'calls' "$(pitot dump --raw sum.gmon | awk '$1 == "arc" { arc = 1; next }
+        arc && /^[0-9]/ { sum += $4 } arc && /^[a-z]/ { exit } END { printf "%.0f\n", sum }')" 12884901885
+fi
+
+it 'adds up calls and costs of callgrind: n files of a run have n times each figure'
+if needs callgrind_annotate; then
+    tree() { callgrind_annotate --tree=both --auto=no --threshold=100 "$1" | sed -n 's/ ([^)]*%)//g; s/^ *//; s/ \[[^]]*\]$//; /[<>*] .*calls/p' | tr -d ,; }
+    golden_run=$PITOT_ROOT/tests/golden/callgrind/plain
+    run pitot merge "$golden_run" "$golden_run" "$golden_run" -o three.callgrind
+    expect_status 0
+    tree "$golden_run" | awk '{ $1 = ($1 == ".") ? $1 : 3 * $1
+        if (match($0, /\([0-9]+x\)/)) $0 = substr($0, 1, RSTART) 3 * substr($0, RSTART + 1) substr($0, RSTART + RLENGTH - 2)
+        print }' | sort >expected
+    tree three.callgrind | awk '{ $1 = $1; print }' | sort >got
+    expect_same expected got
+    expect test -s got
+fi
+
+it 'says what of calls and histograms does not fit'
+if needs python3; then
+    python3 - <<'PY'
+import struct
+for name, rate in (('slow', 100), ('fast', 1000)):
+    with open(name + '.gmon', 'wb') as file:
+        file.write(b'gmon' + struct.pack('<I12x', 1))
+        file.write(struct.pack('<BQQII15sc', 0, 0x1000, 0x1008, 2, rate, b'seconds', b's'))
+        file.write(struct.pack('<2H', 5, 6))
+PY
+    run pitot merge slow.gmon fast.gmon -o both.pb.gz
+    expect_status 0
+    expect_stderr_line 'pitot: 2 histogram bins left out, since the clocks behind them differ; samples are kept'
+    expect_stdout 'both.pb.gz: 2 samples of 2 profiles'
+fi
+
 it 'refuses profiles that measure different things'
 run pitot merge "$golden/goroutine.pb.gz" "$golden/heap.pb.gz" -o x.pb.gz
 expect_status 2

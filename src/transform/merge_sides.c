@@ -1,0 +1,277 @@
+/* merge_sides.c: the tables of profiles that are not stacks, added up where rows describe the same:
+ *
+ *   arc     caller and callee (locations of the result)     calls and costs are summed
+ *   bin     range, mapping, event                           counts are summed
+ *   block   address, mapping                                counts are summed
+ *
+ * Rows are collected here, since sums change until the last profile, and put into the result at the
+ * end. Sums stop at their limits, which is counted. */
+#include "transform/merge_int.h"
+
+#include "base/grow.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    uint32_t from, to;
+    uint64_t calls;
+} arc_row;
+
+struct pt_merge_sides {
+    struct {
+        arc_row *items;
+        size_t count, cap;
+    } arc;
+    struct {
+        int64_t *items; /* the result's events of arc 0, of arc 1 ... */
+        size_t count, cap;
+    } cost;
+    struct {
+        pt_bin *items;
+        size_t count, cap;
+    } bin;
+    struct {
+        pt_block *items;
+        size_t count, cap;
+    } block;
+    pt_index arc_index, bin_index, block_index;
+    bool has_cost, lacks_cost; /* arcs of some profile have costs, of some they have none */
+    double rate_hz;            /* of the clock behind the first profile's bins */
+    bool rates_differ;
+    uint64_t saturated;
+};
+
+static struct pt_merge_sides *sides_of(pt_merge *m)
+{
+    if (m->sides == NULL) {
+        m->sides = pt_alloc(1, sizeof *m->sides);
+        pt_index_init(&m->sides->arc_index);
+        pt_index_init(&m->sides->bin_index);
+        pt_index_init(&m->sides->block_index);
+    }
+    return m->sides;
+}
+
+void pt_merge_sides_free(struct pt_merge_sides *sides)
+{
+    if (sides == NULL) return;
+    free(sides->arc.items);
+    free(sides->cost.items);
+    free(sides->bin.items);
+    free(sides->block.items);
+    pt_index_done(&sides->arc_index);
+    pt_index_done(&sides->bin_index);
+    pt_index_done(&sides->block_index);
+    free(sides);
+}
+
+static void count_into(struct pt_merge_sides *s, uint64_t *sum, uint64_t count)
+{
+    if (!__builtin_add_overflow(*sum, count, sum)) return;
+    *sum = UINT64_MAX;
+    s->saturated++;
+}
+
+static void cost_into(struct pt_merge_sides *s, int64_t *sum, int64_t cost)
+{
+    if (!__builtin_add_overflow(*sum, cost, sum)) return;
+    *sum = cost < 0 ? INT64_MIN : INT64_MAX;
+    s->saturated++;
+}
+
+/* ---- Arcs ---- */
+
+static uint32_t arc_between(struct pt_merge_sides *s, uint32_t from, uint32_t to, uint32_t events)
+{
+    const uint64_t hash = pt_hash_u32_pair(from, to);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&s->arc_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&s->arc_index, &probe))
+        if (s->arc.items[i].from == from && s->arc.items[i].to == to) return i;
+    const uint32_t id = (uint32_t)s->arc.count;
+    PT_GROW(s->arc, s->arc.count + 1);
+    s->arc.items[s->arc.count++] = (arc_row){.from = from, .to = to};
+    PT_GROW(s->cost, s->arc.count * events);
+    memset(s->cost.items + (size_t)id * events, 0, events * sizeof *s->cost.items);
+    pt_index_add(&s->arc_index, hash, id);
+    return id;
+}
+
+static void add_arcs(pt_merge_adding *a)
+{
+    const pt_arcs *const arcs = a->p->arc;
+    if (arcs->t.count == 0) return;
+    struct pt_merge_sides *const s = sides_of(a->merge);
+    const uint32_t events = a->merge->event_count;
+    bool has_cost = false;
+    for (uint32_t e = 0; e < arcs->event_count; e++)
+        has_cost |= arcs->cost[e] != NULL;
+    *(has_cost ? &s->has_cost : &s->lacks_cost) = true;
+    for (uint32_t i = 0; i < arcs->t.count; i++) {
+        const uint32_t id = arc_between(s, pt_merge_location(a, arcs->from[i]),
+                                        pt_merge_location(a, arcs->to[i]), events);
+        count_into(s, &s->arc.items[id].calls, arcs->calls[i]);
+        for (uint32_t e = 0; e < events; e++) {
+            const uint32_t own = a->event[e];
+            if (own != PT_NONE && arcs->cost[own] != NULL)
+                cost_into(s, &s->cost.items[(size_t)id * events + e], arcs->cost[own][i]);
+        }
+    }
+}
+
+/* ---- Bins and blocks: addresses move with their image ---- */
+
+static uint64_t shift_of(const pt_merge_adding *a, uint32_t mapping, uint32_t merged)
+{
+    if (mapping == PT_NONE || merged == PT_NONE) return 0;
+    return pt_builder_mapping_at(a->b, (pt_mapping_id){merged})->start -
+           a->p->mapping->row[mapping].start;
+}
+
+static void add_bin(struct pt_merge_sides *s, const pt_bin *bin)
+{
+    const uint64_t hash =
+        pt_hash_mix(pt_hash_mix(bin->low, bin->high), pt_hash_u32_pair(bin->mapping, bin->event));
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&s->bin_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&s->bin_index, &probe)) {
+        pt_bin *const known = &s->bin.items[i];
+        if (known->low != bin->low || known->high != bin->high || known->mapping != bin->mapping ||
+            known->event != bin->event)
+            continue;
+        count_into(s, &known->count, bin->count);
+        if (known->scale < bin->scale || known->scale > bin->scale) known->scale = 0;
+        return;
+    }
+    pt_index_add(&s->bin_index, hash, (uint32_t)s->bin.count);
+    PT_GROW(s->bin, s->bin.count + 1);
+    s->bin.items[s->bin.count++] = *bin;
+}
+
+static void add_bins(pt_merge_adding *a)
+{
+    const pt_bins *const bins = a->p->bin;
+    if (bins->t.count == 0) return;
+    struct pt_merge_sides *const s = sides_of(a->merge);
+    const double rate_hz = a->p->event->row[bins->row[0].event].rate_hz;
+    if (s->bin.count == 0) s->rate_hz = rate_hz;
+    s->rates_differ |= rate_hz < s->rate_hz || rate_hz > s->rate_hz;
+    for (uint32_t i = 0; i < bins->t.count; i++) {
+        pt_bin bin = bins->row[i];
+        uint32_t event = 0;
+        while (event < a->merge->event_count && a->event[event] != bin.event)
+            event++;
+        if (event == a->merge->event_count) continue; /* the event is left out, which is told */
+        const uint32_t mapping = pt_merge_mapping(a, bin.mapping);
+        const uint64_t shift = shift_of(a, bin.mapping, mapping);
+        bin.low += shift;
+        bin.high += shift;
+        bin.mapping = mapping;
+        bin.event = event;
+        add_bin(s, &bin);
+    }
+}
+
+static void add_block(struct pt_merge_sides *s, const pt_block *block)
+{
+    const uint64_t hash = pt_hash_mix(block->address, block->mapping);
+    pt_probe probe = {0};
+    for (uint32_t i = pt_index_first(&s->block_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&s->block_index, &probe)) {
+        pt_block *const known = &s->block.items[i];
+        if (known->address != block->address || known->mapping != block->mapping) continue;
+        count_into(s, &known->count, block->count);
+        return;
+    }
+    pt_index_add(&s->block_index, hash, (uint32_t)s->block.count);
+    PT_GROW(s->block, s->block.count + 1);
+    s->block.items[s->block.count++] = *block;
+}
+
+static void add_blocks(pt_merge_adding *a)
+{
+    const pt_blocks *const blocks = a->p->block;
+    for (uint32_t i = 0; i < blocks->t.count; i++) {
+        pt_block block = blocks->row[i];
+        const uint32_t mapping = pt_merge_mapping(a, block.mapping);
+        block.address += shift_of(a, block.mapping, mapping);
+        block.mapping = mapping;
+        add_block(sides_of(a->merge), &block);
+    }
+}
+
+void pt_merge_sides_add(pt_merge_adding *a)
+{
+    if (a->merge->pprof) return; /* its files have no place for them, and its reports no use */
+    if (a->merge->samples_only) {
+        a->merge->sides_dropped += (uint64_t)a->p->arc->t.count + a->p->bin->t.count;
+        a->merge->sides_dropped += a->p->block->t.count;
+        return;
+    }
+    add_arcs(a);
+    add_bins(a);
+    add_blocks(a);
+}
+
+/* ---- The end ---- */
+
+static int by_range(const void *left, const void *right)
+{
+    const pt_bin *const a = left, *const b = right;
+    if (a->event != b->event) return a->event < b->event ? -1 : 1;
+    if (a->mapping != b->mapping) return a->mapping < b->mapping ? -1 : 1;
+    if (a->low != b->low) return a->low < b->low ? -1 : 1;
+    return (a->high > b->high) - (a->high < b->high);
+}
+
+/* Bins of histograms that were laid out otherwise share some of their text, and no bin is the sum
+ * of both. */
+static bool some_overlap(const struct pt_merge_sides *s)
+{
+    const size_t count = s->bin.count;
+    if (count == 0) return false;
+    PT_FREE pt_bin *sorted = pt_alloc(count, sizeof *sorted);
+    memcpy(sorted, s->bin.items, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_range);
+    const pt_bin *last = &sorted[0];
+    for (size_t i = 1; i < count; i++) {
+        const pt_bin *const bin = &sorted[i];
+        if (bin->low == bin->high) continue;
+        if (bin->event == last->event && bin->mapping == last->mapping && bin->low < last->high)
+            return true;
+        last = bin;
+    }
+    return false;
+}
+
+static void put_bins(const struct pt_merge_sides *s, pt_builder *b, pt_diag *diag)
+{
+    const char *const why = s->rates_differ   ? "the clocks behind them differ"
+                            : some_overlap(s) ? "their ranges overlap"
+                                              : NULL;
+    if (why != NULL)
+        pt_diag_add(diag, s->bin.count, "histogram bins left out, since %s; samples are kept", why);
+    for (size_t i = 0; why == NULL && i < s->bin.count; i++)
+        pt_builder_bin(b, &s->bin.items[i]);
+}
+
+void pt_merge_sides_finish(pt_merge *m)
+{
+    const struct pt_merge_sides *const s = m->sides;
+    if (s == NULL) return;
+    const bool with_cost = s->has_cost && !s->lacks_cost;
+    if (s->has_cost && s->lacks_cost)
+        pt_diag_add(m->diag, 1,
+                    "inclusive costs of calls left out, since not every profile has them");
+    for (size_t i = 0; i < s->arc.count; i++) {
+        const arc_row *const arc = &s->arc.items[i];
+        pt_builder_arc(m->builder, (pt_location_id){arc->from}, (pt_location_id){arc->to},
+                       arc->calls, with_cost ? &s->cost.items[i * m->event_count] : NULL);
+    }
+    put_bins(s, m->builder, m->diag);
+    for (size_t i = 0; i < s->block.count; i++)
+        pt_builder_block(m->builder, &s->block.items[i]);
+    pt_diag_add(m->diag, s->saturated, "sums of calls or counts held at their limit");
+}
