@@ -72,6 +72,8 @@ enum {
     PT_NEEDS_ALL_EVENTS = 1 << 8,
     /* All that was noticed is told line by line, however much alike. */
     PT_TELLS_ALL = 1 << 9,
+    /* Answers from call arcs, too: a profile without samples may have some. */
+    PT_READS_CALLS = 1 << 10,
 };
 
 struct pt_cmd_context;

@@ -45,7 +45,7 @@ static int show(pt_cmd_context *context, const peek_settings *settings,
     if (status != PT_OK) return pt_cmd_fail(&error);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_peek_json(context->out, &context->head, &peek); break;
-    case PT_SHAPE_CSV: pt_peek_csv(context->out, &peek); break;
+    case PT_SHAPE_CSV: pt_peek_csv(context->out, &context->head, &peek); break;
     case PT_SHAPE_TEXT: pt_peek_text(context->out, &context->look, &context->head, &peek); break;
     }
     pt_peek_done(&peek);
@@ -58,12 +58,14 @@ static int peek_run(pt_cmd_context *context, void *own)
     pt_regex *pattern;
     int status = pt_cmd_pattern(context, &pattern);
     if (status != PT_EXIT_OK) return status;
+    context->head.shows_calls = pt_summary_from_calls(&context->head.summary);
     const pt_peek_request request = {
         .event = context->event,
         .whole = context->whole,
         .pattern = pattern,
         .limit = (size_t)settings->functions,
         .other_limit = (size_t)settings->others,
+        .from_calls = context->head.shows_calls,
     };
     status = show(context, settings, &request);
     pt_regex_free(pattern);
@@ -80,11 +82,16 @@ const pt_command pt_command_peek = {
         "anywhere in it) with those that called it above and those that it called below. total is "
         "the value of the samples with the function on the stack; beside a caller or callee stands "
         "how much of that came or went that way, as a share of it. A recursive call counts once a "
-        "sample, and from a function to itself there is none.",
+        "sample, and from a function to itself there is none.\n\n"
+        "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), callers "
+        "and callees are those of the arcs, with the number of calls; total and the values beside "
+        "them are what the calls cost, if the profile knows that (callgrind), else a dash. What is "
+        "inlined into a function is part of it then.",
     .examples = (const char *const[]){"pitot peek malloc", "who allocates",
                                       "pitot peek '^parse$' --others=0 --json app.pb.gz",
                                       "all that is known about one function's calls", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
+    .needs =
+        PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN | PT_READS_CALLS,
     .max_args = SIZE_MAX,
     .options = &peek_options,
     .settings_bytes = sizeof(peek_settings),

@@ -113,9 +113,10 @@ static int judge_empty(const pt_cmd_context *context)
         return PT_EXIT_NO_MATCH;
     }
     if (context->command->needs & PT_NEEDS_ALL_FRAMES) return PT_EXIT_OK;
-    pt_cmd_say("%s: no samples in it, but call arcs (%u) and basic blocks (%u): pitot dump --raw "
+    if ((context->command->needs & PT_READS_CALLS) && arcs > 0) return PT_EXIT_OK;
+    pt_cmd_say("%s: no samples in it, but call arcs (%u) and basic blocks (%u): %spitot dump --raw "
                "shows them",
-               context->title, arcs, blocks);
+               context->title, arcs, blocks, arcs > 0 ? "pitot tree shows the calls, " : "");
     return PT_EXIT_NO_MATCH;
 }
 
@@ -139,13 +140,21 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
     pt_buf_done(&list);
 }
 
+/* Calls that the query left, of a profile without stacks, to a command that reads them. */
+static bool leaves_calls(const pt_cmd_context *context, const pt_filtered *f)
+{
+    if (!(context->command->needs & PT_READS_CALLS) || f->profile->arc->t.count == 0) return false;
+    const pt_summary summary = pt_summary_of(context->profile, context->event);
+    return pt_summary_from_calls(&summary);
+}
+
 /* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
 static int judge(const pt_cmd_context *context, const pt_filtered *f)
 {
     if (context->profile->sample->t.count == 0) return judge_empty(context);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
         if (f->asked[k] && !f->matched[k]) say_unmatched(context, (pt_filter_kind)k);
-    if (f->kept > 0) return PT_EXIT_OK;
+    if (f->kept > 0 || leaves_calls(context, f)) return PT_EXIT_OK;
     static const pt_filter_kind choosing[] = {PT_FILTER_FOCUS, PT_FILTER_SHOW, PT_FILTER_SHOW_FROM,
                                               PT_FILTER_TAG_FOCUS};
     bool silent = false; /* said already */

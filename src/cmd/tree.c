@@ -47,12 +47,14 @@ static int tree_run(pt_cmd_context *context, void *own)
 {
     const tree_settings *settings = own;
     pt_cmd_rename(context, settings->by);
+    context->head.shows_calls = pt_summary_from_calls(&context->head.summary);
     const pt_tree_request request = {
         .event = context->event,
         .whole = context->whole,
         .min_share = settings->min_share,
         .max_depth = (uint32_t)settings->depth,
         .unnamed = settings->unnamed,
+        .from_calls = context->head.shows_calls,
     };
     pt_tree tree;
     pt_error error = PT_ERROR_INIT;
@@ -77,11 +79,16 @@ const pt_command pt_command_tree = {
         "a function that is the only one its caller has here: it goes on in the same column. "
         "Functions inlined into their caller are marked. What takes less than --min is folded "
         "into one line.\n\n"
+        "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), a row is "
+        "a "
+        "call from the function above, with the number of calls and what they cost, if the profile "
+        "knows that (callgrind). What a function's own calls are is shown once, below its heaviest "
+        "caller, with its whole self; its other callers have rows marked (elsewhere).\n\n"
         "In CSV and JSON rows stand in the same order, and the column depth says where they hang.",
     .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only what is heavy",
                                       "pitot tree --focus=parse -n 6 a.pb.gz",
                                       "the paths that lead to parse, six functions deep", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_READS_CALLS,
     .max_args = SIZE_MAX,
     .options = &tree_options,
     .settings_bytes = sizeof(tree_settings),

@@ -371,6 +371,8 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
         add_event(c, word);
     }
     if (c->events == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "the line events: names none");
+    pt_builder_provenance(c->b)->default_event =
+        pt_builder_event_at(c->b, 0)->type; /* as its tools */
     return PT_OK;
 }
 

@@ -11,7 +11,7 @@
 void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head,
                   const pt_peek *peek);
 void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek);
-void pt_peek_csv(pt_out *out, const pt_peek *peek);
+void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek);
 
 /* labels: their lines above each stack. */
 void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,

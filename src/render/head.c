@@ -3,6 +3,7 @@
  *     pitot.pb.gz: cpu, 12.3s in 3.10s, 12,340 samples at 1000 Hz
  *     complete stacks 99.8%, unnamed 0.3%, 12 samples lost
  *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
+ *     callers and callees are of 12 call arcs, which have ...
  */
 #include <string.h>
 
@@ -57,12 +58,23 @@ static void put_query(pt_out *out, const pt_report_head *head)
     pt_out_text(out, head->relative ? "); percentages are of these\n" : ")\n");
 }
 
+/* Where figures of callers and callees come from when there are no stacks. */
+static void put_calls(pt_out *out, const pt_summary *s)
+{
+    pt_outf(out, "no stacks: callers and callees are of %s call arc%s, which have ",
+            pt_count_of(s->arcs).text, s->arcs == 1 ? "" : "s");
+    pt_out_text(out, s->arc_costs ? "the number of calls and what they cost with all that they "
+                                    "called\n"
+                                  : "the number of calls but not what they cost (-)\n");
+}
+
 void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head *head)
 {
     pt_text_colour(out, look, PT_COLOUR_QUIET);
     put_what(out, head);
     put_trust(out, &head->summary);
     if (head->query[0] != '\0') put_query(out, head);
+    if (head->shows_calls) put_calls(out, &head->summary);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
     pt_out_char(out, '\n');
 }
@@ -118,6 +130,11 @@ void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *h
     put_known(w, "unnamed_share", s->unnamed_share, true);
     put_known(w, "cpu_used_ns", (double)s->cpu_used_ns, s->cpu_used_ns > 0);
     put_known(w, "cpu_seen_ns", (double)s->cpu_seen_ns, s->cpu_used_ns > 0);
+    if (head->shows_calls) {
+        put_int(w, "call_arcs", s->arcs);
+        pt_json_key(w, "call_arcs_have_cost");
+        pt_json_bool(w, s->arc_costs);
+    }
     pt_json_key(w, "lost");
     pt_json_uint(w, s->lost);
     pt_json_key(w, "damaged");

@@ -23,19 +23,34 @@ char *pt_own_name(const char *text)
 }
 
 typedef struct {
+    const pt_peek *peek;
     pt_out *out;
     const pt_look *look;
     const pt_summary *summary;
     const char *unit;
-    int width;
+    int width, calls_width; /* calls: 0 = no such column */
 } writing;
+
+/* Whether totals, and what of them went to others, are known. */
+static bool totals_known(const pt_peek *peek, const pt_summary *summary)
+{
+    return peek->from_calls ? peek->total_known : summary->has_stacks;
+}
+
+static void put_calls(const writing *w, const char *text)
+{
+    if (w->calls_width > 0) pt_outf(w->out, " %*s", w->calls_width, text);
+}
 
 static void put_other(const writing *w, const pt_peek_other *other)
 {
     PT_FREE char *name = pt_own_name(other->name);
-    pt_outf(w->out, "%*s %7s %7s    ", w->width, pt_value_of(w->unit, other->value).text, "",
-            pt_percent_of(other->share).text);
-    const size_t before = 20 + (size_t)w->width;
+    const bool known = w->peek->total_known;
+    pt_outf(w->out, "%*s %7s %7s", w->width, pt_known_value(w->unit, other->value, known).text, "",
+            pt_known_share(other->share, known).text);
+    put_calls(w, pt_calls_of(other->calls).text);
+    pt_out_text(w->out, "    ");
+    const size_t before = 20 + (size_t)w->width + (size_t)w->calls_width;
     pt_text_put_name(w->out, w->look, name,
                      w->look->width > before + 20 ? w->look->width - before : 0);
     pt_out_text(w->out, other->inlined ? "  (inlined)\n" : "\n");
@@ -50,9 +65,10 @@ static void put_rest(const writing *w, double share, const char *what)
 
 static void put_more(const writing *w, size_t more, const char *what)
 {
-    if (more > 0)
-        pt_outf(w->out, "%*s %7s %7s    %s more %s%s\n", w->width, "", "", "",
-                pt_count_of(more).text, what, more == 1 ? "" : "s");
+    if (more == 0) return;
+    pt_outf(w->out, "%*s %7s %7s", w->width, "", "", "");
+    put_calls(w, "");
+    pt_outf(w->out, "    %s more %s%s\n", pt_count_of(more).text, what, more == 1 ? "" : "s");
 }
 
 static void put_function(const writing *w, const pt_peek_function *f)
@@ -63,32 +79,51 @@ static void put_function(const writing *w, const pt_peek_function *f)
     put_more(w, f->more_callers, "caller");
     if (f->rootless_share > 0.0005 && w->summary->has_stacks)
         put_rest(w, f->rootless_share, "(called by nothing known)");
-    pt_outf(w->out, "%*s %7s %7s  ", w->width, pt_total_of(w->summary, f->total).text,
-            pt_total_share_of(w->summary, f->total_share).text, "");
+    const bool known = totals_known(w->peek, w->summary);
+    pt_outf(w->out, "%*s %7s %7s", w->width, pt_known_value(w->unit, f->total, known).text,
+            pt_known_share(f->total_share, known).text, "");
+    put_calls(w, f->called > 0 ? pt_count_of(f->called).text : "");
+    pt_out_text(w->out, "  ");
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);
     pt_text_put_name(w->out, w->look, name, 0);
     pt_text_colour_end(w->out, w->look, colour);
     pt_outf(w->out, "  self %s", pt_value_of(w->unit, f->self).text);
-    pt_outf(w->out, " (%s)\n", pt_percent_of(f->self_share).text);
+    pt_outf(w->out, " (%s)", pt_percent_of(f->self_share).text);
+    if (f->itself > 0) pt_outf(w->out, ", %s calls from itself", pt_count_of(f->itself).text);
+    pt_out_char(w->out, '\n');
     for (size_t i = 0; i < f->callee_count; i++)
         put_other(w, &f->callee[i]);
     put_more(w, f->more_callees, "callee");
 }
 
+static void fit(writing *w, const pt_peek_function *f)
+{
+    pt_value_fit(&w->width, w->unit, f->total);
+    if (w->calls_width == 0) return;
+    pt_calls_fit(&w->calls_width, f->called);
+    for (size_t i = 0; i < f->caller_count; i++)
+        pt_calls_fit(&w->calls_width, f->caller[i].calls);
+    for (size_t i = 0; i < f->callee_count; i++)
+        pt_calls_fit(&w->calls_width, f->callee[i].calls);
+}
+
 void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_peek *peek)
 {
     pt_report_head_text(out, look, head);
-    writing w = {.out = out,
+    writing w = {.peek = peek,
+                 .out = out,
                  .summary = &head->summary,
                  .look = look,
                  .unit = head->summary.unit,
                  .width = 6};
+    if (peek->from_calls) w.calls_width = 5;
     for (size_t i = 0; i < peek->count; i++)
-        pt_value_fit(&w.width, w.unit, peek->function[i].total);
+        fit(&w, &peek->function[i]);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%*s %7s %7s  function, its callers above and its callees below\n", w.width,
-            "total", "total%", "of it");
+    pt_outf(out, "%*s %7s %7s", w.width, "total", "total%", "of it");
+    put_calls(&w, "calls");
+    pt_out_text(out, "  function, its callers above and its callees below\n");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++) {
         if (i > 0) pt_out_char(out, '\n');
@@ -99,7 +134,17 @@ void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
                 peek->more == 1 ? "" : "s");
 }
 
-static void json_others(pt_json_w *w, const char *key, const pt_peek_other *other, size_t count)
+static void json_calls(pt_json_w *w, const char *key, uint64_t calls)
+{
+    pt_json_key(w, key);
+    if (calls > 0)
+        pt_json_uint(w, calls);
+    else
+        pt_json_null(w);
+}
+
+static void json_others(pt_json_w *w, const pt_peek *peek, const char *key,
+                        const pt_peek_other *other, size_t count)
 {
     pt_json_key(w, key);
     pt_json_array(w);
@@ -109,17 +154,25 @@ static void json_others(pt_json_w *w, const char *key, const pt_peek_other *othe
         pt_json_key(w, "name");
         pt_json_text(w, name);
         pt_json_key(w, "value");
-        pt_json_int(w, other[i].value);
+        if (peek->total_known)
+            pt_json_int(w, other[i].value);
+        else
+            pt_json_null(w);
         pt_json_key(w, "share");
-        pt_json_double(w, other[i].share);
+        if (peek->total_known)
+            pt_json_double(w, other[i].share);
+        else
+            pt_json_null(w);
         pt_json_key(w, "inlined");
         pt_json_bool(w, other[i].inlined);
+        if (peek->from_calls) json_calls(w, "calls", other[i].calls);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
 }
 
-static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek_function *f)
+static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek *peek,
+                          const pt_peek_function *f)
 {
     PT_FREE char *name = pt_own_name(f->name);
     pt_json_object(w);
@@ -129,11 +182,15 @@ static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek
     pt_json_int(w, f->self);
     pt_json_key(w, "self_share");
     pt_json_double(w, f->self_share);
-    pt_json_totals(w, summary, f->total, f->total_share);
-    json_others(w, "callers", f->caller, f->caller_count);
+    pt_json_known(w, "total", f->total, f->total_share, totals_known(peek, summary));
+    if (peek->from_calls) {
+        json_calls(w, "calls", f->called);
+        json_calls(w, "calls_from_itself", f->itself);
+    }
+    json_others(w, peek, "callers", f->caller, f->caller_count);
     pt_json_key(w, "more_callers");
     pt_json_uint(w, f->more_callers);
-    json_others(w, "callees", f->callee, f->callee_count);
+    json_others(w, peek, "callees", f->callee, f->callee_count);
     pt_json_key(w, "more_callees");
     pt_json_uint(w, f->more_callees);
     pt_json_object_end(w);
@@ -147,7 +204,7 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_json_key(&w, "functions");
     pt_json_array(&w);
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++)
-        json_function(&w, &head->summary, &peek->function[i]);
+        json_function(&w, &head->summary, peek, &peek->function[i]);
     pt_json_array_end(&w);
     pt_json_key(&w, "more");
     pt_json_uint(&w, peek->more);
@@ -155,33 +212,64 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_json_w_done(&w);
 }
 
-static void csv_others(pt_out *out, const char *function, const char *role,
-                       const pt_peek_other *other, size_t count)
+/* What a row of CSV says: a figure of the function, or of one of its callers or callees. */
+typedef struct {
+    const char *role, *name;
+    int64_t value;
+    double share;
+    bool known, inlined;
+    uint64_t calls;
+} csv_row;
+
+static void csv_put(pt_out *out, const char *function, bool has_calls, const csv_row *row)
 {
-    for (size_t i = 0; i < count; i++) {
-        PT_FREE char *name = pt_own_name(other[i].name);
-        pt_csv_put(out, function);
-        pt_outf(out, ",%s,", role);
-        pt_csv_put(out, name);
-        pt_outf(out, ",%lld,%.6g,%s\n", (long long)other[i].value, other[i].share,
-                other[i].inlined ? "true" : "false");
-    }
+    PT_FREE char *name = pt_own_name(row->name);
+    pt_csv_put(out, function);
+    pt_outf(out, ",%s,", row->role);
+    pt_csv_put(out, name);
+    pt_out_char(out, ',');
+    pt_csv_known(out, row->value, row->share, row->known);
+    pt_out_text(out, row->inlined ? ",true" : ",false");
+    if (has_calls) pt_out_char(out, ',');
+    if (has_calls && row->calls > 0) pt_outf(out, "%llu", (unsigned long long)row->calls);
+    pt_out_char(out, '\n');
 }
 
-void pt_peek_csv(pt_out *out, const pt_peek *peek)
+static void csv_others(pt_out *out, const pt_peek *peek, const char *function, const char *role,
+                       const pt_peek_other *other, size_t count)
 {
-    pt_out_text(out, "function,role,name,value,share_of_function,inlined\n");
+    for (size_t i = 0; i < count; i++)
+        csv_put(out, function, peek->from_calls,
+                &(csv_row){.role = role,
+                           .name = other[i].name,
+                           .value = other[i].value,
+                           .share = other[i].share,
+                           .known = peek->total_known,
+                           .inlined = other[i].inlined,
+                           .calls = other[i].calls});
+}
+
+void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek)
+{
+    pt_out_text(out, "function,role,name,value,share_of_function,inlined");
+    pt_out_text(out, peek->from_calls ? ",calls\n" : "\n");
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++) {
         const pt_peek_function *f = &peek->function[i];
         PT_FREE char *name = pt_own_name(f->name);
-        const pt_peek_other self = {.name = f->name,
-                                    .value = f->self,
-                                    .share =
-                                        f->total != 0 ? (double)f->self / (double)f->total : 0};
-        const pt_peek_other total = {.name = f->name, .value = f->total, .share = 1};
-        csv_others(out, name, "caller", f->caller, f->caller_count);
-        csv_others(out, name, "self", &self, 1);
-        csv_others(out, name, "total", &total, 1);
-        csv_others(out, name, "callee", f->callee, f->callee_count);
+        csv_others(out, peek, name, "caller", f->caller, f->caller_count);
+        csv_put(out, name, peek->from_calls,
+                &(csv_row){.role = "self",
+                           .name = f->name,
+                           .value = f->self,
+                           .share = f->total != 0 ? (double)f->self / (double)f->total : 0,
+                           .known = true});
+        csv_put(out, name, peek->from_calls,
+                &(csv_row){.role = "total",
+                           .name = f->name,
+                           .value = f->total,
+                           .share = 1,
+                           .known = totals_known(peek, &head->summary),
+                           .calls = f->called});
+        csv_others(out, peek, name, "callee", f->callee, f->callee_count);
     }
 }

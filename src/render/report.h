@@ -22,6 +22,7 @@ typedef struct pt_report_head {
     pt_summary summary; /* of the profile before filtering */
     const char *query;  /* the analysis options as typed, "" = none */
     bool relative;      /* 100 % is what the query left */
+    bool shows_calls;   /* callers and callees are from call arcs: a line says so */
     int64_t kept;       /* samples that the query left */
     int64_t kept_total; /* their magnitudes, of the chosen event */
     double kept_share;  /* of the whole profile's */

@@ -7,6 +7,8 @@
  *       83.3%        5   33.3%       2  ├─ parse
  *       50.0%        3   50.0%       3  │  ↓ read
  *       16.7%        1   16.7%       1  └─ emit
+ *
+ * Of call arcs each row has its number of calls before the name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,17 +38,33 @@ static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
 }
 
-static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
-                    guides *open, const pt_tree_row *row)
+/* A call from elsewhere does not tell how much of the function's self it is for. */
+static void put_self(pt_out *out, const char *unit, int width, const pt_tree_row *row)
 {
-    const pt_colour colour = pt_colour_of_share(row->self_share);
-    const pt_value_text total = pt_total_of(summary, row->total);
-    const pt_value_text self = pt_value_of(summary->unit, row->self);
-    pt_outf(out, "%7s %*s ", pt_total_share_of(summary, row->total_share).text, width, total.text);
     if (row->folded > 0)
         pt_outf(out, "%7s %*s  ", "", width, "");
+    else if (row->elsewhere)
+        pt_outf(out, "%7s %*s  ", "-", width, "-");
     else
-        pt_outf(out, "%7s %*s  ", pt_percent_of(row->self_share).text, width, self.text);
+        pt_outf(out, "%7s %*s  ", pt_percent_of(row->self_share).text, width,
+                pt_value_of(unit, row->self).text);
+}
+
+/* The number of calls from the row above; nothing for what is no call. */
+static pt_count_text calls_of(const pt_tree_row *row)
+{
+    return row->is_call ? pt_calls_of(row->calls) : (pt_count_text){""};
+}
+
+static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
+                    int calls_width, guides *open, const pt_tree_row *row)
+{
+    const pt_colour colour = pt_colour_of_share(row->self_share);
+    const pt_value_text total = pt_known_value(summary->unit, row->total, row->total_known);
+    pt_outf(out, "%7s %*s ", pt_known_share(row->total_share, row->total_known).text, width,
+            total.text);
+    put_self(out, summary->unit, width, row);
+    if (calls_width > 0) pt_outf(out, "%*s  ", calls_width, calls_of(row).text);
     put_guides(out, look, open, row);
     if (row->folded > 0) {
         pt_text_colour(out, look, PT_COLOUR_QUIET);
@@ -55,34 +73,49 @@ static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary,
         return;
     }
     pt_text_colour(out, look, colour);
-    const size_t before = 20 + 2 * (size_t)width + 3 * (size_t)row->indent + (row->only ? 2 : 0);
+    const size_t before = 20 + 2 * (size_t)width + (calls_width > 0 ? (size_t)calls_width + 2 : 0) +
+                          3 * (size_t)row->indent + (row->only ? 2 : 0);
     pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
     pt_text_colour_end(out, look, colour);
-    pt_out_text(out, row->inlined ? "  (inlined)\n" : "\n");
+    pt_out_text(out, row->inlined ? "  (inlined)\n" : row->elsewhere ? "  (elsewhere)\n" : "\n");
 }
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)
 {
     pt_report_head_text(out, look, head);
     const char *unit = head->summary.unit;
-    int width = 6;
+    int width = 6, calls_width = tree->from_calls ? 5 : 0;
     pt_tree_row row;
     while (pt_tree_next(tree, &row)) {
         pt_value_fit(&width, unit, row.total);
         pt_value_fit(&width, unit, row.self);
+        if (tree->from_calls) pt_calls_fit(&calls_width, row.calls);
     }
     pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%7s %*s %7s %*s  function\n", "total%", width, "total", "self%", width, "self");
+    pt_outf(out, "%7s %*s %7s %*s  ", "total%", width, "total", "self%", width, "self");
+    if (tree->from_calls) pt_outf(out, "%*s  ", calls_width, "calls");
+    pt_out_text(out, "function\n");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     guides open = {0};
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
-        put_row(out, look, &head->summary, width, &open, &row);
+        put_row(out, look, &head->summary, width, calls_width, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
         pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
                 pt_count_of(tree->left_out).text, tree->left_out == 1 ? "" : "s");
     if (tree->rootless != 0)
         pt_outf(out, "%s in samples without any frame\n", pt_value_of(unit, tree->rootless).text);
+}
+
+static void json_call(pt_json_w *w, const pt_tree_row *row)
+{
+    pt_json_key(w, "calls");
+    if (row->is_call && row->calls > 0)
+        pt_json_uint(w, row->calls);
+    else
+        pt_json_null(w);
+    pt_json_key(w, "elsewhere");
+    pt_json_bool(w, row->elsewhere);
 }
 
 /* Rows stand in preorder; "depth" says where they hang. */
@@ -109,11 +142,9 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
             pt_json_key(&w, "inlined");
             pt_json_bool(&w, row.inlined);
         }
-        pt_json_key(&w, "self");
-        pt_json_int(&w, row.self);
-        pt_json_key(&w, "self_share");
-        pt_json_double(&w, row.self_share);
-        pt_json_totals(&w, &head->summary, row.total, row.total_share);
+        pt_json_known(&w, "self", row.self, row.self_share, !row.elsewhere);
+        pt_json_known(&w, "total", row.total, row.total_share, row.total_known);
+        if (tree->from_calls) json_call(&w, &row);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -127,15 +158,24 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded\n");
+    pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded");
+    pt_out_text(out, tree->from_calls ? ",calls,elsewhere\n" : "\n");
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
-        pt_outf(out, "%u,%lld,%.6g,", row.depth, (long long)row.self, row.self_share);
-        pt_csv_totals(out, &head->summary, row.total, row.total_share);
+        pt_outf(out, "%u,", row.depth);
+        pt_csv_known(out, row.self, row.self_share, !row.elsewhere);
+        pt_out_char(out, ',');
+        pt_csv_known(out, row.total, row.total_share, row.total_known);
         pt_out_char(out, ',');
         pt_csv_put(out, row.name);
         pt_out_char(out, ',');
         pt_csv_put(out, row.file);
-        pt_outf(out, ",%s,%u\n", row.inlined ? "true" : "false", row.folded);
+        pt_outf(out, ",%s,%u", row.inlined ? "true" : "false", row.folded);
+        if (tree->from_calls) {
+            pt_out_char(out, ',');
+            if (row.is_call && row.calls > 0) pt_outf(out, "%llu", (unsigned long long)row.calls);
+            pt_out_text(out, row.elsewhere ? ",true" : ",false");
+        }
+        pt_out_char(out, '\n');
     }
 }

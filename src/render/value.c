@@ -16,36 +16,68 @@ pt_value_text pt_value_of(const char *unit, int64_t value)
     return v;
 }
 
-pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
+pt_value_text pt_known_value(const char *unit, int64_t value, bool known)
 {
-    return summary->has_stacks ? pt_value_of(summary->unit, value) : (pt_value_text){"-"};
+    return known ? pt_value_of(unit, value) : (pt_value_text){"-"};
 }
 
-pt_percent pt_total_share_of(const pt_summary *summary, double share)
+pt_percent pt_known_share(double share, bool known)
 {
-    return summary->has_stacks ? pt_percent_of(share) : (pt_percent){"-"};
+    return known ? pt_percent_of(share) : (pt_percent){"-"};
 }
 
-void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share)
+void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, bool known)
 {
-    pt_json_key(w, "total");
-    if (summary->has_stacks)
+    PT_FREE char *const share_name = pt_strf("%s_share", name);
+    pt_json_key(w, name);
+    if (known)
         pt_json_int(w, value);
     else
         pt_json_null(w);
-    pt_json_key(w, "total_share");
-    if (summary->has_stacks)
+    pt_json_key(w, share_name);
+    if (known)
         pt_json_double(w, share);
     else
         pt_json_null(w);
 }
 
-void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share)
+void pt_csv_known(pt_out *out, int64_t value, double share, bool known)
 {
-    if (summary->has_stacks)
+    if (known)
         pt_outf(out, "%lld,%.6g", (long long)value, share);
     else
         pt_out_char(out, ',');
+}
+
+pt_count_text pt_calls_of(uint64_t calls)
+{
+    return calls > 0 ? pt_count_of(calls) : (pt_count_text){"-"};
+}
+
+void pt_calls_fit(int *width, uint64_t calls)
+{
+    const int needed = (int)strlen(pt_calls_of(calls).text);
+    if (needed > *width) *width = needed;
+}
+
+pt_value_text pt_total_of(const pt_summary *summary, int64_t value)
+{
+    return pt_known_value(summary->unit, value, summary->has_stacks);
+}
+
+pt_percent pt_total_share_of(const pt_summary *summary, double share)
+{
+    return pt_known_share(share, summary->has_stacks);
+}
+
+void pt_json_totals(pt_json_w *w, const pt_summary *summary, int64_t value, double share)
+{
+    pt_json_known(w, "total", value, share, summary->has_stacks);
+}
+
+void pt_csv_totals(pt_out *out, const pt_summary *summary, int64_t value, double share)
+{
+    pt_csv_known(out, value, share, summary->has_stacks);
 }
 
 void pt_value_fit(int *width, const char *unit, int64_t value)

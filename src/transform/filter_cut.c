@@ -43,13 +43,15 @@ static void take_lines(cutting *c, uint32_t first, uint32_t end)
 }
 
 static void apply(cutting *c, pt_filter_step *step,
-                  uint32_t (*edit_stack)(const void *, uint32_t, uint32_t *))
+                  uint32_t (*edit_stack)(const void *, uint32_t, uint32_t *),
+                  bool (*drops_arc)(const void *, uint32_t, uint32_t))
 {
     const pt_frames_edit edit = {
         .line_stays = c->any_line_gone ? c->line_stays : NULL,
         .edit_stack = edit_stack,
         .context = c,
         .stack_dropped = c->dropped,
+        .drops_arc = drops_arc,
     };
     pt_filter_replace(step, pt_frames_apply(c->profile, &edit, step->diag));
 }
@@ -80,6 +82,14 @@ static uint32_t frames_from_leaf(const cutting *c, uint32_t stack)
     return depth;
 }
 
+/* What calls the frame that matches is gone, and with it its call. */
+static bool drops_call_above(const void *context, uint32_t from, uint32_t to)
+{
+    const cutting *const c = context;
+    (void)to;
+    return from == PT_NONE || !c->location[from];
+}
+
 static uint32_t keep_callees(const void *context, uint32_t stack, uint32_t *ret_frames)
 {
     const cutting *const c = context;
@@ -107,7 +117,7 @@ pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr)
             c.dropped[s] = frames_from_leaf(&c, s) == 0;
             if (c.dropped[s]) step->result->unshown += of_stack[s];
         }
-        apply(&c, step, keep_callees);
+        apply(&c, step, keep_callees, drops_call_above);
     }
     done(&c);
     return status;
@@ -129,6 +139,13 @@ static bool cut_callees(cutting *c, uint32_t location)
         return true;
     }
     return false;
+}
+
+/* So is what it calls, unless that matches itself. */
+static bool drops_call_below(const void *context, uint32_t from, uint32_t to)
+{
+    const cutting *const c = context;
+    return from != PT_NONE && c->location[from] && (to == PT_NONE || !c->location[to]);
 }
 
 static uint32_t keep_callers(const void *context, uint32_t stack, uint32_t *ret_frames)
@@ -155,7 +172,7 @@ pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr)
         }
         status = pt_pattern_status(&c.pattern, reterr);
     }
-    if (status == PT_OK) apply(&c, step, keep_callers);
+    if (status == PT_OK) apply(&c, step, keep_callers, drops_call_below);
     done(&c);
     return status;
 }

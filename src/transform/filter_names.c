@@ -149,6 +149,15 @@ static void judge_stacks(filtering *f)
     }
 }
 
+/* An arc goes as a stack of its two ends would; one that lost an end is none. */
+static bool drops_arc(const void *context, uint32_t from, uint32_t to)
+{
+    const filtering *f = context;
+    const uint8_t any =
+        (from == PT_NONE ? 0 : f->location[from]) | (to == PT_NONE ? 0 : f->location[to]);
+    return (any & (IGNORED | GONE)) || !(any & FOCUSED);
+}
+
 /* A frame that was already ignored or hidden was not shown to later patterns: ask those again. */
 static bool matches_anywhere(filtering *f, int kind)
 {
@@ -191,6 +200,7 @@ pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr)
             .edit_stack = f.any_gone ? keep_frames : NULL,
             .context = &f,
             .stack_dropped = f.dropped,
+            .drops_arc = drops_arc,
         };
         pt_filter_replace(step, pt_frames_apply(profile, &edit, step->diag));
     }

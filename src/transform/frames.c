@@ -224,6 +224,34 @@ static pt_samples *edit_samples(const pt_samples *old, const pt_frames_edit *edi
     return samples;
 }
 
+/* ---- Arcs ---- */
+
+static pt_arcs *edit_arcs(const pt_arcs *old, const pt_frames_edit *edit)
+{
+    PT_FREE uint32_t *row = pt_alloc((size_t)old->t.count + 1, sizeof *row);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < old->t.count; i++)
+        if (!edit->drops_arc(edit->context, old->from[i], old->to[i])) row[count++] = i;
+    pt_arcs *arcs = pt_table_new(sizeof *arcs, count);
+    arcs->event_count = old->event_count;
+    arcs->from = pt_alloc(count, sizeof *arcs->from);
+    arcs->to = pt_alloc(count, sizeof *arcs->to);
+    uint64_t *const calls = pt_alloc(count, sizeof *calls);
+    pick_u32(arcs->from, old->from, row, count);
+    pick_u32(arcs->to, old->to, row, count);
+    for (uint32_t i = 0; i < count; i++)
+        calls[i] = old->calls[row[i]];
+    arcs->calls = calls;
+    const int64_t **const cost = pt_alloc(old->event_count, sizeof *cost);
+    for (uint32_t e = 0; e < old->event_count; e++) {
+        if (old->cost[e] == NULL) continue;
+        cost[e] = pt_alloc(count, sizeof *cost[e]);
+        pick_i64(cost[e], old->cost[e], row, count);
+    }
+    arcs->cost = cost;
+    return arcs;
+}
+
 /* ---- Unknown fields: those of rows that were renumbered are lost ---- */
 
 pt_unknowns *pt_unknowns_without(const pt_unknowns *old, unsigned without, pt_diag *diag)
@@ -263,6 +291,8 @@ const pt_profile *pt_frames_apply(const pt_profile *profile, const pt_frames_edi
         tables.stack = edit_stacks(profile, edit, new_stack);
     }
     tables.sample = edit_samples(profile->sample, edit, new_stack);
+    if (edit->drops_arc != NULL && profile->arc->t.count > 0)
+        tables.arc = edit_arcs(profile->arc, edit);
     const unsigned lost = 1u << PT_IN_SAMPLE | (edit->line_stays != NULL ? 1u << PT_IN_LINE : 0);
     tables.unknown = pt_unknowns_without(profile->unknown, lost, diag);
     return pt_profile_derive(profile, &tables);

@@ -18,6 +18,8 @@ typedef struct pt_frames_edit {
     const void *context;
     /* Per stack, per label set: their samples are dropped. NULL = none. */
     const bool *stack_dropped, *set_dropped;
+    /* Is the arc dropped? An arc is what a stack of two frames would be. NULL = none is. */
+    bool (*drops_arc)(const void *context, uint32_t from, uint32_t to);
 } pt_frames_edit;
 
 /* The edited profile, with one reference. Stacks that have become equal are one; samples keep their

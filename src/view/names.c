@@ -130,7 +130,7 @@ void pt_names_done(pt_names *names)
     *names = (pt_names){0};
 }
 
-static char *object_text(const pt_profile *p, uint32_t mapping)
+char *pt_object_text(const pt_profile *p, uint32_t mapping)
 {
     const char *file = mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
     const char *slash = strrchr(file, '/');
@@ -145,7 +145,8 @@ char *pt_names_text(const pt_names *names, uint32_t name)
     if (names->string[name] != PT_NONE)
         return pt_strndup(pt_text(p, names->string[name]), pt_text_bytes(p, names->string[name]));
     const uint32_t location = names->location[name];
-    if (names->unnamed == PT_UNNAMED_OBJECT) return object_text(p, p->location->mapping[location]);
+    if (names->unnamed == PT_UNNAMED_OBJECT)
+        return pt_object_text(p, p->location->mapping[location]);
     const int length = pt_location_text(p, location, NULL, 0);
     char *text = pt_alloc((size_t)length + 1, 1);
     pt_location_text(p, location, text, (size_t)length + 1);

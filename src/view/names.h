@@ -60,6 +60,9 @@ static inline bool pt_names_is_unnamed(const pt_names *names, uint32_t name)
 /* The name as text; the caller frees. */
 char *pt_names_text(const pt_names *names, uint32_t name);
 
+/* "[libfoo.so]" of a mapping or PT_NONE; the caller frees. */
+char *pt_object_text(const pt_profile *profile, uint32_t mapping);
+
 /* Order of two names by their texts: below, equal to or above 0. */
 int pt_names_compare(const pt_names *names, uint32_t a, uint32_t b);
 

@@ -66,15 +66,100 @@ static pt_status choose(pt_peek *peek, const pt_peek_request *request, pt_error 
     return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
 }
 
+/* ---- Of arcs ---- */
+
+static pt_peek_other *others_of_calls(const pt_calls *c, const uint32_t *list, uint32_t list_count,
+                                      bool callers, size_t limit, int64_t total, size_t *ret_count,
+                                      size_t *ret_more)
+{
+    const size_t count = limit > 0 && limit < list_count ? limit : list_count;
+    pt_peek_other *other = pt_alloc(count, sizeof *other);
+    for (size_t i = 0; i < count; i++) {
+        const pt_call *call = &c->call[list[i]];
+        other[i] = (pt_peek_other){
+            .name = c->function[callers ? call->from : call->to].name,
+            .value = call->cost,
+            .share = pt_share(call->cost, total),
+            .calls = call->calls,
+        };
+    }
+    *ret_count = count;
+    *ret_more = list_count - count;
+    return other;
+}
+
+static pt_peek_function function_of_calls(const pt_calls *c, const pt_peek_request *request,
+                                          const pt_calls_function *from)
+{
+    pt_peek_function f = {
+        .name = from->name,
+        .self = from->self,
+        .total = from->total,
+        .self_share = pt_share(from->self, request->whole),
+        .total_share = pt_share(from->total, request->whole),
+        .called = from->called,
+        .itself = from->itself,
+    };
+    f.caller = others_of_calls(c, c->in + from->in_first, from->in_count, true,
+                               request->other_limit, from->total, &f.caller_count, &f.more_callers);
+    f.callee = others_of_calls(c, c->out + from->out_first, from->out_count, false,
+                               request->other_limit, from->total, &f.callee_count, &f.more_callees);
+    return f;
+}
+
+static int by_total(const void *left, const void *right, void *context)
+{
+    const pt_calls *const calls = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const pt_calls_function *const x = &calls->function[a], *const y = &calls->function[b];
+    const uint64_t total_x = pt_magnitude(x->total), total_y = pt_magnitude(y->total);
+    if (total_x != total_y) return total_x > total_y ? -1 : 1;
+    const uint64_t self_x = pt_magnitude(x->self), self_y = pt_magnitude(y->self);
+    if (self_x != self_y) return self_x > self_y ? -1 : 1;
+    if (x->called != y->called) return x->called > y->called ? -1 : 1;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
+{
+    const pt_calls *const c = &peek->calls;
+    peek->function = pt_alloc(c->count, sizeof *peek->function);
+    PT_FREE uint32_t *const order = pt_alloc((size_t)c->count + 1, sizeof *order);
+    for (uint32_t f = 0; f < c->count; f++)
+        order[f] = f;
+    qsort_r(order, c->count, sizeof *order, by_total, (void *)c);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const pt_calls_function *const f = &c->function[order[i]];
+        bool match;
+        const pt_status status =
+            pt_regex_match(request->pattern, f->name, strlen(f->name), &match, reterr);
+        if (status != PT_OK) return status;
+        if (!match) continue;
+        if (request->limit > 0 && peek->count == request->limit)
+            peek->more++;
+        else
+            peek->function[peek->count++] = function_of_calls(c, request, f);
+    }
+    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+}
+
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
                        pt_error *reterr)
 {
     const pt_graph_request whole = {
         .event = request->event, .by_cum = true, .edges = PT_EDGES_ALL, .unit = "auto"};
-    pt_peek peek = {0};
-    pt_status status = pt_graph_init(&peek.graph, profile, &whole, reterr);
-    if (status != PT_OK) return status;
-    status = choose(&peek, request, reterr);
+    pt_peek peek = {.from_calls = request->from_calls, .total_known = true};
+    pt_status status;
+    if (request->from_calls) {
+        pt_calls_init(&peek.calls, profile, request->event, PT_UNNAMED_ADDRESS);
+        peek.total_known = peek.calls.has_cost;
+        status = choose_of_calls(&peek, request, reterr);
+    } else {
+        status = pt_graph_init(&peek.graph, profile, &whole, reterr);
+        if (status != PT_OK) return status;
+        status = choose(&peek, request, reterr);
+    }
     if (status == PT_OK)
         *ret_peek = peek;
     else
@@ -90,5 +175,6 @@ void pt_peek_done(pt_peek *peek)
     }
     free(peek->function);
     pt_graph_done(&peek->graph);
+    pt_calls_done(&peek->calls);
     *peek = (pt_peek){0};
 }

@@ -6,11 +6,14 @@
  *   read     30 %          of parse's total, how much went on to read
  *
  * Edges are those of the whole graph (view/graph.h): once a stack, none from a function to itself.
+ * Where callers come from arcs (view/calls.h), each has its number of calls, and a cost if the
+ * profile knows it.
  */
 #ifndef PT_VIEW_PEEK_H
 #define PT_VIEW_PEEK_H
 
 #include "base/regex.h"
+#include "view/calls.h"
 #include "view/graph.h"
 
 typedef struct pt_peek_request {
@@ -19,14 +22,16 @@ typedef struct pt_peek_request {
     const pt_regex *pattern;
     size_t limit;       /* functions wanted, the largest totals first; 0 = all */
     size_t other_limit; /* callers, and callees, of each; 0 = all */
+    bool from_calls;    /* of arcs; see pt_summary_from_calls */
 } pt_peek_request;
 
 /* A caller or a callee. */
 typedef struct pt_peek_other {
     const char *name;
     int64_t value;
-    double share; /* of the function's total */
-    bool inlined; /* all its calls were inlined */
+    double share;   /* of the function's total */
+    bool inlined;   /* all its calls were inlined */
+    uint64_t calls; /* of arcs; 0 = unknown */
 } pt_peek_other;
 
 typedef struct pt_peek_function {
@@ -36,11 +41,14 @@ typedef struct pt_peek_function {
     pt_peek_other *caller, *callee; /* the heaviest first */
     size_t caller_count, callee_count;
     size_t more_callers, more_callees;
-    double rootless_share; /* of the total, what has no caller: stacks that begin here */
+    double rootless_share;   /* of the total, what has no caller: stacks that begin here */
+    uint64_t called, itself; /* of arcs: calls from others, and from itself; 0 = unknown */
 } pt_peek_function;
 
 typedef struct pt_peek {
-    pt_graph graph;
+    pt_graph graph; /* of stacks ... */
+    pt_calls calls; /* ... or of arcs */
+    bool from_calls, total_known;
     pt_peek_function *function;
     size_t count;
     size_t more; /* functions beyond the limit */

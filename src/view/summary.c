@@ -94,6 +94,8 @@ pt_summary pt_summary_of(const pt_profile *p, uint32_t event)
         .cpu_used_ns = source->cpu_used_ns,
         .cpu_seen_ns = source->cpu_seen_ns,
         .damaged = source->damaged,
+        .arcs = p->arc->t.count,
+        .arc_costs = p->arc->cost[event] != NULL,
     };
     look_at_stacks(p, event, &summary);
     return summary;

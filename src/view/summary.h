@@ -19,6 +19,9 @@ typedef struct pt_summary {
     int64_t cpu_used_ns, cpu_seen_ns; /* 0 = unknown */
     bool has_stacks;                  /* it tells who called; without, what is below a function
                                          is not known, and so no total */
+    uint32_t arcs;                    /* calls from place to place; without stacks all that is
+                                         known of who called */
+    bool arc_costs;                   /* and what they cost, of this event */
     bool ends_known;                  /* the source says why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
     double unnamed_share;             /* of the total in samples whose leaf has no name */
@@ -27,6 +30,12 @@ typedef struct pt_summary {
 
 /* How many samples were taken; see above. */
 int64_t pt_summary_samples(const pt_profile *profile);
+
+/* Callers and callees come from arcs: there are some, and no stacks. */
+static inline bool pt_summary_from_calls(const pt_summary *summary)
+{
+    return summary->arcs > 0 && !summary->has_stacks;
+}
 
 /* Borrows strings of the profile. */
 pt_summary pt_summary_of(const pt_profile *profile, uint32_t event);

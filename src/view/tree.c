@@ -56,9 +56,18 @@ static pt_tree_row row_of(pt_tree *t, uint32_t node)
     const pt_calltree *nodes = &t->nodes;
     const bool folded = nodes->folded[node] > 0;
     const uint32_t name = nodes->name[node];
+    const uint32_t call = t->from_calls ? t->call_node[node].call : PT_NONE;
     return (pt_tree_row){
-        .name = folded ? "" : text_of(t, name),
-        .file = folded ? "" : file_of(&t->names, name, nodes->location[node]),
+        .name = folded          ? ""
+                : t->from_calls ? t->calls.function[name].name
+                                : text_of(t, name),
+        .file = folded          ? ""
+                : t->from_calls ? t->calls.function[name].file
+                                : file_of(&t->names, name, nodes->location[node]),
+        .total_known = !t->from_calls || t->calls.has_cost,
+        .is_call = call != PT_NONE,
+        .calls = call != PT_NONE ? t->calls.call[call].calls : 0,
+        .elsewhere = t->from_calls && t->call_node[node].elsewhere,
         .depth = nodes->depth[node],
         .folded = nodes->folded[node],
         .self = nodes->self[node],
@@ -94,7 +103,7 @@ static uint64_t min_weight_of(const pt_tree_request *request)
 /* Parents stand before their children, so one pass forward tells how far each is indented. */
 static void lay_out(pt_tree *t)
 {
-    t->name_text = pt_alloc(t->names.count, sizeof *t->name_text);
+    if (!t->from_calls) t->name_text = pt_alloc(t->names.count, sizeof *t->name_text);
     t->indent = pt_alloc(t->nodes.count, sizeof *t->indent);
     t->rootless = t->nodes.self[0];
     t->next = 1;
@@ -108,14 +117,23 @@ static void lay_out(pt_tree *t)
 pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tree_request *request,
                        pt_error *reterr)
 {
-    pt_tree t = {.whole = request->whole, .min_weight = min_weight_of(request)};
-    pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
-    if (status != PT_OK) return status;
+    pt_tree t = {.whole = request->whole,
+                 .min_weight = min_weight_of(request),
+                 .from_calls = request->from_calls};
     const pt_calltree_request merged = {
         .event = request->event,
         .min_weight = t.min_weight,
         .max_depth = request->max_depth,
     };
+    if (t.from_calls) {
+        pt_calls_init(&t.calls, profile, request->event, request->unnamed);
+        pt_calls_tree(&t.calls, &merged, &t.nodes, &t.call_node);
+        lay_out(&t);
+        *ret_tree = t;
+        return PT_OK;
+    }
+    pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
+    if (status != PT_OK) return status;
     status = pt_calltree_init(&t.nodes, &t.names, &merged, reterr);
     if (status != PT_OK) {
         pt_names_done(&t.names);
@@ -132,7 +150,9 @@ void pt_tree_done(pt_tree *tree)
         free(tree->name_text[i]);
     free(tree->name_text);
     free(tree->indent);
+    free(tree->call_node);
     pt_calltree_done(&tree->nodes);
+    pt_calls_done(&tree->calls);
     pt_names_done(&tree->names);
     *tree = (pt_tree){0};
 }

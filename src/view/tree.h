@@ -1,8 +1,10 @@
 /* tree.h: the call tree as lines to be shown: root first, a line a node. Siblings that are too
- * light are folded into one row, if together they are heavy enough to be one. */
+ * light are folded into one row, if together they are heavy enough to be one. The tree is that of
+ * the stacks, or of the call arcs (calls_tree.h). */
 #ifndef PT_VIEW_TREE_H
 #define PT_VIEW_TREE_H
 
+#include "view/calls_tree.h"
 #include "view/calltree.h"
 
 typedef struct pt_tree_request {
@@ -11,6 +13,7 @@ typedef struct pt_tree_request {
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
     pt_unnamed unnamed;
+    bool from_calls; /* of arcs; see pt_summary_from_calls */
 } pt_tree_request;
 
 typedef struct pt_tree_row {
@@ -25,11 +28,19 @@ typedef struct pt_tree_row {
     bool only;       /* nor stands before: the row goes on where its parent's stands, so that long
                         chains of calls do not wander to the right */
     uint32_t indent; /* how many branches lead here; 0 for outermost functions */
+    bool total_known;
+    /* Of arcs only: */
+    bool is_call;   /* the row is a call from the one above */
+    uint64_t calls; /* how often; 0 = unknown */
+    bool elsewhere; /* the function's self and its calls are in another row */
 } pt_tree_row;
 
 /* Rows are made as they are asked for: a whole tree may have many more than a screen. */
 typedef struct pt_tree {
-    pt_names names;
+    pt_names names; /* of stacks ... */
+    pt_calls calls; /* ... or of arcs, with what is said of each node */
+    pt_calls_node *call_node;
+    bool from_calls;
     pt_calltree nodes;
     uint64_t min_weight;
     int64_t whole;

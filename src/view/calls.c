@@ -1,0 +1,341 @@
+/* calls.c: see calls.h. */
+#include "view/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/saturate.h"
+#include "view/table.h"
+
+/* What a function is known by: a name in a mapped file, or an address in it, or the file alone. */
+typedef struct {
+    uint32_t string, file; /* strings; string 0 = no name */
+    uint64_t address;
+} function_key;
+
+typedef struct {
+    const pt_profile *profile;
+    pt_unnamed unnamed;
+    pt_calls *calls;
+    size_t function_cap, call_cap;
+    struct {
+        function_key *items;
+        size_t count, cap;
+    } key;
+    uint32_t *of_location; /* PT_NONE = not looked at */
+    pt_index functions, pairs;
+} gathering;
+
+static function_key key_of(const gathering *g, uint32_t location)
+{
+    const pt_profile *const p = g->profile;
+    const uint32_t mapping = p->location->mapping[location];
+    function_key key = {.file = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file};
+    const uint32_t end = p->location->line_first[location + 1];
+    if (end > p->location->line_first[location]) {
+        const uint32_t function = p->line->function[end - 1];
+        if (function != PT_NONE) key.string = p->function->name[function];
+    }
+    if (key.string == 0 && g->unnamed == PT_UNNAMED_ADDRESS)
+        key.address = p->location->address[location];
+    return key;
+}
+
+static const char *file_of(const pt_profile *p, uint32_t location, const function_key *key)
+{
+    if (key->string == 0) return pt_text(p, key->file);
+    const uint32_t last = p->location->line_first[location + 1] - 1;
+    return pt_text(p, p->function->file[p->line->function[last]]);
+}
+
+static char *name_of(const gathering *g, uint32_t location, const function_key *key)
+{
+    const pt_profile *const p = g->profile;
+    if (key->string != 0) return pt_strndup(pt_text(p, key->string), pt_text_bytes(p, key->string));
+    if (g->unnamed == PT_UNNAMED_OBJECT) return pt_object_text(p, p->location->mapping[location]);
+    const int length = pt_location_text(p, location, NULL, 0);
+    char *const text = pt_alloc((size_t)length + 1, 1);
+    pt_location_text(p, location, text, (size_t)length + 1);
+    return text;
+}
+
+static uint32_t function_at(gathering *g, uint32_t location)
+{
+    if (location == PT_NONE || g->of_location[location] != PT_NONE)
+        return location == PT_NONE ? PT_NONE : g->of_location[location];
+    const function_key key = key_of(g, location);
+    const uint64_t hash = pt_hash_mix(key.address, pt_hash_u32_pair(key.string, key.file));
+    pt_probe probe = {0};
+    for (uint32_t f = pt_index_first(&g->functions, hash, &probe); f != PT_NONE;
+         f = pt_index_next(&g->functions, &probe)) {
+        const function_key *const other = &g->key.items[f];
+        if (other->string == key.string && other->file == key.file && other->address == key.address)
+            return g->of_location[location] = f;
+    }
+    pt_calls *const calls = g->calls;
+    const uint32_t f = calls->count++;
+    calls->function =
+        pt_grow(calls->function, &g->function_cap, calls->count, sizeof *calls->function);
+    calls->function[f] = (pt_calls_function){.name = name_of(g, location, &key),
+                                             .file = file_of(g->profile, location, &key)};
+    PT_GROW(g->key, g->key.count + 1);
+    g->key.items[g->key.count++] = key;
+    pt_index_add(&g->functions, hash, f);
+    return g->of_location[location] = f;
+}
+
+static pt_call *call_between(gathering *g, uint32_t from, uint32_t to)
+{
+    pt_calls *const calls = g->calls;
+    const uint64_t hash = pt_hash_u32_pair(from, to);
+    pt_probe probe = {0};
+    for (uint32_t c = pt_index_first(&g->pairs, hash, &probe); c != PT_NONE;
+         c = pt_index_next(&g->pairs, &probe))
+        if (calls->call[c].from == from && calls->call[c].to == to) return &calls->call[c];
+    const uint32_t c = calls->call_count++;
+    calls->call = pt_grow(calls->call, &g->call_cap, calls->call_count, sizeof *calls->call);
+    calls->call[c] = (pt_call){.from = from, .to = to};
+    pt_index_add(&g->pairs, hash, c);
+    return &calls->call[c];
+}
+
+static void gather_calls(gathering *g, uint32_t event)
+{
+    const pt_arcs *const arcs = g->profile->arc;
+    pt_calls *const calls = g->calls;
+    const int64_t *const cost = event < arcs->event_count ? arcs->cost[event] : NULL;
+    calls->has_cost = cost != NULL;
+    for (uint32_t i = 0; i < arcs->t.count; i++) {
+        const uint32_t from = function_at(g, arcs->from[i]), to = function_at(g, arcs->to[i]);
+        if (to == PT_NONE) continue;
+        pt_calls_function *const callee = &calls->function[to];
+        if (from == to) {
+            callee->itself = pt_saturating_count(callee->itself, arcs->calls[i]);
+            continue;
+        }
+        callee->called = pt_saturating_count(callee->called, arcs->calls[i]);
+        if (cost != NULL) callee->total = pt_saturating_add(callee->total, cost[i]);
+        if (from == PT_NONE) continue;
+        pt_call *const call = call_between(g, from, to);
+        call->calls = pt_saturating_count(call->calls, arcs->calls[i]);
+        if (cost != NULL) call->cost = pt_saturating_add(call->cost, cost[i]);
+    }
+}
+
+static void gather_self(gathering *g, uint32_t event)
+{
+    const pt_profile *const p = g->profile;
+    PT_FREE int64_t *value = pt_view_stack_values(p, event);
+    for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        if (value[s] == 0 || pt_stack_depth(p, s) == 0) continue;
+        const uint32_t function = function_at(g, pt_stack_frames(p, s)[0]);
+        pt_calls_function *const f = &g->calls->function[function];
+        f->self = pt_saturating_add(f->self, value[s]);
+    }
+}
+
+/* ---- Lists ---- */
+
+static int by_weight(const void *left, const void *right, void *context)
+{
+    const pt_calls *const calls = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const pt_call *const x = &calls->call[a], *const y = &calls->call[b];
+    const uint64_t cost_x = pt_magnitude(x->cost), cost_y = pt_magnitude(y->cost);
+    if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
+    if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
+    int order = strcmp(calls->function[x->to].name, calls->function[y->to].name);
+    if (order == 0) order = strcmp(calls->function[x->from].name, calls->function[y->from].name);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static void list_calls(pt_calls *calls)
+{
+    const uint32_t n = calls->call_count;
+    calls->in = pt_alloc((size_t)n + 1, sizeof *calls->in);
+    calls->out = pt_alloc((size_t)n + 1, sizeof *calls->out);
+    PT_FREE uint32_t *order = pt_alloc((size_t)n + 1, sizeof *order);
+    for (uint32_t c = 0; c < n; c++) {
+        order[c] = c;
+        calls->function[calls->call[c].from].out_count++;
+        calls->function[calls->call[c].to].in_count++;
+    }
+    qsort_r(order, n, sizeof *order, by_weight, calls);
+    uint32_t in = 0, out = 0;
+    for (uint32_t f = 0; f < calls->count; f++) {
+        pt_calls_function *const function = &calls->function[f];
+        function->in_first = in;
+        function->out_first = out;
+        in += function->in_count;
+        out += function->out_count;
+        function->in_count = function->out_count = 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        pt_calls_function *const from = &calls->function[calls->call[order[i]].from];
+        pt_calls_function *const to = &calls->function[calls->call[order[i]].to];
+        calls->out[from->out_first + from->out_count++] = order[i];
+        calls->in[to->in_first + to->in_count++] = order[i];
+    }
+}
+
+/* What nobody calls costs what it does itself and what its calls do. */
+static void total_roots(pt_calls *calls)
+{
+    for (uint32_t f = 0; f < calls->count; f++) {
+        pt_calls_function *const function = &calls->function[f];
+        if (function->in_count > 0 || function->called > 0) continue;
+        function->total = function->self;
+        for (uint32_t i = 0; i < function->out_count; i++)
+            function->total = pt_saturating_add(
+                function->total, calls->call[calls->out[function->out_first + i]].cost);
+    }
+}
+
+/* Names that several functions have are told apart by their files. */
+static void tell_apart(gathering *g)
+{
+    PT_FREE uint32_t *seen = pt_alloc(g->profile->string->t.count, sizeof *seen);
+    for (size_t f = 0; f < g->key.count; f++)
+        seen[g->key.items[f].string]++;
+    for (size_t f = 0; f < g->key.count; f++) {
+        const function_key *const key = &g->key.items[f];
+        if (key->string == 0 || seen[key->string] < 2 || key->file == 0) continue;
+        const char *const path = pt_text(g->profile, key->file);
+        const char *const slash = strrchr(path, '/');
+        char **const name = &g->calls->function[f].name;
+        char *const longer = pt_strf("%s [%s]", *name, slash != NULL ? slash + 1 : path);
+        free(*name);
+        *name = longer;
+    }
+}
+
+void pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
+                   pt_unnamed unnamed)
+{
+    *ret_calls = (pt_calls){0};
+    gathering g = {.profile = profile, .unnamed = unnamed, .calls = ret_calls};
+    const uint32_t locations = profile->location->t.count;
+    g.of_location = pt_alloc((size_t)locations + 1, sizeof *g.of_location);
+    memset(g.of_location, 0xff, locations * sizeof *g.of_location);
+    pt_index_init(&g.functions);
+    pt_index_init(&g.pairs);
+    gather_self(&g, event);
+    gather_calls(&g, event);
+    tell_apart(&g);
+    list_calls(ret_calls);
+    if (ret_calls->has_cost) total_roots(ret_calls);
+    pt_index_done(&g.functions);
+    pt_index_done(&g.pairs);
+    free(g.key.items);
+    free(g.of_location);
+}
+
+void pt_calls_done(pt_calls *calls)
+{
+    for (uint32_t f = 0; f < calls->count; f++)
+        free(calls->function[f].name);
+    free(calls->function);
+    free(calls->call);
+    free(calls->in);
+    free(calls->out);
+    *calls = (pt_calls){0};
+}
+
+/* ---- As a tree ---- */
+
+/* Calls that wait to be followed, the heaviest on top. */
+typedef struct {
+    const uint32_t *rank; /* per call: its place among all */
+    uint32_t *items;
+    size_t count;
+} heap;
+
+static void heap_push(heap *h, uint32_t call)
+{
+    size_t at = h->count++;
+    for (; at > 0 && h->rank[h->items[(at - 1) / 2]] > h->rank[call]; at = (at - 1) / 2)
+        h->items[at] = h->items[(at - 1) / 2];
+    h->items[at] = call;
+}
+
+static uint32_t heap_pop(heap *h)
+{
+    const uint32_t top = h->items[0], last = h->items[--h->count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < h->count; at = child) {
+        if (child + 1 < h->count && h->rank[h->items[child + 1]] < h->rank[h->items[child]])
+            child++;
+        if (h->rank[h->items[child]] >= h->rank[last]) break;
+        h->items[at] = h->items[child];
+    }
+    h->items[at] = last;
+    return top;
+}
+
+static int by_root(const void *left, const void *right, void *context)
+{
+    const pt_calls *const calls = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const pt_calls_function *const x = &calls->function[a], *const y = &calls->function[b];
+    const bool inner_x = x->in_count > 0, inner_y = y->in_count > 0;
+    if (inner_x != inner_y) return inner_x ? 1 : -1;
+    const uint64_t total_x = pt_magnitude(x->total), total_y = pt_magnitude(y->total);
+    if (total_x != total_y) return total_x > total_y ? -1 : 1;
+    const bool calls_x = x->out_count > 0, calls_y = y->out_count > 0;
+    if (calls_x != calls_y) return calls_x ? -1 : 1;
+    const uint64_t self_x = pt_magnitude(x->self), self_y = pt_magnitude(y->self);
+    if (self_x != self_y) return self_x > self_y ? -1 : 1;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static void reach(const pt_calls *calls, uint32_t function, bool *reached, heap *h)
+{
+    const pt_calls_function *const f = &calls->function[function];
+    reached[function] = true;
+    for (uint32_t i = 0; i < f->out_count; i++)
+        heap_push(h, calls->out[f->out_first + i]);
+}
+
+uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *ret_root_count)
+{
+    const uint32_t n = calls->count, arcs = calls->call_count;
+    uint32_t *const by = pt_alloc((size_t)n + 1, sizeof *by);
+    uint32_t *const root = pt_alloc((size_t)n + 1, sizeof *root);
+    PT_FREE uint32_t *order = pt_alloc((size_t)n + arcs + 1, sizeof *order);
+    PT_FREE uint32_t *rank = pt_alloc((size_t)arcs + 1, sizeof *rank);
+    PT_FREE bool *reached = pt_alloc((size_t)n + 1, sizeof *reached);
+    heap h = {.rank = rank, .items = pt_alloc((size_t)arcs + 1, sizeof *h.items)};
+    for (uint32_t c = 0; c < arcs; c++)
+        order[c] = c;
+    qsort_r(order, arcs, sizeof *order, by_weight, (void *)calls);
+    for (uint32_t i = 0; i < arcs; i++)
+        rank[order[i]] = i;
+    for (uint32_t f = 0; f < n; f++) {
+        order[f] = f;
+        by[f] = PT_NONE;
+    }
+    qsort_r(order, n, sizeof *order, by_root, (void *)calls);
+    uint32_t roots = 0, next = 0;
+    for (; next < n && calls->function[order[next]].in_count == 0; next++)
+        reach(calls, root[roots++] = order[next], reached, &h);
+    while (h.count > 0 || next < n) {
+        if (h.count == 0) { /* of circles that nobody else calls, the heaviest */
+            const uint32_t f = order[next++];
+            if (!reached[f]) reach(calls, root[roots++] = f, reached, &h);
+            continue;
+        }
+        const uint32_t c = heap_pop(&h);
+        const uint32_t to = calls->call[c].to;
+        if (reached[to]) continue;
+        by[to] = c;
+        reach(calls, to, reached, &h);
+    }
+    free(h.items);
+    *ret_root = root;
+    *ret_root_count = roots;
+    return by;
+}

@@ -1,0 +1,56 @@
+/* calls.h: who calls whom, of profiles whose samples are no stacks but which have call arcs
+ * (gmon.out, callgrind, branch records):
+ *
+ *   arcs     main -> parse   calls 3, cost 60       from the call's place to where it leads
+ *            main -> emit    calls 1, cost 10
+ *   samples  parse 50, emit 10, main 40             each of one frame: what it costs by itself
+ *
+ *   function parse   self 50, called 3 times, total 60: what calls to it cost with all below
+ *
+ * A function here is a name in a mapped file: what is inlined into it is a part of it, as it is to
+ * who counts calls, and functions of one name in two files are two, since the costs of one include
+ * those of the other. Where arcs have calls but no cost (gmon.out), no total is known: gprof's are
+ * guesses from the share of calls, and `pitot gprof` makes them.
+ */
+#ifndef PT_VIEW_CALLS_H
+#define PT_VIEW_CALLS_H
+
+#include "view/names.h"
+
+typedef struct pt_call {
+    uint32_t from, to; /* functions, never the same */
+    uint64_t calls;    /* 0 = unknown */
+    int64_t cost;      /* inclusive; 0 when unknown, see has_cost */
+} pt_call;
+
+typedef struct pt_calls_function {
+    char *name; /* followed by " [FILE]" if another mapped file has one of this name */
+    const char *file;
+    int64_t self;
+    int64_t total;   /* what the calls to it cost; of one that nobody calls self and its calls */
+    uint64_t called; /* by others */
+    uint64_t itself; /* calls from itself */
+    uint32_t in_first, in_count, out_first, out_count; /* of the lists */
+} pt_calls_function;
+
+typedef struct pt_calls {
+    bool has_cost; /* for this event; without there are no totals */
+    pt_calls_function *function;
+    uint32_t count;
+    pt_call *call;
+    uint32_t call_count;
+    uint32_t *in, *out; /* calls of each function, those with the most cost, then calls, first */
+} pt_calls;
+
+/* Borrows texts of the profile; done with pt_calls_done. */
+void pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
+                   pt_unnamed unnamed);
+void pt_calls_done(pt_calls *calls);
+
+/* Places in a tree: a function hangs below the call with the most cost (else calls) by which it can
+ * be reached from functions that nobody calls; its own calls are shown there, and only there.
+ * hangs_by[f] is that call, PT_NONE for outermost functions, which *ret_root lists in order; the
+ * caller frees both. */
+uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *ret_root_count);
+
+#endif

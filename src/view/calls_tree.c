@@ -1,0 +1,225 @@
+/* calls_tree.c: the functions of calls.h as a tree: below each function, where it hangs, a row for
+ * each call from it.
+ *
+ *   main        1. all rows in preorder: one a root, one a call
+ *     parse     2. weights: what a row costs, or the heaviest function that it leads to
+ *       alloc   3. rows that are light or deep are folded: one row behind their siblings
+ *     emit
+ *       alloc      elsewhere: what it calls is shown below parse
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/saturate.h"
+#include "view/calls_tree.h"
+#include "view/table.h"
+
+/* A row before any is folded. */
+typedef struct {
+    uint32_t parent, end, depth;
+    uint32_t function, call;
+    bool elsewhere;
+    uint64_t weight;
+} full_row;
+
+/* Rows that begin below the same one: (call, or root) on its way into the list. */
+typedef struct {
+    uint32_t parent, depth, function, call;
+} waiting_row;
+
+static full_row *all_rows(const pt_calls *calls, uint32_t *ret_count)
+{
+    uint32_t *root, roots;
+    uint32_t *const by = pt_calls_hang(calls, &root, &roots);
+    const size_t most = (size_t)calls->count + calls->call_count + 1;
+    full_row *const row = pt_alloc(most, sizeof *row);
+    waiting_row *const waiting = pt_alloc(most, sizeof *waiting);
+    size_t count = 0, left = 0;
+    for (uint32_t i = roots; i-- > 0;)
+        waiting[left++] = (waiting_row){PT_NONE, 1, root[i], PT_NONE};
+    while (left > 0) {
+        const waiting_row next = waiting[--left];
+        const uint32_t at = (uint32_t)count++;
+        const bool elsewhere = next.call != PT_NONE && by[next.function] != next.call;
+        row[at] = (full_row){.parent = next.parent,
+                             .end = at + 1,
+                             .depth = next.depth,
+                             .function = next.function,
+                             .call = next.call,
+                             .elsewhere = elsewhere};
+        const pt_calls_function *const f = &calls->function[next.function];
+        for (uint32_t i = elsewhere ? 0 : f->out_count; i-- > 0;) {
+            const uint32_t call = calls->out[f->out_first + i];
+            waiting[left++] = (waiting_row){at, next.depth + 1, calls->call[call].to, call};
+        }
+    }
+    for (size_t i = count; i-- > 0;)
+        if (row[i].parent != PT_NONE && row[row[i].parent].end < row[i].end)
+            row[row[i].parent].end = row[i].end;
+    free(waiting);
+    free(root);
+    free(by);
+    *ret_count = (uint32_t)count;
+    return row;
+}
+
+static int by_self(const void *left, const void *right, void *context)
+{
+    const pt_calls *const calls = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const uint64_t x = pt_magnitude(calls->function[a].self);
+    const uint64_t y = pt_magnitude(calls->function[b].self);
+    if (x != y) return x > y ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static int64_t total_of(const pt_calls *calls, const full_row *row)
+{
+    return row->call != PT_NONE ? calls->call[row->call].cost
+                                : calls->function[row->function].total;
+}
+
+/* The most that a function costs by itself of those that can be reached from each: from the
+ * heaviest on, all that lead there. */
+static uint64_t *most_reached(const pt_calls *calls)
+{
+    uint64_t *most = pt_alloc((size_t)calls->count + 1, sizeof *most);
+    PT_FREE uint32_t *order = pt_alloc((size_t)calls->count + 1, sizeof *order);
+    PT_FREE uint32_t *queue = pt_alloc((size_t)calls->count + 1, sizeof *queue);
+    PT_FREE bool *seen = pt_alloc((size_t)calls->count + 1, sizeof *seen);
+    for (uint32_t f = 0; f < calls->count; f++)
+        order[f] = f;
+    qsort_r(order, calls->count, sizeof *order, by_self, (void *)calls);
+    for (uint32_t i = 0; i < calls->count; i++) {
+        size_t head = 0, tail = 0;
+        const uint64_t self = pt_magnitude(calls->function[order[i]].self);
+        if (!seen[order[i]]) queue[tail++] = order[i];
+        seen[order[i]] = true;
+        while (head < tail) {
+            const uint32_t f = queue[head++];
+            most[f] = self;
+            const pt_calls_function *const function = &calls->function[f];
+            for (uint32_t k = 0; k < function->in_count; k++) {
+                const uint32_t caller = calls->call[calls->in[function->in_first + k]].from;
+                if (!seen[caller]) queue[tail++] = caller;
+                seen[caller] = true;
+            }
+        }
+    }
+    return most;
+}
+
+/* A row weighs its total. Where none is known it stays if it leads to a function that is heavy. */
+static void weigh(const pt_calls *calls, full_row *row, uint32_t count)
+{
+    PT_FREE uint64_t *most = calls->has_cost ? NULL : most_reached(calls);
+    for (uint32_t i = 0; i < count; i++)
+        row[i].weight =
+            most != NULL ? most[row[i].function] : pt_magnitude(total_of(calls, &row[i]));
+}
+
+/* ---- Rows that are shown ---- */
+
+typedef struct {
+    uint32_t full_end, node; /* where its rows end; its own node */
+    uint32_t folded;
+    int64_t folded_total;
+} open_row;
+
+typedef struct {
+    pt_calltree *tree;
+    pt_calls_node *node;
+    struct {
+        open_row *items;
+        size_t count, cap;
+    } open;
+} showing;
+
+static uint32_t add_node(showing *s, uint32_t parent, uint32_t depth)
+{
+    pt_calltree *const t = s->tree;
+    const uint32_t at = t->count++;
+    t->parent[at] = parent;
+    t->end[at] = at + 1;
+    t->depth[at] = depth;
+    t->name[at] = t->location[at] = PT_NONE;
+    s->node[at].call = PT_NONE;
+    return at;
+}
+
+static void close_row(showing *s)
+{
+    const open_row last = s->open.items[--s->open.count];
+    if (last.folded == 0) return;
+    const uint32_t at = add_node(s, last.node, s->tree->depth[last.node] + 1);
+    s->tree->folded[at] = last.folded;
+    s->tree->total[at] = last.folded_total;
+}
+
+static void open_node(showing *s, uint32_t node, uint32_t full_end)
+{
+    PT_GROW(s->open, s->open.count + 1);
+    s->open.items[s->open.count++] = (open_row){.full_end = full_end, .node = node};
+}
+
+static void make_tree(pt_calltree *tree, size_t most)
+{
+    *tree = (pt_calltree){
+        .parent = pt_alloc(most, sizeof *tree->parent),
+        .end = pt_alloc(most, sizeof *tree->end),
+        .depth = pt_alloc(most, sizeof *tree->depth),
+        .name = pt_alloc(most, sizeof *tree->name),
+        .location = pt_alloc(most, sizeof *tree->location),
+        .inlined = pt_alloc(most, sizeof *tree->inlined),
+        .folded = pt_alloc(most, sizeof *tree->folded),
+        .self = pt_alloc(most, sizeof *tree->self),
+        .total = pt_alloc(most, sizeof *tree->total),
+    };
+}
+
+void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt_calltree *ret_tree,
+                   pt_calls_node **ret_node)
+{
+    uint32_t count;
+    full_row *const row = all_rows(calls, &count);
+    weigh(calls, row, count);
+    const size_t most = 2 * (size_t)count + 2;
+    uint64_t min_weight = calls->has_cost ? request->min_weight : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (row[i].weight > 0) min_weight = request->min_weight;
+    make_tree(ret_tree, most);
+    showing s = {.tree = ret_tree, .node = pt_alloc(most, sizeof *s.node)};
+    open_node(&s, add_node(&s, 0, 0), count);
+    for (uint32_t i = 0; i < count;) {
+        while (s.open.items[s.open.count - 1].full_end <= i)
+            close_row(&s);
+        open_row *const above = &s.open.items[s.open.count - 1];
+        if (row[i].weight < min_weight ||
+            (request->max_depth != 0 && row[i].depth > request->max_depth)) {
+            above->folded++;
+            if (calls->has_cost)
+                above->folded_total =
+                    pt_saturating_add(above->folded_total, total_of(calls, &row[i]));
+            else if (row[i].weight > (uint64_t)above->folded_total)
+                above->folded_total = (int64_t)row[i].weight;
+            i = row[i].end;
+            continue;
+        }
+        const uint32_t at = add_node(&s, above->node, row[i].depth);
+        ret_tree->name[at] = row[i].function;
+        ret_tree->self[at] = row[i].elsewhere ? 0 : calls->function[row[i].function].self;
+        ret_tree->total[at] = total_of(calls, &row[i]);
+        s.node[at] = (pt_calls_node){.call = row[i].call, .elsewhere = row[i].elsewhere};
+        open_node(&s, at, row[i].end);
+        i++;
+    }
+    while (s.open.count > 0)
+        close_row(&s);
+    for (uint32_t at = ret_tree->count; at-- > 1;)
+        if (ret_tree->end[ret_tree->parent[at]] < ret_tree->end[at])
+            ret_tree->end[ret_tree->parent[at]] = ret_tree->end[at];
+    free(s.open.items);
+    free(row);
+    *ret_node = s.node;
+}
