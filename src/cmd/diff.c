@@ -302,7 +302,7 @@ static int answer(pt_cmd_context *context, const diff_settings *settings, const 
     pt_diff_cut(&diff, (size_t)settings->rows);
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_diff_json(context->out, &head, &diff); break;
-    case PT_SHAPE_CSV: pt_diff_csv(context->out, &diff); break;
+    case PT_SHAPE_CSV: pt_diff_csv(context->out, &head, &diff); break;
     case PT_SHAPE_TEXT: pt_diff_text(context->out, &context->look, &head, &diff); break;
     }
     pt_diff_done(&diff);

@@ -123,7 +123,8 @@ static int flame_run(pt_cmd_context *context, void *settings_)
                                       .width_px = formats[format].width_px,
                                       .max_nodes = formats[format].max_nodes,
                                       .whole = context->whole,
-                                      .note = note};
+                                      .note = note,
+                                      .is_stackless = !context->head.summary.has_stacks};
     PT_FREE_FLAME pt_flame *flame = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_flame_new(context->answer, &request, &flame, &error) != PT_OK)

@@ -118,6 +118,14 @@ typedef struct {
     int before, after, self, total, half;
 } widths;
 
+/* Both sides tell what is below a function, or have nothing to tell. */
+static bool totals_known(const pt_diff_head *head)
+{
+    for (int side = 0; side < 2; side++)
+        if (head->summary[side].stacks > 0 && !head->summary[side].has_stacks) return false;
+    return true;
+}
+
 static void fit(int *width, const char *text)
 {
     const int needed = (int)pt_text_width(text);
@@ -161,8 +169,22 @@ static char mark_of(const pt_diff *diff, const pt_change *c)
     return diff->has_errors && !c->is_real && !isnan(c->p) && has_any(c) ? '~' : ' ';
 }
 
+static void put_total(pt_out *out, const char *unit, const widths *w, const pt_diff *diff,
+                      const pt_change *total, bool known)
+{
+    if (!known) {
+        pt_outf(out, "%*s", w->total, "-");
+        if (diff->has_errors) pt_outf(out, " %*s", w->half, "");
+        pt_out_text(out, "   ");
+        return;
+    }
+    pt_outf(out, "%*s", w->total, change_text(unit, total->change).text);
+    if (diff->has_errors) put_error(out, unit, w->half, total);
+    pt_outf(out, " %c ", mark_of(diff, total));
+}
+
 static void put_row(pt_out *out, const pt_look *look, const char *unit, const widths *w,
-                    const pt_diff *diff, const pt_diff_row *row)
+                    const pt_diff *diff, const pt_diff_row *row, bool total_known)
 {
     const bool real = row->self.is_real || row->total.is_real;
     const pt_colour colour = !diff->has_errors       ? PT_COLOUR_NONE
@@ -175,10 +197,8 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, const wi
             w->after, value_of(unit, row->self.value[PT_AFTER]).text, w->self,
             change_text(unit, row->self.change).text);
     if (diff->has_errors) put_error(out, unit, w->half, &row->self);
-    pt_outf(out, " %7s %c %*s", part_of(&row->self).text, mark_of(diff, &row->self), w->total,
-            change_text(unit, row->total.change).text);
-    if (diff->has_errors) put_error(out, unit, w->half, &row->total);
-    pt_outf(out, " %c ", mark_of(diff, &row->total));
+    pt_outf(out, " %7s %c ", part_of(&row->self).text, mark_of(diff, &row->self));
+    put_total(out, unit, w, diff, &row->total, total_known);
     const size_t before = (size_t)(w->before + w->after + w->self + w->total + 2 * w->half) + 24 +
                           pt_text_width(place);
     pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
@@ -195,6 +215,7 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
     snprintf(error, sizeof error, "+-%g%%", 100 * head->confidence);
     put_head(out, head, diff);
     const widths w = widths_of(unit, diff);
+    const bool total_known = totals_known(head);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
     pt_outf(out, "%*s %*s %*s", w.before, "self", w.after, "after", w.self, "change");
     if (diff->has_errors) pt_outf(out, " %*s", w.half, error);
@@ -203,7 +224,7 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
     pt_out_text(out, "   function\n");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++)
-        put_row(out, look, unit, &w, diff, &diff->row[i]);
+        put_row(out, look, unit, &w, diff, &diff->row[i], total_known);
     if (diff->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(diff->more).text);
 }
 
@@ -281,7 +302,12 @@ void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
         pt_json_key(&w, "line");
         pt_json_int(&w, row->line);
         put_change(&w, "self", &row->self);
-        put_change(&w, "total", &row->total);
+        if (totals_known(head)) {
+            put_change(&w, "total", &row->total);
+        } else {
+            pt_json_key(&w, "total");
+            pt_json_null(&w);
+        }
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -301,7 +327,7 @@ static void put_fields(pt_out *out, const pt_change *c)
                 c->is_real ? "false" : "true");
 }
 
-void pt_diff_csv(pt_out *out, const pt_diff *diff)
+void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     pt_out_text(out, "self_before,self_after,self_change,self_low,self_high,self_p,self_noise,"
                      "total_before,total_after,total_change,total_low,total_high,total_p,"
@@ -309,7 +335,10 @@ void pt_diff_csv(pt_out *out, const pt_diff *diff)
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++) {
         const pt_diff_row *row = &diff->row[i];
         put_fields(out, &row->self);
-        put_fields(out, &row->total);
+        if (totals_known(head))
+            put_fields(out, &row->total);
+        else
+            pt_out_text(out, ",,,,,,,");
         pt_csv_put(out, row->name);
         pt_out_char(out, ',');
         pt_csv_put(out, row->file);

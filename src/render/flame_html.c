@@ -41,6 +41,8 @@ static void put_head(pt_json_w *w, const pt_flame *f, const char *title)
     pt_json_int(w, f->total);
     pt_json_key(w, "whole");
     pt_json_int(w, f->whole);
+    pt_json_key(w, "totals_known");
+    pt_json_bool(w, f->totals_known);
     pt_json_key(w, "facts");
     pt_json_array(w);
     for (uint32_t i = 0; i < f->fact_count; i++)

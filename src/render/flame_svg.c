@@ -125,7 +125,10 @@ static void put_hover(const drawing *d, uint32_t node)
     const pt_flame_frame *frame = &f->frame[f->node_frame[node]];
     pt_out_text(d->out, "<title>");
     put_name(d, frame->name);
-    put_numbers(d, "total", f->node_total[node]);
+    if (f->totals_known || node == 0)
+        put_numbers(d, "total", f->node_total[node]);
+    else
+        pt_out_text(d->out, "\ntotal -");
     put_numbers(d, "self", f->self[node]);
     if (frame->file != 0) {
         pt_out_char(d->out, '\n');

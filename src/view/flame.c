@@ -397,6 +397,7 @@ static void add_facts(building *b, uint32_t event)
     if (is.cpu_used_ns > 0 && is.cpu_seen_ns > 0)
         add_fact(b, "%.1f%% of the CPU time used was seen",
                  100.0 * (double)is.cpu_seen_ns / (double)is.cpu_used_ns);
+    if (!b->flame->totals_known) add_fact(b, "no stacks: what a function's calls cost is not known");
     if (is.ends_known) add_fact(b, "%.1f%% in complete stacks", 100 * is.complete_share);
     if (is.unnamed_share >= 0.0005)
         add_fact(b, "%.1f%% ends in code without names", 100 * is.unnamed_share);
@@ -428,6 +429,7 @@ static pt_status fill(building *b, const pt_flame_request *request, pt_error *re
 {
     const pt_event *event = &b->profile->event->row[request->event];
     add_string(b, "", 0);
+    b->flame->totals_known = !request->is_stackless;
     b->flame->event_type = add_profile_string(b, event->type);
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);

@@ -32,6 +32,7 @@ typedef struct pt_flame_request {
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
     int64_t whole;      /* what 100 % is; 0 = the sum of the values */
     const char *note;   /* the first of the facts, or NULL */
+    bool is_stackless;  /* samples are no stacks: only what functions cost by themselves is known */
 } pt_flame_request;
 
 typedef struct pt_flame_frame {
@@ -58,6 +59,7 @@ typedef struct pt_flame_function {
 typedef struct pt_flame {
     uint32_t event_type, event_unit; /* strings */
     int64_t total, whole;
+    bool totals_known;     /* false: samples are no stacks, and boxes are only as wide as self */
     pt_buf bytes;          /* of the strings, each followed by a NUL; any bytes may occur */
     uint64_t *string;      /* [string_count + 1] offsets in bytes */
     pt_flame_frame *frame; /* [frame_count] */

@@ -199,7 +199,8 @@ class Page {
       const ofZoom = zoomed ? `, ${percent(value, tree.total[this.scene.zoom])} of the zoom` : "";
       return `${what} ${amount(value, unit)} (${percent(value, data.whole)}${ofZoom})`;
     };
-    return [line("total", tree.total[node]), line("self", tree.self[node])];
+    const total = data.totals_known || node === 0 ? line("total", tree.total[node]) : "total -";
+    return [total, line("self", tree.self[node])];
   }
 
   private details(node: number): void {

@@ -11,7 +11,7 @@ export interface Row {
   file: string;
   line: number;
   self: number;
-  total: number;
+  total: number | null; /* null: samples are no stacks, and do not tell */
   inlined: boolean;
 }
 
@@ -32,8 +32,8 @@ interface Column {
 const COLUMNS: Column[] = [
   { title: "Self", className: "", value: (row) => row.self },
   { title: "Self %", className: "share", value: (row) => row.self },
-  { title: "Total", className: "", value: (row) => row.total },
-  { title: "Total %", className: "share", value: (row) => row.total },
+  { title: "Total", className: "", value: (row) => row.total ?? 0 },
+  { title: "Total %", className: "share", value: (row) => row.total ?? 0 },
   { title: "Function", className: "text name", value: (row) => row.name },
   { title: "Where", className: "text place", value: (row) => `${row.file}:${row.line}` },
 ];
@@ -80,7 +80,7 @@ export class Table {
     const sign = this.descending ? -1 : 1;
     return [...this.report.rows].sort((a, b) => {
       const [x, y] = [value(a), value(b)];
-      return (x < y ? -1 : x > y ? 1 : 0) * sign || b.total - a.total;
+      return (x < y ? -1 : x > y ? 1 : 0) * sign || (b.total ?? 0) - (a.total ?? 0);
     });
   }
 
@@ -95,7 +95,8 @@ export class Table {
   private row(row: Row): HTMLElement {
     const { profile, kept_total, relative } = this.report;
     const whole = relative ? kept_total : profile.total;
-    const share = (value: number): HTMLElement => {
+    const share = (value: number | null): HTMLElement => {
+      if (value === null) return element("td", "share", "-");
       const cell = element("td", "share", value < 0 ? `-${percent(-value, whole)}` : percent(value, whole));
       cell.style.setProperty("--part", `${whole > 0 ? (100 * Math.abs(value)) / whole : 0}%`);
       return cell;
@@ -110,7 +111,7 @@ export class Table {
       "",
       element("td", "", amount(row.self, profile.unit)),
       share(row.self),
-      element("td", "", amount(row.total, profile.unit)),
+      element("td", "", row.total === null ? "-" : amount(row.total, profile.unit)),
       share(row.total),
       element("td", "text name", button),
       where
