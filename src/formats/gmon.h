@@ -16,6 +16,7 @@
 #define PT_GMON_ARC             1
 #define PT_GMON_BLOCKS          2
 #define PT_GMON_BSD44_VERSION   0x51879
+#define PT_GMON_BSD_BINS_MIN    8
 #define PT_GMON_BIN_MAX         65535
 #define PT_GMON_UNIT_BYTES      2 /* bins begin and end at multiples of this from low */
 

@@ -18,7 +18,6 @@
 #define SPARE_BYTES   12
 #define BIN_BYTES_MAX 64 /* of text */
 #define SPAN_SLACK    16 /* text may end so many bytes before its last bin would: glibc rounds */
-#define BINS_MIN      8
 #define TEXT_MAX      ((uint64_t)1 << 48)
 
 /* Word size, and bytes of the header; is_44: the one with version and rate. */
@@ -82,7 +81,7 @@ static bool arcs_fit(const header *h, const uint8_t *data, size_t size)
 static bool fits_tightly(const header *h, const uint8_t *data, size_t size, uint64_t file_bytes)
 {
     const uint64_t bins = (h->bytes - h->l.header_bytes) / 2, span = h->high - h->low;
-    if (bins < BINS_MIN || h->high > TEXT_MAX || h->bytes > file_bytes ||
+    if (bins < PT_GMON_BSD_BINS_MIN || h->high > TEXT_MAX || h->bytes > file_bytes ||
         (file_bytes - h->bytes) % (3u * h->l.word_bytes) != 0)
         return false;
     for (uint64_t width = 2; width <= BIN_BYTES_MAX; width *= 2) {

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 
-#define REPEATS_MAX 65536 /* records for what one field cannot hold */
+#define REPEATS_MAX 65536               /* records for what one field cannot hold */
 #define BINS_MAX    ((uint64_t)1 << 28) /* of a merged profile's plans */
 
 typedef struct {
@@ -350,12 +350,19 @@ static void end(sum *s)
     pt_index_done(&s->blocks.index);
 }
 
+/* BSD's layout is one histogram of time, and one of few bins is not told from other files. */
+static bool fits_bsd(const sum *s)
+{
+    const pt_gmon_histogram *const h = &s->histograms.items[0].h;
+    return s->histograms.count == 1 && h->bin_count >= PT_GMON_BSD_BINS_MIN &&
+           h->dimension[PT_GMON_DIMENSION_BYTES] == 's';
+}
+
 bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag)
 {
     sum s;
     begin(&s, out, diag);
-    const bool fitting = add_plans(&s, p) && add_merged_bins(&s, p) &&
-                         (!bsd || s.histograms.count == 1);
+    const bool fitting = add_plans(&s, p) && add_merged_bins(&s, p) && (!bsd || fits_bsd(&s));
     if (fitting) {
         add_calls(&s, p);
         if (bsd)

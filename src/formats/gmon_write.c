@@ -24,7 +24,6 @@
 #define GRANULE         4
 #define GAP_MAX         1024 /* bins without samples inside a histogram; more begin another */
 #define REPEATS_MAX     4096
-#define BSD_BINS_MIN    8
 #define BSD_BINS_MAX    ((uint64_t)1 << 22)
 #define BSD_GRANULE_MAX 64
 #define NS_PER_S        1000000000.0
@@ -99,9 +98,8 @@ static const char *usable_plan(const pt_profile *p, const char *layout)
         if (p->bin->row[i].count > PT_GMON_BIN_MAX) return NULL;
         counted += p->bin->row[i].count;
     }
-    const uint64_t calls_max = plan[0] == 'g' || pt_profile_provenance(p)->word_bytes == 4
-                                   ? UINT32_MAX
-                                   : UINT64_MAX;
+    const uint64_t calls_max =
+        plan[0] == 'g' || pt_profile_provenance(p)->word_bytes == 4 ? UINT32_MAX : UINT64_MAX;
     for (uint32_t i = 0; i < p->arc->t.count; i++)
         if (p->arc->calls[i] > calls_max) return NULL; /* a sum */
     return bins == p->bin->t.count && arcs == p->arc->t.count && blocks == p->block->t.count &&
@@ -263,7 +261,7 @@ static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
     }
     *ret = address;
     const uint64_t most = w->word_bytes == 4 ? UINT32_MAX : (uint64_t)INT64_MAX;
-    return address < most - BSD_GRANULE_MAX * BSD_BINS_MIN;
+    return address < most - BSD_GRANULE_MAX * PT_GMON_BSD_BINS_MIN;
 }
 
 static int by_place(const void *a, const void *b)
@@ -443,7 +441,7 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
                             "--to=gmon holds several",
                             low, high);
     uint64_t bins = (high - low + granule - 1) / granule;
-    if (bins < BSD_BINS_MIN) bins = BSD_BINS_MIN;
+    if (bins < PT_GMON_BSD_BINS_MIN) bins = PT_GMON_BSD_BINS_MIN;
     const unsigned header_bytes = w->word_bytes == 8 ? 40 : 32;
     put_word(w, low);
     put_word(w, low + bins * granule);

@@ -56,13 +56,20 @@ static pt_count_text calls_of(const pt_tree_row *row)
     return row->is_call ? pt_calls_of(row->calls) : (pt_count_text){""};
 }
 
-static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
-                    int calls_width, guides *open, const pt_tree_row *row)
+static bool total_known(const pt_report_head *head, const pt_tree *tree)
 {
+    return tree->from_calls ? tree->calls.has_cost : head->summary.has_stacks;
+}
+
+static void put_row(pt_out *out, const pt_look *look, const pt_report_head *head,
+                    const pt_tree *tree, int width, int calls_width, guides *open,
+                    const pt_tree_row *row)
+{
+    const pt_summary *const summary = &head->summary;
+    const bool known = total_known(head, tree);
     const pt_colour colour = pt_colour_of_share(row->self_share);
-    const pt_value_text total = pt_known_value(summary->unit, row->total, row->total_known);
-    pt_outf(out, "%7s %*s ", pt_known_share(row->total_share, row->total_known).text, width,
-            total.text);
+    const pt_value_text total = pt_known_value(summary->unit, row->total, known);
+    pt_outf(out, "%7s %*s ", pt_known_share(row->total_share, known).text, width, total.text);
     put_self(out, summary->unit, width, row);
     if (calls_width > 0) pt_outf(out, "%*s  ", calls_width, calls_of(row).text);
     put_guides(out, look, open, row);
@@ -98,7 +105,7 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     guides open = {0};
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
-        put_row(out, look, &head->summary, width, calls_width, &open, &row);
+        put_row(out, look, head, tree, width, calls_width, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
         pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
@@ -143,7 +150,7 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
             pt_json_bool(&w, row.inlined);
         }
         pt_json_known(&w, "self", row.self, row.self_share, !row.elsewhere);
-        pt_json_known(&w, "total", row.total, row.total_share, row.total_known);
+        pt_json_known(&w, "total", row.total, row.total_share, total_known(head, tree));
         if (tree->from_calls) json_call(&w, &row);
         pt_json_object_end(&w);
     }
@@ -165,7 +172,7 @@ void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
         pt_outf(out, "%u,", row.depth);
         pt_csv_known(out, row.self, row.self_share, !row.elsewhere);
         pt_out_char(out, ',');
-        pt_csv_known(out, row.total, row.total_share, row.total_known);
+        pt_csv_known(out, row.total, row.total_share, total_known(head, tree));
         pt_out_char(out, ',');
         pt_csv_put(out, row.name);
         pt_out_char(out, ',');

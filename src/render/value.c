@@ -28,7 +28,7 @@ pt_percent pt_known_share(double share, bool known)
 
 void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, bool known)
 {
-    PT_FREE char *const share_name = pt_strf("%s_share", name);
+    PT_FREE char *share_name = pt_strf("%s_share", name);
     pt_json_key(w, name);
     if (known)
         pt_json_int(w, value);

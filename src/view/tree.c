@@ -64,7 +64,6 @@ static pt_tree_row row_of(pt_tree *t, uint32_t node)
         .file = folded          ? ""
                 : t->from_calls ? t->calls.function[name].file
                                 : file_of(&t->names, name, nodes->location[node]),
-        .total_known = !t->from_calls || t->calls.has_cost,
         .is_call = call != PT_NONE,
         .calls = call != PT_NONE ? t->calls.call[call].calls : 0,
         .elsewhere = t->from_calls && t->call_node[node].elsewhere,

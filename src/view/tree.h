@@ -28,7 +28,6 @@ typedef struct pt_tree_row {
     bool only;       /* nor stands before: the row goes on where its parent's stands, so that long
                         chains of calls do not wander to the right */
     uint32_t indent; /* how many branches lead here; 0 for outermost functions */
-    bool total_known;
     /* Of arcs only: */
     bool is_call;   /* the row is a call from the one above */
     uint64_t calls; /* how often; 0 = unknown */
