@@ -338,12 +338,12 @@ const pt_command pt_command_diff = {
         "Values are compared as they are; --normalize compares shares. One run a side tells the "
         "noise of sampling only; give several with --before, and what else differs from run to "
         "run is taken into account.",
-    .examples = (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
-                                      "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
-                                      "exit status 5 if something takes 2 % of the whole more",
-                                      "pitot diff --before=a1.pb.gz --before=a2.pb.gz b1.pb.gz "
-                                      "b2.pb.gz",
-                                      "two runs before, two after", NULL},
+    .examples =
+        (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
+                              "pitot diff --fail-above=2% main.pb.gz change.pb.gz",
+                              "exit status 5 if something takes 2 % of the whole more",
+                              "pitot diff --before=a.pb.gz --before=b.pb.gz c.pb.gz d.pb.gz",
+                              "two runs before, two after", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_LOADS_ITSELF,
     .max_args = SIZE_MAX,
     .options = &diff_options,

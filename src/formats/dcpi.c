@@ -30,6 +30,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
+
 #define FOOTER_BYTES     8
 #define GRANULE_MAX      4096
 #define HEADER_BYTES_MAX 65536 /* real ones have a few hundred */
@@ -139,6 +141,10 @@ typedef struct {
     pt_dcpi_header h;
     pt_error *error;
     uint32_t seen[REQUIRED_COUNT];
+    struct {
+        pt_string_id *items;
+        size_t count, cap;
+    } lines; /* until it is known whose they are */
 } header_reading;
 
 static void tell_required(const header_reading *s)
@@ -181,8 +187,8 @@ static void take_line(header_reading *s, const char *line, size_t length)
     size_t k, bytes;
     const char *rest;
     if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
-    pt_builder_extra(s->b, pt_builder_text(s->b, PT_DCPI_LINE),
-                     pt_builder_string(s->b, line, length));
+    PT_GROW(s->lines, s->lines.count + 1);
+    s->lines.items[s->lines.count++] = pt_builder_string(s->b, line, length);
     uint64_t value;
     const pt_string_id text = pt_builder_string(s->b, rest, bytes);
     for (size_t i = 0; i < REQUIRED_COUNT; i++)
@@ -250,6 +256,15 @@ static int probe(const pt_probe_input *in)
                               memcmp(rest, "pdb-", 4) == 0);
     }
     return 0;
+}
+
+static void keep_lines(header_reading *s)
+{
+    PT_FREE char *image = pt_strdup(pt_builder_get_text(s->b, s->h.image));
+    const pt_string_id key = pt_dcpi_line_key(s->b, PT_DCPI_LINE, image);
+    for (size_t i = 0; i < s->lines.count; i++)
+        pt_builder_extra(s->b, key, s->lines.items[i]);
+    free(s->lines.items);
 }
 
 static bool read_header(pt_reader *r, header_reading *s)
@@ -376,6 +391,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
                         .h = {.minor = 7, .granule = PT_DCPI_ALPHA_GRANULE},
                         .error = &error};
     const bool whole = read_header(r, &s);
+    keep_lines(&s);
     describe(b, &s.h);
     const pt_mapping_id mapping = pt_dcpi_mapping(b, &s.h);
     pt_diag_add(hooks->diag, !s.h.has_version, "missing version line, read as 0.07");

@@ -4,9 +4,10 @@
 
 #include "formats/format.h"
 
-/* Key of the extras that hold a header's lines, whole and in order. */
+/* Keys of the extras that hold a header's lines, whole and in order, begin so; a blank and the
+ * image's digits follow, so that headers of several images stay apart through a merge. */
 #define PT_DCPI_LINE "dcpi.line"
-/* Key of those lines of a text's header that have no field in the model. */
+/* So do those of lines of a text's header that have no field in the model. */
 #define PT_DCPI_TEXT_LINE "dcpicat.line"
 
 /* Bytes an Alpha instruction takes, and so the step between counts unless a line says otherwise. */
@@ -79,16 +80,32 @@ void pt_dcpi_counts_done(pt_dcpi_counts *counts);
 /* What an event is called: of mere "samples" what lies between two of them says more. */
 const char *pt_dcpi_event_name(const pt_profile *p, uint32_t event);
 
-/* The header line of that keyword which the profile came with, binary or as text; NULL if there is
- * none, or if it came from several images or with a header of version 1. */
-const char *pt_dcpi_kept_line(const pt_profile *p, const char *keyword);
+/* The key of lines of the image that has these digits ("" = unknown). */
+pt_string_id pt_dcpi_line_key(pt_builder *b, const char *kind, const char *image);
 
-/* Does an extra hold a line of a DCPI header? ret_text (may be NULL): of a text's. */
-bool pt_dcpi_is_line(const pt_profile *p, uint32_t extra, bool *ret_text);
+/* Lines of DCPI headers by their images: of mapping m extra[first[m]] up to extra[first[m + 1]], in
+ * order. Where several mappings have the same digits, or none, nobody knows whose a line is: it is
+ * lost. */
+typedef struct pt_dcpi_lines {
+    const pt_profile *p; /* borrowed */
+    uint32_t *first;     /* [mappings + 1] */
+    uint32_t *extra;     /* rows of the extras */
+    uint32_t lost;
+} pt_dcpi_lines;
 
-/* How many lines of a binary header the profile came with; 0 if it came from elsewhere, or from a
+void pt_dcpi_lines_init(pt_dcpi_lines *ret_lines, const pt_profile *p);
+void pt_dcpi_lines_done(pt_dcpi_lines *lines);
+
+/* Is the line of a text's header? */
+bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra);
+
+/* The header line of that keyword which the image came with, binary or as text; NULL if there is
+ * none, or if it had a header of version 1. */
+const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword);
+
+/* How many lines of a binary header the image came with; 0 if it came from elsewhere, or from a
  * version whose samples look otherwise. */
-uint32_t pt_dcpi_kept_lines(const pt_profile *p);
+uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping);
 
 /* The writer of the binary format: dcpi_write.c. */
 pt_status pt_dcpi_write(const pt_profile *profile, const pt_output *output,

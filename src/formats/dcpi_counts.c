@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/index.h"
 #include "base/saturate.h"
 #include "formats/dcpi.h"
 
@@ -173,12 +175,102 @@ const char *pt_dcpi_image_text(const pt_profile *p, const pt_mapping *m)
     return PT_DCPI_NO_IMAGE;
 }
 
-bool pt_dcpi_is_line(const pt_profile *p, uint32_t extra, bool *ret_text)
+pt_string_id pt_dcpi_line_key(pt_builder *b, const char *kind, const char *image)
+{
+    PT_FREE char *key = pt_strf("%s %s", kind, image[0] != '\0' ? image : PT_DCPI_NO_IMAGE);
+    return pt_builder_text(b, key);
+}
+
+/* The image's digits in the key of a line of that kind; NULL if it is none. */
+static const char *image_of_key(const char *key, const char *kind)
+{
+    const size_t n = strlen(kind);
+    if (strncmp(key, kind, n) != 0) return NULL;
+    return key[n] == '\0' ? "" : key[n] == ' ' ? key + n + 1 : NULL;
+}
+
+static const char *image_of_line(const pt_profile *p, uint32_t extra, bool *ret_text)
 {
     const char *const key = pt_text(p, p->extra->key[extra]);
-    const bool text = strcmp(key, PT_DCPI_TEXT_LINE) == 0;
-    if (ret_text != NULL) *ret_text = text;
-    return text || strcmp(key, PT_DCPI_LINE) == 0;
+    const char *const of_text = image_of_key(key, PT_DCPI_TEXT_LINE);
+    *ret_text = of_text != NULL;
+    return of_text != NULL ? of_text : image_of_key(key, PT_DCPI_LINE);
+}
+
+bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
+{
+    bool text;
+    image_of_line(p, extra, &text);
+    return text;
+}
+
+#define SEVERAL (PT_NONE - 1) /* mappings with the same digits */
+
+/* The mapping with these digits. */
+static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,
+                            const char *image)
+{
+    pt_probe probe = {0};
+    for (uint32_t m = pt_index_first(index, pt_hash_bytes(image, strlen(image)), &probe);
+         m != PT_NONE; m = pt_index_next(index, &probe))
+        if (strcmp(pt_dcpi_image_text(p, &p->mapping->row[m]), image) == 0) return &of_digits[m];
+    return NULL;
+}
+
+/* Which mapping each line is of; PT_NONE = of none that is known. The caller frees. */
+static uint32_t *mappings_of_lines(const pt_profile *p)
+{
+    const uint32_t mappings = p->mapping->t.count;
+    uint32_t *of = pt_alloc((size_t)p->extra->t.count + 1, sizeof *of);
+    PT_FREE uint32_t *of_digits = pt_alloc((size_t)mappings + 1, sizeof *of_digits);
+    pt_index index;
+    pt_index_init(&index);
+    for (uint32_t m = 0; m < mappings; m++) {
+        const char *const image = pt_dcpi_image_text(p, &p->mapping->row[m]);
+        uint32_t *const known = find_image(p, &index, of_digits, image);
+        if (known != NULL) {
+            *known = SEVERAL;
+            continue;
+        }
+        of_digits[m] = m;
+        pt_index_add(&index, pt_hash_bytes(image, strlen(image)), m);
+    }
+    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+        bool text;
+        const char *const image = image_of_line(p, i, &text);
+        const uint32_t *const known =
+            image == NULL || mappings == 1 ? NULL : find_image(p, &index, of_digits, image);
+        of[i] = image == NULL                        ? SEVERAL /* no line */
+                : mappings == 1                      ? 0
+                : known == NULL || *known == SEVERAL ? PT_NONE
+                                                     : *known;
+    }
+    pt_index_done(&index);
+    return of;
+}
+
+void pt_dcpi_lines_init(pt_dcpi_lines *ret_lines, const pt_profile *p)
+{
+    PT_FREE uint32_t *of = mappings_of_lines(p);
+    const uint32_t mappings = p->mapping->t.count, extras = p->extra->t.count;
+    *ret_lines = (pt_dcpi_lines){.p = p};
+    ret_lines->first = pt_alloc((size_t)mappings + 2, sizeof *ret_lines->first);
+    ret_lines->extra = pt_alloc((size_t)extras + 1, sizeof *ret_lines->extra);
+    uint32_t *const first = ret_lines->first;
+    for (uint32_t i = 0; i < extras; i++) {
+        ret_lines->lost += of[i] == PT_NONE;
+        if (of[i] < SEVERAL) first[of[i] + 2]++;
+    }
+    for (uint32_t m = 0; m < mappings; m++)
+        first[m + 1] += first[m];
+    for (uint32_t i = 0; i < extras; i++)
+        if (of[i] < SEVERAL) ret_lines->extra[first[of[i] + 1]++] = i;
+}
+
+void pt_dcpi_lines_done(pt_dcpi_lines *lines)
+{
+    free(lines->first);
+    free(lines->extra);
 }
 
 static bool is_later_version(const char *line)
@@ -186,25 +278,24 @@ static bool is_later_version(const char *line)
     return strncmp(line, "version pdb-", 12) == 0 && strtoul(line + 12, NULL, 10) >= 1;
 }
 
-uint32_t pt_dcpi_kept_lines(const pt_profile *p)
+uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping)
 {
+    const pt_profile *const p = lines->p;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        bool text;
-        if (!pt_dcpi_is_line(p, i, &text) || text) continue;
-        if (is_later_version(pt_text(p, p->extra->value[i]))) return 0;
+    for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
+        if (pt_dcpi_is_of_text(p, lines->extra[i])) continue;
+        if (is_later_version(pt_text(p, p->extra->value[lines->extra[i]]))) return 0;
         n++;
     }
     return n;
 }
 
-const char *pt_dcpi_kept_line(const pt_profile *p, const char *keyword)
+const char *pt_dcpi_kept_line(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword)
 {
-    if (p->mapping->t.count != 1) return NULL;
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
+    const pt_profile *const p = lines->p;
+    for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
         size_t k, bytes;
-        const char *rest, *line = pt_text(p, p->extra->value[i]);
-        if (!pt_dcpi_is_line(p, i, NULL)) continue;
+        const char *rest, *line = pt_text(p, p->extra->value[lines->extra[i]]);
         if (is_later_version(line)) return NULL;
         if (pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
             pt_dcpi_keyword_is(line, k, keyword))

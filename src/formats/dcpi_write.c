@@ -15,6 +15,7 @@ typedef struct {
     const pt_output *output;
     pt_diag *diag;
     pt_dcpi_counts counts;
+    pt_dcpi_lines lines;
 } writing;
 
 typedef struct {
@@ -38,22 +39,23 @@ static address_count *counts_of(const writing *w, uint32_t mapping, uint32_t col
 }
 
 /* Is the header the one that the profile came with? */
-static bool keeps_header(const pt_profile *p)
+static bool keeps_header(const writing *w, uint32_t mapping)
 {
-    return p->mapping->t.count == 1 && pt_dcpi_kept_lines(p) > 0;
+    return pt_dcpi_kept_lines(&w->lines, mapping) > 0;
 }
 
 /* 4 when every address fits Alpha's step, else 1. */
-static uint64_t choose_granule(const pt_profile *p, uint64_t start, const address_count *counts,
+static uint64_t choose_granule(const writing *w, uint32_t mapping, const address_count *counts,
                                size_t n)
 {
+    const uint64_t start = w->p->mapping->row[mapping].start;
     uint64_t value;
     size_t k, bytes;
-    const char *rest, *line = pt_dcpi_kept_line(p, "granule");
+    const char *rest, *line = pt_dcpi_kept_line(&w->lines, mapping, "granule");
     if (line != NULL && pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) &&
         pt_dcpi_granule(rest, bytes, &value))
         return value;
-    if (!keeps_header(p)) return 1;
+    if (!keeps_header(w, mapping)) return 1;
     for (size_t i = 0; i < n; i++) {
         if ((counts[i].address - start) % PT_DCPI_ALPHA_GRANULE != 0) return 1;
     }
@@ -96,15 +98,48 @@ static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
     return false;
 }
 
-/* The profile's start and period, and the event of this file, if they are no longer what the line
- * says: after a merge. */
-static bool put_changed_line(const pt_profile *p, uint32_t event, const char *line, pt_buf *buf)
+/* What holds of one image's file. Of one image that is what holds of the profile; of several their
+ * own lines say when each began and, if they agree, what its period was. */
+typedef struct {
+    int64_t start_ns, period; /* 0 = unknown */
+} image_facts;
+
+static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32_t event)
+{
+    const pt_profile *const p = lines->p;
+    image_facts facts = {pt_profile_provenance(p)->start_ns, p->event->row[event].period};
+    if (p->mapping->t.count == 1) return facts;
+    image_facts own = {0};
+    bool agree = true;
+    for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
+        const char *rest, *line = pt_text(p, p->extra->value[lines->extra[i]]);
+        size_t k, bytes;
+        int64_t start_ns;
+        uint64_t period;
+        pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
+        if (pt_dcpi_keyword_is(line, k, "epoch") && pt_dcpi_parse_time(rest, bytes, &start_ns) &&
+            (own.start_ns == 0 || start_ns < own.start_ns))
+            own.start_ns = start_ns;
+        if (!pt_dcpi_keyword_is(line, k, "period") || !pt_dcpi_number(rest, bytes, 10, &period) ||
+            period > INT64_MAX)
+            continue;
+        agree &= own.period == 0 || own.period == (int64_t)period;
+        own.period = (int64_t)period;
+    }
+    if (own.start_ns != 0) facts.start_ns = own.start_ns;
+    if (own.period != 0 && agree) facts.period = own.period;
+    return facts;
+}
+
+/* The start and period, and the event of this file, if they are no longer what the line says: after
+ * a merge. */
+static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint32_t event,
+                             const char *line, pt_buf *buf)
 {
     size_t k, bytes;
     const char *rest;
     pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
-    const int64_t start_ns = pt_profile_provenance(p)->start_ns;
-    const int64_t period = p->event->row[event].period;
+    const int64_t start_ns = facts->start_ns, period = facts->period;
     int64_t said_ns;
     uint64_t said;
     if (pt_dcpi_keyword_is(line, k, "epoch") && start_ns != 0 &&
@@ -128,14 +163,17 @@ static bool put_changed_line(const pt_profile *p, uint32_t event, const char *li
     return false;
 }
 
-static void put_kept_header(const pt_profile *p, uint32_t event, pt_buf *buf)
+static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32_t event,
+                            pt_buf *buf)
 {
+    const pt_profile *const p = lines->p;
+    const image_facts facts = facts_of(lines, mapping, event);
     pt_index put;
     pt_index_init(&put);
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        if (strcmp(pt_text(p, p->extra->key[i]), PT_DCPI_LINE) != 0 || is_repeated(p, i, &put))
-            continue;
-        if (put_changed_line(p, event, pt_text(p, p->extra->value[i]), buf)) continue;
+    for (uint32_t k = lines->first[mapping]; k < lines->first[mapping + 1]; k++) {
+        const uint32_t i = lines->extra[k];
+        if (pt_dcpi_is_of_text(p, i) || is_repeated(p, i, &put)) continue;
+        if (put_changed_line(p, &facts, event, pt_text(p, p->extra->value[i]), buf)) continue;
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
     }
@@ -153,12 +191,12 @@ static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
 }
 
 /* Lines of a text's header that no field of the model says, as they came. */
-static void put_other_lines(const pt_profile *p, pt_buf *buf)
+static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf *buf)
 {
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        bool text;
-        if (!pt_dcpi_is_line(p, i, &text) || !text) continue;
-        const char *const line = pt_text(p, p->extra->value[i]);
+    const pt_profile *const p = lines->p;
+    for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
+        if (!pt_dcpi_is_of_text(p, lines->extra[i])) continue;
+        const char *const line = pt_text(p, p->extra->value[lines->extra[i]]);
         size_t k, bytes;
         const char *rest;
         if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes) ||
@@ -171,24 +209,25 @@ static void put_other_lines(const pt_profile *p, pt_buf *buf)
 }
 
 /* A line that came with the profile, or else this one. */
-static void put_line_or(const pt_profile *p, const char *keyword, const char *otherwise,
-                        pt_buf *buf)
+static void put_line_or(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword,
+                        const char *otherwise, pt_buf *buf)
 {
-    const char *const kept = pt_dcpi_kept_line(p, keyword);
+    const char *const kept = pt_dcpi_kept_line(lines, mapping, keyword);
     pt_putf(buf, "%s\n", kept != NULL ? kept : otherwise);
 }
 
-static void put_new_header(const writing *w, const pt_mapping *m, uint32_t event, uint64_t granule,
+static void put_new_header(const writing *w, uint32_t mapping, uint32_t event, uint64_t granule,
                            pt_buf *buf)
 {
     const pt_profile *p = w->p;
+    const pt_mapping *const m = &p->mapping->row[mapping];
     const pt_provenance *s = pt_profile_provenance(p);
     const pt_event *e = &p->event->row[event];
     char epoch[16];
     pt_dcpi_format_time(s->start_ns, epoch);
     pt_diag_add(w->diag, s->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
                 "start time cut to the minute");
-    put_line_or(p, "version", "version pdb-0.07", buf);
+    put_line_or(&w->lines, mapping, "version", "version pdb-0.07", buf);
     put_text_line(buf, "image", pt_dcpi_image_text(p, m));
     pt_putf(buf, "epoch %s\n", epoch);
     put_text_line(buf, "platform", pt_text(p, s->host));
@@ -196,12 +235,13 @@ static void put_new_header(const writing *w, const pt_mapping *m, uint32_t event
     pt_putf(buf, "period %" PRId64 "\n", e->period != 0 ? e->period : s->period);
     pt_putf(buf, "tsize %" PRIu64 "\n", m->limit - m->start);
     pt_putf(buf, "tstart %" PRIx64 "\n", m->start);
-    put_line_or(p, "cpuspeed", "cpuspeed 0", buf);
+    put_line_or(&w->lines, mapping, "cpuspeed", "cpuspeed 0", buf);
     if (pt_text(p, m->file)[0] != '\0') put_text_line(buf, "path", pt_text(p, m->file));
-    if (granule != PT_DCPI_ALPHA_GRANULE || pt_dcpi_kept_line(p, "granule") != NULL)
+    if (granule != PT_DCPI_ALPHA_GRANULE ||
+        pt_dcpi_kept_line(&w->lines, mapping, "granule") != NULL)
         pt_putf(buf, "granule %" PRIu64 "\n", granule);
     if (m->file_offset != 0) pt_putf(buf, "fileoffset %" PRIx64 "\n", m->file_offset);
-    if (p->mapping->t.count == 1) put_other_lines(p, buf);
+    put_other_lines(&w->lines, mapping, buf);
 }
 
 /* "samples" and blanks, so that what follows begins at a multiple of four. */
@@ -275,15 +315,15 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     const uint32_t event = w->counts.event[column];
     size_t n;
     PT_FREE address_count *counts = counts_of(w, mapping, column, &n);
-    const uint64_t granule = choose_granule(p, m->start, counts, n);
+    const uint64_t granule = choose_granule(w, mapping, counts, n);
     n = drop_unreachable(w, m->start, granule, counts, n);
     pt_out *out = w->output->open(w->output->context, suffix, reterr);
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     pt_buf buf = PT_BUF_INIT;
-    if (keeps_header(p))
-        put_kept_header(p, event, &buf);
+    if (keeps_header(w, mapping))
+        put_kept_header(&w->lines, mapping, event, &buf);
     else
-        put_new_header(w, m, event, granule, &buf);
+        put_new_header(w, mapping, event, granule, &buf);
     end_header(&buf);
     put_chunks(w, m->start, granule, counts, n, &buf);
     pt_out_put(out, buf.data, buf.size);
@@ -330,9 +370,11 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
     writing w = {.p = p, .output = output, .diag = options->diag};
     pt_status status = pt_dcpi_counts_init(&w.counts, p, options, reterr);
     if (status != PT_OK) return status;
-    pt_diag_add(options->diag, p->mapping->t.count > 1 ? pt_dcpi_kept_lines(p) : 0,
-                "header lines of the source replaced, since there are several images");
+    pt_dcpi_lines_init(&w.lines, p);
+    pt_diag_add(options->diag, w.lines.lost,
+                "header lines of the source replaced: it is not known of which image they are");
     status = write_files(&w, reterr);
+    pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return status;
 }

@@ -129,6 +129,10 @@ typedef struct {
         bool has_rows;
     } image;
     int64_t *values; /* [event.count] */
+    struct {
+        pt_string_id *items;
+        size_t count, cap;
+    } lines; /* of this header, until it is known whose they are */
     uint32_t images;
     uint64_t malformed, disordered, outside;
 } reading;
@@ -250,8 +254,8 @@ static void take_line(reading *s, const char *line, size_t length)
         understood = pt_dcpi_number(rest, bytes, 16, &h->file_offset);
     } else if (!pt_dcpi_keyword_is(line, k, "path") || h->path.v != text.v) {
         /* label, more paths, version, what is unknown */
-        pt_builder_extra(s->b, pt_builder_text(s->b, PT_DCPI_TEXT_LINE),
-                         pt_builder_string(s->b, line, length));
+        PT_GROW(s->lines, s->lines.count + 1);
+        s->lines.items[s->lines.count++] = pt_builder_string(s->b, line, length);
     }
     s->malformed += !understood;
 }
@@ -267,6 +271,11 @@ static void end_header(reading *s)
         p->start_ns = h->start_ns;
     if (p->host == 0 && strcmp(pt_builder_get_text(s->b, h->platform), PT_DCPI_UNKNOWN) != 0)
         p->host = h->platform.v;
+    PT_FREE char *image = pt_strdup(pt_builder_get_text(s->b, h->image));
+    const pt_string_id key = pt_dcpi_line_key(s->b, PT_DCPI_TEXT_LINE, image);
+    for (size_t i = 0; i < s->lines.count; i++)
+        pt_builder_extra(s->b, key, s->lines.items[i]);
+    s->lines.count = 0;
     s->image.mapping = pt_dcpi_mapping(s->b, h);
     s->image.has_rows = true;
     s->image.last = 0;
@@ -357,6 +366,7 @@ static pt_status read_text(pt_reader *r, pt_builder *b, const pt_read_hooks *hoo
     const bool empty = s.event.count == 0;
     free(s.event.items);
     free(s.values);
+    free(s.lines.items);
     const pt_status status = pt_builder_status(b, reterr);
     if (status != PT_OK) return status;
     if (empty) return pt_error_set(reterr, PT_ERR_DAMAGED, "has no event line");
@@ -377,18 +387,17 @@ static void put_field(pt_out *out, const char *keyword, const char *text)
 }
 
 /* Lines of a binary header, or of another text, that have no field here. */
-static void put_other_lines(pt_out *out, const pt_profile *p)
+static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t mapping)
 {
     static const char *const said[] = {"image",  "epoch", "platform", "event",
                                        "period", "tsize", "tstart",   "fileoffset"};
-    const char *const first_path =
-        p->mapping->t.count > 0 ? pt_text(p, p->mapping->row[0].file) : "";
-    for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        const char *const line = pt_text(p, p->extra->value[i]);
+    const pt_profile *const p = lines->p;
+    const char *const first_path = pt_text(p, p->mapping->row[mapping].file);
+    for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
+        const char *const line = pt_text(p, p->extra->value[lines->extra[i]]);
         size_t k, bytes;
         const char *rest;
-        if (!pt_dcpi_is_line(p, i, NULL) || !pt_dcpi_split(line, strlen(line), &k, &rest, &bytes))
-            continue;
+        if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes)) continue;
         bool is_said = pt_dcpi_keyword_is(line, k, "path") && strcmp(rest, first_path) == 0;
         for (size_t s = 0; s < sizeof said / sizeof said[0]; s++)
             is_said |= pt_dcpi_keyword_is(line, k, said[s]);
@@ -426,6 +435,7 @@ typedef struct {
     const pt_profile *p;
     pt_out *out;
     pt_dcpi_counts counts;
+    pt_dcpi_lines lines;
     uint64_t changed;
 } writing;
 
@@ -449,7 +459,7 @@ static void put_header(writing *w, uint32_t mapping)
         snprintf(number, sizeof number, "0x%" PRIx64, m->file_offset);
         put_field(w->out, "fileoffset", number);
     }
-    if (p->mapping->t.count == 1) put_other_lines(w->out, p);
+    put_other_lines(w->out, &w->lines, mapping);
     for (uint32_t e = 0; e < c->event_count; e++) {
         int64_t samples = 0;
         for (size_t i = c->first[mapping]; i < c->first[mapping + 1]; i++)
@@ -480,21 +490,20 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
         pt_dcpi_counts_done(&w.counts);
         return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     }
+    pt_dcpi_lines_init(&w.lines, p);
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         const bool sampled = w.counts.first[m + 1] > w.counts.first[m];
         if (!sampled && (w.counts.count > 0 || m > 0)) continue;
         put_header(&w, m);
         put_rows(&w, m);
     }
-    uint64_t lines = 0;
-    for (uint32_t i = 0; i < p->extra->t.count; i++)
-        lines += p->mapping->t.count > 1 && pt_dcpi_is_line(p, i, NULL);
-    pt_diag_add(options->diag, lines,
-                "header lines of the source left out, since there are several images");
+    pt_diag_add(options->diag, w.lines.lost,
+                "header lines of the source left out: it is not known of which image they are");
     pt_diag_add(options->diag,
                 pt_profile_provenance(p)->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
                 "start time cut to the minute");
     pt_diag_add(options->diag, w.changed, "names of events changed: blanks in them");
+    pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return pt_out_flush(w.out, reterr);
 }

@@ -190,9 +190,9 @@ static bool add_plans(sum *s, const pt_profile *p)
 /* Which bin of the histogram has these edges; bin_count = none. */
 static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_t high)
 {
-    const double units = (double)((h->high - h->low) / PT_GMON_UNIT_BYTES);
-    const double at = (double)((low - h->low) / PT_GMON_UNIT_BYTES) * (double)h->bin_count /
-                      (units > 0 ? units : 1);
+    const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
+    const uint64_t unit = (low - h->low) / PT_GMON_UNIT_BYTES;
+    const double at = (double)unit * (double)h->bin_count / (units > 0 ? (double)units : 1);
     const uint64_t guess = at < 2 ? 0 : (uint64_t)at - 2;
     for (uint64_t i = guess; i < h->bin_count && pt_gmon_edge(h, i) <= low; i++)
         if (pt_gmon_edge(h, i) == low && pt_gmon_edge(h, i + 1) == high) return i;

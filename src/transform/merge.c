@@ -535,7 +535,8 @@ pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *ret
             pt_builder_reserve_samples(a.b, profile->sample->t.count,
                                        (size_t)profile->stack->offset[profile->stack->t.count]);
         /* The main binary stays first, even if no sample lies in it. */
-        if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0) pt_merge_mapping(&a, 0);
+        if (profile->mapping->t.count > 0 && pt_builder_mapping_count(a.b) == 0)
+            pt_merge_mapping(&a, 0);
         pt_merge_extras(&a);
         add_samples(&a);
         pt_merge_sides_add(&a);

@@ -397,7 +397,8 @@ static void add_facts(building *b, uint32_t event)
     if (is.cpu_used_ns > 0 && is.cpu_seen_ns > 0)
         add_fact(b, "%.1f%% of the CPU time used was seen",
                  100.0 * (double)is.cpu_seen_ns / (double)is.cpu_used_ns);
-    if (!b->flame->totals_known) add_fact(b, "no stacks: what a function's calls cost is not known");
+    if (!b->flame->totals_known)
+        add_fact(b, "no stacks: what a function's calls cost is not known");
     if (is.ends_known) add_fact(b, "%.1f%% in complete stacks", 100 * is.complete_share);
     if (is.unnamed_share >= 0.0005)
         add_fact(b, "%.1f%% ends in code without names", 100 * is.unnamed_share);

@@ -178,6 +178,47 @@ if needs gcc gprof python3; then
     fi
 fi
 
+# Sentences G28, G29, G30.
+it 'arcs may begin and end anywhere in their functions; near the call they tell its line'
+if needs gcc nm objdump addr2line python3; then
+    gcc -g -O1 -no-pie -static -o lines work.c 2>build.log || gcc -g -O1 -no-pie -o lines work.c
+    python3 - <<'PY'
+import re, struct, subprocess
+run = lambda *words: subprocess.run(words, capture_output=True, text=True).stdout
+start = {w[2]: int(w[0], 16) for w in map(str.split, run("nm", "lines").splitlines()) if len(w) == 3}
+# Calls of main to even, and those of even: the address behind each call, as mcount sees it.
+calls, function = [], None
+for line in run("objdump", "-d", "--no-show-raw-insn", "lines").splitlines():
+    head = re.match(r"[0-9a-f]+ <(\w+)>:", line)
+    if head: function = head.group(1)
+    call = re.match(r" +([0-9a-f]+):\s+call\s+[0-9a-f]+ <(even|odd|leaf|deep)>$", line)
+    if call and function in ("main", "even"): calls.append((int(call.group(1), 16), function, call.group(2)))
+with open("exact.gmon", "wb") as exact, open("anywhere.gmon", "wb") as anywhere, open("wanted", "w") as wanted:
+    for file in exact, anywhere: file.write(b"gmon" + struct.pack("<I12x", 1))
+    for n, (at, caller, callee) in enumerate(calls, 1):
+        exact.write(struct.pack("<BQQI", 1, at, start[callee], n))
+        # The first byte of the caller, and one in the middle of the callee.
+        anywhere.write(struct.pack("<BQQI", 1, start[caller], start[callee] + 3, n))
+        place = run("addr2line", "-e", "lines", hex(at)).split()[0].rsplit("/", 1)[-1]
+        wanted.write("%s %s %s\t%d\n" % (caller, place, callee, n))
+PY
+    expect test -s wanted
+    edges lines exact.gmon | cut -f1-3 >exact
+    edges lines anywhere.gmon | cut -f1-3 >anywhere
+    expect_same exact anywhere
+    expect test -s exact
+    pitot tree --by=line --min=0 --json lines exact.gmon 2>/dev/null | python3 -c '
+import json, sys
+above = []
+for row in json.load(sys.stdin)["rows"]:
+    place = row["name"].rsplit("/", 1)[-1] if "/" in row["name"] else row["name"]
+    name = row["name"].split()[0] + " " + place.split()[-1]
+    above = above[:row["depth"] - 1] + [name]
+    if row["depth"] > 1: print(above[-2] + " " + row["name"].split()[0] + "\t" + str(row["calls"]))' | sort >got
+    awk -F '\t' '{ n[$1] += $2 } END { for (key in n) print key "\t" n[key] }' wanted | sort >expected
+    expect_same expected got
+fi
+
 it 'answers from calls alone where no sample was taken'
 { printf 'gmon\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; printf '\1\20\20\0\0\0\0\0\0\40\20\0\0\0\0\0\0\7\0\0\0'; } >alone.gmon
 run pitot tree alone.gmon

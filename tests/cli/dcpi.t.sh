@@ -124,6 +124,46 @@ expect_stdout_line 'image       77'
 expect_stdout_line 'label x'
 expect_stderr_line 'pitot: new.dcpi: dcpi: version 1.01: only the header can be read; what follows it was never documented*'
 
+# Sentence D27.
+it 'unknown header lines of several images stay with their image, in place, through a merge'
+# header IMAGE TSTART EPOCH PERIOD UNKNOWN: one count behind it.
+header() {
+    printf 'version pdb-0.06\nimage %s\nfuture %s one\nepoch %s\nplatform here\nevent cycles\nperiod %s\ntsize 4096\ntstart %s\ncpuspeed 500\ncpuamask 7\npath /bin/%s\nlast-word %s\nsamples' \
+        "$1" "$5" "$3" "$4" "$2" "$1" "$5" >"$1.dcpi"
+    while [ $((($(wc -c <"$1.dcpi") + 1) % 4)) != 0 ]; do printf ' ' >>"$1.dcpi"; done
+    printf '\n\20\0\0\0\1\0\0\0\11\0\0\0\1\0\0\0\11\0\0\0' >>"$1.dcpi"
+}
+header aa01 120000000 9705221030 62000 alpha
+header bb02 140000000 9805221030 4096 beta
+header cc03 160000000 9705221030 62000 gamma
+run pitot merge aa01.dcpi bb02.dcpi cc03.dcpi -o all.dcpi
+expect_status 0
+expect_no_stderr_line '*header lines*'
+n=0
+for image in aa01 bb02 cc03; do
+    expect_same "$image.dcpi" "all.dcpi.$image-$n.cycles"
+    n=$((n + 1))
+done
+run pitot dcpicat aa01.dcpi bb02.dcpi cc03.dcpi
+expect_no_stderr
+for word in alpha beta gamma; do expect_equal "$word" "$(stdout | grep -c "$word")" 2; done
+stdout >all.dcpicat
+run pitot convert all.dcpicat -o again.dcpi
+expect_equal 'unknown lines' "$(grep -ah 'future\|last-word' again.dcpi.* | tr '\n' ' ')" \
+    'future alpha one last-word alpha future beta one last-word beta future gamma one last-word gamma '
+run pitot merge all.dcpi.* bb02.dcpi -o twice.dcpi
+expect_equal 'of two files of an image' "$(grep -ac beta twice.dcpi.bb02-1.cycles)" 2
+
+it 'header lines of images that cannot be told apart are told'
+header 0 120000000 9705221030 62000 alpha
+mv 0.dcpi one.dcpi
+header 0 140000000 9705221030 62000 beta
+mv 0.dcpi two.dcpi
+sed -i 's/^path .*/path \/c/' two.dcpi
+run pitot merge one.dcpi two.dcpi -o both.dcpi
+expect_status 0
+expect_stderr_line 'pitot: * header lines of the source replaced: it is not known of which image they are'
+
 it 'totals are the same in every format that holds what the profile has'
 if [ -z "$built" ]; then skip 'no compiler'; else
     for format in dcpi dcpicat; do

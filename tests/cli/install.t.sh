@@ -60,3 +60,19 @@ it 'installs completions for bash, zsh and fish'
 expect bash -n "$prefix/share/bash-completion/completions/pitot"
 expect grep -q '^#compdef pitot' "$prefix/share/zsh/site-functions/_pitot"
 expect [ -s "$prefix/share/fish/vendor_completions.d/pitot.fish" ]
+
+it 'a link called like another tool, beside the program, is that tool; the option links installs all of them'
+tools=$(sed -n '/foreach tool/,/endforeach/p' "$PITOT_ROOT/meson.build" | grep -o "'[a-z-]*'" | tr -d "'" |
+    grep -vx -e links -e pitot -e bindir)
+expect_equal 'tools with a link' "$(printf '%s\n' $tools | sort | tr '\n' ' ')" \
+    "$(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT/src/cmd/commands.def" | grep -e '^dcpi' -e prof$ | tr _ - | sort | tr '\n' ' ')"
+for tool in $tools; do
+    ln -sf pitot "$prefix/bin/$tool"
+    run "$prefix/bin/$tool" --help
+    expect_status 0
+    first=$(stdout | head -n 2 | tr '\n' ' ')
+    case $first in
+        "pitot $tool "* | "usage: "*" $tool "* | "usage: $tool "*) ;;
+        *) fail "$tool --help begins '$first'" ;;
+    esac
+done

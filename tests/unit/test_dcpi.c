@@ -95,14 +95,7 @@ static int probed(const pt_buf *buf)
         &(pt_probe_input){.head = head, .head_bytes = n, .file_bytes = buf->size, .name = ""});
 }
 
-/* "This section contains a mapping from each instruction address in the image, to a count of the
- * number of samples associated with that address." "The binary section consists of a list of
- * chunks, followed by a fixed length footer." "The beginning of the address range is
- * text_start(image) + <offset>, where text_start(image) is recorded in the tstart field in the
- * profile header." "The number of samples associated with the ith address in the address range is
- * given by the ith <count> entry in the chunk." "The binary section of the profile begins
- * immediately after the newline character that terminates the ASCII header." "All values in the
- * binary section are stored in little-endian format." */
+/* Sentences D32, D34, D35, D37, D38, D40, D41, D42, D43, D50. */
 static void counts_belong_to_instruction_addresses_from_tstart_plus_offset(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 16, 3, 5, 0, 7, /* one chunk of three */
@@ -120,9 +113,7 @@ static void counts_belong_to_instruction_addresses_from_tstart_plus_offset(void 
     done(&r);
 }
 
-/* The grammar's lines: "image" <hex_digit>+, "epoch" <time>, "platform" <rest_of_line>, "event"
- * <rest_of_line>, "period" <digit>+, "tsize" <digit>+, "cpuspeed" <digit>+, "path" <rest_of_line>.
- */
+/* Sentences D1, D4, D5, D6, D7, D8, D9, D15. */
 static void header_lines_tell_image_event_period_and_time(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 0);
@@ -142,7 +133,7 @@ static void header_lines_tell_image_event_period_and_time(void **state)
     done(&r);
 }
 
-/* "<time> : YYMMDDHHMM /+ Digits indicating UCT time +/ | YYYYMMDDHHMMSS". */
+/* Sentences D19, D20. */
 static void times_of_ten_twelve_and_fourteen_digits_are_utc(void **state)
 {
     static const struct {
@@ -167,6 +158,7 @@ static void times_of_ten_twelve_and_fourteen_digits_are_utc(void **state)
     }
 }
 
+/* Sentence D4. */
 static void an_identification_as_long_as_a_build_id_is_one(void **state)
 {
     pt_buf buf = FILE_OF("version pdb-0.07\nimage 0123456789abcdef0123456789abcdef01234567\n"
@@ -178,8 +170,7 @@ static void an_identification_as_long_as_a_build_id_is_one(void **state)
     done(&r);
 }
 
-/* "For each kind of line that falls under <required>, the profile header should contain exactly one
- * occurrence of that line." What is missing or repeated is told; nothing is refused for it. */
+/* Sentences D10, D26: what is missing or repeated is told; nothing is refused for it. */
 static void required_lines_that_are_missing_or_repeated_are_told(void **state)
 {
     static const char *const kinds[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};
@@ -207,8 +198,7 @@ static void required_lines_that_are_missing_or_repeated_are_told(void **state)
     }
 }
 
-/* "<space> : [ \t]", "<rest_of_line> : [^ \t\n][^\n]*", "<hex_digit> : <digit> | [a-f] | [A-F]":
- * any number of blanks and tabs, values with blanks in them, digits of both cases. */
+/* Sentences D21, D22, D23, D25. */
 static void blanks_tabs_and_both_cases_of_digits_are_read(void **state)
 {
     pt_buf buf = FILE_OF("version\t pdb-0.07\nimage \t 1B2c\nepoch 9705221030\nplatform  a b\tc\n"
@@ -225,6 +215,7 @@ static void blanks_tabs_and_both_cases_of_digits_are_read(void **state)
     done(&r);
 }
 
+/* Sentences D8, D14, D26. */
 static void period_may_be_absent_but_not_twice(void **state)
 {
     pt_buf absent = FILE_OF("version pdb-0.07\nimage 1\nevent e\ntstart 0\nsamples\n", 0, 0);
@@ -239,6 +230,7 @@ static void period_may_be_absent_but_not_twice(void **state)
     done(&r);
 }
 
+/* Sentence D17. */
 static void missing_version_and_tstart_are_told(void **state)
 {
     pt_buf buf = FILE_OF("image 1\nepoch 9705221030\nplatform x\nevent e\nperiod 4\n"
@@ -253,9 +245,7 @@ static void missing_version_and_tstart_are_told(void **state)
     done(&r);
 }
 
-/* "The format of the binary data is dependent on the major version number present in the ASCII
- * header. The current version number used by the profiling tools is 1.01. The documentation below
- * describes the binary data format for the obsolete versions 0.06 and 0.07." */
+/* Sentences D17, D28, D29, D31. */
 static void version_one_shows_its_header_and_why_no_more(void **state)
 {
     pt_buf buf = FILE_OF("version pdb-1.01\nimage 77\nevent cycles\ntstart 0\nsamples\n", 1, 2, 3);
@@ -268,7 +258,7 @@ static void version_one_shows_its_header_and_why_no_more(void **state)
     done(&r);
 }
 
-/* "No whitespace is allowed after the newline" that ends the header; blanks before it are. */
+/* Sentences D2, D33. */
 static void blanks_may_stand_behind_samples(void **state)
 {
     pt_buf buf = FILE_OF(HEADER "samples \t \n", 0, 1, 4, 1, 4);
@@ -277,8 +267,7 @@ static void blanks_may_stand_behind_samples(void **state)
     done(&r);
 }
 
-/* "The first value is the total number of instruction addresses ... that have at least one
- * associated sample. The second value is the sum of the sample counts." */
+/* Sentences D46, D47, D48. */
 static void footer_that_does_not_fit_is_told(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 2, 4, 5, 2, 8);
@@ -288,8 +277,7 @@ static void footer_that_does_not_fit_is_told(void **state)
     done(&r);
 }
 
-/* "The instruction-address ranges ... cannot overlap", "the offset associated with a has to be
- * smaller than the offset associated with b". */
+/* Sentences D44, D45. */
 static void chunks_that_overlap_or_go_back_are_told(void **state)
 {
     pt_buf overlap = FILE_OF(HEADER SAMPLES, 0, 2, 1, 1, 4, 1, 1, 3, 3);
@@ -303,7 +291,7 @@ static void chunks_that_overlap_or_go_back_are_told(void **state)
     done(&r);
 }
 
-/* "<chunk> : <offset> <number> <count>+", "<samples> : <chunk>* <footer>" */
+/* Sentences D1, D2, D35, D36, D39, D49. */
 static void chunk_of_no_counts_or_of_too_many_is_damage(void **state)
 {
     pt_buf none = FILE_OF(HEADER SAMPLES, 0, 1, 6, 8, 0, 1, 6);
@@ -326,7 +314,7 @@ static void chunk_of_no_counts_or_of_too_many_is_damage(void **state)
     done(&r);
 }
 
-/* "<uint32> /+ Unsigned little-endian 32 bit value +/" */
+/* Sentence D51. */
 static void every_count_of_32_bits_is_read_whole(void **state)
 {
     pt_buf buf = FILE_OF(HEADER SAMPLES, 0, 2, UINT32_MAX, UINT32_MAX, 2,
@@ -372,7 +360,7 @@ static void outputs_done(outputs *o)
         pt_buf_done(&o->buf[i]);
 }
 
-/* "All programs that modify profile files should preserve all <unknown> header lines." */
+/* Sentences D3, D10, D11, D12, D13, D15, D16, D18, D24, D27, D30. */
 static void rewriting_gives_the_same_bytes_with_unknown_lines_in_place(void **state)
 {
     static const char *const headers[] = {
@@ -465,8 +453,7 @@ static void each_image_becomes_a_file_with_its_leaf_counts(void **state)
     done(&libc);
 }
 
-/* "For good performance, the length of the ASCII header should be made a multiple of four (by
- * adding extra whitespace at the end of the last line of the ASCII header)". */
+/* Sentence D52. */
 static void header_is_padded_so_that_counts_are_aligned(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = two_images(4);

@@ -133,7 +133,7 @@ static void assert_rewritten(const char *format, const target *t, const char *it
 
 #define OLD_BSD "h1 h2 h3 h4 h5 h6 h7 h8 w0x10001004 w0x10001008 w17 w0x10001010 w0x10001008 w3 "
 
-/* "The old BSD-derived file format ... does not contain a magic cookie" */
+/* Sentences G1, G2, G4, G25: sizes, text range and arcs agree to the last byte. */
 static void old_format_has_no_cookie_and_is_known_by_its_arithmetic(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void old_format_has_no_cookie_and_is_known_by_its_arithmetic(void **state
         }
 }
 
-/* "Furthermore, it does not provide a version number": 4.4BSD's does, and the rate. */
+/* Sentences G2, G4: 4.4BSD's has a version, and the rate. */
 static void format_of_4_4_bsd_has_version_rate_and_spare_bytes(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void format_of_4_4_bsd_has_version_rate_and_spare_bytes(void **state)
                      "w0x10001000 w0x10001020 l40 l77 " OLD_BSD); /* Alpha's */
 }
 
-/* "Basic-block execution counts cannot be accommodated by the old file format." */
+/* Sentence G5. */
 static void old_format_cannot_hold_basic_blocks_and_that_is_told(void **state)
 {
     (void)state;
@@ -201,8 +201,7 @@ static void old_format_cannot_hold_basic_blocks_and_that_is_told(void **state)
     reading_done(&r);
 }
 
-/* "It consists of a header containing the magic cookie and a version number, as well as some spare
- * bytes available for future extensions." */
+/* Sentences G3, G7. */
 static void header_has_cookie_version_and_spare_bytes(void **state)
 {
     (void)state;
@@ -227,6 +226,7 @@ static void header_has_cookie_version_and_spare_bytes(void **state)
     reading_done(&r);
 }
 
+/* Sentence G7. */
 static void profiles_of_shared_objects_are_refused_by_name(void **state)
 {
     (void)state;
@@ -241,8 +241,7 @@ static void profiles_of_shared_objects_are_refused_by_name(void **state)
         }
 }
 
-/* "All data in a profile data file is in the native format of the target" and "adapts automatically
- * to the byte-order in use" */
+/* Sentences G8, G9, G16, G18, G33. */
 static void every_target_gives_the_same_profile(void **state)
 {
     (void)state;
@@ -271,8 +270,7 @@ static void every_target_gives_the_same_profile(void **state)
         }
 }
 
-/* "In the new file format, the header is followed by a sequence of records." "Each file can contain
- * any number of each record type." */
+/* Sentences G10, G11, G12. */
 static void records_come_in_any_order_and_number(void **state)
 {
     (void)state;
@@ -292,8 +290,7 @@ static void records_come_in_any_order_and_number(void **state)
     reading_done(&r);
 }
 
-/* "When reading a file, gnu gprof will ensure records of the same type are compatible with each
- * other" */
+/* Sentence G13. */
 static void records_of_one_type_that_do_not_fit_are_left_out_with_one_line(void **state)
 {
     (void)state;
@@ -323,8 +320,7 @@ static void records_of_one_type_that_do_not_fit_are_left_out_with_one_line(void 
     }
 }
 
-/* "... and compute the union of all records. For example, for basic-block execution counts, the
- * union is simply the sum of all execution counts for each basic-block." */
+/* Sentences G13, G14. */
 static void union_of_records_is_their_sum(void **state)
 {
     (void)state;
@@ -340,8 +336,7 @@ static void union_of_records_is_their_sum(void **state)
     reading_done(&r);
 }
 
-/* "the size of the histogram in bytes (unlike in the old BSD format, this does not include the size
- * of the header)": what the field holds is the number of bins. */
+/* Sentences G15, G16: what the field holds is the number of bins. */
 static void size_of_the_histogram_counts_no_header(void **state)
 {
     (void)state;
@@ -357,8 +352,7 @@ static void size_of_the_histogram_counts_no_header(void **state)
     reading_done(&r);
 }
 
-/* "a long name of up to 15 characters and a single character abbreviation"; "a histogram
- * representing real-time would specify the long name as seconds and the abbreviation as s" */
+/* Sentences G17, G18. */
 static void dimension_is_fifteen_characters_and_an_abbreviation(void **state)
 {
     (void)state;
@@ -376,8 +370,7 @@ static void dimension_is_fifteen_characters_and_an_abbreviation(void **state)
     reading_done(&r);
 }
 
-/* "the dimension in the histogram header could be set to i-cache misses and the abbreviation could
- * be set to 1"; "the profiling rate would have to be set to 1 in this case" */
+/* Sentences G19, G20, G21, G22. */
 static void events_of_a_counter_have_their_name_as_unit_and_no_time(void **state)
 {
     (void)state;
@@ -397,9 +390,7 @@ static void events_of_a_counter_have_their_name_as_unit_and_no_time(void **state
     reading_done(&r);
 }
 
-/* "Histogram bins are 16-bit numbers and each bin represent an equal amount of text-space. For
- * example, if the text-segment is one thousand bytes long and if there are ten bins in the
- * histogram, each bin represents one hundred bytes." */
+/* Sentences G23, G24. */
 static void ten_bins_of_a_thousand_bytes_cover_a_hundred_each(void **state)
 {
     (void)state;
@@ -426,9 +417,7 @@ static void ten_bins_of_a_thousand_bytes_cover_a_hundred_each(void **state)
     assert_rewritten("gmon", t, HEADER "b0 w0x1000 w0x1004 l5 l100 " SECONDS "h1 h0 h2 h0 h3 ");
 }
 
-/* "Call-graph records have a format that is identical to the one used in the BSD-derived file
- * format": but for the count, 32 bits here and a word there. "Arcs are specified by a pair of
- * addresses"; "these addresses can point anywhere within the respective function" */
+/* Sentences G25, G26, G27: but for the count, 32 bits here and a word there. */
 static void arcs_are_pairs_of_any_addresses_and_a_count(void **state)
 {
     (void)state;
@@ -444,8 +433,7 @@ static void arcs_are_pairs_of_any_addresses_and_a_count(void **state)
     reading_done(&r);
 }
 
-/* "a header followed by a sequence of address/count pairs. The header simply specifies the length
- * of the sequence": 32 bits for gprof, a size_t for glibc. */
+/* Sentences G31, G32, G33: 32 bits for gprof, a size_t for glibc. */
 static void length_of_blocks_is_read_as_gprof_and_as_glibc_have_it(void **state)
 {
     (void)state;
@@ -467,8 +455,32 @@ static void length_of_blocks_is_read_as_gprof_and_as_glibc_have_it(void **state)
     reading_done(&r);
 }
 
+/* Sentence G34. */
+static void blocks_are_kept_at_whatever_address_they_have(void **state)
+{
+    (void)state;
+    const char *const items =
+        HEADER "b2 l4 w0x1000 w5 w0x1003 w1 w0xffffffff w2 w0x1000 w0xffffffff ";
+    for
+        EACH_TARGET(t)
+        {
+            reading r = read_gmon(t, items);
+            assert_int_equal(r.status, PT_OK);
+            static const uint64_t addresses[] = {0x1000, 0x1003, 0xffffffff, 0x1000};
+            static const uint64_t counts[] = {5, 1, 2, 0xffffffff};
+            assert_int_equal(r.profile->block->t.count, 4);
+            for (uint32_t i = 0; i < 4; i++) {
+                assert_int_equal(r.profile->block->row[i].address, addresses[i]);
+                assert_int_equal(r.profile->block->row[i].count, counts[i]);
+            }
+            reading_done(&r);
+            assert_rewritten("gmon", t, items);
+        }
+}
+
 /* ---- Word size ---- */
 
+/* Sentence G8. */
 static void word_size_is_the_programs_unless_the_file_says_otherwise(void **state)
 {
     (void)state;
@@ -566,6 +578,7 @@ static void leaf_counts_become_bins_of_their_granule_at_linked_addresses(void **
     }
 }
 
+/* Sentence G23. */
 static void bins_of_16_bits_never_wrap(void **state)
 {
     (void)state;
@@ -730,6 +743,7 @@ int main(void)
         cmocka_unit_test(ten_bins_of_a_thousand_bytes_cover_a_hundred_each),
         cmocka_unit_test(arcs_are_pairs_of_any_addresses_and_a_count),
         cmocka_unit_test(length_of_blocks_is_read_as_gprof_and_as_glibc_have_it),
+        cmocka_unit_test(blocks_are_kept_at_whatever_address_they_have),
         cmocka_unit_test(word_size_is_the_programs_unless_the_file_says_otherwise),
         cmocka_unit_test(leaf_counts_become_bins_of_their_granule_at_linked_addresses),
         cmocka_unit_test(bins_of_16_bits_never_wrap),

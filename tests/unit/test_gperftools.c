@@ -81,12 +81,8 @@ static const char *sample_text(const pt_profile *p, uint32_t i)
     return text;
 }
 
-/* "The binary data is expressed in terms of "slots". ... for 32-bit programs they are 4 bytes in
- * size, and for 64-bit programs they are 8 bytes." "The profiling tools examine the contents of the
- * file and use the expected locations and values of the header words field to detect whether the
- * file is 32-bit or 64-bit." "In this example, 5 ticks were received at PC 0xa0000, whose function
- * had been called by the function containing 0xc0000". The words of the two example headers are
- * those here. */
+/* Sentences P5, P6, P7, P10, P11, P12, P13, P14, P15, P22, P23: the words of the two example
+ * headers are those here. */
 static void example_record_of_the_specification_reads_in_all_four_variants(void **state)
 {
     for (size_t v = 0; v < 4; v++) {
@@ -113,7 +109,7 @@ static void put_background(pt_buf *buf, variant v)
         SLOTS(buf, v, 1, 2, 0x1000 + i, 0x2000 + i);
 }
 
-/* "call chain PCs, most-recently-called function first." */
+/* Sentences P16, P23. */
 static void callers_are_return_addresses_and_the_leaf_is_exact(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -125,7 +121,7 @@ static void callers_are_return_addresses_and_the_leaf_is_exact(void **state)
     assert_string_equal(sample_text(p, 0), "5: a0000 c0000< e0000<");
 }
 
-/* "header slots after this one (3; must be >= 3)" */
+/* Sentence P8: more slots than three. */
 static void header_may_have_more_slots_than_three(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -138,8 +134,7 @@ static void header_may_have_more_slots_than_three(void **state)
     assert_int_equal(pt_profile_provenance(p)->period, 2000 * 1000);
 }
 
-/* "header count (0; must be 0)", "must be >= 3", "format version (0; must be 0)", "sampling period,
- * in microseconds" */
+/* Sentences P8, P9. */
 static void header_of_another_version_or_without_period_is_not_this_format(void **state)
 {
     static const uint64_t headers[][5] = {
@@ -155,10 +150,7 @@ static void header_of_another_version_or_without_period_is_not_this_format(void 
     }
 }
 
-/* "Note that multiple profile records can be emitted by the profiler having an identical call
- * chain. In that case, analysis tools should sum the counts of all records having identical call
- * chains."
- */
+/* Sentences P18, P19. */
 static void records_of_one_call_chain_are_summed_by_the_analysis(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -172,8 +164,7 @@ static void records_of_one_call_chain_are_summed_by_the_analysis(void **state)
     assert_int_equal(pt_profile_total(p, 0), 9);
 }
 
-/* "Some profile analysis tools terminate if they see any profile record with a call chain with its
- * first entry having the address 0. (This is similar to the binary trailer.)" */
+/* Sentences P20, P21. */
 static void first_pc_of_zero_does_not_end_the_reading(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -192,8 +183,7 @@ static void first_pc_of_zero_does_not_end_the_reading(void **state)
     pt_buf_done(&buf);
 }
 
-/* "The binary trailer consists of three slots of data with fixed values": 0, 1, 0. "The binary data
- * in the file is followed immediately by a list of mapped objects." */
+/* Sentences P24, P25, P26: 0, 1, 0. */
 static void reader_stops_at_the_trailer_even_if_bytes_follow(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -205,6 +195,7 @@ static void reader_stops_at_the_trailer_even_if_bytes_follow(void **state)
     assert_int_equal(pt_profile_total(p, 0), 2);
 }
 
+/* Sentence P24. */
 static void missing_trailer_is_told_and_keeps_every_record(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -221,6 +212,7 @@ static void missing_trailer_is_told_and_keeps_every_record(void **state)
     pt_buf_done(&buf);
 }
 
+/* Sentence P17. */
 static void record_cut_short_is_damage_and_what_came_before_is_kept(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -263,8 +255,7 @@ static const pt_profile *read_with_maps(const char *text, pt_diag *diag)
     return p;
 }
 
-/* "Mapping line from ProcMapsIterator::FormatLine." "This list consists of lines of text separated
- * by newline characters." */
+/* Sentences P26, P27, P28, P30. */
 static void mapping_lines_are_read_and_the_main_binary_comes_first(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = read_with_maps(
@@ -282,10 +273,7 @@ static void mapping_lines_are_read_and_the_main_binary_comes_first(void **state)
     assert_int_equal(p->location->mapping[0], 0);
 }
 
-/* "Build specifier, starting with "build=". ... Leading spaces on the line are ignored."
- * "occurrences of $build followed by a non-word character (i.e., characters other than underscore
- * or alphanumeric characters), should be replaced by the path given on the last build specifier
- * line." Its end is no word character either. */
+/* Sentences P28, P29, P33: a line's end is no word character either. */
 static void build_is_replaced_where_no_word_character_follows(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
@@ -302,7 +290,7 @@ static void build_is_replaced_where_no_word_character_follows(void **state)
         assert_string_equal(pt_text(p, p->mapping->row[i].file), files[i]);
 }
 
-/* "Unrecognized lines should be ignored by analysis tools." */
+/* Sentence P32. */
 static void unrecognized_lines_are_ignored_and_given_back(void **state)
 {
     pt_diag diag;
@@ -316,7 +304,7 @@ static void unrecognized_lines_are_ignored_and_given_back(void **state)
     pt_diag_done(&diag);
 }
 
-/* "The first address must start at the beginning of the line." */
+/* Sentence P31. */
 static void mapping_line_begins_with_its_address(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p =
@@ -327,8 +315,7 @@ static void mapping_line_begins_with_its_address(void **state)
     assert_string_equal(pt_text(p, p->mapping->row[0].file), "/bin/y");
 }
 
-/* "sample count, must be >= 1", "number of call chain PCs (num_pcs), must be >= 1". "The total
- * length of a given record is 2 + num_pcs." */
+/* Sentences P16, P17. */
 static void record_of_no_samples_is_left_out_and_of_no_pcs_is_damage(void **state)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -417,6 +404,7 @@ static pt_status write_to(const pt_profile *p, pt_buf *buf, pt_error *reterr)
     return status;
 }
 
+/* Sentences P4, P7. */
 static void rewriting_gives_the_same_bytes_in_all_four_variants(void **state)
 {
     for (size_t v = 0; v < 4; v++) {

@@ -22,12 +22,11 @@ static const pt_profile *random_profile(uint32_t seed, uint64_t start, bool with
     pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "samples").v,
                                     .unit = pt_builder_text(b, "count").v,
                                     .rate_hz = 100});
-    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "Ir").v,
-                                    .unit = pt_builder_text(b, "count").v});
-    const pt_mapping_id image =
-        pt_builder_append_mapping(b, &(pt_mapping){.start = start,
-                                                   .limit = start + 0x10000,
-                                                   .file = pt_builder_text(b, "/bin/x").v});
+    pt_builder_event(
+        b, &(pt_event){.type = pt_builder_text(b, "Ir").v, .unit = pt_builder_text(b, "count").v});
+    const pt_mapping_id image = pt_builder_append_mapping(
+        b, &(pt_mapping){
+               .start = start, .limit = start + 0x10000, .file = pt_builder_text(b, "/bin/x").v});
     const uint32_t rows = 1 + next_random(&seed) % 30;
     for (uint32_t i = 0; i < rows; i++) {
         uint32_t place[2];
@@ -134,11 +133,9 @@ static void order_and_steps_do_not_matter(void **state)
         PT_UNREF_PROFILE const pt_profile *a = random_profile(seed, IMAGE, true);
         PT_UNREF_PROFILE const pt_profile *b = random_profile(seed + 1000, IMAGE, true);
         PT_UNREF_PROFILE const pt_profile *c = random_profile(seed + 2000, IMAGE, true);
-        PT_UNREF_PROFILE const pt_profile *abc =
-            merged((const pt_profile *[]){a, b, c}, 3, NULL);
+        PT_UNREF_PROFILE const pt_profile *abc = merged((const pt_profile *[]){a, b, c}, 3, NULL);
         PT_UNREF_PROFILE const pt_profile *ab = merged((const pt_profile *[]){b, a}, 2, NULL);
-        PT_UNREF_PROFILE const pt_profile *steps =
-            merged((const pt_profile *[]){c, ab}, 2, NULL);
+        PT_UNREF_PROFILE const pt_profile *steps = merged((const pt_profile *[]){c, ab}, 2, NULL);
         sums x = {0}, y = {0};
         add_to(&x, abc);
         add_to(&y, steps);
@@ -215,8 +212,8 @@ static void sums_stop_at_their_limits_and_that_is_told(void **state)
 {
     (void)state;
     pt_builder *const b = pt_builder_new();
-    pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "Ir").v,
-                                    .unit = pt_builder_text(b, "count").v});
+    pt_builder_event(
+        b, &(pt_event){.type = pt_builder_text(b, "Ir").v, .unit = pt_builder_text(b, "count").v});
     const pt_location_id at =
         pt_builder_location(b, &(pt_location){.mapping = PT_NONE, .address = 8}, NULL, 0);
     pt_builder_arc(b, at, at, UINT64_MAX - 1, &(int64_t){INT64_MAX - 1});
