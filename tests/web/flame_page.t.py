@@ -241,6 +241,15 @@ def the_table_counts_a_function_that_calls_itself_once(browser):
     contains(page.text('#matches'), 'in 1 box')
 
 
+def totals_that_no_stack_tells_are_a_dash(browser):
+    data = data_of(tree_of({'f': 60, 'g': 40}))
+    data['totals_known'] = False
+    page = browser.open(page_of('stackless.html', data))
+    rows = page.eval('Array.from(document.querySelectorAll("#rows tr")).map('
+                     'r => Array.from(r.cells).map(c => c.textContent))')
+    equal(rows, [['60.0%', '-', 'f'], ['40.0%', '-', 'g']])
+
+
 def pixel(page, x, y):
     wait_drawn(page)
     return page.eval('(() => { const c = document.getElementById("canvas"), k = devicePixelRatio;'
@@ -443,6 +452,7 @@ TESTS = [
     shares_are_of_the_whole_when_a_part_is_drawn,
     the_address_keeps_zoom_and_search,
     the_table_counts_a_function_that_calls_itself_once,
+    totals_that_no_stack_tells_are_a_dash,
     boxes_are_painted_where_they_should_be,
     the_table_of_everything_counts_what_was_cut,
     what_is_too_narrow_leaves_a_bar,

@@ -18,7 +18,7 @@ export interface FlameData {
   event: { type: string; unit: string };
   total: number;
   whole: number;
-  totals_known: boolean; /* false: no stacks, so nobody knows what a function's calls cost */
+  totals_known?: boolean; /* false: no stacks, so nobody knows what a function's calls cost */
   facts: string[];
   strings: string[];
   groups: { name: number[]; hue: number[] };

@@ -199,7 +199,7 @@ class Page {
       const ofZoom = zoomed ? `, ${percent(value, tree.total[this.scene.zoom])} of the zoom` : "";
       return `${what} ${amount(value, unit)} (${percent(value, data.whole)}${ofZoom})`;
     };
-    const total = data.totals_known || node === 0 ? line("total", tree.total[node]) : "total -";
+    const total = data.totals_known !== false || node === 0 ? line("total", tree.total[node]) : "total -";
     return [total, line("self", tree.self[node])];
   }
 

@@ -70,7 +70,7 @@ export class Panel {
           "tr",
           "",
           element("td", "number", percent(row.self, this.whole)),
-          element("td", "number", this.tree.data.totals_known ? percent(row.total, this.whole) : "-"),
+          element("td", "number", this.tree.data.totals_known === false ? "-" : percent(row.total, this.whole)),
           name
         );
       })
