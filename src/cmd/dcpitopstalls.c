@@ -24,6 +24,7 @@ static const pt_option topstalls_rows[] = {
     PT_DCPI_IMAGE_ROW(topstalls_settings),
     PT_DCPI_EVENT_ROW(topstalls_settings),
     PT_DCPI_SORT_ROW(topstalls_settings),
+    PT_SHAPE_JSON_ROW(topstalls_settings),
     PT_SHAPE_CSV_ROW(topstalls_settings),
     PT_CODE_ROWS(topstalls_settings),
 };
@@ -34,10 +35,11 @@ static void show(pt_cmd_context *context, const pt_flow_report *report, const vo
     const topstalls_settings *settings = own;
     pt_flow_report r = *report;
     r.rows = settings->rows > 0 ? (size_t)settings->rows : SIZE_MAX;
-    if (settings->shape == PT_SHAPE_CSV)
-        pt_flow_stalls_csv(context->out, &r);
-    else
-        pt_flow_stalls_text(context->out, &context->look, &r);
+    switch (settings->shape) {
+    case PT_SHAPE_JSON: pt_flow_stalls_json(context->out, &r); break;
+    case PT_SHAPE_CSV: pt_flow_stalls_csv(context->out, &r); break;
+    case PT_SHAPE_TEXT: pt_flow_stalls_text(context->out, &context->look, &r); break;
+    }
 }
 
 static int topstalls_run(pt_cmd_context *context, void *own)

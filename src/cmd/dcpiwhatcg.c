@@ -1,23 +1,28 @@
 /* dcpiwhatcg.c: pitot dcpiwhatcg, where the cycles of whole images have gone. */
 #include "cmd/dcpi_flow.h"
+#include "cmd/shape.h"
 
 typedef struct {
     pt_dcpi_settings dcpi;
     pt_flow_settings flow;
     pt_code_settings code;
+    pt_shape shape;
 } dcpiwhatcg_settings;
 
 static const pt_option dcpiwhatcg_rows[] = {
     PT_FLOW_ROWS(dcpiwhatcg_settings),      PT_DCPI_IMAGE_ROW(dcpiwhatcg_settings),
     PT_DCPI_EVENT_ROW(dcpiwhatcg_settings), PT_DCPI_SORT_ROW(dcpiwhatcg_settings),
-    PT_CODE_ROWS(dcpiwhatcg_settings),
+    PT_SHAPE_JSON_ROW(dcpiwhatcg_settings), PT_CODE_ROWS(dcpiwhatcg_settings),
 };
 static const pt_option_table dcpiwhatcg_options = PT_OPTION_TABLE(dcpiwhatcg_rows);
 
 static void show(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
-    (void)own;
-    pt_flow_whole_text(context->out, &context->look, report);
+    const dcpiwhatcg_settings *settings = own;
+    if (settings->shape == PT_SHAPE_JSON)
+        pt_flow_whole_json(context->out, report);
+    else
+        pt_flow_whole_text(context->out, &context->look, report);
 }
 
 static int dcpiwhatcg_run(pt_cmd_context *context, void *own)

@@ -35,7 +35,7 @@ typedef struct {
     } histograms;
     pt_index histogram_index;
     pairs arcs, blocks;
-    uint64_t bins_claimed; /* by plans of a merged profile */
+    uint64_t bins_claimed; /* of a merged profile's histograms */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -169,9 +169,11 @@ static bool add_plan(sum *s, const char *line)
     line = end != NULL ? end + 1 : "";
     for (pt_gmon_step step; pt_gmon_next_step(&line, &step);) {
         if (step.kind != 'h') continue;
-        s->bins_claimed += step.histogram.bin_count;
-        if (s->bins_claimed > BINS_MAX || !fits(s, &step.histogram)) return false;
+        if (step.histogram.bin_count > BINS_MAX - s->bins_claimed || !fits(s, &step.histogram))
+            return false;
+        const size_t before = s->histograms.count;
         histogram_like(s, &step.histogram);
+        if (s->histograms.count > before) s->bins_claimed += step.histogram.bin_count;
     }
     return true;
 }

@@ -79,6 +79,31 @@ static void put_range(pt_out *out, const char *name, double low, double high)
     pt_outf(out, "    %-24s %5.1f%% to %5.1f%%\n", name, 100 * low, 100 * high);
 }
 
+#define CAUSE_COUNT (sizeof causes / sizeof causes[0])
+
+/* Shares of the time: what each cause may be of it at most, what none explains, what all stalls are
+ * together. */
+typedef struct {
+    bool any, counted[CAUSE_COUNT];
+    double most[CAUSE_COUNT], unexplained, over;
+} stall_shares;
+
+/* Of a summary with known > 0. */
+static stall_shares shares_of(const pt_flow_report *r, const summary *s)
+{
+    stall_shares x = {.over = s->known > s->least ? (s->known - s->least) / s->known : 0};
+    /* Stalls of single instructions overlap with what others have to spare: at most the whole. */
+    const double fit = s->stalled > 0 ? x.over * s->known / s->stalled : 0;
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        for (uint32_t e = 0; e < r->procedures->counts->event_count; e++)
+            x.counted[i] |= pt_flow_blame(r->procedures->counts->event[e].name) == causes[i].letter;
+        x.any |= x.counted[i];
+        x.most[i] = s->by_letter[(unsigned char)causes[i].letter] * fit / s->known;
+    }
+    x.unexplained = x.any ? s->unexplained * fit / s->known : x.over;
+    return x;
+}
+
 static void put_summary(pt_out *out, const pt_flow_report *r, const summary *s)
 {
     if (s->known <= 0) {
@@ -96,22 +121,12 @@ static void put_summary(pt_out *out, const pt_flow_report *r, const summary *s)
                 "took counts as their best\n",
                 100 * s->alone / s->samples);
     pt_out_text(out, "  dynamic stalls, as shares of the time\n");
-    bool any = false;
-    const double over = s->known > s->least ? (s->known - s->least) / s->known : 0;
-    /* Stalls of single instructions overlap with what others have to spare: at most the whole. */
-    const double fit = s->stalled > 0 ? over * s->known / s->stalled : 0;
-    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
-        bool counted = false;
-        for (uint32_t e = 0; e < r->procedures->counts->event_count; e++)
-            counted |= pt_flow_blame(r->procedures->counts->event[e].name) == causes[i].letter;
-        if (!counted) continue;
-        any = true;
-        put_range(out, causes[i].name, 0,
-                  s->by_letter[(unsigned char)causes[i].letter] * fit / s->known);
-    }
-    put_range(out, "unexplained stall", any ? s->unexplained * fit / s->known : over, over);
+    const stall_shares x = shares_of(r, s);
+    for (size_t i = 0; i < CAUSE_COUNT; i++)
+        if (x.counted[i]) put_range(out, causes[i].name, 0, x.most[i]);
+    put_range(out, "unexplained stall", x.unexplained, x.over);
     pt_outf(out, "  execution at %.0f a cycle  %5.1f%%\n", width, 100 * s->least / s->known);
-    if (!any)
+    if (!x.any)
         pt_out_text(out,
                     "  No event but time was counted: of a stall its place is known, not its cause "
                     "(caches,\n  translation, branches, dependencies, busy units).\n");
@@ -257,17 +272,74 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 
 /* ---- dcpiwhatcg ---- */
 
-void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
+/* Of all procedures; *ret_unknown: those whose code could not be read. */
+static summary summary_of_all(const pt_flow_report *r, size_t *ret_unknown)
 {
     PT_FREE char *letters = pt_alloc((size_t)r->procedures->counts->event_count + 2, 1);
     summary s = {0};
-    size_t unknown = 0;
-    (void)look;
-    pt_counts_head(out, r->procedures->counts);
+    *ret_unknown = 0;
     for (size_t i = 0; i < r->procedures->count; i++) {
-        unknown += r->flow[i] == NULL;
+        *ret_unknown += r->flow[i] == NULL;
         if (r->flow[i] != NULL) add_summary(&s, r, i, letters);
     }
+    return s;
+}
+
+static void json_number(pt_json_w *w, const char *key, double value, bool known)
+{
+    pt_json_key(w, key);
+    if (known)
+        pt_json_double(w, value);
+    else
+        pt_json_null(w);
+}
+
+/* Shares are null where no frequency is known. */
+void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
+{
+    size_t unknown;
+    const summary s = summary_of_all(r, &unknown);
+    const bool known = s.known > 0;
+    const stall_shares x = known ? shares_of(r, &s) : (stall_shares){0};
+    pt_json_w w;
+    pt_report_json_begin(&w, out, "dcpiwhatcg");
+    pt_json_key(&w, "profile");
+    pt_json_text(&w, r->title);
+    pt_json_key(&w, "procedures");
+    pt_json_uint(&w, r->procedures->count);
+    pt_json_key(&w, "procedures_without_code");
+    pt_json_uint(&w, unknown);
+    json_number(&w, "samples", s.samples, true);
+    json_number(&w, "samples_of_known_frequency", s.known, true);
+    json_number(&w, "best_cpi", s.executed > 0 ? s.least / s.executed : 0, s.executed > 0);
+    json_number(&w, "actual_cpi", s.executed > 0 ? s.known / s.executed : 0, s.executed > 0);
+    json_number(&w, "execution_share", known ? s.least / s.known : 0, known);
+    json_number(&w, "stall_share", x.over, known);
+    json_number(&w, "unexplained_share_at_least", x.unexplained, known);
+    pt_json_key(&w, "causes");
+    pt_json_array(&w);
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        if (!x.counted[i]) continue;
+        const char letter[2] = {causes[i].letter, '\0'};
+        pt_json_object(&w);
+        pt_json_key(&w, "letter");
+        pt_json_text(&w, letter);
+        pt_json_key(&w, "name");
+        pt_json_text(&w, causes[i].name);
+        json_number(&w, "share_at_most", x.most[i], true);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}
+
+void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *r)
+{
+    size_t unknown;
+    (void)look;
+    pt_counts_head(out, r->procedures->counts);
+    const summary s = summary_of_all(r, &unknown);
     pt_outf(out, "\n%zu procedure%s", r->procedures->count, r->procedures->count == 1 ? "" : "s");
     if (unknown > 0) pt_outf(out, ", %zu of them without code that could be read", unknown);
     pt_out_char(out, '\n');
@@ -394,4 +466,52 @@ void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *r)
         pt_csv_put(out, f != NULL ? f->file : "");
         pt_outf(out, ",%u\n", f != NULL ? f->line : 0);
     }
+}
+
+void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
+{
+    size_t count;
+    double all;
+    PT_FREE char *letters = pt_alloc((size_t)r->procedures->counts->event_count + 2, 1);
+    PT_FREE stalled *found = find_stalls(r, &count, &all);
+    const size_t shown = count < r->rows ? count : r->rows;
+    pt_json_w w;
+    pt_report_json_begin(&w, out, "dcpitopstalls");
+    pt_json_key(&w, "profile");
+    pt_json_text(&w, r->title);
+    json_number(&w, "total", (double)r->procedures->counts->event[r->column].total, true);
+    json_number(&w, "stalled", all, true);
+    pt_json_key(&w, "rows");
+    pt_json_array(&w);
+    for (size_t i = 0; i < shown && pt_out_ok(out); i++) {
+        const stalled *const s = &found[i];
+        const pt_code_frame *const f = frame_of(s);
+        const char confidence[2] = {confidence_of(s), '\0'};
+        pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
+        pt_json_object(&w);
+        json_number(&w, "stalled", s->stall, true);
+        pt_json_key(&w, "count");
+        pt_json_int(&w, pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column));
+        pt_json_key(&w, "confidence");
+        pt_json_text(&w, confidence);
+        json_number(&w, "average_cycles", s->stall / rate_of(s), true);
+        pt_json_key(&w, "why");
+        pt_json_text(&w, letters);
+        pt_json_key(&w, "address");
+        pt_json_uint(&w, s->procedure->text.instruction[s->instruction].addr);
+        pt_json_key(&w, "procedure");
+        pt_json_text(&w, s->procedure->name);
+        pt_json_key(&w, "image");
+        pt_json_text(&w, s->procedure->path);
+        pt_json_key(&w, "file");
+        pt_json_text(&w, f != NULL ? f->file : "");
+        pt_json_key(&w, "line");
+        pt_json_uint(&w, f != NULL ? f->line : 0);
+        pt_json_object_end(&w);
+    }
+    pt_json_array_end(&w);
+    pt_json_key(&w, "more");
+    pt_json_uint(&w, count - shown);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
 }

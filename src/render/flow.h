@@ -20,8 +20,10 @@ void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *r
 void pt_flow_calc_json(pt_out *out, const pt_flow_report *report);
 /* One summary of all procedures. */
 void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
+void pt_flow_whole_json(pt_out *out, const pt_flow_report *report);
 /* The instructions with the most samples beyond what they take at best. */
 void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
 void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *report);
+void pt_flow_stalls_json(pt_out *out, const pt_flow_report *report);
 
 #endif

@@ -299,6 +299,21 @@ if [ -z "$graph" ]; then skip 'no compiler for x86-64'; else
     sed 's/cycles:62000/dmiss:4096/' graph.dcpicat >dmiss.dcpicat
     run pitot dcpiwhatcg -s cycles graph.dcpicat dmiss.dcpicat
     expect_stdout_line '    D-cache miss               0.0% to  37.7%'
+    if needs python3; then # 200 of 530 are stalls; D-cache misses may be all of them
+        pitot dcpiwhatcg --json -s cycles graph.dcpicat dmiss.dcpicat | python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+print(r["report"], r["samples"], round(r["execution_share"] * 530), round(r["stall_share"] * 530),
+      [(c["letter"], round(c["share_at_most"] * 530)) for c in r["causes"]])' >got
+        expect_equal 'dcpiwhatcg' "$(cat got)" "dcpiwhatcg 530 330 200 [('d', 200)]"
+        pitot dcpitopstalls --json -n 1 graph.dcpicat | python3 -c '
+import json, sys
+r = json.load(sys.stdin)
+print(r["report"], r["total"], r["more"],
+      *(r["rows"][0][key] for key in ("stalled", "count", "confidence", "average_cycles", "why", "procedure")))' >got
+        expect_equal 'dcpitopstalls' "$(cat got)" "dcpitopstalls 530 $(pitot dcpitopstalls -csv -n 0 graph.dcpicat |
+            awk 'END { print NR - 2 }') 350 400 M 1.75 ? f"
+    fi
 fi
 
 it 'dcpidiff compares a procedure by block, or by line where its code differs'
