@@ -114,7 +114,9 @@ bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns)
     if (part[2] < 1 || part[2] > 12 || part[3] < 1 || part[3] > 31 || part[4] > 23 ||
         part[5] > 59 || part[6] > 60)
         return false;
-    *ret_ns = (int64_t)timegm(&tm) * PT_DCPI_NS_PER_S;
+    int64_t ns; /* holds the years from 1678 to 2261 */
+    if (__builtin_mul_overflow((int64_t)timegm(&tm), PT_DCPI_NS_PER_S, &ns)) return false;
+    *ret_ns = ns;
     return true;
 }
 
@@ -167,8 +169,8 @@ static void take_version(header_reading *s, const char *rest, size_t bytes)
         !pt_dcpi_number(dot + 1, bytes - (size_t)(dot + 1 - rest), 10, &minor))
         pt_diag_add(s->diag, 1, "version line not understood, read as 0.07");
     else {
-        s->h.major = (uint32_t)major;
-        s->h.minor = (uint32_t)minor;
+        s->h.major = major < UINT32_MAX ? (uint32_t)major : UINT32_MAX;
+        s->h.minor = minor < UINT32_MAX ? (uint32_t)minor : UINT32_MAX;
     }
     s->h.has_version = true;
 }

@@ -140,8 +140,10 @@ static void times_of_ten_twelve_and_fourteen_digits_are_utc(void **state)
         const char *text;
         int64_t seconds; /* date -u -d ... +%s */
     } cases[] = {
-        {"6912312359", 3155759940},     {"7001010000", 0},  {"200402291200", 1078056000},
-        {"20040229120030", 1078056030}, {"9913010000", -1}, {"990101", -1},
+        {"6912312359", 3155759940},     {"7001010000", 0},    {"200402291200", 1078056000},
+        {"20040229120030", 1078056030}, {"9913010000", -1},   {"990101", -1},
+        {"999912312359", -1},           {"000001010000", -1}, /* no 63 bits of nanoseconds */
+        {"226101010000", 9183110400},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char header[200];
@@ -255,6 +257,11 @@ static void version_one_shows_its_header_and_why_no_more(void **state)
     assert_non_null(strstr(r.error.message, "never documented"));
     assert_string_equal(pt_text(r.profile, r.profile->mapping->row[0].foreign_id), "dcpi:77");
     assert_int_equal(r.profile->sample->t.count, 0);
+    done(&r);
+    /* 2^32 is no version 0. */
+    buf = FILE_OF("version pdb-4294967296.01\nimage 77\nevent cycles\ntstart 0\nsamples\n", 0, 0);
+    r = read_file(&buf);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
     done(&r);
 }
 
