@@ -146,7 +146,10 @@ static void arrive(following *f, int64_t to, const pt_code_state *s)
 static bool word_at(const pt_elf *elf, uint64_t addr, unsigned bytes, int64_t *ret_value)
 {
     uint64_t off;
-    if (!pt_elf_offset_of_addr(elf, addr, &off) || elf->size_bytes - off < bytes) return false;
+    /* A segment may end behind the file. */
+    if (!pt_elf_offset_of_addr(elf, addr, &off) || off > elf->size_bytes ||
+        elf->size_bytes - off < bytes)
+        return false;
     if (bytes == 4) {
         int32_t value;
         memcpy(&value, elf->bytes + off, 4);

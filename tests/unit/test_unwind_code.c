@@ -51,7 +51,7 @@ static void instructions_have_the_length_that_the_manual_gives(void **state)
 
 /* An image of the code at TEXT with a symbol "f" at its start, and one for each name given, at the
  * offsets. */
-static made_table table_of(const char *code, size_t size, const uint32_t *begins, size_t count)
+static made_bytes file_of(const char *code, size_t size, const uint32_t *begins, size_t count)
 {
     made_symbol symbols[8] = {{0}};
     symbols[0] = (made_symbol){"f", TEXT, 0, 1, STB_GLOBAL, STT_FUNC};
@@ -79,12 +79,18 @@ static made_table table_of(const char *code, size_t size, const uint32_t *begins
                           .segment_count = 1,
                           .sections = sections,
                           .section_count = 3};
-    made_bytes file = make_elf(&elf);
+    const made_bytes file = make_elf(&elf);
+    free(entries.bytes);
+    free(strings.bytes);
+    return file;
+}
+
+static made_table table_of(const char *code, size_t size, const uint32_t *begins, size_t count)
+{
+    made_bytes file = file_of(code, size, begins, count);
     made_table table;
     assert_true(make_table_of_bytes(file.bytes, file.size_bytes, &table));
     free(file.bytes);
-    free(entries.bytes);
-    free(strings.bytes);
     return table;
 }
 
@@ -175,6 +181,26 @@ static void a_jump_table_is_followed(void **state)
     free_table(&t);
 }
 
+static void a_jump_table_behind_the_end_of_the_file_is_not_read(void **state)
+{
+    static const char code[] = "\x50"                         /* 0 push rax */
+                               "\x48\x8d\x05\xf8\xff\x07\x00" /* 1 lea rax, [rip+7fff8]: 80000 */
+                               "\x48\x63\x14\xb8"             /* 8 movsxd rdx, [rax+rdi*4] */
+                               "\x48\x01\xd0"                 /* c add rax, rdx */
+                               "\xff\xe0";                    /* f jmp rax */
+    made_bytes file = file_of(code, sizeof code - 1, NULL, 0);
+    made_table table;
+    Elf64_Phdr segment;
+    uint8_t *const at = (uint8_t *)file.bytes + ((const Elf64_Ehdr *)file.bytes)->e_phoff;
+    memcpy(&segment, at, sizeof segment);
+    segment.p_filesz = segment.p_memsz = 0x100000; /* more than there is */
+    memcpy(at, &segment, sizeof segment);
+    assert_true(make_table_of_bytes(file.bytes, file.size_bytes, &table));
+    expect_rule(&table, TEXT + 0xf, "sp+16 same");
+    free_table(&table);
+    free(file.bytes);
+}
+
 static void what_follows_a_call_that_never_returns_is_not_reached(void **state)
 {
     static const char code[] = "\x50"                 /* 0 push rax */
@@ -236,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_frame_pointer_carries_over_a_stack_pointer_that_cannot_be_told),
         cmocka_unit_test(ways_that_disagree_leave_no_rule),
         cmocka_unit_test(a_jump_table_is_followed),
+        cmocka_unit_test(a_jump_table_behind_the_end_of_the_file_is_not_read),
         cmocka_unit_test(what_follows_a_call_that_never_returns_is_not_reached),
         cmocka_unit_test(zeroing_a_frame_pointer_that_was_not_saved_marks_the_outermost_frame),
         cmocka_unit_test(a_signal_trampoline_gives_what_was_interrupted),
