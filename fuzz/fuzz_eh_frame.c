@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/copied.h"
 #include "unwind/format.h"
 #include "unwind/unwind.h"
 
@@ -27,19 +28,38 @@ static void check(bool holds)
     if (!holds) abort();
 }
 
+enum { LOW = 0x10000, CAP = 64 };
+
+/* The same as the kernel's copy of a stack. */
+static void walk_copy(const uint64_t *some, uint64_t pc, const pt_unwind_modules *all,
+                      const uint8_t *data, size_t size)
+{
+    static pt_copied_scratch scratch;
+    uint64_t regs[PT_UNWIND_REGS], pcs[CAP];
+    memcpy(regs, some, sizeof regs);
+    regs[PT_DWARF_PC] = pc;
+    regs[PT_DWARF_SP] = LOW;
+    const size_t bytes = (size < PT_COPIED_BYTES_MAX ? size : PT_COPIED_BYTES_MAX) / 8 * 8;
+    const pt_copied_stack stack = {regs, data, bytes, bytes};
+    pt_unwind_end end;
+    bool is_short;
+    const uint32_t depth = pt_unwind_copied(&stack, all, NULL, &scratch, pcs, CAP, &end, &is_short);
+    check(depth >= 1 && depth <= CAP);
+    check(end >= PT_UNWIND_END_ROOT && end <= PT_UNWIND_END_BAD_READ);
+}
+
 /* Walks the bytes as a stack, from registers that point into it and past it. */
 static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
 {
-    enum { LOW = 0x10000, CAP = 64 };
     static pt_unwind_cache cache;
     static uint32_t generation;
     uint64_t regs[PT_UNWIND_REGS], pcs[CAP];
     const uint64_t bias = 0x100000000;
     const pt_unwind_module modules[] = {
-        {bias / 2, bias / 2 + 4096, 0, NULL},
+        {bias / 2, bias / 2 + 4096, 0, NULL, NULL},
         {bias + table->base_addr,
          bias + table->base_addr + ((uint64_t)table->page_count << PT_UNWIND_PAGE_BITS), bias,
-         table},
+         table, table},
     };
     generation = generation + 1 == 0 ? 1 : generation + 1;
     const pt_unwind_modules all = {modules, 2, generation};
@@ -60,6 +80,7 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
         const uint32_t depth = pt_unwind(&at, &all, &limits, &cache, pcs, CAP, &end);
         check(depth >= 1 && depth <= CAP);
         check(end >= PT_UNWIND_END_ROOT && end <= PT_UNWIND_END_BAD_READ);
+        walk_copy(regs, bias + table->base_addr + (table->rows[i] & 0xffff), &all, data, size);
     }
 }
 

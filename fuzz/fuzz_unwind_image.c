@@ -43,6 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(pt_unwind_table_open(blob, bytes, &table) == PT_UNWIND_OK);
     for (size_t i = 0; i < 64; i++)
         check(pt_unwind_table_rule(&table, table.base_addr + i * 997) != NULL);
+    void *base_blob;
+    size_t base_bytes;
+    pt_unwind_table base;
+    if (pt_unwind_compile_base(&elf, &table, &memory, &base_blob, &base_bytes, &base)) {
+        check(base.row_count > 0);
+        free(base_blob);
+    }
     free(blob);
     return 0;
 }

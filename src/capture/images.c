@@ -28,7 +28,7 @@ static void free_image(pt_image *image)
 {
     free(image->path);
     free(image->segment.items);
-    if (!image->is_shared) free(image->blob);
+    if (!image->is_shared) free(image->blob), free(image->base_blob);
     free(image);
 }
 
@@ -117,6 +117,8 @@ static bool share_table(pt_image *image, const pt_images *images)
         image->blob = other->blob;
         image->blob_bytes = other->blob_bytes;
         image->table = other->table;
+        image->base_blob = other->base_blob;
+        image->base_table = other->base_table;
         image->is_shared = true;
         return true;
     }
@@ -155,14 +157,17 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
     keep_segments(image, &elf);
     image->file_bytes = size;
     find_table(image, images, &elf);
+    if (image->blob != NULL && !image->is_shared)
+        pt_unwind_compile_base(&elf, &image->table, &pt_unwind_heap, &image->base_blob,
+                               &image->base_blob_bytes, &image->base_table);
     return true;
 }
 
 /* What was found in a file that was not the one, or was cut while it was looked at. */
 static void forget(pt_image *image)
 {
-    if (!image->is_shared) free(image->blob);
-    image->blob = NULL;
+    if (!image->is_shared) free(image->blob), free(image->base_blob);
+    image->blob = image->base_blob = NULL;
     image->is_shared = image->is_compiled = false;
     image->segment.count = 0;
 }

@@ -50,6 +50,9 @@ typedef struct pt_image {
     size_t blob_bytes;
     bool is_shared; /* the blob is another image's, of the same file under another name or key */
     pt_unwind_table table;
+    void *base_blob; /* NULL, or where the base register is saved (unwind.h) */
+    size_t base_blob_bytes;
+    pt_unwind_table base_table;
     size_t file_bytes;
     bool is_compiled; /* the table was made now, and not found on disk */
 } pt_image;

@@ -314,6 +314,8 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
             if (image->blob != NULL &&
                 pt_image_bias(image, map->start, map->file_offset, &module.bias))
                 module.table = &image->table;
+            if (module.table != NULL && image->base_blob != NULL)
+                module.base_table = &image->base_table;
             proc->module.items[proc->module.count++] = module;
         }
     }

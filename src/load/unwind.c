@@ -31,6 +31,8 @@ typedef struct {
     } segment;
     void *blob; /* NULL: no file, or no rules in it */
     pt_unwind_table table;
+    void *base_blob; /* NULL, or where the base register is saved (unwind.h) */
+    pt_unwind_table base_table;
 } image;
 
 /* The modules of one state of a process's mappings. */
@@ -68,6 +70,7 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
     for (size_t i = 0; i < u->image.count; i++) {
         free(u->image.items[i]->segment.items);
         free(u->image.items[i]->blob);
+        free(u->image.items[i]->base_blob);
         free(u->image.items[i]);
     }
     for (size_t i = 0; i < LISTS; i++)
@@ -97,6 +100,9 @@ static void compile(image *m, const pt_blob *bytes)
     } else if (pt_unwind_table_open(m->blob, blob_bytes, &m->table) != PT_UNWIND_OK) {
         free(m->blob);
         m->blob = NULL;
+    } else {
+        pt_unwind_compile_base(&elf, &m->table, &pt_unwind_heap, &m->base_blob, &blob_bytes,
+                               &m->base_table);
     }
 }
 
@@ -151,7 +157,10 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
         const pt_read_map *const map = (const pt_read_map *)(const void *)at;
         pt_unwind_module module = {.start = map->start, .limit = map->limit};
         const image *const m = image_of(u, map);
-        if (m->blob != NULL && bias_of(m, map, &module.bias)) module.table = &m->table;
+        if (m->blob != NULL && bias_of(m, map, &module.bias)) {
+            module.table = &m->table;
+            module.base_table = m->base_blob != NULL ? &m->base_table : NULL;
+        }
         list->items[i] = module;
     }
     return list;

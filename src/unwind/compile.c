@@ -11,6 +11,7 @@
 #include "unwind/scratch.h"
 #include "unwind/sources.h"
 
+#include <elf.h>
 #include <string.h>
 
 enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_BITS };
@@ -268,13 +269,14 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
 }
 
 /* elf: NULL if there are only frames. frames: of size 0 if there are none. */
-static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frames,
-                                const uint8_t *id, size_t id_bytes, const pt_unwind_memory *memory,
-                                void **ret_blob, size_t *ret_blob_bytes)
+static pt_unwind_status compile_for(const pt_cfi_machine *machine, const pt_elf *elf,
+                                    const pt_unwind_frames *frames, const uint8_t *id,
+                                    size_t id_bytes, const pt_unwind_memory *memory,
+                                    void **ret_blob, size_t *ret_blob_bytes)
 {
     *ret_blob = NULL;
     *ret_blob_bytes = 0;
-    pt_cfi_reader reader = {.frames = frames, .machine = pt_cfi_machine_of(frames->machine)};
+    pt_cfi_reader reader = {.frames = frames, .machine = machine};
     if (reader.machine == NULL) return PT_UNWIND_UNSUPPORTED;
     if (frames->size_bytes >= UINT32_MAX) return PT_UNWIND_TOO_LARGE;
     pt_unwind_sources from = {.elf = elf, .reader = &reader, .functions.memory = memory};
@@ -286,6 +288,14 @@ static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frame
         status = compile_sorted(&from, id, id_bytes, memory, ret_blob, ret_blob_bytes);
     pt_functions_done(&from);
     return status;
+}
+
+static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frames,
+                                const uint8_t *id, size_t id_bytes, const pt_unwind_memory *memory,
+                                void **ret_blob, size_t *ret_blob_bytes)
+{
+    return compile_for(pt_cfi_machine_of(frames->machine), elf, frames, id, id_bytes, memory,
+                       ret_blob, ret_blob_bytes);
 }
 
 pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t *id,
@@ -303,4 +313,34 @@ pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, siz
     if (!elf->is_64 || elf->is_big_endian) return PT_UNWIND_UNSUPPORTED;
     if (!pt_unwind_frames_of_elf(elf, &frames)) frames.size_bytes = 0;
     return compile(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+}
+
+static bool uses_base(const pt_unwind_table *table)
+{
+    for (uint32_t i = 0; i < table->rule_count; i++)
+        if (table->rules[i].cfa_kind == PT_CFA_REG && table->rules[i].cfa_reg == PT_UNWIND_BASE)
+            return true;
+    return false;
+}
+
+bool pt_unwind_compile_base(const pt_elf *elf, const pt_unwind_table *table,
+                            const pt_unwind_memory *memory, void **ret_blob, size_t *ret_blob_bytes,
+                            pt_unwind_table *ret_table)
+{
+    pt_unwind_frames frames;
+    if (elf->machine != EM_X86_64 || !uses_base(table) || !pt_unwind_frames_of_elf(elf, &frames))
+        return false;
+    pt_cfi_machine machine = *pt_cfi_machine_of(elf->machine);
+    machine.fp = PT_UNWIND_BASE;
+    void *blob;
+    size_t bytes;
+    if (compile_for(&machine, NULL, &frames, NULL, 0, memory, &blob, &bytes) != PT_UNWIND_OK)
+        return false;
+    if (pt_unwind_table_open(blob, bytes, ret_table) != PT_UNWIND_OK) {
+        memory->release(memory->arg, blob, bytes);
+        return false;
+    }
+    *ret_blob = blob;
+    *ret_blob_bytes = bytes;
+    return true;
 }

@@ -48,28 +48,90 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
     return true;
 }
 
+/* A frame, and the base register (PT_UNWIND_BASE) in it, as far as modules say where it is saved.
+ */
+typedef struct {
+    pt_unwind_state at;
+    uint64_t base;
+    bool has_base;
+} based_frame;
+
+static bool copied_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t *ret_word)
+{
+    if (addr % sizeof *ret_word != 0 || addr < limits->low || addr >= limits->limit ||
+        limits->limit - addr < sizeof *ret_word)
+        return false;
+    memcpy(ret_word, limits->copy + (addr - limits->low), sizeof *ret_word);
+    return true;
+}
+
+/* Out of a frame whose CFA is by the base register: the loader's, where it binds a function at the
+ * first call, realigns the stack and keeps what it was there. */
+static bool step_by_base(const based_frame *frame, const pt_unwind_modules *modules,
+                         const pt_unwind_limits *limits, pt_unwind_state *ret_next)
+{
+    const pt_unwind_state *const at = &frame->at;
+    const pt_unwind_rule rule = pt_unwind_rule_at(modules, at->pc - at->is_return);
+    const uint64_t cfa = frame->base + (uint64_t)(int64_t)rule.cfa_off;
+    if (!frame->has_base || rule.cfa_kind != PT_CFA_REG || rule.cfa_reg != PT_UNWIND_BASE ||
+        rule.pc_slot != PT_SLOT_AT_CFA || cfa <= at->sp || cfa > limits->limit)
+        return false;
+    pt_unwind_state next = {
+        .sp = cfa, .fp = at->fp, .is_return = !rule.is_signal, .is_fp_lost = at->is_fp_lost};
+    if (rule.fp_slot == PT_SLOT_AT_CFA)
+        next.is_fp_lost = !copied_word(limits, cfa + (uint64_t)(rule.fp_off * 8), &next.fp);
+    else if (rule.fp_slot != PT_SLOT_SAME)
+        next.is_fp_lost = true;
+    if (!copied_word(limits, cfa + (uint64_t)(rule.pc_off * 8), &next.pc)) return false;
+    *ret_next = next;
+    return true;
+}
+
+/* The frame goes on to its caller, whose CFA is next's sp. */
+static void step_base(based_frame *frame, const pt_unwind_modules *modules,
+                      const pt_unwind_limits *limits, const pt_unwind_state *next)
+{
+    const uint64_t pc = frame->at.pc - frame->at.is_return;
+    const pt_unwind_module *const module = pt_unwind_module_at(modules, pc);
+    const pt_unwind_rule *const rule =
+        module != NULL && module->base_table != NULL
+            ? pt_unwind_table_rule(module->base_table, pc - module->bias)
+            : NULL;
+    if (rule == NULL || rule->cfa_kind == PT_CFA_NONE)
+        frame->has_base = false;
+    else if (rule->fp_slot == PT_SLOT_AT_CFA)
+        frame->has_base =
+            copied_word(limits, next->sp + (uint64_t)(rule->fp_off * 8), &frame->base);
+    else if (rule->fp_slot != PT_SLOT_SAME)
+        frame->has_base = false;
+    frame->at = *next;
+}
+
 /* Interpreters and hand-written code keep frame pointers where they have no rules, or rules that
  * were guessed. So a walk that failed is done again, and where a rule leads out of all code the
- * frame pointer is followed. Believed only if it reaches the thread's start. */
+ * frame pointer is followed, and where it is by the base register, that. Believed only if it
+ * reaches the thread's start. */
 static uint32_t walk_again(const pt_unwind_state *first, const pt_unwind_modules *modules,
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                            uint32_t cap, pt_unwind_end *ret_end)
 {
-    pt_unwind_state at = *first;
+    based_frame frame = {.at = *first, .base = first->regs[PT_UNWIND_BASE], .has_base = true};
     uint32_t count = 0;
     while (count < cap) {
+        const pt_unwind_state at = frame.at;
         pcs[count] = at.pc + (count > 0 && !at.is_return);
         count++;
         pt_unwind_state next = at;
         *ret_end = pt_unwind_step(&next, modules, limits, cache);
         if (*ret_end == PT_UNWIND_END_ROOT) return count;
-        const bool is_code = *ret_end == PT_UNWIND_END_GOING_ON &&
-                             pt_unwind_module_at(modules, next.pc - next.is_return) != NULL;
-        if (!is_code) {
+        bool is_step = *ret_end == PT_UNWIND_END_GOING_ON;
+        if (*ret_end == PT_UNWIND_END_NO_RULE)
+            is_step = step_by_base(&frame, modules, limits, &next);
+        if (!is_step || pt_unwind_module_at(modules, next.pc - next.is_return) == NULL) {
             next = at;
             if (!step_by_fp(&next, modules, limits)) return 0;
         }
-        at = next;
+        step_base(&frame, modules, limits, &next);
     }
     return 0;
 }

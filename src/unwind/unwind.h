@@ -28,6 +28,9 @@ typedef struct {
     uint64_t start, limit;
     uint64_t bias;                /* what the loader added to addresses as linked */
     const pt_unwind_table *table; /* NULL: no rules at all, so frame pointers are followed */
+    /* NULL, or where register PT_UNWIND_BASE is saved: needed by few modules, and asked by walks
+     * outside of handlers only (copied.h). */
+    const pt_unwind_table *base_table;
 } pt_unwind_module;
 
 /* All code of a process at one time; never changed, only replaced. */

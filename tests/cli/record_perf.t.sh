@@ -356,6 +356,40 @@ else
     skip 'page faults are counted in the kernel'
 fi
 
+it 'stacks are whole where the loader binds a function at its first call'
+# Each child is the first to call strtol: the loader writes its address to a page that the child has
+# to copy first, a page fault under the code that realigns the stack.
+cat >binds.c <<'C'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static long binds_here(const char *text) { return strtol(text, NULL, 10) + 1; }
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 50; i++) {
+        const pid_t child = fork();
+        if (child == 0) _exit(binds_here(argv[argc - 1]) != 8);
+        waitpid(child, NULL, 0);
+    }
+}
+C
+${CC:-cc} -O1 -g -Wl,-z,lazy -o binds binds.c
+if [ "$(id -u)" = 0 ]; then
+    run env -u LD_BIND_NOW "$PITOT" record -e page-faults -c 1 -o binds.pb.gz ./binds 7
+    expect_status 0
+    run pitot dump --json -n 0 binds.pb.gz
+    expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+samples = json.load(open(sys.argv[1]))['samples']
+in_loader = [s for s in samples if any('/ld-' in f.get('object', '') for f in s['frames'])]
+bound = [s for s in in_loader if any(f.get('function') == 'binds_here' for f in s['frames'])]
+assert sum(s['values'][0] for s in bound) >= 50, len(bound)
+assert not [s for s in in_loader if s['end'] == 'no rule'], [s for s in in_loader if s['end'] == 'no rule'][:1]
+PY
+else
+    skip 'page faults are counted in the kernel'
+fi
+
 it 'adds the time that threads wait, where they wait'
 cat >waits.c <<'C'
 #include <pthread.h>
