@@ -86,7 +86,8 @@ typedef struct pt_read_hooks {
     /* Take what google/pprof leaves in the text of a profile: names in comments (Go, debug=1),
        names and labels of threads, what pitot says of its own recordings (pprof_facts.c). */
     bool annotate;
-    /* Histograms stay bins: no samples are made of them, for those who look at bins only. */
+    /* Histograms stay bins, and an address may be several locations: no samples are made, for those
+     * who look at bins and arcs only. */
     bool bins_only;
 } pt_read_hooks;
 

@@ -116,8 +116,10 @@ static void saw(pt_gmon_reading *s, uint64_t limit)
 static pt_location_id location(pt_gmon_reading *s, uint64_t address)
 {
     saw(s, address == UINT64_MAX ? address : address + 1);
-    return pt_builder_location(s->b, &(pt_location){.mapping = s->mapping.v, .address = address},
-                               NULL, 0);
+    const pt_location at = {.mapping = s->mapping.v, .address = address};
+    /* Who looks at bins only adds arcs up by function, and need not have each address once. */
+    return s->bins_only ? pt_builder_append_location(s->b, &at, NULL, 0)
+                        : pt_builder_location(s->b, &at, NULL, 0);
 }
 
 /* A whole instruction's address on machines whose instructions are aligned to two bytes. */

@@ -171,6 +171,10 @@ void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
     double cumulative = 0;
     for (size_t i = 0; i < g->symbol.count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[order[i]];
+        if (i + PT_GPROF_SOON < g->symbol.count) {
+            pt_gprof_expect(g, order[i + PT_GPROF_SOON]);
+            pt_gprof_expect_name(g, order[i + PT_GPROF_VERY_SOON]);
+        }
         if (!pt_gprof_wants(g, s, PT_GPROF_SHOW_FLAT)) continue;
         if (!look->all && s->calls == 0 && s->ticks == 0) continue;
         cumulative += s->ticks;

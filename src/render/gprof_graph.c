@@ -248,6 +248,49 @@ static bool has_entry(const pt_gprof_look *look, const pt_gprof *g, const pt_gpr
     return s->is_shown && (look->all || !is_unused) && (!g->options.by_line || s->is_function);
 }
 
+/* Asks for what an entry will look at, a step more each time: its arcs, their other ends, names. */
+typedef enum { ARCS, ENDS, NAMES } expected;
+
+static void expect_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count, bool callers,
+                        expected what)
+{
+    enum { MOST = 16 };
+    for (uint32_t i = 0; i < count && i < MOST; i++) {
+        const pt_gprof_arc *const arc = &g->arc.items[arcs[i]];
+        if (what == ARCS) {
+            __builtin_prefetch(arc);
+            continue;
+        }
+        const uint32_t end = callers ? arc->from : arc->to;
+        if (what == ENDS)
+            pt_gprof_expect(g, end);
+        else
+            pt_gprof_expect_name(g, end);
+    }
+}
+
+static void expect_entry(const pt_gprof *g, size_t place, expected what)
+{
+    if (place >= g->symbol.count + g->cycle_count) return;
+    const pt_gprof_symbol *const s = &g->symbol.items[g->by_total[place]];
+    expect_arcs(g, g->in + s->first_in, s->in_count, true, what);
+    expect_arcs(g, g->out + s->first_out, s->out_count, false, what);
+}
+
+static void expect_entries(const pt_gprof *g, size_t place)
+{
+    enum { SYMBOLS_AHEAD = 12, ARCS_AHEAD = 8, ENDS_AHEAD = 5, NAMES_AHEAD = 2 };
+    if (place + SYMBOLS_AHEAD < g->symbol.count + g->cycle_count) {
+        const uint32_t symbol = g->by_total[place + SYMBOLS_AHEAD];
+        pt_gprof_expect(g, symbol);
+        __builtin_prefetch(&g->symbol.items[symbol].shown_self);
+        __builtin_prefetch(&g->symbol.items[symbol].first_out);
+    }
+    expect_entry(g, place + ARCS_AHEAD, ARCS);
+    expect_entry(g, place + ENDS_AHEAD, ENDS);
+    expect_entry(g, place + NAMES_AHEAD, NAMES);
+}
+
 void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
 {
     if (look->traditional && !look->brief) pt_out_text(out, explanation);
@@ -255,6 +298,7 @@ void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
     put_head(out, look, g);
     for (size_t i = 0; i < g->symbol.count + g->cycle_count; i++) {
         const pt_gprof_symbol *const s = &g->symbol.items[g->by_total[i]];
+        expect_entries(g, i);
         if (!has_entry(look, g, s)) continue;
         if (s->name == NULL) {
             put_cycle(out, look, g, s);
@@ -332,6 +376,10 @@ void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
     for (size_t row = 0; row < rows; row++) {
         place at = {0};
         for (size_t i = row; i < count; i += rows) {
+            if (i + PT_GPROF_SOON < count) {
+                pt_gprof_expect(g, list[i + PT_GPROF_SOON]);
+                pt_gprof_expect_name(g, list[i + PT_GPROF_VERY_SOON]);
+            }
             put_field(out, look, g, &g->symbol.items[list[i]], &at);
             at.begin += column_width;
         }

@@ -10,6 +10,9 @@
  * blanks behind. decimals: up to 2. */
 size_t pt_gprof_put_count(char *to, uint64_t value, size_t width, bool left);
 size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimals);
+/* How many symbols before its turn a symbol, and its name, are expected. */
+enum { PT_GPROF_SOON = 12, PT_GPROF_VERY_SOON = 4 };
+
 static inline size_t pt_gprof_put_blanks(char *to, size_t count)
 {
     memset(to, ' ', count);

@@ -26,7 +26,7 @@ typedef struct {
     uint32_t *place;  /* on the path */
     uint32_t *begins; /* places on the path where something that is one begins */
     uint32_t depth, begin_count, numbered;
-    bool *seen;
+    bool *seen, *left; /* left: it has a number */
 } search;
 
 static uint32_t head_of(search *s, uint32_t symbol)
@@ -71,8 +71,10 @@ static void leave(search *s)
     if (s->head[symbol] != symbol) return;
     s->begin_count--;
     s->numbered++;
-    for (uint32_t m = symbol; m != PT_NONE; m = s->next[m])
+    for (uint32_t m = symbol; m != PT_NONE; m = s->next[m]) {
         s->g->symbol.items[m].order = s->numbered;
+        s->left[m] = true;
+    }
 }
 
 /* To a function that was seen and has no number yet. */
@@ -97,7 +99,7 @@ static void search_from(search *s, uint32_t symbol)
         const uint32_t to = g->arc.items[g->out[at->first_out + (*followed)++]].to;
         if (!s->seen[to])
             enter(s, to);
-        else if (g->symbol.items[to].order == 0)
+        else if (!s->left[to])
             close_circle(s, to);
     }
 }
@@ -148,7 +150,7 @@ void pt_gprof_find_cycles(pt_gprof *g)
     const uint32_t n = (uint32_t)g->symbol.count;
     const size_t room = (size_t)n + 1;
     PT_FREE uint32_t *memory = pt_alloc(7 * room, sizeof *memory);
-    PT_FREE bool *seen = pt_alloc(room, sizeof *seen);
+    PT_FREE bool *seen = pt_alloc(2 * room, sizeof *seen);
     search s = {.g = g,
                 .count = n,
                 .head = memory,
@@ -158,7 +160,8 @@ void pt_gprof_find_cycles(pt_gprof *g)
                 .arc = memory + 4 * room,
                 .place = memory + 5 * room,
                 .begins = memory + 6 * room,
-                .seen = seen};
+                .seen = seen,
+                .left = seen + room};
     for (uint32_t i = 0; i < n; i++) {
         s.head[i] = s.last[i] = i;
         s.next[i] = PT_NONE;
