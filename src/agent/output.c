@@ -1,5 +1,4 @@
-/* output.c: a result being written, plain or as one gzip member of stored blocks (wire/gzip.h draws
- * it): a host is not made to wait for a compressor.
+/* output.c: a result being written, plain or as one gzip member (RFC 1952).
  *
  * It is written beside its name and renamed, so that a reader finds the old file or the new one and
  * never half of one.
@@ -12,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "wire/deflate.h"
 #include "wire/gzip.h"
 
-enum { ROOM_BYTES = 32 << 10, BLOCK_HEAD_BYTES = 5, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
+enum { ROOM_BYTES = PT_DEFLATE_IN_MAX, TEXT_MAX_BYTES = 4 * PATH_MAX + 512 };
 
 /* One writer: the lock is held. */
 static struct {
@@ -25,13 +25,13 @@ static struct {
     uint32_t size; /* the same, modulo 2^32 */
     char name[PATH_MAX];
     size_t held;
-    uint8_t head[BLOCK_HEAD_BYTES]; /* of a stored block */
-    uint8_t bytes[ROOM_BYTES];      /* directly behind it */
+    uint8_t bytes[ROOM_BYTES];
+    uint8_t deflated[PT_DEFLATE_OUT_MAX]; /* what they come to */
+    pt_deflate_places places;
 } out;
 
 _Static_assert(ROOM_BYTES >= (PT_JOURNAL_DEPTH_MAX + 2) * 11 + 64, "a record or sample must fit");
 _Static_assert(ROOM_BYTES >= TEXT_MAX_BYTES, "a line must fit, newlines quoted");
-_Static_assert(ROOM_BYTES <= UINT16_MAX, "a stored block is no longer");
 
 static void write_out(const void *bytes, size_t size)
 {
@@ -40,13 +40,10 @@ static void write_out(const void *bytes, size_t size)
 
 static void write_block(bool is_last)
 {
-    pt_wire_buf head = pt_wire_buf_init(out.head, sizeof out.head);
-    pt_wire_put_byte(&head, is_last);
-    pt_wire_put_uint(&head, out.held, 2, false);
-    pt_wire_put_uint(&head, ~out.held & 0xffff, 2, false);
     out.crc = pt_crc32(out.crc, out.bytes, out.held);
     out.size += (uint32_t)out.held;
-    write_out(out.head, sizeof out.head + out.held);
+    write_out(out.deflated,
+              pt_deflate_block(&out.places, out.deflated, out.bytes, out.held, is_last));
 }
 
 static void flush(void)

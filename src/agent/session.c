@@ -217,7 +217,9 @@ static bool begin(const char *path)
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
                      errno == ELOOP ? " (symbolic links are not followed; name the file itself)"
-                                    : "");
+                     : errno == EEXIST ? " and is no regular file: the profile needs one while it "
+                                         "is taken"
+                                       : "");
         return false;
     }
     if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");

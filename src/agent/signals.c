@@ -52,7 +52,12 @@ static void note_host(size_t i, const struct sigaction *act)
 {
     const bool has_info = (act->sa_flags & SA_SIGINFO) != 0;
     pt_tick_host *const host = &pt_tick.host[i];
+    uint64_t mask;
+    memcpy(&mask, &act->sa_mask, sizeof mask); /* the kernel's words lie at its beginning */
+    if ((act->sa_flags & SA_NODEFER) == 0)
+        mask |= UINT64_C(1) << ((i == 0 ? pt_tick.signo : SIGTRAP) - 1);
     ours[i].as_host = *act;
+    atomic_store(&host->mask, mask);
     atomic_store(&host->action, has_info ? act->sa_sigaction : NULL);
     atomic_store(&host->handler, !has_info && is_handler(act) ? act->sa_handler : NULL);
     atomic_store(&host->is_ignored, !has_info && act->sa_handler == SIG_IGN);

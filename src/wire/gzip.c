@@ -1,7 +1,5 @@
-/* gzip.c: CRC-32 and gzip members made of stored blocks. */
+/* gzip.c: CRC-32. */
 #include "wire/gzip.h"
-
-enum { STORED_MAX = 65535, HEADER_BYTES = 10, BLOCK_BYTES = 5, TRAILER_BYTES = 8 };
 
 /* Four bits at a time: sixteen entries that can be checked by eye beat a generated table, and
  * nothing that uses this is in a hurry. Entry i is the CRC of the four bits i. */
@@ -20,29 +18,4 @@ uint32_t pt_crc32(uint32_t crc, const void *bytes, size_t size)
         crc = crc >> 4 ^ nibble_crc[crc & 15];
     }
     return ~crc;
-}
-
-size_t pt_gzip_stored_bytes(size_t size)
-{
-    const size_t blocks = size == 0 ? 1 : (size - 1) / STORED_MAX + 1;
-    return HEADER_BYTES + blocks * BLOCK_BYTES + size + TRAILER_BYTES;
-}
-
-void pt_gzip_stored(pt_wire_buf *buf, const void *bytes, size_t size)
-{
-    static const uint8_t header[HEADER_BYTES] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
-    const uint8_t *at = bytes;
-    size_t left = size;
-    pt_wire_put(buf, header, sizeof header);
-    do {
-        const size_t length = left < STORED_MAX ? left : STORED_MAX;
-        pt_wire_put_byte(buf, left == length); /* last block; type 00 */
-        pt_wire_put_uint(buf, length, 2, false);
-        pt_wire_put_uint(buf, ~length & 0xffff, 2, false);
-        pt_wire_put(buf, at, length);
-        at += length;
-        left -= length;
-    } while (left > 0);
-    pt_wire_put_uint(buf, pt_crc32(0, bytes, size), 4, false);
-    pt_wire_put_uint(buf, size & UINT32_MAX, 4, false);
 }

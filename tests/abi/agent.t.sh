@@ -167,6 +167,16 @@ expect_no_stderr
 read_profile prof
 expect agrees "$(told seconds)" "$(fact cpu)" 0.004
 
+it 'its handler has blocked what it asked for, and no more'
+profiled 1000 masked
+expect_equal 'SIGUSR1, SIGUSR2, SIGPROF' "$(fact in_handler)" 3
+expect_equal 'and blocks nothing when it is over' "$(fact after)" 0
+
+it 'a name that is no regular file is refused in words'
+CPUPROFILE=/dev/null run ./host burn 0.01
+expect_status 0
+expect_stderr_line 'pitot: libprofiler: /dev/null: cannot be written: File exists and is no regular file: the profile needs one while it is taken'
+
 it 'a host that has a handler for SIGPROF keeps it'
 run ./host has
 cp "$t_out/stdout" facts

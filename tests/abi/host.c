@@ -376,6 +376,33 @@ static int case_takes(char **argv)
     return say_cpu();
 }
 
+static volatile sig_atomic_t in_handler;
+static void on_masked(int signo)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    in_handler = sigismember(&now, SIGUSR1) * 4 + sigismember(&now, SIGUSR2) * 2 +
+                 sigismember(&now, SIGPROF);
+}
+
+/* Which of SIGUSR1, SIGUSR2 (sa_mask has it) and SIGPROF its handler finds blocked. */
+static int case_masked(char **argv)
+{
+    struct sigaction act = {0};
+    sigset_t after;
+    act.sa_handler = on_masked;
+    sigaddset(&act.sa_mask, SIGUSR2);
+    burn(0.05);
+    sigaction(SIGPROF, &act, NULL);
+    in_handler = -1;
+    for (int i = 0; i < 10 && in_handler < 0; i++)
+        raise(SIGPROF);
+    printf("in_handler %d\n", (int)in_handler);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    printf("after %d\n", sigismember(&after, SIGUSR2) + sigismember(&after, SIGPROF));
+    return 0;
+}
+
 static int case_has(char **argv)
 {
     struct sigaction act = {0}, now;
@@ -629,6 +656,7 @@ static const struct {
     {"blocked", case_blocked},   {"alive", case_alive},     {"standard", case_standard},
     {"api", case_api},           {"trace", case_trace},     {"errno", case_errno},
     {"mask", case_mask},         {"reset", case_reset},     {"takes", case_takes},
+    {"masked", case_masked},
     {"has", case_has},           {"closes", case_closes},   {"chdir", case_chdir},
     {"exit", case_exit},         {"fast", case_fast},       {"quick", case_quick},
     {"kill", case_kill},         {"fork", case_fork},       {"exec", case_exec},

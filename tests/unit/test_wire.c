@@ -1,5 +1,6 @@
 /* test_wire.c: the bytes that wire puts, against the tables of their specifications. */
 #include "wire/gperftools.h"
+#include "wire/deflate.h"
 #include "wire/gzip.h"
 #include "wire/journal.h"
 #include "wire/proto.h"
@@ -211,32 +212,61 @@ static void crc32_of_the_check_string_is_the_published_value(void **state)
     assert_int_equal(pt_crc32(0, "", 0), 0);
 }
 
-static void stored_gzip_is_inflated_by_zlib_at_every_block_boundary(void **state)
+/* Inflates blocks of at most `block` bytes with zlib; returns how many bytes they took. */
+static size_t deflated_and_back(const uint8_t *in, size_t size, size_t block)
 {
-    static const size_t sizes[] = {0, 1, 65534, 65535, 65536, 131070, 131071, 200000};
-    uint8_t *in = malloc(200000);
-    uint8_t *out = malloc(200001);
-    for (size_t i = 0; i < 200000; i++)
-        in[i] = (uint8_t)(i * i >> 7);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const size_t want = pt_gzip_stored_bytes(sizes[i]);
-        uint8_t *member = malloc(want);
-        pt_wire_buf buf = pt_wire_buf_init(member, want);
-        pt_gzip_stored(&buf, in, sizes[i]);
-        assert_int_equal(buf.need_bytes, want);
-
-        z_stream z = {
-            .next_in = member, .avail_in = (unsigned)want, .next_out = out, .avail_out = 200001};
-        assert_int_equal(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
-        assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-        assert_int_equal(z.total_out, sizes[i]);
-        assert_int_equal(z.avail_in, 0);
-        assert_memory_equal(in, out, sizes[i]);
-        inflateEnd(&z);
-        free(member);
-    }
-    free(in);
+    static pt_deflate_places places; /* is not cleared between blocks */
+    const size_t blocks = size / block + 1;
+    uint8_t *member = malloc(blocks * PT_DEFLATE_OUT_MAX), *out = malloc(size + 1);
+    size_t taken = 0, at = 0;
+    do {
+        const size_t part = size - at < block ? size - at : block;
+        at += part;
+        taken += pt_deflate_block(&places, member + taken, in + at - part, part, at == size);
+    } while (at < size);
+    z_stream z = {.next_in = member,
+                  .avail_in = (unsigned)taken,
+                  .next_out = out,
+                  .avail_out = (unsigned)size + 1};
+    assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(z.total_out, size);
+    assert_int_equal(z.avail_in, 0);
+    assert_memory_equal(in, out, size);
+    inflateEnd(&z);
+    free(member);
     free(out);
+    return taken;
+}
+
+static void what_is_deflated_zlib_inflates(void **state)
+{
+    enum { SIZE = 3 * PT_DEFLATE_IN_MAX + 77 };
+    static uint8_t noise[SIZE], same[SIZE], mixed[SIZE];
+    uint64_t seed = 7;
+    for (size_t i = 0; i < SIZE; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        noise[i] = (uint8_t)(seed >> 56);
+        /* Runs and copies of all lengths and distances. */
+        const size_t back = 1 + (seed >> 20) % 30000;
+        mixed[i] = i % 300 < (seed >> 40) % 300 && i > back ? mixed[i - back] : noise[i];
+    }
+    memset(same, 'x', SIZE);
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 257, 258, 259, 260, 32767, 32768, 32769, SIZE};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t most = sizes[i] + sizes[i] / 8 + 16 * (sizes[i] / PT_DEFLATE_IN_MAX + 1);
+        assert_true(deflated_and_back(noise, sizes[i], PT_DEFLATE_IN_MAX) <= most);
+        assert_true(deflated_and_back(mixed, sizes[i], PT_DEFLATE_IN_MAX) <= most);
+        assert_true(deflated_and_back(same, sizes[i], PT_DEFLATE_IN_MAX) <= 16 + sizes[i] / 100);
+    }
+    /* A pattern at every distance and length that has a code of its own. */
+    for (size_t distance = 1; distance < 32768 - 600; distance = distance * 3 / 2 + 1) {
+        for (size_t i = 0; i < 32768; i++)
+            mixed[i] = i < distance ? noise[i] : mixed[i - distance];
+        for (size_t length = 1; length < 300; length += 7)
+            deflated_and_back(mixed, distance + length, PT_DEFLATE_IN_MAX);
+    }
+    deflated_and_back(noise, 5000, 100);
 }
 
 static void journal_structures_have_the_same_layout_in_32_and_64_bit(void **state)
@@ -274,7 +304,7 @@ int main(void)
         cmocka_unit_test(message_of_unknown_length_equals_the_same_bytes_put_at_once),
         cmocka_unit_test(full_buffer_counts_on_and_is_not_written_past_its_end),
         cmocka_unit_test(crc32_of_the_check_string_is_the_published_value),
-        cmocka_unit_test(stored_gzip_is_inflated_by_zlib_at_every_block_boundary),
+        cmocka_unit_test(what_is_deflated_zlib_inflates),
         cmocka_unit_test(journal_structures_have_the_same_layout_in_32_and_64_bit),
         cmocka_unit_test(ring_word_gives_back_what_was_packed),
     };

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "agent/tick/tick_int.h"
@@ -167,12 +168,20 @@ static void pass_to_host(int signo, siginfo_t *info, void *context)
         atomic_store(&host->action, NULL);
         atomic_store(&host->handler, NULL);
     }
+    /* Ours runs with all signals blocked; the host's with those that it asked for. */
+    const ucontext_t *const interrupted = context;
+    uint64_t all, mask;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    mask |= atomic_load(&host->mask);
+    const bool is_handled = action != NULL || handler != NULL;
+    if (is_handled) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &all, sizeof mask);
     if (action != NULL)
         action(signo, info, context);
     else if (handler != NULL)
         handler(signo);
     else if (signo != pt_tick.signo && (info->si_code > 0 || !atomic_load(&host->is_ignored)))
         end_the_host(signo, info);
+    if (is_handled) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
 }
 
 void pt_tick_handler(int signo, siginfo_t *info, void *context)
