@@ -1,6 +1,7 @@
 /* agent.h: the in-process profiler's own parts, and what they promise each other.
  *
  *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
+ *   ids.c, raw_sigaction.c  more of them, in the shared library only
  *   signals.c     the signals of ticks, and what the host has for them
  *   threads.c     a slot for every thread; giving and taking rings and timers
  *   timers.c      which engine makes the ticks, how often
@@ -153,6 +154,9 @@ uint32_t pt_timers_choose(void);
 /* The engine begins, or another in its place; and ends. */
 void pt_timers_start(void);
 void pt_timers_stop(bool is_last);
+/* Threads of the engine's own, if it has any: end, and begin again. */
+void pt_timers_stop_threads(void);
+void pt_timers_start_threads(void);
 /* Around exec: no timer that the new program would be ended by. */
 void pt_timers_pause(void);
 void pt_timers_resume(void);
@@ -290,6 +294,7 @@ typedef struct {
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     clockid_t drain_clock;
+    uint64_t drain_before_ns; /* CPU time of those that were before this one */
     pid_t drain_tid;
     pid_t listen_tid;  /* of the thread that serves; 0 = none */
     pid_t toggle_tid;  /* of the one that a signal wakes; 0 = none */
@@ -310,6 +315,10 @@ void pt_session_flush(void);
 uint64_t pt_session_drain(void);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);
+/* Ends the threads that collect, until pt_session_go_on; samples wait in their rings. False: there
+ * are none. The lock is not held. */
+bool pt_session_rest(void);
+void pt_session_go_on(void);
 
 /* ---- environment.c ---- */
 
@@ -348,6 +357,8 @@ void pt_signals_init(void);
 bool pt_signal_take(int signo);
 /* Has the host no handler for it? */
 bool pt_signal_is_free(int signo);
+/* Was it taken, in this process? */
+bool pt_signal_is_ours(int signo);
 /* As libc's, for the signal as it is. */
 int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *old);
 /* Unblocks what was taken, in the calling thread. */

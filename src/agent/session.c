@@ -71,7 +71,8 @@ static void note_comm(pt_journal_header *header)
 
 static uint64_t own_cpu_ns(void)
 {
-    return (pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0) + pt_ticker_cpu_ns();
+    return (pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0) +
+           pt_agent.drain_before_ns + pt_ticker_cpu_ns();
 }
 
 static void note_start(uint32_t asked_hz)
@@ -191,6 +192,44 @@ static bool drain_start(void)
     return pt_agent.drain_runs;
 }
 
+static void tell_drain_to_end(void)
+{
+    pt_agent.drain_runs = false;
+    atomic_fetch_add(&pt_agent.drain_round, 1);
+    syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+bool pt_session_rest(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    const bool runs = pt_agent.on && pt_agent.drain_runs;
+    const pthread_t drain = pt_agent.drain;
+    if (runs) {
+        const uint64_t own_ns = own_cpu_ns();
+        pt_timers_stop_threads();
+        pt_agent.drain_before_ns = own_ns;
+        tell_drain_to_end();
+    }
+    pt_caller joining = caller;
+    joining.cancel = PTHREAD_CANCEL_DISABLE;
+    pt_agent_unlock(&joining);
+    if (runs) pthread_join(drain, NULL);
+    pthread_setcancelstate(caller.cancel, NULL);
+    return runs;
+}
+
+void pt_session_go_on(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on && !pt_agent.drain_runs && pt_agent.pid == getpid()) {
+        pt_timers_start_threads();
+        drain_start();
+    }
+    pt_agent_unlock(&caller);
+}
+
 /* ---- start ---- */
 
 static bool create_journal(const char *path)
@@ -228,6 +267,7 @@ static bool begin(const char *path)
     pt_threads_forget_rings();
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
+    pt_agent.drain_before_ns = 0;
     note_start(asked_hz);
     pt_agent.on = true;
     if (!pt_tables_known()) { /* in a child of fork they are, and it may soon be another program */
@@ -335,9 +375,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_tick.filter = NULL;
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
         drain = pt_agent.drain;
-        pt_agent.drain_runs = false;
-        atomic_fetch_add(&pt_agent.drain_round, 1);
-        syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        tell_drain_to_end();
     }
     pt_agent_unlock(&joining);
     if (join) pthread_join(drain, NULL);

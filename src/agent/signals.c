@@ -105,7 +105,7 @@ void pt_signals_allow(void)
 
 /* ---- what the host calls ---- */
 
-static bool is_ours(int signo)
+bool pt_signal_is_ours(int signo)
 {
     return signo != 0 && (signo == ours[0].signo || signo == ours[1].signo) &&
            getpid() == pt_agent.pid;
@@ -113,7 +113,7 @@ static bool is_ours(int signo)
 
 PT_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 {
-    if (!is_ours(signo)) return pt_real_sigaction(signo, act, old);
+    if (!pt_signal_is_ours(signo)) return pt_real_sigaction(signo, act, old);
     const size_t i = signo != ours[0].signo;
     pt_caller caller;
     pt_agent_lock(&caller);
@@ -136,7 +136,7 @@ static sighandler_t set_handler(int signo, sighandler_t handler, int flags)
 PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(signal);
-    if (next != NULL && !is_ours(signo)) return next(signo, handler);
+    if (next != NULL && !pt_signal_is_ours(signo)) return next(signo, handler);
     return set_handler(signo, handler, SA_RESTART); /* signal(2): BSD semantics */
 }
 
@@ -144,7 +144,7 @@ PT_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
     signal_fn *const next = PT_NEXT(__sysv_signal);
-    if (next != NULL && !is_ours(signo)) return next(signo, handler);
+    if (next != NULL && !pt_signal_is_ours(signo)) return next(signo, handler);
     return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 

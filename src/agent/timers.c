@@ -184,6 +184,16 @@ void pt_timers_stop(bool is_last)
     if (pt_agent.engine->stop != NULL) pt_agent.engine->stop(is_last);
 }
 
+void pt_timers_stop_threads(void)
+{
+    if (pt_agent.engine == &pt_timer_ticker) pt_timer_ticker.stop(false);
+}
+
+void pt_timers_start_threads(void)
+{
+    if (pt_agent.engine == &pt_timer_ticker) pt_timer_ticker.start();
+}
+
 void pt_timers_pause(void)
 {
     if (pt_agent.engine->is_for_all) pt_agent.engine->stop(false);

@@ -172,6 +172,35 @@ for hz in 100 4000; do
     expect agrees "$(told seconds)" "$(fact cpu)" 0.01
 done
 
+it 'the same past the functions of libc, by the number of the system call'
+for hz in 100 4000; do
+    profiled $hz reset_raw
+    expect_status 0
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+    expect_equal 'what it believes' "$(fact default)" 1
+done
+
+it 'a program with one thread that gave up its rights is refused, and not ended by threads of ours that have them'
+if [ "$(id -u)" != 0 ]; then
+    skip 'only root has rights to give up'
+else
+    for without in '' exec; do # and with the thread that signals others
+        rm -f prof
+        run ${without:+./host exec} env CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 ./host gives_up
+        cp "$t_out/stdout" facts
+        expect_status 0
+        expect_equal 'refused' "$(fact refused)" 1
+        read_profile prof
+        expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+    done
+    chmod 777 .
+    profiled 1000 becomes_user
+    expect_status 0
+    read_profile prof
+    expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+fi
+
 it 'a program that catches SIGTRAP gets what is its own'
 profiled 4000 catch
 expect_status 0

@@ -5,7 +5,8 @@
  * - short THREADS: of 1 to 3 ms, two at a time
  * - waits SECONDS: one thread sleeps and polls, one computes; prints how often a call ended with
  *   EINTR
- * - trap | reset | catch | alarm: what it does with signals
+ * - trap | reset | reset_raw | catch | alarm: what it does with signals
+ * - gives_up | becomes_user: what it does with its rights
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
  * - jit [kill]: runs code that nobody has a table of
@@ -13,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -197,6 +199,49 @@ static int run_reset(char **argv)
     return 0;
 }
 
+/* The same past libc's functions. */
+static int run_reset_raw(char **argv)
+{
+    static const uint64_t by_default[4];
+    uint64_t before[4] = {1, 1, 1, 1};
+    compute(0.05);
+    for (int signo = 1; signo < 32; signo++)
+        syscall(SYS_rt_sigaction, signo, by_default, NULL, sizeof(uint64_t));
+    syscall(SYS_rt_sigaction, SIGPROF, NULL, before, sizeof(uint64_t));
+    compute(0.3);
+    printf("cpu %.6f\ndefault %d\n", clock_s(CLOCK_PROCESS_CPUTIME_ID), before[0] == 0);
+    return 0;
+}
+
+/* A program with one thread gives up what it may do, and is refused what it may not any more. */
+static int run_gives_up(char **argv)
+{
+    struct {
+        uint32_t version;
+        int pid;
+    } who = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3 */
+    const uint32_t none[6] = {0};
+    const gid_t group = 65534;
+    compute(0.1);
+    if (syscall(SYS_capset, &who, none) != 0) return 3;
+    errno = 0;
+    const int groups = setgroups(1, &group), why = errno, user = setuid(65534);
+    compute(0.2);
+    printf("cpu %.6f\nrefused %d\n", clock_s(CLOCK_PROCESS_CPUTIME_ID),
+           groups == -1 && why == EPERM && user == -1);
+    return 0;
+}
+
+/* Goes on as another user. */
+static int run_becomes_user(char **argv)
+{
+    compute(0.1);
+    if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0) return 3;
+    compute(0.2);
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
 static atomic_int caught;
 
 static void on_signal(int signo)
@@ -329,7 +374,8 @@ int main(int argc, char **argv)
         {"trap", run_trap, 0},           {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
         {"catch", run_catch, 0},         {"block", run_block, 0}, {"alarm", run_alarm, 0},
         {"late", run_late, 1},           {"exec", run_exec, 1},   {"jit", run_jit, 0},
-        {"exec_bare", run_exec_bare, 1},
+        {"exec_bare", run_exec_bare, 1}, {"reset_raw", run_reset_raw, 0},
+        {"gives_up", run_gives_up, 0}, {"becomes_user", run_becomes_user, 0},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

@@ -154,7 +154,18 @@ static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const v
 static void end_the_host(int signo, siginfo_t *info)
 {
     static const uint64_t default_action[4] = {0}; /* the kernel's struct sigaction */
+#if defined(__x86_64__) /* libc's function is ours here, which would keep our handler */
+    register uint64_t mask_bytes __asm__("r10") = sizeof(uint64_t);
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_rt_sigaction), "D"(signo), "S"(default_action), "d"(NULL),
+                       "r"(mask_bytes)
+                     : "rcx", "r11", "memory");
+    (void)result;
+#else
     syscall(SYS_rt_sigaction, signo, default_action, NULL, sizeof(uint64_t));
+#endif
     syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
 }
 
