@@ -84,7 +84,13 @@ uint64_t pt_agent_number(const char *text, uint64_t fallback);
 typedef struct {
     pt_journal_header *header; /* NULL = none open */
     uint8_t *base;
-    size_t size_bytes; /* of the mapping and of the (sparse) file */
+    size_t size_bytes; /* of the mapping, as large as the file may get */
+    size_t file_bytes; /* of the (sparse) file, which grows in steps */
+    dev_t device;      /* which file it is, whatever has its name by then */
+    ino_t inode;
+    int fd;           /* while it is handed over to its keeper; -1 = closed */
+    pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
+    int keeper_fd;    /* there */
     size_t used_bytes; /* handed out as areas */
     size_t safe_bytes; /* backed by blocks up to here */
     char path[PATH_MAX];
@@ -100,6 +106,14 @@ void pt_journal_keep_earlier(const char *path);
  * The caller fills the area's own header and then commits it. */
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
 void pt_journal_area_commit(pt_journal_area *area);
+/* Called by a thread of ours that is to keep the file open: takes a table of descriptors of its own
+ * with nothing else in it, so that the host meets none of them. */
+void pt_journal_keep(pt_agent_journal *journal);
+/* Closes the descriptor that pt_journal_create left open. Nobody keeps the file: it gets its full
+ * length. */
+void pt_journal_handed_over(pt_agent_journal *journal);
+/* The file grows ahead of what is used, or to its full length: later it may be out of reach. */
+void pt_journal_grow(pt_agent_journal *journal, bool fully);
 void pt_journal_close(pt_agent_journal *journal);
 
 /* ---- maps.c ---- */
@@ -293,6 +307,7 @@ typedef struct {
     pthread_t drain;
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
+    _Atomic(int) drain_is_ready;
     clockid_t drain_clock;
     uint64_t drain_before_ns; /* CPU time of those that were before this one */
     pid_t drain_tid;

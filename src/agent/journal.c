@@ -1,7 +1,8 @@
 /* journal.c: creating and growing the crash journal.
  *
- * The file is sparse and mapped whole at once, then its descriptor is closed: a host that closes
- * all descriptors, or counts them, meets none of ours. Blocks are asked for (MADV_POPULATE_WRITE,
+ * The file is sparse, and mapped at once as large as it may get; its length follows what is used, in
+ * steps. Only a thread of ours keeps it open, in a table of its own: a host that closes all
+ * descriptors, or counts them, meets none of ours. Blocks are asked for (MADV_POPULATE_WRITE,
  * Linux 5.14) before a byte of them is stored, so a full disk is an error here and not a SIGBUS in
  * the host. Older kernels get a fixed part of the file allocated at the start instead.
  *
@@ -12,11 +13,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -24,7 +27,8 @@
 #endif
 
 enum {
-    FILE_MAX_BYTES = 256 << 20, /* as large as a journal gets; sparse until used */
+    FILE_MAX_BYTES = 256 << 20,  /* as large as a journal gets; sparse until used */
+    FILE_FIRST_BYTES = 1 << 20,  /* of its length, and what is left of it is never less */
     FILE_MIN_BYTES = 1 << 20,   /* not worth starting with less */
     FIXED_BYTES = 8 << 20,      /* where blocks cannot be asked for later */
 };
@@ -102,17 +106,22 @@ static size_t file_bytes(void)
 
 static bool map_file(pt_agent_journal *journal, int fd)
 {
+    struct stat made;
+    if (fstat(fd, &made) != 0) return false;
+    journal->device = made.st_dev;
+    journal->inode = made.st_ino;
     journal->safe_bytes = 0;
     for (size_t size = file_bytes(); size >= FILE_MIN_BYTES; size /= 4) {
-        if (ftruncate(fd, (off_t)size) != 0) return false;
+        if (ftruncate(fd, FILE_FIRST_BYTES) != 0) return false;
         void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED) continue; /* an address-space limit */
         journal->base = at;
         journal->size_bytes = size;
+        journal->file_bytes = FILE_FIRST_BYTES;
         if (populate(journal, 0, PT_JOURNAL_HEADER_BYTES)) return true;
         const size_t fixed = size < FIXED_BYTES ? size : FIXED_BYTES;
         if (errno == EINVAL && posix_fallocate(fd, 0, (off_t)fixed) == 0) {
-            journal->size_bytes = journal->safe_bytes = fixed;
+            journal->size_bytes = journal->file_bytes = journal->safe_bytes = fixed;
             return true;
         }
         munmap(at, size);
@@ -130,8 +139,10 @@ bool pt_journal_create(pt_agent_journal *journal, const char *path)
     if (fd < 0) return false;
     const bool mapped = map_file(journal, fd);
     const int saved_errno = errno;
-    close(fd);
+    journal->fd = fd;
+    journal->keeper_tid = 0;
     if (!mapped) {
+        close(fd);
         unlink(path);
         errno = saved_errno;
         return false;
@@ -142,10 +153,75 @@ bool pt_journal_create(pt_agent_journal *journal, const char *path)
     return true;
 }
 
+/* ---- its length ---- */
+
+/* The file, wherever its name leads by now; -1 if not to it. */
+static int open_again(const pt_agent_journal *journal)
+{
+    struct stat there;
+    const int fd = open(journal->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &there) == 0 && there.st_dev == journal->device &&
+                   there.st_ino == journal->inode))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool set_length(pt_agent_journal *journal, size_t bytes)
+{
+    if (bytes <= journal->file_bytes) return true;
+    if (bytes > file_bytes()) return false; /* the host has another limit now */
+    const bool is_keeper = journal->keeper_tid != 0 && journal->keeper_tid == gettid();
+    const int fd = is_keeper            ? journal->keeper_fd
+                   : journal->fd >= 0 ? journal->fd
+                                      : open_again(journal);
+    const bool done = fd >= 0 && ftruncate(fd, (off_t)bytes) == 0;
+    if (fd >= 0 && !is_keeper && fd != journal->fd) close(fd);
+    if (done) journal->file_bytes = bytes;
+    return done;
+}
+
+/* Twice as long as what is used, and some more: it does not grow often. */
+static bool reach(pt_agent_journal *journal, size_t used_bytes)
+{
+    const size_t ahead = 2 * used_bytes + FILE_FIRST_BYTES;
+    const size_t bytes = ahead < journal->size_bytes ? ahead : journal->size_bytes;
+    return used_bytes <= journal->file_bytes || set_length(journal, bytes) ||
+           set_length(journal, used_bytes);
+}
+
+void pt_journal_grow(pt_agent_journal *journal, bool fully)
+{
+    if (journal->header == NULL) return;
+    if (fully)
+        set_length(journal, journal->size_bytes);
+    else if (journal->file_bytes - journal->used_bytes < FILE_FIRST_BYTES / 2)
+        reach(journal, journal->file_bytes < journal->size_bytes ? journal->file_bytes + 1
+                                                                 : journal->size_bytes);
+}
+
+void pt_journal_keep(pt_agent_journal *journal)
+{
+    const unsigned fd = (unsigned)journal->fd; /* closed: all others are */
+    if (syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 || journal->fd < 0) return;
+    if (fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
+    journal->keeper_fd = journal->fd;
+    journal->keeper_tid = gettid();
+}
+
+void pt_journal_handed_over(pt_agent_journal *journal)
+{
+    if (journal->fd < 0) return;
+    if (journal->keeper_tid == 0) pt_journal_grow(journal, true);
+    close(journal->fd);
+    journal->fd = -1;
+}
+
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes)
 {
     const size_t size = round_up(size_bytes);
     if (journal->header == NULL || size > journal->size_bytes - journal->used_bytes ||
+        !reach(journal, journal->used_bytes + size) ||
         !populate(journal, journal->used_bytes, size))
         return NULL;
     pt_journal_area *const area = (pt_journal_area *)(journal->base + journal->used_bytes);
@@ -162,7 +238,11 @@ void pt_journal_area_commit(pt_journal_area *area)
 
 void pt_journal_close(pt_agent_journal *journal)
 {
-    if (journal->header != NULL) munmap(journal->base, journal->size_bytes);
+    if (journal->header != NULL) {
+        munmap(journal->base, journal->size_bytes);
+        if (journal->fd >= 0) close(journal->fd);
+    }
+    journal->keeper_tid = 0;
     journal->header = NULL;
     journal->base = NULL;
 }

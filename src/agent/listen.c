@@ -371,6 +371,7 @@ static void answer_profile(const request *r)
     pt_agent_lock(&caller);
     const bool started = named && !pt_agent.on && pt_session_start(path, NULL, NULL);
     pt_agent.served = started;
+    if (started) pt_journal_grow(&pt_agent.journal, true);
     if (started) unlink(pt_agent.journal.path); /* nothing is left if we are killed */
     pt_agent_unlock(&caller);
     if (!started) {

@@ -132,6 +132,7 @@ uint64_t pt_session_drain(void)
     const uint64_t fullest = pt_fold_rings();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
+    pt_journal_grow(&pt_agent.journal, false);
     note_progress();
     return fullest;
 }
@@ -157,6 +158,9 @@ static void *drain_main(void *arg)
     const int round = (int)(intptr_t)arg;
     uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     pt_agent.drain_tid = gettid(); /* read by this thread only, below */
+    pt_journal_keep(&pt_agent.journal); /* the one that starts us waits for that, with the lock */
+    atomic_store(&pt_agent.drain_is_ready, 1);
+    syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     while (atomic_load(&pt_agent.drain_round) == round) {
         sleep_unless_over(round, sleep_ns);
         pt_caller caller;
@@ -184,11 +188,15 @@ static bool drain_start(void)
 {
     pthread_attr_t attr;
     void *const round = (void *)(intptr_t)atomic_load(&pt_agent.drain_round);
-    if (pthread_attr_init(&attr) != 0) return false;
+    if (pthread_attr_init(&attr) != 0) return pt_journal_handed_over(&pt_agent.journal), false;
     pthread_attr_setstacksize(&attr, DRAIN_STACK_BYTES);
+    atomic_store(&pt_agent.drain_is_ready, 0);
     pt_agent.drain_runs = pt_real_pthread_create(&pt_agent.drain, &attr, drain_main, round) == 0;
     pthread_attr_destroy(&attr);
     if (pt_agent.drain_runs) pthread_getcpuclockid(pt_agent.drain, &pt_agent.drain_clock);
+    while (pt_agent.drain_runs && !atomic_load(&pt_agent.drain_is_ready))
+        syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    pt_journal_handed_over(&pt_agent.journal);
     return pt_agent.drain_runs;
 }
 
@@ -206,6 +214,8 @@ bool pt_session_rest(void)
     const bool runs = pt_agent.on && pt_agent.drain_runs;
     const pthread_t drain = pt_agent.drain;
     if (runs) {
+        pt_journal_grow(&pt_agent.journal, true); /* afterwards it may be out of reach */
+        pt_agent.journal.keeper_tid = 0;
         const uint64_t own_ns = own_cpu_ns();
         pt_timers_stop_threads();
         pt_agent.drain_before_ns = own_ns;

@@ -11,11 +11,8 @@
  */
 #include "agent/agent.h"
 
-#include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,32 +89,6 @@ static bool trial_passes(void)
     return result;
 }
 
-/* Go's runtime sets the actions of all signals by system calls of its own, which nobody can see; a
- * trap would end the program. It is there if the program has the note of Go's linker (name "Go",
- * cmd/link/internal/ld/elf.go). */
-static bool is_go_program(void)
-{
-    const ElfW(Phdr) *const phdrs = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    const size_t count = phdrs != NULL ? getauxval(AT_PHNUM) : 0;
-    uintptr_t bias = 0;
-    for (size_t i = 0; i < count; i++)
-        if (phdrs[i].p_type == PT_PHDR) bias = (uintptr_t)phdrs - phdrs[i].p_vaddr;
-    for (size_t i = 0; i < count; i++) {
-        const ElfW(Phdr) *const note = &phdrs[i];
-        const ElfW(Nhdr) *at = (const ElfW(Nhdr) *)(bias + note->p_vaddr);
-        if (note->p_type != PT_NOTE) continue;
-        for (size_t left = note->p_memsz; left >= sizeof *at + 4;) {
-            const size_t name_bytes = (at->n_namesz + 3) / 4 * 4;
-            const size_t bytes = sizeof *at + name_bytes + (at->n_descsz + 3) / 4 * 4;
-            if (at->n_namesz == 4 && memcmp(at + 1, "Go\0", 4) == 0) return true;
-            if (bytes > left) break;
-            left -= bytes;
-            at = (const ElfW(Nhdr) *)((const char *)at + bytes);
-        }
-    }
-    return false;
-}
-
 /* ---- the engines ---- */
 
 static bool can_open(bool with_trap, bool skip_kernel)
@@ -131,7 +102,7 @@ static bool can_open(bool with_trap, bool skip_kernel)
 
 static bool trap_is_safe(void)
 {
-    return pt_signal_is_free(SIGTRAP) && !is_go_program() && trial_passes() && pt_signal_take(SIGTRAP);
+    return pt_signal_is_free(SIGTRAP) && trial_passes() && pt_signal_take(SIGTRAP);
 }
 
 static bool probe_trap(uint64_t period_ns)

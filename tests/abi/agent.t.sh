@@ -210,6 +210,30 @@ CPUPROFILE=prof run bash -c './host kill; exit $?'
 expect_status 137
 expect_equal 'the first bytes' "$(head -c 8 prof)" PITOTJNL
 expect_equal 'mode' "$(stat -c %a prof)" 600
+expect [ "$(stat -c %s prof)" -le $((1 << 20)) ]
+
+it 'a journal is as long as what is in it asks for, and grows while nobody could open it again'
+mkdir -p moved
+rm -f prof moved/prof
+CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 ./host winding 60 >/dev/null 2>&1 &
+pid=$!
+for wait in $(seq 600); do
+    [ ! -s prof ] || break
+    sleep 0.05
+done
+mv prof moved/prof
+for wait in $(seq 600); do
+    [ "$(stat -c %s moved/prof)" -le $((1 << 20)) ] || break
+    sleep 0.05
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+count_journals moved/prof
+expect [ "$(stat -c %s moved/prof)" -gt $((1 << 20)) ]
+expect [ "$(stat -c %s moved/prof)" -lt $((64 << 20)) ]
+expect_equal 'dropped' "$(counted dropped)" 0
+run pitot top moved/prof
+expect_status 0
 
 it 'fork, exec and both give each process a file of its own'
 profiled 1000 fork
