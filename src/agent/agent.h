@@ -88,9 +88,9 @@ typedef struct {
     size_t file_bytes; /* of the (sparse) file, which grows in steps */
     dev_t device;      /* which file it is, whatever has its name by then */
     ino_t inode;
-    int fd;           /* while it is handed over to its keeper; -1 = closed */
-    pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
-    int keeper_fd;    /* there */
+    int fd;            /* while it is handed over to its keeper; -1 = closed */
+    pid_t keeper_tid;  /* the thread that has the file open in a table of its own; 0 = none */
+    int keeper_fd;     /* there */
     size_t used_bytes; /* handed out as areas */
     size_t safe_bytes; /* backed by blocks up to here */
     char path[PATH_MAX];

@@ -1,7 +1,7 @@
 /* journal.c: creating and growing the crash journal.
  *
- * The file is sparse, and mapped at once as large as it may get; its length follows what is used, in
- * steps. Only a thread of ours keeps it open, in a table of its own: a host that closes all
+ * The file is sparse, and mapped at once as large as it may get; its length follows what is used,
+ * in steps. Only a thread of ours keeps it open, in a table of its own: a host that closes all
  * descriptors, or counts them, meets none of ours. Blocks are asked for (MADV_POPULATE_WRITE,
  * Linux 5.14) before a byte of them is stored, so a full disk is an error here and not a SIGBUS in
  * the host. Older kernels get a fixed part of the file allocated at the start instead.
@@ -27,8 +27,8 @@
 #endif
 
 enum {
-    FILE_MAX_BYTES = 256 << 20,  /* as large as a journal gets; sparse until used */
-    FILE_FIRST_BYTES = 1 << 20,  /* of its length, and what is left of it is never less */
+    FILE_MAX_BYTES = 256 << 20, /* as large as a journal gets; sparse until used */
+    FILE_FIRST_BYTES = 1 << 20, /* of its length, and what is left of it is never less */
     FILE_MIN_BYTES = 1 << 20,   /* not worth starting with less */
     FIXED_BYTES = 8 << 20,      /* where blocks cannot be asked for later */
 };
@@ -172,7 +172,7 @@ static bool set_length(pt_agent_journal *journal, size_t bytes)
     if (bytes <= journal->file_bytes) return true;
     if (bytes > file_bytes()) return false; /* the host has another limit now */
     const bool is_keeper = journal->keeper_tid != 0 && journal->keeper_tid == gettid();
-    const int fd = is_keeper            ? journal->keeper_fd
+    const int fd = is_keeper          ? journal->keeper_fd
                    : journal->fd >= 0 ? journal->fd
                                       : open_again(journal);
     const bool done = fd >= 0 && ftruncate(fd, (off_t)bytes) == 0;

@@ -157,7 +157,7 @@ static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
     uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
-    pt_agent.drain_tid = gettid(); /* read by this thread only, below */
+    pt_agent.drain_tid = gettid();      /* read by this thread only, below */
     pt_journal_keep(&pt_agent.journal); /* the one that starts us waits for that, with the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -265,7 +265,7 @@ static bool begin(const char *path)
     if (!create_journal(path)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
-                     errno == ELOOP ? " (symbolic links are not followed; name the file itself)"
+                     errno == ELOOP    ? " (symbolic links are not followed; name the file itself)"
                      : errno == EEXIST ? " and is no regular file: the profile needs one while it "
                                          "is taken"
                                        : "");

@@ -370,12 +370,14 @@ int main(int argc, char **argv)
         int (*run)(char **argv);
         int arguments;
     } cases[] = {
-        {"load", run_load, 3},           {"short", run_short, 1}, {"waits", run_waits, 1},
-        {"trap", run_trap, 0},           {"reset", run_reset, 0}, {"breakpoint", run_breakpoint, 0},
-        {"catch", run_catch, 0},         {"block", run_block, 0}, {"alarm", run_alarm, 0},
-        {"late", run_late, 1},           {"exec", run_exec, 1},   {"jit", run_jit, 0},
+        {"load", run_load, 3},           {"short", run_short, 1},
+        {"waits", run_waits, 1},         {"trap", run_trap, 0},
+        {"reset", run_reset, 0},         {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0},         {"block", run_block, 0},
+        {"alarm", run_alarm, 0},         {"late", run_late, 1},
+        {"exec", run_exec, 1},           {"jit", run_jit, 0},
         {"exec_bare", run_exec_bare, 1}, {"reset_raw", run_reset_raw, 0},
-        {"gives_up", run_gives_up, 0}, {"becomes_user", run_becomes_user, 0},
+        {"gives_up", run_gives_up, 0},   {"becomes_user", run_becomes_user, 0},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

@@ -1,6 +1,6 @@
 /* test_wire.c: the bytes that wire puts, against the tables of their specifications. */
-#include "wire/gperftools.h"
 #include "wire/deflate.h"
+#include "wire/gperftools.h"
 #include "wire/gzip.h"
 #include "wire/journal.h"
 #include "wire/proto.h"

@@ -86,7 +86,7 @@ typedef struct {
     _Atomic(void (*)(int)) handler;
     _Atomic(void (*)(int, siginfo_t *, void *)) action;
     _Atomic(int) is_ignored;
-    _Atomic(int) is_once; /* the handler is for one signal only, SA_RESETHAND */
+    _Atomic(int) is_once;   /* the handler is for one signal only, SA_RESETHAND */
     _Atomic(uint64_t) mask; /* what it blocks beside what the thread does; bit 0 is signal 1 */
 } pt_tick_host;
 
