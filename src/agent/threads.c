@@ -98,6 +98,7 @@ static void give_slot(pt_thread *slot)
     atomic_store(&slot->live, 0);
     atomic_store(&slot->tid, 0);
     slot->is_foreign = slot->is_paused = false;
+    slot->start_routine = NULL;
     slot->stack = (pt_tick_stack){0};
     atomic_store(&slot->wants_stack, 0);
     slot->next_free = free_slots;

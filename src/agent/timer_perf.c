@@ -161,8 +161,6 @@ static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first
     thread->look_seen_ns = -1;
     thread->look_start_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
     if (!attach_event(thread, PT_TICK_BY_MODE, period_ns, first_ns)) return false;
-    /* What user mode has used up to its first tick is that tick's. */
-    thread->clock_seen_ns = thread->look_start_ns;
     if (pt_timer_looks_start(thread)) return true;
     detach(thread);
     return false;

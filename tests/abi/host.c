@@ -349,6 +349,17 @@ static void on_signal(int signo)
     hits++;
 }
 
+/* Burns until three signals of a timer came that ends every 20 ms of CPU time; no more may come
+ * than it ends. On a full machine the kernel's own tick, which it waits for, seldom meets us. */
+static int timer_is_heard(void)
+{
+    const int before = hits;
+    int rounds = 0;
+    while (hits < before + 3 && rounds++ < 20)
+        burn(0.2);
+    return hits >= before + 3 && hits <= before + 11 * rounds;
+}
+
 /* Installs a handler, raises the signal, and lets an interval timer of its own raise it too. */
 static int case_takes(char **argv)
 {
@@ -360,19 +371,16 @@ static int case_takes(char **argv)
     printf("hits %d\n", (int)hits);
     const struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_PROF, &every, NULL);
-    burn(0.2);
+    printf("timed %d\n", timer_is_heard());
     setitimer(ITIMER_PROF, &never, NULL);
-    printf("timed %d\n", hits >= 3 && hits <= 12);
     /* So does a timer of its own that raises the signal. */
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
     const struct itimerspec often = {{0, 20000000}, {0, 20000000}};
     timer_t timer;
-    hits = 0;
     timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer);
     timer_settime(timer, 0, &often, NULL);
-    burn(0.2);
+    printf("own_timer %d\n", timer_is_heard());
     timer_delete(timer);
-    printf("own_timer %d\n", hits >= 3 && hits <= 12);
     return say_cpu();
 }
 

@@ -111,15 +111,21 @@ void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
-    if (thread->last_words == 0 || left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
-    const uint64_t last = thread->last_words - 1, word = ring->words[last & mask];
+    if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
+    /* No tick ever met it: where it began is all that is known. */
+    const uint64_t start = (uint64_t)(uintptr_t)thread->start_routine;
+    const bool has_last = thread->last_words != 0;
+    if (!has_last && start == 0) return;
+    const uint64_t last = has_last ? thread->last_words - 1 : 0;
+    const uint64_t word =
+        has_last ? ring->words[last & mask] : pt_journal_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_journal_ring_depth(word);
     if (ring->ring_words - (head - tail) < depth + 1) {
         add(&ring->dropped, (uint64_t)weight);
         return;
     }
     for (uint32_t i = 1; i <= depth; i++)
-        ring->words[(head + i) & mask] = ring->words[(last + i) & mask];
+        ring->words[(head + i) & mask] = has_last ? ring->words[(last + i) & mask] : start;
     ring->words[head & mask] =
         pt_journal_ring_word((uint32_t)weight, depth, pt_journal_ring_end(word));
     add(&ring->weight, (uint64_t)weight);

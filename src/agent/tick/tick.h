@@ -127,7 +127,8 @@ extern _Thread_local pt_thread *pt_tick_self;
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
 
 /* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
- * periods that went by after the last tick are counted for the stack of that one. */
+ * periods that went by after the last tick are counted for the stack of that one, or, if there was
+ * none, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns);
 
 /* ---- events ---- */

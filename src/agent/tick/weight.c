@@ -93,8 +93,6 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
     self->look_seen_ns = now_ns;
     if (!in_call && ++self->user_looks < MANY_LOOKS) return 0;
     self->user_looks = 0;
-    /* The first look counts as one, however early it comes: see above. */
-    if (in_call && is_first && since_ns < look_ns) self->clock_seen_ns -= look_ns - since_ns;
     const int64_t left_ns = now_ns - self->clock_seen_ns;
     const int64_t most_ns = 2 * (since_ns > look_ns ? since_ns : look_ns);
     return account(self, in_call && left_ns > most_ns ? most_ns : left_ns);
