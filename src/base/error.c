@@ -75,14 +75,18 @@ void pt_diag_done(pt_diag *diag)
     *diag = (pt_diag){0};
 }
 
+/* A file may have any number of different facts; this many are told apart. */
+enum { FACTS_MAX = 256 };
+
 static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
 {
     for (size_t i = 0; i < diag->count; i++) {
-        if (strcmp(diag->facts[i].text, text) == 0) {
+        if (strcmp(diag->facts[i].text, text) == 0 || i + 1 == FACTS_MAX) {
             diag->facts[i].count += n;
             return;
         }
     }
+    if (diag->count + 1 == FACTS_MAX) text = "more of other kinds";
     if (diag->count == diag->cap) {
         diag->cap = diag->cap ? diag->cap * 2 : 8;
         diag->facts = pt_realloc(diag->facts, diag->cap, sizeof *diag->facts);

@@ -15,6 +15,8 @@
  * - Names may be used before they are defined.
  * - Costs may be relative to those of the line before, as speedscope's reader has it.
  * - An event "Time_(10ns)" or "cpu(ms)" says its unit, as converters for KCachegrind write it.
+ * - The first event is the one to show, unless a line "desc: Default event: cpu(ms)" names another:
+ *   descriptions of types that a reader does not know are to be ignored.
  *
  * Costs become samples of one frame, calls become arcs with their inclusive cost. */
 #include "formats/callgrind.h"
@@ -38,47 +40,72 @@ typedef struct {
     size_t count, cap;
 } name_table;
 
-/* Where cost lines are. Strings. */
+/* Where cost lines are: strings, and the row of that place while it is known. */
 typedef struct {
     uint32_t object, file, function;
-    pt_function_id id; /* of the builder, while is_known */
-    pt_mapping_id mapping;
-    bool is_known;
+    uint32_t place; /* PT_NONE = not looked up yet */
+} where;
+
+/* A function in a file of an object, each once. Its positions are a chain, in the order in which
+ * they came: lines of a function come in ascending order, and those of another part of the file as
+ * in the one before, so that the next one is nearly always behind the latest. */
+typedef struct {
+    uint32_t object, file, function; /* strings */
+    uint32_t function_id, mapping_id;
+    uint32_t first, last; /* of the chain; PT_NONE = none */
+    uint32_t latest;      /* the one that was asked for */
+    bool is_ascending;
 } place;
 
-/* Calls from one place to another. */
+/* A position in a place, each once. */
+typedef struct {
+    uint64_t address;
+    int64_t line;
+    uint32_t place, next; /* next: in the chain */
+    uint32_t location;
+    uint32_t stack; /* PT_NONE until it has a cost */
+} position;
+
+/* Calls from one position to another. */
 typedef struct {
     uint32_t from, to; /* locations */
     uint64_t calls;
 } call_row;
 
+#define VECTOR(type)                                                                               \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, cap;                                                                         \
+    }
+
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
     pt_reader *lines;
+    pt_reader whole;                                 /* lines as they were in the beginning */
     name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* so far, and of the whole file */
+    bool has_all;                                    /* all is filled */
     bool has_addr, has_line;
     uint32_t events;
     pt_span event_list;          /* as the first part has it */
+    pt_span shown;               /* the word of it that a line desc: names */
     int64_t scale[EVENTS_MAX];   /* what a cost is multiplied with */
     int64_t cost[EVENTS_MAX];    /* of the latest line */
     int64_t sum[EVENTS_MAX];     /* of the part */
     int64_t claimed[EVENTS_MAX]; /* what the part says that its sum is */
     bool has_claim;
     uint64_t at[POSITIONS_MAX]; /* address, line of the latest cost line */
-    place here, callee;
+    where here, callee;
     bool has_callee_file, has_callee_object;
     uint64_t calls, target[POSITIONS_MAX];
     bool is_call, is_jump; /* what the next line with a position is */
-    struct {
-        call_row *items;
-        size_t count, cap;
-    } call;
-    struct {
-        int64_t *items; /* events for each call */
-        size_t count, cap;
-    } call_cost;
-    pt_index call_index;
+    VECTOR(place) place;
+    VECTOR(position) position;
+    VECTOR(call_row) call;
+    VECTOR(int64_t) call_cost;           /* events for each call */
+    uint32_t latest_call, latest_object; /* a row, and a string */
+    uint32_t indexed;                    /* positions that position_index has */
+    pt_index place_index, position_index, call_index;
     uint32_t parts;
     uint64_t line_number, bad_lines, first_bad, jumps, undefined, differing, surplus;
 } callgrind_reader;
@@ -129,25 +156,37 @@ static int digit_of(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
+/* More digits than fit 64 bits, for sure or perhaps: held at the limit. */
+static uint64_t long_number(const char *at, size_t bytes, unsigned base)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, (unsigned)digit_of(at[i]), &value))
+            return UINT64_MAX;
+    }
+    return value;
+}
+
 /* Digits, hexadecimal after 0x; more than 64 bits are held at the limit. */
 static bool take_digits(pt_span *s, uint64_t *ret_value)
 {
-    const bool is_hex = s->size > 2 && s->at[0] == '0' && (s->at[1] | 0x20) == 'x';
-    const unsigned base = is_hex ? 16 : 10;
-    size_t i = is_hex ? 2 : 0;
-    const size_t begin = i;
+    const char *at = s->at, *const end = s->at + s->size;
+    const bool is_hex = s->size > 2 && at[0] == '0' && (at[1] | 0x20) == 'x';
     uint64_t value = 0;
-    for (; i < s->size; i++) {
-        const unsigned digit = (unsigned)digit_of(s->at[i]);
-        if (digit >= base) break;
-        if (__builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            value = UINT64_MAX;
-    }
-    if (i == begin) return false;
-    s->at += i;
-    s->size -= i;
-    *ret_value = value;
+    at += is_hex ? 2 : 0;
+    const char *const begin = at;
+    if (is_hex)
+        for (unsigned digit; at < end && (digit = (unsigned)digit_of(*at)) < 16; at++)
+            value = value << 4 | digit;
+    else
+        for (unsigned digit; at < end && (digit = (unsigned)(*at - '0')) < 10; at++)
+            value = value * 10 + digit;
+    const size_t bytes = (size_t)(at - begin);
+    if (bytes == 0) return false;
+    *ret_value = bytes < 16 ? value : long_number(begin, bytes, is_hex ? 16 : 10);
+    s->at = at;
+    s->size = (size_t)(end - at);
     return true;
 }
 
@@ -239,26 +278,6 @@ static uint32_t add_name(callgrind_reader *c, name_kind kind, pt_span name)
     return pt_builder_string(c->b, name.at, name.size).v;
 }
 
-/* The string behind "(id) name". */
-static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
-{
-    uint64_t id;
-    if (!take_name(&s, &id)) return 0;
-    if (id == 0) return add_name(c, kind, s);
-    /* No file defines as many names as it has bytes. */
-    const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
-    if (s.size > 0) {
-        const uint32_t string = add_name(c, kind, s);
-        if (sane) define(&c->names[kind], id, string);
-        return string;
-    }
-    uint32_t string = look_up(&c->names[kind], id);
-    if (string == PT_NONE) string = look_up(&c->all[kind], id);
-    if (string != PT_NONE) return string;
-    c->undefined++;
-    return add_name(c, kind, (pt_span){0});
-}
-
 static const struct {
     const char *key;
     name_kind kind;
@@ -284,6 +303,8 @@ static const struct {
 static int place_line(pt_span line, pt_span *ret_name)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (line.size < 2 || line.at[0] != places[i].key[0] || line.at[1] != places[i].key[1])
+            continue;
         *ret_name = line;
         if (!pt_span_skip(ret_name, places[i].key)) continue;
         while (ret_name->size > 0 && is_blank(ret_name->at[ret_name->size - 1]))
@@ -294,10 +315,13 @@ static int place_line(pt_span line, pt_span *ret_name)
     return -1;
 }
 
-/* Notes each name where it is defined first, for what is used before. */
-static void find_names(callgrind_reader *c, pt_reader lines)
+/* Notes each name of the file where it is defined first, for what is used before. */
+static void find_names(callgrind_reader *c)
 {
+    pt_reader lines = c->whole;
     pt_span line, name;
+    if (c->has_all) return;
+    c->has_all = true;
     while (pt_span_line(&lines, &line)) {
         if (line.size == 0 || line.at[0] < 'a' || memchr(line.at, '(', line.size) == NULL) continue;
         const int which = place_line(line, &name);
@@ -308,6 +332,28 @@ static void find_names(callgrind_reader *c, pt_reader lines)
             continue;
         define(&c->all[kind], id, add_name(c, kind, name));
     }
+}
+
+/* The string behind "(id) name". */
+static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
+{
+    uint64_t id;
+    if (!take_name(&s, &id)) return 0;
+    if (id == 0) return add_name(c, kind, s);
+    /* No file defines as many names as it has bytes. */
+    const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
+    if (s.size > 0) {
+        const uint32_t string = add_name(c, kind, s);
+        if (sane) define(&c->names[kind], id, string);
+        return string;
+    }
+    uint32_t string = look_up(&c->names[kind], id);
+    if (string != PT_NONE) return string;
+    find_names(c);
+    string = look_up(&c->all[kind], id);
+    if (string != PT_NONE) return string;
+    c->undefined++;
+    return add_name(c, kind, (pt_span){0});
 }
 
 /* ---- Header ---- */
@@ -376,6 +422,18 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
     return PT_OK;
 }
 
+/* The event that the file names, else the first, by which callgrind_annotate and KCachegrind sort.
+ */
+static void choose_event(callgrind_reader *c)
+{
+    pt_span list = c->event_list, word;
+    uint32_t shown = 0;
+    for (uint32_t e = 0; c->shown.size > 0 && take_word(&list, &word); e++) {
+        if (word.size == c->shown.size && memcmp(word.at, c->shown.at, word.size) == 0) shown = e;
+    }
+    if (c->events > 0) pt_builder_show_event(c->b, shown);
+}
+
 static void take_positions(callgrind_reader *c, pt_span list)
 {
     pt_span word;
@@ -416,6 +474,9 @@ static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
         from->command_line = pt_builder_string(c->b, value.at, value.size).v;
     } else if (pt_span_begins(key, "creator")) {
         from->tool = pt_builder_string(c->b, value.at, value.size).v;
+    } else if (key.size == 4 && pt_span_begins(key, "desc") &&
+               pt_span_skip(&value, CALLGRIND_SHOWN)) {
+        c->shown = value;
     } else {
         PT_FREE char *name = pt_strf(CALLGRIND_EXTRA "%.*s", (int)key.size, key.at);
         pt_builder_extra(c->b, pt_builder_text(c->b, name),
@@ -453,31 +514,128 @@ static pt_status header_line(callgrind_reader *c, pt_span line, bool *ret_is_one
 
 /* ---- Body ---- */
 
-static void know(callgrind_reader *c, place *p)
+static uint32_t add_place(callgrind_reader *c, const where *w, uint64_t hash)
 {
-    if (p->is_known) return;
-    if (p->function == 0) p->function = add_name(c, NAMES_FUNCTION, (pt_span){0});
-    const pt_function function = {.name = p->function, .file = p->file};
-    p->id = pt_builder_function(c->b, &function);
-    p->mapping = (pt_mapping_id){PT_NONE};
-    if (p->object != 0) p->mapping = pt_builder_mapping(c->b, &(pt_mapping){.file = p->object});
-    p->is_known = true;
+    const uint32_t id = (uint32_t)c->place.count;
+    PT_GROW(c->place, c->place.count + 1);
+    const uint32_t name =
+        w->function != 0 ? w->function : add_name(c, NAMES_FUNCTION, (pt_span){0});
+    const pt_function function = {.name = name, .file = w->file};
+    const pt_mapping mapping = {.file = w->object};
+    c->place.items[c->place.count++] = (place){
+        .object = w->object,
+        .file = w->file,
+        .function = w->function,
+        .function_id = pt_builder_function(c->b, &function).v,
+        .mapping_id = w->object != 0 ? pt_builder_mapping(c->b, &mapping).v : PT_NONE,
+        .first = PT_NONE,
+        .last = PT_NONE,
+        .latest = PT_NONE,
+        .is_ascending = true,
+    };
+    pt_index_add(&c->place_index, hash, id);
+    return id;
 }
 
-static pt_location_id location_at(callgrind_reader *c, place *p, const uint64_t *at)
+static place *place_of(callgrind_reader *c, where *w)
 {
-    know(c, p);
-    const pt_line line = {.function = p->id.v, .line = at[1] > INT64_MAX ? 0 : (int64_t)at[1]};
-    const pt_location location = {.mapping = p->mapping.v, .address = at[0]};
-    return pt_builder_location(c->b, &location, &line, 1);
+    if (w->place != PT_NONE) return &c->place.items[w->place];
+    const uint64_t hash = pt_hash_mix((uint64_t)w->object << 32 | w->file, w->function);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&c->place_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&c->place_index, &probe)) {
+        const place *const p = &c->place.items[id];
+        if (p->object != w->object || p->file != w->file || p->function != w->function) continue;
+        w->place = id;
+        return &c->place.items[id];
+    }
+    w->place = add_place(c, w, hash);
+    return &c->place.items[w->place];
+}
+
+static uint64_t position_hash(const position *p)
+{
+    return pt_hash_mix(pt_hash_mix(p->place, p->address), (uint64_t)p->line);
+}
+
+static bool is_at(const position *p, uint64_t address, int64_t line)
+{
+    return p->address == address && p->line == line;
+}
+
+/* Anywhere in a place; PT_NONE = it is new. Few are looked for so, so the index comes late. */
+static uint32_t find_position(callgrind_reader *c, const position *wanted)
+{
+    for (; c->indexed < c->position.count; c->indexed++)
+        pt_index_add(&c->position_index, position_hash(&c->position.items[c->indexed]), c->indexed);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&c->position_index, position_hash(wanted), &probe);
+         id != PT_NONE; id = pt_index_next(&c->position_index, &probe)) {
+        const position *const p = &c->position.items[id];
+        if (p->place == wanted->place && is_at(p, wanted->address, wanted->line)) return id;
+    }
+    return PT_NONE;
+}
+
+static uint32_t add_position(callgrind_reader *c, place *p, position row)
+{
+    const uint32_t id = (uint32_t)c->position.count;
+    const pt_line line = {.function = p->function_id, .line = row.line};
+    const pt_location location = {.mapping = p->mapping_id, .address = row.address};
+    row.location = pt_builder_append_location(c->b, &location, &line, 1).v;
+    PT_GROW(c->position, c->position.count + 1);
+    c->position.items[c->position.count++] = row;
+    if (p->first == PT_NONE)
+        p->first = id;
+    else
+        c->position.items[p->last].next = id;
+    p->last = id;
+    return id;
+}
+
+/* Is it the latest one, the next, or the first again? PT_NONE = none of these. */
+static uint32_t near_position(const callgrind_reader *c, const place *p, uint64_t address,
+                              int64_t line)
+{
+    const uint32_t next = p->latest == PT_NONE ? PT_NONE : c->position.items[p->latest].next;
+    const uint32_t near[] = {next, p->latest, p->first};
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+        if (near[i] != PT_NONE && is_at(&c->position.items[near[i]], address, line)) return near[i];
+    }
+    return PT_NONE;
+}
+
+static position *position_at(callgrind_reader *c, where *w, const uint64_t *at)
+{
+    place *const p = place_of(c, w);
+    const position row = {.address = at[0],
+                          .line = at[1] > INT64_MAX ? 0 : (int64_t)at[1],
+                          .place = w->place,
+                          .next = PT_NONE,
+                          .stack = PT_NONE};
+    uint32_t id = near_position(c, p, row.address, row.line);
+    if (id == PT_NONE) {
+        const position *const last = p->last == PT_NONE ? NULL : &c->position.items[p->last];
+        const bool is_beyond = last == NULL || row.address > last->address ||
+                               (row.address == last->address && row.line > last->line);
+        if (!is_beyond || !p->is_ascending) id = find_position(c, &row);
+        if (id == PT_NONE) {
+            p->is_ascending &= is_beyond;
+            id = add_position(c, p, row);
+        }
+    }
+    p->latest = id;
+    return &c->position.items[id];
 }
 
 static void set_place(callgrind_reader *c, int which, pt_span name)
 {
     const uint32_t string = name_of(c, places[which].kind, name);
     /* Images are in the order in which they are named. */
-    if (places[which].kind == NAMES_OBJECT && string != 0)
+    if (places[which].kind == NAMES_OBJECT && string != 0 && string != c->latest_object) {
         pt_builder_mapping(c->b, &(pt_mapping){.file = string});
+        c->latest_object = string;
+    }
     switch (places[which].sets) {
     case SETS_OBJECT: c->here.object = string; break;
     case SETS_FILE: c->here.file = string; break;
@@ -494,11 +652,12 @@ static void set_place(callgrind_reader *c, int which, pt_span name)
         if (!c->has_callee_object) c->callee.object = c->here.object;
         if (!c->has_callee_file) c->callee.file = c->here.file;
         c->callee.function = string;
-        c->callee.is_known = c->has_callee_file = c->has_callee_object = false;
+        c->callee.place = PT_NONE;
+        c->has_callee_file = c->has_callee_object = false;
         break;
     case SETS_NOTHING: break;
     }
-    if (places[which].sets <= SETS_FUNCTION) c->here.is_known = false;
+    if (places[which].sets <= SETS_FUNCTION) c->here.place = PT_NONE;
 }
 
 static bool begin_call(callgrind_reader *c, pt_span rest)
@@ -510,22 +669,36 @@ static bool begin_call(callgrind_reader *c, pt_span rest)
     return rest.size == 0 || take_position(c, &rest, c->at, c->target);
 }
 
+static bool is_between(const call_row *call, uint32_t from, uint32_t to)
+{
+    return call->from == from && call->to == to;
+}
+
+/* The row of the calls between two positions. Another part of the file has them in the order of the
+ * one before. */
+static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
+{
+    const size_t next = (size_t)c->latest_call + 1;
+    if (next < c->call.count && is_between(&c->call.items[next], from, to)) return (uint32_t)next;
+    const uint64_t hash = pt_hash_u32_pair(from, to);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&c->call_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&c->call_index, &probe)) {
+        if (is_between(&c->call.items[id], from, to)) return id;
+    }
+    const uint32_t id = (uint32_t)c->call.count++;
+    PT_GROW(c->call, c->call.count);
+    PT_GROW(c->call_cost, c->call.count * c->events);
+    c->call.items[id] = (call_row){.from = from, .to = to};
+    memset(&c->call_cost.items[(size_t)id * c->events], 0, c->events * sizeof(int64_t));
+    pt_index_add(&c->call_index, hash, id);
+    return id;
+}
+
 /* Adds to the calls between the two places, which may be on several lines. */
 static void add_call(callgrind_reader *c, uint32_t from, uint32_t to, const int64_t *cost)
 {
-    const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe = {0};
-    uint32_t id = pt_index_first(&c->call_index, hash, &probe);
-    while (id != PT_NONE && (c->call.items[id].from != from || c->call.items[id].to != to))
-        id = pt_index_next(&c->call_index, &probe);
-    if (id == PT_NONE) {
-        id = (uint32_t)c->call.count++;
-        PT_GROW(c->call, c->call.count);
-        PT_GROW(c->call_cost, c->call.count * c->events);
-        c->call.items[id] = (call_row){.from = from, .to = to};
-        memset(&c->call_cost.items[(size_t)id * c->events], 0, c->events * sizeof *cost);
-        pt_index_add(&c->call_index, hash, id);
-    }
+    const uint32_t id = c->latest_call = call_between(c, from, to);
     c->call.items[id].calls = pt_saturating_count(c->call.items[id].calls, c->calls);
     for (uint32_t e = 0; e < c->events; e++)
         pt_saturating_into(&c->call_cost.items[(size_t)id * c->events + e], cost[e]);
@@ -560,14 +733,16 @@ static bool cost_line(callgrind_reader *c, pt_span line)
     for (uint32_t e = 0; e < c->events; e++) {
         if (__builtin_mul_overflow(c->cost[e], c->scale[e], &scaled[e])) scaled[e] = INT64_MAX;
     }
-    const pt_location_id at = location_at(c, &c->here, c->at);
+    position *const at = position_at(c, &c->here, c->at);
     if (is_call) {
-        add_call(c, at.v, location_at(c, &c->callee, c->target).v, scaled);
+        const uint32_t from = at->location; /* positions may move */
+        add_call(c, from, position_at(c, &c->callee, c->target)->location, scaled);
         return true;
     }
     add_cost(c);
-    pt_builder_add(c->b, pt_builder_stack(c->b, &at.v, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
-                   scaled);
+    if (at->stack == PT_NONE)
+        at->stack = pt_builder_new_stack(c->b, &at->location, 1, PT_STACK_END_UNKNOWN).v;
+    pt_builder_add(c->b, (pt_stack_id){at->stack}, PT_NO_LABELS, scaled);
     return true;
 }
 
@@ -578,7 +753,6 @@ static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
     if (is_cost_line(line) && c->events > 0) {
         fine = cost_line(c, line);
     } else {
-        rest = line;
         const int which = place_line(line, &rest);
         if (which >= 0) {
             set_place(c, which, rest);
@@ -633,11 +807,16 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     c->b = builder;
     c->hooks = hooks;
     c->lines = reader;
+    c->whole = *reader;
     c->has_line = true;
-    find_names(c, *reader);
+    c->here.place = c->callee.place = PT_NONE;
+    c->latest_call = PT_NONE;
+    pt_index_init(&c->place_index);
+    pt_index_init(&c->position_index);
     pt_index_init(&c->call_index);
     pt_status status = read_lines(c, reterr);
     put_calls(c);
+    choose_event(c);
     tell(c);
     if (status == PT_OK && c->parts == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "there is no line events:");
@@ -653,6 +832,10 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
         free(c->names[k].items);
         free(c->all[k].items);
     }
+    pt_index_done(&c->place_index);
+    pt_index_done(&c->position_index);
+    free(c->place.items);
+    free(c->position.items);
     free(c);
     return status;
 }
@@ -666,8 +849,9 @@ const pt_format pt_format_callgrind = {
     .extensions = extensions,
     .summary = "valgrind's callgrind, and what others write for KCachegrind",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_IMAGES |
-                    PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES | PT_CAN_UNITS,
+    .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |
+                    PT_CAN_ADDRESSES | PT_CAN_IMAGES | PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES |
+                    PT_CAN_UNITS,
     .probe = probe,
     .read = callgrind_read,
     .write = pt_callgrind_write,

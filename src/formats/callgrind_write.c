@@ -425,21 +425,38 @@ static void put_node(callgrind_text *t, const node *n)
         put_call(t, &w->call.items[i], &w->call_cost.items[(size_t)i * w->events]);
 }
 
-/* "Ir", "cpu_(nanoseconds)": a word. */
-static void put_event(callgrind_text *t, const pt_event *event)
+/* "Ir", "cpu_(nanoseconds)": a word, to be freed. */
+static char *event_word(const pt_profile *p, uint32_t e, uint64_t *changed)
 {
-    const pt_profile *const p = t->w->p;
+    const pt_event *const event = &p->event->row[e];
     const char *const type = pt_text(p, event->type), *const unit = pt_text(p, event->unit);
-    PT_FREE char *word = strcmp(unit, "count") == 0 && strchr(type, '(') == NULL
-                             ? pt_strdup(type[0] != '\0' ? type : "samples")
-                             : pt_strf("%s_(%s)", type[0] != '\0' ? type : "samples", unit);
+    char *const word = strcmp(unit, "count") == 0 && strchr(type, '(') == NULL
+                           ? pt_strdup(type[0] != '\0' ? type : "samples")
+                           : pt_strf("%s_(%s)", type[0] != '\0' ? type : "samples", unit);
     for (char *c = word; *c != '\0'; c++) {
         if ((uint8_t)*c > ' ') continue;
         *c = '_';
-        t->w->changed++;
+        ++*changed;
     }
-    t->w->changed += type[0] == '\0';
-    pt_outf(t->out, " %s", word);
+    *changed += type[0] == '\0';
+    return word;
+}
+
+/* Of events with the same word, readers find the last. */
+static void put_shown(callgrind_text *t, pt_diag *diag)
+{
+    const pt_profile *const p = t->w->p;
+    const uint32_t shown = pt_profile_default_event(p);
+    uint64_t changed = 0;
+    if (shown == 0) return;
+    PT_FREE char *word = event_word(p, shown, &changed);
+    pt_outf(t->out, "desc: " CALLGRIND_SHOWN "%s\n", word);
+    for (uint32_t e = shown + 1; e < p->event->t.count; e++) {
+        PT_FREE char *other = event_word(p, e, &changed);
+        if (strcmp(word, other) != 0) continue;
+        pt_diag_add(diag, 1, "choice of the value to show first, since others have its name");
+        break;
+    }
 }
 
 static bool is_one_line(const char *text, size_t bytes)
@@ -473,9 +490,12 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
             foreign++;
     }
     if (foreign > 0) pt_diag_add(options->diag, foreign, "header lines of other formats left out");
+    put_shown(t, options->diag);
     pt_outf(t->out, "positions:%s line\nevents:", t->w->has_addr ? " instr" : "");
-    for (uint32_t e = 0; e < t->w->events; e++)
-        put_event(t, &p->event->row[e]);
+    for (uint32_t e = 0; e < t->w->events; e++) {
+        PT_FREE char *word = event_word(p, e, &t->w->changed);
+        pt_outf(t->out, " %s", word);
+    }
     pt_out_text(t->out, "\nsummary:");
     memset(t->w->values, 0, t->w->events * sizeof *t->w->values);
     for (size_t i = 0; i < t->w->self.count; i++) {

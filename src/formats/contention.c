@@ -228,6 +228,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
 
 static const char *const aliases[] = {"gperftools-contention", "mutex", NULL};
 static const char *const extensions[] = {".contention", NULL};
+static const char *const held_events[] = {"contentions/count", "delay/nanoseconds", NULL};
 
 const pt_format pt_format_contention = {
     .name = "contention",
@@ -237,6 +238,7 @@ const pt_format pt_format_contention = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EVENTS | PT_CAN_HEADER,
+    .held_events = held_events,
     .probe = probe,
     .read = contention_read,
     .write = contention_write,

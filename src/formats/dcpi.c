@@ -416,6 +416,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
 
 static const char *const aliases[] = {"pdb", NULL};
 static const char *const extensions[] = {".dcpi", NULL};
+static const char *const held_events[] = {"*/samples", NULL};
 
 const pt_format pt_format_dcpi = {
     .name = "dcpi",
@@ -425,6 +426,7 @@ const pt_format pt_format_dcpi = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
+    .held_events = held_events,
     .probe = probe,
     .read = read_profile,
     .write = pt_dcpi_write,

@@ -335,7 +335,7 @@ static void read_lines(reading *s, pt_reader *r)
             if (s->images == 0) begin_image(s);
             if (!s->image.has_rows) end_header(s);
             take_row(s, line, length);
-        } else if (length > LINE_BYTES_MAX) {
+        } else if (length > LINE_BYTES_MAX || memchr(line, '\0', length) != NULL) {
             s->malformed++;
         } else if (pt_dcpi_split(line, length, &k, &rest, &bytes)) {
             if (s->images == 0 || s->image.has_rows) {
@@ -510,6 +510,7 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
 
 static const char *const aliases[] = {NULL};
 static const char *const extensions[] = {".dcpicat", NULL};
+static const char *const held_events[] = {"*/samples", NULL};
 
 const pt_format pt_format_dcpicat = {
     .name = "dcpicat",
@@ -519,6 +520,7 @@ const pt_format pt_format_dcpicat = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
+    .held_events = held_events,
     .probe = probe,
     .read = read_text,
     .write = write_text,

@@ -345,6 +345,7 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
 }
 
 static const char *const aliases[] = {"collapsed", "stackcollapse", NULL};
+static const char *const held_events[] = {"samples/count", "before/count", "after/count", NULL};
 
 const pt_format pt_format_folded = {
     .name = "folded",
@@ -353,6 +354,7 @@ const pt_format pt_format_folded = {
     .summary = "folded (collapsed) stacks: flame graph scripts, inferno, async-profiler",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_NAMES,
+    .held_events = held_events,
     .probe = probe,
     .read = folded_read,
     .write = pt_folded_write,

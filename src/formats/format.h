@@ -43,6 +43,7 @@ enum {
     PT_CAN_IMAGES = 1 << 18,  /* which file code is from, if not MAPPINGS */
     PT_CAN_CALLS = 1 << 19,   /* what calls from function to function cost, if not STACKS */
     PT_CAN_CLOCK = 1 << 20,   /* the time of each sample, not its thread, if not TIME */
+    PT_CAN_DEFAULT = 1 << 21, /* which of several events is shown when nobody chooses */
 };
 
 /* What a probe may look at: the first bytes after peeling, zero padded to at least 64. */
@@ -115,9 +116,15 @@ typedef struct pt_format {
     /* Keys of labels that it holds all the same, where it holds none as such: a thread's name.
      * NULL-terminated; NULL = none. */
     const char *const *held_labels;
+    /* What it may call values, as "type/unit", with "*" for any type or unit; others are read again
+     * under one of these names. NULL-terminated; NULL = whatever they are called. */
+    const char *const *held_events;
     /* Does it hold this event beside the one that it writes, without holding several as such? NULL
      * = no. */
     bool (*holds_event)(const pt_profile *profile, uint32_t event);
+    /* Without DEFAULT: the event that is shown of what it writes of the profile. NULL = the last.
+     */
+    uint32_t (*shown_event)(const pt_profile *profile);
     /* 0 = no; 1..100 = how sure. */
     int (*probe)(const pt_probe_input *input);
     /* Reads into an empty builder. PT_ERR_DAMAGED after keeping something: the caller freezes what

@@ -503,6 +503,7 @@ static int probe(const pt_probe_input *in)
 
 static const char *const aliases[] = {"gmon.out", "gprof", NULL};
 static const char *const extensions[] = {".gmon", "mon.out", NULL};
+static const char *const held_events[] = {"samples/*", "cpu/nanoseconds", NULL};
 
 const pt_format pt_format_gmon = {
     .name = "gmon",
@@ -512,6 +513,7 @@ const pt_format pt_format_gmon = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_BLOCKS |
                     PT_CAN_EVENTS | PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
+    .held_events = held_events,
     .probe = probe,
     .read = read_profile,
     .write = pt_gmon_write,

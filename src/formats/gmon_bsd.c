@@ -189,6 +189,7 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
 
 static const char *const aliases[] = {"bsd", "4.4bsd", NULL};
 static const char *const extensions[] = {".bsd", NULL};
+static const char *const held_events[] = {"samples/*", "cpu/nanoseconds", NULL};
 
 const pt_format pt_format_gmon_bsd = {
     .name = "gmon-bsd",
@@ -198,6 +199,7 @@ const pt_format pt_format_gmon_bsd = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
+    .held_events = held_events,
     .probe = probe,
     .read = read_profile,
     .write = pt_gmon_write_bsd,

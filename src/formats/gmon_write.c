@@ -224,6 +224,8 @@ static void choose_event(writing *w)
         set_rate(w, hz > 0 ? hz : TIMELESS_HZ);
         w->per_count = NS_PER_S / ns / w->rate;
     } else if (is_plain && strcmp(type, "samples") == 0) {
+        pt_diag_add(w->options->diag, hz <= 0,
+                    "samples of no known clock, whose unit becomes samples");
         if (hz <= 0) return;
         set_dimension(w, "seconds", 's');
         set_rate(w, hz);
@@ -466,18 +468,27 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
     return PT_OK;
 }
 
+/* Does what is written tell this event, too: the ticks, or the time that they stand for? */
+static bool follows(const writing *w, uint32_t e)
+{
+    const pt_profile *const p = w->p;
+    const double ns = ns_per_unit(pt_text(p, p->event->row[e].unit));
+    if (w->event == PT_NONE ||
+        (ns <= 0 && strcmp(pt_text(p, p->event->row[e].type), "samples") != 0))
+        return false;
+    const double ticks = (double)pt_profile_total(p, w->event) / w->per_count;
+    const double expected = ns > 0 ? ticks * NS_PER_S / ns / w->rate : ticks;
+    return fabs((double)pt_profile_total(p, e) - expected) <= 0.01 * expected;
+}
+
 /* Facts that have no place in the file; those of pt_format_losses that a capability covers. */
 static void say_left_out(const writing *w)
 {
     const pt_profile *const p = w->p;
     const pt_provenance *const s = pt_profile_provenance(p);
     uint64_t others = 0, foreign = 0;
-    for (uint32_t e = 0; e < p->event->t.count; e++) {
-        const pt_event *const x = &p->event->row[e];
-        const bool follows =
-            ns_per_unit(pt_text(p, x->unit)) > 0 || strcmp(pt_text(p, x->type), "samples") == 0;
-        others += e != w->event && !follows;
-    }
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        others += e != w->event && !follows(w, e);
     for (uint32_t i = 0; i < p->extra->t.count; i++)
         foreign += strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0;
     pt_diag_add(w->options->diag, others, "other values of each sample are left out");

@@ -818,6 +818,7 @@ static pt_status write_profile(const pt_profile *p, const pt_output *output,
 
 static const char *const aliases[] = {"gperftools-cpu", "google-perftools", NULL};
 static const char *const extensions[] = {".prof", NULL};
+static const char *const held_events[] = {"samples/count", "cpu/nanoseconds", NULL};
 
 const pt_format pt_format_gperftools = {
     .name = "gperftools",
@@ -827,6 +828,7 @@ const pt_format pt_format_gperftools = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_END,
+    .held_events = held_events,
     .probe = probe,
     .read = read_profile,
     .write = write_profile,

@@ -315,6 +315,8 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, nameless, "frames without an address left out");
     pt_diag_add(options->diag, negative, "negative values left out");
     const uint32_t written = alloc.count != PT_NONE ? 4 : 2;
+    if (alloc.count == PT_NONE && find_pair(p, "objects", "space").count == PT_NONE)
+        pt_diag_add(options->diag, 2, "values called objects and space, which are what is in use");
     if (p->event->t.count > written)
         pt_diag_add(options->diag, p->event->t.count - written,
                     "other values of each sample left out");
@@ -329,6 +331,13 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
 static const char *const aliases[] = {"heapprofile", "gperftools-heap", "growth", "fragmentation",
                                       NULL};
 static const char *const extensions[] = {".heap", NULL};
+static const char *const held_events[] = {"objects/count",
+                                          "space/bytes",
+                                          "inuse_objects/count",
+                                          "inuse_space/bytes",
+                                          "alloc_objects/count",
+                                          "alloc_space/bytes",
+                                          NULL};
 
 const pt_format pt_format_heap = {
     .name = "heap",
@@ -338,6 +347,7 @@ const pt_format pt_format_heap = {
     .kind = PT_PROBE_MAGIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_EVENTS,
+    .held_events = held_events,
     .probe = probe,
     .read = heap_read,
     .write = heap_write,

@@ -28,6 +28,7 @@ const pt_capability pt_capabilities[] = {
     {PT_CAN_IMAGES, "images", "which files code is from, not where they were mapped"},
     {PT_CAN_CLOCK, "clock", "the time of each sample, but not its thread"},
     {PT_CAN_CALLS, "calls", "costs of calls from function to function instead of stacks"},
+    {PT_CAN_DEFAULT, "default", "which of several values is shown first"},
 };
 const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
 
@@ -77,6 +78,47 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
     for (uint32_t e = 0; e < p->event->t.count; e++)
         n -= n > 1 && format->holds_event && format->holds_event(p, e);
     return n > 1 ? n - 1 : 0;
+}
+
+/* Of a format with one value a sample, that one is shown. */
+static uint64_t defaults(const pt_profile *p, const pt_format *format)
+{
+    const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
+    const uint32_t events = p->event->t.count;
+    if (!several || events < 2) return 0;
+    return pt_profile_default_event(p) !=
+           (format->shown_event ? format->shown_event(p) : events - 1);
+}
+
+static bool fits(const char *word, size_t bytes, const char *text)
+{
+    return (bytes == 1 && *word == '*') ||
+           (strlen(text) == bytes && memcmp(word, text, bytes) == 0);
+}
+
+static bool holds_name(const pt_profile *p, const pt_format *format, uint32_t e)
+{
+    const pt_event *const event = &p->event->row[e];
+    for (const char *const *held = format->held_events; held && *held; held++) {
+        const char *const slash = strchr(*held, '/');
+        if (fits(*held, (size_t)(slash - *held), pt_text(p, event->type)) &&
+            fits(slash + 1, strlen(slash + 1), pt_text(p, event->unit)))
+            return true;
+    }
+    return format->held_events == NULL;
+}
+
+/* Events that are written and come back under another name, beyond those that lose their unit. */
+static uint64_t renamed(const pt_profile *p, const pt_format *format)
+{
+    const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
+    uint64_t n = 0;
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        const bool told =
+            !(format->capabilities & PT_CAN_UNITS) && p->event->row[e].kind != PT_EVENT_COUNT;
+        if (several || e == pt_profile_default_event(p)) n += !told && !holds_name(p, format, e);
+    }
+    return n;
 }
 
 static uint64_t lines(const pt_profile *p)
@@ -185,7 +227,7 @@ static uint64_t unknowns(const pt_profile *p)
 }
 
 static const struct {
-    uint32_t bit;
+    uint32_t bit; /* 0 = looked at for every format */
     uint64_t (*count)(const pt_profile *);
     uint64_t (*count_for)(const pt_profile *, const pt_format *); /* where count is NULL */
     const char *lost;
@@ -193,6 +235,8 @@ static const struct {
     {PT_CAN_STACKS, stacks, NULL, "samples keep only their innermost frame"},
     {PT_CAN_LABELS, NULL, labelled, "samples lose their labels"},
     {PT_CAN_EVENTS, NULL, other_events, "other values of each sample are left out"},
+    {PT_CAN_DEFAULT, NULL, defaults, "choice of the value to show first left out"},
+    {0, NULL, renamed, "values are called otherwise"},
     {PT_CAN_LINES, lines, NULL, "source lines are left out"},
     {PT_CAN_INLINES, inlined, NULL, "locations no longer tell which frames were inlined"},
     {PT_CAN_ADDRESSES, addresses, NULL, "addresses are left out"},

@@ -12,7 +12,8 @@
  * - A sample with timestamps is one for each; without values each counts 1.
  * - Attributes of samples become labels, those of a resource labels "resource.KEY"; numbers with a
  *   fraction and truth values become text. A link becomes the labels trace_id and span_id.
- * - Fields that this version does not know are left out, and named. */
+ * - The attribute pprof.scope.default_sample_type of a scope is the type of the event to show.
+ * - Fields that this version does not know are left out, and named, whatever message has them. */
 #include "formats/otlp.h"
 
 #include <inttypes.h>
@@ -23,14 +24,23 @@
 #include "formats/protobuf.h"
 
 typedef struct {
-    const uint8_t *data;
-    size_t size;
-} slice;
-
-typedef struct {
-    slice *items;
+    otlp_slice *items;
     size_t count, cap;
 } slices;
+
+typedef struct {
+    uint64_t *items;
+    size_t count, cap;
+} numbers;
+
+/* A row of the table of attributes. */
+typedef struct {
+    pt_label label;
+    bool made, found; /* found: a label can hold it */
+} attribute;
+
+/* Attributes of a resource are labels of each of its samples: more than so many are left out. */
+enum { RESOURCE_MAX = 128 };
 
 typedef struct {
     pt_builder *b;
@@ -38,6 +48,7 @@ typedef struct {
     slices table[OTLP_TABLES];
     uint32_t *string;              /* table row -> id + 1; 0 = not made yet */
     uint32_t *stack;               /* the same */
+    attribute *attribute;          /* of each row */
     uint32_t functions, locations; /* ids of row 1 and on, since row 0 is none: rows there are */
     uint32_t mappings;
     const uint8_t *start; /* of the file */
@@ -45,6 +56,8 @@ typedef struct {
     uint64_t dangling;    /* numbers of rows that are not there */
     uint64_t mismatched;  /* samples whose values do not fit their timestamps */
     uint64_t unkept;      /* attributes of kinds that labels cannot hold */
+    uint64_t dropped;     /* attributes that are not in the file, by what it says */
+    uint64_t crowded;     /* attributes of a resource that has too many */
     uint64_t valueless;   /* samples with neither values nor timestamps */
     bool first_pass;      /* notes events only */
     bool any_times;       /* samples are kept apart from the first one with a time on */
@@ -53,157 +66,223 @@ typedef struct {
         pt_label *items;
         size_t count, cap;
     } label, resource;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } number, times;
+    numbers number, times;     /* number: whatever is at hand */
+    numbers value, attributes; /* of a sample */
     int64_t *values;
 } otlp_reader;
 
-/* ---- Probing ---- */
-
-/* Are all fields of the message bytes with numbers up to most, as far as it can be seen? Notes the
- * last one that is there whole, or begins, with number `wanted`. */
-static bool only_bytes(const uint8_t *data, size_t size, bool cut, uint32_t most, uint32_t wanted,
-                       slice *ret_inside)
-{
-    pb_cursor cursor = pb_open(data, size);
-    pb_field field;
-    ret_inside->data = NULL;
-    while (pb_next(&cursor, &field)) {
-        if (field.wire != PB_BYTES || field.number > most) return false;
-        if (field.number == wanted) *ret_inside = (slice){field.data, field.size};
-    }
-    if (cursor.ok) return true;
-    if (!cut) return false;
-    uint64_t tag, bytes;
-    const uint8_t *pos = cursor.bad;
-    if (!pb_varint(&pos, data + size, &tag) || !pb_varint(&pos, data + size, &bytes)) return true;
-    if ((tag & 7) != PB_BYTES || tag >> 3 > most || tag >> 3 == 0) return false;
-    if (tag >> 3 == wanted && ret_inside->data == NULL)
-        *ret_inside = (slice){pos, (size_t)(data + size - pos)};
-    return true;
-}
-
-/* Is it what a Profile begins with: a type made of two small numbers, or samples? */
-static bool looks_like_profile(slice profile)
-{
-    pb_cursor cursor = pb_open(profile.data, profile.size);
-    pb_field field;
-    if (!pb_next(&cursor, &field)) return false;
-    if (field.wire != PB_BYTES || field.number > OTLP_PROFILE_SAMPLES) return false;
-    pb_cursor inside = pb_open(field.data, field.size);
-    while (field.number == OTLP_PROFILE_SAMPLE_TYPE && pb_next(&inside, &field)) {
-        if (field.wire != PB_VARINT || field.number > OTLP_TYPE_UNIT) return false;
-    }
-    return inside.ok || field.number == OTLP_PROFILE_SAMPLES;
-}
-
-static bool looks_like_resource(slice resource, bool cut)
-{
-    slice scope, profile;
-    return only_bytes(resource.data, resource.size, cut, OTLP_RESOURCE_SCHEMA_URL,
-                      OTLP_RESOURCE_SCOPES, &scope) &&
-           scope.data != NULL &&
-           only_bytes(scope.data, scope.size, cut, OTLP_SCOPE_SCHEMA_URL, OTLP_SCOPE_PROFILES,
-                      &profile) &&
-           profile.data != NULL && looks_like_profile(profile);
-}
-
-static bool looks_like_dictionary(slice dictionary, bool cut)
-{
-    pb_cursor cursor = pb_open(dictionary.data, dictionary.size);
-    pb_field field;
-    unsigned fields = 0;
-    while (pb_next(&cursor, &field)) {
-        if (field.wire != PB_BYTES || field.number >= OTLP_TABLES) return false;
-        fields++;
-    }
-    return fields >= 2 && (cursor.ok || cut);
-}
-
-static int probe(const pt_probe_input *input)
-{
-    const bool cut = input->file_bytes > input->head_bytes;
-    slice resource, dictionary;
-    if (input->head_bytes == 0) return 0;
-    if (!only_bytes(input->head, input->head_bytes, cut, OTLP_DATA_DICTIONARY,
-                    OTLP_DATA_RESOURCE_PROFILES, &resource) ||
-        !only_bytes(input->head, input->head_bytes, cut, OTLP_DATA_DICTIONARY, OTLP_DATA_DICTIONARY,
-                    &dictionary))
-        return 0;
-    if (resource.data != NULL && looks_like_resource(resource, cut)) return 92;
-    return resource.data == NULL && dictionary.data != NULL &&
-                   looks_like_dictionary(dictionary, cut)
-               ? 70
-               : 0;
-}
-
 /* ---- Messages ---- */
 
-static void note_end(otlp_reader *o, const pb_cursor *cursor)
+typedef enum {
+    FIELD_UNKNOWN, /* not of this version */
+    FIELD_VARINT,
+    FIELD_FIXED,
+    FIELD_BYTES,   /* text, bytes, messages */
+    FIELD_VARINTS, /* repeated: packed or single */
+    FIELD_FIXEDS,
+} field_kind;
+
+enum { FIELDS_MAX = 12 };
+
+/* A message: what each of its fields is. */
+typedef struct {
+    const char *name; /* for what is said of fields that are not in it; NULL = nothing is said */
+    uint8_t kind[FIELDS_MAX];
+} shape;
+
+static const shape data_shape = {
+    "ProfilesData",
+    {[OTLP_DATA_RESOURCE_PROFILES] = FIELD_BYTES, [OTLP_DATA_DICTIONARY] = FIELD_BYTES},
+};
+static const shape resource_profiles_shape = {
+    "ResourceProfiles",
+    {[OTLP_RESOURCE_RESOURCE] = FIELD_BYTES,
+     [OTLP_RESOURCE_SCOPES] = FIELD_BYTES,
+     [OTLP_RESOURCE_SCHEMA_URL] = FIELD_BYTES},
+};
+static const shape resource_shape = {
+    "Resource",
+    {[OTLP_OWNER_ATTRIBUTES] = FIELD_BYTES,
+     [OTLP_OWNER_DROPPED_ATTRIBUTES] = FIELD_VARINT,
+     [OTLP_OWNER_ENTITIES] = FIELD_BYTES},
+};
+static const shape scope_profiles_shape = {
+    "ScopeProfiles",
+    {[OTLP_SCOPE_SCOPE] = FIELD_BYTES,
+     [OTLP_SCOPE_PROFILES] = FIELD_BYTES,
+     [OTLP_SCOPE_SCHEMA_URL] = FIELD_BYTES},
+};
+static const shape origin_shape = {
+    "InstrumentationScope",
+    {[OTLP_ORIGIN_NAME] = FIELD_BYTES,
+     [OTLP_ORIGIN_VERSION] = FIELD_BYTES,
+     [OTLP_ORIGIN_ATTRIBUTES] = FIELD_BYTES,
+     [OTLP_ORIGIN_DROPPED_ATTRIBUTES] = FIELD_VARINT},
+};
+static const shape pair_shape = {
+    "KeyValue",
+    {[OTLP_PAIR_KEY] = FIELD_BYTES,
+     [OTLP_PAIR_VALUE] = FIELD_BYTES,
+     [OTLP_PAIR_KEY_ROW] = FIELD_VARINT},
+};
+static const shape dictionary_shape = {
+    "ProfilesDictionary",
+    {[OTLP_MAPPINGS] = FIELD_BYTES,
+     [OTLP_LOCATIONS] = FIELD_BYTES,
+     [OTLP_FUNCTIONS] = FIELD_BYTES,
+     [OTLP_LINKS] = FIELD_BYTES,
+     [OTLP_STRINGS] = FIELD_BYTES,
+     [OTLP_ATTRIBUTES] = FIELD_BYTES,
+     [OTLP_STACKS] = FIELD_BYTES},
+};
+static const shape any_shape = {
+    "AnyValue",
+    {[OTLP_ANY_STRING] = FIELD_BYTES,
+     [OTLP_ANY_BOOL] = FIELD_VARINT,
+     [OTLP_ANY_INT] = FIELD_VARINT,
+     [OTLP_ANY_DOUBLE] = FIELD_FIXED,
+     [OTLP_ANY_ARRAY] = FIELD_BYTES,
+     [OTLP_ANY_LIST] = FIELD_BYTES,
+     [OTLP_ANY_BYTES] = FIELD_BYTES,
+     [OTLP_ANY_STRING_ROW] = FIELD_VARINT},
+};
+static const shape attribute_shape = {
+    "KeyValueAndUnit",
+    {[OTLP_ATTRIBUTE_KEY] = FIELD_VARINT,
+     [OTLP_ATTRIBUTE_VALUE] = FIELD_BYTES,
+     [OTLP_ATTRIBUTE_UNIT] = FIELD_VARINT},
+};
+static const shape mapping_shape = {
+    "Mapping",
+    {[OTLP_MAPPING_START] = FIELD_VARINT,
+     [OTLP_MAPPING_LIMIT] = FIELD_VARINT,
+     [OTLP_MAPPING_OFFSET] = FIELD_VARINT,
+     [OTLP_MAPPING_FILE] = FIELD_VARINT,
+     [OTLP_MAPPING_ATTRIBUTES] = FIELD_VARINTS},
+};
+static const shape function_shape = {
+    "Function",
+    {[OTLP_FUNCTION_NAME] = FIELD_VARINT,
+     [OTLP_FUNCTION_SYSTEM_NAME] = FIELD_VARINT,
+     [OTLP_FUNCTION_FILE] = FIELD_VARINT,
+     [OTLP_FUNCTION_START_LINE] = FIELD_VARINT},
+};
+static const shape line_shape = {
+    "Line",
+    {[OTLP_LINE_FUNCTION] = FIELD_VARINT,
+     [OTLP_LINE_LINE] = FIELD_VARINT,
+     [OTLP_LINE_COLUMN] = FIELD_VARINT},
+};
+static const shape location_shape = {
+    "Location",
+    {[OTLP_LOCATION_MAPPING] = FIELD_VARINT,
+     [OTLP_LOCATION_ADDRESS] = FIELD_VARINT,
+     [OTLP_LOCATION_LINES] = FIELD_BYTES,
+     [OTLP_LOCATION_ATTRIBUTES] = FIELD_VARINTS},
+};
+static const shape stack_shape = {"Stack", {[OTLP_STACK_LOCATIONS] = FIELD_VARINTS}};
+static const shape link_shape = {
+    "Link",
+    {[OTLP_LINK_TRACE] = FIELD_BYTES, [OTLP_LINK_SPAN] = FIELD_BYTES},
+};
+static const shape sample_shape = {
+    "Sample",
+    {[OTLP_SAMPLE_STACK] = FIELD_VARINT,
+     [OTLP_SAMPLE_ATTRIBUTES] = FIELD_VARINTS,
+     [OTLP_SAMPLE_LINK] = FIELD_VARINT,
+     [OTLP_SAMPLE_VALUES] = FIELD_VARINTS,
+     [OTLP_SAMPLE_TIMES] = FIELD_FIXEDS},
+};
+static const shape type_shape = {
+    "ValueType",
+    {[OTLP_TYPE_TYPE] = FIELD_VARINT, [OTLP_TYPE_UNIT] = FIELD_VARINT},
+};
+static const shape profile_shape = {
+    "Profile",
+    {[OTLP_PROFILE_SAMPLE_TYPE] = FIELD_BYTES,
+     [OTLP_PROFILE_SAMPLES] = FIELD_BYTES,
+     [OTLP_PROFILE_TIME] = FIELD_FIXED,
+     [OTLP_PROFILE_DURATION] = FIELD_VARINT,
+     [OTLP_PROFILE_PERIOD_TYPE] = FIELD_BYTES,
+     [OTLP_PROFILE_PERIOD] = FIELD_VARINT,
+     [OTLP_PROFILE_ID] = FIELD_BYTES,
+     [OTLP_PROFILE_DROPPED_ATTRIBUTES] = FIELD_VARINT,
+     [OTLP_PROFILE_PAYLOAD_FORMAT] = FIELD_BYTES,
+     [OTLP_PROFILE_PAYLOAD] = FIELD_BYTES,
+     [OTLP_PROFILE_ATTRIBUTES] = FIELD_VARINTS},
+};
+
+/* The next field that the message has in this version, in the form that it has there. Others are
+ * named; where the message ends too early is noted. */
+static bool next_field(otlp_reader *o, pb_cursor *cursor, const shape *message, pb_field *ret_field)
 {
+    static const uint8_t wires[] = {
+        [FIELD_VARINT] = 1 << PB_VARINT,
+        [FIELD_FIXED] = 1 << PB_FIXED64,
+        [FIELD_BYTES] = 1 << PB_BYTES,
+        [FIELD_VARINTS] = 1 << PB_VARINT | 1 << PB_BYTES,
+        [FIELD_FIXEDS] = 1 << PB_FIXED64 | 1 << PB_BYTES,
+    };
+    while (pb_next(cursor, ret_field)) {
+        const unsigned kind =
+            ret_field->number < FIELDS_MAX ? message->kind[ret_field->number] : FIELD_UNKNOWN;
+        if (wires[kind] >> ret_field->wire & 1) return true;
+        if (message->name != NULL && !o->first_pass)
+            pt_diag_add(o->hooks->diag, 1,
+                        "fields %u of %s left out: this version does not know them",
+                        ret_field->number, message->name);
+    }
     if (!cursor->ok && o->bad == NULL) o->bad = cursor->bad;
+    return false;
 }
 
-static void unknown(otlp_reader *o, const char *message, const pb_field *field)
-{
-    if (!o->first_pass)
-        pt_diag_add(o->hooks->diag, 1, "fields %u of %s left out: this version does not know them",
-                    field->number, message);
-}
-
-/* Numbers, packed or single, are added to *into. */
-static void take_numbers(otlp_reader *o, const pb_field *field)
+/* Varints, packed or single, are added to *into. */
+static void take_numbers(otlp_reader *o, const pb_field *field, numbers *into)
 {
     if (field->wire == PB_VARINT) {
-        PT_GROW(o->number, o->number.count + 1);
-        o->number.items[o->number.count++] = field->value;
+        PT_GROW(*into, into->count + 1);
+        into->items[into->count++] = field->value;
         return;
     }
-    if (field->wire != PB_BYTES) return;
     const uint8_t *pos = field->data, *const end = pos + field->size;
-    PT_GROW(o->number, o->number.count + field->size);
+    PT_GROW(*into, into->count + field->size);
     while (pos < end) {
-        if (!pb_varint(&pos, end, &o->number.items[o->number.count])) {
+        if (!pb_varint(&pos, end, &into->items[into->count])) {
             if (o->bad == NULL) o->bad = pos;
             return;
         }
-        o->number.count++;
+        into->count++;
     }
 }
 
+/* Eight bytes each, packed or single. */
 static void take_times(otlp_reader *o, const pb_field *field)
 {
-    const uint8_t *const data = field->data;
     const size_t count = field->wire == PB_BYTES ? field->size / 8 : 1;
     PT_GROW(o->times, o->times.count + count);
     for (size_t i = 0; i < count; i++) {
         uint64_t value = field->value;
         if (field->wire == PB_BYTES) {
-            memcpy(&value, data + 8 * i, 8);
+            memcpy(&value, field->data + 8 * i, 8);
             value = le64toh(value);
         }
         o->times.items[o->times.count++] = value;
     }
+    if (field->wire == PB_BYTES && field->size % 8 != 0 && o->bad == NULL)
+        o->bad = field->data + 8 * count;
 }
 
 /* ---- The dictionary ---- */
 
-static void read_dictionary(otlp_reader *o, slice dictionary)
+static void read_dictionary(otlp_reader *o, const pb_field *message)
 {
-    pb_cursor cursor = pb_open(dictionary.data, dictionary.size);
+    pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
-        if (field.wire != PB_BYTES || field.number >= OTLP_TABLES) {
-            unknown(o, "ProfilesDictionary", &field);
-            continue;
-        }
+    while (next_field(o, &cursor, &dictionary_shape, &field)) {
         slices *const table = &o->table[field.number];
         PT_GROW(*table, table->count + 1);
-        table->items[table->count++] = (slice){field.data, field.size};
+        table->items[table->count++] = (otlp_slice){field.data, field.size};
     }
-    note_end(o, &cursor);
 }
 
 static uint32_t string_at(otlp_reader *o, uint64_t row)
@@ -214,118 +293,130 @@ static uint32_t string_at(otlp_reader *o, uint64_t row)
         return 0;
     }
     if (o->string[row] == 0) {
-        const slice text = o->table[OTLP_STRINGS].items[row];
+        const otlp_slice text = o->table[OTLP_STRINGS].items[row];
         o->string[row] = pt_builder_string(o->b, (const char *)text.data, text.size).v + 1;
     }
     return o->string[row] - 1;
 }
 
-/* An attribute as a label; false if it has no value that a label can hold. */
-static bool read_value(otlp_reader *o, slice any, pt_label *label)
+/* An attribute's value as that of a label; false if a label cannot hold it. */
+static bool read_value(otlp_reader *o, const pb_field *message, pt_label *label)
 {
-    pb_cursor cursor = pb_open(any.data, any.size);
+    pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
     bool found = false;
-    while (pb_next(&cursor, &field)) {
+    while (next_field(o, &cursor, &any_shape, &field)) {
         char text[40];
         double number;
         label->kind = PT_LABEL_STRING;
         label->str = 0;
         label->num = 0;
         found = true;
-        if (field.number == OTLP_ANY_STRING && field.wire == PB_BYTES) {
+        switch (field.number) {
+        case OTLP_ANY_STRING:
             label->str = pt_builder_string(o->b, (const char *)field.data, field.size).v;
-        } else if (field.number == OTLP_ANY_INT && field.wire == PB_VARINT) {
+            break;
+        case OTLP_ANY_STRING_ROW: label->str = string_at(o, field.value); break;
+        case OTLP_ANY_INT:
             label->kind = PT_LABEL_NUMBER;
             label->num = (int64_t)field.value;
-        } else if (field.number == OTLP_ANY_BOOL && field.wire == PB_VARINT) {
+            break;
+        case OTLP_ANY_BOOL:
             label->str = pt_builder_text(o->b, field.value ? "true" : "false").v;
-        } else if (field.number == OTLP_ANY_DOUBLE && field.wire == PB_FIXED64) {
+            break;
+        case OTLP_ANY_DOUBLE:
             memcpy(&number, &field.value, sizeof number);
             snprintf(text, sizeof text, "%.17g", number);
             label->str = pt_builder_text(o->b, text).v;
-        } else {
-            found = false;
+            break;
+        default: found = false;
         }
     }
-    note_end(o, &cursor);
-    o->unkept += !found && any.size > 0;
+    o->unkept += !found && message->size > 0;
     return found;
 }
 
-static bool read_attribute(otlp_reader *o, uint64_t row, pt_label *ret_label)
+static void make_attribute(otlp_reader *o, otlp_slice message, attribute *ret)
+{
+    pb_cursor cursor = pb_open(message.data, message.size);
+    pb_field field;
+    uint32_t unit = 0;
+    while (next_field(o, &cursor, &attribute_shape, &field)) {
+        switch (field.number) {
+        case OTLP_ATTRIBUTE_KEY: ret->label.key = string_at(o, field.value); break;
+        case OTLP_ATTRIBUTE_VALUE: ret->found = read_value(o, &field, &ret->label); break;
+        case OTLP_ATTRIBUTE_UNIT: unit = string_at(o, field.value); break;
+        }
+    }
+    if (ret->label.kind == PT_LABEL_NUMBER) ret->label.unit = unit;
+    ret->made = true;
+}
+
+/* A row of the table as a label; false if there is none, or no label can hold it. */
+static bool attribute_at(otlp_reader *o, uint64_t row, pt_label *ret_label)
 {
     if (row == 0) return false;
     if (row >= o->table[OTLP_ATTRIBUTES].count) {
         o->dangling++;
         return false;
     }
-    const slice attribute = o->table[OTLP_ATTRIBUTES].items[row];
-    pb_cursor cursor = pb_open(attribute.data, attribute.size);
-    pb_field field;
-    bool found = false;
-    uint32_t unit = 0;
-    *ret_label = (pt_label){0};
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_ATTRIBUTE_KEY && field.wire == PB_VARINT)
-            ret_label->key = string_at(o, field.value);
-        else if (field.number == OTLP_ATTRIBUTE_VALUE && field.wire == PB_BYTES)
-            found = read_value(o, (slice){field.data, field.size}, ret_label);
-        else if (field.number == OTLP_ATTRIBUTE_UNIT && field.wire == PB_VARINT)
-            unit = string_at(o, field.value);
-        else
-            unknown(o, "KeyValueAndUnit", &field);
-    }
-    note_end(o, &cursor);
-    if (ret_label->kind == PT_LABEL_NUMBER) ret_label->unit = unit;
-    return found;
+    attribute *const a = &o->attribute[row];
+    if (!a->made) make_attribute(o, o->table[OTLP_ATTRIBUTES].items[row], a);
+    *ret_label = a->label;
+    return a->found;
 }
 
-static void read_mapping(otlp_reader *o, slice message)
+static bool is_text(const otlp_reader *o, uint32_t string, const char *text)
+{
+    return strcmp(pt_builder_get_text(o->b, (pt_string_id){string}), text) == 0;
+}
+
+static void leave_out(otlp_reader *o, const pt_label *label, const char *of)
+{
+    pt_diag_add(o->hooks->diag, 1, "attributes %.100s of %s left out",
+                pt_builder_get_text(o->b, (pt_string_id){label->key}), of);
+}
+
+static void read_mapping(otlp_reader *o, otlp_slice message)
 {
     pt_mapping m = {0};
     pb_cursor cursor = pb_open(message.data, message.size);
     pb_field field;
     o->number.count = 0;
-    while (pb_next(&cursor, &field)) {
+    while (next_field(o, &cursor, &mapping_shape, &field)) {
         switch (field.number) {
         case OTLP_MAPPING_START: m.start = field.value; break;
         case OTLP_MAPPING_LIMIT: m.limit = field.value; break;
         case OTLP_MAPPING_OFFSET: m.file_offset = field.value; break;
         case OTLP_MAPPING_FILE: m.file = string_at(o, field.value); break;
-        case OTLP_MAPPING_ATTRIBUTES: take_numbers(o, &field); break;
-        default: unknown(o, "Mapping", &field);
+        case OTLP_MAPPING_ATTRIBUTES: take_numbers(o, &field, &o->number); break;
         }
     }
-    note_end(o, &cursor);
     for (size_t i = 0; i < o->number.count; i++) {
         pt_label label;
-        if (!read_attribute(o, o->number.items[i], &label)) continue;
-        const char *const key = pt_builder_get_text(o->b, (pt_string_id){label.key});
-        if (strcmp(key, OTLP_BUILD_ID) == 0 && label.kind == PT_LABEL_STRING)
+        if (!attribute_at(o, o->number.items[i], &label)) continue;
+        if (is_text(o, label.key, OTLP_BUILD_ID) && label.kind == PT_LABEL_STRING)
             m.build_id = label.str;
         else
-            pt_diag_add(o->hooks->diag, 1, "attributes %.100s of mappings left out", key);
+            leave_out(o, &label, "mappings");
     }
     pt_builder_append_mapping(o->b, &m);
     o->mappings++;
 }
 
-static void read_function(otlp_reader *o, slice message)
+static void read_function(otlp_reader *o, otlp_slice message)
 {
     pt_function f = {0};
     pb_cursor cursor = pb_open(message.data, message.size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
+    while (next_field(o, &cursor, &function_shape, &field)) {
         switch (field.number) {
         case OTLP_FUNCTION_NAME: f.name = string_at(o, field.value); break;
         case OTLP_FUNCTION_SYSTEM_NAME: f.system_name = string_at(o, field.value); break;
         case OTLP_FUNCTION_FILE: f.file = string_at(o, field.value); break;
         case OTLP_FUNCTION_START_LINE: f.start_line = (int64_t)field.value; break;
-        default: unknown(o, "Function", &field);
         }
     }
-    note_end(o, &cursor);
     pt_builder_append_function(o->b, &f);
     o->functions++;
 }
@@ -344,19 +435,34 @@ static pt_line read_line(otlp_reader *o, const pb_field *message)
     pt_line line = {.function = PT_NONE};
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
+    while (next_field(o, &cursor, &line_shape, &field)) {
         switch (field.number) {
         case OTLP_LINE_FUNCTION: line.function = id_of(o, field.value, o->functions); break;
         case OTLP_LINE_LINE: line.line = (int64_t)field.value; break;
         case OTLP_LINE_COLUMN: line.column = (int64_t)field.value; break;
-        default: unknown(o, "Line", &field);
         }
     }
-    note_end(o, &cursor);
     return line;
 }
 
-static void read_location(otlp_reader *o, slice message)
+/* Flags of a location that has these attributes. */
+static uint32_t location_flags(otlp_reader *o, const numbers *rows)
+{
+    uint32_t flags = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        pt_label label;
+        if (!attribute_at(o, rows->items[i], &label)) continue;
+        if (is_text(o, label.key, OTLP_FOLDED))
+            flags |= is_text(o, label.str, "true") ? PT_LOCATION_FOLDED : 0;
+        else if (is_text(o, label.key, OTLP_FRAME_TYPE)) /* names and mappings tell the others */
+            flags |= is_text(o, label.str, "kernel") ? PT_LOCATION_KERNEL : 0;
+        else
+            leave_out(o, &label, "locations");
+    }
+    return flags;
+}
+
+static void read_location(otlp_reader *o, otlp_slice message)
 {
     struct {
         pt_line *items;
@@ -365,21 +471,19 @@ static void read_location(otlp_reader *o, slice message)
     pt_location location = {.mapping = PT_NONE};
     pb_cursor cursor = pb_open(message.data, message.size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
+    o->number.count = 0;
+    while (next_field(o, &cursor, &location_shape, &field)) {
         switch (field.number) {
         case OTLP_LOCATION_MAPPING: location.mapping = id_of(o, field.value, o->mappings); break;
         case OTLP_LOCATION_ADDRESS: location.address = field.value; break;
         case OTLP_LOCATION_LINES:
-            if (field.wire != PB_BYTES) break;
             PT_GROW(lines, lines.count + 1);
             lines.items[lines.count++] = read_line(o, &field);
             break;
-        case OTLP_LOCATION_ATTRIBUTES: /* the kind of frame, which names and mappings tell, too */
-            break;
-        default: unknown(o, "Location", &field);
+        case OTLP_LOCATION_ATTRIBUTES: take_numbers(o, &field, &o->number); break;
         }
     }
-    note_end(o, &cursor);
+    location.flags = location_flags(o, &o->number);
     pt_builder_append_location(o->b, &location, lines.items, lines.count);
     o->locations++;
     free(lines.items);
@@ -389,6 +493,7 @@ static void make_tables(otlp_reader *o)
 {
     o->string = pt_alloc(o->table[OTLP_STRINGS].count + 1, sizeof *o->string);
     o->stack = pt_alloc(o->table[OTLP_STACKS].count + 1, sizeof *o->stack);
+    o->attribute = pt_alloc(o->table[OTLP_ATTRIBUTES].count + 1, sizeof *o->attribute);
     for (size_t i = 1; i < o->table[OTLP_MAPPINGS].count; i++)
         read_mapping(o, o->table[OTLP_MAPPINGS].items[i]);
     for (size_t i = 1; i < o->table[OTLP_FUNCTIONS].count; i++)
@@ -403,17 +508,12 @@ static pt_stack_id stack_at(otlp_reader *o, uint64_t row)
     o->dangling += !there && row != 0;
     if (!there) return pt_builder_stack(o->b, NULL, 0, PT_STACK_END_UNKNOWN);
     if (o->stack[row] != 0) return (pt_stack_id){o->stack[row] - 1};
-    const slice message = o->table[OTLP_STACKS].items[row];
+    const otlp_slice message = o->table[OTLP_STACKS].items[row];
     pb_cursor cursor = pb_open(message.data, message.size);
     pb_field field;
     o->number.count = 0;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_STACK_LOCATIONS)
-            take_numbers(o, &field);
-        else
-            unknown(o, "Stack", &field);
-    }
-    note_end(o, &cursor);
+    while (next_field(o, &cursor, &stack_shape, &field))
+        take_numbers(o, &field, &o->number);
     uint32_t *const frames = pt_builder_stack_space(o->b, o->number.count);
     size_t depth = 0;
     for (size_t i = 0; i < o->number.count; i++) {
@@ -450,30 +550,25 @@ static void add_link(otlp_reader *o, uint64_t row)
         o->dangling++;
         return;
     }
-    const slice link = o->table[OTLP_LINKS].items[row];
+    const otlp_slice link = o->table[OTLP_LINKS].items[row];
     pb_cursor cursor = pb_open(link.data, link.size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_LINK_TRACE && field.wire == PB_BYTES)
-            add_id(o, OTLP_TRACE_ID, &field);
-        else if (field.number == OTLP_LINK_SPAN && field.wire == PB_BYTES)
-            add_id(o, OTLP_SPAN_ID, &field);
-        else
-            unknown(o, "Link", &field);
-    }
-    note_end(o, &cursor);
+    while (next_field(o, &cursor, &link_shape, &field))
+        add_id(o, field.number == OTLP_LINK_TRACE ? OTLP_TRACE_ID : OTLP_SPAN_ID, &field);
 }
 
-static void add_labels(otlp_reader *o, uint64_t link)
+/* The labels of a sample with these attributes and this link. */
+static pt_labels_id labels_of(otlp_reader *o, const numbers *rows, uint64_t link)
 {
     o->label.count = 0;
     for (size_t i = 0; i < o->resource.count; i++)
         add_label(o, o->resource.items[i]);
-    for (size_t i = 0; i < o->number.count; i++) {
+    for (size_t i = 0; i < rows->count; i++) {
         pt_label label;
-        if (read_attribute(o, o->number.items[i], &label)) add_label(o, label);
+        if (attribute_at(o, rows->items[i], &label)) add_label(o, label);
     }
     add_link(o, link);
+    return pt_builder_labels(o->b, o->label.items, o->label.count);
 }
 
 static void put_sample(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_labels_id labels,
@@ -498,11 +593,11 @@ static void put_sample(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_lab
     o->values[event] = 0;
 }
 
-/* Values and timestamps as the specification pairs them. values are o->number[from..]. */
-static void put_samples(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_labels_id labels,
-                        const uint64_t *values, size_t count)
+/* Values and timestamps as the specification pairs them. */
+static void put_samples(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_labels_id labels)
 {
-    const size_t times = o->times.count;
+    const size_t times = o->times.count, count = o->value.count;
+    const uint64_t *const values = o->value.items;
     o->valueless += times == 0 && count == 0;
     if (times == 0 && count > 0) {
         o->mismatched += count > 1;
@@ -523,42 +618,18 @@ static void read_sample(otlp_reader *o, uint32_t event, const pb_field *message)
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
     uint64_t stack = 0, link = 0;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } values = {0};
-    slices attributes = {0};
-    o->number.count = o->times.count = 0;
-    while (pb_next(&cursor, &field)) {
+    o->value.count = o->times.count = o->attributes.count = 0;
+    while (next_field(o, &cursor, &sample_shape, &field)) {
         switch (field.number) {
         case OTLP_SAMPLE_STACK: stack = field.value; break;
-        case OTLP_SAMPLE_LINK: link = field.wire == PB_VARINT ? field.value : 0; break;
+        case OTLP_SAMPLE_LINK: link = field.value; break;
         case OTLP_SAMPLE_TIMES: take_times(o, &field); break;
-        case OTLP_SAMPLE_VALUES: take_numbers(o, &field); break;
-        case OTLP_SAMPLE_ATTRIBUTES:
-            PT_GROW(attributes, attributes.count + 1);
-            attributes.items[attributes.count++] =
-                (slice){field.start, (size_t)(cursor.pos - field.start)};
-            break;
-        default: unknown(o, "Sample", &field);
+        case OTLP_SAMPLE_VALUES: take_numbers(o, &field, &o->value); break;
+        case OTLP_SAMPLE_ATTRIBUTES: take_numbers(o, &field, &o->attributes); break;
         }
     }
-    note_end(o, &cursor);
-    PT_GROW(values, o->number.count + 1);
-    values.count = o->number.count;
-    if (values.count > 0)
-        memcpy(values.items, o->number.items, values.count * sizeof *values.items);
     const pt_stack_id id = stack_at(o, stack);
-    o->number.count = 0;
-    for (size_t i = 0; i < attributes.count; i++) {
-        pb_cursor one = pb_open(attributes.items[i].data, attributes.items[i].size);
-        if (pb_next(&one, &field)) take_numbers(o, &field);
-    }
-    add_labels(o, link);
-    put_samples(o, event, id, pt_builder_labels(o->b, o->label.items, o->label.count), values.items,
-                values.count);
-    free(values.items);
-    free(attributes.items);
+    put_samples(o, event, id, labels_of(o, &o->attributes, link));
 }
 
 /* ---- Profiles ---- */
@@ -566,18 +637,10 @@ static void read_sample(otlp_reader *o, uint32_t event, const pb_field *message)
 static void read_type(otlp_reader *o, const pb_field *message, uint32_t *ret_type,
                       uint32_t *ret_unit)
 {
-    if (message->wire != PB_BYTES) return;
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_TYPE_TYPE)
-            *ret_type = string_at(o, field.value);
-        else if (field.number == OTLP_TYPE_UNIT)
-            *ret_unit = string_at(o, field.value);
-        else
-            unknown(o, "ValueType", &field);
-    }
-    note_end(o, &cursor);
+    while (next_field(o, &cursor, &type_shape, &field))
+        *(field.number == OTLP_TYPE_TYPE ? ret_type : ret_unit) = string_at(o, field.value);
 }
 
 static uint32_t event_of(otlp_reader *o, uint32_t type, uint32_t unit)
@@ -593,7 +656,10 @@ static uint32_t event_of(otlp_reader *o, uint32_t type, uint32_t unit)
 static void take_header(otlp_reader *o, const pb_field *field)
 {
     pt_provenance *const from = pt_builder_provenance(o->b);
-    const int64_t value = field->value > INT64_MAX ? INT64_MAX : (int64_t)field->value;
+    uint32_t type = 0, unit = 0;
+    const int64_t value = field->wire == PB_BYTES    ? 0
+                          : field->value > INT64_MAX ? INT64_MAX
+                                                     : (int64_t)field->value;
     switch (field->number) {
     case OTLP_PROFILE_TIME:
         if (value != 0 && (from->start_ns == 0 || value < from->start_ns)) from->start_ns = value;
@@ -605,100 +671,151 @@ static void take_header(otlp_reader *o, const pb_field *field)
         if (from->period == 0) from->period = (int64_t)field->value;
         break;
     case OTLP_PROFILE_PERIOD_TYPE:
-        if (!from->has_period_type) {
-            uint32_t type = 0, unit = 0;
-            read_type(o, field, &type, &unit);
-            from->period_type = type;
-            from->period_unit = unit;
-            from->has_period_type = true;
-        }
+        if (from->has_period_type) break;
+        read_type(o, field, &type, &unit);
+        from->period_type = type;
+        from->period_unit = unit;
+        from->has_period_type = true;
         break;
     }
 }
 
-static void read_profile(otlp_reader *o, slice profile)
+/* The event whose values the profile has. */
+static uint32_t event_of_profile(otlp_reader *o, const pb_field *message)
 {
-    pb_cursor cursor = pb_open(profile.data, profile.size);
+    pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
     uint32_t type = 0, unit = 0;
     while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_PROFILE_SAMPLE_TYPE) read_type(o, &field, &type, &unit);
+        if (field.number == OTLP_PROFILE_SAMPLE_TYPE && field.wire == PB_BYTES)
+            read_type(o, &field, &type, &unit);
     }
-    const uint32_t event = event_of(o, type, unit);
+    return event_of(o, type, unit);
+}
+
+static void read_profile(otlp_reader *o, const pb_field *message)
+{
+    const uint32_t event = event_of_profile(o, message);
     o->profiles += o->first_pass;
     if (o->first_pass) return;
-    cursor = pb_open(profile.data, profile.size);
-    while (pb_next(&cursor, &field)) {
+    pb_cursor cursor = pb_open(message->data, message->size);
+    pb_field field;
+    while (next_field(o, &cursor, &profile_shape, &field)) {
         switch (field.number) {
-        case OTLP_PROFILE_SAMPLE_TYPE:
-        case OTLP_PROFILE_ID: break;
-        case OTLP_PROFILE_SAMPLES:
-            if (field.wire == PB_BYTES) read_sample(o, event, &field);
-            break;
+        case OTLP_PROFILE_SAMPLES: read_sample(o, event, &field); break;
         case OTLP_PROFILE_TIME:
         case OTLP_PROFILE_DURATION:
         case OTLP_PROFILE_PERIOD:
         case OTLP_PROFILE_PERIOD_TYPE: take_header(o, &field); break;
-        case OTLP_PROFILE_PAYLOAD_FORMAT: break;
         case OTLP_PROFILE_PAYLOAD:
             pt_diag_add(o->hooks->diag, 1, "original payloads left out");
             break;
         case OTLP_PROFILE_ATTRIBUTES:
             pt_diag_add(o->hooks->diag, 1, "attributes of a whole profile left out");
             break;
-        case OTLP_PROFILE_DROPPED_ATTRIBUTES:
-            pt_diag_add(o->hooks->diag, field.value, "attributes dropped before the file was made");
-            break;
-        default: unknown(o, "Profile", &field);
+        case OTLP_PROFILE_DROPPED_ATTRIBUTES: o->dropped += field.value; break;
+        case OTLP_PROFILE_SAMPLE_TYPE:
+        case OTLP_PROFILE_ID: /* of this file's making */
+        case OTLP_PROFILE_PAYLOAD_FORMAT: break;
         }
     }
-    note_end(o, &cursor);
 }
 
-/* KeyValue { key = 1, value = 2 }: a resource's, whose keys are text. */
-static void read_resource_attribute(otlp_reader *o, const pb_field *message)
+/* KeyValue, the attribute of a resource or scope; before: what its key gets put before it. */
+static bool read_pair(otlp_reader *o, const pb_field *message, const char *before,
+                      pt_label *ret_label)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    pt_label label = {0};
     bool found = false;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == 1 && field.wire == PB_BYTES) {
-            PT_FREE char *key = pt_strf("resource.%.*s", (int)(field.size < 200 ? field.size : 200),
-                                        (const char *)field.data);
-            label.key = pt_builder_text(o->b, key).v;
-        } else if (field.number == 2 && field.wire == PB_BYTES) {
-            found = read_value(o, (slice){field.data, field.size}, &label);
+    PT_FREE char *key = NULL;
+    *ret_label = (pt_label){0};
+    while (next_field(o, &cursor, &pair_shape, &field)) {
+        if (field.number == OTLP_PAIR_VALUE) {
+            found = read_value(o, &field, ret_label);
+            continue;
         }
+        free(key);
+        key = field.number == OTLP_PAIR_KEY
+                  ? pt_strndup((const char *)field.data, field.size)
+                  : pt_strdup(pt_builder_get_text(o->b, (pt_string_id){string_at(o, field.value)}));
     }
-    note_end(o, &cursor);
-    if (!found || label.key == 0) return;
-    PT_GROW(o->resource, o->resource.count + 1);
-    o->resource.items[o->resource.count++] = label;
+    if (key == NULL) return false;
+    PT_FREE char *text = pt_strf("%s%.200s", before, key);
+    ret_label->key = pt_builder_text(o->b, text).v;
+    return found;
 }
 
 static void read_resource(otlp_reader *o, const pb_field *message)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
+    pt_label label;
     o->resource.count = 0;
-    while (!o->first_pass && pb_next(&cursor, &field)) {
-        if (field.number == 1 && field.wire == PB_BYTES) read_resource_attribute(o, &field);
+    while (!o->first_pass && next_field(o, &cursor, &resource_shape, &field)) {
+        switch (field.number) {
+        case OTLP_OWNER_DROPPED_ATTRIBUTES: o->dropped += field.value; break;
+        case OTLP_OWNER_ENTITIES: /* which of the attributes tell it from others */ break;
+        case OTLP_OWNER_ATTRIBUTES:
+            if (!read_pair(o, &field, "resource.", &label)) break;
+            o->crowded += o->resource.count == RESOURCE_MAX;
+            if (o->resource.count == RESOURCE_MAX) break;
+            PT_GROW(o->resource, o->resource.count + 1);
+            o->resource.items[o->resource.count++] = label;
+            break;
+        }
     }
-    note_end(o, &cursor);
+}
+
+/* Who made the profiles: the first that says so, with its version. */
+static void read_origin(otlp_reader *o, const pb_field *message)
+{
+    pb_cursor cursor = pb_open(message->data, message->size);
+    pb_field field;
+    pt_label label;
+    PT_FREE char *name = NULL;
+    PT_FREE char *version = NULL;
+    while (!o->first_pass && next_field(o, &cursor, &origin_shape, &field)) {
+        switch (field.number) {
+        case OTLP_ORIGIN_NAME:
+        case OTLP_ORIGIN_VERSION: {
+            char **const into = field.number == OTLP_ORIGIN_NAME ? &name : &version;
+            free(*into);
+            *into = pt_strndup((const char *)field.data, field.size);
+            break;
+        }
+        case OTLP_ORIGIN_DROPPED_ATTRIBUTES: o->dropped += field.value; break;
+        case OTLP_ORIGIN_ATTRIBUTES:
+            if (!read_pair(o, &field, "", &label)) break;
+            if (is_text(o, label.key, OTLP_DEFAULT_TYPE) && label.kind == PT_LABEL_STRING)
+                pt_builder_provenance(o->b)->default_event = label.str;
+            else
+                leave_out(o, &label, "scopes");
+            break;
+        }
+    }
+    pt_provenance *const from = pt_builder_provenance(o->b);
+    if (name == NULL || from->tool != 0) return;
+    PT_FREE char *tool = version != NULL ? pt_strf("%s %s", name, version) : pt_strdup(name);
+    from->tool = pt_builder_text(o->b, tool).v;
+}
+
+static void leave_out_url(otlp_reader *o)
+{
+    if (!o->first_pass) pt_diag_add(o->hooks->diag, 1, "schema URLs left out");
 }
 
 static void read_scope(otlp_reader *o, const pb_field *message)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_SCOPE_PROFILES && field.wire == PB_BYTES)
-            read_profile(o, (slice){field.data, field.size});
-        else if (field.number > OTLP_SCOPE_SCHEMA_URL)
-            unknown(o, "ScopeProfiles", &field);
+    while (next_field(o, &cursor, &scope_profiles_shape, &field)) {
+        switch (field.number) {
+        case OTLP_SCOPE_SCOPE: read_origin(o, &field); break;
+        case OTLP_SCOPE_PROFILES: read_profile(o, &field); break;
+        case OTLP_SCOPE_SCHEMA_URL: leave_out_url(o); break;
+        }
     }
-    note_end(o, &cursor);
 }
 
 static void read_resource_profiles(otlp_reader *o, const pb_field *message)
@@ -706,44 +823,48 @@ static void read_resource_profiles(otlp_reader *o, const pb_field *message)
     pb_cursor cursor = pb_open(message->data, message->size);
     pb_field field;
     o->resource.count = 0;
-    while (pb_next(&cursor, &field)) {
-        if (field.number == OTLP_RESOURCE_RESOURCE && field.wire == PB_BYTES)
-            read_resource(o, &field);
-        else if (field.number == OTLP_RESOURCE_SCOPES && field.wire == PB_BYTES)
-            read_scope(o, &field);
-        else if (field.number > OTLP_RESOURCE_SCHEMA_URL)
-            unknown(o, "ResourceProfiles", &field);
+    while (next_field(o, &cursor, &resource_profiles_shape, &field)) {
+        switch (field.number) {
+        case OTLP_RESOURCE_RESOURCE: read_resource(o, &field); break;
+        case OTLP_RESOURCE_SCOPES: read_scope(o, &field); break;
+        case OTLP_RESOURCE_SCHEMA_URL: leave_out_url(o); break;
+        }
     }
-    note_end(o, &cursor);
 }
 
 /* ---- The file ---- */
 
-static void walk(otlp_reader *o, slice file, uint32_t number)
+/* Reads the fields of one number. */
+static void walk(otlp_reader *o, otlp_slice file, uint32_t number)
 {
+    const bool first = number == OTLP_DATA_DICTIONARY;
+    shape silent = data_shape; /* what is unknown has been told the first time */
+    silent.name = NULL;
     pb_cursor cursor = pb_open(file.data, file.size);
     pb_field field;
-    while (pb_next(&cursor, &field)) {
-        if (field.wire != PB_BYTES || field.number > OTLP_DATA_DICTIONARY) {
-            if (number == OTLP_DATA_DICTIONARY) unknown(o, "ProfilesData", &field);
-        } else if (field.number == number && number == OTLP_DATA_DICTIONARY) {
-            read_dictionary(o, (slice){field.data, field.size});
-        } else if (field.number == number) {
-            read_resource_profiles(o, &field);
-        }
+    while (next_field(o, &cursor, first ? &data_shape : &silent, &field)) {
+        if (field.number == number) (first ? read_dictionary : read_resource_profiles)(o, &field);
     }
-    note_end(o, &cursor);
 }
 
-static pt_status conclude(const otlp_reader *o, pt_error *reterr)
+static void tell(const otlp_reader *o)
 {
     pt_diag *const diag = o->hooks->diag;
     if (o->mismatched > 0)
         pt_diag_add(diag, o->mismatched, "samples whose values do not fit their timestamps");
     if (o->unkept > 0)
         pt_diag_add(diag, o->unkept, "attributes that are neither text nor number left out");
+    if (o->crowded > 0)
+        pt_diag_add(diag, o->crowded, "attributes of a resource left out: it has more than %d",
+                    RESOURCE_MAX);
+    if (o->dropped > 0)
+        pt_diag_add(diag, o->dropped, "attributes dropped before the file was made");
     if (o->dangling > 0)
         pt_diag_add(diag, o->dangling, "numbers of rows that the dictionary does not have");
+}
+
+static pt_status conclude(const otlp_reader *o, pt_error *reterr)
+{
     if (o->profiles == 0 && o->bad == NULL)
         return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     if (o->bad != NULL) {
@@ -769,7 +890,7 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
                            pt_error *reterr)
 {
     otlp_reader o = {.b = builder, .hooks = hooks, .start = reader->pos};
-    const slice file = {reader->pos, pt_reader_left(reader)};
+    const otlp_slice file = {reader->pos, pt_reader_left(reader)};
     if (file.size == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     walk(&o, file, OTLP_DATA_DICTIONARY);
     make_tables(&o);
@@ -778,17 +899,21 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     o.first_pass = false;
     o.values = pt_alloc((size_t)pt_builder_event_count(builder) + 1, sizeof *o.values);
     walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
+    tell(&o);
     const pt_status status = conclude(&o, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "otlp", -1);
     for (size_t i = 0; i < OTLP_TABLES; i++)
         free(o.table[i].items);
     free(o.string);
     free(o.stack);
+    free(o.attribute);
     free(o.values);
     free(o.label.items);
     free(o.resource.items);
     free(o.number.items);
     free(o.times.items);
+    free(o.value.items);
+    free(o.attributes.items);
     return status;
 }
 
@@ -801,10 +926,10 @@ const pt_format pt_format_otlp = {
     .extensions = extensions,
     .summary = "OpenTelemetry profiles, v1development: the eBPF profiler, collectors",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
-                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME |
-                    PT_CAN_HEADER,
-    .probe = probe,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |
+                    PT_CAN_INLINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES |
+                    PT_CAN_UNITS | PT_CAN_TIME | PT_CAN_HEADER,
+    .probe = pt_otlp_probe,
     .read = otlp_read,
     .write = pt_otlp_write,
 };

@@ -39,8 +39,9 @@ typedef struct {
     NUMBERS set_attribute; /* numbers of attributes, set after set */
     set_attributes *set;
     NUMBERS number_list;
-    uint32_t build_id_key;  /* numbers of strings */
-    uint32_t column_key[4]; /* the same */
+    uint32_t folded, kernel; /* numbers of attributes of locations; 0 = not made yet */
+    uint32_t build_id_key;   /* numbers of strings */
+    uint32_t column_key[4];  /* the same */
     pt_buf line, inside, profiles, sample;
 } otlp_writer;
 
@@ -236,6 +237,33 @@ static void put_functions(otlp_writer *w)
     }
 }
 
+/* The attribute "KEY: true" or "KEY: TEXT", made when it is first needed. */
+static uint32_t constant_attribute(otlp_writer *w, uint32_t *number, const char *key,
+                                   const char *text)
+{
+    if (*number != 0) return *number;
+    const uint32_t key_number = add_text(w, key, strlen(key));
+    pt_buf value = PT_BUF_INIT;
+    if (text == NULL)
+        put_uint(&value, OTLP_ANY_BOOL, true);
+    else
+        put_bytes(&value, OTLP_ANY_STRING, text, strlen(text));
+    *number = put_attribute(w, key_number, 0, &value);
+    pt_buf_done(&value);
+    return *number;
+}
+
+static void put_location_attributes(otlp_writer *w, uint8_t flags)
+{
+    uint64_t rows[2];
+    size_t count = 0;
+    if (flags & PT_LOCATION_FOLDED)
+        rows[count++] = constant_attribute(w, &w->folded, OTLP_FOLDED, NULL);
+    if (flags & PT_LOCATION_KERNEL)
+        rows[count++] = constant_attribute(w, &w->kernel, OTLP_FRAME_TYPE, "kernel");
+    put_packed(&w->line, OTLP_LOCATION_ATTRIBUTES, rows, count);
+}
+
 static void put_locations(otlp_writer *w)
 {
     const pt_profile *const p = w->p;
@@ -253,6 +281,7 @@ static void put_locations(otlp_writer *w)
                 put_uint(&w->inside, OTLP_LINE_COLUMN, (uint64_t)p->line->column[k]);
             put_message(&w->line, OTLP_LOCATION_LINES, &w->inside);
         }
+        put_location_attributes(w, p->location->flags[i]);
         put_message(&w->tables[OTLP_LOCATIONS], OTLP_LOCATIONS, &w->line);
     }
 }
@@ -379,10 +408,33 @@ static void put_profile(otlp_writer *w, uint32_t event)
     pt_buf_done(&profile);
 }
 
-static void put_all(otlp_writer *w, pt_out *out)
+/* Who made the profile, and which of several events is shown. */
+static void put_origin(otlp_writer *w, pt_buf *into, const pt_write_options *options)
+{
+    const pt_profile *const p = w->p;
+    const uint32_t tool = pt_profile_provenance(p)->tool, shown = pt_profile_default_event(p);
+    pt_buf origin = PT_BUF_INIT;
+    if (tool != 0) put_bytes(&origin, OTLP_ORIGIN_NAME, pt_text(p, tool), pt_text_bytes(p, tool));
+    if (options->event == PT_NONE && shown + 1 != p->event->t.count) {
+        const uint32_t type = p->event->row[shown].type;
+        pt_buf_clear(&w->inside);
+        put_bytes(&w->inside, OTLP_ANY_STRING, pt_text(p, type), pt_text_bytes(p, type));
+        pt_buf_clear(&w->line);
+        put_bytes(&w->line, OTLP_PAIR_KEY, OTLP_DEFAULT_TYPE, strlen(OTLP_DEFAULT_TYPE));
+        put_message(&w->line, OTLP_PAIR_VALUE, &w->inside);
+        put_message(&origin, OTLP_ORIGIN_ATTRIBUTES, &w->line);
+    }
+    if (origin.size > 0) put_message(into, OTLP_SCOPE_SCOPE, &origin);
+    pt_buf_done(&origin);
+}
+
+static void put_all(otlp_writer *w, pt_out *out, const pt_write_options *options)
 {
     pt_buf scope = PT_BUF_INIT, dictionary = PT_BUF_INIT, head = PT_BUF_INIT;
-    put_message(&scope, OTLP_RESOURCE_SCOPES, &w->profiles);
+    put_origin(w, &head, options);
+    pt_put(&head, w->profiles.data, w->profiles.size);
+    put_message(&scope, OTLP_RESOURCE_SCOPES, &head);
+    pt_buf_clear(&head);
     put_message(&head, OTLP_DATA_RESOURCE_PROFILES, &scope);
     pt_out_put(out, head.data, head.size);
     for (uint32_t t = OTLP_MAPPINGS; t < OTLP_TABLES; t++)
@@ -411,7 +463,7 @@ pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
     for (uint32_t event = 0; event < profile->event->t.count; event++) {
         if (options->event == PT_NONE || options->event == event) put_profile(&w, event);
     }
-    put_all(&w, out);
+    put_all(&w, out, options);
     for (size_t t = 0; t < OTLP_TABLES; t++)
         pt_buf_done(&w.tables[t]);
     pt_buf_done(&w.line);

@@ -385,6 +385,7 @@ static int probe(const pt_probe_input *input)
 
 static const char *const aliases[] = {"perf", "perfdata", NULL};
 static const char *const extensions[] = {".perf", ".data", NULL};
+static const char *const held_events[] = {"*/count", NULL};
 
 const pt_format pt_format_perf_data = {
     .name = "perf.data",
@@ -394,7 +395,9 @@ const pt_format pt_format_perf_data = {
     .kind = PT_PROBE_MAGIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME,
+    .held_events = held_events,
     .probe = probe,
     .read = perf_data_read,
     .write = pt_perf_data_write,
+    .shown_event = pt_perf_data_shown_event,
 };

@@ -321,5 +321,7 @@ void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size
 /* The format's writer: perf_data_write.c. */
 pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr);
+/* The event that perf.data's reader, and perf, show of what it writes: the first with samples. */
+uint32_t pt_perf_data_shown_event(const pt_profile *profile);
 
 #endif

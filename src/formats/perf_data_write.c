@@ -309,17 +309,34 @@ static bool is_text(const pt_profile *p, uint32_t string, const char *text)
 }
 
 /* All but one that counts samples, if there is another. */
+static bool is_written(const pt_profile *p, uint32_t e)
+{
+    const pt_event *const event = &p->event->row[e];
+    return p->event->t.count < 2 || !is_text(p, event->type, "samples") ||
+           !is_text(p, event->unit, "count");
+}
+
 static void choose_events(perf_writer *w)
 {
     const pt_profile *const p = w->p;
     const uint32_t count = p->event->t.count;
     w->events = pt_alloc((size_t)count + 1, sizeof *w->events);
     for (uint32_t e = 0; e < count; e++) {
-        const pt_event *const event = &p->event->row[e];
-        if (count > 1 && is_text(p, event->type, "samples") && is_text(p, event->unit, "count"))
-            continue;
-        w->events[w->event_count++] = e;
+        if (is_written(p, e)) w->events[w->event_count++] = e;
     }
+}
+
+uint32_t pt_perf_data_shown_event(const pt_profile *p)
+{
+    uint32_t first = PT_NONE;
+    for (uint32_t e = 0; e < p->event->t.count; e++) {
+        if (!is_written(p, e)) continue;
+        for (uint32_t i = 0; i < p->sample->t.count; i++) {
+            if (p->sample->value[e][i] > 0) return e;
+        }
+        if (first == PT_NONE) first = e;
+    }
+    return first;
 }
 
 static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)

@@ -84,9 +84,10 @@ const pt_format pt_format_pprof = {
     .extensions = extensions,
     .summary = "profile.proto, gzipped or not: go tool pprof, runtime/pprof, most collectors",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
-                    PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES | PT_CAN_UNITS |
-                    PT_CAN_COMMENTS | PT_CAN_END | PT_CAN_TIME | PT_CAN_HEADER | PT_CAN_UNKNOWN,
+    .capabilities = PT_CAN_STACKS | PT_CAN_LABELS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |
+                    PT_CAN_INLINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES |
+                    PT_CAN_UNITS | PT_CAN_COMMENTS | PT_CAN_END | PT_CAN_TIME | PT_CAN_HEADER |
+                    PT_CAN_UNKNOWN,
     .probe = probe,
     .read = pprof_read,
     .write = pprof_write,

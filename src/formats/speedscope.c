@@ -1,6 +1,7 @@
 /* speedscope.c: speedscope's own JSON, read.
  *
  *   {"$schema": "https://www.speedscope.app/file-format-schema.json",
+ *    "activeProfileIndex": 0,                         which one is shown
  *    "shared": {"frames": [{"name", "file"?, "line"?, "col"?}, ...]},
  *    "profiles": [{"type": "sampled", "name", "unit", "startValue", "endValue",
  *                  "samples": [[root, ..., leaf], ...],  frames' numbers
@@ -72,7 +73,8 @@ typedef struct {
     uint64_t weightless; /* samples without a weight, or weights without a sample */
     uint64_t backwards;  /* events before the one before */
     uint64_t rounded, limited;
-    bool any_own; /* a profile of pitot's own */
+    int64_t active; /* the profile that is shown */
+    bool any_own;   /* a profile of pitot's own */
 } speedscope_reader;
 
 static int probe(const pt_probe_input *input)
@@ -385,6 +387,9 @@ static void put_samples(speedscope_reader *s)
         values[profile->event] = 0;
     }
     free(values);
+    const bool there = s->active >= 0 && (uint64_t)s->active < s->profile.count;
+    if (s->profile.count > 0)
+        pt_builder_show_event(b, s->profile.items[there ? s->active : 0].event);
 }
 
 /* ---- The document ---- */
@@ -402,8 +407,10 @@ static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_la
     while (pt_json_next(r) == PT_JSON_KEY) {
         const bool is_shared = pt_json_is(r, "shared") && !only_profiles,
                    is_profiles = pt_json_is(r, "profiles"),
+                   is_active = pt_json_is(r, "activeProfileIndex"),
                    may_read = only_profiles || s->frame_count > 0;
         pt_json_next(r);
+        if (is_active && r->token == PT_JSON_INT) s->active = r->integer;
         if (is_shared && r->token == PT_JSON_OBJECT) {
             read_shared(s);
         } else if (is_profiles && may_read && r->token == PT_JSON_ARRAY) {
@@ -468,7 +475,8 @@ const pt_format pt_format_speedscope = {
     .extensions = extensions,
     .summary = "speedscope's JSON: speedscope.app, py-spy, rbspy and other samplers",
     .kind = PT_PROBE_HEURISTIC,
-    .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
+    .capabilities =
+        PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
     .held_labels = held_labels,
     .probe = probe,
     .read = speedscope_read,

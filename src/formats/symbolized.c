@@ -453,6 +453,7 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
 
 static const char *const aliases[] = {"raw", "perl-raw", NULL};
 static const char *const extensions[] = {".raw", NULL};
+static const char *const held_events[] = {"samples/count", "cpu/nanoseconds", NULL};
 
 const pt_format pt_format_symbolized = {
     .name = "symbolized",
@@ -462,6 +463,7 @@ const pt_format pt_format_symbolized = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_NAMES | PT_CAN_INLINES,
+    .held_events = held_events,
     .probe = probe,
     .read = symbolized_read,
     .write = symbolized_write,

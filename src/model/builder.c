@@ -357,6 +357,20 @@ void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line 
 
 /* ---- Stacks and label sets: spans that are interned whole ---- */
 
+/* Formats that open and close frames say a deep stack in a few bytes, and again with each of its
+ * frames: what is kept of them may be larger than the file by any factor. */
+#define FRAMES_MAX ((uint64_t)512 << 20)
+/* The same of labels: what is said once of many samples is in the set of each. */
+#define LABELS_MAX ((uint64_t)64 << 20)
+
+static bool room_for(pt_builder *b, uint64_t rows, uint64_t most, const char *what)
+{
+    if (rows <= most) return true;
+    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %llu million %s",
+                 (unsigned long long)(most >> 20), what);
+    return false;
+}
+
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
 {
     builder_stacks *t = &b->stack;
@@ -390,23 +404,26 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
  * index gets room for all at once: growing costs time, and room that is not used does, too. */
 #define STACKS_TRIAL 8192
 
-/* Formats that open and close frames say a deep stack in a few bytes, and again with each of its
- * frames: what is kept of them may be larger than the file by any factor. */
-#define FRAMES_MAX ((uint64_t)512 << 20)
-
-static bool room_for_frames(pt_builder *b, uint64_t frames)
-{
-    if (frames <= FRAMES_MAX) return true;
-    pt_error_set(&b->error, PT_ERR_LIMIT, "more than %llu million frames of distinct stacks",
-                 (unsigned long long)(FRAMES_MAX >> 20));
-    return false;
-}
-
 static __attribute__((cold, noinline)) void make_room_as_promised(pt_builder *b)
 {
     builder_stacks *t = &b->stack;
     if (t->count >= b->sample.count / 2) pt_index_reserve(&t->index, t->promised);
     t->promised = 0;
+}
+
+/* Takes the frames that lie behind the others as a row. */
+static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
+{
+    builder_stacks *t = &b->stack;
+    const uint64_t begin = t->offset[t->count];
+    if (!room_for_row(b, t->count, "distinct stacks") ||
+        !room_for(b, begin + depth, FRAMES_MAX, "frames of distinct stacks"))
+        return (pt_stack_id){PT_NONE};
+    RESERVE(*t, offset, t->count + 2);
+    RESERVE(*t, end, t->count + 1);
+    t->offset[t->count + 1] = begin + depth;
+    t->end[t->count] = (uint8_t)end;
+    return (pt_stack_id){(uint32_t)t->count++};
 }
 
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
@@ -424,15 +441,20 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
             memcmp(t->frame + other, frames, size) == 0)
             return (pt_stack_id){id};
     }
-    if (!room_for_row(b, t->count, "distinct stacks") || !room_for_frames(b, begin + depth))
-        return (pt_stack_id){PT_NONE};
-    RESERVE(*t, offset, t->count + 2);
-    RESERVE(*t, end, t->count + 1);
-    if (t->count >= STACKS_TRIAL && t->promised > 0) make_room_as_promised(b);
-    t->offset[t->count + 1] = begin + depth;
-    t->end[t->count] = (uint8_t)end;
-    pt_index_add(&t->index, hash, (uint32_t)t->count);
-    return (pt_stack_id){(uint32_t)t->count++};
+    const pt_stack_id id = append_stack(b, depth, end);
+    if (id.v == PT_NONE) return id;
+    if (id.v >= STACKS_TRIAL && t->promised > 0) make_room_as_promised(b);
+    pt_index_add(&t->index, hash, id.v);
+    return id;
+}
+
+pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t depth,
+                                 pt_stack_end end)
+{
+    if (stopped(b)) return (pt_stack_id){PT_NONE};
+    uint32_t *const space = pt_builder_stack_space(b, depth);
+    if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
+    return append_stack(b, depth, end);
 }
 
 uint32_t pt_builder_stack_count(const pt_builder *b)
@@ -465,6 +487,7 @@ pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t cou
     }
     if (!room_for_row(b, t->count, "label sets")) return PT_NO_LABELS;
     const uint64_t begin = t->offset[t->count];
+    if (!room_for(b, begin + count, LABELS_MAX, "labels of distinct sets")) return PT_NO_LABELS;
     RESERVE(*t, row, (size_t)begin + count);
     RESERVE(*t, offset, t->count + 2);
     if (count > 0) memcpy(t->row + begin, labels, size);
@@ -683,6 +706,12 @@ void pt_builder_comment(pt_builder *b, pt_string_id comment)
 pt_provenance *pt_builder_provenance(pt_builder *b)
 {
     return &b->provenance;
+}
+
+void pt_builder_show_event(pt_builder *b, uint32_t event)
+{
+    const bool is_last = event + 1 == pt_builder_event_count(b);
+    b->provenance.default_event = is_last ? 0 : pt_builder_event_at(b, event)->type;
 }
 
 pt_status pt_builder_status(const pt_builder *b, pt_error *reterr)

@@ -40,6 +40,8 @@ uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
 uint32_t pt_builder_event_count(const pt_builder *b);
 /* Changes a row until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
+/* Makes it the one to show when nobody chooses (pt_profile_default_event). All events are there. */
+void pt_builder_show_event(pt_builder *b, uint32_t event);
 
 pt_mapping_id pt_builder_append_mapping(pt_builder *b, const pt_mapping *mapping);
 /* Interns by all fields. */
@@ -78,8 +80,11 @@ uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uin
 /* Interns. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are not looked
  * at until freeze, so locations may be added later. */
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end);
-/* The same without a copy: the builder's own frame column grows by up to depth frames at its end;
- * write them there, then intern. For readers that decode straight into place. */
+/* The same of a stack that the caller knows to be there never before and never again. */
+pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t depth,
+                                 pt_stack_end end);
+/* As pt_builder_stack without a copy: the builder's own frame column grows by up to depth frames at
+ * its end; write them there, then intern. For readers that decode straight into place. */
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth);
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end);
 /* Commit in two steps, for readers that decode several stacks ahead: the hash of frames wherever

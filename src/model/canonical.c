@@ -161,9 +161,9 @@ static void mark_strings(canon *c)
         mark(&c->string, p->extra->value[i]);
     }
     const pt_provenance *s = &p->source->row;
-    const uint32_t ids[] = {s->tool,         s->host,        s->os,           s->cpu_model,
-                            s->command_line, s->period_type, s->period_unit,  s->drop_frames,
-                            s->keep_frames,  s->doc_url,     s->default_event};
+    const uint32_t ids[] = {s->tool,         s->host,        s->os,          s->cpu_model,
+                            s->command_line, s->period_type, s->period_unit, s->drop_frames,
+                            s->keep_frames,  s->doc_url};
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         mark(&c->string, ids[i]);
     for (uint32_t i = 0; i < s->comment_count; i++)
@@ -461,12 +461,14 @@ static void copy_provenance(const canon *c, pt_builder *b)
     pt_provenance *to = pt_builder_provenance(b);
     *to = *from;
     to->source_format = 0; /* what the bytes were is not what they say */
-    uint32_t *const ids[] = {&to->tool,        &to->host,         &to->os,
-                             &to->cpu_model,   &to->command_line, &to->period_type,
-                             &to->period_unit, &to->drop_frames,  &to->keep_frames,
-                             &to->doc_url,     &to->default_event};
+    uint32_t *const ids[] = {
+        &to->tool,        &to->host,        &to->os,          &to->cpu_model,   &to->command_line,
+        &to->period_type, &to->period_unit, &to->drop_frames, &to->keep_frames, &to->doc_url};
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         *ids[i] = c->string.rank[*ids[i]];
+    to->default_event = 0;
+    const uint32_t shown = pt_profile_default_event(c->p);
+    if (shown != PT_NONE) pt_builder_show_event(b, shown);
     for (uint32_t i = 0; i < from->comment_count; i++)
         pt_builder_comment(b, (pt_string_id){c->string.rank[from->comments[i]]});
 }

@@ -354,8 +354,9 @@ int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t s
 pt_status pt_profile_check(const pt_profile *p, pt_error *reterr);
 
 /* An ordered copy for equality: equal rows merged, samples with equal stack, labels and optional
- * columns added up (zero sums dropped), all tables sorted by content, unused rows dropped. Two
- * profiles that mean the same give the same tables. Caller unrefs. */
+ * columns added up (zero sums dropped), all tables sorted by content, unused rows dropped, a
+ * default event that is the last one's left to be so. Two profiles that mean the same give the same
+ * tables. Caller unrefs. */
 const pt_profile *pt_profile_canonical(const pt_profile *p);
 
 /* Compares two profiles table by table, as they are (canonicalise both first for meaning). true if
