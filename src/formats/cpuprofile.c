@@ -53,6 +53,7 @@ typedef struct {
         size_t count, cap;
     } time;
     bool has_stamps; /* time holds the latter */
+    bool has_end;    /* the last sample is but the end of the one before, as pitot writes it */
     pt_json_scale scale;
     int64_t start;
     pt_index index;
@@ -88,8 +89,9 @@ static int64_t from_one(const pt_json_r *r)
                                                                                 : 0;
 }
 
-/* A member of a call frame, or of a node of the old form; the value is the latest token. */
-static bool frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
+/* A member of a call frame, or of a node of the old form, if it is one; the value is the latest
+ * token. */
+static void frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
 {
     const pt_json_r *const r = &c->json;
     if (strcmp(key, "functionName") == 0) {
@@ -103,10 +105,7 @@ static bool frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
         n->function.start_line = n->line.line = from_one(r);
     } else if (strcmp(key, "columnNumber") == 0) {
         n->line.column = from_one(r);
-    } else {
-        return false;
     }
-    return true;
 }
 
 /* The key of the latest token, cut where it is too long to be known; then goes to the value. */
@@ -123,7 +122,8 @@ static void read_call_frame(cpuprofile_reader *c, cpu_node *n)
     char key[24];
     while (pt_json_next(&c->json) == PT_JSON_KEY) {
         take_key(&c->json, key);
-        if (!frame_member(c, n, key)) pt_json_skip(&c->json);
+        frame_member(c, n, key);
+        pt_json_skip(&c->json); /* whatever it is */
     }
 }
 
@@ -162,7 +162,8 @@ static void read_node(cpuprofile_reader *c)
                 n->parent_id = r->integer;
                 n->has_parent_id = true;
             }
-            if (!frame_member(c, n, key)) pt_json_skip(r);
+            frame_member(c, n, key);
+            pt_json_skip(r);
         } else if (r->token == PT_JSON_ARRAY) {
             pt_json_skip(r);
         }
@@ -266,8 +267,7 @@ static void put_samples(cpuprofile_reader *c)
     for (size_t i = 0; i < c->sample.count; i++) {
         const uint32_t row = find_node(c, c->sample.items[i]);
         const bool timed = i < c->time.count, last = i + 1 >= c->sample.count;
-        /* What pitot ends its own files with: the end of the last sample. */
-        if (row != PT_NONE && last && i > 0 && c->node.items[row].is_root) break;
+        if (row != PT_NONE && last && c->has_end && c->node.items[row].is_root) break;
         c->homeless += row == PT_NONE;
         c->timeless += !timed;
         if (row == PT_NONE) continue;
@@ -353,6 +353,9 @@ static void read_top(cpuprofile_reader *c)
             read_times(c, false);
         } else if (strcmp(key, "timestamps") == 0 && is_array) {
             read_times(c, true);
+        } else if (strcmp(key, CPUPROFILE_END) == 0) {
+            c->has_end = r->token == PT_JSON_BOOL && r->boolean;
+            pt_json_skip(r);
         } else if (strcmp(key, "startTime") == 0) {
             c->start = pt_json_point(&c->scale, pt_json_num_of(r));
             pt_json_skip(r);
@@ -401,6 +404,7 @@ static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const p
 
 static const char *const aliases[] = {"chrome", "v8", NULL};
 static const char *const extensions[] = {".cpuprofile", NULL};
+static const char *const held_events[] = {"samples/count", "time/nanoseconds", NULL};
 
 const pt_format pt_format_cpuprofile = {
     .name = "cpuprofile",
@@ -410,6 +414,7 @@ const pt_format pt_format_cpuprofile = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_CLOCK,
     .holds_event = pt_cpuprofile_holds_event,
+    .held_events = held_events,
     .probe = probe,
     .read = cpuprofile_read,
     .write = pt_cpuprofile_write,

@@ -1,8 +1,9 @@
 /* cpuprofile_write.c: a .cpuprofile, written; cpuprofile.c draws it.
  *
  * A profile as cpuprofile.c reads it keeps its times. Of any other, each sample stands for what it
- * weighs, one after the other, in an order that need not be that of time; a last sample of (root)
- * ends the one before it. Weights that are no time become microseconds, one each, and that is told.
+ * weighs, one after the other, in an order that need not be that of time; a last sample of (root),
+ * which a key of ours tells from a real one, ends the one before it. Weights that are no time
+ * become microseconds, one each, and that is told.
  */
 #include "formats/cpuprofile.h"
 
@@ -249,6 +250,10 @@ static void put_document(cpuprofile_writer *w)
     pt_json_array_end(json);
     pt_json_key(json, "endTime");
     put_us(json, end);
+    if (!w->keeps_times) {
+        pt_json_key(json, CPUPROFILE_END);
+        pt_json_bool(json, true);
+    }
     pt_json_object_end(json);
 }
 

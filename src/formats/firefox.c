@@ -221,9 +221,23 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
     }
 }
 
+/* Rows that came before the schema, which is read by now: their text, from its bracket on. */
+static void read_rows_late(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX],
+                           const uint8_t *text, size_t size)
+{
+    pt_json_r here = x->json;
+    pt_json_r_init(&x->json, text, size, NULL);
+    if (pt_json_next(&x->json) == PT_JSON_ARRAY) read_rows(x, t, which);
+    pt_json_r_done(&x->json);
+    x->json = here;
+}
+
 static void read_table(fx_reader *x, fx_tables *t, const char *table)
 {
     pt_json_r *const r = &x->json;
+    const uint8_t *early = NULL;
+    size_t early_bytes = 0;
+    bool has_schema = false;
     int schema[SCHEMA_MAX];
     for (int i = 0; i < SCHEMA_MAX; i++)
         schema[i] = -1;
@@ -239,8 +253,13 @@ static void read_table(fx_reader *x, fx_tables *t, const char *table)
             t->weight_type = pt_strndup(r->text, r->length);
         } else if (is_schema && r->token == PT_JSON_OBJECT) {
             read_schema(x, table, schema);
-        } else if (is_data && r->token == PT_JSON_ARRAY) {
+            has_schema = true;
+        } else if (is_data && r->token == PT_JSON_ARRAY && has_schema) {
             read_rows(x, t, schema);
+        } else if (is_data && r->token == PT_JSON_ARRAY) {
+            early = r->pos - 1;
+            pt_json_skip(r);
+            early_bytes = (size_t)(r->pos - early);
         } else if (is_weight && r->token == PT_JSON_ARRAY) {
             read_weights(x, t);
         } else if (column >= 0 && r->token == PT_JSON_ARRAY) {
@@ -249,6 +268,7 @@ static void read_table(fx_reader *x, fx_tables *t, const char *table)
             pt_json_skip(r);
         }
     }
+    if (early != NULL && has_schema) read_rows_late(x, t, schema, early, early_bytes);
 }
 
 /* A member of a thread, or of "shared"; the value is the latest token. False if it is no table. */
@@ -351,6 +371,7 @@ static void read_libs(fx_reader *x)
 }
 
 /* The members of a profile whose brace was read. Within others at most `depth` deep. */
+/* NOLINTNEXTLINE(misc-no-recursion): depth says how far */
 static void read_profile(fx_reader *x, unsigned depth)
 {
     pt_json_r *const r = &x->json;
@@ -655,6 +676,7 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
 
 static const char *const aliases[] = {"gecko", "samply", NULL};
 static const char *const extensions[] = {".firefox.json", NULL};
+static const char *const held_events[] = {"samples/count", "time/nanoseconds", "space/bytes", NULL};
 
 const pt_format pt_format_firefox = {
     .name = "firefox",
@@ -664,6 +686,7 @@ const pt_format pt_format_firefox = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME,
+    .held_events = held_events,
     .probe = probe,
     .read = firefox_read,
     .write = pt_firefox_write,

@@ -62,7 +62,10 @@ typedef struct {
     moment *moment; /* by thread and time */
     uint32_t count;
     /* Of the thread at hand: */
-    VECTOR(uint32_t) frame; /* global frame of each */
+    VECTOR(uint32_t) frame;   /* global frame of each */
+    VECTOR(uint32_t) func_of; /* of each frame: its function, */
+    VECTOR(uint32_t) func;    /* and of each function the global frame that was its first */
+    pt_index func_index;
     uint32_t *frame_number; /* global frame -> number + 1 */
     VECTOR(stack_row) stack;
     pt_index stack_index;
@@ -139,10 +142,34 @@ static void place_samples(fx_writer *w)
 
 /* ---- The tables of a thread ---- */
 
+/* The function of a frame: its name, file and beginning, in one image. Texts of the profile are
+ * there once, so their places tell them apart. */
+static uint32_t func_number(fx_writer *w, uint32_t frame)
+{
+    const pt_named_frame *const f = &w->frames.frame.items[frame];
+    const uint32_t *const mapping = w->p->location->mapping;
+    const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->name, (uintptr_t)f->file),
+                                      (uint64_t)f->start_line ^ mapping[f->location]);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&w->func_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&w->func_index, &probe)) {
+        const pt_named_frame *const other = &w->frames.frame.items[w->func.items[id]];
+        if (other->name == f->name && other->file == f->file &&
+            other->start_line == f->start_line && mapping[other->location] == mapping[f->location])
+            return id;
+    }
+    PT_GROW(w->func, w->func.count + 1);
+    w->func.items[w->func.count] = frame;
+    pt_index_add(&w->func_index, hash, (uint32_t)w->func.count);
+    return (uint32_t)w->func.count++;
+}
+
 static uint32_t frame_number(fx_writer *w, uint32_t frame)
 {
     if (w->frame_number[frame] == 0) {
         PT_GROW(w->frame, w->frame.count + 1);
+        PT_GROW(w->func_of, w->frame.count + 1);
+        w->func_of.items[w->frame.count] = func_number(w, frame);
         w->frame.items[w->frame.count++] = frame;
         w->frame_number[frame] = (uint32_t)w->frame.count;
         const uint32_t mapping = w->p->location->mapping[w->frames.frame.items[frame].location];
@@ -194,9 +221,11 @@ static void end_thread(fx_writer *w)
         w->stack_number[w->used_stack.items[i]] = 0;
     for (size_t i = 0; i < w->resource.count; i++)
         w->resource_number[w->resource.items[i]] = 0;
-    w->frame.count = w->stack.count = w->used_stack.count = w->resource.count = 0;
+    w->frame.count = w->stack.count = w->used_stack.count = w->resource.count = w->func.count = 0;
     pt_index_done(&w->stack_index);
     pt_index_init(&w->stack_index);
+    pt_index_done(&w->func_index);
+    pt_index_init(&w->func_index);
 }
 
 /* ---- JSON ---- */
@@ -262,6 +291,11 @@ static void put_ms(pt_json_w *json, int64_t ns)
         pt_json_double(json, (double)ns / 1e6);
 }
 
+static const pt_named_frame *func_at(const fx_writer *w, size_t number)
+{
+    return &w->frames.frame.items[w->func.items[number]];
+}
+
 static const pt_named_frame *frame_at(const fx_writer *w, size_t number)
 {
     return &w->frames.frame.items[w->frame.items[number]];
@@ -316,7 +350,7 @@ static void put_frame_table(fx_writer *w)
     put_same(json, "subcategory", count, 0);
     begin_column(json, "func");
     for (size_t i = 0; i < count; i++)
-        pt_json_uint(json, i);
+        pt_json_uint(json, w->func_of.items[i]);
     pt_json_array_end(json);
     put_same(json, "nativeSymbol", count, INT64_MIN);
     put_same(json, "innerWindowID", count, 0);
@@ -332,11 +366,11 @@ static void put_frame_table(fx_writer *w)
     pt_json_object_end(json);
 }
 
-/* Strings 2n and 2n + 1 are the name and the file of frame n; then the names of resources. */
+/* Strings 2n and 2n + 1 are the name and the file of function n; then the names of resources. */
 static void put_func_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
-    const size_t count = w->frame.count;
+    const size_t count = w->func.count;
     pt_json_key(json, "funcTable");
     pt_json_object(json);
     put_int(json, "length", (int64_t)count);
@@ -354,13 +388,13 @@ static void put_func_table(fx_writer *w)
     pt_json_array_end(json);
     begin_column(json, "resource");
     for (size_t i = 0; i < count; i++) {
-        const uint32_t mapping = w->p->location->mapping[frame_at(w, i)->location];
+        const uint32_t mapping = w->p->location->mapping[func_at(w, i)->location];
         pt_json_int(json, mapping == PT_NONE ? -1 : (int64_t)w->resource_number[mapping] - 1);
     }
     pt_json_array_end(json);
     begin_column(json, "fileName");
     for (size_t i = 0; i < count; i++) {
-        if (frame_at(w, i)->file_bytes > 0)
+        if (func_at(w, i)->file_bytes > 0)
             pt_json_uint(json, 2 * i + 1);
         else
             pt_json_null(json);
@@ -368,7 +402,7 @@ static void put_func_table(fx_writer *w)
     pt_json_array_end(json);
     begin_column(json, "lineNumber");
     for (size_t i = 0; i < count; i++)
-        put_positive(json, frame_at(w, i)->start_line);
+        put_positive(json, func_at(w, i)->start_line);
     pt_json_array_end(json);
     put_same(json, "columnNumber", count, INT64_MIN);
     pt_json_object_end(json);
@@ -407,8 +441,8 @@ static void put_strings(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
     begin_column(json, "stringArray");
-    for (size_t i = 0; i < w->frame.count; i++) {
-        const pt_named_frame *const frame = frame_at(w, i);
+    for (size_t i = 0; i < w->func.count; i++) {
+        const pt_named_frame *const frame = func_at(w, i);
         char text[24];
         snprintf(text, sizeof text, "0x%" PRIx64, relative_address(w->p, frame->location));
         if (is_nameless(w->p, frame->location))
@@ -435,7 +469,7 @@ static void put_resources(fx_writer *w)
     pt_json_array_end(json);
     begin_column(json, "name");
     for (size_t i = 0; i < count; i++)
-        pt_json_uint(json, 2 * w->frame.count + i);
+        pt_json_uint(json, 2 * w->func.count + i);
     pt_json_array_end(json);
     put_same(json, "host", count, INT64_MIN);
     put_same(json, "type", count, 1); /* a library */
@@ -681,6 +715,7 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     fx_writer w = {.p = profile, .event = options->event != PT_NONE ? options->event : shown};
     pt_named_frames_init(&w.frames, profile, true);
     pt_index_init(&w.stack_index);
+    pt_index_init(&w.func_index);
     w.frame_number = pt_alloc(w.frames.frame.count + 1, sizeof *w.frame_number);
     w.stack_number = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.stack_number);
     w.resource_number = pt_alloc((size_t)profile->mapping->t.count + 1, sizeof *w.resource_number);
@@ -693,6 +728,9 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     tell(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.stack_index);
+    pt_index_done(&w.func_index);
+    free(w.func.items);
+    free(w.func_of.items);
     free(w.thread.items);
     free(w.moment);
     free(w.frame.items);

@@ -63,6 +63,27 @@ static void without_samples_hits_count(void **state)
     reading_done(&r);
 }
 
+static void a_last_sample_of_the_root_is_a_sample(void **state)
+{
+    (void)state;
+    reading r = read_text("{" NODES ",\"startTime\":0,\"samples\":[2,3,1],"
+                          "\"timeDeltas\":[10,20,15]}");
+    ASSERT_LINES(r.profile, "a:1=1,20000\nb:6<a:1=1,15000\n=1,0\n");
+    reading_done(&r);
+}
+
+static void members_of_other_kinds_are_stepped_over(void **state)
+{
+    (void)state;
+    reading r = read_text(
+        "{\"nodes\":[{\"id\":1,\"lineNumber\":[2],\"callFrame\":{\"url\":{\"functionName\":\"x\"},"
+        "\"functionName\":\"f\",\"lineNumber\":[1,2]},\"hitCount\":4,\"children\":[2]},"
+        "{\"id\":2,\"callFrame\":{\"functionName\":\"g\"},\"hitCount\":2}]}");
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile, "f=4\ng<f=2\n");
+    reading_done(&r);
+}
+
 static void parents_in_a_circle_end(void **state)
 {
     (void)state;
@@ -112,6 +133,8 @@ int main(void)
         cmocka_unit_test(time_does_not_go_back),
         cmocka_unit_test(the_old_form_nests_its_nodes),
         cmocka_unit_test(without_samples_hits_count),
+        cmocka_unit_test(a_last_sample_of_the_root_is_a_sample),
+        cmocka_unit_test(members_of_other_kinds_are_stepped_over),
         cmocka_unit_test(parents_in_a_circle_end),
         cmocka_unit_test(samples_of_nodes_that_are_not_there_are_counted),
         cmocka_unit_test(weights_of_other_profiles_come_back),

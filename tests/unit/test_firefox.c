@@ -64,6 +64,21 @@ static void reads_raw_profiles_whose_frames_are_text(void **state)
     reading_done(&r);
 }
 
+static void rows_may_come_before_what_they_hold(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"meta\":{\"interval\":1,\"version\":29,\"startTime\":0},\"threads\":[{"
+        "\"samples\":{\"data\":[[0,1.5],[null,2.5]],\"schema\":{\"stack\":0,\"time\":1}},"
+        "\"stackTable\":{\"data\":[[null,0]],\"schema\":{\"prefix\":0,\"frame\":1}},"
+        "\"frameTable\":{\"data\":[[0]],\"schema\":{\"location\":0}},\"stringTable\":[\"f\"]}]}";
+    reading r = read_as("firefox", text, sizeof text - 1);
+    assert_int_equal(r.status, PT_OK);
+    ASSERT_LINES(r.profile, "f=1\n=1\n");
+    assert_int_equal(r.profile->sample->time_ns[1], 2500000);
+    reading_done(&r);
+}
+
 static void rows_that_are_not_there_are_counted(void **state)
 {
     (void)state;
@@ -100,6 +115,7 @@ int main(void)
         cmocka_unit_test(reads_tables_of_a_thread),
         cmocka_unit_test(reads_shared_tables_and_differences_of_times),
         cmocka_unit_test(reads_raw_profiles_whose_frames_are_text),
+        cmocka_unit_test(rows_may_come_before_what_they_hold),
         cmocka_unit_test(rows_that_are_not_there_are_counted),
         cmocka_unit_test(a_thread_of_the_file_for_each_thread_of_the_samples),
     };
