@@ -226,8 +226,43 @@ run pitot merge one.folded old.cpuprofile -o sum.pb.gz
 expect_status 0
 expect_stderr_line 'pitot: 1 value (time) left out, since not every profile has it'
 run pitot merge one.folded jumps -o sum.pb.gz
-expect_status 1
-expect_stderr_line 'pitot: *jumps: *'
+expect_status 2
+expect_stderr_line 'pitot: *jumps: *nothing in common to add up'
+
+# sum_of FILE EVENT: the total of an event.
+sum_of() {
+    pitot info --json "$1" 2>/dev/null | python3 -c '
+import json, sys
+print(*(e["total"] for e in json.load(sys.stdin)["events"] if e["type"] == sys.argv[1]))' "$2"
+}
+
+it 'adds up what profiles of other formats have in common, and says in one line what they have not'
+others=$PITOT_ROOT/tests/golden
+printf 'a;b 3\nc 2\n' >five.folded
+# 25 samples and 30 more; only one of them knows its CPU time.
+run pitot merge five.folded "$golden/cpu.pb.gz" -o sum.pb.gz
+expect_status 0
+expect_stderr_line 'pitot: 1 value (cpu) left out, since not every profile has it'
+expect_equal 'samples' "$(sum_of sum.pb.gz samples)" "$((5 + $(sum_of "$golden/cpu.pb.gz" samples)))"
+# Both have both.
+run pitot merge "$others/otlp/events.otlp" "$golden/cpu.pb.gz" -o sum.pb.gz
+expect_status 0
+for event in samples cpu; do
+    expect_equal $event "$(sum_of sum.pb.gz $event)" \
+        "$(($(sum_of "$others/otlp/events.otlp" $event) + $(sum_of "$golden/cpu.pb.gz" $event)))"
+done
+# A .cpuprofile and Firefox have samples and time, of each the one that both have.
+run pitot merge "$others/cpuprofile/node.cpuprofile" "$others/firefox/v70.json" -o sum.pb.gz
+expect_status 0
+for event in samples time; do
+    expect_equal $event "$(sum_of sum.pb.gz $event)" \
+        "$(($(sum_of "$others/cpuprofile/node.cpuprofile" $event) + $(sum_of "$others/firefox/v70.json" $event)))"
+done
+# Seconds of a clock and of a CPU are not the same.
+run pitot merge "$golden/cpu.pb.gz" "$others/speedscope/sampled.speedscope.json" -o sum.pb.gz
+expect_status 2
+expect_stderr_lines 1
+expect_stderr_line '*nothing in common to add up'
 
 it 'conserves the total of each event where nothing is lost'
 for file in speedscope/evented.speedscope.json speedscope/sampled.speedscope.json \

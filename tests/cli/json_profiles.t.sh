@@ -153,3 +153,40 @@ EOF
 v70.firefox.json 2 1
 folded.firefox.json 4 1'
 fi
+
+# The Firefox Profiler's own reader: its command line, whose process loads one file and answers.
+firefox_profiler() {
+    export PROFILER_CLI_SESSION_DIR=$PWD/sessions PROFILER_CLI_NO_SYMBOLICATE=1
+    local cli=$package/dist/profiler-cli.js pid tries=0
+    node "$cli" --daemon "$1" --session one >daemon.log 2>&1 &
+    pid=$!
+    until node "$cli" thread functions --json --session one >functions.json 2>ask.log; do
+        sleep 0.2
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null || break
+    done
+    kill $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    rm -rf sessions
+    python3 -c '
+import json
+for f in json.load(open("functions.json"))["functions"]:
+    print("%.6g %.6g %s" % (f["selfSamples"], f["totalSamples"], f["name"]))' | sort
+}
+
+it 'writes a profile that the Firefox Profiler loads, with the same weights for each function'
+if npm_package @firefox-devtools/profiler-cli && needs node python3; then
+    printf 'main;run;f 3\nmain;g 1\nmain;run;main;f 2\n' >a.folded
+    pitot convert a.folded -o folded.firefox.json 2>/dev/null
+    firefox_profiler folded.firefox.json >got
+    printf '%s\n' '0 5 run' '0 6 main' '1 1 g' '5 5 f' >expected
+    expect_same expected got
+    pitot convert "$golden/pprof/cpu.pb.gz" -o cpu.firefox.json 2>/dev/null
+    firefox_profiler cpu.firefox.json >got
+    # By function: one that has samples on several lines is one all the same.
+    pitot dump --raw "$golden/pprof/cpu.pb.gz" 2>/dev/null |
+        python3 "$here/profile_sums.py" --by=name cpu |
+        awk -F '\t' '{ printf "%.6g %.6g %s\n", $1 / 1e6, $2 / 1e6, $3 }' | sort >expected
+    expect_same expected got
+    expect test "$(wc -l <got)" -ge 5
+fi

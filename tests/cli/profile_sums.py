@@ -2,7 +2,8 @@
 itself and all in all: a line "self total name file line" (tabs) of each that costs anything.
 
 EVENT is a number, or a type; the last one unless given. With --only=KEY=TEXT only samples with that
-label count. A recursive function is counted once a stack.
+label count. A recursive function is counted once a stack. With --by=name frames are one if their
+names are.
 """
 import json
 import sys
@@ -47,7 +48,8 @@ def main():
             continue
         value = int(sample[3].split()[event])
         stack = rows['stack'][int(sample[1])][1].split()
-        frames = [f for location in stack if location != '-'
+        frames = [(f[0], '', '0') if '--by=name' in sys.argv else f
+                  for location in stack if location != '-'
                   for f in frames_of(rows, int(location))]
         if not frames:
             continue

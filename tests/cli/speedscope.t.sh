@@ -29,6 +29,17 @@ if corpus speedscope && npm_package speedscope && needs node python3; then
     expect test -s got
 fi
 
+it 'has the weights of the importer for each frame of the folded stacks of the corpus'
+if corpus folded && npm_package speedscope && needs node python3; then
+    for file in "$corpus"/*; do
+        # A frame whose name is a blank has none here.
+        importer "$file" | awk -F '\t' -v OFS='\t' '$3 == " " { $3 = "[unknown]" } 1' | sort >expected
+        ours "$file" >got
+        expect_same expected got
+        expect test -s got
+    done
+fi
+
 it 'has the weights of the importer for each thread of the goldens'
 if npm_package speedscope && needs node python3; then
     for thread in first second; do
