@@ -91,6 +91,13 @@ double pt_unit_convert(int64_t value, const char *from, const char *to, const ch
     return base / target->factor;
 }
 
+void pt_put_seconds(pt_buf *buf, int64_t ns)
+{
+    const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    pt_putf(buf, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "", magnitude / 1000000000u,
+            magnitude % 1000000000u);
+}
+
 void pt_put_count(pt_buf *buf, int64_t value)
 {
     char digits[24];

@@ -40,6 +40,9 @@ typedef enum {
  * choose or keep the unit themselves and take to only when it is neither NULL nor "auto". */
 void pt_put_value(pt_buf *buf, int64_t value, const char *unit, const char *to, pt_style style);
 
+/* "12.500000000", of nanoseconds: what --time takes. */
+void pt_put_seconds(pt_buf *buf, int64_t ns);
+
 /* "1,234,567" */
 void pt_put_count(pt_buf *buf, int64_t value);
 

@@ -252,6 +252,15 @@ static const pt_option query_rows[] = {
      .details = "Seen from the leaf, the first frame whose function matches becomes the leaf: what "
                 "it called counts as its own. The pattern is matched against names without their "
                 "parameters; a sample without such a frame stays as it is."},
+    {.name = "time",
+     .type = PT_OPT_STRING,
+     .offset = offsetof(pt_query, time),
+     .metavar = "START,STOP",
+     .help = "only samples that were taken then",
+     .details = "In seconds, as `pitot info` tells them; either end may be left out. Or a part of "
+                "the whole: 10%-20%, or 10%/3 for the third tenth. Several: \"1,2 5,6\", "
+                "0%-5%,95%-100%. As perf has it; of profiles whose samples tell when they were "
+                "taken."},
     {.name = "tag-focus",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_focus),

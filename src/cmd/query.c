@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/near.h"
 #include "cmd/options.h"
 #include "transform/prune.h"
@@ -87,9 +88,28 @@ static void say_no_label(const pt_cmd_context *context, const char *option, cons
                keys[0] != '\0' ? "; samples have: " : "; samples have none", keys);
 }
 
-static void say_unmatched(const pt_cmd_context *context, pt_filter_kind kind)
+static void say_no_time(const pt_cmd_context *context, const pt_filtered *f)
+{
+    const char *const time = pt_filter_pattern(&context->query, PT_FILTER_TIME);
+    pt_buf span = PT_BUF_INIT;
+    if (f->has_times) {
+        pt_put_seconds(&span, f->first_ns);
+        pt_put_u8(&span, ',');
+        pt_put_seconds(&span, f->last_ns);
+    }
+    pt_cmd_say(f->has_times ? "--time=%s: no sample was taken then; they are from %s"
+                            : "--time=%s: no sample tells when it was taken%s",
+               time, pt_buf_text(&span));
+    pt_buf_done(&span);
+}
+
+static void say_unmatched(const pt_cmd_context *context, const pt_filtered *f, pt_filter_kind kind)
 {
     const char *pattern = pt_filter_pattern(&context->query, kind);
+    if (kind == PT_FILTER_TIME) {
+        say_no_time(context, f);
+        return;
+    }
     if (kind >= PT_FILTER_TAG_FOCUS && kind <= PT_FILTER_TAG_HIDE) {
         say_no_label(context, pt_filter_name(kind), pattern);
         return;
@@ -128,7 +148,7 @@ static void say_nothing_left(const pt_cmd_context *context, const pt_filtered *f
     } drops[] = {
         {f->unfocused, "without the focus"},    {f->ignored, "ignored"},
         {f->emptied, "without any frame left"}, {f->unshown, "without a frame to show from"},
-        {f->tag_dropped, "by their labels"},
+        {f->tag_dropped, "by their labels"},    {f->untimely, "at another time"},
     };
     pt_buf list = PT_BUF_INIT;
     for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++)
@@ -153,10 +173,10 @@ static int judge(const pt_cmd_context *context, const pt_filtered *f)
 {
     if (context->profile->sample->t.count == 0) return judge_empty(context);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
-        if (f->asked[k] && !f->matched[k]) say_unmatched(context, (pt_filter_kind)k);
+        if (f->asked[k] && !f->matched[k]) say_unmatched(context, f, (pt_filter_kind)k);
     if (f->kept > 0 || leaves_calls(context, f)) return PT_EXIT_OK;
     static const pt_filter_kind choosing[] = {PT_FILTER_FOCUS, PT_FILTER_SHOW, PT_FILTER_SHOW_FROM,
-                                              PT_FILTER_TAG_FOCUS};
+                                              PT_FILTER_TAG_FOCUS, PT_FILTER_TIME};
     bool silent = false; /* said already */
     for (size_t i = 0; i < sizeof choosing / sizeof choosing[0]; i++)
         silent |= f->asked[choosing[i]] && !f->matched[choosing[i]];

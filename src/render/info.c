@@ -6,6 +6,7 @@
  */
 #include "render/info.h"
 
+#include "base/units.h"
 #include "render/value.h"
 
 #include <inttypes.h>
@@ -108,9 +109,17 @@ static void put_times(const info_page *page)
     if (info->from->duration_ns != 0)
         pt_outf(page->out, "%s%s", has_start ? ", for " : "for ",
                 pt_value_of("nanoseconds", info->from->duration_ns).text);
-    if (has_span)
-        pt_outf(page->out, "%ssamples span %s", has_start || info->from->duration_ns ? "; " : "",
-                pt_value_of("nanoseconds", info->last_sample_ns - info->first_sample_ns).text);
+    if (has_span) {
+        pt_buf span = PT_BUF_INIT;
+        pt_put_seconds(&span, info->first_sample_ns);
+        pt_put_u8(&span, ',');
+        pt_put_seconds(&span, info->last_sample_ns);
+        pt_outf(page->out, "%ssamples span %s: %s",
+                has_start || info->from->duration_ns ? "; " : "",
+                pt_value_of("nanoseconds", info->last_sample_ns - info->first_sample_ns).text,
+                pt_buf_text(&span));
+        pt_buf_done(&span);
+    }
     pt_out_char(page->out, '\n');
 }
 

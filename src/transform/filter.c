@@ -20,6 +20,7 @@ static const struct {
     [PT_FILTER_TAG_SHOW] = {"tag-show", offsetof(pt_query, tag_show)},
     [PT_FILTER_TAG_HIDE] = {"tag-hide", offsetof(pt_query, tag_hide)},
     [PT_FILTER_PRUNE_FROM] = {"prune-from", offsetof(pt_query, prune_from)},
+    [PT_FILTER_TIME] = {"time", offsetof(pt_query, time)},
 };
 
 #define ONE(kind) (1u << (kind))
@@ -28,6 +29,7 @@ static const struct {
     unsigned kinds; /* asked for by any of these */
     pt_status (*run)(pt_filter_step *step, pt_error *reterr);
 } steps[] = {
+    {ONE(PT_FILTER_TIME), pt_filter_by_time},
     {ONE(PT_FILTER_FOCUS) | ONE(PT_FILTER_IGNORE) | ONE(PT_FILTER_HIDE) | ONE(PT_FILTER_SHOW),
      pt_filter_by_names},
     {ONE(PT_FILTER_SHOW_FROM), pt_filter_show_from},

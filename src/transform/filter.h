@@ -1,5 +1,5 @@
-/* filter.h: a query applied to a profile: focus and ignore choose samples, hide and show choose
- * frames, show_from and prune_from cut stacks, the tag options choose samples and labels.
+/* filter.h: a query applied to a profile: time, focus and ignore choose samples, hide and show
+ * choose frames, show_from and prune_from cut stacks, the tag options choose samples and labels.
  *
  * A pattern matches a frame when it matches the function's name or file, of any of the frame's
  * inlined functions, or the mapped file. The rules are those of google/pprof
@@ -25,6 +25,9 @@
  * matched against "key:text" of text labels, and all must match something; with a key against its
  * texts, and one that matches is enough.
  *
+ * Before all of them, time leaves the samples that were taken then (filter_time.c); those that do
+ * not tell when are dropped.
+ *
  * One difference: where show matches the mapped file of a frame that has no names, the frame stays;
  * not so if the query asks for pprof's own ways.
  */
@@ -45,8 +48,9 @@ typedef enum {
     PT_FILTER_TAG_SHOW,
     PT_FILTER_TAG_HIDE,
     PT_FILTER_PRUNE_FROM,
+    PT_FILTER_TIME,
 } pt_filter_kind;
-#define PT_FILTER_COUNT 10
+#define PT_FILTER_COUNT 11
 
 typedef struct pt_filtered {
     const pt_profile *profile; /* one reference; the given profile itself if nothing was asked */
@@ -57,12 +61,15 @@ typedef struct pt_filtered {
     bool matched[PT_FILTER_COUNT];
     /* tag_focus and tag_ignore: the part of the query that was taken as a range; else NULL. */
     const char *range[PT_FILTER_COUNT];
-    uint32_t kept;        /* samples; kept + all those below = all there were */
-    uint32_t unfocused;   /* dropped by rule 2 */
-    uint32_t ignored;     /* dropped by rule 1 */
-    uint32_t emptied;     /* dropped by rule 4 */
-    uint32_t unshown;     /* dropped by rule 5 */
-    uint32_t tag_dropped; /* dropped by rule 6 */
+    uint32_t kept;             /* samples; kept + all those below = all there were */
+    uint32_t unfocused;        /* dropped by rule 2 */
+    uint32_t ignored;          /* dropped by rule 1 */
+    uint32_t emptied;          /* dropped by rule 4 */
+    uint32_t unshown;          /* dropped by rule 5 */
+    uint32_t tag_dropped;      /* dropped by rule 6 */
+    uint32_t untimely;         /* dropped by time */
+    bool has_times;            /* asked for a time: some sample tells it, */
+    int64_t first_ns, last_ns; /* and these are the first and the last */
 } pt_filtered;
 
 /* The option's name and its pattern in the query: "focus", "show-from". */

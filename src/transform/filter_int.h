@@ -14,6 +14,7 @@ typedef struct pt_filter_step {
     pt_diag *diag;
 } pt_filter_step;
 
+pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr);   /* filter_time.c */
 pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr);  /* filter_names.c */
 pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr); /* filter_cut.c */
 pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr);

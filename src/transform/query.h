@@ -3,6 +3,7 @@
  * The option table that fills it is in src/cmd; transform applies it, in this order:
  *
  *   tag_root, tag_leaf                frames made of labels            tags.h
+ *   time                              samples by when they were taken  filter.h
  *   focus, ignore, hide, show         by functions, files, objects     filter.h
  *   show_from                         stacks cut above a frame         filter.h
  *   tag_focus, tag_ignore             samples by labels                filter.h
@@ -18,6 +19,7 @@
 
 typedef struct pt_query {
     const char *event;      /* number, type, or type/unit; "" = the profile's default */
+    const char *time;       /* keep samples of this time: "start,stop" in seconds, "10%-20%" */
     const char *focus;      /* keep samples with a frame that matches */
     const char *ignore;     /* drop samples with a frame that matches */
     const char *hide;       /* drop frames that match; samples left without frames are dropped */

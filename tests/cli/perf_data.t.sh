@@ -68,6 +68,92 @@ expect_status 0
 run pitot top --symbols=off --tag-focus=comm=other "$golden/fp.data"
 expect_status 3
 
+# times_of_dump: when the samples of a dump were taken, in ns, sorted
+times_of_dump() {
+    awk -F'\t' '/^[a-z]+ [0-9]+$/ { is_sample = /^sample/; next }
+        is_sample && /^[0-9]/ { print $5 }' | sort
+}
+
+it 'chooses the samples that perf script chooses by --comm, --pid and --tid'
+if needs perf; then
+    for file in "$golden/fp.data" "${PITOT_CORPUS:-none}"/perf.data/*systemwide.0-3.8; do
+        [ -e "$file" ] || continue
+        perf script --no-itrace --no-inline -F comm,pid,tid -i "$file" 2>/dev/null | grep . |
+            sort | uniq -c | sort -rn | sed -n '1p;3p' |
+            sed 's|^ *[0-9]* *\(.*[^ ]\)  *\([0-9]*\)/\([0-9]*\) *$|comm ^\1$ \1\npid \2 \2\ntid \3 \3|' >ways
+        expect [ -s ways ]
+        while read -r way pattern name; do
+            perf script --no-itrace --no-inline --ns -F tid,time -i "$file" "--$way=$name" \
+                2>/dev/null | awk 'NF { sub(/:$/, "", $2); sub(/\./, "", $2); sub(/^0+/, "", $2); print $2 }' |
+                sort >theirs
+            pitot dump --raw --symbols=off --tag-focus="$way=$pattern" "$file" 2>/dev/null |
+                times_of_dump >ours
+            expect [ -s ours ]
+            expect_same ours theirs
+        done <ways
+    done
+fi
+
+# same_times FILE RANGE: as many samples of that time as perf script has. Its own events of one
+# sample (groups that are read together) are one here, so times are counted.
+same_times() {
+    perf script --no-itrace --no-inline --ns -F tid,time -i "$1" --time "$2" 2>theirs.err |
+        awk 'NF { print $2 }' | sort -u | wc -l >theirs
+    pitot dump --raw --symbols=off --time="$2" "$1" 2>/dev/null |
+        times_of_dump | uniq | wc -l >ours
+    expect_equal "samples of $2" "$(cat ours)" "$(cat theirs)"
+}
+
+# ranges FILE: ranges that begin and end at samples, between them, and nowhere
+ranges() {
+    perf script --no-itrace --no-inline --ns -F tid,time -i "$1" 2>/dev/null |
+        awk 'NF { print $2 }' | tr -d : | sort -n | awk '
+            { t[NR] = $1 }
+            END {
+                print t[1] "," t[NR]; print t[int(NR / 3) + 1] "," t[int(NR / 2) + 1]
+                print "," t[int(NR / 2) + 1]; print t[int(NR / 4) + 1] ","
+                print t[1] "," t[1] " " t[NR] "," }'
+}
+
+for file in fp.data two.data group.data zstd.data; do
+    it "--time leaves of $file what perf script --time does"
+    if needs perf; then
+        while read -r range; do same_times "$golden/$file" "$range"; done < <(ranges "$golden/$file")
+        # perf needs the times of the first and the last sample in the header for percentages.
+        [ $file = zstd.data ] && continue
+        for range in 10%-20% 10%/3 50% 0%-5%,95%-100% 20%/1,20%/4; do
+            same_times "$golden/$file" "$range"
+        done
+    fi
+done
+
+for file in "${PITOT_CORPUS:-none}"/perf.data/*{raw-3.4,systemwide.0-3.8,weight_struct}; do
+    [ -e "$file" ] || continue
+    it "--time leaves of $(basename "$file") of the corpus what perf script --time does"
+    if needs perf; then
+        while read -r range; do same_times "$file" "$range"; done < <(ranges "$file")
+    fi
+done
+
+it 'says when samples were taken, and which time leaves none'
+run pitot info "$golden/fp.data"
+expect_stdout_line 'time *; samples span 152ms: 3310.573040717,3310.725217201'
+run pitot top --symbols=off --time=1,2 "$golden/fp.data"
+expect_status 3
+expect_stderr_line 'pitot: --time=1,2: no sample was taken then; they are from 3310.573040717,3310.725217201'
+run pitot top --time=10 "$golden/fp.data"
+expect_status 2
+expect_stderr_line 'pitot: --time=10 is no range such as *'
+printf 'a;b 1\n' >none.folded
+run pitot top --time=10%-20% none.folded
+expect_status 3
+expect_stderr_line 'pitot: --time=10%-20%: no sample tells when it was taken'
+
+it 'takes a time of what perf script prints, too'
+printf 'hot 1 [000] 2.5:  1001 cpu-clock:\n\t1146 leaf (/tmp/hot)\n\nhot 1 [000] 3.5:  1 cpu-clock:\n\t1146 leaf (/tmp/hot)\n\n' >two.txt
+run pitot top --symbols=off --time=3,4 two.txt
+expect_stdout_line '--time=3,4: 1.00ns of it, 0.10% (1 sample)'
+
 for file in fp.data pipe-zstd.data two.data; do
     it "writes $file again so that perf script shows the same samples"
     if needs perf python3; then

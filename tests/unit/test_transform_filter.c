@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "model/builder.h"
 #include "transform/filter.h"
 #include "transform/prune.h"
 
@@ -280,9 +281,104 @@ static void an_inlined_match_takes_what_is_inside_it(void **state)
     expect_pruned("main;grow~alloc~lock;x 3\n", "alloc", "", "main;grow 3\n");
 }
 
+/* ---- Time ---- */
+
+/* Samples of the values 1, 2, 4 ... at these times (0 = unknown), as a column or as labels. */
+static const pt_profile *timed(const int64_t *times, uint32_t count, bool as_labels)
+{
+    pt_builder *const b = pt_builder_new();
+    const pt_event event = {.type = pt_builder_text(b, "samples").v,
+                            .unit = pt_builder_text(b, "count").v};
+    pt_builder_event(b, &event);
+    const uint32_t frame =
+        pt_builder_location(b, &(pt_location){.mapping = PT_NONE, .address = 1}, NULL, 0).v;
+    const pt_stack_id stack = pt_builder_stack(b, &frame, 1, PT_STACK_END_UNKNOWN);
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t value = (int64_t)1 << i;
+        const pt_label label = {.key = pt_builder_text(b, "time").v,
+                                .kind = PT_LABEL_NUMBER,
+                                .unit = pt_builder_text(b, "nanoseconds").v,
+                                .num = times[i]};
+        if (as_labels)
+            pt_builder_sample(b, stack, pt_builder_labels(b, &label, times[i] != 0), &value);
+        else
+            pt_builder_timed_sample(b, &(pt_sample){.stack = stack.v,
+                                                    .values = &value,
+                                                    .time_ns = times[i],
+                                                    .pid = PT_NONE,
+                                                    .tid = PT_NONE,
+                                                    .cpu = PT_NONE});
+    }
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    return p;
+}
+
+static void assert_time_leaves(const char *time, int64_t values)
+{
+    /* 100 s and 100 s in percent; the last one does not tell. */
+    static const int64_t times[] = {
+        100000000000, 110000000000, 119999999999, 120000000000, 150000000000, 200000000000, 0};
+    for (int as_labels = 0; as_labels < 2; as_labels++) {
+        PT_UNREF_PROFILE const pt_profile *p = timed(times, 7, as_labels);
+        pt_filtered f;
+        pt_error error = PT_ERROR_INIT;
+        if (pt_filter(p, &(pt_query){.time = time}, &f, NULL, &error) != PT_OK)
+            fail_msg("%s", error.message);
+        if (pt_profile_check(f.profile, &error) != PT_OK) fail_msg("%s", error.message);
+        if (pt_profile_total(f.profile, 0) != values)
+            fail_msg("--time=%s: %lld", time, (long long)pt_profile_total(f.profile, 0));
+        assert_int_equal(f.kept + f.untimely, 7);
+        assert_int_equal(f.matched[PT_FILTER_TIME], values != 0);
+        assert_true(f.has_times);
+        assert_int_equal(f.first_ns, 100000000000);
+        assert_int_equal(f.last_ns, 200000000000);
+        pt_filtered_done(&f);
+    }
+}
+
+/* perf-script(1), --time; the ends of parts are those of Linux' tools/perf/util/time-utils.c. */
+static void time_takes_what_perf_does(void **state)
+{
+    (void)state;
+    assert_time_leaves("110,120", 2 + 4 + 8);
+    assert_time_leaves("110.000000001,119.999999999", 4);
+    assert_time_leaves("150,", 16 + 32);
+    assert_time_leaves(",110", 1 + 2);
+    assert_time_leaves(",100 200,", 1 + 32);
+    assert_time_leaves("300,400", 0);
+    assert_time_leaves("10%-20%", 2 + 4);
+    assert_time_leaves("20%-100%", 8 + 16 + 32);
+    assert_time_leaves("10%", 1);
+    assert_time_leaves("10%/2", 2 + 4);
+    assert_time_leaves("10%/2,10%/3", 2 + 4 + 8);
+    assert_time_leaves("0%-5%,95%-100%", 1 + 32);
+    assert_time_leaves("100%-100%", 32);
+}
+
+static void a_time_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {5};
+    static const char *const none[] = {
+        "5",    ",",    "2,1",  "a,b",    "1,2,3", "1..2,3",  "1.0000000001,2", "10%-5%", "10%/0",
+        "5%/x", "101%", "%-5%", "5%-",    "-1,2",  "1e3,2",   "99999999999,",   "1, 2",   "10%/1.5",
+        "5%-6", "5%6",  "nan%", "10%-x%", " ",     "1,2  3,4"};
+    PT_UNREF_PROFILE const pt_profile *p = timed(times, 1, false);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        pt_filtered f;
+        pt_error error = PT_ERROR_INIT;
+        if (pt_filter(p, &(pt_query){.time = none[i]}, &f, NULL, &error) != PT_ERR_USAGE)
+            fail_msg("%s is taken", none[i]);
+        assert_non_null(strstr(error.message, "--time="));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_takes_what_perf_does),
+        cmocka_unit_test(a_time_that_is_none_is_refused),
         cmocka_unit_test(no_query_gives_the_profile_itself),
         cmocka_unit_test(focus_keeps_samples_with_a_matching_function_file_or_object),
         cmocka_unit_test(focus_looks_into_inlined_frames),

@@ -1,0 +1,212 @@
+/* filter_time.c: samples by when they were taken.
+ *
+ *   12.5,13.75        from 12.5 s to 13.75 s of the profile's own clock, both included
+ *   12.5,  ,13.75     from there on; up to there
+ *   1,2 5,6           several, between blanks
+ *   10%-20%           of the time between the first sample and the last
+ *   10%  10%/3        the first tenth; the third tenth
+ *   0%-5%,95%-100%    several
+ *
+ * This is what perf script and perf report take for --time (perf-script(1); tools/perf/util/
+ * time-utils.c of Linux 6.1): a part of a percentage ends a nanosecond before the next one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/units.h"
+#include "transform/filter_int.h"
+
+#define NS_PER_S  INT64_C(1000000000)
+#define DECIMALS  9
+#define PARTS_MAX 1e6
+
+typedef struct {
+    int64_t first, last; /* both included */
+} time_range;
+
+typedef struct {
+    const char *text; /* of the whole option */
+    int64_t first, last;
+    struct {
+        time_range *items;
+        size_t count, cap;
+    } range;
+} time_choice;
+
+/* ---- When samples were taken ---- */
+
+/* The label that stands for it where samples have no such column: "time", in a unit of time. */
+static bool time_of_set(const pt_profile *p, uint32_t set, int64_t *ret_ns)
+{
+    for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++) {
+        const pt_label *const label = &p->labels->row[l];
+        if (label->kind != PT_LABEL_NUMBER || strcmp(pt_text(p, label->key), "time") != 0) continue;
+        const pt_unit *const unit = pt_unit_parse(pt_text(p, label->unit));
+        if (unit == NULL || unit->family != PT_FAMILY_TIME) continue;
+        const double ns = (double)label->num * unit->factor;
+        if (!(fabs(ns) < 0x1p63)) continue;
+        *ret_ns = unit->factor == 1 ? label->num : (int64_t)ns;
+        return true;
+    }
+    return false;
+}
+
+static bool time_of(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
+{
+    const int64_t *const column = p->sample->time_ns;
+    if (column == NULL) return time_of_set(p, p->sample->labels[sample], ret_ns);
+    *ret_ns = column[sample];
+    return column[sample] != 0;
+}
+
+/* ---- What was asked ---- */
+
+static pt_status bad(const time_choice *c, pt_error *reterr)
+{
+    return pt_error_set(reterr, PT_ERR_USAGE,
+                        "--time=%s is no range such as 12.5,13.75 (seconds; either end may be left "
+                        "out) or 10%%-20%%",
+                        c->text);
+}
+
+/* Seconds with up to nine decimals; all of [at, end). */
+static bool parse_seconds(const char *at, const char *end, int64_t *ret_ns)
+{
+    int64_t ns = 0;
+    size_t digits = 0, decimals = 0;
+    for (bool in_fraction = false; at < end; at++) {
+        if (*at == '.' && !in_fraction) {
+            in_fraction = true;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || (in_fraction && decimals == DECIMALS)) return false;
+        if (__builtin_mul_overflow(ns, 10, &ns) || __builtin_add_overflow(ns, *at - '0', &ns))
+            return false;
+        digits++;
+        decimals += in_fraction;
+    }
+    for (; decimals < DECIMALS; decimals++)
+        if (__builtin_mul_overflow(ns, 10, &ns)) return false;
+    *ret_ns = ns;
+    return digits > 0;
+}
+
+static bool parse_number(const char *at, const char *end, double *ret)
+{
+    PT_FREE char *text = pt_strndup(at, (size_t)(end - at));
+    return pt_parse_double(text, ret, NULL) == PT_OK && *ret >= 0;
+}
+
+/* "START,STOP" */
+static bool parse_clock(const char *at, const char *end, time_range *ret)
+{
+    const char *const comma = memchr(at, ',', (size_t)(end - at));
+    if (comma == NULL || end - at == 1) return false;
+    *ret = (time_range){INT64_MIN, INT64_MAX};
+    return (comma == at || parse_seconds(at, comma, &ret->first)) &&
+           (comma + 1 == end || parse_seconds(comma + 1, end, &ret->last)) &&
+           ret->first <= ret->last;
+}
+
+/* "A%", "A%/N" or "A%-B%" as shares of the whole. */
+static bool parse_shares(const char *at, const char *end, double *ret_from, double *ret_to)
+{
+    const char *const percent = memchr(at, '%', (size_t)(end - at));
+    double n;
+    if (percent == NULL || !parse_number(at, percent, ret_to)) return false;
+    *ret_to /= 100;
+    *ret_from = 0;
+    if (percent + 1 == end) return *ret_to <= 1;
+    if (percent[1] == '/') {
+        if (!parse_number(percent + 2, end, &n) || n < 1 || n > PARTS_MAX || n != floor(n))
+            return false;
+        *ret_from = *ret_to * (n - 1);
+        *ret_to *= n;
+    } else {
+        if (percent[1] != '-' || end[-1] != '%' || end - 1 <= percent + 2) return false;
+        *ret_from = *ret_to;
+        if (!parse_number(percent + 2, end - 1, ret_to)) return false;
+        *ret_to /= 100;
+    }
+    return *ret_from <= *ret_to && *ret_from <= 1;
+}
+
+static bool parse_percent(const time_choice *c, const char *at, const char *end, time_range *ret)
+{
+    double from, to;
+    if (!parse_shares(at, end, &from, &to)) return false;
+    const double total = (double)((uint64_t)c->last - (uint64_t)c->first);
+    ret->first = c->first + (int64_t)round(from * total);
+    ret->last = to >= 1 ? c->last : c->first + (int64_t)round(to * total);
+    if (ret->last > ret->first && ret->last != c->last) ret->last--;
+    return true;
+}
+
+static pt_status parse(time_choice *c, pt_error *reterr)
+{
+    const bool in_percent = strchr(c->text, '%') != NULL;
+    const char *const between = in_percent ? " ," : " ";
+    for (const char *at = c->text; *at != '\0';) {
+        const char *const end = at + strcspn(at, between);
+        time_range range;
+        if (!(in_percent ? parse_percent(c, at, end, &range) : parse_clock(at, end, &range)))
+            return bad(c, reterr);
+        PT_GROW(c->range, c->range.count + 1);
+        c->range.items[c->range.count++] = range;
+        at = end + (*end != '\0');
+    }
+    return c->range.count > 0 ? PT_OK : bad(c, reterr);
+}
+
+/* ---- Choosing ---- */
+
+static bool is_chosen(const time_choice *c, int64_t ns)
+{
+    for (size_t i = 0; i < c->range.count; i++)
+        if (ns >= c->range.items[i].first && ns <= c->range.items[i].last) return true;
+    return false;
+}
+
+/* When the first and the last sample were taken; false if none tells. */
+static bool find_span(const pt_profile *p, int64_t *ret_first, int64_t *ret_last)
+{
+    bool any = false;
+    int64_t ns;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        if (!time_of(p, i, &ns)) continue;
+        if (!any || ns < *ret_first) *ret_first = ns;
+        if (!any || ns > *ret_last) *ret_last = ns;
+        any = true;
+    }
+    return any;
+}
+
+pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
+{
+    pt_filtered *const result = step->result;
+    const pt_profile *const p = result->profile;
+    time_choice c = {.text = pt_filter_pattern(step->query, PT_FILTER_TIME)};
+    result->has_times = find_span(p, &c.first, &c.last);
+    result->first_ns = c.first;
+    result->last_ns = c.last;
+    const pt_status status = parse(&c, reterr);
+    if (status == PT_OK) {
+        PT_FREE uint32_t *rows = pt_alloc(p->sample->t.count, sizeof *rows);
+        uint32_t count = 0;
+        int64_t ns;
+        for (uint32_t i = 0; i < p->sample->t.count; i++)
+            if (time_of(p, i, &ns) && is_chosen(&c, ns)) rows[count++] = i;
+        result->untimely = p->sample->t.count - count;
+        result->matched[PT_FILTER_TIME] = count > 0;
+        const pt_profile_tables tables = {
+            .sample = pt_samples_pick(p->sample, rows, count),
+            .unknown = pt_unknowns_without(p->unknown, 1u << PT_IN_SAMPLE, step->diag),
+        };
+        pt_filter_replace(step, pt_profile_derive(p, &tables));
+    }
+    free(c.range.items);
+    return status;
+}
