@@ -206,6 +206,9 @@ int pt_cmd_load(pt_cmd_context *context)
                                .all_events = context->command->needs & PT_NEEDS_ALL_EVENTS};
     int status = find_format(context, &options.from);
     if (status != PT_EXIT_OK) return status;
+    PT_LOOKUP pt_lookup lookup;
+    pt_lookup_init(&lookup, context->place);
+    options.source = &lookup.source;
     context->pool = pt_pool_new((unsigned)context->input->threads);
     options.pool = context->pool;
     pt_error error = PT_ERROR_INIT;

@@ -19,6 +19,9 @@
 typedef struct {
     const pt_pprof_source *source;
     pt_fetch_options fetch;
+    pt_lookup lookup; /* where images are: in the folders that pprof knows, */
+    pt_option_list folders;
+    char *folders_text; /* behind them */
     pt_pool *pool;
     bool fetched; /* something came from a server */
     bool damaged; /* of something only a part could be read */
@@ -101,6 +104,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                                      .pprof = true,
                                      .skip_failures = true,
                                      .fetch = &f->fetch,
+                                     .source = &f->lookup.source,
                                      .prepare = tell_binary,
                                      .prepare_context = (void *)f->source};
     pt_loaded loaded = {0};
@@ -213,6 +217,16 @@ static pt_option_list binary_folders(const char *lib_prefix, char **ret_memory)
     return list;
 }
 
+/* The places that pprof knows, then perf's cache and debuginfod. */
+static void find_places(fetching *f)
+{
+    static const pt_place_settings usual = {.debuginfod = true, .cache = true};
+    pt_lookup_init(&f->lookup, &usual);
+    f->folders = binary_folders(f->source->lib_prefix, &f->folders_text);
+    f->lookup.source.binary_dirs = f->folders.items;
+    f->lookup.source.binary_dir_count = f->folders.count;
+}
+
 /* Is the word one of those that -symbolize joins by colons? */
 static bool has_word(const char *symbolize, const char *word)
 {
@@ -242,20 +256,11 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
     read_symbolize(f->source->symbolize, &options);
     const pt_profile *named;
     if (options.mode != PT_SYMBOLIZE_OFF) {
-        /* After the places that pprof knows: perf's cache and debuginfod. */
-        static const pt_place_settings usual = {.debuginfod = true, .cache = true};
-        PT_LOOKUP pt_lookup lookup;
-        pt_lookup_init(&lookup, &usual);
-        PT_FREE char *memory = NULL;
-        pt_option_list folders = binary_folders(f->source->lib_prefix, &memory);
         options.program = f->source->program;
-        options.source = lookup.source;
-        options.source.binary_dirs = folders.items;
-        options.source.binary_dir_count = folders.count;
-        options.cache = lookup.cache;
+        options.source = f->lookup.source;
+        options.cache = f->lookup.cache;
         const pt_status status =
             pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
-        free(folders.items);
         if (status != PT_OK) return status;
         pt_profile_unref(*profile);
         *profile = named;
@@ -337,6 +342,7 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
         .pool = pt_pool_new(0),
     };
     pt_diag_init(&f.diag);
+    find_places(&f);
     const pt_profile *profile = NULL;
     const pt_status status = fetch(&f, &profile, reterr);
     for (size_t i = 0; i < f.diag.count; i++)
@@ -348,6 +354,9 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
         free(f.remote[i].key);
     }
     free(f.remote);
+    free(f.folders.items);
+    free(f.folders_text);
+    pt_lookup_done(&f.lookup);
     if (status == PT_OK)
         *ret_session = (pt_pprof_session){
             .profile = profile, .pool = f.pool, .tools = source->tools, .damaged = f.damaged};

@@ -282,7 +282,11 @@ static pt_status judge_end(pt_perf_data *d, const uint8_t *at, const uint8_t *en
         const bool is_short = !has_size || (size >= 8 && pt_perf_u32(at, d->swap) <= PT_PERF_LAST);
         return say_damage(d, offset, is_short ? "it ends inside the record" : "there is no record");
     }
-    return is_cut ? say_damage(d, offset, "perf did not finish the file, which ends") : PT_OK;
+    if (is_cut) return say_damage(d, offset, "perf did not finish the file, which ends");
+    return d->is_feature_cut
+               ? say_damage(d, (uint64_t)(d->end - d->start),
+                            "what perf notes behind the samples (programs, events) is cut")
+               : PT_OK;
 }
 
 static void tell_facts(pt_perf_data *d)

@@ -253,6 +253,8 @@ typedef struct pt_perf_data {
     const uint8_t *start, *end; /* of the file */
     bool swap, is_pipe, is_big_endian;
     bool are_events_defined;
+    bool is_feature_cut; /* of what the header says of the machine and of programs a part is missing
+                          */
     struct {
         pt_perf_attr *items;
         size_t count, cap;

@@ -293,9 +293,14 @@ static void read_features(pt_perf_data *d, const uint8_t *bits, uint64_t table_o
         size_t size = 0;
         if (!has_feature(bits, feature, d->is_big_endian, word_bytes)) continue;
         const uint8_t *const entry = bytes_of(d, (section){table_offset, 16}, &size);
-        if (entry == NULL || size < 16) return;
+        if (entry == NULL || size < 16) {
+            d->is_feature_cut = true;
+            return;
+        }
         table_offset += 16;
-        const uint8_t *const bytes = bytes_of(d, section_at(d, entry), &size);
+        const section s = section_at(d, entry);
+        const uint8_t *const bytes = bytes_of(d, s, &size);
+        d->is_feature_cut |= s.size > 0 && (bytes == NULL || size < s.size);
         if (bytes != NULL) pt_perf_on_feature(d, feature, bytes, size);
     }
 }

@@ -62,6 +62,49 @@ run pitot info killed.data
 expect_status 4
 expect_stdout_line '*cpu-clock (nanoseconds): 56.7ms in 17 samples*'
 
+it 'says that what perf notes behind the samples is cut'
+size=$(stat -c %s "$golden/fp.data")
+for cut in 1 100 1000 2500; do
+    head -c $((size - cut)) "$golden/fp.data" >cut.data
+    run pitot info cut.data
+    expect_status 4
+    expect_stderr_line "pitot: cut.data: perf.data: what perf notes behind the samples * is cut at byte $((size - cut)); kept 17 samples*"
+    expect_stdout_line '*cpu-clock (nanoseconds): 56.7ms in 17 samples*'
+done
+
+it 'unwinds copied stacks by programs wherever names are looked for'
+if needs perf gcc; then
+    cat >deep.c <<'END'
+#include <stdlib.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void spin(long n) { while (n-- > 0) sum += (unsigned long)n; }
+__attribute__((noinline)) void middle(long n) { spin(n); sum++; }
+int main(int argc, char **argv) { middle(argc > 1 ? atol(argv[1]) : 0); return 0; }
+END
+    gcc -O1 -fomit-frame-pointer -g -Wl,--build-id deep.c -o deep
+    if ! perf record -q -B -e cpu-clock:u -c 1000000 --call-graph dwarf,512 -o dwarf.data \
+        ./deep 200000000 2>perf.err; then
+        skip "perf cannot record here: $(head -1 perf.err)"
+    fi
+    # Nothing may find it but the folder of programs that is named.
+    mkdir programs
+    mv deep programs/
+    run pitot tree --symbols=off dwarf.data
+    expect_stderr_line '* copies of user stacks not unwound: *'
+    run pitot tree --binary-path=programs dwarf.data
+    expect_no_stderr_line '* not unwound*'
+    expect_stdout_line '*↓ middle'
+    expect_stdout_line '*↓ spin'
+    export PPROF_BINARY_PATH=$PWD/programs
+    run pitot tree dwarf.data
+    expect_no_stderr_line '* not unwound*'
+    expect_stdout_line '*↓ middle'
+    run pitot pprof -top -cum dwarf.data
+    expect_no_stderr_line '* not unwound*'
+    expect_stdout_line '* middle'
+    unset PPROF_BINARY_PATH
+fi
+
 it 'shows only the samples of a thread, or with a name'
 run pitot top --symbols=off --tag-focus=comm=spin "$golden/fp.data"
 expect_status 0
