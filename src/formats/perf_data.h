@@ -170,14 +170,12 @@ typedef struct pt_perf_chain {
 } pt_perf_chain;
 
 typedef struct pt_perf_stacks {
-    pt_index known;
-    struct {
-        struct pt_perf_known {
-            uint64_t key_a, key_b;
-            uint32_t stack;
-        } * items;
-        size_t count, cap;
-    } stack;
+    /* Chains that were seen, by their keys: a slot is what a lookup touches, and nothing else. */
+    struct pt_perf_known {
+        uint64_t key_a, key_b;
+        uint32_t stack; /* + 1; 0 = an empty slot */
+    } * known;
+    size_t known_count, known_mask; /* mask: slots - 1; 0 = none yet */
     /* A cache, direct mapped; seen_count is a power of two. */
     struct pt_perf_seen_addr {
         uint64_t addr;

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 
-enum { SEEN_MIN = 1 << 10, SEEN_MAX = 1 << 18, SEEN_FILE_BYTES = 1 << 9 };
+enum { KNOWN_MIN = 1 << 6, SEEN_MIN = 1 << 10, SEEN_MAX = 1 << 18, SEEN_FILE_BYTES = 1 << 9 };
 
 /* ---- lifetime ---- */
 
@@ -31,10 +31,9 @@ void pt_perf_stacks_init(pt_perf_stacks *s, uint64_t file_bytes)
 
 void pt_perf_stacks_done(pt_perf_stacks *s)
 {
-    pt_index_done(&s->known);
     pt_index_done(&s->shared);
     pt_index_done(&s->arc_index);
-    free(s->stack.items);
+    free(s->known);
     free(s->seen);
     free(s->image.items);
     free(s->arc.items);
@@ -288,6 +287,31 @@ static chain_key key_of(const uint8_t *bytes, uint64_t words, uint64_t seed_a, u
     return (chain_key){pt_hash_mix(a, b), pt_hash_mix(b ^ (a << 32 | a >> 32), a)};
 }
 
+static struct pt_perf_known *slot_of(struct pt_perf_known *slots, size_t mask, chain_key key)
+{
+    size_t at = key.a & mask;
+    while (slots[at].stack != 0 && (slots[at].key_a != key.a || slots[at].key_b != key.b))
+        at = (at + 1) & mask;
+    return &slots[at];
+}
+
+/* The key's slot, or an empty one for it. Half of all slots are empty at least. */
+static struct pt_perf_known *known_slot(pt_perf_stacks *s, chain_key key)
+{
+    if (s->known_mask == 0 || s->known_count > s->known_mask / 2) {
+        const size_t mask = s->known_mask == 0 ? KNOWN_MIN - 1 : s->known_mask * 2 + 1;
+        struct pt_perf_known *const slots = pt_alloc_table(mask + 1, sizeof *slots);
+        for (size_t i = 0; s->known_mask > 0 && i <= s->known_mask; i++) {
+            const struct pt_perf_known *const old = &s->known[i];
+            if (old->stack != 0) *slot_of(slots, mask, (chain_key){old->key_a, old->key_b}) = *old;
+        }
+        free(s->known);
+        s->known = slots;
+        s->known_mask = mask;
+    }
+    return slot_of(s->known, s->known_mask, key);
+}
+
 pt_stack_id pt_perf_stack_of(pt_perf_data *d, pt_perf_proc *proc, const pt_perf_chain *c)
 {
     pt_perf_stacks *const s = &d->stacks;
@@ -296,18 +320,12 @@ pt_stack_id pt_perf_stack_of(pt_perf_data *d, pt_perf_proc *proc, const pt_perf_
         (uint64_t)d->procs.kernel->generation << 32 | proc->maps->generation;
     const chain_key key =
         key_of(c->chain, c->chain_count, c->ip, generations ^ (uint64_t)c->cpumode << 29);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&s->known, key.a, &probe); i != PT_NONE;
-         i = pt_index_next(&s->known, &probe)) {
-        const struct pt_perf_known *const k = &s->stack.items[i];
-        if (k->key_a == key.a && k->key_b == key.b) return (pt_stack_id){k->stack};
-    }
+    struct pt_perf_known *const slot = known_slot(s, key);
+    if (slot->stack != 0) return (pt_stack_id){slot->stack - 1};
     const uint32_t stack = make_stack(d, proc, c);
     if (stack == PT_NONE) return (pt_stack_id){stack};
-    pt_index_add(&s->known, key.a, (uint32_t)s->stack.count);
-    PT_GROW(s->stack, s->stack.count + 1);
-    s->stack.items[s->stack.count++] =
-        (struct pt_perf_known){.key_a = key.a, .key_b = key.b, .stack = stack};
+    *slot = (struct pt_perf_known){.key_a = key.a, .key_b = key.b, .stack = stack + 1};
+    s->known_count++;
     return (pt_stack_id){stack};
 }
 

@@ -186,12 +186,6 @@ static void add_root_frame(building *b)
 
 /* ---- which nodes are kept ---- */
 
-static int descending(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x < y) - (x > y);
-}
-
 /* The widest `most` nodes are those wider than `width`; of those just as wide, those less deep than
  * `depth`, and the first `equal` at that depth. A parent is as wide as its children, less deep, and
  * stands before them: whoever is kept has its parent. */
@@ -212,17 +206,37 @@ static int64_t width_of(const pt_calltree *tree, uint32_t node)
     return is_folded(tree, node) ? -1 : tree->total[node];
 }
 
+#define SIGN_BIT (UINT64_C(1) << 63)
+
+/* As an unsigned number in the same order. */
+static uint64_t ascending(int64_t width)
+{
+    return (uint64_t)width ^ SIGN_BIT;
+}
+
+/* The width of the node that has so many before it, the widest first; *ret_wider is how many are
+ * wider than it. Digit by digit, so that nothing is sorted. */
 static int64_t width_of_rank(const pt_calltree *tree, uint32_t rank, uint64_t *ret_wider)
 {
-    PT_FREE int64_t *widths = pt_alloc(tree->count, sizeof *widths);
-    for (uint32_t i = 0; i < tree->count; i++)
-        widths[i] = width_of(tree, i);
-    qsort(widths, tree->count, sizeof *widths, descending);
-    uint64_t wider = 0;
-    while (widths[wider] > widths[rank])
-        wider++;
-    *ret_wider = wider;
-    return widths[rank];
+    enum { BITS = 16, DIGITS = 1 << BITS, ALL_BITS = 64 };
+    PT_FREE uint32_t *nodes_of = pt_alloc(DIGITS, sizeof *nodes_of);
+    uint64_t found = 0, known = 0; /* the digits of the width that are known, and where they are */
+    uint64_t left = rank;
+    *ret_wider = 0;
+    for (int shift = ALL_BITS - BITS; shift >= 0; shift -= BITS) {
+        memset(nodes_of, 0, DIGITS * sizeof *nodes_of);
+        for (uint32_t i = 0; i < tree->count; i++) {
+            const uint64_t width = ascending(width_of(tree, i));
+            if ((width & known) == found) nodes_of[width >> shift & (DIGITS - 1)]++;
+        }
+        uint64_t digit = DIGITS - 1;
+        for (; nodes_of[digit] <= left; digit--)
+            left -= nodes_of[digit];
+        found |= digit << shift;
+        known |= (uint64_t)(DIGITS - 1) << shift;
+    }
+    *ret_wider = rank - left;
+    return (int64_t)(found ^ SIGN_BIT);
 }
 
 static limit find_limit(const pt_calltree *tree, uint32_t most)
@@ -318,13 +332,6 @@ static void keep_nodes(building *b, const pt_flame_request *request)
 
 /* ---- functions ---- */
 
-static int by_total(const void *left, const void *right)
-{
-    const pt_top_row *a = *(const pt_top_row *const *)left, *b = *(const pt_top_row *const *)right;
-    if (a->total != b->total) return a->total < b->total ? 1 : -1;
-    return (a > b) - (a < b);
-}
-
 static void add_function(building *b, const pt_top_row *row)
 {
     b->flame->function[b->flame->function_count++] =
@@ -334,22 +341,23 @@ static void add_function(building *b, const pt_top_row *row)
 /* The rows that lead by self, then those that lead by total and are not among them. */
 static pt_status add_functions(building *b, uint32_t event, pt_error *reterr)
 {
-    const pt_top_request request = {.event = event, .whole = b->flame->total};
-    pt_top top;
-    const pt_status status = pt_top_init(&top, b->profile, &request, reterr);
+    const pt_top_request request = {
+        .event = event, .whole = b->flame->total, .limit = PT_FLAME_FUNCTIONS};
+    pt_top self, total;
+    const pt_status status = pt_top_leaders(&self, &total, b->profile, &request, reterr);
     if (status != PT_OK) return status;
-    const size_t shown = top.count < PT_FLAME_FUNCTIONS ? top.count : PT_FLAME_FUNCTIONS;
     b->flame->function = pt_alloc(2 * PT_FLAME_FUNCTIONS, sizeof *b->flame->function);
-    for (size_t i = 0; i < shown; i++)
-        add_function(b, &top.row[i]);
-    PT_FREE const pt_top_row **order = pt_alloc(top.count, sizeof *order);
-    for (size_t i = 0; i < top.count; i++)
-        order[i] = &top.row[i];
-    if (top.count > 0) qsort(order, top.count, sizeof *order, by_total);
-    for (size_t i = 0; i < shown; i++)
-        if (order[i] >= top.row + shown) add_function(b, order[i]);
-    b->flame->more_functions = top.count - b->flame->function_count;
-    pt_top_done(&top);
+    for (size_t i = 0; i < self.count; i++)
+        add_function(b, &self.row[i]);
+    for (size_t i = 0; i < total.count; i++) {
+        bool is_there = false;
+        for (size_t k = 0; k < self.count; k++)
+            is_there |= self.row[k].id == total.row[i].id;
+        if (!is_there) add_function(b, &total.row[i]);
+    }
+    b->flame->more_functions = self.count + self.more - b->flame->function_count;
+    pt_top_done(&self);
+    pt_top_done(&total);
     return PT_OK;
 }
 

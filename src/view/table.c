@@ -37,6 +37,7 @@ typedef struct {
 typedef struct {
     const pt_profile *profile;
     const pt_top_request *request;
+    pt_sort sort;
     pt_names names;
     tally all;
     int64_t *self;        /* per name */
@@ -189,6 +190,7 @@ static void counting_init(counting *t, const pt_profile *profile, const pt_top_r
 {
     t->profile = profile;
     t->request = request;
+    t->sort = request->sort;
     tally_init(&t->all, t);
     t->self = pt_alloc(t->names.count, sizeof *t->self);
 }
@@ -214,7 +216,7 @@ static int compare_entries(const void *left, const void *right, void *context)
     const entry *a = left, *b = right;
     const int self = compare_magnitudes(a->self, b->self);
     const int total = compare_magnitudes(a->total, b->total);
-    const bool by_self = t->request->sort == PT_SORT_SELF;
+    const bool by_self = t->sort == PT_SORT_SELF;
     if ((by_self ? self : total) != 0) return by_self ? self : total;
     if ((by_self ? total : self) != 0) return by_self ? total : self;
     const int name = pt_names_compare(&t->names, a->name, b->name);
@@ -346,29 +348,60 @@ static void fill_rows(const counting *t, pt_top *top, const entry *entries)
             .total_share = pt_share(e->total, top->whole),
             .inlined = true,
             .unnamed = pt_names_is_unnamed(&t->names, e->name),
+            .id = e->name,
         };
     }
     place_rows(t, top, row_of_name);
+}
+
+/* The rows in the order of t->sort. */
+static pt_top rows_of(counting *t)
+{
+    const size_t limit = t->request->limit;
+    size_t count;
+    PT_FREE entry *entries = sorted_entries(t, &count);
+    const size_t shown = limit == 0 || limit > count ? count : limit;
+    pt_top top = {
+        .row = pt_alloc(shown, sizeof *top.row),
+        .count = shown,
+        .more = count - shown,
+        .whole = t->request->whole,
+    };
+    fill_rows(t, &top, entries);
+    return top;
+}
+
+static pt_status count_names(counting *t, const pt_profile *profile, const pt_top_request *request,
+                             pt_error *reterr)
+{
+    const pt_status status = pt_names_init(&t->names, profile, request->unnamed, reterr);
+    if (status != PT_OK) return status;
+    counting_init(t, profile, request);
+    count_all(t);
+    return PT_OK;
 }
 
 pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr)
 {
     counting t = {0};
-    const pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
+    const pt_status status = count_names(&t, profile, request, reterr);
     if (status != PT_OK) return status;
-    counting_init(&t, profile, request);
-    count_all(&t);
-    size_t count;
-    PT_FREE entry *entries = sorted_entries(&t, &count);
-    const size_t shown = request->limit == 0 || request->limit > count ? count : request->limit;
-    *ret_top = (pt_top){
-        .row = pt_alloc(shown, sizeof *ret_top->row),
-        .count = shown,
-        .more = count - shown,
-        .whole = request->whole,
-    };
-    fill_rows(&t, ret_top, entries);
+    *ret_top = rows_of(&t);
+    counting_done(&t);
+    return PT_OK;
+}
+
+pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_profile *profile,
+                         const pt_top_request *request, pt_error *reterr)
+{
+    counting t = {0};
+    const pt_status status = count_names(&t, profile, request, reterr);
+    if (status != PT_OK) return status;
+    t.sort = PT_SORT_SELF;
+    *ret_by_self = rows_of(&t);
+    t.sort = PT_SORT_TOTAL;
+    *ret_by_total = rows_of(&t);
     counting_done(&t);
     return PT_OK;
 }

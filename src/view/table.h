@@ -31,6 +31,7 @@ typedef struct pt_top_row {
     double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
     bool inlined;                   /* every frame of it was inlined into another */
     bool unnamed;                   /* the name is an address or a file */
+    uint32_t id;                    /* of the name: the same in every table of one count */
 } pt_top_row;
 
 typedef struct pt_top {
@@ -43,6 +44,9 @@ typedef struct pt_top {
 /* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */
 pt_status pt_top_init(pt_top *ret_top, const pt_profile *profile, const pt_top_request *request,
                       pt_error *reterr);
+/* Both orders of one count: the first rows by self, and by total. request->sort does not count. */
+pt_status pt_top_leaders(pt_top *ret_by_self, pt_top *ret_by_total, const pt_profile *profile,
+                         const pt_top_request *request, pt_error *reterr);
 void pt_top_done(pt_top *top);
 
 /* What 100 % is: the sum of the magnitudes of an event's values over all samples; saturates. */
