@@ -252,6 +252,10 @@ pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_d
         }
         pt_blob inner = PT_BLOB_INIT;
         status = pt_inflate(blob->data, blob->size, max_bytes, &inner, diag, reterr);
+        if (!pt_blob_intact(blob)) {
+            if (status == PT_OK) status = PT_ERR_DAMAGED;
+            pt_error_set(reterr, status, "became shorter while it was read");
+        }
         if (status != PT_OK && status != PT_ERR_DAMAGED) break;
         peeled.layers[peeled.count++] = compression;
         pt_blob_done(blob);

@@ -47,7 +47,8 @@ static inline uint8_t *pt_blob_bytes(pt_blob *blob)
 }
 /* The bytes before upto will not be read again: gives their whole pages back to the system. */
 void pt_blob_discard(pt_blob *blob, size_t upto);
-/* False if a mapped file has become shorter since; zeros were read in the place of what went. */
+/* False if a mapped file has become shorter since, by a page at least; zeros were read in the place
+ * of what went. */
 bool pt_blob_intact(const pt_blob *blob);
 
 /* Installs the SIGBUS handler described above, once a process; for main() of a command, not for a

@@ -151,6 +151,8 @@ static bool is_flat_head(pt_span line)
 {
     pt_span word, last = {0};
     bool has_calls = false;
+    pt_span_skip_blanks(&line);
+    if (!pt_span_begins(line, "time")) return false;
     for (unsigned n = 0; take_word(&line, &word); n++) {
         if (n == 0 && !is_text(word, "time")) return false;
         has_calls |= n > 1 && is_text(word, "calls");
@@ -164,6 +166,8 @@ static bool is_graph_head(pt_span line)
 {
     pt_span word;
     bool self = false, called = false, name = false;
+    pt_span_skip_blanks(&line);
+    if (!pt_span_begins(line, "index")) return false;
     for (unsigned n = 0; take_word(&line, &word); n++) {
         if (n == 0 && !is_text(word, "index")) return false;
         if (n == 1 && *word.at != '%') return false;

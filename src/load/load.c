@@ -157,8 +157,11 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
     pt_builder *builder = pt_builder_new();
     pt_status status = it->input.format->read(&reader, builder, &hooks, reterr);
     pt_load_unwinder_free(context.unwinder);
-    if (status == PT_OK && !pt_blob_intact(blob))
-        status = pt_error_set(reterr, PT_ERR_DAMAGED, "became shorter while it was read");
+    if (!pt_blob_intact(blob)) { /* whatever the zeros in its place looked like */
+        if (status == PT_OK) status = PT_ERR_DAMAGED;
+        pt_error_set(reterr, status, "became shorter while it was read; kept %u samples",
+                     pt_builder_sample_count(builder));
+    }
     if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {
         pt_builder_free(builder);
         return status;
@@ -198,6 +201,8 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
     if (!it->input.format) status = probe(blob, it->input.name, &it->input.format, reterr);
+    if (status != PT_OK && !pt_blob_intact(blob))
+        pt_error_set(reterr, status, "became shorter while it was read");
     if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
     if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
     const bool damaged = status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED;

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# odd_inputs.t.sh: what is no profile at all gets one clear line, whichever reader looks at it: zeros
+# without end, nothing, a folder, a FIFO, a bomb, a file that shrinks while it is read.
+. "$(dirname "$0")/lib.sh"
+
+pitot formats | sed -n 's/^\([a-z][^ ]*\) (read.*/\1/p' >formats
+mapfile -t formats <formats
+# Names as each format's files have them; a name alone makes no profile.
+mapfile -t names < <(pitot formats | sed -n 's/^ *files named //p' | tr ' ' '\n' | sort -u)
+
+# expect_one_line FILE: a failure, and one line that names the file; notes before it are facts.
+expect_one_line() {
+    [ "$status" = 1 ] || [ "$status" = 4 ] || fail "exit status $status for $1"
+    expect_equal "lines about $1" "$(stderr | grep -c -F "$1: ")" 1
+}
+
+it 'names every format there is, and extensions'
+expect [ "${#formats[@]}" -ge 24 ]
+expect [ "${#names[@]}" -ge 20 ]
+
+it '2 GB of zeros are no profile, whatever they are called'
+truncate -s 2G zeros
+for name in "${names[@]}"; do
+    ln -f zeros "zeros$name"
+    run pitot info "zeros$name"
+    expect_one_line "zeros$name"
+    expect_stderr_has 'not a profile in any format known here'
+    rm "zeros$name"
+done
+
+it 'no reader takes zeros for a profile that it is told to read'
+truncate -s 64M zeros
+for format in "${formats[@]}"; do
+    run pitot info --from="$format" zeros
+    expect_one_line zeros
+    expect_stderr_has "zeros: $format: "
+done
+rm zeros
+
+it 'an empty file, a folder and an empty FIFO are said to be that'
+: >empty
+mkdir folder
+mkfifo pipe
+for format in '' "${formats[@]}"; do
+    run pitot info ${format:+--from=$format} empty
+    expect_status 1
+    expect_stderr 'pitot: empty: is empty'
+    run pitot info ${format:+--from=$format} folder
+    expect_status 1
+    expect_stderr_lines 1
+    expect_stderr_has 'folder'
+    : >pipe &
+    run pitot info ${format:+--from=$format} pipe
+    wait $!
+    expect_status 1
+    expect_stderr 'pitot: pipe: is empty'
+done
+
+it 'a FIFO is read to its end, as a file is'
+for file in folded/callers pprof/cpu.pb.gz perf.data/fp.data gprof-text/brief callgrind/plain; do
+    [ -e "$PITOT_ROOT/tests/golden/$file" ] || continue
+    cat "$PITOT_ROOT/tests/golden/$file" >pipe &
+    run pitot info --json pipe
+    wait $!
+    expect_status 0
+    stdout | grep -o '"total": *[0-9]*' >got
+    run pitot info --json "$PITOT_ROOT/tests/golden/$file"
+    stdout | grep -o '"total": *[0-9]*' >expected
+    expect test -s expected
+    expect_same expected got
+done
+
+it 'a bomb is refused at the limit, whichever reader it is for'
+head -c 64M /dev/zero | gzip -9 >bomb.gz
+gzip -9 <bomb.gz >bomb.gz.gz
+for format in '' "${formats[@]}"; do
+    for file in bomb.gz bomb.gz.gz; do
+        run pitot info --max-memory=1M ${format:+--from=$format} $file
+        expect_one_line $file
+        expect_stderr_has 'inflates to more than the limit of 1048576 bytes of memory'
+    done
+done
+
+it 'a file that shrinks while it is read is said to have done so'
+if [ "$PITOT_SANITIZED" = 1 ]; then
+    skip 'the sanitizers want to be loaded before what this preloads'
+elif needs gcc; then
+    # Cuts the file that is named to half of what it began as, when it has been mapped and before a
+    # byte of it was looked at.
+    cat >cut.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void *mmap64(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+    void *(*const real)(void *, size_t, int, int, int, off_t) = dlsym(RTLD_NEXT, "mmap64");
+    void *const got = real(at, size, prot, flags, fd, offset);
+    const char *const name = getenv("CUT_FILE"), *const left = getenv("CUT_TO");
+    char link[64], path[4096];
+    if (got == MAP_FAILED || fd < 0 || name == NULL) return got;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t bytes = readlink(link, path, sizeof path - 1);
+    if (bytes <= 0) return got;
+    path[bytes] = '\0';
+    if (strcmp(path, name) == 0 && truncate(path, atol(left)) != 0) abort();
+    return got;
+}
+
+void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+    return mmap64(at, size, prot, flags, fd, offset);
+}
+END
+    gcc -shared -fPIC -o cut.so cut.c -ldl 2>compiler || fail "$(cat compiler)"
+    for format in "${formats[@]}"; do
+        for golden in "$PITOT_ROOT/tests/golden/$format"/*; do
+            case $golden in *README.md | *.go | *.c | *.cc | *.js) continue ;; esac
+            [ -f "$golden" ] || continue
+            # Files of 4 MiB and more are mapped; smaller ones are read at once.
+            { cat "$golden"; head -c 5M /dev/zero; } >shrinking
+            run env LD_PRELOAD="$PWD/cut.so" CUT_FILE="$(realpath shrinking)" \
+                CUT_TO=$(($(stat -c %s "$golden") / 2)) "$PITOT" info --from="$format" shrinking
+            expect_one_line shrinking
+            expect_stderr_has 'became shorter while it was read'
+            break
+        done
+    done
+fi
