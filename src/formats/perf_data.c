@@ -315,6 +315,7 @@ static void tell_facts(pt_perf_data *d)
         {d->not_unwound, "copies of user stacks not unwound: no image of the program was found, or "
                          "another machine's"},
         {d->aux_bytes, "bytes of hardware trace (AUX area) not decoded: only samples are read"},
+        {d->more_events, "events beyond the 255th: their samples count as samples only"},
         {d->no_event, "samples with the id of no event left out"},
         {d->odd, "records shorter than their kind is; what they had was kept"},
         {d->procs.left_out, "mappings left out: more than a process can have"},

@@ -167,6 +167,7 @@ typedef struct pt_perf_chain {
     const uint64_t *user; /* unwound, instead of the chain's user part; NULL = the chain's */
     uint32_t user_count;
     uint8_t user_end; /* pt_stack_end */
+    bool has_calls;   /* the callers in `user` are calls, not return addresses */
 } pt_perf_chain;
 
 typedef struct pt_perf_stacks {
@@ -295,6 +296,7 @@ typedef struct pt_perf_data {
     int64_t unix_offset_ns; /* Unix time - the file's clock; 0 = unknown */
     int64_t first_ns, last_ns;
     uint64_t lost, throttled;
+    uint64_t more_events; /* than a profile of them may have columns */
     uint64_t odd, unknown, no_event, aux_bytes, unwound, not_unwound;
     int64_t *values; /* a sample's, all 0 between samples */
     uint64_t *pcs;   /* scratch for unwinding */

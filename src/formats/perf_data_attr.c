@@ -102,6 +102,9 @@ uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, si
                : pt_perf_u64(body + size - a->other_time_at, d->swap);
 }
 
+/* Each is a column of all samples. */
+enum { EVENTS_MAX = 255 };
+
 /* ---- names ---- */
 
 static const char *const hardware[] = {"cycles",
@@ -189,6 +192,10 @@ void pt_perf_events_define(pt_perf_data *d)
     for (size_t i = 0; i < d->attr.count; i++) {
         pt_perf_attr *const a = &d->attr.items[i];
         if (a->type == PT_PERF_TYPE_SOFTWARE && a->config == PT_PERF_SOFTWARE_DUMMY) continue;
+        if (pt_builder_event_count(b) > EVENTS_MAX) {
+            d->more_events++;
+            continue;
+        }
         const pt_event event = event_of(d, a);
         a->event = pt_builder_event(b, &event);
     }

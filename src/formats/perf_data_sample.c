@@ -200,6 +200,38 @@ static bool unwind(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *p
     return true;
 }
 
+/* Where user code was, by the chain: behind its mark, or where the sample was. */
+static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t *ret)
+{
+    for (uint64_t i = 0; i + 1 < c->chain_count; i++) {
+        if (pt_perf_u64(c->chain + 8 * i, d->swap) != PT_PERF_CONTEXT_USER) continue;
+        *ret = pt_perf_u64(c->chain + 8 * (i + 1), d->swap);
+        return *ret < PT_PERF_CONTEXT_MAX;
+    }
+    *ret = c->ip;
+    return c->has_ip && c->cpumode == PT_PERF_USER;
+}
+
+/* --call-graph=lbr: the processor keeps the calls that have not returned, the latest first; the
+ * chain has the kernel's part and one user address (perf's resolve_lbr_callchain_sample). How deep
+ * the stack was beyond that nobody knows. */
+static void take_calls(pt_perf_data *d, const sample_parts *p, pt_perf_chain *c)
+{
+    uint64_t address;
+    if (p->branch_count == 0 || !user_address(d, c, &address)) return;
+    if (d->pcs == NULL) d->pcs = pt_alloc(PCS_MAX, sizeof *d->pcs);
+    uint32_t count = 0;
+    d->pcs[count++] = address;
+    for (uint64_t i = 0; i < p->branch_count && count < PCS_MAX; i++) {
+        const uint64_t from = pt_perf_u64(p->branches + 24 * i, d->swap);
+        if (from != 0) d->pcs[count++] = from;
+    }
+    c->user = d->pcs;
+    c->user_count = count;
+    c->user_end = PT_STACK_END_UNKNOWN;
+    c->has_calls = true;
+}
+
 /* ---- values ---- */
 
 static int64_t as_value(uint64_t period)
@@ -282,9 +314,10 @@ static void add_sample(pt_perf_data *d, pt_perf_attr *a, const uint8_t *body, ui
                            .cpumode = misc & PT_PERF_CPUMODE,
                            .max_stack = a->max_stack};
     if (a->sample_type & PT_PERF_STACK_USER) unwind(d, a, proc, p, &chain);
+    const bool has_calls = a->branch_type & PT_PERF_BRANCH_CALL_STACK;
+    if (has_calls && chain.user == NULL) take_calls(d, p, &chain);
     const pt_stack_id stack = pt_perf_stack_of(d, proc, &chain);
-    if (p->branch_count > 0 && !(a->branch_type & PT_PERF_BRANCH_CALL_STACK))
-        add_branches(d, proc, p);
+    if (!has_calls) add_branches(d, proc, p);
     add_values(d, a, body, p);
     const pt_sample sample = {
         .stack = stack.v,

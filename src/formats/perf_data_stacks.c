@@ -195,7 +195,7 @@ static unsigned mode_after_mark(uint64_t mark)
 static void add_unwound(stack_maker *m, const pt_perf_chain *c)
 {
     for (uint32_t i = 0; i < c->user_count; i++)
-        add_frame(m, c->user[i], IN_USER, i > 0);
+        add_frame(m, c->user[i], IN_USER, i > 0 && !c->has_calls);
 }
 
 /* The chain's own addresses. Returns how many. */

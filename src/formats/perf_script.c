@@ -67,7 +67,8 @@ typedef struct {
         uint32_t *items;
         size_t count, cap;
     } frame;
-    uint64_t odd, first_odd, line;
+    uint64_t odd, first_odd, line, without_event;
+    bool has_period; /* some sample tells what it stands for */
 } script_reader;
 
 /* ---- text ---- */
@@ -453,12 +454,12 @@ static uint32_t event_of(script_reader *r, span name)
     if (name.at == name.end) return 0;
     seen_text *const seen = look_up(&r->events, name);
     if (seen->id != PT_NONE) return seen->id;
-    if (r->events.count >= EVENTS_MAX) return 0;
     const uint32_t string = pt_perf_event_name(r->builder, name.at, (size_t)(name.end - name.at));
     uint32_t event = 1;
-    while (r->event_names[event] != 0 && r->event_names[event] != string)
+    while (event < EVENTS_MAX && r->event_names[event] != 0 && r->event_names[event] != string)
         event++;
-    r->event_names[event] = string;
+    if (event == EVENTS_MAX) event = 0; /* counted among the samples, at least */
+    if (event != 0) r->event_names[event] = string;
     seen->id = event;
     return event;
 }
@@ -498,6 +499,8 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
         .comm = text_id(r, &r->comms, s->comm),
         .event = event_of(r, s->event),
     };
+    r->has_period |= s->has_period;
+    r->without_event += s->event.at < s->event.end && r->row.items[r->row.count - 1].event == 0;
 }
 
 /* Names of threads are padded with blanks where no callchain is printed. */
@@ -567,10 +570,24 @@ static void read_lines(script_reader *r, const char *at, const char *end)
 
 /* ---- the end ---- */
 
+/* Without periods a sample of a clock stands for no time that is known. */
+static void count_samples_only(pt_builder *b)
+{
+    const uint32_t count = pt_builder_text(b, "count").v;
+    for (uint32_t e = 1; e < pt_builder_event_count(b); e++) {
+        pt_event *const event = pt_builder_event_at(b, e);
+        event->unit = count;
+        event->kind = PT_EVENT_COUNT;
+        event->period_varies = false;
+    }
+    if (pt_builder_event_count(b) > 1) pt_builder_provenance(b)->period_unit = count;
+}
+
 static void emit(script_reader *r)
 {
     int64_t values[EVENTS_MAX] = {0};
     pt_perf_events_of_names(r->builder, r->event_names + 1, EVENTS_MAX - 1);
+    if (!r->has_period) count_samples_only(r->builder);
     pt_builder_reserve_samples(r->builder, r->row.count, 0);
     for (size_t i = 0; i < r->row.count; i++) {
         const row *const s = &r->row.items[i];
@@ -609,10 +626,12 @@ static void done(script_reader *r)
 static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
                                   const pt_read_hooks *hooks, pt_error *reterr)
 {
-    (void)hooks;
     script_reader r = {.builder = builder};
     read_lines(&r, (const char *)reader->pos, (const char *)reader->end);
     emit(&r);
+    if (r.without_event > 0)
+        pt_diag_add(hooks->diag, r.without_event,
+                    "samples of more events than %d: each counts as a sample only", EVENTS_MAX - 1);
     pt_status status = PT_OK;
     if (r.row.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample as perf script prints them");
@@ -626,7 +645,8 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
     return status;
 }
 
-/* A sample with a time, and behind it a frame: on its line, or on the next. */
+/* A sample and behind it a frame, on its line or on the next. Without a time there must be a
+ * thread, and the frame on a line that begins with a tab and names its file, as perf has it. */
 static int probe(const pt_probe_input *input)
 {
     const char *at = (const char *)input->head;
@@ -640,7 +660,14 @@ static int probe(const pt_probe_input *input)
         at = next;
         if (line.at == line.end || *line.at == '#') continue;
         lines++;
-        if (*line.at == '\t' || !parse_sample(line, &sample)) return 0;
+        if (*line.at == '\t') return 0;
+        if (!parse_sample(line, &sample)) {
+            if (!parse_timeless(line, &sample) || sample.rest.at < sample.rest.end || at == end ||
+                *at != '\t')
+                return 0;
+            return parse_frame(line_at(at, end, &next), &frame) && frame.dso.at < frame.dso.end ? 70
+                                                                                                : 0;
+        }
         if (sample.event.at == sample.event.end) continue;
         if (sample.rest.at < sample.rest.end && parse_frame(sample.rest, &frame)) return 60;
         if (at < end && is_blank(*at) && parse_frame(line_at(at, end, &next), &frame)) return 80;

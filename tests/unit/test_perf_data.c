@@ -296,6 +296,68 @@ static void build_ids_come_with_the_mapping(void **state)
     reading_done(&r);
 }
 
+/* As perf's resolve_lbr_callchain_sample has it, but for the innermost: that is exact here. */
+static void put_lbr_sample(perf_maker *m, uint16_t cpumode, uint64_t ip, uint64_t time,
+                           const uint64_t *chain, uint64_t count)
+{
+    put_sample(m, cpumode, ip, 7, 7, time, chain, count);
+    PUT_WORDS(m, 2, 0x400100, 0x400200, 0, 0x400300, 0x400080, 0); /* from, to, flags */
+    end_record(m);
+}
+
+static void calls_that_the_processor_keeps_are_callers(void **state)
+{
+    (void)state;
+    enum { BRANCH_TYPE_AT = PT_PERF_FILE_HEADER_BYTES + PT_PERF_ATTR_BRANCH_TYPE };
+    perf_maker m = new_file(CHAIN_TYPE | PT_PERF_BRANCHES);
+    patch(&m, BRANCH_TYPE_AT, PT_PERF_BRANCH_CALL_STACK, 8);
+    put_mmap(&m, 7, 0x400000, 0x1000, 0x2000, "/bin/prog", 11);
+    put_lbr_sample(&m, PT_PERF_USER, 0x400210, 20,
+                   (const uint64_t[]){PT_PERF_CONTEXT_USER, 0x400210}, 2);
+    put_lbr_sample(&m, PT_PERF_KERNEL, 0xffffffff81000010, 30,
+                   (const uint64_t[]){PT_PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+                                      0xffffffff81000020, PT_PERF_CONTEXT_USER, 0x400214},
+                   5);
+    /* A thread of the kernel has no such calls, whatever the registers still hold. */
+    put_lbr_sample(&m, PT_PERF_KERNEL, 0xffffffff81000010, 40,
+                   (const uint64_t[]){PT_PERF_CONTEXT_KERNEL, 0xffffffff81000010}, 2);
+    reading r = read_whole(&m);
+    assert_int_equal(r.profile->sample->t.count, 3);
+    ASSERT_STACK(r.profile, 0, "0x400210 0x400100 0x400300");
+    ASSERT_STACK(r.profile, 1,
+                 "0xffffffff81000010k 0xffffffff81000020+k 0x400214 0x400100 0x400300");
+    ASSERT_STACK(r.profile, 2, "0xffffffff81000010k");
+    assert_int_equal(r.profile->arc->t.count, 0);
+    reading_done(&r);
+}
+
+static void events_beyond_a_profiles_columns_count_as_samples(void **state)
+{
+    (void)state;
+    perf_maker m = {.buf = PT_BUF_INIT, .sample_type = PT_PERF_IDENTIFIER | CHAIN_TYPE};
+    pt_put(&m.buf, le_magic, 8);
+    put(&m, PT_PERF_PIPE_HEADER_BYTES, 8);
+    for (uint64_t i = 0; i < 300; i++) {
+        begin_record(&m, PT_PERF_ATTR, 0);
+        put_attr(&m, 96, PT_PERF_TYPE_RAW, i, 5);
+        PUT_WORDS(&m, 1000 + i);
+        end_record(&m);
+    }
+    for (uint64_t i = 0; i < 300; i++) {
+        begin_record(&m, PT_PERF_SAMPLE, PT_PERF_USER);
+        PUT_WORDS(&m, 1000 + i, 0x400010, 7 | UINT64_C(7) << 32, 20 + i, 0);
+        end_record(&m);
+    }
+    reading r = read_as("perf.data", m.buf.data, m.buf.size);
+    pt_buf_done(&m.buf);
+    assert_int_equal(r.status, PT_OK);
+    assert_int_equal(r.profile->event->t.count, 256);
+    assert_int_equal(pt_profile_total(r.profile, 0), 300);
+    assert_int_equal(pt_profile_total(r.profile, 255), 5);
+    assert_int_equal(fact(&r.diag, "beyond the 255th"), 45);
+    reading_done(&r);
+}
+
 static void branches_are_arcs(void **state)
 {
     (void)state;
@@ -534,6 +596,8 @@ int main(void)
         cmocka_unit_test(what_was_lost_or_throttled_is_counted),
         cmocka_unit_test(kernel_symbols_name_their_code),
         cmocka_unit_test(build_ids_come_with_the_mapping),
+        cmocka_unit_test(calls_that_the_processor_keeps_are_callers),
+        cmocka_unit_test(events_beyond_a_profiles_columns_count_as_samples),
         cmocka_unit_test(branches_are_arcs),
         cmocka_unit_test(cgroups_are_labels),
         cmocka_unit_test(an_event_is_known_by_its_id),

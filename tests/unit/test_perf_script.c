@@ -178,6 +178,51 @@ static void tracepoints_and_other_records_are_told_apart(void **state)
     reading_done(&r);
 }
 
+static void a_sample_without_a_period_stands_for_no_time(void **state)
+{
+    (void)state;
+    reading r = read_text("hot 7 2.5: cpu-clock: \n\t1146 leaf (/tmp/hot)\n\n");
+    assert_int_equal(r.profile->event->row[1].kind, PT_EVENT_COUNT);
+    assert_int_equal(r.profile->sample->value[1][0], 1);
+    reading_done(&r);
+    r = read_text("hot 7 2.5: 4000 cpu-clock: \n\t1146 leaf (/tmp/hot)\n\n");
+    assert_int_equal(r.profile->event->row[1].kind, PT_EVENT_TIME);
+    reading_done(&r);
+}
+
+static void samples_of_too_many_events_still_count_as_samples(void **state)
+{
+    (void)state;
+    pt_buf text = PT_BUF_INIT;
+    for (unsigned i = 0; i < 300; i++)
+        pt_putf(&text, "hot 7 %u.5: 10 event-%u: \n\t1146 leaf (/tmp/hot)\n\n", i, i);
+    reading r = read_text(pt_buf_text(&text));
+    pt_buf_done(&text);
+    assert_int_equal(r.profile->event->t.count, 256);
+    assert_int_equal(pt_profile_total(r.profile, 0), 300);
+    assert_int_equal(pt_profile_total(r.profile, 255), 10);
+    assert_int_equal(fact(&r.diag, "more events than 255"), 45);
+    reading_done(&r);
+}
+
+static int probed(const char *text)
+{
+    const pt_probe_input input = {
+        .head = (const uint8_t *)text, .head_bytes = strlen(text), .file_bytes = strlen(text)};
+    return pt_format_find("perf-script")->probe(&input);
+}
+
+/* As `perf script -F comm,tid,event,ip,sym,dso` and `-F comm,tid,ip,sym,dso` print it. */
+static void text_without_times_is_known(void **state)
+{
+    (void)state;
+    assert_true(probed("hot    7 cpu-clock: \n\t            1146 leaf (/tmp/hot)\n\n") > 0);
+    assert_true(probed("hot    7 \n\t            1146 leaf (/tmp/hot)\n\n") > 0);
+    assert_int_equal(probed("hot    7 \n\tfeed me\n\n"), 0);
+    assert_int_equal(probed("hot    7 \n  1146 leaf (/tmp/hot)\n\n"), 0);
+    assert_int_equal(probed("total 7\n\n"), 0);
+}
+
 static void lines_that_are_nothing_are_damage(void **state)
 {
     (void)state;
@@ -201,6 +246,9 @@ int main(void)
         cmocka_unit_test(padded_names_begin_samples_without_a_time_too),
         cmocka_unit_test(frames_behind_blanks_are_all_kept),
         cmocka_unit_test(tracepoints_and_other_records_are_told_apart),
+        cmocka_unit_test(a_sample_without_a_period_stands_for_no_time),
+        cmocka_unit_test(samples_of_too_many_events_still_count_as_samples),
+        cmocka_unit_test(text_without_times_is_known),
         cmocka_unit_test(lines_that_are_nothing_are_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
