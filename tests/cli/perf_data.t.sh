@@ -158,19 +158,18 @@ ranges() {
                 print t[1] "," t[1] " " t[NR] "," }'
 }
 
-for file in fp.data two.data group.data zstd.data; do
+for file in fp.data two.data group.data; do
     it "--time leaves of $file what perf script --time does"
     if needs perf; then
         while read -r range; do same_times "$golden/$file" "$range"; done < <(ranges "$golden/$file")
         # perf needs the times of the first and the last sample in the header for percentages.
-        [ $file = zstd.data ] && continue
         for range in 10%-20% 10%/3 50% 0%-5%,95%-100% 20%/1,20%/4; do
             same_times "$golden/$file" "$range"
         done
     fi
 done
 
-for file in "${PITOT_CORPUS:-none}"/perf.data/*{raw-3.4,systemwide.0-3.8,weight_struct}; do
+for file in "${PITOT_CORPUS:-none}"/perf.data/*{raw-3.4,systemwide.0-3.8}; do
     [ -e "$file" ] || continue
     it "--time leaves of $(basename "$file") of the corpus what perf script --time does"
     if needs perf; then

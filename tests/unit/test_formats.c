@@ -157,6 +157,37 @@ static void exactly_one_format_claims_each_file(void **state)
     each_file(claims_only);
 }
 
+static void is_claimed_once(const char *path, const char *format, const uint8_t *data, size_t size)
+{
+    (void)format;
+    if (size >= 4 && memcmp(data, "\177ELF", 4) == 0) return; /* the program of a gmon.out */
+    const pt_format *found = NULL;
+    pt_error error = PT_ERROR_INIT;
+    if (probe_bytes(data, size, &found, &error) != PT_OK) fail_msg("%s: %s", path, error.message);
+    claims_only(path, found->name, data, size);
+}
+
+/* Folders of the corpus are called as they please; pprof-goldens holds reports. */
+static void exactly_one_format_claims_each_profile_of_the_corpus(void **state)
+{
+    (void)state;
+    const char *const corpus = getenv("PITOT_CORPUS");
+    DIR *const dir = corpus != NULL ? opendir(corpus) : NULL;
+    if (dir == NULL) {
+        print_message("# skip: PITOT_CORPUS is not set\n");
+        skip();
+    }
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        char folder[4096];
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "pprof-goldens") == 0) continue;
+        snprintf(folder, sizeof folder, "%s/%s", corpus, entry->d_name);
+        each_file_in(folder, NULL, is_claimed_once, &count);
+    }
+    closedir(dir);
+    assert_true(count > 0);
+}
+
 static void means_the_same(const char *path, const char *format, const uint8_t *data, size_t size)
 {
     reading a = read_as(format, data, size);
@@ -229,6 +260,7 @@ int main(void)
         cmocka_unit_test(every_capability_has_a_name_and_a_loss),
         cmocka_unit_test(other_files_are_named_and_claimed_by_nobody),
         cmocka_unit_test(exactly_one_format_claims_each_file),
+        cmocka_unit_test(exactly_one_format_claims_each_profile_of_the_corpus),
         cmocka_unit_test(what_is_read_is_written_with_the_same_meaning),
         cmocka_unit_test(what_go_pprof_wrote_is_rewritten_byte_for_byte),
     };
