@@ -68,6 +68,7 @@ static void look_at_queued(pt_perf_data *d, uint64_t limit)
 
 static void on_finished_round(pt_perf_data *d)
 {
+    if (d->is_in_files) return; /* a round of one file says nothing of the others */
     look_at_queued(d, d->queue.limit);
     d->queue.limit = d->queue.newest;
 }
@@ -201,6 +202,21 @@ static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
     return PT_OK;
 }
 
+static bool is_record_cut_in_stream(const pt_perf_data *d)
+{
+    if (d->chunk.count == 0) return false;
+    const pt_perf_chunk *const last = &d->chunk.items[d->chunk.count - 1];
+    return last->parsed < last->size;
+}
+
+/* Each of several files has a stream of its own, which begins with the mark of a frame (RFC 8878).
+ */
+static bool begins_stream(const pt_perf_data *d, const uint8_t *data, size_t bytes)
+{
+    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return d->is_in_files && bytes >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
+}
+
 /* One zstd stream goes through all compressed records; what is inflated are records, which may
  * begin in one and end in the next. */
 static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size)
@@ -213,6 +229,12 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
             return say_damage(d, offset, "a compressed record is longer than it may be");
         bytes = (size_t)pt_perf_u64(data, d->swap);
         data += 8;
+    }
+    if (d->zstd != NULL && begins_stream(d, data, bytes)) {
+        if (is_record_cut_in_stream(d))
+            return say_damage(d, offset, "the last compressed record of a file before it is cut");
+        pt_unzstd_free(d->zstd);
+        d->zstd = NULL;
     }
     if (d->zstd == NULL) d->zstd = pt_unzstd_new();
     bool is_full;
@@ -273,11 +295,21 @@ static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t 
     return status;
 }
 
-static bool is_record_cut_in_stream(const pt_perf_data *d)
+/* What other threads of perf wrote: nothing but records, behind all that the first file holds. */
+static pt_status take_other_files(pt_perf_data *d)
 {
-    if (d->chunk.count == 0) return false;
-    const pt_perf_chunk *const last = &d->chunk.items[d->chunk.count - 1];
-    return last->parsed < last->size;
+    const uint8_t *at = d->more;
+    if (!d->is_in_files || at == NULL) return PT_OK;
+    if (at == d->end) {
+        pt_diag_add(d->diag, 1,
+                    "file of a recording by several threads: most samples are in the files beside "
+                    "it; name their folder");
+        return PT_OK;
+    }
+    pt_status status = take_records(d, at, d->end, &at);
+    if (status == PT_OK && at < d->end)
+        status = say_damage(d, (uint64_t)(at - d->start), "there is no record");
+    return status;
 }
 
 /* Why the records end before the data does. */
@@ -374,6 +406,7 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
     pt_status status = pt_perf_header_read(&d, &at, &end, &is_cut);
     if (status == PT_OK) {
         status = take_records(&d, at, end, &at);
+        if (status == PT_OK) status = take_other_files(&d);
         look_at_queued(&d, UINT64_MAX);
         if (status == PT_OK) status = judge_end(&d, at, end, is_cut);
         if (d.attr.count == 0)

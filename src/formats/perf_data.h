@@ -252,6 +252,8 @@ typedef struct pt_perf_data {
     const uint8_t *start, *end; /* of the file */
     bool swap, is_pipe, is_big_endian;
     bool are_events_defined;
+    bool is_in_files;    /* of perf record --threads: records are in several files, those of */
+    const uint8_t *more; /* the others here, behind the first; NULL = not known to be */
     bool is_feature_cut; /* of what the header says of the machine and of programs a part is missing
                           */
     struct {

@@ -219,6 +219,7 @@ void pt_perf_on_feature(pt_perf_data *d, uint64_t feature, const uint8_t *bytes,
     case PT_PERF_FEATURE_CPU: p->cpu_model = text_string(d, bytes, size); break;
     case PT_PERF_FEATURE_COMMAND: p->command_line = command_string(d, bytes, size); break;
     case PT_PERF_FEATURE_EVENTS: read_event_names(d, bytes, size); break;
+    case PT_PERF_FEATURE_DIR_FORMAT: d->is_in_files = true; break;
     case PT_PERF_FEATURE_CLOCK_DATA: read_clock(d, bytes, size); break;
     default: break; /* topology and capabilities of the machine */
     }
@@ -300,6 +301,7 @@ static void read_features(pt_perf_data *d, const uint8_t *bits, uint64_t table_o
         table_offset += 16;
         const section s = section_at(d, entry);
         const uint8_t *const bytes = bytes_of(d, s, &size);
+        if (bytes != NULL && (d->more == NULL || bytes + size > d->more)) d->more = bytes + size;
         d->is_feature_cut |= s.size > 0 && (bytes == NULL || size < s.size);
         if (bytes != NULL) pt_perf_on_feature(d, feature, bytes, size);
     }

@@ -174,6 +174,7 @@ enum { /* features: sections behind the data of a file, records of a pipe */
        PT_PERF_FEATURE_COMMAND = 11,
        PT_PERF_FEATURE_EVENTS = 12,
        PT_PERF_FEATURE_SAMPLE_TIME = 21,
+       PT_PERF_FEATURE_DIR_FORMAT = 24,
        PT_PERF_FEATURE_CLOCK_DATA = 29,
 };
 

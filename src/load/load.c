@@ -8,6 +8,7 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "load/perf_folder.h"
 #include "load/unwind.h"
 #include "model/builder.h"
 #include "transform/merge.h"
@@ -76,6 +77,8 @@ static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, 
         return pt_file_read_fd(STDIN_FILENO, "standard input", 0, l->max_bytes, ret_blob, reterr);
     if (l->options->fetch == NULL && strstr(name, "://"))
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "names a server, which is not asked here");
+    if ((fetched == NULL || fetched->url == NULL) && pt_perf_folder_is(name))
+        return pt_perf_folder_read(name, l->max_bytes, ret_blob, reterr);
     if (fetched == NULL || fetched->url == NULL)
         return pt_file_read(name, 0, l->max_bytes, ret_blob, reterr);
     if (fetched->error.status != PT_OK) {

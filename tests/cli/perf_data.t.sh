@@ -105,6 +105,32 @@ END
     unset PPROF_BINARY_PATH
 fi
 
+it 'takes the folder of a recording by several threads of perf for one recording'
+if needs perf python3 gcc; then
+    gcc -O1 -fno-omit-frame-pointer deep.c -o spin 2>/dev/null || fail 'deep.c does not compile'
+    for way in '' -z; do
+        rm -rf threads.data
+        if ! perf record -q -B $way --threads -e cpu-clock:u -c 2000000 -g -o threads.data \
+            sh -c './spin 30000000 & ./spin 30000000 & wait' 2>perf.err; then
+            skip "perf cannot record here: $(head -1 perf.err)"
+            break
+        fi
+        same_samples threads.data
+        expect [ "$(wc -l <ours)" -gt 2 ]
+    done
+    if [ -d threads.data ]; then
+        run pitot info threads.data/data
+        expect_stderr_line '* file of a recording by several threads: * name their folder'
+        # A cpu that nothing ran on has an empty file; records are multiples of 8 bytes.
+        largest=$(find threads.data -name 'data.*' -printf '%s %p\n' | sort -n | tail -n 1)
+        head -c 100 "${largest#* }" >cut
+        mv cut "${largest#* }"
+        run pitot info threads.data
+        expect_status 4
+        expect_stderr_lines 1
+    fi
+fi
+
 it 'shows only the samples of a thread, or with a name'
 run pitot top --symbols=off --tag-focus=comm=spin "$golden/fp.data"
 expect_status 0
