@@ -176,6 +176,7 @@ static void exactly_one_format_claims_each_profile_of_the_corpus(void **state)
     if (dir == NULL) {
         print_message("# skip: PITOT_CORPUS is not set\n");
         skip();
+        return;
     }
     size_t count = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
