@@ -347,9 +347,12 @@ static bool is_written(const writing *w, uint32_t mapping)
 static pt_status write_files(writing *w, pt_error *reterr)
 {
     const pt_profile *p = w->p;
-    uint32_t images = 0;
-    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+    uint32_t images = 0, unwritten = 0;
+    for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         images += is_written(w, m);
+        unwritten += !is_written(w, m);
+    }
+    pt_diag_add(w->diag, unwritten, "images without samples left out, with their header lines");
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         for (uint32_t c = 0; is_written(w, m) && c < w->counts.event_count; c++) {
             PT_FREE char *suffix =

@@ -490,13 +490,19 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
         pt_dcpi_counts_done(&w.counts);
         return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     }
+    uint64_t unwritten = 0;
     pt_dcpi_lines_init(&w.lines, p);
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         const bool sampled = w.counts.first[m + 1] > w.counts.first[m];
-        if (!sampled && (w.counts.count > 0 || m > 0)) continue;
+        if (!sampled && (w.counts.count > 0 || m > 0)) {
+            unwritten++;
+            continue;
+        }
         put_header(&w, m);
         put_rows(&w, m);
     }
+    pt_diag_add(options->diag, unwritten,
+                "images without samples left out, with their header lines");
     pt_diag_add(options->diag, w.lines.lost,
                 "header lines of the source left out: it is not known of which image they are");
     pt_diag_add(options->diag,

@@ -130,6 +130,26 @@ static void a_header_behind_rows_begins_another_image(void **state)
     reading_done(&r);
 }
 
+static void an_image_without_rows_is_left_out_and_told(void **state)
+{
+    (void)state;
+    reading r = read_text(TEXT ROWS "name b\nimage 2\nlabel run-8\n");
+    assert_int_equal(r.profile->mapping->t.count, 2);
+    pt_diag diag;
+    pt_diag_init(&diag);
+    pt_buf buf = written_as("dcpicat", r.profile, &diag);
+    assert_int_equal(fact(&diag, "images without samples left out, with their header lines"), 1);
+    reading again = read_as("dcpicat", buf.data, buf.size);
+    assert_int_equal(again.profile->mapping->t.count, 1);
+    assert_int_equal(pt_profile_total(again.profile, 0), 12);
+    assert_string_equal(pt_text(again.profile, again.profile->extra->value[0]),
+                        "label       run-7");
+    pt_buf_done(&buf);
+    pt_diag_done(&diag);
+    reading_done(&again);
+    reading_done(&r);
+}
+
 static void sums_and_orders_that_do_not_fit_are_told(void **state)
 {
     (void)state;
@@ -291,6 +311,7 @@ int main(void)
         cmocka_unit_test(what_was_written_by_us_is_rewritten_with_the_same_bytes),
         cmocka_unit_test(an_events_counter_is_part_of_its_name_and_names_may_repeat),
         cmocka_unit_test(a_header_behind_rows_begins_another_image),
+        cmocka_unit_test(an_image_without_rows_is_left_out_and_told),
         cmocka_unit_test(sums_and_orders_that_do_not_fit_are_told),
         cmocka_unit_test(lines_that_cannot_be_read_are_damage_and_the_others_are_kept),
         cmocka_unit_test(events_beyond_sixty_four_are_damage),
