@@ -139,9 +139,16 @@ run pitot convert -o again.pb.gz times.pb.gz
 expect_status 0
 run pitot dump --json -n 0 again.pb.gz
 expect python3 -c 'import json, sys; a, b = (json.load(open(f))["samples"] for f in sys.argv[1:]); assert a == b' times.json "$t_out/stdout"
-# The parts of the time make the whole.
+# The parts of the time make the whole: cut where half of the samples are through.
+run pitot info --json times.pb.gz
+half=$(python3 - "$t_out/stdout" <<'PY'
+import json, sys
+times = [s['time_ns'] for s in json.load(open('times.json'))['samples']]
+print(times[len(times) // 2] - json.load(open(sys.argv[1]))['origin']['start_ns'])
+PY
+)
 whole=$(python3 -c 'import json; print(len(json.load(open("times.json"))["samples"]))')
-for part in :100ms 100ms:; do
+for part in :${half}ns ${half}ns:; do
     run pitot top --json "--tag-focus=time=$part" times.pb.gz
     expect_status 0
     stdout | python3 -c 'import json, sys; print(json.load(sys.stdin)["kept_samples"])' >>parts
