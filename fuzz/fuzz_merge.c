@@ -57,16 +57,16 @@ static void check_sides(const pt_profile *one, const pt_profile *both)
 static void check_written(const pt_profile *both)
 {
     pt_status status;
-    pt_buf bytes = PT_BUF_INIT;
+    fuzz_files files = {.bytes = PT_BUF_INIT};
     const pt_format *const gmon = pt_format_find("gmon");
-    if (fuzz_write(gmon, both, &bytes)) {
-        const pt_profile *again = fuzz_read(gmon, bytes.data, bytes.size, &status);
+    if (fuzz_write(gmon, both, &files)) {
+        const pt_profile *again = fuzz_read(gmon, files.bytes.data, files.bytes.size, &status);
         if (again == NULL || status != PT_OK) fuzz_fail("merge", "what was written cannot be read");
         if (both->bin->t.count > 0 && pt_profile_total(again, 0) != pt_profile_total(both, 0))
             fuzz_fail("merge", "samples were lost on the way");
         pt_profile_unref(again);
     }
-    pt_buf_done(&bytes);
+    pt_buf_done(&files.bytes);
 }
 
 static const pt_format *format_of(const uint8_t *data, size_t size)
