@@ -195,6 +195,7 @@ static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
     const uint64_t unit = (low - h->low) / PT_GMON_UNIT_BYTES;
     const double at = (double)unit * (double)h->bin_count / (units > 0 ? (double)units : 1);
+    if (at >= (double)h->bin_count + 2) return h->bin_count; /* it lies behind */
     const uint64_t guess = at < 2 ? 0 : (uint64_t)at - 2;
     for (uint64_t i = guess; i < h->bin_count && pt_gmon_edge(h, i) <= low; i++)
         if (pt_gmon_edge(h, i) == low && pt_gmon_edge(h, i + 1) == high) return i;

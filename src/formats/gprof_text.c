@@ -178,17 +178,29 @@ static bool is_graph_head(pt_span line)
     return name;
 }
 
+/* How much of it is text: bytes before the first that no text has. */
+static size_t text_bytes(const uint8_t *data, size_t size)
+{
+    size_t bytes = 0;
+    while (bytes < size && (data[bytes] >= ' ' || (data[bytes] >= '\t' && data[bytes] <= '\r')))
+        bytes++;
+    return bytes;
+}
+
 static int probe(const pt_probe_input *input)
 {
     pt_reader r;
     pt_span line, word;
     bool is_after_head = false;
-    pt_reader_init(&r, input->head, input->head_bytes, NULL);
+    const size_t bytes = text_bytes(input->head, input->head_bytes);
+    if (memmem(input->head, bytes, "umulative", 9) == NULL &&
+        memmem(input->head, bytes, "called", 6) == NULL)
+        return 0; /* neither head: most files are not asked for each line */
+    pt_reader_init(&r, input->head, bytes, NULL);
     while (pt_span_line(&r, &line)) {
         if (is_graph_head(line) || (is_after_head && is_flat_head(line))) return 90;
         is_after_head = take_word(&line, &word) && *word.at == '%' &&
                         memmem(line.at, line.size, "umulative", 9) != NULL;
-        if (word.size > 0 && memchr(word.at, '\0', word.size) != NULL) return 0;
     }
     return 0;
 }
@@ -202,7 +214,8 @@ static void take_dimension(gprof_reader *g, pt_span line)
         if (!take_word(&line, &word)) return;
         PT_FREE char *number = pt_strndup(word.at, word.size);
         double each;
-        if (pt_parse_double(number, &each, NULL) != PT_OK || !(each > 0)) return;
+        if (pt_parse_double(number, &each, NULL) != PT_OK || !(each >= 1.0 / ONE && each <= ONE))
+            return;
         g->each = each;
         g->dimension = pt_span_trim(line);
         if (g->dimension.size > 0 && g->dimension.at[g->dimension.size - 1] == '.')
@@ -376,7 +389,10 @@ static bool entry_row(gprof_reader *g, pt_span line)
     g->has_here = true;
     g->is_cycle = pt_span_begins(line, "<cycle ");
     if (g->is_cycle) return true;
-    if (!take_subject(g, line, &g->here) || g->here.number == 0) return false;
+    if (!take_subject(g, line, &g->here) || g->here.number == 0) {
+        g->is_cycle = true; /* nobody's calls */
+        return false;
+    }
     add_figures(&g->function.items[g->here.location].graph, self, calls);
     for (size_t i = 0; i < g->caller.count; i++) {
         g->caller.items[i].to = g->here;

@@ -134,13 +134,21 @@ static bool parse_shares(const char *at, const char *end, double *ret_from, doub
     return *ret_from <= *ret_to && *ret_from <= 1;
 }
 
+/* The span may be wider than a signed number; nothing lies behind its end. */
+static int64_t share_of(const time_choice *c, double share)
+{
+    const uint64_t span = (uint64_t)c->last - (uint64_t)c->first;
+    const double at = round(share * (double)span);
+    return share >= 1 || at >= (double)span ? c->last
+                                            : (int64_t)((uint64_t)c->first + (uint64_t)at);
+}
+
 static bool parse_percent(const time_choice *c, const char *at, const char *end, time_range *ret)
 {
     double from, to;
     if (!parse_shares(at, end, &from, &to)) return false;
-    const double total = (double)((uint64_t)c->last - (uint64_t)c->first);
-    ret->first = c->first + (int64_t)round(from * total);
-    ret->last = to >= 1 ? c->last : c->first + (int64_t)round(to * total);
+    ret->first = share_of(c, from);
+    ret->last = share_of(c, to);
     if (ret->last > ret->first && ret->last != c->last) ret->last--;
     return true;
 }
