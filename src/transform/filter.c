@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "model/builder.h"
 #include "transform/filter_int.h"
 
 static const struct {
@@ -60,6 +61,15 @@ void pt_filter_replace(pt_filter_step *step, const pt_profile *profile)
 {
     pt_profile_unref(step->result->profile);
     step->result->profile = profile;
+}
+
+void pt_filter_drop_arcs(pt_filter_step *step)
+{
+    const pt_profile *const p = step->result->profile;
+    pt_arcs *const none = pt_table_new(sizeof *none, 0);
+    none->event_count = p->event->t.count;
+    none->cost = pt_alloc(none->event_count, sizeof *none->cost);
+    pt_filter_replace(step, pt_profile_derive(p, &(pt_profile_tables){.arc = none}));
 }
 
 uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows)

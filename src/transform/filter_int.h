@@ -26,6 +26,8 @@ pt_status pt_filter_compile(const pt_filter_step *step, pt_filter_kind kind,
                             pt_pattern *ret_pattern, pt_error *reterr);
 /* Puts profile, whose reference passes, in the place of the one at hand. */
 void pt_filter_replace(pt_filter_step *step, const pt_profile *profile);
+/* Drops all call arcs, which have neither times nor labels that a query could ask for. */
+void pt_filter_drop_arcs(pt_filter_step *step);
 /* The number of samples each stack (or each label set) has. The caller frees. */
 uint32_t *pt_filter_count(const uint32_t *row_of_sample, uint32_t samples, uint32_t rows);
 

@@ -254,13 +254,6 @@ static pt_status judge_sets(pt_filter_step *step, tag_pattern t[2], bool *droppe
     return PT_OK;
 }
 
-/* Arcs have no labels, so none that a focus could ask for. */
-static bool drops_unlabelled(const void *context, uint32_t from, uint32_t to)
-{
-    (void)context, (void)from, (void)to;
-    return true;
-}
-
 pt_status pt_filter_by_tags(pt_filter_step *step, pt_error *reterr)
 {
     use_columns(step);
@@ -273,11 +266,9 @@ pt_status pt_filter_by_tags(pt_filter_step *step, pt_error *reterr)
     PT_FREE bool *dropped = pt_alloc(step->result->profile->labels->t.count, sizeof *dropped);
     if (status == PT_OK) status = judge_sets(step, t, dropped, reterr);
     if (status == PT_OK) {
-        const pt_frames_edit edit = {
-            .set_dropped = dropped,
-            .drops_arc = step->result->asked[PT_FILTER_TAG_FOCUS] ? drops_unlabelled : NULL,
-        };
+        const pt_frames_edit edit = {.set_dropped = dropped};
         pt_filter_replace(step, pt_frames_apply(step->result->profile, &edit, step->diag));
+        if (step->result->asked[PT_FILTER_TAG_FOCUS]) pt_filter_drop_arcs(step);
     }
     tag_pattern_done(&t[0]);
     tag_pattern_done(&t[1]);

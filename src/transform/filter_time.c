@@ -214,6 +214,7 @@ pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
             .unknown = pt_unknowns_without(p->unknown, 1u << PT_IN_SAMPLE, step->diag),
         };
         pt_filter_replace(step, pt_profile_derive(p, &tables));
+        pt_filter_drop_arcs(step);
     }
     free(c.range.items);
     return status;

@@ -232,6 +232,15 @@ run pitot top alone.gmon
 expect_status 3
 expect_stderr_line '*no samples in it, but call arcs (1)*pitot tree shows the calls*'
 
+it 'calls tell no time and no label: asked for some, none is left'
+for option in --time=1,2 --time=10%-20% --tag-focus=thread; do
+    for command in tree 'peek fib'; do
+        run pitot $command $option "$golden/plain"
+        expect_status 3
+        expect_stdout_lines 0
+    done
+done
+
 it 'CSV and JSON leave empty what is not known'
 run pitot tree --csv alone.gmon
 expect_stdout_line 'depth,self,self_share,total,total_share,name,file,inlined,folded,calls,elsewhere'
