@@ -217,15 +217,9 @@ mkdir -p moved
 rm -f prof moved/prof
 CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 ./host winding 60 >/dev/null 2>&1 &
 pid=$!
-for wait in $(seq 600); do
-    [ ! -s prof ] || break
-    sleep 0.05
-done
+eventually [ -s prof ]
 mv prof moved/prof
-for wait in $(seq 600); do
-    [ "$(stat -c %s moved/prof)" -le $((1 << 20)) ] || break
-    sleep 0.05
-done
+while kill -0 $pid 2>/dev/null && [ "$(stat -c %s moved/prof)" -le $((1 << 20)) ]; do sleep 0.05; done
 kill -9 $pid
 wait $pid 2>/dev/null
 count_journals moved/prof

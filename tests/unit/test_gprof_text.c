@@ -187,6 +187,40 @@ static void what_is_cut_or_changed_is_damage_and_said_where(void **state)
     reading_done(&r);
 }
 
+/* What an entry that cannot be read calls is not the calls of the entry before it. */
+static void calls_of_an_entry_without_a_number_are_nobodys(void **state)
+{
+    (void)state;
+    reading r =
+        read_text(GRAPH_HEAD SPONTANEOUS
+                  "[1]    100.0    0.20    0.40                 main [1]\n" DASHES SPONTANEOUS
+                  "[2]    100.0    0.20    0.40                 other\n"
+                  "                0.40    0.00    2200/2200        leaf [3]\n" DASHES);
+    assert_int_equal(r.status, PT_ERR_DAMAGED);
+    ASSERT_LINES(r.profile, "main=0,200000000\n");
+    reading_done(&r);
+}
+
+static int probed(const char *text, size_t size)
+{
+    const pt_probe_input input = {
+        .head = (const uint8_t *)text, .head_bytes = size, .file_bytes = size};
+    return pt_format_find("gprof-text")->probe(&input);
+}
+
+/* Tables in what is no text are somebody else's, as in a dump of a terminal or a profile. */
+static void tables_are_looked_for_in_text_only(void **state)
+{
+    (void)state;
+    static const char flat[] = "Flat profile:\r\n\f\n" FLAT_HEAD,
+                      graph[] = "caf\303\251\n" GRAPH_HEAD;
+    static const char binary[] = "\12\4\10\1\20\2\n" FLAT_HEAD GRAPH_HEAD;
+    assert_int_equal(probed(flat, sizeof flat - 1), 90);
+    assert_int_equal(probed(graph, sizeof graph - 1), 90);
+    assert_int_equal(probed(binary, sizeof binary - 1), 0);
+    assert_int_equal(probed("", 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +233,8 @@ int main(void)
         cmocka_unit_test(the_columns_of_bsd_are_read),
         cmocka_unit_test(other_dimensions_and_rates_are_those_of_gmon),
         cmocka_unit_test(what_is_cut_or_changed_is_damage_and_said_where),
+        cmocka_unit_test(calls_of_an_entry_without_a_number_are_nobodys),
+        cmocka_unit_test(tables_are_looked_for_in_text_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

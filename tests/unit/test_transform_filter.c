@@ -356,6 +356,26 @@ static void time_takes_what_perf_does(void **state)
     assert_time_leaves("100%-100%", 32);
 }
 
+/* Times may be 2^64 nanoseconds apart, more than a signed number holds. */
+static void shares_of_the_widest_time_are_taken(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {INT64_MIN, -1, 1, INT64_MAX};
+    static const struct {
+        const char *time;
+        int64_t values;
+    } rows[] = {{"0%-100%", 15},  {"0%-50%", 1 + 2}, {"50%-100%", 4 + 8}, {"100%", 15},
+                {"100%-100%", 8}, {"0%-25%", 1},     {"75%-100%", 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        PT_UNREF_PROFILE const pt_profile *p = timed(times, 4, false);
+        pt_filtered f;
+        assert_int_equal(pt_filter(p, &(pt_query){.time = rows[i].time}, &f, NULL, NULL), PT_OK);
+        if (pt_profile_total(f.profile, 0) != rows[i].values)
+            fail_msg("--time=%s: %lld", rows[i].time, (long long)pt_profile_total(f.profile, 0));
+        pt_filtered_done(&f);
+    }
+}
+
 static void a_time_that_is_none_is_refused(void **state)
 {
     (void)state;
@@ -378,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_takes_what_perf_does),
+        cmocka_unit_test(shares_of_the_widest_time_are_taken),
         cmocka_unit_test(a_time_that_is_none_is_refused),
         cmocka_unit_test(no_query_gives_the_profile_itself),
         cmocka_unit_test(focus_keeps_samples_with_a_matching_function_file_or_object),
