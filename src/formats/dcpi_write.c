@@ -14,6 +14,7 @@ typedef struct {
     const pt_profile *p;
     const pt_output *output;
     pt_diag *diag;
+    uint64_t repeated; /* header lines left out, since another one stands for them */
     pt_dcpi_counts counts;
     pt_dcpi_lines lines;
 } writing;
@@ -163,8 +164,9 @@ static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint
     return false;
 }
 
+/* Adds to *repeated the lines that another one stands for. */
 static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32_t event,
-                            pt_buf *buf)
+                            pt_buf *buf, uint64_t *repeated)
 {
     const pt_profile *const p = lines->p;
     const image_facts facts = facts_of(lines, mapping, event);
@@ -172,7 +174,11 @@ static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32
     pt_index_init(&put);
     for (uint32_t k = lines->first[mapping]; k < lines->first[mapping + 1]; k++) {
         const uint32_t i = lines->extra[k];
-        if (pt_dcpi_is_of_text(p, i) || is_repeated(p, i, &put)) continue;
+        if (pt_dcpi_is_of_text(p, i)) continue;
+        if (is_repeated(p, i, &put)) {
+            ++*repeated;
+            continue;
+        }
         if (put_changed_line(p, &facts, event, pt_text(p, p->extra->value[i]), buf)) continue;
         pt_put(buf, pt_text(p, p->extra->value[i]), pt_text_bytes(p, p->extra->value[i]));
         pt_put_u8(buf, '\n');
@@ -321,7 +327,7 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     pt_buf buf = PT_BUF_INIT;
     if (keeps_header(w, mapping))
-        put_kept_header(&w->lines, mapping, event, &buf);
+        put_kept_header(&w->lines, mapping, event, &buf, &w->repeated);
     else
         put_new_header(w, mapping, event, granule, &buf);
     end_header(&buf);
@@ -377,6 +383,7 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, w.lines.lost,
                 "header lines of the source replaced: it is not known of which image they are");
     status = write_files(&w, reterr);
+    pt_diag_add(options->diag, w.repeated, "header lines that repeat another's left out");
     pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return status;
