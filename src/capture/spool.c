@@ -62,12 +62,14 @@ pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
 }
 
 /* What was read is no memory until it is written again: a ring takes what waits in it, not what
- * might. */
+ * might. In a ring that was full it may have been written again already. */
 static void give_back(pt_ring *ring, uint64_t *upto)
 {
+    const uint64_t head = ring->page->data_head; /* nobody else writes it */
     const uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     while (ring->bytes > BEHIND_BYTES && tail - *upto >= BEHIND_BYTES) {
-        madvise(ring->data + (*upto & (ring->bytes - 1)), BEHIND_BYTES, MADV_DONTNEED);
+        if (head - *upto <= ring->bytes)
+            madvise(ring->data + (*upto & (ring->bytes - 1)), BEHIND_BYTES, MADV_DONTNEED);
         *upto += BEHIND_BYTES;
     }
 }

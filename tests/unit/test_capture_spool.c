@@ -146,6 +146,38 @@ static void a_ring_takes_memory_for_what_waits_in_it(void **state)
     free(kernel);
 }
 
+/* Its reader takes megabytes at once, and the first bytes of them are written again at once. */
+static void a_ring_that_was_full_loses_nothing_when_it_gives_memory_back(void **state)
+{
+    enum { RING_BYTES = 8 << 20, ROUNDS = 5 };
+    kernel_ring *const kernel = calloc(1, sizeof *kernel);
+    pt_ring from, to;
+    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
+    assert_int_equal(pt_spool_ring_open(RING_BYTES, &to, NULL), PT_OK);
+    const int never = eventfd(0, EFD_CLOEXEC);
+    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
+    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    uint64_t written = 0, read = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        do {
+            while (kernel_writes(kernel, written))
+                written++;
+        } while (pt_spool_take(spool));
+        reader_reads(&to, 20000 + 7000 * round, &read);
+    }
+    do {
+        pt_spool_take(spool);
+        reader_reads(&to, 1000, &read);
+    } while (to.page->data_tail != to.page->data_head ||
+             kernel->page.data_tail != kernel->page.data_head);
+    assert_int_equal(read, written);
+    pt_spool_free(spool);
+    close(never);
+    pt_ring_close(&to);
+    pt_ring_close(&from);
+    free(kernel);
+}
+
 static void a_ring_that_makes_no_sense_ends_nothing(void **state)
 {
     kernel_ring *const kernel = calloc(1, sizeof *kernel);
@@ -172,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_reader_gets_all_records_in_order),
         cmocka_unit_test(a_ring_takes_memory_for_what_waits_in_it),
+        cmocka_unit_test(a_ring_that_was_full_loses_nothing_when_it_gives_memory_back),
         cmocka_unit_test(a_ring_that_makes_no_sense_ends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
