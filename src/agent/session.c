@@ -151,6 +151,20 @@ static uint64_t longest_sleep_ns(void)
     return ns < most ? ns : most;
 }
 
+/* The file's keeper ends and the session goes on: whoever comes next may not reach the file any
+ * more. A host that changes its user has often changed its root before. */
+static void leave_journal(void)
+{
+    pt_agent_journal *const journal = &pt_agent.journal;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on && journal->keeper_tid == gettid()) {
+        pt_journal_grow(journal, true);
+        journal->keeper_tid = 0;
+    }
+    pt_agent_unlock(&caller);
+}
+
 /* Another session may begin before the thread of the last one has noticed its end: a flag that the
  * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 static void *drain_main(void *arg)
@@ -180,6 +194,7 @@ static void *drain_main(void *arg)
         }
         pt_agent_unlock(&caller);
     }
+    leave_journal();
     return NULL;
 }
 
@@ -214,8 +229,6 @@ bool pt_session_rest(void)
     const bool runs = pt_agent.on && pt_agent.drain_runs;
     const pthread_t drain = pt_agent.drain;
     if (runs) {
-        pt_journal_grow(&pt_agent.journal, true); /* afterwards it may be out of reach */
-        pt_agent.journal.keeper_tid = 0;
         const uint64_t own_ns = own_cpu_ns();
         pt_timers_stop_threads();
         pt_agent.drain_before_ns = own_ns;

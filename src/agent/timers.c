@@ -148,8 +148,11 @@ static const pt_timer_engine *choose_engine(void)
 /* One timer for the process: no more ticks than the kernel's own, and the file says so. */
 static void say_last_rung(uint64_t hz)
 {
+    static bool is_said; /* children of fork need not say it again */
     const bool is_too_fast = pt_agent.period_ns < pt_tick.look_ns;
     if (is_too_fast) pt_agent.period_ns = pt_tick.period_ns = pt_tick.look_ns / 1000 * 1000;
+    if (is_said) return;
+    is_said = true;
     if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording)
         pt_agent_say("no timers of threads are allowed here: CPU time is counted, not time on the "
                      "clock on the wall");

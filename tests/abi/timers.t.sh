@@ -201,6 +201,16 @@ else
     expect agrees "$(told seconds)" "$(fact cpu)" 0.01
 fi
 
+it 'below another root, where its journal has no name any more, that can still grow'
+rm -f prof
+CPUPROFILE=prof run ./host becomes_user root
+if [ "$status" = 4 ]; then
+    skip 'chroot is not allowed here'
+else
+    expect_status 0
+    expect [ "$(stat -c %s prof)" -gt $((4 << 20)) ]
+fi
+
 it 'a program that catches SIGTRAP gets what is its own'
 profiled 4000 catch
 expect_status 0

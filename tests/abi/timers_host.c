@@ -6,7 +6,7 @@
  * - waits SECONDS: one thread sleeps and polls, one computes; prints how often a call ended with
  *   EINTR
  * - trap | reset | reset_raw | catch | alarm: what it does with signals
- * - gives_up | becomes_user: what it does with its rights
+ * - gives_up | becomes_user [root]: what it does with its rights
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
  * - jit [kill]: runs code that nobody has a table of
@@ -232,10 +232,11 @@ static int run_gives_up(char **argv)
     return 0;
 }
 
-/* Goes on as another user. */
+/* Goes on as another user, and below another root first if there is an argument. */
 static int run_becomes_user(char **argv)
 {
     compute(0.1);
+    if (argv[0] != NULL && chroot(".") != 0) return 4;
     if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0) return 3;
     compute(0.2);
     printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
