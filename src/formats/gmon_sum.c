@@ -356,9 +356,9 @@ static void end(sum *s)
 /* BSD's layout is one histogram of time, and one of few bins is not told from other files. */
 static bool fits_bsd(const sum *s)
 {
+    if (s->histograms.count != 1) return false;
     const pt_gmon_histogram *const h = &s->histograms.items[0].h;
-    return s->histograms.count == 1 && h->bin_count >= PT_GMON_BSD_BINS_MIN &&
-           h->dimension[PT_GMON_DIMENSION_BYTES] == 's';
+    return h->bin_count >= PT_GMON_BSD_BINS_MIN && h->dimension[PT_GMON_DIMENSION_BYTES] == 's';
 }
 
 bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag)
