@@ -41,6 +41,8 @@ typedef struct {
 
 /* Attributes of a resource are labels of each of its samples: more than so many are left out. */
 enum { RESOURCE_MAX = 128 };
+/* Each sample has a value of each event. */
+enum { EVENTS_MAX = 256 };
 
 typedef struct {
     pt_builder *b;
@@ -60,7 +62,8 @@ typedef struct {
     uint64_t crowded;     /* attributes of a resource that has too many */
     uint64_t valueless;   /* samples with neither values nor timestamps */
     bool first_pass;      /* notes events only */
-    bool any_times;       /* samples are kept apart from the first one with a time on */
+    bool too_many_events;
+    bool any_times; /* samples are kept apart from the first one with a time on */
     uint32_t profiles;
     struct {
         pt_label *items;
@@ -649,7 +652,8 @@ static uint32_t event_of(otlp_reader *o, uint32_t type, uint32_t unit)
         const pt_event *const event = pt_builder_event_at(o->b, i);
         if (event->type == type && event->unit == unit) return i;
     }
-    return pt_builder_event(o->b, &(pt_event){.type = type, .unit = unit});
+    o->too_many_events |= pt_builder_event_count(o->b) == EVENTS_MAX;
+    return o->too_many_events ? 0 : pt_builder_event(o->b, &(pt_event){.type = type, .unit = unit});
 }
 
 /* What is said once of the whole: the earliest start, the longest duration, the first period. */
@@ -865,6 +869,8 @@ static void tell(const otlp_reader *o)
 
 static pt_status conclude(const otlp_reader *o, pt_error *reterr)
 {
+    if (o->too_many_events)
+        return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
     if (o->profiles == 0 && o->bad == NULL)
         return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     if (o->bad != NULL) {
@@ -898,7 +904,7 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
     o.first_pass = false;
     o.values = pt_alloc((size_t)pt_builder_event_count(builder) + 1, sizeof *o.values);
-    walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
+    if (!o.too_many_events) walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
     tell(&o);
     const pt_status status = conclude(&o, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "otlp", -1);

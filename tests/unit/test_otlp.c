@@ -185,6 +185,30 @@ static void a_resource_has_at_most_128_attributes(void **state)
     pt_buf_done(&rows);
 }
 
+/* Each sample has a value of each: what the file says in a few bytes would be gigabytes. */
+static void a_file_has_at_most_256_events(void **state)
+{
+    (void)state;
+    for (unsigned events = 256; events <= 257; events++) {
+        pt_buf rows = PT_BUF_INIT;
+        pt_put_text(&rows, "1{2{");
+        for (unsigned i = 1; i <= events; i++)
+            pt_putf(&rows, "2{1{1:%u} 2{4[1]}}", i);
+        pt_put_text(&rows, "}} 2{5\"\"");
+        for (unsigned i = 1; i <= events; i++)
+            pt_putf(&rows, " 5\"e%u\"", i);
+        pt_put_text(&rows, "}");
+        reading r = read_proto(pt_buf_text(&rows));
+        assert_int_equal(r.status, events <= 256 ? PT_OK : PT_ERR_LIMIT);
+        if (events <= 256)
+            assert_int_equal(r.profile->event->t.count, events);
+        else
+            assert_string_equal(r.error.message, "more than 256 events");
+        reading_done(&r);
+        pt_buf_done(&rows);
+    }
+}
+
 static void rows_that_are_not_there_are_counted(void **state)
 {
     (void)state;
@@ -236,6 +260,7 @@ int main(void)
         cmocka_unit_test(keys_and_texts_may_be_rows_of_the_dictionary),
         cmocka_unit_test(the_value_to_show_and_what_locations_are_come_back),
         cmocka_unit_test(a_resource_has_at_most_128_attributes),
+        cmocka_unit_test(a_file_has_at_most_256_events),
         cmocka_unit_test(rows_that_are_not_there_are_counted),
         cmocka_unit_test(samples_of_older_layouts_are_not_read_as_something_else),
         cmocka_unit_test(other_protobuf_is_not_taken_for_it),
