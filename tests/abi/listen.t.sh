@@ -236,8 +236,11 @@ rm -f s
 it 'leaves neither socket nor profile when the program ends while it collects'
 start "unix:$PWD/s" ends
 socket_is_there s
-ask 'http://x/pprof/profile?seconds=20' -o cut &
+curl -sv --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=300' -o cut 2>asked &
 waiter=$!
+expect eventually grep -q '^> GET' asked
+expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
+touch end
 wait "$host"
 expect_equal 'exit status' $? 0
 wait "$waiter" || true
@@ -246,10 +249,13 @@ expect_equal files "$(ls tmp | wc -l)" 0
 
 it 'does not take a profile away from CPUPROFILE'
 : >host.err
+rm -f end
 CPUPROFILE=$PWD/prof PITOT_LISTEN=unix:$PWD/s ./host ends &
 host=$!
+hosts+=("$host")
 socket_is_there s
 expect_equal status "$(ask -o /dev/null -w '%{http_code}' 'http://x/pprof/profile?seconds=1')" 503
+touch end
 wait "$host"
 expect [ -s prof ]
 expect [ ! -e prof.journal ]
