@@ -75,6 +75,7 @@ typedef struct {
     uint64_t rounded, limited;
     int64_t active; /* the profile that is shown */
     bool any_own;   /* a profile of pitot's own */
+    bool too_many_events;
 } speedscope_reader;
 
 static int probe(const pt_probe_input *input)
@@ -297,14 +298,19 @@ static pt_status read_member(speedscope_reader *s, profile_parts *parts)
 
 /* ---- Values ---- */
 
-static uint32_t find_event(pt_builder *b, const char *type, const char *unit)
+/* Each sample has a value of each event. */
+enum { EVENTS_MAX = 256 };
+
+static uint32_t find_event(speedscope_reader *s, const char *type, const char *unit)
 {
+    pt_builder *const b = s->builder;
     const pt_event event = {.type = pt_builder_text(b, type).v, .unit = pt_builder_text(b, unit).v};
     for (uint32_t i = 0; i < pt_builder_event_count(b); i++) {
         const pt_event *const other = pt_builder_event_at(b, i);
         if (other->type == event.type && other->unit == event.unit) return i;
     }
-    return pt_builder_event(b, &event);
+    s->too_many_events |= pt_builder_event_count(b) == EVENTS_MAX;
+    return s->too_many_events ? 0 : pt_builder_event(b, &event);
 }
 
 /* Which event the profile's unit, or its own word, stands for; *ret_scale: its values in ours. */
@@ -312,9 +318,9 @@ static uint32_t event_of(speedscope_reader *s, const profile_parts *parts, int64
 {
     const speedscope_unit *const unit = speedscope_unit_of(parts->unit);
     *ret_scale = unit->scale;
-    if (parts->event == NULL) return find_event(s->builder, unit->type, unit->model_unit);
+    if (parts->event == NULL) return find_event(s, unit->type, unit->model_unit);
     s->any_own = true;
-    return find_event(s->builder, parts->event,
+    return find_event(s, parts->event,
                       parts->unit_name != NULL ? parts->unit_name : unit->model_unit);
 }
 
@@ -451,9 +457,11 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
         status = read_top(&s, true, &never);
         pt_json_r_done(&s.json);
     }
-    put_samples(&s);
+    if (!s.too_many_events) put_samples(&s);
     tell(&s);
-    if (status != PT_OK || error.status != PT_OK)
+    if (s.too_many_events)
+        status = pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
+    else if (status != PT_OK || error.status != PT_OK)
         status = pt_json_failed(&error, builder, reterr);
     else if (s.profile.count == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "speedscope's JSON without profiles");

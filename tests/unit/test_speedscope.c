@@ -113,6 +113,29 @@ static void each_event_and_thread_becomes_a_profile_and_comes_back(void **state)
     reading_done(&r);
 }
 
+/* Each sample has a value of each: what the file says in a few bytes would be gigabytes. */
+static void a_file_has_at_most_256_events(void **state)
+{
+    (void)state;
+    for (unsigned events = 256; events <= 257; events++) {
+        pt_buf text = PT_BUF_INIT;
+        pt_put_text(&text, "{" FRAMES ",\"profiles\":[");
+        for (unsigned i = 0; i < events; i++)
+            pt_putf(&text,
+                    "%s{\"unit\":\"none\",\"event\":\"e%u\",\"samples\":[[0]],\"weights\":[1]}",
+                    i > 0 ? "," : "", i);
+        pt_put_text(&text, "]}");
+        reading r = read_text(pt_buf_text(&text));
+        assert_int_equal(r.status, events <= 256 ? PT_OK : PT_ERR_LIMIT);
+        if (events <= 256)
+            assert_int_equal(r.profile->event->t.count, events);
+        else
+            assert_string_equal(r.error.message, "more than 256 events");
+        reading_done(&r);
+        pt_buf_done(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +146,7 @@ int main(void)
         cmocka_unit_test(damage_keeps_what_came_before),
         cmocka_unit_test(frames_that_do_not_close_are_counted),
         cmocka_unit_test(each_event_and_thread_becomes_a_profile_and_comes_back),
+        cmocka_unit_test(a_file_has_at_most_256_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
