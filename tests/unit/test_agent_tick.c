@@ -259,6 +259,10 @@ static void filter_that_refuses_leaves_no_sample(void **state)
     assert_int_equal(calls, 1);
     assert_int_equal(ring->filtered, 1);
     assert_int_equal(ring->head_words, 0);
+    /* Nor when it ends, a hundred periods later. */
+    self.start_routine = (void *(*)(void *))(uintptr_t)0x5000;
+    pt_tick_settle(&self, ring, (uint64_t)self.clock_seen_ns + 100 * pt_tick.period_ns);
+    assert_int_equal(ring->head_words, 0);
 }
 
 static void host_handler(int signo)

@@ -112,6 +112,7 @@ void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
     if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
+    if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
     /* No tick ever met it: where it began is all that is known. */
     const uint64_t start = (uint64_t)(uintptr_t)thread->start_routine;
     const bool has_last = thread->last_words != 0;
