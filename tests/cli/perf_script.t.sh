@@ -29,6 +29,21 @@ for file in rust-mangled simple-with-header system-wide; do
     fi
 done
 
+# The head of a sample is "comm pid... time: period event:", with more words in between or fewer.
+for file in gzip.perf simple-perf.txt test.perf; do
+    it "reads $file.gz of the corpus: the samples and the periods of all events that its lines add up to"
+    if corpus "firefox-fixtures/profiler__$file.gz" && needs python3; then
+        zcat "$corpus" | awk '/^[^[:space:]#].*: *$/ { samples++; sum += $(NF - 1) }
+            END { printf "%d %.0f\n", samples, sum }' >lines
+        run pitot info --json "$corpus"
+        expect_status 0
+        stdout | python3 -c 'import json, sys
+totals = {e["type"]: e["total"] for e in json.load(sys.stdin)["events"]}
+print(totals.pop("samples"), sum(totals.values()))' >ours
+        expect_same ours lines
+    fi
+done
+
 it 'takes perf script from a pipe'
 if needs perf; then
     run bash -c 'perf script -i "$1" 2>/dev/null | "$PITOT" top --symbols=off -' - "$golden/fp.data"
