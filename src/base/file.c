@@ -380,3 +380,9 @@ pt_status pt_file_keep_old(const char *path, bool *ret_kept, pt_error *reterr)
     if (ret_kept != NULL) *ret_kept = kept;
     return PT_OK;
 }
+
+const char *pt_base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}

@@ -70,6 +70,9 @@ pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes
 pt_status pt_file_read_fd(int fd, const char *name, pt_file_flags flags, uint64_t max_bytes,
                           pt_blob *ret_blob, pt_error *reterr);
 
+/* What follows the last '/' of a path; all of it where nothing does. Within path. */
+const char *pt_base_name(const char *path);
+
 /* A file being written: the bytes go to a temporary file in the same folder, which takes the name
  * at commit, so that a reader sees the old file or the whole new one. A symbolic link is followed
  * and stays. An existing file's permission bits are kept; a new one gets 0666 less the umask. What

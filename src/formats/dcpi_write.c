@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "formats/dcpi.h"
@@ -337,12 +338,6 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     return pt_out_flush(out, reterr);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* Is there anything to write of the mapping? An empty profile is a file too. */
 static bool is_written(const writing *w, uint32_t mapping)
 {
@@ -364,7 +359,7 @@ static pt_status write_files(writing *w, pt_error *reterr)
             PT_FREE char *suffix =
                 images * w->counts.event_count == 1
                     ? pt_strdup("")
-                    : pt_strf(".%s-%u.%s", base_name(pt_text(p, p->mapping->row[m].file)), m,
+                    : pt_strf(".%s-%u.%s", pt_base_name(pt_text(p, p->mapping->row[m].file)), m,
                               pt_text(p, p->event->row[w->counts.event[c]].type));
             const pt_status status = write_file(w, m, c, suffix, reterr);
             if (status != PT_OK) return status;

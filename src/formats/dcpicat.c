@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "formats/dcpi.h"
@@ -425,12 +426,6 @@ static uint64_t put_event(pt_out *out, const pt_profile *p, uint32_t event, int6
     return changed > 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 typedef struct {
     const pt_profile *p;
     pt_out *out;
@@ -445,7 +440,7 @@ static void put_header(writing *w, uint32_t mapping)
     const pt_mapping *const m = &p->mapping->row[mapping];
     const pt_dcpi_counts *const c = &w->counts;
     char number[32], epoch[16];
-    put_field(w->out, "name", base_name(pt_text(p, m->file)));
+    put_field(w->out, "name", pt_base_name(pt_text(p, m->file)));
     put_field(w->out, "image", pt_dcpi_image_text(p, m));
     if (pt_text(p, m->file)[0] != '\0') put_field(w->out, "path", pt_text(p, m->file));
     pt_dcpi_format_time(pt_profile_provenance(p)->start_ns, epoch);

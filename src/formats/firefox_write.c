@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/units.h"
@@ -431,12 +432,6 @@ static void put_stack_table(fx_writer *w)
     pt_json_object_end(json);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void put_strings(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
@@ -452,7 +447,8 @@ static void put_strings(fx_writer *w)
         pt_json_text_n(json, frame->file, frame->file_bytes);
     }
     for (size_t i = 0; i < w->resource.count; i++)
-        pt_json_text(json, base_name(pt_text(w->p, w->p->mapping->row[w->resource.items[i]].file)));
+        pt_json_text(json,
+                     pt_base_name(pt_text(w->p, w->p->mapping->row[w->resource.items[i]].file)));
     pt_json_array_end(json);
 }
 
@@ -601,7 +597,7 @@ static void put_libs(fx_writer *w)
     begin_column(json, "libs");
     for (uint32_t i = 0; i < w->p->mapping->t.count; i++) {
         const pt_mapping *const m = &w->p->mapping->row[i];
-        const char *const path = pt_text(w->p, m->file), *const name = base_name(path);
+        const char *const path = pt_text(w->p, m->file), *const name = pt_base_name(path);
         const char *const build_id = pt_text(w->p, m->build_id);
         pt_json_object(json);
         put_text(json, "arch", "");

@@ -62,12 +62,6 @@ uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count)
     return at_once > 1 ? memory_bytes / at_once : memory_bytes;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* ---- One input ---- */
 
 static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, pt_blob *ret_blob,
@@ -100,7 +94,7 @@ static pt_status probe(const pt_blob *blob, const char *name, const pt_format **
         .head = blob->data,
         .head_bytes = blob->size < HEAD_BYTES ? blob->size : HEAD_BYTES,
         .file_bytes = blob->size,
-        .name = file_name(name),
+        .name = pt_base_name(name),
     };
     if (blob->size < sizeof padded) {
         if (blob->size > 0) memcpy(padded, blob->data, blob->size);

@@ -1,6 +1,7 @@
 /* profile.c: small questions to a frozen profile. */
 #include "model/profile.h"
 
+#include "base/file.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -64,12 +65,6 @@ int64_t pt_profile_total(const pt_profile *p, uint32_t event)
     return total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size)
 {
     const uint64_t address = p->location->address[location];
@@ -81,7 +76,7 @@ int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t s
     const uint64_t in_image = map->flags & PT_MAPPING_HAS_BIAS
                                   ? address - map->bias
                                   : address - map->start + map->file_offset;
-    const char *file = base_name(pt_text(p, map->file));
+    const char *file = pt_base_name(pt_text(p, map->file));
     const size_t length = strlen(file);
     /* "[vdso]" and its like bring their own brackets. */
     const bool bracketed = length > 2 && file[0] == '[' && file[length - 1] == ']';

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/saturate.h"
 #include "render/report.h"
@@ -52,12 +53,6 @@ static const char *source_of(const pt_counts_table *t, size_t i, int64_t *ret_li
     if (first == end || p->line->function[first] == PT_NONE) return "";
     *ret_line = p->line->line[first];
     return pt_text(p, p->function->file[p->line->function[first]]);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
 /* ---- Text ---- */
@@ -150,13 +145,13 @@ static void put_subject(pt_out *out, const pt_look *look, const pt_counts_table 
         pt_out_char(out, ' ');
     }
     const char *const path = pt_counts_name(image_of(t, i)->path);
-    pt_text_put(out, t->level == PT_COUNTS_ADDRESSES ? base_name(path) : path, 0);
+    pt_text_put(out, t->level == PT_COUNTS_ADDRESSES ? pt_base_name(path) : path, 0);
     if (t->level == PT_COUNTS_ADDRESSES) {
         int64_t line;
         const char *const file = source_of(t, i, &line);
         if (file[0] != '\0') {
             pt_out_text(out, "  ");
-            pt_text_put(out, base_name(file), 0);
+            pt_text_put(out, pt_base_name(file), 0);
             if (line > 0) pt_outf(out, ":%" PRId64, line);
         }
     }

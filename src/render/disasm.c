@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "render/listing.h"
 #include "render/text.h"
 #include "render/value.h"
@@ -18,12 +19,6 @@ typedef struct {
     int digits; /* of an address */
     pt_buf text;
 } writer;
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 static size_t room(const writer *w, size_t used)
 {
@@ -65,9 +60,9 @@ static void put_place(writer *w, const pt_disasm_line *line)
         if (f->file[0] == '\0')
             pt_put_text(&w->text, "?");
         else if (f->line == 0)
-            pt_put_text(&w->text, base_name(f->file));
+            pt_put_text(&w->text, pt_base_name(f->file));
         else
-            pt_putf(&w->text, "%s:%u", base_name(f->file), f->line);
+            pt_putf(&w->text, "%s:%u", pt_base_name(f->file), f->line);
     }
     if (line->source != NULL) {
         size_t skip = 0;

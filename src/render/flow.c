@@ -6,16 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "render/counts.h"
 #include "render/report.h"
 #include "render/text.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 /* Executions of a class, or how often it runs for one call of the procedure; < 0 = unknown. */
 static double frequency_of(const pt_flow_report *r, const pt_flow *f, uint32_t class)
@@ -435,7 +430,7 @@ void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report 
         const size_t used = pt_text_width(name);
         pt_text_pad(out, used < 28 ? 29 - used : 1);
         if (f != NULL && f->file[0] != '\0') {
-            pt_text_put(out, base_name(f->file), 0);
+            pt_text_put(out, pt_base_name(f->file), 0);
             if (f->line > 0) pt_outf(out, ":%u", f->line);
         }
         pt_out_char(out, '\n');

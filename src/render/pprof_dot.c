@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/saturate.h"
 #include "base/units.h"
 #include "render/pprof_report.h"
@@ -109,12 +110,6 @@ static void put_replaced(pt_buf *buf, const char *text)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* The parts of a node's text on lines of their own. */
 static void put_lines(drawing *d, const pt_node_info *info)
 {
@@ -122,7 +117,7 @@ static void put_lines(drawing *d, const pt_node_info *info)
     pt_buf name = PT_BUF_INIT, escaped = PT_BUF_INIT;
     put_escaped(&escaped, brief);
     put_replaced(&name, pt_buf_text(&escaped));
-    const char *file = base_name(info->file);
+    const char *file = pt_base_name(info->file);
     if (info->address != 0) pt_putf(&d->buf, "%016llx\\n", (unsigned long long)info->address);
     if (name.size > 0) pt_putf(&d->buf, "%s\\n", pt_buf_text(&name));
     if (info->line != 0) {

@@ -4,15 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "render/counts.h"
 #include "render/report.h"
 #include "render/text.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure *p,
                             const char *what, const pt_procedure_diff *d)
@@ -30,7 +25,7 @@ void pt_procedure_diff_text(pt_out *out, const pt_look *look, const pt_procedure
         else
             pt_outf(out, "%9s  ", "-");
         if (!d->by_line) pt_outf(out, "%12" PRIx64 "  ", at->addr);
-        pt_text_put(out, at->file[0] != '\0' ? base_name(at->file) : "(no line)", 0);
+        pt_text_put(out, at->file[0] != '\0' ? pt_base_name(at->file) : "(no line)", 0);
         if (at->line > 0) pt_outf(out, ":%u", at->line);
         pt_out_char(out, '\n');
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/saturate.h"
 #include "render/counts.h"
@@ -19,12 +20,6 @@ typedef struct {
     const pt_counts *counts;
     int *width; /* of each event's column */
 } writer;
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
 
 static void fit_columns(writer *w)
 {
@@ -126,7 +121,7 @@ static void put_source(const writer *w, const pt_procedure *p, const pt_code_fra
     for (uint32_t e = 0; e < w->counts->event_count; e++)
         pt_outf(w->out, "%*s ", w->width[e], "");
     pt_text_pad(w->out, 17);
-    pt_outf(w->out, " ; %s:%u", base_name(f->file), f->line);
+    pt_outf(w->out, " ; %s:%u", pt_base_name(f->file), f->line);
     const char *text;
     size_t size;
     if (pt_procedure_source_line(w->list->texts, p, f->file, f->line, &text, &size)) {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "render/listing.h"
 #include "render/text.h"
 #include "render/value.h"
@@ -104,12 +105,6 @@ static int heat_of(double share)
     return x >= 0.2 ? 4 : x >= 0.08 ? 3 : x >= 0.02 ? 2 : x > 0 ? 1 : 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* ---- Instructions of a line ---- */
 
 static const pt_disasm_line *instruction_of(const writer *w, const pt_weblist_piece *piece)
@@ -145,7 +140,7 @@ static void put_inlined(writer *w, const pt_weblist_piece *piece, uint32_t depth
     for (; depth < piece->frame; depth++) {
         const pt_code_frame *f = &in->frame[piece->frame - 1 - depth];
         pt_putf(&w->text, "%*s", 2 * (w->width + 8) + 3 + w->digits + 2 + INDENT * (int)depth, "");
-        pt_putf(&w->text, "> %s  %s:%u", f->brief, base_name(f->file), f->line);
+        pt_putf(&w->text, "> %s  %s:%u", f->brief, pt_base_name(f->file), f->line);
         if (depth + 1 == piece->frame && in->source != NULL) {
             size_t skip = 0;
             while (skip < in->source_size && (in->source[skip] == ' ' || in->source[skip] == '\t'))
@@ -267,7 +262,7 @@ static void put_contents(writer *w)
         const pt_listing_function *f = &l->function[i];
         add_values(w, &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
         pt_put_text(&w->text, f->name);
-        if (f->file[0] != '\0') pt_putf(&w->text, "  %s", base_name(f->file));
+        if (f->file[0] != '\0') pt_putf(&w->text, "  %s", pt_base_name(f->file));
         pt_outf(w->out, "<a class=\"r h%d\" href=\"#f%zu\">", heat_of(f->self_share), i);
         flush_text(w);
         pt_out_text(w->out, "</a>\n");

@@ -1,5 +1,6 @@
 /* images.c: candidates, one after the other, each opened and judged. */
 #include "source/images.h"
+#include "base/file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -187,12 +188,6 @@ static bool try_debuginfod(const trial *t, pt_debuginfod_kind kind, pt_image_fil
 
 /* ---- images ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Any file in DIR/ID. */
 static bool try_folder(const trial *t, const char *dir, pt_image_file *ret_file)
 {
@@ -212,7 +207,7 @@ static char *folder_of(const char *path);
 static bool try_binary_dir(const trial *t, const char *dir, const char *path,
                            pt_image_file *ret_file)
 {
-    const char *id = t->wanted_id, *base = base_name(path);
+    const char *id = t->wanted_id, *base = pt_base_name(path);
     if (id[0] != '\0' && (try_owned(t, pt_strf("%s/%s/%s", dir, id, base), ret_file) ||
                           try_folder(t, dir, ret_file) ||
                           try_owned(t, pt_strf("%s/%s/%s", dir, path, id), ret_file) ||

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/units.h"
@@ -88,12 +89,6 @@ static uint32_t add_group(building *b, const char *name, size_t bytes)
 
 /* ---- frames ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static const char *module_path(const pt_profile *p, uint32_t location)
 {
     const uint32_t mapping = p->location->mapping[location];
@@ -150,7 +145,7 @@ static void fill_frame(building *b, pt_flame_frame *frame, uint32_t name, uint32
     else if (frame->kind != PT_FLAME_UNRESOLVED)
         package = pt_flame_package(text, &bytes);
     frame->group = bytes > 0 ? add_group(b, package, bytes)
-                             : add_group(b, base_name(module), strlen(base_name(module)));
+                             : add_group(b, pt_base_name(module), strlen(pt_base_name(module)));
 }
 
 static uint32_t frame_of(building *b, uint32_t node)

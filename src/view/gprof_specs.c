@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "view/gprof_int.h"
 
@@ -42,17 +43,12 @@ static side side_of(const char *text, size_t size)
     return s;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static bool matches(const pt_gprof *g, const side *s, const pt_gprof_symbol *symbol)
 {
     if (s->line != 0 && s->line != symbol->line) return false;
     if (s->file == NULL) return true;
-    return symbol->file != PT_NONE && strcmp(s->file, last_part(g->file.items[symbol->file])) == 0;
+    return symbol->file != PT_NONE &&
+           strcmp(s->file, pt_base_name(g->file.items[symbol->file])) == 0;
 }
 
 /* Where in by_name the names begin that are not before `name`, or, with `behind`, are behind it. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "view/gprof_int.h"
 
@@ -27,24 +28,18 @@ typedef struct {
     uint32_t *symbol; /* [location] */
 } reading;
 
-static const char *last_part(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* By build id where both have one, else by the file's name; a mapping that says nothing may be. */
 static void find_own_mappings(reading *r)
 {
     char id[2 * 64 + 1];
     pt_elf_id_hex(pt_elf_build_id(pt_object_elf(r->g->object)), id, sizeof id);
-    const char *const name = last_part(r->g->options.image != NULL ? r->g->options.image : "");
+    const char *const name = pt_base_name(r->g->options.image != NULL ? r->g->options.image : "");
     for (uint32_t i = 0; i < r->p->mapping->t.count; i++) {
         const pt_mapping *const m = &r->p->mapping->row[i];
         const char *const file = pt_text(r->p, m->file), *const its = pt_text(r->p, m->build_id);
         r->is_ours[i] = id[0] != '\0' && its[0] != '\0'
                             ? strcmp(id, its) == 0
-                            : file[0] == '\0' || strcmp(last_part(file), name) == 0;
+                            : file[0] == '\0' || strcmp(pt_base_name(file), name) == 0;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "object/demangle.h"
 #include "view/graph.h"
@@ -285,12 +286,6 @@ static pt_status search_all(search *s, pt_error *reterr)
 
 /* ---- Instructions ---- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* Adds the samples from here up to the next instruction; *at moves past them. */
 static void take_samples(pt_pprof_instruction *i, const struct found *f, size_t *at, uint64_t next)
 {
@@ -301,7 +296,7 @@ static void take_samples(pt_pprof_instruction *i, const struct found *f, size_t 
         flat_div = sum(flat_div, node->flat_div);
         cum = sum(cum, node->cum);
         cum_div = sum(cum_div, node->cum_div);
-        if (i->file[0] == '\0') i->file = base_of(node->info->file);
+        if (i->file[0] == '\0') i->file = pt_base_name(node->info->file);
         if (i->line == 0) i->line = node->info->line;
         if (i->function[0] == '\0') i->function = node->info->name;
     }
@@ -325,7 +320,7 @@ static pt_status disassemble(search *s, pt_pprof_symbol *symbol, const struct fo
         *to = (pt_pprof_instruction){.addr = l.line[i].addr,
                                      .text = pt_strdup(l.line[i].text),
                                      .function = l.line[i].function,
-                                     .file = base_of(l.line[i].file),
+                                     .file = pt_base_name(l.line[i].file),
                                      .line = l.line[i].line};
         take_samples(to, f, &at, i + 1 < l.count ? l.line[i + 1].addr : UINT64_MAX);
         symbol->instruction_count++;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
@@ -79,18 +80,12 @@ static void know_names(joining *j)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* How well a listed function's file is a frame's: the profile may have been named by another
  * program, which writes paths otherwise. */
 static int file_fit(const char *listed, const char *file)
 {
     if (strcmp(listed, file) == 0) return 3;
-    return strcmp(base_name(listed), base_name(file)) == 0 ? 2 : 0;
+    return strcmp(pt_base_name(listed), pt_base_name(file)) == 0 ? 2 : 0;
 }
 
 static uint32_t function_of_name(const joining *j, const char *name, const char *file)

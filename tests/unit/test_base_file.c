@@ -295,11 +295,20 @@ static void the_previous_file_is_kept_as_old(void **state)
     check_holds("p.old", "2");
 }
 
+static void base_name_follows_the_last_slash(void **state)
+{
+    assert_string_equal(pt_base_name("/usr/lib/libc.so.6"), "libc.so.6");
+    assert_string_equal(pt_base_name("main.c"), "main.c");
+    assert_string_equal(pt_base_name("a/b/"), "a/b/");
+    assert_string_equal(pt_base_name(""), "");
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base_name_follows_the_last_slash),
         IN_FOLDER(every_reason_not_to_read_has_its_own_line),
         IN_FOLDER(reads_regular_files_and_those_of_proc),
         IN_FOLDER(reads_a_fifo_to_its_end),
