@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,16 +70,8 @@ void pt_merge_sides_free(struct pt_merge_sides *sides)
 
 static void count_into(struct pt_merge_sides *s, uint64_t *sum, uint64_t count)
 {
-    if (!__builtin_add_overflow(*sum, count, sum)) return;
-    *sum = UINT64_MAX;
-    s->saturated++;
-}
-
-static void cost_into(struct pt_merge_sides *s, int64_t *sum, int64_t cost)
-{
-    if (!__builtin_add_overflow(*sum, cost, sum)) return;
-    *sum = cost < 0 ? INT64_MIN : INT64_MAX;
-    s->saturated++;
+    s->saturated += count > UINT64_MAX - *sum;
+    *sum = pt_saturating_count(*sum, count);
 }
 
 /* ---- Arcs ---- */
@@ -116,7 +109,8 @@ static void add_arcs(pt_merge_adding *a)
         for (uint32_t e = 0; e < events; e++) {
             const uint32_t own = a->event[e];
             if (own != PT_NONE && arcs->cost[own] != NULL)
-                cost_into(s, &s->cost.items[(size_t)id * events + e], arcs->cost[own][i]);
+                s->saturated +=
+                    pt_saturating_into(&s->cost.items[(size_t)id * events + e], arcs->cost[own][i]);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
@@ -142,28 +143,27 @@ static void gather_self(gathering *g, uint32_t event)
 static int by_weight(const void *left, const void *right, void *context)
 {
     const pt_calls *const calls = context;
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const pt_call *const x = &calls->call[a], *const y = &calls->call[b];
+    const pt_call *const x = left, *const y = right;
     const uint64_t cost_x = pt_magnitude(x->cost), cost_y = pt_magnitude(y->cost);
     if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
     if (x->calls != y->calls) return x->calls > y->calls ? -1 : 1;
     int order = strcmp(calls->function[x->to].name, calls->function[y->to].name);
     if (order == 0) order = strcmp(calls->function[x->from].name, calls->function[y->from].name);
-    return order != 0 ? order : (a > b) - (a < b);
+    if (order == 0) order = (x->to > y->to) - (x->to < y->to);
+    return order != 0 ? order : (x->from > y->from) - (x->from < y->from);
 }
 
+/* Puts all calls in order, and so those of each function. */
 static void list_calls(pt_calls *calls)
 {
     const uint32_t n = calls->call_count;
     calls->in = pt_alloc((size_t)n + 1, sizeof *calls->in);
     calls->out = pt_alloc((size_t)n + 1, sizeof *calls->out);
-    PT_FREE uint32_t *order = pt_alloc((size_t)n + 1, sizeof *order);
+    if (n > 0) qsort_r(calls->call, n, sizeof *calls->call, by_weight, calls);
     for (uint32_t c = 0; c < n; c++) {
-        order[c] = c;
         calls->function[calls->call[c].from].out_count++;
         calls->function[calls->call[c].to].in_count++;
     }
-    qsort_r(order, n, sizeof *order, by_weight, calls);
     uint32_t in = 0, out = 0;
     for (uint32_t f = 0; f < calls->count; f++) {
         pt_calls_function *const function = &calls->function[f];
@@ -173,11 +173,11 @@ static void list_calls(pt_calls *calls)
         out += function->out_count;
         function->in_count = function->out_count = 0;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        pt_calls_function *const from = &calls->function[calls->call[order[i]].from];
-        pt_calls_function *const to = &calls->function[calls->call[order[i]].to];
-        calls->out[from->out_first + from->out_count++] = order[i];
-        calls->in[to->in_first + to->in_count++] = order[i];
+    for (uint32_t c = 0; c < n; c++) {
+        pt_calls_function *const from = &calls->function[calls->call[c].from];
+        pt_calls_function *const to = &calls->function[calls->call[c].to];
+        calls->out[from->out_first + from->out_count++] = c;
+        calls->in[to->in_first + to->in_count++] = c;
     }
 }
 
@@ -203,10 +203,9 @@ static void tell_apart(gathering *g)
     for (size_t f = 0; f < g->key.count; f++) {
         const function_key *const key = &g->key.items[f];
         if (key->string == 0 || seen[key->string] < 2 || key->file == 0) continue;
-        const char *const path = pt_text(g->profile, key->file);
-        const char *const slash = strrchr(path, '/');
+        const char *const file = pt_base_name(pt_text(g->profile, key->file));
         char **const name = &g->calls->function[f].name;
-        char *const longer = pt_strf("%s [%s]", *name, slash != NULL ? slash + 1 : path);
+        char *const longer = pt_strf("%s [%s]", *name, file);
         free(*name);
         *name = longer;
     }
@@ -246,9 +245,8 @@ void pt_calls_done(pt_calls *calls)
 
 /* ---- As a tree ---- */
 
-/* Calls that wait to be followed, the heaviest on top. */
+/* Calls that wait to be followed, the heaviest, which is the first of all, on top. */
 typedef struct {
-    const uint32_t *rank; /* per call: its place among all */
     uint32_t *items;
     size_t count;
 } heap;
@@ -256,7 +254,7 @@ typedef struct {
 static void heap_push(heap *h, uint32_t call)
 {
     size_t at = h->count++;
-    for (; at > 0 && h->rank[h->items[(at - 1) / 2]] > h->rank[call]; at = (at - 1) / 2)
+    for (; at > 0 && h->items[(at - 1) / 2] > call; at = (at - 1) / 2)
         h->items[at] = h->items[(at - 1) / 2];
     h->items[at] = call;
 }
@@ -266,9 +264,8 @@ static uint32_t heap_pop(heap *h)
     const uint32_t top = h->items[0], last = h->items[--h->count];
     size_t at = 0;
     for (size_t child; (child = 2 * at + 1) < h->count; at = child) {
-        if (child + 1 < h->count && h->rank[h->items[child + 1]] < h->rank[h->items[child]])
-            child++;
-        if (h->rank[h->items[child]] >= h->rank[last]) break;
+        if (child + 1 < h->count && h->items[child + 1] < h->items[child]) child++;
+        if (h->items[child] >= last) break;
         h->items[at] = h->items[child];
     }
     h->items[at] = last;
@@ -302,18 +299,12 @@ static void reach(const pt_calls *calls, uint32_t function, bool *reached, heap 
 
 uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *ret_root_count)
 {
-    const uint32_t n = calls->count, arcs = calls->call_count;
+    const uint32_t n = calls->count;
     uint32_t *const by = pt_alloc((size_t)n + 1, sizeof *by);
     uint32_t *const root = pt_alloc((size_t)n + 1, sizeof *root);
-    PT_FREE uint32_t *order = pt_alloc((size_t)n + arcs + 1, sizeof *order);
-    PT_FREE uint32_t *rank = pt_alloc((size_t)arcs + 1, sizeof *rank);
+    PT_FREE uint32_t *order = pt_alloc((size_t)n + 1, sizeof *order);
     PT_FREE bool *reached = pt_alloc((size_t)n + 1, sizeof *reached);
-    heap h = {.rank = rank, .items = pt_alloc((size_t)arcs + 1, sizeof *h.items)};
-    for (uint32_t c = 0; c < arcs; c++)
-        order[c] = c;
-    qsort_r(order, arcs, sizeof *order, by_weight, (void *)calls);
-    for (uint32_t i = 0; i < arcs; i++)
-        rank[order[i]] = i;
+    heap h = {.items = pt_alloc((size_t)calls->call_count + 1, sizeof *h.items)};
     for (uint32_t f = 0; f < n; f++) {
         order[f] = f;
         by[f] = PT_NONE;

@@ -37,9 +37,9 @@ typedef struct pt_calls {
     bool has_cost; /* for this event; without there are no totals */
     pt_calls_function *function;
     uint32_t count;
-    pt_call *call;
+    pt_call *call; /* those with the most cost, then calls, first */
     uint32_t call_count;
-    uint32_t *in, *out; /* calls of each function, those with the most cost, then calls, first */
+    uint32_t *in, *out; /* calls of each function, in that order */
 } pt_calls;
 
 /* Borrows texts of the profile; done with pt_calls_done. */
