@@ -15,6 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/query.h"
 #include "render/text.h"
+#include "symbolize/symbolize.h"
 
 /* ---- Standard output ---- */
 
@@ -60,12 +61,11 @@ static int finish_output(pt_out *out, int status)
 
 /* What could not be named, and why, is told file by file where these are few; a whole machine has
  * dozens. */
-static const char nameless[] = "addresses without a name: ";
-enum { NAMELESS_FEW = 3 };
+enum { NAMELESS_FEW = 3, NAMELESS_BYTES = sizeof PT_SYMBOLIZE_NAMELESS - 1 };
 
 static bool is_nameless(const pt_diag_fact *fact)
 {
-    return strncmp(fact->text, nameless, sizeof nameless - 1) == 0;
+    return strncmp(fact->text, PT_SYMBOLIZE_NAMELESS, NAMELESS_BYTES) == 0;
 }
 
 /* One line for all of them. */
@@ -84,7 +84,7 @@ static void say_nameless(const pt_diag *diag)
     pt_cmd_say(
         "%s addresses without a name; %s of them: %s; %zu more reasons: pitot dump -n 1 lists "
         "them",
-        pt_count_of(sum).text, pt_count_of(most->count).text, most->text + sizeof nameless - 1,
+        pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
         reasons - 1);
 }
 

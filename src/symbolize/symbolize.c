@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
@@ -268,18 +269,18 @@ static bool *used_locations(const pt_profile *p)
 static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t count, pt_diag *diag)
 {
     if (mapping == PT_NONE) {
-        pt_diag_add(diag, count, "addresses without a name: they are in no mapping");
+        pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "they are in no mapping");
         return;
     }
     const pt_mapping *m = &p->mapping->row[mapping];
     const char *path = pt_text(p, m->file);
     if ((m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0) return;
     if ((m->flags & PT_MAPPING_KERNEL) != 0)
-        pt_diag_add(diag, count, "addresses without a name: they are in the kernel");
+        pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "they are in the kernel");
     else if ((m->flags & PT_MAPPING_JIT) != 0 || path[0] == '\0')
-        pt_diag_add(diag, count, "addresses without a name: their code is in no file");
+        pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "their code is in no file");
     else
-        pt_diag_add(diag, count, "addresses without a name: %s is not a file", path);
+        pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "%s is not a file", path);
 }
 
 /* Does any location want a name, used or not? Mostly what has names has them all, and the stacks
@@ -440,18 +441,12 @@ static void take_chains(image *m, pt_chains *chains, const uint32_t *rows, pt_de
     }
 }
 
-static const char *short_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail detail,
                                 size_t outside, size_t nameless)
 {
     if (outside > 0)
         pt_diag_add(&m->diag, outside,
-                    "addresses without a name: %s has no segment where they were mapped", m->path);
+                    PT_SYMBOLIZE_NAMELESS "%s has no segment where they were mapped", m->path);
     pt_object_facts facts = {.has_lines = true};
     if (!pt_chains_from_disk(chains)) pt_object_look(pt_chains_object(chains), detail, &facts);
     m->has_lines = facts.has_lines;
@@ -461,16 +456,15 @@ static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail de
     if (nameless == 0) return;
     if (facts.symbol_count == 0 && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,
-                    "addresses without a name: %s is stripped and no debug file was found",
-                    m->path);
+                    PT_SYMBOLIZE_NAMELESS "%s is stripped and no debug file was found", m->path);
     else if (facts.is_dynamic_only && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,
-                    "addresses without a name: %s has only exported symbols and no debug file "
-                    "was found",
+                    PT_SYMBOLIZE_NAMELESS "%s has only exported symbols and no debug file "
+                                          "was found",
                     m->path);
     else
-        pt_diag_add(&m->diag, nameless, "addresses without a name: no symbol of %s covers them",
-                    short_name(m->path));
+        pt_diag_add(&m->diag, nameless, PT_SYMBOLIZE_NAMELESS "no symbol of %s covers them",
+                    pt_base_name(m->path));
 }
 
 static size_t count_nameless(const image *m)
@@ -567,8 +561,8 @@ static void resolve_kernel(const work *w, image *m, pt_pool *pool)
     take_addresses(w, m);
     const char *id = m->build_id;
     if (pt_source_kernel_names(&search, id, start_ns, &names, &error) != PT_OK) {
-        pt_diag_add(&m->diag, m->wanted.count,
-                    "addresses without a name: they are in the kernel; %s", error.message);
+        pt_diag_add(&m->diag, m->wanted.count, PT_SYMBOLIZE_NAMELESS "they are in the kernel; %s",
+                    error.message);
         return;
     }
     if (id[0] == '\0') {
@@ -581,7 +575,7 @@ static void resolve_kernel(const work *w, image *m, pt_pool *pool)
     const size_t nameless = count_nameless(m);
     if (nameless > 0)
         pt_diag_add(&m->diag, nameless,
-                    "addresses without a name: no symbol of the kernel covers them");
+                    PT_SYMBOLIZE_NAMELESS "no symbol of the kernel covers them");
 }
 
 static void resolve_process(const work *w, image *m)
@@ -595,10 +589,10 @@ static void resolve_process(const work *w, image *m)
     const size_t nameless = count_nameless(m);
     if (nameless > 0 && any)
         pt_diag_add(&m->diag, nameless,
-                    "addresses without a name: the compiler's map of process %u does not have them",
+                    PT_SYMBOLIZE_NAMELESS "the compiler's map of process %u does not have them",
                     m->pid);
     else if (nameless > 0)
-        pt_diag_add(&m->diag, nameless, "addresses without a name: their code is in no file");
+        pt_diag_add(&m->diag, nameless, PT_SYMBOLIZE_NAMELESS "their code is in no file");
     pt_code_names_done(&dump);
     pt_code_names_done(&map);
 }
@@ -678,7 +672,7 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     if (!found || pt_chains_open(&file, &search, &how, &chains, &error) != PT_OK) {
         char text[1024];
         pt_error_text(&error, text, sizeof text);
-        pt_diag_add(&m->diag, m->wanted.count, "addresses without a name: %s%s%s",
+        pt_diag_add(&m->diag, m->wanted.count, PT_SYMBOLIZE_NAMELESS "%s%s%s",
                     error.path[0] != '\0' ? "" : m->path, error.path[0] != '\0' ? "" : ": ", text);
         m->wanted.count = 0;
         return;

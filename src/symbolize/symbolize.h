@@ -18,6 +18,9 @@
 #include "source/images.h"
 #include "source/name_index.h"
 
+/* How facts begin that tell why addresses got no name: one a reason, mostly one a file. */
+#define PT_SYMBOLIZE_NAMELESS "addresses without a name: "
+
 typedef enum {
     PT_SYMBOLIZE_FULL = 0, /* functions, files, lines, inlined frames */
     PT_SYMBOLIZE_SYMBOLS,  /* functions by symbol tables only: no DWARF is read */
