@@ -24,11 +24,18 @@ void pt_images_init(pt_images *images)
     pt_index_init(&images->index);
 }
 
+static void free_tables(pt_image *image)
+{
+    if (image->is_shared) return;
+    free(image->blob);
+    free(image->base_blob);
+}
+
 static void free_image(pt_image *image)
 {
     free(image->path);
     free(image->segment.items);
-    if (!image->is_shared) free(image->blob), free(image->base_blob);
+    free_tables(image);
     free(image);
 }
 
@@ -166,7 +173,7 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
 /* What was found in a file that was not the one, or was cut while it was looked at. */
 static void forget(pt_image *image)
 {
-    if (!image->is_shared) free(image->blob), free(image->base_blob);
+    free_tables(image);
     image->blob = image->base_blob = NULL;
     image->is_shared = image->is_compiled = false;
     image->segment.count = 0;
