@@ -81,9 +81,11 @@ for hz in 100 1000; do
     expect_status 0
     read_profile prof compute call_kernel
     expect agrees "$(told seconds)" "$(fact cpu)" 0.01
-    # Which of four threads is met is chance, and so is what it does.
-    expect agrees "$(seen compute)" "$(fact compute)" 0.05
-    expect agrees "$(seen call_kernel)" "$(fact kernel)" 0.05
+    # Which of four threads is met is chance, and so is what it does. A tick stands for what up to four of them did.
+    most=$(python3 -c "print(max(1 / $hz, 4 / $ticks))")
+    expect agrees "$(seen compute)" "$(fact compute)" "$most"
+    expect agrees "$(seen call_kernel)" "$(fact kernel)" "$most"
+    echo "# $hz Hz: $(seen compute) of $(fact compute) s, $(seen call_kernel) of $(fact kernel) s"
     expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / (hz < ticks ? hz : ticks)))
 done
 expect_stderr_line "pitot: libprofiler: neither perf events nor timers of threads are allowed here: $ticks samples a second, not 1000"
