@@ -1,5 +1,5 @@
-/* deflate.h: a small compressor, RFC 1951: matches within one block, fixed Huffman codes. Its result
- * is larger than zlib's usual one; it needs no memory but what it is given.
+/* deflate.h: a small compressor, RFC 1951: matches within one block, fixed Huffman codes. Its
+ * result is larger than zlib's usual one; it needs no memory but what it is given.
  *
  *   | last? 01 | literals and matches | end |   then, but behind the last block, an empty stored
  *                                               one, so that the next begins at a byte

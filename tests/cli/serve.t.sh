@@ -25,6 +25,7 @@ servers=()
 start() {
     local name=$1 said=
     shift
+    : >"said.$name" # or what the server before it said is read, while the shell has yet to open the file
     "$@" 2>"said.$name" &
     pid=$!
     servers+=("$pid")
