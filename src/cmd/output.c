@@ -12,6 +12,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "render/text.h"
+#include "transform/one_event.h"
 
 bool pt_cmd_writes_stdout(const pt_output_settings *settings)
 {
@@ -266,5 +267,8 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                             "%s is binary and would not do a terminal good; name a file "
                             "with -o FILE",
                             format->name);
-    return write_and_tell(context, settings, profile, format, event);
+    if (event == PT_NONE || !(format->capabilities & PT_CAN_EVENTS))
+        return write_and_tell(context, settings, profile, format, event);
+    PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(profile, event, &context->diag);
+    return write_and_tell(context, settings, alone, format, PT_NONE);
 }

@@ -37,8 +37,9 @@ typedef struct pt_output_settings {
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.event),                                               \
          .metavar = "EVENT",                                                                       \
-         .help = "for formats with one value a sample: this one, by number or name",               \
-         .details = "Without it the profile's default event, else its last one."},                 \
+         .help = "write the values of this event alone, by number or name",                        \
+         .details = "Without it a format with one value a sample gets the profile's default "      \
+                    "event, else its last one, and others get all."},                              \
         {.name = "losses",                                                                         \
          .type = PT_OPT_STRING,                                                                    \
          .offset = offsetof(settings, output.losses),                                              \

@@ -71,10 +71,10 @@ typedef struct pt_dcpi_counts {
     size_t count;      /* addresses */
 } pt_dcpi_counts;
 
-/* options->event, if it is one, is the only event; what is left out is told to options->diag. Fails
- * if the profile has no such event or no mappings. Pair with pt_dcpi_counts_done. */
-pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p,
-                              const pt_write_options *options, pt_error *reterr);
+/* What is left out is told to diag (may be NULL). Fails if the profile has no such event or no
+ * mappings. Pair with pt_dcpi_counts_done. */
+pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, pt_diag *diag,
+                              pt_error *reterr);
 void pt_dcpi_counts_done(pt_dcpi_counts *counts);
 
 /* What an event is called: of mere "samples" what lies between two of them says more. */

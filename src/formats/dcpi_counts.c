@@ -8,35 +8,28 @@
 #include "base/saturate.h"
 #include "formats/dcpi.h"
 
-static bool wanted(const pt_write_options *options, uint32_t event)
-{
-    return options->event == PT_NONE || options->event == event;
-}
-
 /* Returns what one sample is in the events' unit. */
-static int64_t choose_events(pt_dcpi_counts *c, const pt_profile *p,
-                             const pt_write_options *options)
+static int64_t choose_events(pt_dcpi_counts *c, const pt_profile *p)
 {
     c->event = pt_alloc((size_t)p->event->t.count + 1, sizeof *c->event);
     for (uint32_t e = 0; e < p->event->t.count; e++) {
-        if (wanted(options, e) && p->event->row[e].kind == PT_EVENT_COUNT)
-            c->event[c->event_count++] = e;
+        if (p->event->row[e].kind == PT_EVENT_COUNT) c->event[c->event_count++] = e;
     }
     const int64_t period = pt_profile_provenance(p)->period;
     if (c->event_count > 0 || period <= 0) return 1;
     for (uint32_t e = 0; e < p->event->t.count; e++) {
-        if (wanted(options, e) && strcmp(pt_text(p, p->event->row[e].unit), "nanoseconds") == 0)
+        if (strcmp(pt_text(p, p->event->row[e].unit), "nanoseconds") == 0)
             c->event[c->event_count++] = e;
     }
     return period;
 }
 
-static pt_status no_events(const pt_profile *p, const pt_write_options *options, pt_error *reterr)
+static pt_status no_events(const pt_profile *p, pt_error *reterr)
 {
-    if (options->event == PT_NONE)
+    if (p->event->t.count != 1)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "holds counts of samples, and the profile has none");
-    const pt_event *const e = &p->event->row[options->event];
+    const pt_event *const e = &p->event->row[0];
     return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                         "holds counts of samples, not %s/%s; choose another with --event",
                         pt_text(p, e->type), pt_text(p, e->unit));
@@ -124,14 +117,14 @@ static void fold(pt_dcpi_counts *c, const place *places, size_t count, const int
         c->first[mapping + 1] = c->count;
 }
 
-pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p,
-                              const pt_write_options *options, pt_error *reterr)
+pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, pt_diag *diag,
+                              pt_error *reterr)
 {
     pt_dcpi_counts c = {0};
-    const int64_t per_sample = choose_events(&c, p, options);
+    const int64_t per_sample = choose_events(&c, p);
     pt_status status = PT_OK;
     if (c.event_count == 0)
-        status = no_events(p, options, reterr);
+        status = no_events(p, reterr);
     else if (p->mapping->t.count == 0)
         status = pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                               "holds addresses of one image, and the profile has no mappings");
@@ -139,7 +132,7 @@ pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p,
         pt_dcpi_counts_done(&c);
         return status;
     }
-    PT_FREE int64_t *sum = leaf_sums(&c, p, per_sample, options->diag);
+    PT_FREE int64_t *sum = leaf_sums(&c, p, per_sample, diag);
     PT_FREE place *places = pt_alloc((size_t)p->location->t.count + 1, sizeof *places);
     const size_t count = sampled_places(p, sum, c.event_count, places);
     fold(&c, places, count, sum, p->mapping->t.count);

@@ -372,7 +372,7 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr)
 {
     writing w = {.p = p, .output = output, .diag = options->diag};
-    pt_status status = pt_dcpi_counts_init(&w.counts, p, options, reterr);
+    pt_status status = pt_dcpi_counts_init(&w.counts, p, options->diag, reterr);
     if (status != PT_OK) return status;
     pt_dcpi_lines_init(&w.lines, p);
     pt_diag_add(options->diag, w.lines.lost,

@@ -478,7 +478,7 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
                             const pt_write_options *options, pt_error *reterr)
 {
     writing w = {.p = p};
-    pt_status status = pt_dcpi_counts_init(&w.counts, p, options, reterr);
+    pt_status status = pt_dcpi_counts_init(&w.counts, p, options->diag, reterr);
     if (status != PT_OK) return status;
     w.out = output->open(output->context, "", reterr);
     if (w.out == NULL) {

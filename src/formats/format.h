@@ -93,7 +93,7 @@ typedef struct pt_read_hooks {
 } pt_read_hooks;
 
 typedef struct pt_write_options {
-    uint32_t event; /* for formats with one value a sample; PT_NONE = the default one */
+    uint32_t event; /* for formats without PT_CAN_EVENTS; PT_NONE = the default one */
     bool raw;       /* profile.proto: not gzipped */
     pt_pool *pool;  /* for compression; NULL = inline */
     pt_diag *diag;  /* what was changed on the way, beyond pt_format_losses; may be NULL */

@@ -208,7 +208,7 @@ static void set_rate(writing *w, double hz)
 static void choose_event(writing *w)
 {
     const pt_profile *const p = w->p;
-    w->event = w->options->event != PT_NONE ? w->options->event : pt_profile_default_event(p);
+    w->event = pt_profile_default_event(p);
     w->per_count = 1;
     w->rate = 1;
     set_dimension(w, "samples", '1');

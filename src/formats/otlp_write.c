@@ -409,13 +409,13 @@ static void put_profile(otlp_writer *w, uint32_t event)
 }
 
 /* Who made the profile, and which of several events is shown. */
-static void put_origin(otlp_writer *w, pt_buf *into, const pt_write_options *options)
+static void put_origin(otlp_writer *w, pt_buf *into)
 {
     const pt_profile *const p = w->p;
     const uint32_t tool = pt_profile_provenance(p)->tool, shown = pt_profile_default_event(p);
     pt_buf origin = PT_BUF_INIT;
     if (tool != 0) put_bytes(&origin, OTLP_ORIGIN_NAME, pt_text(p, tool), pt_text_bytes(p, tool));
-    if (options->event == PT_NONE && shown + 1 != p->event->t.count) {
+    if (shown + 1 != p->event->t.count) {
         const uint32_t type = p->event->row[shown].type;
         pt_buf_clear(&w->inside);
         put_bytes(&w->inside, OTLP_ANY_STRING, pt_text(p, type), pt_text_bytes(p, type));
@@ -428,10 +428,10 @@ static void put_origin(otlp_writer *w, pt_buf *into, const pt_write_options *opt
     pt_buf_done(&origin);
 }
 
-static void put_all(otlp_writer *w, pt_out *out, const pt_write_options *options)
+static void put_all(otlp_writer *w, pt_out *out)
 {
     pt_buf scope = PT_BUF_INIT, dictionary = PT_BUF_INIT, head = PT_BUF_INIT;
-    put_origin(w, &head, options);
+    put_origin(w, &head);
     pt_put(&head, w->profiles.data, w->profiles.size);
     put_message(&scope, OTLP_RESOURCE_SCOPES, &head);
     pt_buf_clear(&head);
@@ -452,6 +452,7 @@ pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
 {
     if (profile->event->t.count == 0)
         return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no values to write");
+    (void)options;
     pt_out *const out = output->open(output->context, "", reterr);
     if (!out) return PT_ERR_SYSTEM;
     otlp_writer w = {.p = profile};
@@ -460,10 +461,9 @@ pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
     w.set = pt_alloc((size_t)profile->labels->t.count + 1, sizeof *w.set);
     pt_index_init(&w.attribute_index);
     begin_tables(&w);
-    for (uint32_t event = 0; event < profile->event->t.count; event++) {
-        if (options->event == PT_NONE || options->event == event) put_profile(&w, event);
-    }
-    put_all(&w, out, options);
+    for (uint32_t event = 0; event < profile->event->t.count; event++)
+        put_profile(&w, event);
+    put_all(&w, out);
     for (size_t t = 0; t < OTLP_TABLES; t++)
         pt_buf_done(&w.tables[t]);
     pt_buf_done(&w.line);

@@ -28,7 +28,6 @@ const speedscope_unit *speedscope_unit_of(const char *name)
 
 typedef struct {
     const pt_profile *p;
-    const pt_write_options *options;
     pt_named_frames frames;
     pt_json_w json;
     uint32_t *thread_of; /* label set -> string; 0 = none */
@@ -173,12 +172,12 @@ static void put_document(speedscope_writer *w)
 {
     const pt_profile *const p = w->p;
     pt_json_w *const json = &w->json;
-    const uint32_t only = w->options->event, shown = pt_profile_default_event(p);
+    const uint32_t shown = pt_profile_default_event(p);
     pt_json_object(json);
     put_member(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
     put_member(json, "exporter", "pitot");
     pt_json_key(json, "activeProfileIndex");
-    pt_json_uint(json, only != PT_NONE || shown == PT_NONE ? 0 : shown * w->thread.count);
+    pt_json_uint(json, shown == PT_NONE ? 0 : shown * w->thread.count);
     pt_json_key(json, "shared");
     pt_json_object(json);
     pt_json_key(json, "frames");
@@ -190,7 +189,7 @@ static void put_document(speedscope_writer *w)
     pt_json_key(json, "profiles");
     pt_json_array(json);
     for (uint32_t event = 0; event < p->event->t.count; event++) {
-        for (size_t i = 0; i < w->thread.count && (only == PT_NONE || only == event); i++)
+        for (size_t i = 0; i < w->thread.count; i++)
             put_profile(w, event, w->thread.items[i]);
     }
     pt_json_array_end(json);
@@ -202,9 +201,10 @@ pt_status pt_speedscope_write(const pt_profile *profile, const pt_output *output
 {
     if (profile->event->t.count == 0 || profile->sample->t.count == 0)
         return pt_error_set(reterr, PT_ERR_USAGE, "the profile has no samples to write");
+    (void)options;
     pt_out *const out = output->open(output->context, "", reterr);
     if (!out) return PT_ERR_SYSTEM;
-    speedscope_writer w = {.p = profile, .options = options};
+    speedscope_writer w = {.p = profile};
     pt_named_frames_init(&w.frames, profile, false);
     find_threads(&w);
     pt_json_w_init(&w.json, out, 0);

@@ -60,6 +60,19 @@ expect_equal 'the sum' "$(awk '{s += $NF} END {print s}' d.folded)" \
 run pitot convert -e nonsense "$golden/cpu.pb.gz" -o d.folded
 expect_status 2
 
+it 'leaves the other events out where a format holds several'
+for name in d.pb.gz d.callgrind d.speedscope.json d.otlp; do
+    run pitot convert -e samples "$golden/cpu.pb.gz" -o "$name"
+    expect_status 0
+    expect_equal "the events of $name" "$(pitot info --json "$name" | python3 -c '
+import json, sys
+print([(e["total"]) for e in json.load(sys.stdin)["events"] if e["type"] != "calls"])')" "$(
+        pitot info --json "$golden/cpu.pb.gz" | python3 -c 'import json, sys; print([json.load(sys.stdin)["events"][0]["total"]])')"
+done
+pitot top -e samples -n 0 --csv "$golden/cpu.pb.gz" >expected
+pitot top -n 0 --csv d.pb.gz >answered
+expect_same expected answered
+
 it 'rewrites what go wrote with the same bytes'
 gzip -dc "$golden/merged.pb.gz" >expected
 run pitot convert "$golden/merged.pb.gz" --raw -o rewritten.pb.gz

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "formats/format.h"
+#include "transform/one_event.h"
 
 extern const pt_format pt_format_dcpi;
 
@@ -540,8 +541,9 @@ static pt_status write_event(const pt_profile *p, uint32_t event, outputs *o, pt
 {
     *o = (outputs){0};
     const pt_output output = {o, open_next};
+    PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(p, event, NULL);
     const pt_status status =
-        pt_format_dcpi.write(p, &output, &(pt_write_options){.event = event}, reterr);
+        pt_format_dcpi.write(alone, &output, &(pt_write_options){.event = PT_NONE}, reterr);
     for (size_t i = 0; i < o->count; i++)
         assert_int_equal(pt_out_done(&o->out[i], NULL), PT_OK);
     return status;
