@@ -93,7 +93,7 @@ typedef struct {
     dictionary dictionary;
     /* Rules as programs leave them, and what they became. Few are used again and again. */
     struct {
-        pt_unwind_rule rule;
+        pt_cfi_words rule;
         uint16_t index;
     } recent[RECENT];
 
@@ -102,6 +102,7 @@ typedef struct {
     uint32_t *rows, *pages;
     uint64_t row_count, row_cap;
     uint32_t page_count, pages_open; /* pages[i] is set for i < pages_open */
+    uint64_t open_limit;             /* relative addresses below it are of pages that are open */
     uint16_t rule;                   /* of the last row */
 
     uint64_t limit_addr; /* of the function at hand: rows from there on are not its own */
@@ -139,14 +140,21 @@ static void open_pages(builder *b, uint64_t at)
         b->pages[b->pages_open++] = (uint32_t)b->row_count;
         push(b, 0, b->rule);
     }
+    b->open_limit = (uint64_t)b->pages_open << PAGE_BITS;
 }
 
-static void add(builder *b, uint64_t addr, uint16_t rule)
+/* Opens its page. False if there is none, or no memory. */
+static __attribute__((noinline)) bool is_opened(builder *b, uint64_t at)
+{
+    if (at >> PAGE_BITS >= b->page_count || b->is_full) return false;
+    open_pages(b, at);
+    return !b->is_full;
+}
+
+static inline void add(builder *b, uint64_t addr, uint16_t rule)
 {
     const uint64_t at = addr - b->base_addr;
-    if (rule == b->rule || at >> PAGE_BITS >= b->page_count || b->is_full) return;
-    open_pages(b, at);
-    if (b->is_full) return;
+    if (rule == b->rule || (at >= b->open_limit && !is_opened(b, at))) return;
     const uint32_t low = at & (PAGE_BYTES - 1);
     b->rule = rule;
     /* The last row is of this page, for each has one at 0. */
@@ -157,17 +165,30 @@ static void add(builder *b, uint64_t addr, uint16_t rule)
         push(b, low, rule);
 }
 
-static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
+static __attribute__((noinline)) uint16_t index_anew(builder *b, unsigned at, pt_cfi_words words)
+{
+    const pt_unwind_rule rule = pt_cfi_rule_of(words);
+    const pt_unwind_rule stored = pt_cfi_rule_stored(b->machine, &rule);
+    b->recent[at].rule = words;
+    b->recent[at].index = dictionary_index(&b->dictionary, &stored);
+    return b->recent[at].index;
+}
+
+static void add_words(void *arg, uint64_t addr, pt_cfi_words words)
 {
     builder *const b = arg;
     if (addr >= b->limit_addr) return;
-    const uint32_t at = hash_of(rule) & (RECENT - 1);
-    if (!same_rule(rule, &b->recent[at].rule)) {
-        const pt_unwind_rule stored = pt_cfi_rule_stored(b->machine, rule);
-        b->recent[at].rule = *rule;
-        b->recent[at].index = dictionary_index(&b->dictionary, &stored);
-    }
-    add(b, addr, b->recent[at].index);
+    _Static_assert(RECENT == 1 << 8, "the index is the top 8 bits of a product");
+    const uint64_t h = (words.head ^ words.tail << 16) * UINT64_C(0x9e3779b97f4a7c15);
+    const unsigned at = (unsigned)(h >> 56);
+    const bool is_there =
+        b->recent[at].rule.head == words.head && b->recent[at].rule.tail == words.tail;
+    add(b, addr, is_there ? b->recent[at].index : index_anew(b, at, words));
+}
+
+static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
+{
+    add_words(arg, addr, pt_cfi_words_of(rule));
 }
 
 /* What its source tells of a function; what it does not reach has no rule. */
@@ -176,7 +197,7 @@ static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwin
     pt_cfi_fde fde;
     switch (f->source) {
     case PT_FROM_FDE:
-        if (pt_cfi_fde_at(from->reader, f->off, &fde)) pt_cfi_run(from->reader, &fde, add_row, b);
+        if (pt_cfi_fde_at(from->reader, f->off, &fde)) pt_cfi_run(from->reader, &fde, add_words, b);
         break;
     case PT_FROM_GO: pt_go_rows(&from->go, f, add_row, b); break;
     default: {

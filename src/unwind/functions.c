@@ -82,16 +82,12 @@ static bool sort(pt_unwind_functions *all)
 
 static bool add_fdes(pt_unwind_sources *from)
 {
-    uint64_t off = 0;
-    while (from->reader->frames->size_bytes > 0) {
-        const uint64_t at = off;
-        bool is_fde;
-        pt_cfi_fde fde;
-        if (!pt_cfi_next(from->reader->frames, &off, &is_fde)) return true;
+    uint64_t off = 0, at;
+    pt_cfi_fde fde;
+    if (from->reader->frames->size_bytes == 0) return true;
+    while (pt_cfi_next_fde(from->reader, &off, &at, &fde)) {
         /* A linker that drops a function may leave its entry, at address 0. */
-        if (!is_fde || !pt_cfi_fde_at(from->reader, at, &fde) || fde.start_addr == 0 ||
-            fde.size_bytes > UINT32_MAX)
-            continue;
+        if (fde.start_addr == 0 || fde.size_bytes > UINT32_MAX) continue;
         const pt_unwind_function f = {.start_addr = fde.start_addr,
                                       .size_bytes = (uint32_t)fde.size_bytes,
                                       .off = (uint32_t)at,

@@ -1,0 +1,424 @@
+/* program.c: what the programs of call frame information compute.
+ *
+ * Compilers write a few operations again and again: these work on the words of a rule, in
+ * registers. Others, and operands that are long, work on the rule itself.
+ */
+#include "unwind/cfi.h"
+
+#include <elf.h>
+#include <string.h>
+
+/* DW_CFA_X; the three that carry an operand in their low six bits are told by the high two. */
+enum {
+    CFA_NOP,
+    CFA_SET_LOC,
+    CFA_ADVANCE_LOC1,
+    CFA_ADVANCE_LOC2,
+    CFA_ADVANCE_LOC4,
+    CFA_OFFSET_EXTENDED,
+    CFA_RESTORE_EXTENDED,
+    CFA_UNDEFINED,
+    CFA_SAME_VALUE,
+    CFA_REGISTER,
+    CFA_REMEMBER_STATE,
+    CFA_RESTORE_STATE,
+    CFA_DEF_CFA,
+    CFA_DEF_CFA_REGISTER,
+    CFA_DEF_CFA_OFFSET,
+    CFA_DEF_CFA_EXPRESSION,
+    CFA_EXPRESSION,
+    CFA_OFFSET_EXTENDED_SF,
+    CFA_DEF_CFA_SF,
+    CFA_DEF_CFA_OFFSET_SF,
+    CFA_VAL_OFFSET,
+    CFA_VAL_OFFSET_SF,
+    CFA_VAL_EXPRESSION,
+    CFA_MIPS_ADVANCE_LOC8 = 0x1d,
+    CFA_GNU_WINDOW_SAVE = 0x2d, /* aarch64: negate_ra_state */
+    CFA_GNU_ARGS_SIZE = 0x2e,
+    CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+    CFA_ADVANCE_LOC = 0x40,
+    CFA_OFFSET = 0x80,
+    CFA_RESTORE = 0xc0,
+};
+
+enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
+
+enum { REMEMBER_MAX = 16 };
+
+typedef struct {
+    const pt_cfi_machine *machine;
+    const pt_cfi_cie *cie;
+    pt_unwind_rule *rule;
+    const pt_unwind_rule *first; /* what restore goes back to */
+    pt_cursor c;
+} program;
+
+/* Says where the caller's value of a register is, if it is one of those that we follow. */
+static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
+{
+    if (slot != PT_SLOT_SAME && (bytes % 8 != 0 || bytes / 8 != (int16_t)(bytes / 8))) {
+        slot = PT_SLOT_UNKNOWN;
+    }
+    if (slot < PT_SLOT_AT_CFA && slot != PT_SLOT_SAME) bytes = 0;
+    const int16_t off = (int16_t)(slot == PT_SLOT_SAME ? bytes : bytes / 8);
+    if (reg == p->machine->pc) {
+        p->rule->pc_slot = slot & 15;
+        p->rule->pc_off = off;
+    } else if (reg == p->machine->fp) {
+        p->rule->fp_slot = slot & 15;
+        p->rule->fp_off = slot == PT_SLOT_SAME ? 0 : off;
+    }
+}
+
+static void set_same(program *p, uint64_t reg)
+{
+    /* Of pc: it is in its own column's register, if the machine has one. */
+    if (reg == p->machine->pc && !p->machine->has_link)
+        set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
+    else
+        set_slot(p, reg, PT_SLOT_SAME, (int64_t)reg);
+}
+
+static void restore(program *p, uint64_t reg)
+{
+    if (reg == p->machine->pc) {
+        p->rule->pc_slot = p->first->pc_slot;
+        p->rule->pc_off = p->first->pc_off;
+    } else if (reg == p->machine->fp) {
+        p->rule->fp_slot = p->first->fp_slot;
+        p->rule->fp_off = p->first->fp_off;
+    }
+}
+
+static void set_cfa(program *p, unsigned kind, uint64_t reg, int64_t off)
+{
+    const bool fits = reg < PT_CFI_REGS && off == (int32_t)off;
+    p->rule->cfa_kind = fits ? (uint8_t)kind : PT_CFA_NONE;
+    p->rule->cfa_reg = fits ? (uint8_t)reg : 0;
+    p->rule->cfa_off = fits ? (int32_t)off : 0;
+}
+
+/* The bytes of an expression, which the program then is behind. */
+static pt_cursor expression(program *p)
+{
+    const uint64_t size_bytes = pt_cursor_uleb(&p->c);
+    pt_cursor e = p->c;
+    pt_cursor_skip(&p->c, size_bytes);
+    e.end = p->c.at;
+    e.bad = p->c.bad;
+    return e;
+}
+
+/* The expressions that tools make for the CFA; others are left without a rule. */
+static void cfa_expression(program *p)
+{
+    /* A PLT entry: one word more is pushed from byte 10 or 11 of each 16 on (ld writes this):
+     * breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus. */
+    static const uint8_t plt[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
+    pt_cursor e = expression(p);
+    set_cfa(p, PT_CFA_NONE, 0, 0);
+    if (e.bad) return;
+    const size_t size = (size_t)(e.end - e.at);
+    if (p->machine->machine == EM_X86_64 && size == sizeof plt && memcmp(e.at, plt, 6) == 0 &&
+        e.at[6] >= plt[6] && e.at[6] < plt[6] + 16 && memcmp(e.at + 7, plt + 7, size - 7) == 0) {
+        set_cfa(p, PT_CFA_PLT, (uint64_t)(e.at[6] - plt[6]), 8);
+        return;
+    }
+    const uint64_t op = pt_cursor_fixed(&e, 1);
+    if (op < OP_BREG0 || op > OP_BREG31) return;
+    const int64_t off = pt_cursor_sleb(&e);
+    if (pt_cursor_fixed(&e, 1) == OP_DEREF && !e.bad && e.at == e.end)
+        set_cfa(p, PT_CFA_DEREF, op - OP_BREG0, off);
+}
+
+/* A register that is saved at what an expression gives: sp or fp and an offset. */
+static void slot_expression(program *p, uint64_t reg, bool is_value)
+{
+    pt_cursor e = expression(p);
+    const uint64_t op = pt_cursor_fixed(&e, 1);
+    const int64_t off = pt_cursor_sleb(&e);
+    unsigned slot = PT_SLOT_UNKNOWN;
+    if (!is_value && !e.bad && e.at == e.end) {
+        if (op == OP_BREG0 + (uint64_t)p->machine->sp) slot = PT_SLOT_AT_SP;
+        if (op == OP_BREG0 + (uint64_t)p->machine->fp) slot = PT_SLOT_AT_FP;
+    }
+    set_slot(p, reg, slot, slot == PT_SLOT_UNKNOWN ? 0 : off);
+}
+
+static int64_t scaled(const program *p, uint64_t factor)
+{
+    return (int64_t)(factor * (uint64_t)p->cie->data_align);
+}
+
+static void define_cfa_off(program *p, int64_t off)
+{
+    if (p->rule->cfa_kind == PT_CFA_REG)
+        set_cfa(p, PT_CFA_REG, p->rule->cfa_reg, off);
+    else
+        set_cfa(p, PT_CFA_NONE, 0, 0);
+}
+
+/* All that do not move the address or use the stack of states. False: unknown. */
+static bool define(program *p, uint8_t op)
+{
+    pt_cursor *const c = &p->c;
+    uint64_t reg;
+    switch (op) {
+    case CFA_NOP:
+    case CFA_GNU_WINDOW_SAVE: return true;
+    case CFA_GNU_ARGS_SIZE: pt_cursor_uleb(c); return true;
+    case CFA_OFFSET_EXTENDED:
+        reg = pt_cursor_uleb(c);
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, pt_cursor_uleb(c)));
+        return true;
+    case CFA_OFFSET_EXTENDED_SF:
+        reg = pt_cursor_uleb(c);
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        return true;
+    case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+        reg = pt_cursor_uleb(c);
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, -pt_cursor_uleb(c)));
+        return true;
+    case CFA_RESTORE_EXTENDED: restore(p, pt_cursor_uleb(c)); return true;
+    case CFA_UNDEFINED: set_slot(p, pt_cursor_uleb(c), PT_SLOT_UNDEFINED, 0); return true;
+    case CFA_SAME_VALUE: set_same(p, pt_cursor_uleb(c)); return true;
+    case CFA_REGISTER: {
+        reg = pt_cursor_uleb(c);
+        const uint64_t in = pt_cursor_uleb(c);
+        const bool is_pc = reg == p->machine->pc && in < PT_CFI_REGS;
+        set_slot(p, reg, is_pc ? PT_SLOT_SAME : PT_SLOT_UNKNOWN, is_pc ? (int64_t)in : 0);
+        return true;
+    }
+    case CFA_DEF_CFA:
+        reg = pt_cursor_uleb(c);
+        set_cfa(p, PT_CFA_REG, reg, (int64_t)pt_cursor_uleb(c));
+        return true;
+    case CFA_DEF_CFA_SF:
+        reg = pt_cursor_uleb(c);
+        set_cfa(p, PT_CFA_REG, reg, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        return true;
+    case CFA_DEF_CFA_REGISTER:
+        reg = pt_cursor_uleb(c);
+        set_cfa(p, p->rule->cfa_kind == PT_CFA_REG ? PT_CFA_REG : PT_CFA_NONE, reg,
+                p->rule->cfa_off);
+        return true;
+    case CFA_DEF_CFA_OFFSET: define_cfa_off(p, (int64_t)pt_cursor_uleb(c)); return true;
+    case CFA_DEF_CFA_OFFSET_SF:
+        define_cfa_off(p, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        return true;
+    case CFA_DEF_CFA_EXPRESSION: cfa_expression(p); return true;
+    case CFA_EXPRESSION: slot_expression(p, pt_cursor_uleb(c), false); return true;
+    case CFA_VAL_EXPRESSION: slot_expression(p, pt_cursor_uleb(c), true); return true;
+    case CFA_VAL_OFFSET:
+        reg = pt_cursor_uleb(c);
+        pt_cursor_uleb(c);
+        set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
+        return true;
+    case CFA_VAL_OFFSET_SF:
+        reg = pt_cursor_uleb(c);
+        pt_cursor_sleb(c);
+        set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
+        return true;
+    default: return false;
+    }
+}
+
+/* By how much op moves the address; false: it is none that does. */
+static bool advance(program *p, uint8_t op, uint64_t *ret_bytes)
+{
+    switch (op) {
+    case CFA_ADVANCE_LOC1: *ret_bytes = pt_cursor_fixed(&p->c, 1); break;
+    case CFA_ADVANCE_LOC2: *ret_bytes = pt_cursor_fixed(&p->c, 2); break;
+    case CFA_ADVANCE_LOC4: *ret_bytes = pt_cursor_fixed(&p->c, 4); break;
+    case CFA_MIPS_ADVANCE_LOC8: *ret_bytes = pt_cursor_fixed(&p->c, 8); break;
+    default:
+        if ((op & 0xc0) != CFA_ADVANCE_LOC) return false;
+        *ret_bytes = op & 0x3f;
+    }
+    *ret_bytes *= p->cie->code_align;
+    return true;
+}
+
+/* All but what is done in run. False: unknown, or damaged. *ret_bytes: by how much it moved the
+ * address. */
+static bool other(program *p, uint8_t op, const pt_cfi_reader *reader, uint64_t addr,
+                  uint64_t *ret_bytes)
+{
+    const pt_unwind_frames *const frames = reader->frames;
+    *ret_bytes = 0;
+    if ((op & 0xc0) == CFA_OFFSET) {
+        set_slot(p, op & 0x3f, PT_SLOT_AT_CFA, scaled(p, pt_cursor_uleb(&p->c)));
+    } else if (op == CFA_SET_LOC) {
+        uint64_t to;
+        const uint64_t at_addr = frames->addr + (uint64_t)(p->c.at - frames->bytes);
+        if (!pt_cfi_pointer(&p->c, p->cie->address_encoding, at_addr, frames, &to) || to < addr)
+            return false;
+        *ret_bytes = to - addr;
+    } else if (!advance(p, op, ret_bytes) && !define(p, op)) {
+        return false;
+    }
+    return !p->c.bad;
+}
+
+static bool is_advance(uint8_t op)
+{
+    return (op & 0xc0) == CFA_ADVANCE_LOC || (op >= CFA_SET_LOC && op <= CFA_ADVANCE_LOC4) ||
+           op == CFA_MIPS_ADVANCE_LOC8;
+}
+
+/* ---- on the words of a rule ---- */
+
+/* Where pt_unwind_rule has what, little-endian. */
+#define CFA_BITS     UINT64_C(0xffffffff0000ffff) /* kind, register, offset */
+#define PC_SLOT_BITS UINT64_C(0x000f0000)
+#define FP_SLOT_BITS UINT64_C(0x00f00000)
+enum { CFA_REG_AT = 8, PC_SLOT_AT = 16, FP_SLOT_AT = 20, CFA_OFF_AT = 32, FP_OFF_AT = 16 };
+#define PC_OFF_BITS UINT64_C(0x0000ffff)
+#define FP_OFF_BITS UINT64_C(0xffff0000)
+_Static_assert(offsetof(pt_unwind_rule, cfa_reg) * 8 == CFA_REG_AT &&
+                   offsetof(pt_unwind_rule, cfa_off) * 8 == CFA_OFF_AT &&
+                   offsetof(pt_unwind_rule, pc_off) == 8 && offsetof(pt_unwind_rule, fp_off) == 10,
+               "the words of a rule");
+
+static inline bool has_cfa_reg(pt_cfi_words rule)
+{
+    return (rule.head & 0xff) == PT_CFA_REG;
+}
+
+/* Where a register's slot is; no bits for those that are not followed. */
+static inline pt_cfi_words bits_of(const pt_cfi_machine *machine, unsigned reg)
+{
+    if (reg == machine->fp) return (pt_cfi_words){FP_SLOT_BITS, FP_OFF_BITS};
+    if (reg == machine->pc) return (pt_cfi_words){PC_SLOT_BITS, PC_OFF_BITS};
+    return (pt_cfi_words){0};
+}
+
+static inline void set_bits(pt_cfi_words *rule, pt_cfi_words bits, uint64_t head, uint64_t tail)
+{
+    rule->head = (rule->head & ~bits.head) | (head & bits.head);
+    rule->tail = (rule->tail & ~bits.tail) | (tail & bits.tail);
+}
+
+/* Saved at CFA + 8 * off. */
+static inline void set_at_cfa(pt_cfi_words *rule, pt_cfi_words bits, int off)
+{
+    const uint64_t slot = PT_SLOT_AT_CFA;
+    const uint64_t off_bits = (uint16_t)off;
+    set_bits(rule, bits, slot << PC_SLOT_AT | slot << FP_SLOT_AT, off_bits | off_bits << FP_OFF_AT);
+}
+
+/* A number of one byte, or of two. */
+static inline bool short_uleb(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
+{
+    const uint8_t *const c = *at;
+    if (c < end && c[0] < 0x80) {
+        *ret_value = c[0];
+        *at = c + 1;
+        return true;
+    }
+    if (end - c < 2 || c[1] >= 0x80) return false;
+    *ret_value = (c[0] & 0x7f) | (uint64_t)c[1] << 7;
+    *at = c + 2;
+    return true;
+}
+
+/* The program of a CIE (row NULL) or of an FDE, for the code from *ret_addr on; moves that to the
+ * last row. *rule: what restore goes back to; then what holds at the end. */
+static bool run(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c, uint64_t *ret_addr,
+                pt_cfi_words *rule, pt_cfi_row *row, void *arg)
+{
+    const pt_cfi_machine *const machine = reader->machine;
+    const pt_cfi_words first = *rule;
+    pt_cfi_words now = first, told = {~first.head, 0}, remembered[REMEMBER_MAX];
+    const int step = cie->data_align == -8 ? -1 : cie->data_align == 8 ? 1 : 0;
+    unsigned depth = 0;
+    uint64_t addr = *ret_addr;
+    const uint8_t *at = c.at, *const end = c.end;
+    while (at < end) {
+        const uint8_t op = *at++;
+        const unsigned low = op & 0x3f;
+        uint64_t bytes = 0, n;
+        if ((op & 0xc0) == CFA_ADVANCE_LOC) {
+            bytes = low * cie->code_align;
+        } else if ((op & 0xc0) == CFA_OFFSET && step != 0 && short_uleb(&at, end, &n)) {
+            const pt_cfi_words bits = bits_of(machine, low);
+            if (bits.head != 0) set_at_cfa(&now, bits, (int)n * step);
+            continue;
+        } else if ((op & 0xc0) == CFA_RESTORE) {
+            set_bits(&now, bits_of(machine, low), first.head, first.tail);
+            continue;
+        } else if (op == CFA_DEF_CFA_OFFSET && has_cfa_reg(now) && short_uleb(&at, end, &n)) {
+            now.head = (uint32_t)now.head | n << CFA_OFF_AT;
+            continue;
+        } else if (op == CFA_ADVANCE_LOC1 && at < end) {
+            bytes = *at++ * cie->code_align;
+        } else if (op == CFA_NOP) { /* they fill up the entry */
+            while (at < end && *at == CFA_NOP)
+                at++;
+            continue;
+        } else if (op == CFA_REMEMBER_STATE) {
+            if (depth == REMEMBER_MAX) return false;
+            remembered[depth++] = now;
+            continue;
+        } else if (op == CFA_RESTORE_STATE) {
+            if (depth == 0) return false;
+            now = remembered[--depth];
+            continue;
+        } else if (op == CFA_DEF_CFA_REGISTER && has_cfa_reg(now) && at < end &&
+                   *at < PT_CFI_REGS) {
+            now.head = (now.head & ~(uint64_t)0xff00) | (uint64_t)*at++ << CFA_REG_AT;
+            continue;
+        } else if (op == CFA_DEF_CFA && end - at >= 2 && at[0] < PT_CFI_REGS && at[1] < 0x80) {
+            now.head = (now.head & ~CFA_BITS) | PT_CFA_REG | (uint64_t)at[0] << CFA_REG_AT |
+                       (uint64_t)at[1] << CFA_OFF_AT;
+            at += 2;
+            continue;
+        } else {
+            pt_unwind_rule whole = pt_cfi_rule_of(now);
+            const pt_unwind_rule whole_first = pt_cfi_rule_of(first);
+            program p = {machine, cie, &whole, &whole_first, {at, end, false}};
+            if (!other(&p, op, reader, addr, &bytes)) return false;
+            at = p.c.at;
+            now = pt_cfi_words_of(&whole);
+            if (!is_advance(op)) continue;
+        }
+        if (row == NULL || addr + bytes < addr) return false;
+        if (bytes == 0) continue;
+        if (now.head != told.head || now.tail != told.tail) row(arg, addr, now);
+        told = now;
+        *ret_addr = addr += bytes;
+    }
+    if (row != NULL) row(arg, addr, now);
+    *rule = now;
+    return true;
+}
+
+bool pt_cfi_run_first(const pt_cfi_reader *reader, pt_cfi_cie *cie, pt_cursor c)
+{
+    uint64_t addr = 0;
+    return run(reader, cie, c, &addr, &cie->first, NULL, NULL);
+}
+
+bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *row, void *arg)
+{
+    static const pt_cfi_words none;
+    pt_cfi_words rule = fde->cie->first;
+    uint64_t addr = fde->start_addr;
+    if (run(reader, fde->cie, fde->program, &addr, &rule, row, arg)) return true;
+    row(arg, addr, none);
+    return false;
+}
+
+pt_unwind_rule pt_cfi_rule_stored(const pt_cfi_machine *machine, const pt_unwind_rule *rule)
+{
+    pt_unwind_rule r = *rule;
+    if (r.cfa_kind == PT_CFA_REG && r.cfa_reg == machine->sp) r.cfa_kind = PT_CFA_SP;
+    if (r.cfa_kind == PT_CFA_REG && r.cfa_reg == machine->fp) r.cfa_kind = PT_CFA_FP;
+    if (r.cfa_kind == PT_CFA_SP || r.cfa_kind == PT_CFA_FP) r.cfa_reg = 0;
+    /* Where the thread started nothing else matters, and without a CFA or a pc nothing is left. */
+    if (r.pc_slot == PT_SLOT_UNDEFINED)
+        return (pt_unwind_rule){.cfa_kind = PT_CFA_SP, .pc_slot = PT_SLOT_UNDEFINED};
+    if (r.cfa_kind == PT_CFA_NONE || r.pc_slot == PT_SLOT_UNKNOWN) return (pt_unwind_rule){0};
+    return r;
+}
