@@ -1,7 +1,7 @@
 /* agent.h: the in-process profiler's own parts, and what they promise each other.
  *
  *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
- *   ids.c, raw_sigaction.c  more of them, in the shared library only
+ *   ids.c, raw_calls.c  more of them, in the shared library only
  *   signals.c     the signals of ticks, and what the host has for them
  *   threads.c     a slot for every thread; giving and taking rings and timers
  *   timers.c      which engine makes the ticks, how often
@@ -402,6 +402,10 @@ void *pt_find_next(const char *name, void *second);
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg);
 void pt_interpose_init(void);
+/* Before exec: the thread gets no ticks any more; true if it had any. And after it, which gives
+ * back result: exec has failed. */
+bool pt_exec_begins(void);
+int pt_exec_failed(bool paused, int result);
 /* Do the host's calls go through us? Not where the library was loaded by dlopen. */
 bool pt_interposes(void);
 

@@ -174,7 +174,7 @@ PT_EXPORT void _Exit(int status)
 /* A tick that is pending when a program becomes another one would end it: its handler is gone, and
  * the default action of the signal is death. So the thread's timer is stopped before, and what it
  * raised is thrown away. */
-static bool before_exec(void)
+bool pt_exec_begins(void)
 {
     if (!is_this_process()) return false;
     pt_caller caller;
@@ -191,8 +191,7 @@ static bool before_exec(void)
     return paused;
 }
 
-/* exec came back: it failed. */
-static int after_exec(bool paused, int result)
+int pt_exec_failed(bool paused, int result)
 {
     const int saved_errno = errno;
     pt_caller caller;
@@ -218,33 +217,33 @@ static int exec_at(int fd, const char *path, char *const argv[], char *const env
 PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     execve_fn *const next = PT_NEXT(execve);
-    const bool paused = before_exec();
-    return after_exec(paused, next != NULL ? next(path, argv, envp)
-                                           : exec_at(AT_FDCWD, path, argv, envp, 0));
+    const bool paused = pt_exec_begins();
+    return pt_exec_failed(paused, next != NULL ? next(path, argv, envp)
+                                               : exec_at(AT_FDCWD, path, argv, envp, 0));
 }
 
 PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     execvpe_fn *const next = PT_NEXT(execvpe);
-    const bool paused = before_exec();
-    return after_exec(paused, next != NULL ? next(file, argv, envp)
-                                           : exec_at(AT_FDCWD, file, argv, envp, 0));
+    const bool paused = pt_exec_begins();
+    return pt_exec_failed(paused, next != NULL ? next(file, argv, envp)
+                                               : exec_at(AT_FDCWD, file, argv, envp, 0));
 }
 
 PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     fexecve_fn *const next = PT_NEXT(fexecve);
-    const bool paused = before_exec();
-    return after_exec(paused, next != NULL ? next(fd, argv, envp)
-                                           : exec_at(fd, "", argv, envp, AT_EMPTY_PATH));
+    const bool paused = pt_exec_begins();
+    return pt_exec_failed(paused, next != NULL ? next(fd, argv, envp)
+                                               : exec_at(fd, "", argv, envp, AT_EMPTY_PATH));
 }
 
 PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     execveat_fn *const next = PT_NEXT(execveat);
-    const bool paused = before_exec();
-    return after_exec(paused, next != NULL ? next(fd, path, argv, envp, flags)
-                                           : exec_at(fd, path, argv, envp, flags));
+    const bool paused = pt_exec_begins();
+    return pt_exec_failed(paused, next != NULL ? next(fd, path, argv, envp, flags)
+                                               : exec_at(fd, path, argv, envp, flags));
 }
 
 PT_EXPORT int execv(const char *path, char *const argv[])

@@ -2,6 +2,8 @@
  * prints what it knows of itself, one "name value" a line.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,6 +224,22 @@ static int case_becomes_another(char **argv)
     return 1;
 }
 
+/* The same past the functions of libc. */
+static int case_becomes_another_raw(char **argv)
+{
+    char *const args[] = {"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done", NULL};
+    char *const none[] = {NULL};
+    burn(0.05);
+    errno = 0;
+    if (syscall(SYS_execve, "/nowhere", args, none) != -1 || errno != ENOENT) return 2;
+    burn(0.05);
+    if (argv[1] == NULL)
+        syscall(SYS_execve, "/bin/sh", args, none);
+    else
+        syscall(SYS_execveat, AT_FDCWD, "/bin/sh", args, none, 0);
+    return 1;
+}
+
 /* The same, by an exec that looks into very many folders first. */
 static int case_becomes_another_slowly(char **argv)
 {
@@ -306,6 +325,7 @@ static const struct {
     {"fair", case_fair},
     {"child_exits", case_child_exits},
     {"becomes_another", case_becomes_another},
+    {"becomes_another_raw", case_becomes_another_raw},
     {"becomes_another_slowly", case_becomes_another_slowly},
     {"large_fork", case_large_fork},
     {"memory", case_memory},

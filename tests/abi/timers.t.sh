@@ -183,6 +183,27 @@ for hz in 100 4000; do
     expect_equal 'what it believes' "$(fact default)" 1
 done
 
+it 'addresses that nothing is at are refused there as the kernel refuses them, with what that leaves'
+run ./host bad_raw # not profiled: nothing stands before the kernel
+expect_status 0
+the_kernel_s=$(stdout)
+expect_stdout_line "signal 5: -1 14 0; -1 14; 0 4711 1; -1 22"
+for hz in 100 4000; do
+    profiled $hz bad_raw
+    expect_status 0
+    expect_stdout "$the_kernel_s"
+done
+
+it 'a program that becomes another one by the number of the system call is not ended by a tick that comes late'
+for without in '' exec exec_bare; do # one timer for the process would be kept, and end the other program
+    for another in '' at; do
+        rm -f prof prof_*
+        run ${without:+./host $without} env CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 ./complaints becomes_another_raw $another
+        [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
+        expect_status 0
+    done
+done
+
 it 'a program with one thread that gave up its rights is refused, and not ended by threads of ours that have them'
 if [ "$(id -u)" != 0 ]; then
     skip 'only root has rights to give up'

@@ -5,7 +5,7 @@
  * - short THREADS: of 1 to 3 ms, two at a time
  * - waits SECONDS: one thread sleeps and polls, one computes; prints how often a call ended with
  *   EINTR
- * - trap | reset | reset_raw | catch | alarm: what it does with signals
+ * - trap | reset | reset_raw | bad_raw | catch | alarm: what it does with signals
  * - gives_up | becomes_user [root]: what it does with its rights
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
@@ -213,6 +213,33 @@ static int run_reset_raw(char **argv)
     return 0;
 }
 
+/* The same with addresses that nothing is at. */
+static int run_bad_raw(char **argv)
+{
+    static const uint64_t ignore[4] = {(uint64_t)(uintptr_t)SIG_IGN};
+    static const uint64_t constant[4] = {1, 1, 1, 1};
+    uint64_t now[4];
+    void *const nowhere = (void *)(uintptr_t)8, *const unwritable = (void *)(uintptr_t)constant;
+    for (int signo = SIGTRAP; signo != 0; signo = signo == SIGTRAP ? SIGPROF : 0) {
+        errno = 0;
+        const long act = syscall(SYS_rt_sigaction, signo, nowhere, nowhere, sizeof(uint64_t));
+        const int act_errno = errno;
+        syscall(SYS_rt_sigaction, signo, NULL, now, sizeof(uint64_t));
+        const uint64_t kept = now[0];
+        errno = 0;
+        const long old = syscall(SYS_rt_sigaction, signo, ignore, unwritable, sizeof(uint64_t));
+        const int old_errno = errno;
+        syscall(SYS_rt_sigaction, signo, NULL, now, sizeof(uint64_t));
+        errno = 4711;
+        const long good = syscall(SYS_rt_sigaction, signo, ignore, now, sizeof(uint64_t));
+        const int good_errno = errno;
+        const long short_mask = syscall(SYS_rt_sigaction, signo, NULL, now, (size_t)3);
+        printf("signal %d: %ld %d %d; %ld %d; %ld %d %d; %ld %d\n", signo, act, act_errno,
+               (int)kept, old, old_errno, good, good_errno, (int)now[0], short_mask, errno);
+    }
+    return 0;
+}
+
 /* A program with one thread gives up what it may do, and is refused what it may not any more. */
 static int run_gives_up(char **argv)
 {
@@ -371,14 +398,23 @@ int main(int argc, char **argv)
         int (*run)(char **argv);
         int arguments;
     } cases[] = {
-        {"load", run_load, 3},           {"short", run_short, 1},
-        {"waits", run_waits, 1},         {"trap", run_trap, 0},
-        {"reset", run_reset, 0},         {"breakpoint", run_breakpoint, 0},
-        {"catch", run_catch, 0},         {"block", run_block, 0},
-        {"alarm", run_alarm, 0},         {"late", run_late, 1},
-        {"exec", run_exec, 1},           {"jit", run_jit, 0},
-        {"exec_bare", run_exec_bare, 1}, {"reset_raw", run_reset_raw, 0},
-        {"gives_up", run_gives_up, 0},   {"becomes_user", run_becomes_user, 0},
+        {"load", run_load, 3},
+        {"short", run_short, 1},
+        {"waits", run_waits, 1},
+        {"trap", run_trap, 0},
+        {"reset", run_reset, 0},
+        {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0},
+        {"block", run_block, 0},
+        {"alarm", run_alarm, 0},
+        {"late", run_late, 1},
+        {"exec", run_exec, 1},
+        {"jit", run_jit, 0},
+        {"exec_bare", run_exec_bare, 1},
+        {"reset_raw", run_reset_raw, 0},
+        {"bad_raw", run_bad_raw, 0},
+        {"gives_up", run_gives_up, 0},
+        {"becomes_user", run_becomes_user, 0},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

@@ -1,7 +1,7 @@
-/* raw_sigaction.c: a host that sets its signals' actions by syscall(SYS_rt_sigaction, ...), past
- * sigaction: runtimes of languages do. Like that one, it must neither lose our handler nor be ended
- * by the next tick. All other system calls go on to libc's syscall as they are, by a jump, for some
- * return twice.
+/* raw_calls.c: a host that makes system calls by their number, syscall(SYS_rt_sigaction, ...), past
+ * the functions of libc that we stand before: runtimes of languages do. It must neither lose our
+ * handler nor be ended by the next tick, nor must the program that it becomes. All other system
+ * calls go on to libc's syscall as they are, by a jump, for some return twice.
  *
  * Not in the static library, where libc's own syscall is another object's.
  */
@@ -10,6 +10,7 @@
 #if defined(__x86_64__)
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,7 +35,11 @@ long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *ac
                              kernel_sigaction *old, size_t mask_bytes)
     __attribute__((visibility("hidden")));
 
-_Static_assert(SYS_rt_sigaction == 13, "the number below");
+long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
+    __attribute__((visibility("hidden")));
+
+_Static_assert(SYS_rt_sigaction == 13 && SYS_execve == 59 && SYS_execveat == 322,
+               "the numbers below");
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"
@@ -42,6 +47,10 @@ __asm__(".text\n"
         "    endbr64\n"
         "    cmp $13, %rdi\n"
         "    je pt_syscall_rt_sigaction\n"
+        "    cmp $59, %rdi\n"
+        "    je pt_syscall_exec\n"
+        "    cmp $322, %rdi\n"
+        "    je pt_syscall_exec\n"
         "    jmp *pt_next_syscall(%rip)\n"
         ".size syscall, . - syscall\n"
         ".hidden pt_bare_syscall\n"
@@ -87,16 +96,43 @@ static kernel_sigaction kernel_s(const struct sigaction *from)
     return to;
 }
 
+/* The kernel reads a new action before it looks at the signal's number, and there is no signal 0.
+ */
+static bool can_be_read(const kernel_sigaction *act)
+{
+    const int saved_errno = errno;
+    pt_bare_syscall(SYS_rt_sigaction, 0, act, NULL, sizeof act->mask);
+    const bool is_bad = errno == EFAULT;
+    errno = saved_errno;
+    return !is_bad;
+}
+
+/* The kernel writes there what it has for the signal. */
+static bool can_be_written(long signo, kernel_sigaction *old)
+{
+    return pt_bare_syscall(SYS_rt_sigaction, signo, NULL, old, sizeof old->mask) == 0;
+}
+
+/* In the kernel's order: a bad `act` changes nothing, a bad `old` is met when all is done. */
 long pt_syscall_rt_sigaction(long number, long signo, const kernel_sigaction *act,
                              kernel_sigaction *old, size_t mask_bytes)
 {
     if (mask_bytes != sizeof act->mask || !pt_signal_is_ours((int)signo))
         return pt_next_syscall(number, signo, act, old, mask_bytes);
+    if (act != NULL && !can_be_read(act)) return pt_bare_syscall_failed(EFAULT);
     const struct sigaction wanted = act != NULL ? libc_s(act) : (struct sigaction){0};
     struct sigaction before;
     sigaction((int)signo, act != NULL ? &wanted : NULL, &before);
-    if (old != NULL) *old = kernel_s(&before);
+    if (old == NULL) return 0;
+    if (!can_be_written(signo, old)) return -1;
+    *old = kernel_s(&before);
     return 0;
+}
+
+long pt_syscall_exec(long number, long a, long b, long c, long d, long e)
+{
+    const bool paused = pt_exec_begins();
+    return pt_exec_failed(paused, (int)pt_next_syscall(number, a, b, c, d, e));
 }
 
 __attribute__((constructor)) static void find_next(void)
