@@ -51,7 +51,7 @@ enum {
     REQUEST_MS = 5000,      /* for all of a request to arrive */
     BUSY_REQUEST_MS = 1000, /* the same while a profile is collected */
     SEND_MS = 30000,        /* for an answer to be taken */
-    READY_MS = 1000,        /* for the thread to say whether it listens */
+    READY_MS = 60000, /* for the thread to say whether it listens: on a machine that is full */
 };
 
 static struct {

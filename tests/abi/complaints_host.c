@@ -274,11 +274,11 @@ static int case_large_fork(char **argv)
 
 /* ---- what it costs ---- */
 
-static long status_kb(const char *name)
+static long kb_in(const char *file, const char *name)
 {
     char line[256];
     long value = -1;
-    FILE *const status = fopen("/proc/self/status", "r");
+    FILE *const status = fopen(file, "r");
     while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         const size_t length = strlen(name);
         if (strncmp(line, name, length) == 0 && line[length] == ':')
@@ -288,10 +288,25 @@ static long status_kb(const char *name)
     return value;
 }
 
+static long status_kb(const char *name)
+{
+    return kb_in("/proc/self/status", name);
+}
+
+/* What /proc/self/status says of it is off by some pages a processor. */
+static long anonymous_kb(void)
+{
+    const long exact = kb_in("/proc/self/smaps_rollup", "Anonymous");
+    return exact >= 0 ? exact : status_kb("RssAnon");
+}
+
+static atomic_int have_worked;
+
 static void *holds_thread(void *ends)
 {
     char byte;
     burn(0.01);
+    have_worked++;
     return read(*(int *)ends, &byte, 1) < 0 ? NULL : ends;
 }
 
@@ -305,9 +320,11 @@ static int case_memory(char **argv)
     burn(0.02);
     for (int i = 0; i < count; i++)
         pthread_create(&threads[i], NULL, holds_thread, ends);
+    while (have_worked < count)
+        usleep(1000);
     usleep(300000);
-    printf("anonymous_kb %ld\nfile_kb %ld\nshared_kb %ld\n", status_kb("RssAnon"),
-           status_kb("RssFile"), status_kb("RssShmem"));
+    printf("anonymous_kb %ld\nfile_kb %ld\nshared_kb %ld\n", anonymous_kb(), status_kb("RssFile"),
+           status_kb("RssShmem"));
     close(ends[1]);
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);

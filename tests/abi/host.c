@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -117,7 +118,17 @@ static int case_blocked(char **argv)
     return say_cpu();
 }
 
-/* Threads that live when the profile starts, and one that ends by pthread_exit. */
+/* Threads that live when the profile starts, and one that ends by pthread_exit. The first is in
+ * worker1 for cpu_s of its time, all of it after the start. */
+static atomic_int profile_runs;
+
+static void *lives(void *cpu_s)
+{
+    while (!profile_runs)
+        burn(0.001);
+    return worker1(cpu_s);
+}
+
 static void *exits(void *cpu_s)
 {
     worker2(cpu_s);
@@ -128,9 +139,10 @@ static int case_alive(char **argv)
 {
     double long_s = 0.3, short_s = 0.1;
     pthread_t a, b;
-    pthread_create(&a, NULL, worker1, &long_s);
+    pthread_create(&a, NULL, lives, &long_s);
     burn(0.02);
     printf("started %d\n", ProfilerStart("alive.prof"));
+    profile_runs = 1;
     pthread_create(&b, NULL, exits, &short_s);
     pthread_join(b, NULL);
     pthread_join(a, NULL);

@@ -1,5 +1,5 @@
 /* listen_host.c: the programs that listen.t.sh asks for profiles: `listen_host CASE`. Each works
- * for ten minutes at most, in main and in a second thread. */
+ * for half an hour at most, in main and in a second thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,14 +35,14 @@ static void spin(void)
 int main(int argc, char **argv)
 {
     const char *const how = argc > 1 ? argv[1] : "spin";
-    alarm(600);
+    alarm(1800);
     if (strcmp(how, "closes") == 0) {
         for (int fd = 3; fd < 1024; fd++)
             close(fd);
     } else if (strcmp(how, "forks") == 0) {
         const pid_t child = fork();
         if (child == 0) {
-            alarm(600);
+            alarm(1800);
             pause();
             _exit(0);
         }

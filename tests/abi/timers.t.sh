@@ -99,10 +99,8 @@ it 'without perf events there are more samples than kernel ticks, and no sleeper
 rm -f prof
 ./host exec env CPUPROFILE=prof CPUPROFILE_FREQUENCY=4000 ./host load 1 user 60 >/dev/null 2>&1 &
 pid=$!
-for wait in $(seq 600); do
-    [ "$(awk '{ print $14 + $15 }' /proc/$pid/stat)" -lt 100 ] || break
-    sleep 0.1
-done
+# A second of CPU time and more, however long that takes.
+while kill -0 $pid 2>/dev/null && [ "$(awk '{ print $14 + $15 }' /proc/$pid/stat)" -lt 100 ]; do sleep 0.1; done
 kill -9 $pid
 wait $pid 2>/dev/null
 count_journals prof
@@ -123,8 +121,13 @@ if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
     skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
 else
     for hz in 1000 100; do
-        profiled $hz short 1000
-        read_profile prof compute
+        # Which thread of two milliseconds a tick of ten meets is chance: one run in 16,000 is outside of these
+        # bounds, two in a row are one in 250 million. A fault would be so each time.
+        for _ in 1 2; do
+            profiled $hz short 1000
+            read_profile prof compute
+            ! agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")" || break
+        done
         expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")"
     done
 fi

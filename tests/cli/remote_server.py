@@ -43,11 +43,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif path == '/pprof/cmdline':
             self.answer(b'/usr/local/bin/server\0-x\0')
         elif path == '/slow':
-            time.sleep(30)
+            time.sleep(300)
         elif path == '/drip':
             self.send_response(200)
             self.end_headers()
-            for _ in range(300):
+            for _ in range(3000):
                 self.wfile.write(b'x')
                 self.wfile.flush()
                 time.sleep(0.1)
@@ -119,5 +119,5 @@ else:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     print(server.server_port, flush=True)
 # Whoever started us may be gone without saying so.
-threading.Thread(target=lambda: (time.sleep(300), os._exit(1)), daemon=True).start()
+threading.Thread(target=lambda: (time.sleep(1800), os._exit(1)), daemon=True).start()
 server.serve_forever()

@@ -334,7 +334,7 @@ if [ "$(id -u)" = 0 ] && needs chroot objcopy; then
 #include <stdio.h>
 #include <unistd.h>
 int answer(void) { return 42; }
-int main(void) { printf("%p\n", (void *)answer); fflush(stdout); return (int)sleep(60); }
+int main(void) { printf("%p\n", (void *)answer); fflush(stdout); return (int)sleep(600); }
 END
     gcc -g -static -Wl,--build-id=0x1357913579135791357913579135791357913579 wait.c \
         -o container/app/wait
@@ -352,16 +352,18 @@ else
     skip 'only root may change its root'
 fi
 
+# sleeps PID: the child has become the program and is through with its start; before that it is a shell
+# of ours, and then one without libraries.
+sleeps() { [[ $(readlink "/proc/$1/exe") == */sleep && $(awk '{ print $3 }' "/proc/$1/stat") == S ]]; }
+
 it 'names addresses of a running process'
-sleep 60 &
+sleep 600 &
 sleeper=$!
-for ((tries = 0; tries < 100; tries++)); do
-    base=$(awk '/sleep$/ {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
-    [ -z "$base" ] || break
-done
+expect eventually sleeps $sleeper
 libc=$(awk '/libc[.-].*so/ && /r-xp/ {split($1, a, "-"); print a[1], $3, $6; exit}' /proc/$sleeper/maps)
 read -r start offset path <<<"$libc"
-if [ -n "$path" ] && needs nm; then
+expect [ -n "$path" ]
+if needs nm; then
     open=$(nm -D "$path" | awk '$3 ~ /^getpid@/ {print $1; exit}')
     run pitot symbolize --pid $sleeper -p "$(printf '0x%x' $((16#$start - 16#$offset + 16#$open)))"
     expect_status 0
@@ -371,8 +373,9 @@ kill $sleeper
 wait $sleeper 2>/dev/null
 
 it 'names addresses of the kernel and of compiled code in a running process'
-sleep 60 &
+sleep 600 &
 sleeper=$!
+expect eventually sleeps $sleeper
 kernel=$(awk '$3 == "do_syscall_64" && $1 !~ /^0*$/ {print $1; exit}' /proc/kallsyms)
 if [ -n "$kernel" ]; then
     run pitot symbolize --pid $sleeper -p "0x$kernel"
@@ -380,10 +383,7 @@ if [ -n "$kernel" ]; then
 else
     skip '/proc/kallsyms hides its addresses, or is not there'
 fi
-heap=
-for ((tries = 0; tries < 100 && ${#heap} == 0; tries++)); do
-    heap=$(awk '$6 == "[heap]" {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
-done
+heap=$(awk '$6 == "[heap]" {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
 if [ -n "$heap" ]; then
     echo "$heap 40 Stub:compiled" >/tmp/perf-$sleeper.map
     run pitot symbolize --pid $sleeper -p "0x$heap"

@@ -2,7 +2,7 @@
 """Runs a program on a terminal of its own and talks to it by a script from standard input.
 
     send TEXT     types the text; \\n, \\t and \\xNN as in C
-    expect TEXT   waits until the program has printed it, or fails after half a minute
+    expect TEXT   waits until the program has printed it, or fails after five minutes
     end           waits until the program ends
 
 Exit status: the program's, or 1 with what was printed if something did not come.
@@ -13,7 +13,7 @@ import select
 import sys
 import time
 
-PATIENCE = 30
+PATIENCE = 300
 
 
 def unescape(text):

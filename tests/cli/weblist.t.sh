@@ -131,7 +131,7 @@ can_record && needs chromium && {
     pitot weblist '^run$' work.pb.gz >said
     sed 's#</body>#<script>document.dispatchEvent(new KeyboardEvent("keydown",{key:"e"}));document.dispatchEvent(new KeyboardEvent("keydown",{key:"n"}));document.title="open:"+document.querySelectorAll("details[open]").length+" at:"+(document.activeElement.tagName)</script></body>#' \
         weblist.html >keys.html
-    timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/keys.html" 2>/dev/null >dom
+    timeout 500 chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/keys.html" 2>/dev/null >dom
     expect grep -q '<title>open:[1-9][0-9]* at:SUMMARY' dom
 }
 

@@ -18,7 +18,7 @@ import tempfile
 import time
 import traceback
 
-LIMIT_S = 60
+LIMIT_S = 300
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync',
          '--hide-scrollbars', '--remote-debugging-pipe']
@@ -58,7 +58,7 @@ class Browser:
         except (BrowserError, OSError):
             pass
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
