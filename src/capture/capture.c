@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,17 +108,14 @@ static void look_at_target(pt_capture *c, pid_t pid)
 }
 
 /* Of all processes: what they have mapped cannot be read any more when they are gone, and those
- * they start have it too. */
+ * they start have it too. They may be moved into a control group. */
 static void look_at_all(pt_capture *c)
 {
-    const char *const group = c->options.targets.cgroup;
     DIR *const dir = opendir(c->procs.root);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const long pid = strtol(entry->d_name, NULL, 10);
-        if (pid <= 0 || (group != NULL && !pt_cgroup_has(c->procs.root, group, (uint32_t)pid)))
-            continue;
-        pt_procs_read(&c->procs, pt_procs_get(&c->procs, (uint32_t)pid));
+        if (pid > 0) pt_procs_read(&c->procs, pt_procs_get(&c->procs, (uint32_t)pid));
     }
     if (dir != NULL) closedir(dir);
 }
@@ -152,10 +150,24 @@ static void define_events(pt_capture *c)
     pt_builder_event(b, &ready);
 }
 
+/* Events of the control group, if the kernel has them. */
+static void narrow(pt_capture *c, pt_event_plan *plan)
+{
+    const char *const group = c->options.targets.cgroup;
+    c->group_fd = group != NULL ? pt_cgroup_open(c->procs.root, group) : -1;
+    if (c->group_fd < 0) return;
+    plan->group_fd = c->group_fd;
+    plan->has_group = true;
+    const int fd = pt_event_open_count(plan, -1, sched_getcpu(), false);
+    plan->has_group = fd >= 0;
+    if (fd >= 0) close(fd);
+}
+
 static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
 {
     const pt_capture_targets *const t = &c->options.targets;
-    const pt_event_plan plan = plan_of(&c->options, source);
+    pt_event_plan plan = plan_of(&c->options, source);
+    narrow(c, &plan);
     tid_list tids = {0};
     for (size_t i = 0; i < t->pid_count; i++)
         list_threads(t->pids[i], &tids);
@@ -167,7 +179,8 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
             pt_event_set_open(&c->set, &plan, c->options.off_cpu, tids.items, tids.count, reterr);
     for (size_t i = 0; i < tids.count && status == PT_OK; i++)
         pt_event_set_count(&c->set, tids.items[i], c->options.awaits_exec);
-    if (status == PT_OK && t->all && t->cgroup == NULL) pt_event_set_count(&c->set, -1, false);
+    if (status == PT_OK && t->pid_count == 0 && (t->cgroup == NULL || plan.has_group))
+        pt_event_set_count(&c->set, -1, false);
     /* Those that began in the meantime, by threads that had no event yet. */
     tids.count = 0;
     for (size_t i = 0; i < t->pid_count && plan.is_each_thread && status == PT_OK; i++)
@@ -190,6 +203,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     pt_procs_init(&c->procs, "/proc");
     c->procs.images.cache = options->tables;
     pt_index_init(&c->waiting_of);
+    c->group_fd = -1;
     c->builder = pt_builder_new();
     allow_descriptors();
     const pt_status status = open_set(c, source, reterr);
@@ -219,6 +233,7 @@ void pt_capture_free(pt_capture *c)
 {
     if (c == NULL) return;
     pt_event_set_close(&c->set);
+    if (c->group_fd >= 0) close(c->group_fd);
     pt_procs_done(&c->procs);
     pt_sink_free(c->sink);
     pt_builder_free(c->builder);

@@ -17,6 +17,7 @@ typedef struct pt_waiting {
     uint32_t tid;
     uint64_t since_ns; /* 0: it runs */
     bool is_ready;     /* for a cpu only: another thread was given its own */
+    bool is_gone;      /* its last switch is still to come */
     pt_proc *proc;
     uint8_t end;
     uint32_t kernel_count, count, room;
@@ -43,6 +44,7 @@ struct pt_capture {
         int *items; /* pidfds; -1 when it has ended */
         size_t count, cap;
     } target;
+    int group_fd;           /* the control group whose events these are; -1: none */
     int64_t start_ns;       /* monotonic */
     int64_t unix_offset_ns; /* Unix time - monotonic */
     int64_t grown_ns;       /* when copies of stacks last did */

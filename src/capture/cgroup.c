@@ -1,6 +1,7 @@
 /* cgroup.c: see cgroup.h. */
 #include "capture/cgroup.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,23 +24,30 @@ static char *read_text(const char *path)
 
 /* ---- where they are ---- */
 
-/* "36 35 98:0 /ROOT /MOUNT OPTIONS ... - TYPE SOURCE SUPER" (proc(5), mountinfo): the MOUNT if TYPE
- * is a control group's, else NULL. Cuts the line up. */
-static const char *mount_of(char *line)
+typedef struct {
+    const char *path;
+    bool is_second, has_perf; /* of version 2; version 1 with the controller perf_event */
+} mount;
+
+/* "36 35 98:0 /ROOT /MOUNT OPTIONS ... - TYPE SOURCE SUPER" (proc(5), mountinfo): the MOUNT, if
+ * TYPE is a control group's. Cuts the line up. */
+static bool mount_of(char *line, mount *ret_mount)
 {
     enum { MOUNT_FIELD = 4 };
     const char *const dash = strstr(line, " - ");
-    if (dash == NULL || strncmp(dash + 3, "cgroup", 6) != 0) return NULL;
+    if (dash == NULL || strncmp(dash + 3, "cgroup", 6) != 0) return false;
+    ret_mount->is_second = dash[9] == '2';
+    ret_mount->has_perf = strstr(dash, "perf_event") != NULL;
     char *state = NULL;
-    const char *field = strtok_r(line, " ", &state);
-    for (int i = 0; i < MOUNT_FIELD && field != NULL; i++)
-        field = strtok_r(NULL, " ", &state);
-    return field;
+    ret_mount->path = strtok_r(line, " ", &state);
+    for (int i = 0; i < MOUNT_FIELD && ret_mount->path != NULL; i++)
+        ret_mount->path = strtok_r(NULL, " ", &state);
+    return ret_mount->path != NULL;
 }
 
 /* Asks of each hierarchy's folder until one says yes; false if none does. *ret_any: there are some.
  */
-static bool ask_mounts(const char *root, bool (*ask)(void *arg, const char *mount), void *arg,
+static bool ask_mounts(const char *root, bool (*ask)(void *arg, const mount *at), void *arg,
                        bool *ret_any)
 {
     PT_FREE char *path = pt_strf("%s/self/mountinfo", root);
@@ -49,10 +57,10 @@ static bool ask_mounts(const char *root, bool (*ask)(void *arg, const char *moun
     *ret_any = false;
     for (char *line = text != NULL ? strtok_r(text, "\n", &state) : NULL; line != NULL && !is_yes;
          line = strtok_r(NULL, "\n", &state)) {
-        const char *const mount = mount_of(line);
-        if (mount == NULL) continue;
+        mount at;
+        if (!mount_of(line, &at)) continue;
         *ret_any = true;
-        is_yes = ask(arg, mount);
+        is_yes = ask(arg, &at);
     }
     return is_yes;
 }
@@ -62,16 +70,16 @@ typedef struct {
     const char *name; /* of the group, if it is there */
 } wanted_group;
 
-static bool is_there(void *arg, const char *mount)
+static bool is_there(void *arg, const mount *at)
 {
     wanted_group *const w = arg;
-    const size_t length = strlen(mount);
-    PT_FREE char *folder = pt_strf("%s%s", mount, w->typed);
+    const size_t length = strlen(at->path);
+    PT_FREE char *folder = pt_strf("%s%s", at->path, w->typed);
     w->name = w->typed;
     if (access(folder, F_OK) == 0) return true;
     /* Its folder was named. */
     w->name = w->typed + length;
-    return strncmp(w->typed, mount, length) == 0 && (w->name[0] == '/' || w->name[0] == '\0') &&
+    return strncmp(w->typed, at->path, length) == 0 && (w->name[0] == '/' || w->name[0] == '\0') &&
            access(w->typed, F_OK) == 0;
 }
 
@@ -93,7 +101,21 @@ pt_status pt_cgroup_find(const char *root, const char *typed, char **ret_group, 
 
 /* ---- who is in one ---- */
 
-bool pt_cgroup_has(const char *root, const char *group, uint32_t pid)
+/* Gone, or at its end: then the hierarchies of version 1 say that it is in none of their groups.
+ * proc(5), stat: "PID (COMM) STATE ppid pgrp session tty tpgid FLAGS"; the name may hold anything.
+ */
+static bool is_ending(const char *root, uint32_t pid)
+{
+    enum { PF_EXITING = 4 }; /* include/linux/sched.h */
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/stat", root, pid);
+    PT_FREE char *text = read_text(path);
+    const char *const name_end = text != NULL ? strrchr(text, ')') : NULL;
+    unsigned flags;
+    return name_end == NULL ||
+           (sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & PF_EXITING);
+}
+
+bool pt_cgroup_has(const char *root, const char *group, uint32_t pid, bool was)
 {
     const size_t length = strlen(group);
     PT_FREE char *path = pt_strf("%s/%" PRIu32 "/cgroup", root, pid);
@@ -107,7 +129,53 @@ bool pt_cgroup_has(const char *root, const char *group, uint32_t pid)
             (name[1 + length] == '\0' || name[1 + length] == '/'))
             return true;
     }
+    return was && is_ending(root, pid);
+}
+
+/* ---- events of one ---- */
+
+typedef struct {
+    const char *group;
+    char *second, *perf; /* its folders, where they are */
+    bool is_elsewhere, is_first_perf;
+} group_places;
+
+/* Goes through all. */
+static bool note_place(void *arg, const mount *at)
+{
+    group_places *const places = arg;
+    PT_FREE char *folder = pt_strf("%s%s", at->path, places->group);
+    places->is_first_perf |= at->has_perf;
+    if (access(folder, F_OK) != 0) return false;
+    char **const place = at->is_second ? &places->second : at->has_perf ? &places->perf : NULL;
+    places->is_elsewhere |= place == NULL;
+    if (place != NULL && *place == NULL) {
+        *place = folder;
+        folder = NULL;
+    }
     return false;
+}
+
+/* cgroups(7), cgroup.events: "populated 1". The root's group has no such file. */
+static bool is_populated(const char *folder)
+{
+    PT_FREE char *path = pt_strf("%s/cgroup.events", folder);
+    PT_FREE char *text = read_text(path);
+    return text == NULL || strstr(text, "populated 1") != NULL;
+}
+
+int pt_cgroup_open(const char *root, const char *group)
+{
+    group_places places = {.group = group};
+    bool any;
+    ask_mounts(root, note_place, &places, &any);
+    const char *folder = places.is_first_perf ? places.perf : places.second;
+    /* Version 1 may have put its processes into groups of this name in its own hierarchies only. */
+    if (folder != NULL && places.is_elsewhere && !is_populated(folder)) folder = NULL;
+    const int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(places.second);
+    free(places.perf);
+    return fd;
 }
 
 /* ---- what it has used ---- */
@@ -117,11 +185,11 @@ typedef struct {
     uint64_t used_ns;
 } group_use;
 
-static bool has_use(void *arg, const char *mount)
+static bool has_use(void *arg, const mount *at)
 {
     group_use *const use = arg;
-    PT_FREE char *stat_path = pt_strf("%s%s/cpu.stat", mount, use->group);
-    PT_FREE char *usage_path = pt_strf("%s%s/cpuacct.usage", mount, use->group);
+    PT_FREE char *stat_path = pt_strf("%s%s/cpu.stat", at->path, use->group);
+    PT_FREE char *usage_path = pt_strf("%s%s/cpuacct.usage", at->path, use->group);
     PT_FREE char *stat = read_text(stat_path);
     PT_FREE char *usage = read_text(usage_path);
     const char *const usec = stat != NULL ? strstr(stat, "usage_usec ") : NULL;

@@ -93,6 +93,15 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* An event of cpus may be a control group's. */
+static int open_narrowed(const pt_event_plan *plan, struct perf_event_attr *attr, pid_t tid,
+                         int cpu)
+{
+    if (tid != -1 || !plan->has_group) return open_event(attr, tid, cpu);
+    return (int)syscall(SYS_perf_event_open, attr, plan->group_fd, cpu, -1,
+                        PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
+}
+
 int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period)
 {
     struct perf_event_attr attr = common(plan);
@@ -111,7 +120,7 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
         attr.sample_freq = plan->hz;
     else
         attr.sample_period = period;
-    return open_event(&attr, tid, cpu);
+    return open_narrowed(plan, &attr, tid, cpu);
 }
 
 int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
@@ -121,7 +130,7 @@ int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
     attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr.sample_period = 1;
     attr.context_switch = 1;
-    return open_event(&attr, tid, cpu);
+    return open_narrowed(plan, &attr, tid, cpu);
 }
 
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
@@ -171,7 +180,7 @@ int pt_event_open_count(const pt_event_plan *plan, pid_t tid, int cpu, bool awai
                                    .disabled = awaits_exec,
                                    .enable_on_exec = awaits_exec,
                                    .inherit = tid != -1};
-    return open_event(&attr, tid, cpu);
+    return open_narrowed(plan, &attr, tid, cpu);
 }
 
 uint64_t pt_event_read(int fd)

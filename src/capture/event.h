@@ -34,6 +34,8 @@ typedef struct pt_event_plan {
     bool user, kernel;    /* time in which is sampled */
     bool is_each_thread;  /* events of threads, not of cpus */
     bool has_user_stack;  /* registers and stack bytes of user space */
+    bool has_group;       /* events of cpus count only while what runs is in a control group, */
+    int group_fd;         /* whose folder this is, and which the kernel has events of */
     uint32_t stack_bytes; /* of the user's stack to copy; grows while it runs */
 } pt_event_plan;
 

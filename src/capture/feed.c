@@ -10,7 +10,7 @@
 enum { REREAD_EVERY = 4096 };
 
 /* A process may have been moved into the control group, or out of it: asked again after this. */
-enum { REJUDGE_NS = 200000000 };
+enum { REJUDGE_NS = 50000000 };
 
 /* Cut stacks that are worth larger copies: one in so many. */
 enum { CUT_SHARE = 1000 };
@@ -21,20 +21,14 @@ enum { CUT_SHARE = 1000 };
 static void judge(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
+    const bool was = proc->is_judged && proc->is_wanted;
     proc->is_judged = true;
     proc->judged_ns = now_ns;
-    proc->is_wanted = t->all && t->cgroup == NULL;
+    proc->is_wanted = t->all || c->set.plan.has_group;
     for (size_t i = 0; i < t->pid_count; i++)
         proc->is_wanted |= (uint32_t)t->pids[i] == proc->pid;
-    if (t->cgroup != NULL) proc->is_wanted = pt_cgroup_has(c->procs.root, t->cgroup, proc->pid);
-}
-
-/* Children of what is recorded are recorded; in a control group each is asked for itself. */
-static void on_fork(pt_capture *c, const pt_perf_record *r)
-{
-    pt_proc *const child = pt_procs_on_fork(&c->procs, r);
-    if (child != NULL && (c->options.targets.cgroup != NULL || !child->is_judged))
-        judge(c, child, r->time_ns);
+    if (t->cgroup != NULL && !c->set.plan.has_group)
+        proc->is_wanted = pt_cgroup_has(c->procs.root, t->cgroup, proc->pid, was);
 }
 
 /* ---- samples ---- */
@@ -106,6 +100,7 @@ static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
 static void begin_wait(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     pt_waiting *const w = waiting_of(c, r->tid, true);
+    if (w->is_gone || r->tid == UINT32_MAX) return; /* the kernel's number of a dead thread */
     if (w->room < c->stack.count) {
         w->room = c->stack.count;
         w->pcs = pt_realloc(w->pcs, w->room, sizeof *w->pcs);
@@ -152,15 +147,14 @@ static void on_switch(pt_capture *c, const pt_perf_record *r)
     if (w != NULL) w->is_ready = r->sched.is_preempted;
 }
 
-/* Of a thread that is gone. Its row stays for the next of its number. */
-static void forget_wait(pt_capture *c, uint32_t tid)
+/* Of a thread that is gone, or begins: its row is that of the next of its number. Events of cpus
+ * see a thread switch after its end, and that is no wait. */
+static void forget_wait(pt_capture *c, uint32_t tid, bool is_gone)
 {
-    pt_waiting *const w = waiting_of(c, tid, false);
-    if (w == NULL) return;
+    if (!c->options.off_cpu) return;
+    pt_waiting *const w = waiting_of(c, tid, true);
     free(w->pcs);
-    w->pcs = NULL;
-    w->room = 0;
-    w->since_ns = 0;
+    *w = (pt_waiting){.tid = tid, .is_gone = is_gone};
 }
 
 void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
@@ -172,8 +166,8 @@ void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
-    const bool may_have_moved = c->options.targets.cgroup != NULL && !proc->has_exited &&
-                                r->time_ns > proc->judged_ns + REJUDGE_NS;
+    const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
+                                !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
     if (!proc->is_judged || may_have_moved) judge(c, proc, r->time_ns);
     if (!proc->is_wanted) return;
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
@@ -204,6 +198,14 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 
 /* ---- records ---- */
 
+/* Children of what is recorded are recorded, until they are moved into another control group. */
+static void on_fork(pt_capture *c, const pt_perf_record *r)
+{
+    forget_wait(c, r->task.tid, false);
+    pt_proc *const child = pt_procs_on_fork(&c->procs, r);
+    if (child != NULL && !child->is_judged) judge(c, child, r->time_ns);
+}
+
 static void on_record(pt_capture *c, pt_perf_record *r)
 {
     switch (r->type) {
@@ -213,7 +215,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_FORK: on_fork(c, r); break;
     case PERF_RECORD_EXIT:
         pt_event_set_remove(&c->set, (pid_t)r->task.tid);
-        forget_wait(c, r->task.tid);
+        forget_wait(c, r->task.tid, true);
         pt_procs_on_exit(&c->procs, r);
         break;
     case PERF_RECORD_LOST:

@@ -286,12 +286,13 @@ void pt_event_set_remove(pt_event_set *set, pid_t tid)
 /* ---- rings ---- */
 
 /* A quarter of a second of samples with twice the first copy of the stack, as far as the kernel
- * lets us lock memory, and less where there are many cpus. What is counted may come all at once. */
+ * lets us lock memory, and less where there are many cpus. What is counted may come all at once,
+ * and so may switches. */
 static size_t samples_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
     const uint64_t timed = hz / 4 * (2 * PT_STACK_BYTES_FIRST + 512);
-    const bool may_flood = !set->plan.source->is_clock && set->plan.period != 0;
+    const bool may_flood = set->off_cpu || (!set->plan.source->is_clock && set->plan.period != 0);
     const uint64_t want = may_flood ? SAMPLES_BYTES_MAX : timed;
     const uint64_t most = set->pair_count <= RICH_CPUS ? SAMPLES_BYTES_MAX : SAMPLES_BYTES_MANY;
     size_t bytes = SAMPLES_BYTES_FIRST;
@@ -351,7 +352,7 @@ static pt_status open_pairs(pt_event_set *set, pt_error *reterr)
 }
 
 /* What the spool may hold of a cpu: four seconds of samples with twice the first copy of the stack,
- * less where there are many cpus. */
+ * less where there are many cpus; as much as there may be where each switch is a sample. */
 static size_t spool_bytes(const pt_event_set *set)
 {
     const uint64_t hz = set->plan.hz > 0 ? set->plan.hz : 1000;
@@ -360,7 +361,7 @@ static size_t spool_bytes(const pt_event_set *set)
                           : set->pair_count <= RICH_CPUS ? SPOOL_BYTES_RICH
                                                          : SPOOL_BYTES_MANY;
     size_t bytes = SPOOL_BYTES_FIRST;
-    while (bytes < want && bytes < most)
+    while ((bytes < want || set->off_cpu) && bytes < most)
         bytes *= 2;
     return bytes;
 }

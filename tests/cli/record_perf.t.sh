@@ -426,6 +426,17 @@ assert rows['waits_here']['total'] >= 290000000, rows['waits_here']
 PY
 fi
 
+it 'does not count as waiting that a thread is no more'
+if [ "$(id -u)" = 0 ]; then
+    run pitot record -a --off-cpu -o dead.pb.gz -- sh -c 'for i in 1 2 3 4 5 6 7 8; do (:); done; ./waits'
+    expect_status 0
+    run pitot top -e off-cpu -n 0 dead.pb.gz
+    expect_stdout_has waits_here
+    expect_no_stdout_line '*do_task_dead*'
+else
+    skip 'events of cpus take root'
+fi
+
 it 'tells waiting for something from waiting for a cpu that another thread has'
 if [ "$(id -u)" = 0 ] && command -v taskset >/dev/null; then
     # Two threads of 0.2 s each on one cpu: until the first is done, one runs and the other could.
@@ -487,6 +498,84 @@ if [ "$(id -u)" = 0 ]; then
     expect_stdout_has '"spin"'
 else
     skip 'it takes root'
+fi
+
+# Three functions of as much time each; in the first folder's control group during the second.
+cat >moves.c <<'C'
+#include <stdio.h>
+#include <time.h>
+static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static double spin(void)
+{
+    const double end = cpu(CLOCK_THREAD_CPUTIME_ID) + 0.2;
+    volatile unsigned x = 1;
+    do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (cpu(CLOCK_THREAD_CPUTIME_ID) < end);
+    return x;
+}
+__attribute__((noinline)) static double outside(void) { return spin() + 1; }
+__attribute__((noinline)) static double inside(void) { return spin() + 2; }
+__attribute__((noinline)) static double outside_again(void) { return spin() + 3; }
+static void move(const char *folder)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    FILE *procs = fopen(path, "w");
+    if (procs == NULL || fputs("0", procs) < 0 || fclose(procs) != 0) perror(path);
+}
+int main(int argc, char **argv)
+{
+    double sum = outside();
+    move(argv[1]);
+    const double before = cpu(CLOCK_PROCESS_CPUTIME_ID);
+    sum += inside();
+    printf("%.6f\n", cpu(CLOCK_PROCESS_CPUTIME_ID) - before);
+    move(argv[2]);
+    sum += outside_again();
+    return sum < 0;
+}
+C
+${CC:-cc} -O2 -fno-inline -o moves moves.c || exit 1
+
+# group_of TYPE: our control group and its folder in the hierarchy, into $group and $folder.
+group_of() {
+    local mount
+    case $1 in
+    second) mount=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo) group=$(sed -n 's/^0:://p' /proc/self/cgroup) ;;
+    *) mount=$(awk -v name="$1" '/ - cgroup / && $NF ~ name { print $5; exit }' /proc/self/mountinfo)
+        group=$(sed -n "s/^[0-9]*:[^:]*$1[^:]*:\(.*\)/\1/p" /proc/self/cgroup) ;;
+    esac
+    group=${group%/} folder=$mount${group%/}
+    [ -n "$mount" ] && [ "$(id -u)" = 0 ] && mkdir "$folder/pitot-test" 2>/dev/null
+}
+
+it 'a control group is recorded while the process is in it, and not before or after'
+# Where the controller perf_event is one of version 1, it has events of groups there.
+if group_of perf_event || group_of second; then
+    for _ in 1 2 3; do # as attached_well
+        run pitot record --cgroup "$folder/pitot-test" -o moves.pb.gz -- ./moves "$folder/pitot-test" "$folder"
+        within "$(summary seen)" "$(stdout)" 0.05 && break
+    done
+    expect_status 0
+    expect within "$(summary seen)" "$(stdout)" 0.05
+    run pitot top -n 0 moves.pb.gz
+    expect_stdout_has ' inside'
+    expect_no_stdout_line '* outside*'
+    rmdir "$folder/pitot-test"
+else
+    skip 'no control group that the kernel has events of can be made here'
+fi
+
+it 'processes of a control group that are gone when they are looked at were in it'
+# In a hierarchy that the kernel has no events of.
+if group_of pids; then
+    run pitot record --cgroup "$folder/pitot-test" -o gone.pb.gz -- sh -c "echo 0 >$folder/pitot-test/cgroup.procs
+        seq 150 | while read -r i; do echo | ./burn 0.003; done"
+    expect_status 0
+    expect at_least "$(stderr | sed -n 's/.*CPU; \([0-9.]*\).* CPU seconds seen.*/\1/p')" \
+        "$(stdout | awk '{ sum += $1 } END { print 0.8 * sum }')"
+    rmdir "$folder/pitot-test"
+else
+    skip 'no control group of version 1 can be made here'
 fi
 
 it 'records a control group'
@@ -656,7 +745,8 @@ else
 fi
 
 it 'options that exclude one another are refused'
-for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls'; do
+for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \
+    '--cgroup / --each-thread'; do
     # shellcheck disable=SC2086
     run pitot record $wrong
     expect_status 2

@@ -561,8 +561,8 @@ static void a_control_group_is_found_by_name_or_folder(void **state)
         PT_FREE char *group = NULL;
         assert_int_equal(pt_cgroup_find(root, rows[i].typed, &group, NULL), PT_OK);
         assert_string_equal(group, rows[i].group);
-        assert_int_equal(pt_cgroup_has(root, group, 901), rows[i].has_901);
-        assert_int_equal(pt_cgroup_has(root, group, 902), rows[i].has_902);
+        assert_int_equal(pt_cgroup_has(root, group, 901, false), rows[i].has_901);
+        assert_int_equal(pt_cgroup_has(root, group, 902, false), rows[i].has_902);
         assert_int_equal(pt_cgroup_used_ns(root, group), rows[i].used_ns);
     }
     pt_error error = PT_ERROR_INIT;
@@ -570,6 +570,74 @@ static void a_control_group_is_found_by_name_or_folder(void **state)
     assert_int_equal(pt_cgroup_find(root, "/a.slic", &none, &error), PT_ERR_NOTFOUND);
     assert_string_equal(error.message, "there is no control group /a.slic (names are those of "
                                        "/proc/PID/cgroup)");
+}
+
+/* What is on its way out has left the groups of version 1, and what is gone says nothing. */
+static void a_process_at_its_end_is_in_the_group_it_was_in(void **state)
+{
+    static const struct {
+        uint32_t pid;
+        const char *cgroup, *stat;
+        bool if_it_was, if_it_was_not;
+    } rows[] = {
+        {911, "2:pids:/\n", "911 (a) b) c) R 1 2 3 4 5 4194304 0\n", false, false},
+        {912, "2:pids:/\n", "912 (a) b) c) R 1 2 3 4 5 4194308 0\n", true, false},
+        {913, "2:pids:/g/below\n", "913 (a) Z 1 2 3 4 -1 4 0\n", true, true},
+        {914, NULL, NULL, true, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        PT_FREE char *cgroup = pt_strf("%u/cgroup", rows[i].pid);
+        PT_FREE char *stat = pt_strf("%u/stat", rows[i].pid);
+        if (rows[i].cgroup != NULL) put_file(cgroup, rows[i].cgroup);
+        if (rows[i].stat != NULL) put_file(stat, rows[i].stat);
+        assert_int_equal(pt_cgroup_has(root, "/g", rows[i].pid, true), rows[i].if_it_was);
+        assert_int_equal(pt_cgroup_has(root, "/g", rows[i].pid, false), rows[i].if_it_was_not);
+    }
+}
+
+/* perf_event_open(2), PERF_FLAG_PID_CGROUP: the folder must be one of the hierarchy with
+ * perf_event, which is that of version 2 unless version 1 has it. */
+static void a_control_group_is_opened_where_the_kernel_has_events_of_it(void **state)
+{
+    static const char second[] = "37 35 0:30 / %s/open/second rw - cgroup2 c rw\n";
+    static const char pids[] = "36 35 0:29 / %s/open/pids rw - cgroup cgroup rw,pids\n";
+    static const char perf[] = "38 35 0:31 / %s/open/perf rw - cgroup cgroup rw,perf_event\n";
+    put_file("open/second/all/cgroup.procs", "");
+    put_file("open/second/full/cgroup.events", "populated 1\nfrozen 0\n");
+    put_file("open/second/empty/cgroup.events", "populated 0\nfrozen 0\n");
+    put_file("open/second/alone/cgroup.events", "populated 0\nfrozen 0\n");
+    put_file("open/pids/full/cgroup.procs", "");
+    put_file("open/pids/empty/cgroup.procs", "");
+    put_file("open/pids/only/cgroup.procs", "");
+    put_file("open/perf/all/cgroup.procs", "");
+    const struct {
+        const char *first, *next, *group, *folder;
+    } rows[] = {
+        {second, "", "/all", "/open/second/all"},
+        {perf, second, "/all", "/open/perf/all"},
+        {second, perf, "/all", "/open/perf/all"},
+        {perf, second, "/full", NULL},
+        {pids, second, "/full", "/open/second/full"},
+        {pids, second, "/empty", NULL},
+        {pids, second, "/alone", "/open/second/alone"},
+        {pids, second, "/only", NULL},
+        {pids, "", "/only", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        PT_FREE char *mounts = pt_strf(rows[i].first, root);
+        PT_FREE char *more = rows[i].next[0] != '\0' ? pt_strf(rows[i].next, root) : pt_strdup("");
+        PT_FREE char *both = pt_strf("%s%s", mounts, more);
+        put_file("self/mountinfo", both);
+        const int fd = pt_cgroup_open(root, rows[i].group);
+        assert_int_equal(fd >= 0, rows[i].folder != NULL);
+        if (fd < 0) continue;
+        PT_FREE char *path = pt_strf("%s%s", root, rows[i].folder);
+        struct stat opened, named;
+        assert_int_equal(fstat(fd, &opened), 0);
+        assert_int_equal(stat(path, &named), 0);
+        assert_int_equal(opened.st_ino, named.st_ino);
+        close(fd);
+    }
 }
 
 int main(void)
@@ -592,6 +660,8 @@ int main(void)
         cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
         cmocka_unit_test(processes_are_named_by_number_or_name),
         cmocka_unit_test(a_control_group_is_found_by_name_or_folder),
+        cmocka_unit_test(a_process_at_its_end_is_in_the_group_it_was_in),
+        cmocka_unit_test(a_control_group_is_opened_where_the_kernel_has_events_of_it),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
