@@ -203,8 +203,9 @@ static int check(const pt_cmd_context *context, const pt_record_settings *s)
         return pt_cmd_usage(context,
                             "--user and --kernel exclude one another; both is the default");
     if (s->each_thread && (s->all || s->cgroup != NULL))
-        return pt_cmd_usage(context, "--each-thread is of a command or of --pid; --all and --cgroup "
-                                     "have events of cpus");
+        return pt_cmd_usage(context,
+                            "--each-thread is of a command or of --pid; --all and --cgroup "
+                            "have events of cpus");
     if (s->count > 0 && s->event == NULL) return pt_cmd_usage(context, "--count is of an --event");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);

@@ -576,14 +576,14 @@ static void a_control_group_is_found_by_name_or_folder(void **state)
 static void a_process_at_its_end_is_in_the_group_it_was_in(void **state)
 {
     static const struct {
-        uint32_t pid;
         const char *cgroup, *stat;
+        uint32_t pid;
         bool if_it_was, if_it_was_not;
     } rows[] = {
-        {911, "2:pids:/\n", "911 (a) b) c) R 1 2 3 4 5 4194304 0\n", false, false},
-        {912, "2:pids:/\n", "912 (a) b) c) R 1 2 3 4 5 4194308 0\n", true, false},
-        {913, "2:pids:/g/below\n", "913 (a) Z 1 2 3 4 -1 4 0\n", true, true},
-        {914, NULL, NULL, true, false},
+        {"2:pids:/\n", "911 (a) b) c) R 1 2 3 4 5 4194304 0\n", 911, false, false},
+        {"2:pids:/\n", "912 (a) b) c) R 1 2 3 4 5 4194308 0\n", 912, true, false},
+        {"2:pids:/g/below\n", "913 (a) Z 1 2 3 4 -1 4 0\n", 913, true, true},
+        {NULL, NULL, 914, true, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         PT_FREE char *cgroup = pt_strf("%u/cgroup", rows[i].pid);
