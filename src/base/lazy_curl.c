@@ -3,10 +3,11 @@
 #include "base/lazy_curl.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include "base/lazy.h"
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
@@ -32,10 +33,7 @@ static struct {
     void (*slist_free_all)(struct curl_slist *);
 } api;
 
-static const struct {
-    const char *name;
-    size_t offset;
-} rows[] = {
+static const pt_lazy_function functions[] = {
 #define ROW(name)                                                                                  \
     {                                                                                              \
         "curl_" #name, offsetof(__typeof__(api), name)                                             \
@@ -49,26 +47,16 @@ static const struct {
 };
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
-static const char *missing = "libcurl is not installed";
+static const char *missing;
 
-/* The soname has been the same since 2006; Debian has it once for each TLS library. It is never
- * unloaded: it leaves threads' data behind. */
+/* The soname has been the same since 2006; Debian has it once for each TLS library. */
 static void load(void)
 {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && library == NULL; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) return;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        void *const function = dlsym(library, rows[i].name);
-        if (function == NULL) {
-            missing = "libcurl is too old";
-            return;
-        }
-        *(void **)(void *)((char *)&api + rows[i].offset) = function;
-    }
-    missing = NULL;
+    static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const char *const why[] = {[PT_LAZY_NOT_INSTALLED] = "libcurl is not installed",
+                                      [PT_LAZY_TOO_OLD] = "libcurl is too old"};
+    const size_t count = sizeof functions / sizeof functions[0];
+    missing = why[pt_lazy_load(sonames, functions, count, &api)];
 }
 
 const char *pt_curl_missing(void)

@@ -200,22 +200,6 @@ static void resolve_image(symbolize_job *j, image_entry *image)
     }
 }
 
-/* What follows the last "::" that is in no brackets. */
-static const char *without_scope(const char *name)
-{
-    const char *last = name;
-    int depth = 0;
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c == '<' || *c == '(')
-            depth++;
-        else if (*c == '>' || *c == ')')
-            depth -= depth > 0;
-        else if (depth == 0 && c[0] == ':' && c[1] == ':')
-            last = c + 2;
-    }
-    return last;
-}
-
 /* A clone's suffix, as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
 static void put_suffix(const symbolize_job *j, pt_buf *text, const char *suffix)
 {
@@ -236,7 +220,7 @@ static const char *function_name(const symbolize_job *j, image_entry *image, uin
     const pt_chain_function f = pt_chains_function(image->chains, id);
     /* llvm-symbolizer has no short names for what only the symbol table knows. */
     if (j->is_short && f.file[0] == '\0' && !j->is_addr2line) return "";
-    if (j->is_short && f.name[0] != '\0') return without_scope(f.name);
+    if (j->is_short && f.name[0] != '\0') return pt_name_unscoped(f.name);
     if (!j->is_readable) return f.linkage_name;
     const char *name = pt_chains_readable(image->chains, id);
     const bool may_be_clone =

@@ -504,3 +504,18 @@ char *pt_demangle_pprof(const char *name, pt_demangle_mode mode)
     if (mode == PT_DEMANGLE_PPROF) remove_matching(text, '<', '>');
     return text;
 }
+
+const char *pt_name_unscoped(const char *name)
+{
+    const char *last = name;
+    int depth = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c == '<' || *c == '(')
+            depth++;
+        else if (*c == '>' || *c == ')')
+            depth -= depth > 0;
+        else if (depth == 0 && c[0] == ':' && c[1] == ':')
+            last = c + 2;
+    }
+    return last;
+}

@@ -49,4 +49,7 @@ char *pt_demangle_pprof(const char *name, pt_demangle_mode mode);
  * (free it): SIMPLE takes the template arguments away. */
 char *pt_demangle_source_name(const char *name, pt_demangle_mode mode);
 
+/* The part of a readable name that follows its last "::" outside any brackets. */
+const char *pt_name_unscoped(const char *name);
+
 #endif

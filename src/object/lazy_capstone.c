@@ -3,9 +3,10 @@
  * the functions that we call are defined here, under their own names, and the first call loads the
  * library. Where it is not installed, nothing is supported and nothing can be opened. */
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+
+#include "base/lazy.h"
 
 static struct {
     unsigned (*version)(int *, int *);
@@ -18,10 +19,7 @@ static struct {
     bool (*disasm_iter)(csh, const uint8_t **, size_t *, uint64_t *, cs_insn *);
 } api;
 
-static const struct {
-    const char *name;
-    size_t offset;
-} rows[] = {
+static const pt_lazy_function functions[] = {
 #define ROW(name)                                                                                  \
     {                                                                                              \
         "cs_" #name, offsetof(__typeof__(api), name)                                               \
@@ -40,14 +38,9 @@ static bool is_loaded;
 /* Structs and enums are those of the headers' major version, and so must the library be. */
 static void load(void)
 {
-    void *const library = dlopen(SONAME(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) return;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        void *const function = dlsym(library, rows[i].name);
-        if (function == NULL) return;
-        *(void **)(void *)((char *)&api + rows[i].offset) = function;
-    }
-    is_loaded = true;
+    static const char *const sonames[] = {SONAME(CS_API_MAJOR), NULL};
+    const size_t count = sizeof functions / sizeof functions[0];
+    is_loaded = pt_lazy_load(sonames, functions, count, &api) == PT_LAZY_LOADED;
 }
 
 static bool is_there(void)

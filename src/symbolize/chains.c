@@ -363,22 +363,6 @@ pt_chain_function pt_chains_function(const pt_chains *chains, uint32_t id)
     return (pt_chain_function){f->linkage_name, f->name, f->file, f->start_line};
 }
 
-/* What follows the last "::" that is in no brackets. */
-static const char *without_scope(const char *name)
-{
-    const char *last = name;
-    int depth = 0;
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c == '<' || *c == '(')
-            depth++;
-        else if (*c == '>' || *c == ')')
-            depth -= depth > 0;
-        else if (depth == 0 && c[0] == ':' && c[1] == ':')
-            last = c + 2;
-    }
-    return last;
-}
-
 /* Modes that show names as other tools do: of a function without a linkage name those know what
  * the source calls it, without the scopes that we put before it. */
 static bool is_of_other_tools(pt_demangle_mode mode)
@@ -390,7 +374,7 @@ const char *pt_chains_system_name(const pt_chains *chains, uint32_t id)
 {
     const function *f = &chains->functions.items[id];
     const bool is_ours = f->name[0] != '\0' && strcmp(f->name, f->linkage_name) == 0;
-    return is_of_other_tools(chains->demangle) && is_ours ? without_scope(f->name)
+    return is_of_other_tools(chains->demangle) && is_ours ? pt_name_unscoped(f->name)
                                                           : f->linkage_name;
 }
 

@@ -1,0 +1,19 @@
+/* lazy.c: see lazy.h. */
+#include "base/lazy.h"
+
+#include <dlfcn.h>
+
+pt_lazy_status pt_lazy_load(const char *const *sonames, const pt_lazy_function *functions,
+                            size_t count, void *api)
+{
+    void *library = NULL;
+    for (; *sonames != NULL && library == NULL; sonames++)
+        library = dlopen(*sonames, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return PT_LAZY_NOT_INSTALLED;
+    for (size_t i = 0; i < count; i++) {
+        void *const function = dlsym(library, functions[i].name);
+        if (function == NULL) return PT_LAZY_TOO_OLD;
+        *(void **)(void *)((char *)api + functions[i].offset) = function;
+    }
+    return PT_LAZY_LOADED;
+}
