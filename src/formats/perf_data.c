@@ -46,6 +46,7 @@ static void look_at(pt_perf_data *d, const uint8_t *record)
     case PT_PERF_CGROUP_NAME: pt_perf_on_cgroup(d, body, size); break;
     case PT_PERF_LOST:
     case PT_PERF_LOST_SAMPLES: on_lost(d, type, body, size); break;
+    case PT_PERF_CALLCHAIN_DEFERRED: pt_perf_on_deferred(d, body, size); break;
     case PT_PERF_THROTTLE: d->throttled++; break;
     default: break; /* BPF names what KSYMBOL says where; the rest is not about samples */
     }
@@ -384,6 +385,7 @@ static void done(pt_perf_data *d)
     pt_index_done(&d->cgroup_index);
     pt_unzstd_free(d->zstd);
     pt_perf_queue_done(&d->queue);
+    pt_perf_deferred_done(&d->deferred);
     pt_perf_stacks_done(&d->stacks);
     pt_perf_procs_done(&d->procs);
     pt_perf_pool_done(&d->pool);
@@ -408,6 +410,7 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
         status = take_records(&d, at, end, &at);
         if (status == PT_OK) status = take_other_files(&d);
         look_at_queued(&d, UINT64_MAX);
+        pt_perf_deferred_finish(&d);
         if (status == PT_OK) status = judge_end(&d, at, end, is_cut);
         if (d.attr.count == 0)
             status = pt_error_set(reterr, PT_ERR_FORMAT,

@@ -3,6 +3,7 @@
  *   file --header--> attrs, ids, features                        perf_data_header.c
  *     `--records--> queue, in the order of time                  perf_data.c, perf_data_queue.c
  *                     |-- MMAP, COMM, FORK: processes            perf_data_procs.c
+ *                     |-- CALLCHAIN_DEFERRED: samples waited     perf_data_deferred.c
  *                     `-- SAMPLE: by its attr's layout           perf_data_sample.c
  *                            `-- chain of addresses -> stack     perf_data_stacks.c
  *
@@ -235,6 +236,28 @@ void pt_perf_queue_add(pt_perf_queue *queue, uint64_t time, const uint8_t *recor
 size_t pt_perf_queue_ready(pt_perf_queue *queue, uint64_t limit);
 void pt_perf_queue_drop(pt_perf_queue *queue, size_t count);
 
+/* ---- samples that wait for their user side (perf_data_deferred.c) ---- */
+
+typedef struct pt_perf_deferred {
+    struct pt_perf_waiting {
+        uint64_t cookie;
+        pt_buf samples; /* records, one after the other; empty once the chain has come */
+    } * items;
+    size_t count, cap;
+    pt_index index; /* by cookie */
+    pt_buf joined;  /* scratch: a whole chain */
+} pt_perf_deferred;
+
+/* Is the user side of the chain still to come, under a cookie? */
+bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64_t *ret_cookie);
+/* Keeps a copy of the sample's record. */
+void pt_perf_defer(pt_perf_deferred *deferred, uint64_t cookie, uint16_t misc, const uint8_t *body,
+                   size_t size);
+/* The deferred chain with the user side in place of the mark: valid until the next call. */
+const uint8_t *pt_perf_deferred_join(pt_perf_deferred *deferred, const uint8_t *chain,
+                                     uint64_t *count, const uint8_t *user, uint64_t user_count);
+void pt_perf_deferred_done(pt_perf_deferred *deferred);
+
 /* ---- all of it ---- */
 
 /* Inflated records. */
@@ -273,6 +296,7 @@ typedef struct pt_perf_data {
     pt_perf_procs procs;
     pt_perf_stacks stacks;
     pt_perf_queue queue;
+    pt_perf_deferred deferred;
     pt_unzstd *zstd;
     struct {
         pt_perf_chunk *items;
@@ -321,6 +345,12 @@ pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_
 /* When a record was written; 0 = it does not say. */
 uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size);
 void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
+/* A sample that waited; user: the chain of its user side, NULL if that never came. */
+void pt_perf_on_told_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
+                            const uint8_t *user, uint64_t user_count);
+/* The chain that samples wait for; and at the end those for which none came. */
+void pt_perf_on_deferred(pt_perf_data *d, const uint8_t *body, size_t size);
+void pt_perf_deferred_finish(pt_perf_data *d);
 
 /* The format's writer: perf_data_write.c. */
 pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,

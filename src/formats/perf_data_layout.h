@@ -123,6 +123,7 @@ enum { /* record types */
        PT_PERF_KSYMBOL = 17,
        PT_PERF_BPF = 18,
        PT_PERF_CGROUP_NAME = 19,
+       PT_PERF_CALLCHAIN_DEFERRED = 22,
        PT_PERF_KERNEL_LAST = 63,
        PT_PERF_ATTR = 64,
        PT_PERF_EVENT_TYPE = 65,

@@ -333,21 +333,49 @@ static void add_sample(pt_perf_data *d, pt_perf_attr *a, const uint8_t *body, ui
     memset(d->values, 0, pt_builder_event_count(d->builder) * sizeof *d->values);
 }
 
-void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size)
+/* False: there is nothing to be had of it. */
+static bool take_body(pt_perf_data *d, const uint8_t *body, size_t size, pt_perf_attr **ret_attr,
+                      sample_parts *ret_parts)
 {
     pt_perf_attr *const a = pt_perf_attr_of_sample(d, body, size);
     if (a == NULL) {
         d->no_event++;
-        return;
+        return false;
     }
     pt_perf_events_define(d);
-    sample_parts parts = {0};
+    *ret_parts = (sample_parts){0};
     cursor c = {.at = body + a->read_at, .end = body + size, .swap = d->swap};
     if (size < (size_t)a->read_at) {
         d->odd++;
-        return;
+        return false;
     }
-    take_parts(&c, a, &parts);
+    take_parts(&c, a, ret_parts);
     d->odd += c.is_short;
+    *ret_attr = a;
+    return true;
+}
+
+void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size)
+{
+    pt_perf_attr *a;
+    sample_parts parts;
+    uint64_t cookie;
+    if (!take_body(d, body, size, &a, &parts)) return;
+    if (pt_perf_is_deferred(parts.chain, parts.chain_count, d->swap, &cookie))
+        pt_perf_defer(&d->deferred, cookie, misc, body, size);
+    else
+        add_sample(d, a, body, misc, &parts);
+}
+
+void pt_perf_on_told_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
+                            const uint8_t *user, uint64_t user_count)
+{
+    pt_perf_attr *a;
+    sample_parts parts;
+    uint64_t cookie;
+    if (!take_body(d, body, size, &a, &parts)) return;
+    if (user != NULL && pt_perf_is_deferred(parts.chain, parts.chain_count, d->swap, &cookie))
+        parts.chain =
+            pt_perf_deferred_join(&d->deferred, parts.chain, &parts.chain_count, user, user_count);
     add_sample(d, a, body, misc, &parts);
 }

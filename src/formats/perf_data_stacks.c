@@ -208,7 +208,7 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
     for (uint64_t i = 0; i < c->chain_count; i++) {
         uint64_t addr = pt_perf_u64(c->chain + 8 * i, m->d->swap);
         if (addr >= PT_PERF_CONTEXT_MAX) {
-            if (addr == PT_PERF_CONTEXT_USER_DEFERRED) { /* told by a later record, if at all */
+            if (addr == PT_PERF_CONTEXT_USER_DEFERRED) { /* what told it is not there */
                 *end = PT_STACK_END_TRUNCATED;
                 break;
             }

@@ -331,6 +331,55 @@ static void calls_that_the_processor_keeps_are_callers(void **state)
     reading_done(&r);
 }
 
+static void put_deferred_sample(perf_maker *m, uint64_t time, uint64_t cookie)
+{
+    put_sample(m, PT_PERF_KERNEL, 0xffffffff81000010, 7, 7, time,
+               (const uint64_t[]){PT_PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
+                                  PT_PERF_CONTEXT_USER_DEFERRED, cookie},
+               5);
+}
+
+static void put_user_side(perf_maker *m, uint64_t time, uint64_t cookie, uint64_t said_count)
+{
+    begin_record(m, PT_PERF_CALLCHAIN_DEFERRED, PT_PERF_USER);
+    PUT_WORDS(m, cookie, said_count, PT_PERF_CONTEXT_USER, 0x400014, 0x400020);
+    put_when(m, 7, 7, time);
+}
+
+/* The layout and the rules are those of linux/perf_event.h: one chain for all samples of a way
+ * through the kernel. */
+static void user_stacks_told_later_join_their_samples(void **state)
+{
+    (void)state;
+    for (int big = 0; big < 2; big++) {
+        perf_maker m = {.buf = PT_BUF_INIT, .big = big, .sample_type = CHAIN_TYPE};
+        begin_file(&m, big ? PT_PERF_DATA_MAGIC2_SWAPPED : PT_PERF_DATA_MAGIC2, 136);
+        put_mmap(&m, 7, 0x400000, 0x1000, 0x2000, "/bin/prog", 11);
+        put_deferred_sample(&m, 20, 0x100000007);
+        put_deferred_sample(&m, 21, 0x200000007); /* on another CPU, and never told */
+        put_deferred_sample(&m, 22, 0x100000007);
+        put_user_side(&m, 23, 0x100000007, 3);
+        put_sample(&m, PT_PERF_USER, 0x400014, 7, 7, 24,
+                   (const uint64_t[]){PT_PERF_CONTEXT_USER_DEFERRED, 0x300000007}, 2);
+        put_user_side(&m, 25, 0x300000007, 3);
+        put_user_side(&m, 26, 0x300000007, 3);        /* nothing waits any more */
+        put_user_side(&m, 27, 0x200000007, 1u << 30); /* more than the record holds */
+        reading r = read_whole(&m);
+        const pt_profile *const p = r.profile;
+        assert_int_equal(p->sample->t.count, 4);
+        for (uint32_t i = 0; i < 2; i++)
+            ASSERT_STACK(p, i, "0xffffffff81000010k 0xffffffff81000020+k 0x400014 0x400020+");
+        assert_int_equal(p->sample->time_ns[0], 20);
+        assert_int_equal(p->sample->time_ns[1], 22);
+        ASSERT_STACK(p, 2, "0x400014 0x400020+");
+        ASSERT_STACK(p, 3, "0xffffffff81000010k 0xffffffff81000020+k");
+        assert_int_equal(p->sample->time_ns[3], 21);
+        assert_int_equal(p->stack->end[p->sample->stack[3]], PT_STACK_END_TRUNCATED);
+        assert_int_equal(p->stack->end[p->sample->stack[0]], PT_STACK_END_UNKNOWN);
+        reading_done(&r);
+    }
+}
+
 static void events_beyond_a_profiles_columns_count_as_samples(void **state)
 {
     (void)state;
@@ -597,6 +646,7 @@ int main(void)
         cmocka_unit_test(kernel_symbols_name_their_code),
         cmocka_unit_test(build_ids_come_with_the_mapping),
         cmocka_unit_test(calls_that_the_processor_keeps_are_callers),
+        cmocka_unit_test(user_stacks_told_later_join_their_samples),
         cmocka_unit_test(events_beyond_a_profiles_columns_count_as_samples),
         cmocka_unit_test(branches_are_arcs),
         cmocka_unit_test(cgroups_are_labels),
