@@ -25,10 +25,58 @@ typedef struct {
     uint64_t addr;
     uint32_t size;
     const pt_code_hooks *hooks;
-    pt_code_state *states;
-    uint32_t frontier; /* the lowest place that is to be followed, or size */
+    pt_code_room room;
+    uint32_t lowest; /* no place below it is pending */
     bool returns;
 } following;
+
+enum { WORD_BITS = 64 };
+
+static uint64_t words_of(uint32_t size_bytes)
+{
+    return ((uint64_t)size_bytes + WORD_BITS - 1) / WORD_BITS;
+}
+
+size_t pt_code_room_bytes(uint32_t size_bytes)
+{
+    return (size_t)(2 * words_of(size_bytes) * sizeof(uint64_t) +
+                    (uint64_t)size_bytes * sizeof(pt_code_state));
+}
+
+pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes)
+{
+    uint64_t *const pending = words + words_of(size_bytes);
+    return (pt_code_room){.states = (pt_code_state *)(pending + words_of(size_bytes)),
+                          .known = words,
+                          .pending = pending};
+}
+
+static inline bool has_bit(const uint64_t *bits, uint32_t at)
+{
+    return bits[at / WORD_BITS] >> at % WORD_BITS & 1;
+}
+
+static inline void set_bit(uint64_t *bits, uint32_t at)
+{
+    bits[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+static inline void clear_bit(uint64_t *bits, uint32_t at)
+{
+    bits[at / WORD_BITS] &= ~(UINT64_C(1) << at % WORD_BITS);
+}
+
+/* The first bit from `at` on; size if there is none. */
+static uint32_t next_bit(const uint64_t *bits, uint32_t at, uint32_t size)
+{
+    uint64_t word = at < size ? bits[at / WORD_BITS] & ~UINT64_C(0) << at % WORD_BITS : 0;
+    for (; at < size; word = bits[at / WORD_BITS]) {
+        if (word != 0) return at / WORD_BITS * WORD_BITS + (uint32_t)__builtin_ctzll(word);
+        at = (at / WORD_BITS + 1) * WORD_BITS;
+        if (at >= size) break;
+    }
+    return size;
+}
 
 /* ---- one instruction ---- */
 
@@ -65,8 +113,6 @@ static void leave(pt_code_state *s)
 /* What is true after it. */
 static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 {
-    s.is_start = false;
-    s.length = 0;
     switch (insn->kind) {
     case PT_X86_PUSH: push(&s, insn->value); break;
     case PT_X86_POP: pop(&s, insn->value); break;
@@ -99,11 +145,18 @@ static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 
 /* ---- ways to an instruction ---- */
 
-static bool agree(const pt_code_state *a, const pt_code_state *b)
+static bool differ_in_nothing_known(const pt_code_state *a, const pt_code_state *b)
 {
     return a->has_sp == b->has_sp && (!a->has_sp || a->sp_off == b->sp_off) &&
            a->has_fp == b->has_fp && (!a->has_fp || a->fp_off == b->fp_off) &&
            a->saved == b->saved && a->is_fp_lost == b->is_fp_lost && a->is_root == b->is_root;
+}
+
+static inline bool agree(const pt_code_state *a, const pt_code_state *b)
+{
+    const bool are_same = a->sp_off == b->sp_off && a->fp_off == b->fp_off &&
+                          a->saved == b->saved && a->flags == b->flags;
+    return are_same || differ_in_nothing_known(a, b);
 }
 
 /* What holds whichever way was taken. */
@@ -122,24 +175,26 @@ static pt_code_state meet(const pt_code_state *a, const pt_code_state *b)
 
 /* A way leads to offset `to` with the state s. States only lose what they know, so that this ends.
  * True: it is to be followed from there. */
-static bool arrive_at(following *f, int64_t to, const pt_code_state *s)
+static inline bool arrive_at(following *f, int64_t to, const pt_code_state *s)
 {
     if (to < 0 || to >= f->size) return false;
-    pt_code_state *const there = &f->states[to];
+    const uint32_t at = (uint32_t)to;
+    pt_code_state *const there = &f->room.states[at];
     pt_code_state next = *s;
-    if (there->is_known) {
+    if (has_bit(f->room.known, at)) {
+        if (agree(there, s)) return has_bit(f->room.pending, at);
         next = meet(there, s);
-        if (agree(there, &next)) return !there->is_start;
+        if (agree(there, &next)) return has_bit(f->room.pending, at);
     }
-    next.is_known = true;
-    next.is_start = false; /* to be followed */
+    set_bit(f->room.known, at);
+    set_bit(f->room.pending, at);
     *there = next;
     return true;
 }
 
 static void arrive(following *f, int64_t to, const pt_code_state *s)
 {
-    if (arrive_at(f, to, s) && to < f->frontier) f->frontier = (uint32_t)to;
+    if (arrive_at(f, to, s) && to < f->lowest) f->lowest = (uint32_t)to;
 }
 
 /* The word of `bytes` bytes at an address of the file. */
@@ -191,52 +246,75 @@ static bool is_answered(const following *f)
     return f->returns && f->hooks->asks_only_returns;
 }
 
-/* Follows what is to be followed, straight on from a place. */
+/* Goes where an instruction at `at`, which is no plain one, leads but on. Whether it goes on. */
+static bool follow_ways(following *f, uint32_t at, const pt_x86_insn *insn,
+                        const pt_code_state *next, uint64_t *taken)
+{
+    const int64_t target = (int64_t)at + insn->length + insn->value;
+    switch (insn->kind) {
+    case PT_X86_ADDRESS: *taken = f->addr + (uint64_t)target; break;
+    case PT_X86_BRANCH: arrive_or_leave(f, target, next); break;
+    case PT_X86_JUMP:
+        f->returns |= !insn->is_direct;
+        if (insn->is_direct)
+            arrive_or_leave(f, target, next);
+        else if (insn->value != 0)
+            arrive_by_table(f, (uint64_t)(int64_t)insn->value, false, next);
+        else if (*taken != 0)
+            arrive_by_table(f, *taken, true, next);
+        return false;
+    case PT_X86_RETURN: f->returns = true; return false;
+    case PT_X86_STOP: return false;
+    case PT_X86_CALL:
+        if (insn->is_direct && insn->value != 0 &&
+            !f->hooks->returns(f->hooks->arg, f->addr + (uint64_t)target))
+            return false;
+        break;
+    default: break;
+    }
+    return !is_answered(f);
+}
+
+/* Follows what is to be followed, straight on from a place that is pending. */
 static void follow_from(following *f, uint32_t at)
 {
     uint64_t taken = 0; /* the address that was taken last */
-    while (at < f->size) {
-        pt_code_state *const here = &f->states[at];
+    clear_bit(f->room.pending, at);
+    pt_code_state here = f->room.states[at];
+    for (;;) {
         pt_x86_insn insn;
-        if (!here->is_known || here->is_start) return;
-        here->is_start = true;
         if (!pt_x86_decode(f->bytes + at, f->size - at, &insn)) {
-            here->has_sp = here->has_fp = false;
+            here.has_sp = here.has_fp = false;
+            f->room.states[at] = here;
             return;
         }
-        here->length = insn.length;
-        const pt_code_state next = after(*here, &insn);
-        const int64_t target = (int64_t)at + insn.length + insn.value;
-        if (insn.kind == PT_X86_ADDRESS) taken = f->addr + (uint64_t)target;
-        if ((insn.kind == PT_X86_JUMP || insn.kind == PT_X86_BRANCH) && insn.is_direct)
-            arrive_or_leave(f, target, &next);
-        else if (insn.kind == PT_X86_JUMP && insn.value != 0)
-            arrive_by_table(f, (uint64_t)(int64_t)insn.value, false, &next);
-        else if (insn.kind == PT_X86_JUMP && taken != 0)
-            arrive_by_table(f, taken, true, &next);
-        f->returns |= insn.kind == PT_X86_RETURN || (insn.kind == PT_X86_JUMP && !insn.is_direct);
-        if (insn.kind == PT_X86_JUMP || insn.kind == PT_X86_RETURN || insn.kind == PT_X86_STOP)
-            return;
-        if (insn.kind == PT_X86_CALL && insn.is_direct && insn.value != 0 &&
-            !f->hooks->returns(f->hooks->arg, f->addr + (uint64_t)target))
-            return;
-        if (is_answered(f)) return;
+        here.length = insn.length;
+        f->room.states[at] = here;
+        here.length = 0;
+        if (insn.kind != PT_X86_OTHER) {
+            here = after(here, &insn);
+            if (!follow_ways(f, at, &insn, &here, &taken)) return;
+        }
         at += insn.length;
-        if (!arrive_at(f, at, &next)) return;
+        if (at >= f->size) return;
+        if (!has_bit(f->room.known, at)) {
+            set_bit(f->room.known, at);
+        } else {
+            if (!arrive_at(f, at, &here)) return;
+            clear_bit(f->room.pending, at);
+            here = f->room.states[at];
+        }
     }
 }
 
 static void follow(following *f)
 {
     /* Each state can lose what it knows a few times only; the bound is for damaged code. */
-    for (uint64_t steps = 0;
-         f->frontier < f->size && steps < 64 * (uint64_t)f->size && !is_answered(f); steps++) {
-        const uint32_t from = f->frontier;
-        f->frontier = f->size;
+    for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size && !is_answered(f); steps++) {
+        const uint32_t from = next_bit(f->room.pending, f->lowest, f->size);
+        if (from == f->size) return;
+        f->lowest = from;
         follow_from(f, from);
-        /* What else was arrived at lies below, and then it is the frontier, or above. */
-        for (uint32_t at = from; at < f->frontier; at++)
-            if (f->states[at].is_known && !f->states[at].is_start) f->frontier = at;
     }
 }
 
@@ -298,7 +376,7 @@ static const uint8_t *bytes_of(const pt_elf *elf, const pt_unwind_function *func
 }
 
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
-                    const pt_code_hooks *hooks, pt_code_state *states)
+                    const pt_code_hooks *hooks, const pt_code_room *room)
 {
     const uint32_t size = function->size_bytes;
     following f = {.elf = elf,
@@ -306,10 +384,10 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                    .addr = function->start_addr,
                    .size = size,
                    .hooks = hooks,
-                   .states = states,
-                   .frontier = size};
+                   .room = *room};
     if (f.bytes == NULL) return true;
-    memset(states, 0, size * sizeof *states);
+    memset(room->known, 0, words_of(size) * sizeof *room->known);
+    memset(room->pending, 0, words_of(size) * sizeof *room->pending);
     const pt_code_state first = {
         .sp_off = WORD, .has_sp = true, .is_root = function->start_addr == elf->entry_addr};
     arrive(&f, 0, &first);
@@ -318,7 +396,7 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
 }
 
 void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_hooks *hooks,
-                  pt_code_state *states, pt_unwind_row *row, void *arg)
+                  const pt_code_room *room, pt_unwind_row *row, void *arg)
 {
     const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
     const uint8_t *const bytes = bytes_of(elf, function);
@@ -331,11 +409,21 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
         row(arg, function->start_addr, &signal_rule);
         return;
     }
-    pt_code_follow(elf, function, hooks, states);
+    pt_code_follow(elf, function, hooks, room);
+    const pt_code_state *last = NULL; /* the state that the last row is of */
     for (uint32_t at = 0; at < size;) {
-        const bool known = states[at].is_known;
-        const pt_unwind_rule rule = known ? rule_of(&states[at]) : none;
-        row(arg, function->start_addr + at, &rule);
-        at += known && states[at].length > 0 ? states[at].length : 1;
+        const pt_code_state *const here = &room->states[at];
+        if (!has_bit(room->known, at)) {
+            row(arg, function->start_addr + at, &none);
+            last = NULL;
+            at = next_bit(room->known, at, size);
+            continue;
+        }
+        if (last == NULL || !agree(last, here)) {
+            const pt_unwind_rule rule = rule_of(here);
+            row(arg, function->start_addr + at, &rule);
+        }
+        last = here;
+        at += here->length > 0 ? here->length : 1;
     }
 }

@@ -203,7 +203,7 @@ static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwin
     default: {
         const pt_code_hooks hooks = {.returns = pt_functions_return,
                                      .arg = (void *)(uintptr_t)from};
-        pt_code_rows(from->elf, f, &hooks, from->states, add_row, b);
+        pt_code_rows(from->elf, f, &hooks, &from->room, add_row, b);
     }
     }
 }

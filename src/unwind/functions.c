@@ -362,19 +362,20 @@ static bool add_gap_functions(search *s)
     return true;
 }
 
-/* Room for the states of the longest function that is to be followed. */
-static bool take_states(pt_unwind_sources *from)
+/* Room for the longest function that is to be followed. */
+static bool take_room(pt_unwind_sources *from)
 {
     uint32_t longest = 0;
     for (uint32_t i = 0; i < from->functions.count; i++) {
         const pt_unwind_function *const f = &from->functions.items[i];
         if (f->source == PT_FROM_CODE && f->size_bytes > longest) longest = f->size_bytes;
     }
-    pt_scratch_done(&from->states_memory);
-    from->states = longest > 0 ? pt_scratch_take(&from->states_memory, from->functions.memory,
-                                                 longest, sizeof *from->states)
-                               : NULL;
-    return longest == 0 || from->states != NULL;
+    pt_scratch_done(&from->room_memory);
+    if (longest == 0) return true;
+    uint64_t *const words =
+        pt_scratch_take(&from->room_memory, from->functions.memory, pt_code_room_bytes(longest), 1);
+    if (words != NULL) from->room = pt_code_room_in(words, longest);
+    return words != NULL;
 }
 
 /* ---- which functions never return, and what jumps tell of others ---- */
@@ -428,7 +429,7 @@ static bool learn(search *s)
         pt_unwind_function *const f = &s->from->functions.items[i];
         if (f->source != PT_FROM_CODE || f->is_settled) continue;
         s->has_asked = false;
-        f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, s->from->states);
+        f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
         /* Who leaves by a jump may show where another begins. */
         f->is_settled = f->never_returns || (!s->has_asked && s->has_names);
         learnt |= f->never_returns;
@@ -460,7 +461,7 @@ static bool add_code_functions(search *s)
             sort_begins(s);
             if (!add_gap_functions(s)) return false;
             if (!s->any) return true;
-            if (!take_states(s->from) || !sort(&s->from->functions)) return false;
+            if (!take_room(s->from) || !sort(&s->from->functions)) return false;
         }
         if (!learn(s)) break;
     }
@@ -497,8 +498,7 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
     all->low = UINT64_MAX;
     /* An entry with its program takes some 50 bytes. */
     all->expected = 1024 + (uint32_t)(from->reader->frames->size_bytes / 44);
-    if (!add_fdes(from) || !add_go(from) || !sort(all) || !take_states(from) ||
-        !add_uncovered(from))
+    if (!add_fdes(from) || !add_go(from) || !sort(all) || !take_room(from) || !add_uncovered(from))
         return PT_UNWIND_NO_MEMORY;
     if (all->count == 0) return PT_UNWIND_NO_FRAMES;
     if (all->limit - all->low > UINT32_MAX) return PT_UNWIND_TOO_LARGE;
@@ -508,5 +508,5 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
 void pt_functions_done(pt_unwind_sources *from)
 {
     pt_scratch_done(&from->functions.items_memory);
-    pt_scratch_done(&from->states_memory);
+    pt_scratch_done(&from->room_memory);
 }

@@ -59,11 +59,26 @@ typedef struct {
     int32_t fp_off; /* CFA = rbp + fp_off, if has_fp */
     int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0 = it was not saved */
     uint8_t length; /* of the instruction, once it was followed */
-    bool is_known, has_sp, has_fp;
-    bool is_fp_lost; /* rbp is another's, and the caller's is nowhere */
-    bool is_root;    /* the thread starts here */
-    bool is_start;   /* of an instruction */
+    union {
+        uint8_t flags;
+        struct {
+            bool has_sp : 1, has_fp : 1;
+            bool is_fp_lost : 1; /* rbp is another's, and the caller's is nowhere */
+            bool is_root : 1;    /* the thread starts here */
+        };
+    };
 } pt_code_state;
+
+/* Room to follow a function in: by the offset of an instruction. */
+typedef struct {
+    pt_code_state *states;
+    uint64_t *known;   /* bits: the state is set */
+    uint64_t *pending; /* bits: known, and to be followed from there */
+} pt_code_room;
+
+/* The room that a function of size_bytes takes, and that room in zeroed words. */
+size_t pt_code_room_bytes(uint32_t size_bytes);
+pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes);
 
 /* What following a function asks and tells. */
 typedef struct {
@@ -76,12 +91,12 @@ typedef struct {
 } pt_code_hooks;
 
 /* Follows the code of one function from its first instruction, where the return address is on top
- * of the stack. states: scratch, function->size_bytes of them. Returns whether it may return. */
+ * of the stack. Returns whether it may return. */
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
-                    const pt_code_hooks *hooks, pt_code_state *states);
+                    const pt_code_hooks *hooks, const pt_code_room *room);
 /* Follows it and tells what holds where. */
 void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_hooks *hooks,
-                  pt_code_state *states, pt_unwind_row *row, void *arg);
+                  const pt_code_room *room, pt_unwind_row *row, void *arg);
 
 /* mov rax, 15; syscall: what a signal handler returns to. */
 bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size);
@@ -102,8 +117,8 @@ typedef struct {
     pt_cfi_reader *reader;
     pt_go_table go;
     pt_unwind_functions functions; /* by address */
-    pt_scratch states_memory;
-    pt_code_state *states; /* for the longest function that is followed by its code */
+    pt_scratch room_memory;
+    pt_code_room room; /* for the longest function that is followed by its code */
 } pt_unwind_sources;
 
 /* Fills functions, of all sources; memory, elf and reader are set. PT_UNWIND_NO_FRAMES if there is

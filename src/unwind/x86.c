@@ -1,6 +1,8 @@
 /* x86.c: lengths by table, meanings of the few instructions that matter. */
 #include "unwind/x86.h"
 
+#include <string.h>
+
 enum { SP = 4, FP = 5 };
 
 /* What follows an opcode. */
@@ -461,8 +463,103 @@ static void classify_0f(const reading *r, pt_x86_insn *insn)
     if (writes_reg_0f(op) && reg_of(r) == FP) write_register(insn, FP);
 }
 
+/* ---- the most common ones ---- */
+
+/* Opcodes without prefixes that do no more than write to the registers that ModRM names, or to
+ * none that matters; their shape tells their length. */
+static bool is_plain(uint8_t op)
+{
+    if (op < 0x40) return (op & 7) < 6; /* add, or, adc, sbb, and, sub, xor, cmp */
+    switch (op) {
+    case 0x63:
+    case 0x69:
+    case 0x6b:
+    case 0x80:
+    case 0x81:
+    case 0x83:
+    case 0x84:
+    case 0x85:
+    case 0x86:
+    case 0x87:
+    case 0x88:
+    case 0x89:
+    case 0x8a:
+    case 0x8b:
+    case 0x8d:
+    case 0x90:
+    case 0xa8:
+    case 0xa9:
+    case 0xc0:
+    case 0xc1:
+    case 0xc6:
+    case 0xc7:
+    case 0xd0:
+    case 0xd1:
+    case 0xd2:
+    case 0xd3: return true;
+    default: return false;
+    }
+}
+
+/* The bytes of ModRM, SIB and displacement. */
+static unsigned modrm_bytes(const uint8_t *at)
+{
+    const unsigned mod = at[0] >> 6, rm = at[0] & 7;
+    if (mod == 3) return 1;
+    const unsigned base = rm == 4 ? at[1] & 7u : rm;
+    return 1 + (rm == 4) + (mod == 1 ? 1 : mod == 2 || base == 5 ? 4 : 0);
+}
+
+/* Does ModRM name rsp or rbp, or an address from rip? */
+static bool names_stack(uint8_t modrm, uint8_t rex)
+{
+    const bool by_reg = (modrm & 0x30) == 0x20 && !(rex & 4);
+    const bool by_rm = modrm >> 6 == 3 && (modrm & 6) == 4 && !(rex & 1);
+    return by_reg || by_rm || (modrm & 0xc7) == 5;
+}
+
+/* What most code is made of, without a look at all that may be; at has 15 bytes. False: it is
+ * something else. */
+static bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
+{
+    const uint8_t *const start = at;
+    const uint8_t rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
+    const uint8_t op = *at++;
+    pt_x86_insn insn = {.kind = PT_X86_OTHER};
+    if (is_plain(op)) {
+        const uint8_t shape = one_byte[op];
+        if (shape & MODRM) {
+            if (names_stack(*at, rex)) return false;
+            at += modrm_bytes(at);
+        }
+        at += (shape & SIZE) == IMM8 ? 1 : (shape & SIZE) == IMMZ ? 4 : 0;
+    } else if ((op >= 0x70 && op <= 0x7f) || op == 0xeb) {
+        insn = (pt_x86_insn){.kind = op == 0xeb ? PT_X86_JUMP : PT_X86_BRANCH,
+                             .is_direct = true,
+                             .value = (int8_t)*at++};
+    } else if (op == 0xe8 || op == 0xe9 || (op == 0x0f && *at >= 0x80 && *at <= 0x8f)) {
+        insn.kind = op == 0xe8 ? PT_X86_CALL : op == 0xe9 ? PT_X86_JUMP : PT_X86_BRANCH;
+        insn.is_direct = true;
+        at += op == 0x0f;
+        memcpy(&insn.value, at, 4);
+        at += 4;
+    } else if (op == 0x0f && *at != 0x38 && *at != 0x3a && shape_0f(*at) == MODRM) {
+        if (names_stack(at[1], rex)) return false;
+        at += 1 + modrm_bytes(at + 1);
+    } else if (op >= 0x50 && op <= 0x5f) {
+        insn.kind = op < 0x58 ? PT_X86_PUSH : PT_X86_POP;
+        insn.value = (op & 7) | (rex & 1) << 3;
+    } else {
+        return false;
+    }
+    insn.length = (uint8_t)(at - start);
+    *ret_insn = insn;
+    return true;
+}
+
 bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
 {
+    if (size >= 15 && decode_common(bytes, ret_insn)) return true;
     reading r = {.bytes = bytes, .size = size};
     const uint8_t shape = take_opcode(&r);
     if (shape & BAD || r.bad) return false;
