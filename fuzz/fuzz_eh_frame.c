@@ -6,22 +6,10 @@
 
 #include "unwind/copied.h"
 #include "unwind/format.h"
+#include "unwind/heap.h"
 #include "unwind/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void *take(void *arg, size_t bytes)
-{
-    (void)arg;
-    return calloc(1, bytes);
-}
-
-static void release(void *arg, void *memory, size_t bytes)
-{
-    (void)arg;
-    (void)bytes;
-    free(memory);
-}
 
 static void check(bool holds)
 {
@@ -86,7 +74,6 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
 
 static void as_frames(const uint8_t *data, size_t size, uint8_t how)
 {
-    const pt_unwind_memory memory = {take, release, NULL};
     const pt_unwind_frames frames = {.machine = how & 1 ? EM_AARCH64 : EM_X86_64,
                                      .bytes = data,
                                      .size_bytes = size,
@@ -97,7 +84,8 @@ static void as_frames(const uint8_t *data, size_t size, uint8_t how)
                                      .is_whole_section = how & 4};
     void *blob;
     size_t blob_bytes;
-    if (pt_unwind_compile(&frames, data, size, &memory, &blob, &blob_bytes) != PT_UNWIND_OK) return;
+    if (pt_unwind_compile(&frames, data, size, &pt_unwind_heap, &blob, &blob_bytes) != PT_UNWIND_OK)
+        return;
     pt_unwind_table table;
     check(pt_unwind_table_open(blob, blob_bytes, &table) == PT_UNWIND_OK);
     walk(&table, data, size);

@@ -1,24 +1,23 @@
 /* The bytes as an ELF image: whatever its frames, Go tables and code are, the table that is made of
  * them is a good one, or there is a reason. */
-#include <stdlib.h>
-
 #include "elf/image.h"
+#include "unwind/heap.h"
 #include "unwind/table.h"
 #include "unwind/x86.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { MOST_BYTES = 1 << 30 };
+
 static void *take(void *arg, size_t bytes)
 {
-    (void)arg;
-    return bytes <= UINT64_C(1) << 30 ? calloc(1, bytes) : NULL;
+    return bytes <= MOST_BYTES ? pt_unwind_heap_take(arg, bytes) : NULL;
 }
 
-static void release(void *arg, void *memory, size_t bytes)
+static void *resize(void *arg, void *memory, size_t bytes, size_t wanted_bytes)
 {
-    (void)arg;
-    (void)bytes;
-    free(memory);
+    return wanted_bytes <= MOST_BYTES ? pt_unwind_heap_resize(arg, memory, bytes, wanted_bytes)
+                                      : NULL;
 }
 
 static void check(bool holds)
@@ -28,7 +27,7 @@ static void check(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const pt_unwind_memory memory = {take, release, NULL};
+    const pt_unwind_memory memory = {take, resize, pt_unwind_heap_release, NULL};
     pt_elf elf;
     pt_unwind_table table;
     void *blob;

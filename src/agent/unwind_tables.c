@@ -69,6 +69,13 @@ static void *take(void *arg, size_t bytes)
     return pt_agent_map(bytes);
 }
 
+static void *resize(void *arg, void *memory, size_t bytes, size_t wanted_bytes)
+{
+    (void)arg;
+    void *const at = mremap(memory, bytes, wanted_bytes, MREMAP_MAYMOVE);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 static void release(void *arg, void *memory, size_t bytes)
 {
     (void)arg;
@@ -115,7 +122,7 @@ static void try_image(image *one)
 {
     native_phdr phdrs[PHDR_MAX];
     pt_unwind_frames frames = {0};
-    const pt_unwind_memory memory = {take, release, NULL};
+    const pt_unwind_memory memory = {take, resize, release, NULL};
     one->tried = true;
     const unsigned count = headers_of(one->map.image, phdrs, &frames.machine);
     for (unsigned i = 0; i < count; i++) {

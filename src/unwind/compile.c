@@ -98,7 +98,7 @@ typedef struct {
     } recent[RECENT];
 
     uint64_t base_addr;
-    pt_scratch rows_memory;
+    pt_scratch blob; /* header, pages, and room for row_cap rows */
     uint32_t *rows, *pages;
     uint64_t row_count, row_cap;
     uint32_t page_count, pages_open; /* pages[i] is set for i < pages_open */
@@ -109,24 +109,28 @@ typedef struct {
     bool is_full;        /* there is no memory for more */
 } builder;
 
-/* Room for twice as many. */
-static bool rows_grow(builder *b)
+static size_t blob_bytes(const builder *b, uint64_t rows)
 {
-    const pt_unwind_memory *const memory = b->dictionary.memory;
-    pt_scratch more;
-    uint32_t *const rows = pt_scratch_take(&more, memory, 2 * b->row_cap, sizeof *rows);
-    if (rows == NULL) return false;
-    if (b->rows != NULL) memcpy(rows, b->rows, b->row_count * sizeof *rows);
-    pt_scratch_done(&b->rows_memory);
-    b->rows_memory = more;
-    b->rows = rows;
-    b->row_cap *= 2;
+    return sizeof(pt_unwind_header) + ((size_t)b->page_count + 1 + rows) * sizeof(uint32_t);
+}
+
+/* The blob with room for so many rows; false if there is none. */
+static bool take_rows(builder *b, uint64_t rows)
+{
+    const size_t bytes = blob_bytes(b, rows);
+    uint8_t *const at = b->blob.bytes == NULL
+                            ? pt_scratch_take(&b->blob, b->dictionary.memory, bytes, 1)
+                            : pt_scratch_resize(&b->blob, bytes, 1);
+    if (at == NULL) return false;
+    b->pages = (uint32_t *)(at + sizeof(pt_unwind_header));
+    b->rows = b->pages + b->page_count + 1;
+    b->row_cap = rows;
     return true;
 }
 
 static void push(builder *b, uint32_t low, uint16_t rule)
 {
-    if (b->row_count == b->row_cap && !rows_grow(b)) {
+    if (b->row_count == b->row_cap && !take_rows(b, b->row_cap + b->row_cap / 2)) {
         b->is_full = true;
         return;
     }
@@ -221,15 +225,12 @@ static void add_function(builder *b, const pt_unwind_sources *from, const pt_unw
 
 /* ---- the blob ---- */
 
-static pt_unwind_status write_blob(const builder *b, const uint8_t *id, size_t id_bytes,
-                                   const pt_unwind_memory *memory, void **ret_blob,
-                                   size_t *ret_blob_bytes)
+/* Rules behind the rows, and the header. */
+static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_bytes)
 {
-    const size_t pages_bytes = ((size_t)b->page_count + 1) * sizeof *b->pages;
     const size_t rules_bytes = (size_t)b->dictionary.count * sizeof *b->dictionary.rules;
-    const size_t rows_bytes = (size_t)b->row_count * sizeof *b->rows;
-    const size_t bytes = sizeof(pt_unwind_header) + pages_bytes + rules_bytes + rows_bytes;
-    uint8_t *const blob = memory->alloc(memory->arg, bytes);
+    const size_t rules_off = blob_bytes(b, b->row_count), bytes = rules_off + rules_bytes;
+    uint8_t *const blob = pt_scratch_resize(&b->blob, bytes, 1);
     if (blob == NULL) return PT_UNWIND_NO_MEMORY;
     pt_unwind_header header = {
         .magic = PT_UNWIND_MAGIC,
@@ -243,14 +244,9 @@ static pt_unwind_status write_blob(const builder *b, const uint8_t *id, size_t i
         .row_count = (uint32_t)b->row_count,
     };
     if (id != NULL && header.id_bytes > 0) memcpy(header.id, id, header.id_bytes);
-    uint8_t *at = blob + sizeof header;
-    memcpy(at, b->pages, pages_bytes);
-    memcpy(at + pages_bytes, b->dictionary.rules, rules_bytes);
-    memcpy(at + pages_bytes + rules_bytes, b->rows, rows_bytes);
-    header.checksum = pt_unwind_checksum(&header, at, bytes - sizeof header);
+    memcpy(blob + rules_off, b->dictionary.rules, rules_bytes);
+    header.checksum = pt_unwind_checksum(&header, blob + sizeof header, bytes - sizeof header);
     memcpy(blob, &header, sizeof header);
-    *ret_blob = blob;
-    *ret_blob_bytes = bytes;
     return PT_UNWIND_OK;
 }
 
@@ -260,8 +256,9 @@ static pt_unwind_status build(builder *b, const pt_unwind_sources *from)
     for (uint32_t i = 0; i < all->count && !b->is_full; i++)
         add_function(b, from, &all->items[i], i + 1 < all->count ? &all->items[i + 1] : NULL);
     open_pages(b, ((uint64_t)b->page_count << PAGE_BITS) - 1);
+    if (b->is_full || b->row_count > UINT32_MAX) return PT_UNWIND_NO_MEMORY;
     b->pages[b->page_count] = (uint32_t)b->row_count;
-    return b->is_full || b->row_count > UINT32_MAX ? PT_UNWIND_NO_MEMORY : PT_UNWIND_OK;
+    return PT_UNWIND_OK;
 }
 
 /* from: with the functions sorted. */
@@ -273,19 +270,21 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
     builder b = {.machine = from->reader->machine, .dictionary.memory = memory};
     b.base_addr = all->low & ~(uint64_t)(PAGE_BYTES - 1);
     b.page_count = (uint32_t)(((all->limit - 1 - b.base_addr) >> PAGE_BITS) + 1);
-    b.row_cap = from->reader->frames->size_bytes / 8 + 4 * (uint64_t)all->count + b.page_count + 16;
-    pt_scratch pages = {0};
-    b.pages = pt_scratch_take(&pages, memory, (uint64_t)b.page_count + 1, sizeof *b.pages);
     pt_unwind_status status = PT_UNWIND_NO_MEMORY;
-    if (b.pages != NULL && rows_grow(&b) && dictionary_grow(&b.dictionary, 1024)) {
+    /* An entry has some 6 bytes a row. */
+    if (take_rows(&b, from->reader->frames->size_bytes / 5 + b.page_count + 64) &&
+        dictionary_grow(&b.dictionary, 1024)) {
         b.dictionary.count = 1; /* rule 0: none */
         status = build(&b, from);
-        if (status == PT_UNWIND_OK)
-            status = write_blob(&b, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+        if (status == PT_UNWIND_OK) status = finish_blob(&b, id, id_bytes);
     }
     dictionary_done(&b.dictionary);
-    pt_scratch_done(&pages);
-    pt_scratch_done(&b.rows_memory);
+    if (status == PT_UNWIND_OK) {
+        *ret_blob = b.blob.bytes;
+        *ret_blob_bytes = b.blob.size_bytes;
+    } else {
+        pt_scratch_done(&b.blob);
+    }
     return status;
 }
 

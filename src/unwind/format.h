@@ -5,7 +5,7 @@
 #include "unwind/table.h"
 
 #define PT_UNWIND_MAGIC "pitotUT"
-enum { PT_UNWIND_VERSION = 2 };
+enum { PT_UNWIND_VERSION = 3 };
 
 typedef struct {
     char magic[8];

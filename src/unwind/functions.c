@@ -19,14 +19,12 @@ enum {
 static bool add(pt_unwind_functions *all, const pt_unwind_function *f)
 {
     if (all->count == all->cap) {
-        pt_scratch more;
-        const uint32_t cap = all->cap == 0 ? all->expected : all->cap * 2;
+        const uint32_t cap = all->cap == 0 ? all->expected : all->cap + all->cap / 2 + 1;
+        if (cap <= all->cap) return false;
         pt_unwind_function *const items =
-            cap > all->cap ? pt_scratch_take(&more, all->memory, cap, sizeof *items) : NULL;
+            all->cap == 0 ? pt_scratch_take(&all->items_memory, all->memory, cap, sizeof *items)
+                          : pt_scratch_resize(&all->items_memory, cap, sizeof *items);
         if (items == NULL) return false;
-        if (all->count > 0) memcpy(items, all->items, all->count * sizeof *items);
-        pt_scratch_done(&all->items_memory);
-        all->items_memory = more;
         all->items = items;
         all->cap = cap;
     }
@@ -38,43 +36,78 @@ static bool add(pt_unwind_functions *all, const pt_unwind_function *f)
 
 /* ---- by address ---- */
 
-static bool is_sorted(const pt_unwind_functions *all)
+/* How many from i on are in order. */
+static uint32_t run_from(const pt_unwind_functions *all, uint32_t i)
 {
-    for (uint32_t i = 1; i < all->count; i++) {
-        if (all->items[i].start_addr < all->items[i - 1].start_addr) return false;
+    const uint32_t start = i++;
+    while (i < all->count && all->items[i].start_addr >= all->items[i - 1].start_addr)
+        i++;
+    return i - start;
+}
+
+/* Two runs that are in order become one; of equals those of the first come first. */
+static bool merge(pt_unwind_functions *all, uint32_t first)
+{
+    pt_scratch scratch;
+    uint32_t at = all->count, left = first, right = all->count - first;
+    pt_unwind_function *const second =
+        pt_scratch_take(&scratch, all->memory, right, sizeof *second);
+    if (second == NULL) return false;
+    memcpy(second, all->items + first, right * sizeof *second);
+    while (right > 0) {
+        const bool is_left =
+            left > 0 && all->items[left - 1].start_addr > second[right - 1].start_addr;
+        all->items[--at] = is_left ? all->items[--left] : second[--right];
     }
+    pt_scratch_done(&scratch);
     return true;
 }
 
-/* By the low 33 bits above the lowest, 11 bits at a time, stable. */
+/* By 11 bits of what they lie above the lowest, stable. */
+enum { SORT_BITS = 11 };
+
+static void sort_by(const pt_unwind_functions *all, unsigned shift, const pt_unwind_function *from,
+                    pt_unwind_function *to)
+{
+    uint32_t first[1 << SORT_BITS] = {0}, sum = 0;
+    const uint64_t mask = (1 << SORT_BITS) - 1;
+    for (uint32_t i = 0; i < all->count; i++)
+        first[(from[i].start_addr - all->low) >> shift & mask]++;
+    for (unsigned i = 0; i <= mask; i++) {
+        const uint32_t n = first[i];
+        first[i] = sum;
+        sum += n;
+    }
+    for (uint32_t i = 0; i < all->count; i++)
+        to[first[(from[i].start_addr - all->low) >> shift & mask]++] = from[i];
+}
+
 static bool sort(pt_unwind_functions *all)
 {
-    enum { BITS = 11, PASSES = 3 };
+    const uint32_t first = all->count > 0 ? run_from(all, 0) : 0;
+    if (first == all->count) return true;
+    if (run_from(all, first) == all->count - first) return merge(all, first);
     pt_scratch other;
-    if (is_sorted(all)) return true;
-    pt_unwind_function *from = all->items;
-    pt_unwind_function *to = pt_scratch_take(&other, all->memory, all->cap, sizeof *to);
-    if (to == NULL) return false;
-    for (unsigned pass = 0; pass < PASSES; pass++) {
-        uint32_t first[1 << BITS] = {0};
-        const unsigned shift = pass * BITS;
-        for (uint32_t i = 0; i < all->count; i++)
-            first[(from[i].start_addr - all->low) >> shift & ((1 << BITS) - 1)]++;
-        uint32_t sum = 0;
-        for (unsigned i = 0; i < 1 << BITS; i++) {
-            const uint32_t n = first[i];
-            first[i] = sum;
-            sum += n;
-        }
-        for (uint32_t i = 0; i < all->count; i++)
-            to[first[(from[i].start_addr - all->low) >> shift & ((1 << BITS) - 1)]++] = from[i];
-        pt_unwind_function *const swap = from;
-        from = to;
-        to = swap;
+    pt_unwind_function *const room = pt_scratch_take(&other, all->memory, all->count, sizeof *room);
+    if (room == NULL) return false;
+    bool is_in_room = false;
+    /* Code of 4 GiB and more is refused in the end. */
+    for (unsigned shift = 0; shift < 33 && (all->limit - all->low) >> shift > 0;
+         shift += SORT_BITS) {
+        if (is_in_room)
+            sort_by(all, shift, room, all->items);
+        else
+            sort_by(all, shift, all->items, room);
+        is_in_room = !is_in_room;
     }
-    pt_scratch_done(&all->items_memory); /* an odd number of passes: the result is in the other */
-    all->items_memory = other;
-    all->items = from;
+    if (is_in_room) {
+        pt_scratch_done(&all->items_memory);
+        all->items_memory = other;
+        all->items = room;
+        all->cap = all->count;
+    } else {
+        pt_scratch_done(&other);
+    }
     return true;
 }
 
@@ -131,6 +164,10 @@ typedef struct {
 } span;
 
 typedef struct {
+    uint32_t asker, asked;
+} asking;
+
+typedef struct {
     pt_unwind_sources *from;
     pt_scratch gaps_memory, begins_memory;
     span *gaps;
@@ -141,24 +178,23 @@ typedef struct {
     bool any;        /* there are functions in gaps */
     bool has_names;  /* the file has all its symbols */
     bool found_more; /* begins, since they were sorted */
-    bool has_asked;  /* of the function at hand: whether one of its like returns */
+    /* Which of its like a function was told to return, at each call on the way. */
+    pt_scratch askings_memory;
+    asking *askings;
+    uint32_t asking_count, asking_cap;
+    uint32_t asker; /* the function at hand */
     bool is_full;
 } search;
 
-static void *grow(search *s, pt_scratch *memory, void *items, uint32_t count, uint32_t *cap,
-                  size_t each)
+static void *grow(search *s, pt_scratch *memory, void *items, uint32_t *cap, size_t each)
 {
-    pt_scratch more;
     const uint32_t wanted = *cap == 0 ? 256 : *cap * 2;
-    void *const room =
-        wanted > *cap ? pt_scratch_take(&more, s->from->functions.memory, wanted, each) : NULL;
-    if (room == NULL) {
-        s->is_full = true;
-        return items;
-    }
-    if (count > 0) memcpy(room, items, count * each);
-    pt_scratch_done(memory);
-    *memory = more;
+    void *room = NULL;
+    if (wanted > *cap)
+        room = *cap == 0 ? pt_scratch_take(memory, s->from->functions.memory, wanted, each)
+                         : pt_scratch_resize(memory, wanted, each);
+    s->is_full |= room == NULL;
+    if (room == NULL) return items;
     *cap = wanted;
     return room;
 }
@@ -167,15 +203,14 @@ static void add_gap(search *s, uint64_t start, uint64_t limit)
 {
     if (limit <= start || s->is_full) return;
     if (s->gap_count == s->gap_cap)
-        s->gaps = grow(s, &s->gaps_memory, s->gaps, s->gap_count, &s->gap_cap, sizeof *s->gaps);
+        s->gaps = grow(s, &s->gaps_memory, s->gaps, &s->gap_cap, sizeof *s->gaps);
     if (!s->is_full) s->gaps[s->gap_count++] = (span){start, limit};
 }
 
 static void add_begin(search *s, uint64_t addr)
 {
     if (s->begin_count == s->begin_cap)
-        s->begins =
-            grow(s, &s->begins_memory, s->begins, s->begin_count, &s->begin_cap, sizeof *s->begins);
+        s->begins = grow(s, &s->begins_memory, s->begins, &s->begin_cap, sizeof *s->begins);
     if (!s->is_full) s->begins[s->begin_count++] = addr;
 }
 
@@ -400,12 +435,21 @@ bool pt_functions_return(void *arg, uint64_t addr)
     return f == NULL || !f->never_returns;
 }
 
+static void add_asking(search *s, uint32_t asked)
+{
+    const asking one = {s->asker, asked};
+    if (s->asking_count == s->asking_cap)
+        s->askings = grow(s, &s->askings_memory, s->askings, &s->asking_cap, sizeof *s->askings);
+    if (!s->is_full) s->askings[s->asking_count++] = one;
+}
+
 static bool search_returns(void *arg, uint64_t addr)
 {
     search *const s = arg;
     const pt_unwind_function *const f = function_at(&s->from->functions, addr);
-    s->has_asked |= f != NULL && f->source == PT_FROM_CODE;
-    return f == NULL || !f->never_returns;
+    if (f == NULL || f->source != PT_FROM_CODE) return true;
+    if (!f->never_returns) add_asking(s, (uint32_t)(f - s->from->functions.items));
+    return !f->never_returns;
 }
 
 static void search_leaves(void *arg, uint64_t addr)
@@ -416,24 +460,29 @@ static void search_leaves(void *arg, uint64_t addr)
     s->found_more = true;
 }
 
-/* Follows all code once. True: something was learnt, which may teach more. */
+/* Follows all code once that is not settled. True: something was learnt, which may teach more. */
 static bool learn(search *s)
 {
     const pt_code_hooks hooks = {.returns = search_returns,
                                  .leaves = s->has_names ? NULL : search_leaves,
                                  .arg = s,
                                  .asks_only_returns = s->has_names};
+    pt_unwind_function *const items = s->from->functions.items;
     bool learnt = false;
     s->found_more = false;
+    s->asking_count = 0;
     for (uint32_t i = 0; i < s->from->functions.count; i++) {
-        pt_unwind_function *const f = &s->from->functions.items[i];
+        pt_unwind_function *const f = &items[i];
         if (f->source != PT_FROM_CODE || f->is_settled) continue;
-        s->has_asked = false;
+        s->asker = i;
         f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
         /* Who leaves by a jump may show where another begins. */
-        f->is_settled = f->never_returns || (!s->has_asked && s->has_names);
+        f->is_settled = f->never_returns || s->has_names;
         learnt |= f->never_returns;
     }
+    for (uint32_t i = 0; i < s->asking_count; i++)
+        if (items[s->askings[i].asked].never_returns && !items[s->askings[i].asker].never_returns)
+            items[s->askings[i].asker].is_settled = false;
     return learnt || s->found_more;
 }
 
@@ -487,6 +536,7 @@ static bool add_uncovered(pt_unwind_sources *from)
     }
     pt_scratch_done(&s.gaps_memory);
     pt_scratch_done(&s.begins_memory);
+    pt_scratch_done(&s.askings_memory);
     return fine && !s.is_full;
 }
 

@@ -23,6 +23,18 @@ static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memor
     return s->bytes;
 }
 
+/* Room for count items, keeping those that fit; it may be elsewhere then. NULL, and nothing is
+ * changed: there is none. */
+static inline void *pt_scratch_resize(pt_scratch *s, uint64_t count, size_t each)
+{
+    if (count == 0 || count > SIZE_MAX / each) return NULL;
+    const size_t wanted = (size_t)count * each;
+    void *const bytes = s->memory->resize(s->memory->arg, s->bytes, s->size_bytes, wanted);
+    if (bytes == NULL) return NULL;
+    s->size_bytes = wanted;
+    return s->bytes = bytes;
+}
+
 static inline void pt_scratch_done(pt_scratch *s)
 {
     if (s->bytes != NULL) s->memory->release(s->memory->arg, s->bytes, s->size_bytes);

@@ -19,17 +19,26 @@ const char *pt_unwind_status_text(pt_unwind_status status)
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown";
 }
 
-static uint64_t mix(uint64_t h, const uint8_t *bytes, size_t size)
+static uint64_t mix_word(uint64_t h, uint64_t word)
 {
-    for (; size >= 8; bytes += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, bytes, 8);
-        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
+}
+
+/* Of four words in turns, so that one need not wait for the other. */
+static uint64_t mix(uint64_t seed, const uint8_t *bytes, size_t size)
+{
+    uint64_t h[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
+    for (; size >= sizeof words; bytes += sizeof words, size -= sizeof words) {
+        memcpy(words, bytes, sizeof words);
+        for (unsigned i = 0; i < 4; i++)
+            h[i] = mix_word(h[i], words[i]);
     }
-    for (; size > 0; bytes++, size--)
-        h = (h ^ *bytes) * UINT64_C(0x9e3779b97f4a7c15);
-    return h;
+    memset(words, 0, sizeof words);
+    memcpy(words, bytes, size);
+    for (unsigned i = 0; i < 4; i++)
+        seed = mix_word(mix_word(seed, h[i]), words[i]);
+    return seed;
 }
 
 uint64_t pt_unwind_checksum(const pt_unwind_header *header, const uint8_t *rest, size_t rest_bytes)
@@ -52,11 +61,13 @@ static bool rows_are_good(const pt_unwind_table *t)
     for (uint32_t page = 0; page < t->page_count; page++) {
         const uint32_t first = t->pages[page], end = t->pages[page + 1];
         if (first >= end || end > t->row_count || (t->rows[first] & 0xffff) != 0) return false;
-        for (uint32_t i = first; i < end; i++) {
-            if (t->rows[i] >> 16 >= t->rule_count) return false;
-            if ((t->rows[i] & 0xffff) >> PT_UNWIND_PAGE_BITS != 0) return false;
-            if (i > first && (t->rows[i] & 0xffff) <= (t->rows[i - 1] & 0xffff)) return false;
+        uint32_t before = 0, is_bad = t->rows[first] >> 16 >= t->rule_count;
+        for (uint32_t i = first + 1; i < end; i++) {
+            const uint32_t low = t->rows[i] & 0xffff;
+            is_bad |= (t->rows[i] >> 16 >= t->rule_count) | (low <= before);
+            before = low;
         }
+        if (is_bad || before >> PT_UNWIND_PAGE_BITS != 0) return false;
     }
     return true;
 }
@@ -90,8 +101,8 @@ pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
         .id_bytes = h.id_bytes,
     };
     t.pages = (const uint32_t *)(bytes + sizeof h);
-    t.rules = (const pt_unwind_rule *)(t.pages + t.page_count + 1);
-    t.rows = (const uint32_t *)(t.rules + t.rule_count);
+    t.rows = t.pages + t.page_count + 1;
+    t.rules = (const pt_unwind_rule *)(t.rows + t.row_count);
     for (uint32_t i = 0; i < t.rule_count; i++) {
         if (!rule_is_good(&t.rules[i])) return PT_UNWIND_DAMAGED;
     }

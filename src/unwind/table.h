@@ -5,7 +5,7 @@
  *                                         `- may be a file, mapped           `-
  * pt_unwind_table_rule
  *
- *   blob   | header | pages: u32 x (count + 1) | rules: 12 bytes each | rows: 4 bytes each |
+ *   blob   | header | pages: u32 x (count + 1) | rows: 4 bytes each | rules: 12 bytes each |
  *
  *   address - base = | page (4 KiB) | low 12 bits  |     rows pages[page] .. pages[page + 1] are of
  *                                                        this page, ascending, the first at low = 0
@@ -81,9 +81,12 @@ bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_fra
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,
                              uint64_t *ret_eh_frame_addr);
 
-/* Where memory comes from. alloc gives zeroed bytes aligned to 8, or NULL. */
+/* Where memory comes from. alloc gives zeroed bytes aligned to 8, or NULL. resize makes them more
+ * or fewer, here or elsewhere, and keeps what fits; what is new is not zeroed; NULL: it cannot, and
+ * nothing is changed. */
 typedef struct {
     void *(*alloc)(void *arg, size_t bytes);
+    void *(*resize)(void *arg, void *memory, size_t bytes, size_t wanted_bytes);
     void (*release)(void *arg, void *memory, size_t bytes);
     void *arg;
 } pt_unwind_memory;

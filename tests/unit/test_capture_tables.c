@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "capture/tables.h"
+#include "unwind/heap.h"
 #include "unwind_maker.h"
 
 static char folder[64];
@@ -35,8 +36,8 @@ static int compile(void **state)
     if (mkdtemp(folder) == NULL || dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) == 0 ||
         pt_file_read(libc.dli_fname, 0, SIZE_MAX, &file, NULL) != PT_OK ||
         pt_elf_open(file.data, file.size, &elf) != PT_ELF_OK ||
-        pt_unwind_compile_elf(&elf, id_bytes, sizeof id_bytes, &made_memory, &blob, &blob_bytes) !=
-            PT_UNWIND_OK)
+        pt_unwind_compile_elf(&elf, id_bytes, sizeof id_bytes, &pt_unwind_heap, &blob,
+                              &blob_bytes) != PT_UNWIND_OK)
         return -1;
     pt_blob_done(&file);
     return 0;

@@ -1,6 +1,7 @@
 #include "unwind_maker.h"
 
 #include "elf/image.h"
+#include "unwind/heap.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -12,25 +13,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static void *take(void *arg, size_t bytes)
-{
-    (void)arg;
-    return calloc(1, bytes);
-}
-
-static void release(void *arg, void *memory, size_t bytes)
-{
-    (void)arg;
-    (void)bytes;
-    free(memory);
-}
-
-const pt_unwind_memory made_memory = {take, release, NULL};
-
 bool make_table(const pt_unwind_frames *frames, made_table *ret_table)
 {
     *ret_table = (made_table){.eh_frame_bytes = frames->size_bytes};
-    if (pt_unwind_compile(frames, NULL, 0, &made_memory, &ret_table->blob,
+    if (pt_unwind_compile(frames, NULL, 0, &pt_unwind_heap, &ret_table->blob,
                           &ret_table->blob_bytes) != PT_UNWIND_OK)
         return false;
     return pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes, &ret_table->table) ==
@@ -43,7 +29,7 @@ bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret
     pt_unwind_frames frames = {0};
     *ret_table = (made_table){0};
     const bool done = pt_elf_open(bytes, size_bytes, &elf) == PT_ELF_OK &&
-                      pt_unwind_compile_elf(&elf, NULL, 0, &made_memory, &ret_table->blob,
+                      pt_unwind_compile_elf(&elf, NULL, 0, &pt_unwind_heap, &ret_table->blob,
                                             &ret_table->blob_bytes) == PT_UNWIND_OK &&
                       pt_unwind_table_open(ret_table->blob, ret_table->blob_bytes,
                                            &ret_table->table) == PT_UNWIND_OK;

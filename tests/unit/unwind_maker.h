@@ -10,8 +10,6 @@ typedef struct {
     pt_unwind_table table;
 } made_table;
 
-extern const pt_unwind_memory made_memory; /* calloc and free */
-
 /* Compiles the frames of a file; false if it cannot be read or has none. */
 bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table);
 bool make_table_of_file(const char *path, made_table *ret_table);
