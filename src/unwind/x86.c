@@ -569,7 +569,7 @@ bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
     *ret_insn = (pt_x86_insn){.length = (uint8_t)r.at};
     if (r.map == 0 && !r.is_vector)
         classify_one_byte(&r, ret_insn);
-    else if (r.map == 1 && !r.is_vector && (r.op < 0xc8 || r.op <= 0xcf))
+    else if (r.map == 1 && !r.is_vector && r.op <= 0xcf)
         classify_0f(&r, ret_insn);
     return true;
 }
