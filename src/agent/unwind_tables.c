@@ -118,6 +118,22 @@ static bool find_frames(const native_phdr *phdrs, unsigned count, uint64_t bias,
     return false;
 }
 
+/* What the loader added to addresses as linked. Of a small program the mapping of code may begin
+ * with the file's first page, too: there the code's segment tells. */
+static uint64_t bias_of(const native_phdr *phdrs, unsigned count, const pt_maps_live *map)
+{
+    const uint64_t page = ~UINT64_C(0xfff);
+    const bool is_code = map->image == map->start;
+    uint64_t bias = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const native_phdr *const s = &phdrs[i];
+        if (s->p_type == PT_LOAD && (s->p_offset & page) == 0 &&
+            (is_code ? (s->p_flags & PF_X) != 0 : s->p_offset == 0))
+            bias = map->image - (s->p_vaddr - s->p_offset);
+    }
+    return bias;
+}
+
 static void try_image(image *one)
 {
     native_phdr phdrs[PHDR_MAX];
@@ -125,10 +141,7 @@ static void try_image(image *one)
     const pt_unwind_memory memory = {take, resize, release, NULL};
     one->tried = true;
     const unsigned count = headers_of(one->map.image, phdrs, &frames.machine);
-    for (unsigned i = 0; i < count; i++) {
-        if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_offset == 0)
-            one->bias = one->map.image - phdrs[i].p_vaddr;
-    }
+    one->bias = bias_of(phdrs, count, &one->map);
     if (!find_frames(phdrs, count, one->bias, &frames)) return;
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
     if (copy == NULL) return;

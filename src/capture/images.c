@@ -92,10 +92,8 @@ static void keep_segments(pt_image *image, const pt_elf *elf)
 {
     pt_elf_segment s;
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
-        if (s.type != PT_LOAD) continue;
         PT_GROW(image->segment, image->segment.count + 1);
-        image->segment.items[image->segment.count++] =
-            (pt_image_segment){.off = s.off, .bytes = s.file_bytes, .addr = s.addr};
+        image->segment.items[image->segment.count++] = s;
     }
     image->entry_addr = elf->entry_addr;
 }
@@ -251,14 +249,7 @@ void pt_images_keep(const pt_images *images)
 
 bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t *ret_bias)
 {
-    const uint64_t page = 4095; /* the loader maps whole pages around a segment */
-    for (size_t i = 0; i < image->segment.count; i++) {
-        const pt_image_segment *const s = &image->segment.items[i];
-        if (file_offset < (s->off & ~page) || file_offset >= s->off + s->bytes) continue;
-        *ret_bias = start - (s->addr + (file_offset - s->off));
-        return true;
-    }
-    return false;
+    return pt_elf_bias(image->segment.items, image->segment.count, start, file_offset, ret_bias);
 }
 
 bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc)

@@ -17,6 +17,7 @@
 #include "base/grow.h"
 #include "base/index.h"
 #include "capture/tables.h"
+#include "elf/image.h"
 #include "unwind/unwind.h"
 
 enum { PT_IMAGE_ID_MAX = 32 };
@@ -30,10 +31,6 @@ typedef struct pt_image_key {
     uint32_t build_id_bytes; /* 0: unknown */
 } pt_image_key;
 
-typedef struct pt_image_segment {
-    uint64_t off, bytes, addr; /* in the file; as linked */
-} pt_image_segment;
-
 typedef struct pt_image {
     char *path;
     uint32_t major, minor;
@@ -42,9 +39,9 @@ typedef struct pt_image {
     uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key, or of the file once it is looked at */
     uint32_t build_id_bytes;
     struct {
-        pt_image_segment *items;
+        pt_elf_segment *items;
         size_t count, cap;
-    } segment;           /* PT_LOAD of the file */
+    } segment;           /* of the file */
     uint64_t entry_addr; /* as linked: where the kernel starts it */
     void *blob;          /* NULL: it has no rules, or no file */
     size_t blob_bytes;

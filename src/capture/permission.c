@@ -1,6 +1,8 @@
 /* permission.c: see permission.h. */
 #include "capture/permission.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "capture/procs.h"
 
 static int try_event(void *arg, const pt_event_plan *plan, pid_t tid)
 {
@@ -41,29 +44,10 @@ static int paranoid_level(const pt_permission_kernel *kernel)
     return text != NULL ? (int)strtol(text, NULL, 10) : LEVEL_UNKNOWN;
 }
 
-/* The value of "Key:\tvalue" in PID/status; "" if there is none. */
-static void status_value(const pt_permission_kernel *kernel, const char *who, const char *key,
-                         char *buf, size_t size)
-{
-    PT_FREE char *name = pt_strf("%s/status", who);
-    PT_FREE char *text = read_text(kernel, name);
-    const size_t length = strlen(key);
-    buf[0] = '\0';
-    for (const char *line = text; line != NULL && *line != '\0';) {
-        if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            line += length + 1 + strspn(line + length + 1, " \t");
-            snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line);
-            return;
-        }
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-}
-
 static bool has_seccomp(const pt_permission_kernel *kernel)
 {
     char mode[16];
-    status_value(kernel, "self", "Seccomp", mode, sizeof mode);
+    pt_proc_status(kernel->root, "self", "Seccomp", mode, sizeof mode);
     return strcmp(mode, "2") == 0;
 }
 
@@ -78,9 +62,9 @@ static pt_status refuse_process(const pt_permission_kernel *kernel, pid_t pid, i
 {
     char name[64], uids[64], own[64], who[24];
     snprintf(who, sizeof who, "%d", pid);
-    status_value(kernel, who, "Name", name, sizeof name);
-    status_value(kernel, who, "Uid", uids, sizeof uids);
-    status_value(kernel, "self", "Uid", own, sizeof own);
+    pt_proc_status(kernel->root, who, "Name", name, sizeof name);
+    pt_proc_status(kernel->root, who, "Uid", uids, sizeof uids);
+    pt_proc_status(kernel->root, "self", "Uid", own, sizeof own);
     if (error == ESRCH || name[0] == '\0')
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %d", pid);
     uids[strcspn(uids, " \t")] = own[strcspn(own, " \t")] = '\0';
@@ -136,16 +120,34 @@ static pt_status refuse(const pt_permission_kernel *kernel, const pt_event_plan 
 
 /* ---- asking ---- */
 
-/* The first error that any of them gives; *ret_pid is which. */
+/* The first thread may have ended before others. */
+static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
+{
+    int error = kernel->try_event(kernel->arg, plan, pid);
+    if (error != ESRCH) return error;
+    PT_FREE char *path = pt_strf("%s/%d/task", kernel->root, pid);
+    DIR *const dir = opendir(path);
+    for (const struct dirent *entry;
+         dir != NULL && error == ESRCH && (entry = readdir(dir)) != NULL;)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            error = kernel->try_event(kernel->arg, plan, (pid_t)strtol(entry->d_name, NULL, 10));
+    if (dir != NULL) closedir(dir);
+    return error;
+}
+
+/* The first error that any of them gives, but that one is gone, unless all are; *ret_pid is which.
+ */
 static int try_all(const pt_permission_kernel *kernel, const pt_event_plan *plan, const pid_t *pids,
                    size_t pid_count, pid_t *ret_pid)
 {
+    size_t gone = 0;
     for (size_t i = 0; i < pid_count; i++) {
-        const int error = kernel->try_event(kernel->arg, plan, pids[i]);
+        const int error = try_process(kernel, plan, pids[i]);
         *ret_pid = pids[i];
-        if (error != 0) return error;
+        if (error != 0 && error != ESRCH) return error;
+        gone += error == ESRCH;
     }
-    return 0;
+    return gone == pid_count ? ESRCH : 0;
 }
 
 pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_plan *plan,

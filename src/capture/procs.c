@@ -188,10 +188,28 @@ static char *read_text(const pt_procs *procs, uint32_t pid, const char *name)
     return text;
 }
 
+/* A process whose first thread has ended has its mappings at the others only. */
+static char *read_maps(const pt_procs *procs, uint32_t pid)
+{
+    char *maps = read_text(procs, pid, "maps");
+    if (maps == NULL || maps[0] != '\0') return maps;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task", procs->root, pid);
+    DIR *const dir = opendir(path);
+    for (const struct dirent *entry;
+         dir != NULL && (maps == NULL || maps[0] == '\0') && (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] == '.') continue;
+        PT_FREE char *name = pt_strf("task/%s/maps", entry->d_name);
+        free(maps);
+        maps = read_text(procs, pid, name);
+    }
+    if (dir != NULL) closedir(dir);
+    return maps;
+}
+
 bool pt_procs_read(pt_procs *procs, pt_proc *proc)
 {
     PT_FREE char *comm = read_text(procs, proc->pid, "comm");
-    PT_FREE char *maps = read_text(procs, proc->pid, "maps");
+    PT_FREE char *maps = read_maps(procs, proc->pid);
     if (comm != NULL && proc->comm[0] == '\0') {
         comm[strcspn(comm, "\n")] = '\0';
         set_comm(proc, comm);
@@ -204,6 +222,28 @@ bool pt_procs_read(pt_procs *procs, pt_proc *proc)
          line = strtok_r(NULL, "\n", &state))
         read_maps_line(procs, proc, line);
     return true;
+}
+
+void pt_proc_status(const char *root, const char *who, const char *key, char *buf, size_t size)
+{
+    enum { STATUS_MAX_BYTES = 1 << 20 };
+    pt_blob blob = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/%s/status", root, who);
+    PT_FREE char *text = NULL;
+    if (pt_file_read(path, PT_FILE_EMPTY_OK, STATUS_MAX_BYTES, &blob, NULL) == PT_OK)
+        text = pt_strndup((const char *)blob.data, blob.size);
+    pt_blob_done(&blob);
+    const size_t length = strlen(key);
+    buf[0] = '\0';
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            line += length + 1 + strspn(line + length + 1, " \t");
+            snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line);
+            return;
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
 }
 
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr)

@@ -70,6 +70,9 @@ pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid);
  * mappings are not ours to read. */
 bool pt_procs_read(pt_procs *procs, pt_proc *proc);
 
+/* The value of "KEY:\tvalue" in ROOT/WHO/status (proc(5)); "" if there is none. */
+void pt_proc_status(const char *root, const char *who, const char *key, char *buf, size_t size);
+
 /* What the records say. NULL: of no consequence for a process. */
 pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);

@@ -202,6 +202,8 @@ static int check(const pt_cmd_context *context, const pt_record_settings *s)
     if (s->user && s->kernel)
         return pt_cmd_usage(context,
                             "--user and --kernel exclude one another; both is the default");
+    if (has_command && pt_record_to_stdout(s->output))
+        return pt_cmd_usage(context, "-o -: standard output is the command's; name a file");
     if (s->each_thread && (s->all || s->cgroup != NULL))
         return pt_cmd_usage(context,
                             "--each-thread is of a command or of --pid; --all and --cgroup "

@@ -86,6 +86,8 @@ void pt_record_child_wait(pt_record_child *child);
  * becomes .old only when the new one is whole. */
 pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
                           pt_error *reterr);
+/* "-" is standard output. */
+bool pt_record_to_stdout(const char *path);
 /* Asked before the command runs: it would be a pity to find out after it. */
 pt_status pt_record_can_write(const char *path, pt_error *reterr);
 

@@ -15,6 +15,7 @@
 #include "capture/capture.h"
 #include "capture/cgroup.h"
 #include "capture/permission.h"
+#include "capture/procs.h"
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
 #include "cmd/record_int.h"
@@ -157,9 +158,27 @@ static char *command_of(const perf_run *run)
 
 /* ---- what is said ---- */
 
+/* Why there is nothing. */
+static void say_nothing(const perf_run *run)
+{
+    if (run->facts.stacks > 0 || run->pids.count == 0 || run->facts.period_ns == 0) return;
+    for (size_t i = 0; i < run->pids.count; i++) {
+        char state[32];
+        PT_FREE char *pid = pt_strf("%d", run->pids.items[i]);
+        pt_proc_status("/proc", pid, "State", state, sizeof state);
+        if (state[0] == 'T') pt_cmd_say("%s is stopped; it goes on with: kill -CONT %s", pid, pid);
+        if (state[0] == 't') pt_cmd_say("%s is stopped by a debugger", pid);
+        if (state[0] == 'T' || state[0] == 't') return;
+    }
+    if (run->facts.used_ns < run->facts.period_ns)
+        pt_cmd_say("nothing of it ran while it was recorded%s",
+                   run->settings->off_cpu ? "" : "; --off-cpu shows where threads wait");
+}
+
 static void say_doubts(const perf_run *run)
 {
     const pt_capture_facts *const f = &run->facts;
+    say_nothing(run);
     if (f->throttled > 0)
         pt_cmd_say("the kernel paused sampling %" PRIu64 " times, since it took too long: a lower "
                    "-F, or kernel.perf_cpu_time_max_percent",

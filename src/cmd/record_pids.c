@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "capture/procs.h"
+#include "cmd/cmd.h"
 #include "cmd/record_int.h"
 
 static void add(pt_pid_list *list, pid_t pid)
@@ -45,6 +47,15 @@ static bool comm_is(const char *root, const char *pid, const char *name)
     return is_it;
 }
 
+/* Ended; its parent has yet to ask how. Of its threads none is left. */
+static bool is_zombie(const char *root, const char *pid)
+{
+    char state[32], threads[16];
+    pt_proc_status(root, pid, "State", state, sizeof state);
+    pt_proc_status(root, pid, "Threads", threads, sizeof threads);
+    return state[0] == 'Z' && strtol(threads, NULL, 10) <= 1;
+}
+
 /* All of that name, but us. */
 static pt_status add_named(const char *root, const char *name, pt_pid_list *list, pt_error *reterr)
 {
@@ -54,7 +65,9 @@ static pt_status add_named(const char *root, const char *name, pt_pid_list *list
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == self) continue;
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == self ||
+            is_zombie(root, entry->d_name))
+            continue;
         if (comm_is(root, entry->d_name, name) || program_is(root, entry->d_name, name))
             add(list, pid);
     }
@@ -71,7 +84,18 @@ static pt_status add_number(const char *root, const char *word, pt_pid_list *lis
     PT_FREE char *path = pt_strf("%s/%ld", root, pid);
     if (*end != '\0' || pid <= 0 || pid > INT_MAX || access(path, F_OK) != 0)
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no process %s", word);
-    add(list, (pid_t)pid);
+    if (is_zombie(root, word))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND,
+                            "process %s has ended, its parent has not asked for its status yet",
+                            word);
+    char group[16];
+    pt_proc_status(root, word, "Tgid", group, sizeof group);
+    const long whole = group[0] != '\0' ? strtol(group, NULL, 10) : pid;
+    if (whole != pid)
+        pt_cmd_say("%ld is a thread of process %ld, which is recorded whole; with --timeline, "
+                   "--tag-focus=tid=%ld shows the thread",
+                   pid, whole, pid);
+    add(list, (pid_t)whole);
     return PT_OK;
 }
 

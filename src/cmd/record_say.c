@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
@@ -57,7 +58,7 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 
 void pt_record_say_summary(const pt_record_summary *s)
 {
-    char counts[160], complete[32], off_cpu[96] = "", processes[64] = "", lost[64] = "";
+    char counts[160], complete[64], off_cpu[96] = "", processes[64] = "", lost[64] = "";
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
     if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
@@ -67,15 +68,30 @@ void pt_record_say_summary(const pt_record_summary *s)
                  (double)s->off_cpu_ns / 1e9, (double)s->ready_ns / 1e9);
     PT_FREE char *typed = pt_record_command_text(&s->files, 1);
     const bool usual = strcmp(s->files, PT_DEFAULT_PROFILE) == 0;
-    pt_cmd_say("%s: %s, %s of the stacks complete%s%s%s; next: pitot top%s%s", s->files, counts,
-               percent(complete, sizeof complete, s->complete, s->weight), off_cpu, processes, lost,
-               usual ? "" : " ", usual ? "" : typed);
+    PT_FREE char *next = pt_strf("; next: pitot top%s%s", usual ? "" : " ", usual ? "" : typed);
+    struct stat file;
+    const bool is_file = stat(s->files, &file) != 0 || S_ISREG(file.st_mode); /* or many */
+    if (s->weight == 0)
+        snprintf(complete, sizeof complete, "no stacks");
+    else {
+        char share[16];
+        snprintf(complete, sizeof complete, "%s of the stacks complete",
+                 percent(share, sizeof share, s->complete, s->weight));
+    }
+    pt_cmd_say("%s: %s, %s%s%s%s%s", s->files, counts, complete, off_cpu, processes, lost,
+               is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
 void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends)
 {
     char share[32];
     if (weight == 0 || weight - complete <= weight / 20) return;
+    if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0) {
+        pt_cmd_say("%s of the samples do not reach where their thread began: code that a compiler "
+                   "makes at run time is to keep frame pointers (java -XX:+PreserveFramePointer)",
+                   percent(share, sizeof share, weight - complete, weight));
+        return;
+    }
     pt_cmd_say("%s of the samples do not reach where their thread began: functions of %s have no "
                "unwind tables and keep no frame pointers; their own time is right, their callers "
                "are missing (gcc -fno-omit-frame-pointer)",

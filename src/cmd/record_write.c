@@ -15,8 +15,14 @@
 typedef struct {
     pt_file_writer writer;
     const char *path;
+    pt_out *out; /* standard output; NULL: a file */
     bool open;
 } one_file;
+
+bool pt_record_to_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
 
 static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
 {
@@ -25,6 +31,7 @@ static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
         pt_error_set(reterr, PT_ERR_UNSUPPORTED, "a recording is written to one file");
         return NULL;
     }
+    if (file->out != NULL) return file->out;
     if (pt_file_create(file->path, &file->writer, reterr) != PT_OK) return NULL;
     file->open = true;
     return &file->writer.out;
@@ -64,10 +71,11 @@ pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, co
     const pt_format *format = format_of(path);
     if (fit_to_format(context, profile, format) != PT_EXIT_OK)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s: not written", path);
-    one_file file = {.path = path};
+    one_file file = {.path = path, .out = pt_record_to_stdout(path) ? context->out : NULL};
     const pt_output output = {.context = &file, .open = open_one};
     const pt_write_options options = {.event = PT_NONE, .diag = &context->diag};
     pt_status status = format->write(context->profile, &output, &options, reterr);
+    if (status == PT_OK && file.out != NULL) return pt_out_flush(file.out, reterr);
     if (status == PT_OK && file.open) status = pt_out_flush(&file.writer.out, reterr);
     if (status == PT_OK) status = pt_file_keep_old(path, NULL, reterr);
     if (status == PT_OK && file.open) return pt_file_commit(&file.writer, false, reterr);
@@ -79,6 +87,10 @@ pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, co
 pt_status pt_record_can_write(const char *path, pt_error *reterr)
 {
     struct stat is;
+    if (pt_record_to_stdout(path) && isatty(STDOUT_FILENO))
+        return pt_error_set(reterr, PT_ERR_USAGE,
+                            "a profile would not do a terminal good; name a file with -o");
+    if (pt_record_to_stdout(path)) return PT_OK;
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);
     PT_FREE char *copy = pt_strdup(path);

@@ -505,6 +505,22 @@ static bool lay_over_emptied_segment(const pt_elf *elf, uint64_t distance, uint6
     return true;
 }
 
+bool pt_elf_bias(const pt_elf_segment *segments, size_t count, uint64_t start, uint64_t off,
+                 uint64_t *ret_bias)
+{
+    const uint64_t page = ~UINT64_C(0xfff);
+    bool is_found = false;
+    for (size_t i = 0; i < count; i++) {
+        const pt_elf_segment *const s = &segments[i];
+        if (s->type != PT_LOAD || (s->flags & PF_X) == 0 || off < (s->off & page) ||
+            (off >= s->off && off - s->off >= s->file_bytes))
+            continue;
+        *ret_bias = start - (s->addr + (off - s->off));
+        is_found = true;
+    }
+    return is_found;
+}
+
 bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, uint64_t off,
                            uint64_t pc, uint64_t *ret_addr)
 {

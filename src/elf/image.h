@@ -131,6 +131,13 @@ bool pt_elf_debugaltlink(const pt_elf *elf, const char **ret_name, pt_elf_id *re
 bool pt_elf_addr_of_offset(const pt_elf *elf, uint64_t off, uint64_t *ret_addr);
 bool pt_elf_offset_of_addr(const pt_elf *elf, uint64_t addr, uint64_t *ret_off);
 
+/* What the loader added to addresses of code: start is where an executable mapping of the file
+ * begins that shows it from off on. Of these segments, which may be all or some of the file's,
+ * executable ones count. Whole pages are mapped around a segment, and the page that one begins in
+ * may be the last of another: it is the later one's. */
+bool pt_elf_bias(const pt_elf_segment *segments, size_t count, uint64_t start, uint64_t off,
+                 uint64_t *ret_bias);
+
 /* The virtual address as linked of `pc`, an address in the mapping [start, limit) of this file from
  * file offset off, as /proc/PID/maps, mmap records and profiles give it.
  *

@@ -20,13 +20,9 @@ enum { OUR_MACHINE = EM_NONE };
 #endif
 
 typedef struct {
-    uint64_t off, bytes, addr; /* in the file; as linked */
-} segment;
-
-typedef struct {
     const char *path, *build_id; /* the reader's: the same text is the same pointer */
     struct {
-        segment *items;
+        pt_elf_segment *items;
         size_t count, cap;
     } segment;
     void *blob; /* NULL: no file, or no rules in it */
@@ -89,10 +85,8 @@ static void compile(image *m, const pt_blob *bytes)
     size_t blob_bytes = 0;
     if (pt_elf_open(bytes->data, bytes->size, &elf) != PT_ELF_OK) return;
     for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++) {
-        if (s.type != PT_LOAD) continue;
         PT_GROW(m->segment, m->segment.count + 1);
-        m->segment.items[m->segment.count++] =
-            (segment){.off = s.off, .bytes = s.file_bytes, .addr = s.addr};
+        m->segment.items[m->segment.count++] = s;
     }
     if (pt_unwind_compile_elf(&elf, NULL, 0, &pt_unwind_heap, &m->blob, &blob_bytes) !=
         PT_UNWIND_OK) {
@@ -132,19 +126,6 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
 
 /* ---- modules ---- */
 
-/* What the loader added to addresses as linked; loaders map whole pages around a segment. */
-static bool bias_of(const image *m, const pt_read_map *map, uint64_t *ret_bias)
-{
-    const uint64_t page = 4095;
-    for (size_t i = 0; i < m->segment.count; i++) {
-        const segment *const s = &m->segment.items[i];
-        if (map->file_offset < (s->off & ~page) || map->file_offset >= s->off + s->bytes) continue;
-        *ret_bias = map->start - (s->addr + (map->file_offset - s->off));
-        return true;
-    }
-    return false;
-}
-
 static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *stack)
 {
     module_list *const list = &u->list[stack->generation % LISTS];
@@ -157,7 +138,8 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
         const pt_read_map *const map = (const pt_read_map *)(const void *)at;
         pt_unwind_module module = {.start = map->start, .limit = map->limit};
         const image *const m = image_of(u, map);
-        if (m->blob != NULL && bias_of(m, map, &module.bias)) {
+        if (m->blob != NULL && pt_elf_bias(m->segment.items, m->segment.count, map->start,
+                                           map->file_offset, &module.bias)) {
             module.table = &m->table;
             module.base_table = m->base_blob != NULL ? &m->base_table : NULL;
         }

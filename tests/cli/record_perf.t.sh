@@ -426,6 +426,19 @@ assert rows['waits_here']['total'] >= 290000000, rows['waits_here']
 PY
 fi
 
+it 'has whole stacks of programs that lld has linked, whose code shares a page of the file with data'
+echo 'int main(void) { return 0; }' >lld.c
+if ${CC:-cc} -fuse-ld=lld -o lld lld.c 2>/dev/null; then
+    ${CC:-cc} -O2 -g -fomit-frame-pointer -pthread -fuse-ld=lld burn.c -o burn-lld
+    for engine in perf preload; do
+        run pitot record --engine=$engine -o lld.pb.gz sh -c 'echo | ./burn-lld 0.2'
+        expect_status 0
+        expect at_least "$(summary complete)" 95 # but for what the shell and the kernel do around it
+    done
+else
+    skip 'lld is not installed'
+fi
+
 it 'does not count as waiting that a thread is no more'
 if [ "$(id -u)" = 0 ]; then
     run pitot record -a --off-cpu -o dead.pb.gz -- sh -c 'for i in 1 2 3 4 5 6 7 8; do (:); done; ./waits'
@@ -743,6 +756,59 @@ if unshare -m mount -t tmpfs none full 2>/dev/null; then
 else
     skip 'nothing can be mounted here'
 fi
+
+it 'a thread is its process, and one whose first thread has ended is recorded, too'
+cat >first.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void *works_on(void *p)
+{
+    volatile unsigned x = 1;
+    getchar();
+    do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (cpu(CLOCK_THREAD_CPUTIME_ID) < 0.2);
+    return p;
+}
+int main(void) { pthread_t t; pthread_create(&t, NULL, works_on, NULL); pthread_exit(NULL); }
+C
+${CC:-cc} -O2 -pthread -o first first.c || exit 1
+for by in thread process; do
+    begin ./first
+    until grep -qs '^State:.Z' /proc/$target/status && grep -qs '^Threads:.2' /proc/$target/status; do sleep 0.02; done
+    thread=$(ls /proc/$target/task | grep -vx $target)
+    [ $by = thread ] && attached -p "$thread" -o first.pb.gz || attached -p "$target" -o first.pb.gz
+    expect_status 0
+    run pitot top first.pb.gz
+    expect_stdout_has works_on
+    expect_no_stdout_line '*complete stacks 0*'
+    wait $target
+done
+
+it 'writes to standard output, or says why not'
+begin ./burn 0.2
+printf 'pitot record -o -' >"$t_out/command"
+"$PITOT" record -p $target -o - >piped.gz 2>"$t_out/stderr" &
+recorder=$!
+is_recording && go
+wait $recorder
+expect_equal 'exit status' $? 0
+expect_no_stderr_line '*next:*'
+run pitot top - <piped.gz
+expect_stdout_has ' spin'
+run pitot record --engine=perf -o - true
+expect_status 2
+expect_stderr_line '*standard output is the command*'
+
+it 'says why nothing was recorded'
+sleep 60 &
+stopped=$!
+kill -STOP $stopped
+run pitot record -p $stopped -d 50ms -o stopped.pb.gz
+kill -KILL $stopped
+expect_status 0
+expect_stderr_line "pitot: $stopped is stopped; it goes on with: kill -CONT $stopped"
+expect_stderr_line '*0 samples, *, no stacks; *'
 
 it 'options that exclude one another are refused'
 for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \

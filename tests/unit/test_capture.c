@@ -390,6 +390,11 @@ static int make_root(void **state)
     put_file("813/status", "Name:\tpostgres\nUid:\t111\t111\t111\t111\n");
     put_file("813/comm", "postgres\n");
     put_file("814/comm", "postgres\n");
+    put_file("816/comm", "postgres\n");
+    put_file("816/status", "Name:\tpostgres\nState:\tZ (zombie)\nTgid:\t816\nThreads:\t1\n");
+    put_file("817/comm", "ended\n");
+    put_file("817/status", "Name:\tended\nState:\tZ (zombie)\nTgid:\t817\nThreads:\t2\n");
+    put_file("818/status", "Name:\ta thread\nState:\tR (running)\nTgid:\t812\nThreads:\t2\n");
     return 0;
 }
 
@@ -520,6 +525,9 @@ static void processes_are_named_by_number_or_name(void **state)
         {"postgres", 2, ""},
         {"mine,813,postgres", 3, ""},
         {"815", 0, "there is no process 815"},
+        {"816", 0, "process 816 has ended, its parent has not asked for its status yet"},
+        {"817", 1, ""}, /* its first thread has ended, another has not */
+        {"818,812", 1, ""},
         {"81x", 0, "there is no process 81x"},
         {"post", 0, "no process is named post (names are those of ps -e)"},
         {",", 0, "--pid names no process"},

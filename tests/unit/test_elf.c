@@ -389,6 +389,49 @@ static void a_mapping_of_the_whole_image_is_laid_over_its_addresses(void **state
     free(file.bytes);
 }
 
+/* The program headers that ld.lld gives a program of 25 functions, and one with more read-only data
+ * (readelf -l); what the kernel and ld.so map are whole pages. */
+static void code_that_shares_a_page_of_the_file_is_the_later_segments(void **state)
+{
+    static const pt_elf_segment small[] = {
+        {.type = PT_LOAD, .flags = PF_R, .off = 0, .addr = 0, .file_bytes = 0x5fc},
+        {.type = PT_LOAD, .flags = PF_R | PF_X, .off = 0x600, .addr = 0x1600, .file_bytes = 0x180},
+        {.type = PT_LOAD, .flags = PF_R | PF_W, .off = 0x780, .addr = 0x2780, .file_bytes = 0x1d8},
+    };
+    static const pt_elf_segment large[] = {
+        {.type = PT_LOAD, .flags = PF_R, .off = 0, .addr = 0, .file_bytes = 0x136bc},
+        {.type = PT_LOAD,
+         .flags = PF_R | PF_X,
+         .off = 0x136c0,
+         .addr = 0x146c0,
+         .file_bytes = 0x3e810},
+        {.type = PT_LOAD,
+         .flags = PF_R | PF_X,
+         .off = 0x51ed0,
+         .addr = 0x53ed0,
+         .file_bytes = 0x28a0},
+        {.type = PT_NOTE, .flags = PF_R | PF_X, .off = 0x51ed0, .addr = 0, .file_bytes = 0x28a0},
+    };
+    const uint64_t base = 0x555555554000;
+    const struct {
+        const pt_elf_segment *segments;
+        size_t count;
+        uint64_t start, off;
+        bool is_found;
+    } rows[] = {
+        {small, 3, base + 0x1000, 0, true},        {large, 4, base + 0x14000, 0x13000, true},
+        {large, 4, base + 0x15000, 0x14000, true}, {large, 4, base + 0x53000, 0x51000, true},
+        {large, 4, base + 0x1000, 0x1000, false},  {large, 4, base + 0x60000, 0x60000, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t bias = 0;
+        assert_int_equal(
+            pt_elf_bias(rows[i].segments, rows[i].count, rows[i].start, rows[i].off, &bias),
+            rows[i].is_found);
+        assert_int_equal(bias, rows[i].is_found ? base : 0);
+    }
+}
+
 static void readelf_names_the_same_build_id_for_this_program(void **state)
 {
     FILE *f = popen("readelf -nW /proc/$PPID/exe 2>/dev/null | sed -n 's/.*Build ID: //p'", "r");
@@ -427,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_mapped_address_is_found_again_in_the_image),
         cmocka_unit_test(a_program_linked_at_fixed_addresses_keeps_them),
         cmocka_unit_test(a_mapping_of_the_whole_image_is_laid_over_its_addresses),
+        cmocka_unit_test(code_that_shares_a_page_of_the_file_is_the_later_segments),
         cmocka_unit_test(readelf_names_the_same_build_id_for_this_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
