@@ -54,7 +54,7 @@ it 'samples times period are the CPU seconds used, at every rate'
 for hz in 100 250 1000 4000; do
     profiled $hz burn 1
     read_profile prof
-    expect agrees "$(told seconds)" "$(fact cpu)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
+    expect agrees "$(told seconds)" "$(fact cpu)" "$(calc "1 / $hz > 0.004 ? 1 / $hz : 0.004")"
     expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
 done
 
@@ -73,7 +73,7 @@ workers='worker1 worker2 worker3 worker4 worker5 worker6 worker7 worker8'
 read_profile prof $workers
 expect agrees "$(told seconds)" "$(fact cpu)" 0.004
 for worker in $workers; do
-    expect agrees "$(python3 -c "print($(told $worker) / 1000)")" 0.15 0.004
+    expect agrees "$(calc "$(told $worker) / 1000")" 0.15 0.004
 done
 
 it 'threads of two milliseconds are seen'
@@ -83,20 +83,20 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 4)
 if [ "$(id -u)" != 0 ] && [ "$paranoid" -gt 1 ]; then
     skip "perf_event_paranoid is $paranoid: only the kernel's own tick is there"
 else
-    expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.8 0.001
+    expect agrees "$(calc "$(told worker1) / 1000")" 0.8 0.001
 fi
 
 it 'a thread that starts with all signals blocked is seen'
 profiled 1000 blocked
 read_profile prof worker1
-expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.3 0.004
+expect agrees "$(calc "$(told worker1) / 1000")" 0.3 0.004
 
 it 'threads that lived before the profile are seen'
 CPUPROFILE_FREQUENCY=1000 run ./host alive
 expect_status 0
 read_profile alive.prof worker1 worker2
-expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.3 0.004
-expect agrees "$(python3 -c "print($(told worker2) / 1000)")" 0.1 0.004
+expect agrees "$(calc "$(told worker1) / 1000")" 0.3 0.004
+expect agrees "$(calc "$(told worker2) / 1000")" 0.1 0.004
 
 it 'a thread that was made in another way is met while it runs'
 profiled 1000 standard

@@ -14,7 +14,7 @@ it 'complaint: deadlock in the unwinder, a thread holds the lock of the loader (
 profiled $hz loader_lock ./plugin.so
 expect_status 0
 read_profile prof under_the_lock
-expect agrees "$(python3 -c "print($(told under_the_lock) / $hz)")" 0.3 0.004
+expect agrees "$(calc "$(told under_the_lock) / $hz")" 0.3 0.004
 
 it 'complaint: deadlock in malloc, which a tick interrupted'
 profiled $hz malloc_lock
@@ -57,14 +57,14 @@ CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 run ./threads workers 0.1
 workers='worker1 worker2 worker3 worker4 worker5 worker6 worker7 worker8'
 read_profile prof $workers
 for worker in $workers; do
-    expect agrees "$(python3 -c "print($(told $worker) / 1000)")" 0.1 0.004
+    expect agrees "$(calc "$(told $worker) / 1000")" 0.1 0.004
 done
 
 it 'complaint: of threads that work the same some are charged more (golang #14434 #35057, honest-profiler #252)'
 profiled 1000 fair
 read_profile prof left_worker right_worker blocked_worker
-expect agrees "$(python3 -c "print($(told left_worker) / 1000)")" 0.4 0.004
-expect agrees "$(python3 -c "print($(told right_worker) / 1000)")" 0.4 0.004
+expect agrees "$(calc "$(told left_worker) / 1000")" 0.4 0.004
+expect agrees "$(calc "$(told right_worker) / 1000")" 0.4 0.004
 expect [ "$(told blocked_worker)" -le 20 ]
 
 it 'complaint: a child of fork that exits spoils the profile of its parent, and is not in its own (#107 #335 #463 #546 #836 #1326)'

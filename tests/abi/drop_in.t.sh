@@ -66,7 +66,7 @@ for threads in 1 2 3 4; do
     CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 run ./host threads $threads 0.15
     expect_status 0
     samples prof >/dev/null
-    expect agrees "$(told seconds)" "$(python3 -c "print(0.15 * $threads)")" 0.004
+    expect agrees "$(told seconds)" "$(calc "0.15 * $threads")" 0.004
 done
 
 it 'a program that forks and execs leaves exactly three files'

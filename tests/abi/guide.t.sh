@@ -67,21 +67,21 @@ it 'CPUPROFILE names the file that the whole run is dumped to'
 CPUPROFILE=run.prof CPUPROFILE_FREQUENCY=1000 run ./guide
 expect_status 0
 read_profile run.prof before bracketed
-expect agrees "$(python3 -c "print($(told before) / 1000)")" 0.2 0.004
-expect agrees "$(python3 -c "print($(told bracketed) / 1000)")" 0.2 0.004
+expect agrees "$(calc "$(told before) / 1000")" 0.2 0.004
+expect agrees "$(calc "$(told bracketed) / 1000")" 0.2 0.004
 
 it 'ProfilerStart and ProfilerStop bracket what is profiled, ProfilerStart takes the file'
 CPUPROFILE_FREQUENCY=1000 run ./guide part.prof
 expect_status 0
 read_profile part.prof before bracketed
 expect_equal 'samples outside' "$(told before)" 0
-expect agrees "$(python3 -c "print($(told bracketed) / 1000)")" 0.2 0.004
+expect agrees "$(calc "$(told bracketed) / 1000")" 0.2 0.004
 
 it 'all threads are profiled by themselves'
 profiled 1000 workers 0.1
 read_profile prof worker1 worker8
-expect agrees "$(python3 -c "print($(told worker1) / 1000)")" 0.1 0.004
-expect agrees "$(python3 -c "print($(told worker8) / 1000)")" 0.1 0.004
+expect agrees "$(calc "$(told worker1) / 1000")" 0.1 0.004
+expect agrees "$(calc "$(told worker8) / 1000")" 0.1 0.004
 
 it 'each child process gets its own profile, named by CPUPROFILE and its process id'
 profiled 1000 fork

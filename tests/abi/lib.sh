@@ -29,14 +29,17 @@ fact() { awk -v name="$1" '$1 == name { print $2 }' facts; }
 told() { awk -v name="$1" '$1 == name { print $2 }' told; }
 read_profile() { python3 "$here/prof.py" "$@" >told 2>"$t_out/prof.err" || cat "$t_out/prof.err"; }
 
+# calc EXPRESSION: what awk makes of it; nothing when it is none.
+calc() { awk "BEGIN { printf \"%.9g\", ($1) }"; }
+
 # agrees SEEN USED PERIOD_S: within 3 sigma + 2 % of the CPU time used, and 30 ms for the start of
 # the program, which no profiler can see.
 agrees() {
-    python3 - "$@" <<'PY'
-import math, sys
-seen, used, period = map(float, sys.argv[1:])
-sys.exit(abs(seen - used) > 3 * math.sqrt(used * period) + 0.02 * used + 0.03)
-PY
+    local number
+    for number in "$1" "$2" "$3"; do
+        [[ $number =~ ^[0-9.]+(e-?[0-9]+)?$ ]] || return 2
+    done
+    [ "$(calc "($1 - $2) ^ 2 <= (3 * sqrt($2 * $3) + 0.02 * $2 + 0.03) ^ 2")" = 1 ]
 }
 
 # build_plugin: plugin.so, whose plugin_burn(seconds) uses that much CPU time.

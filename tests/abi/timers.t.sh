@@ -26,19 +26,15 @@ without_timers() {
 }
 
 # seen FUNCTION...: seconds of the samples with one of these.
-seen() { python3 -c 'import sys; print(sum(map(float, sys.argv[2:])) * float(sys.argv[1]) * 1e-6)' "$(told period_us)" \
-    $(for name; do told "$name"; done); }
-
-# close_to SEEN USED SHARE: within that share of it, and 10 ms.
-close_to() { python3 -c 'import sys; a, b, s = map(float, sys.argv[1:]); sys.exit(abs(a - b) > s * b + 0.01)' "$@"; }
+seen() { calc "$(told period_us) * 1e-6 * (0$(for name; do printf ' + %s' "$(told "$name")"; done))"; }
 
 it "what computes and what calls the kernel are seen for as long as they take (perf_event_paranoid $paranoid)"
 for hz in 100 1000 4000; do
     profiled $hz load 2 both 0.5
     read_profile prof compute call_kernel
-    expect agrees "$(told seconds)" "$(fact cpu)" "$(python3 -c "print(1 / $hz)")"
-    expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")"
-    expect agrees "$(seen call_kernel)" "$(fact kernel)" "$(python3 -c "print(1 / $hz)")"
+    expect agrees "$(told seconds)" "$(fact cpu)" "$(calc "1 / $hz")"
+    expect agrees "$(seen compute)" "$(fact compute)" "$(calc "1 / $hz")"
+    expect agrees "$(seen call_kernel)" "$(fact kernel)" "$(calc "1 / $hz")"
 done
 
 it "the same to an ordinary user (perf_event_paranoid $paranoid)"
@@ -82,7 +78,7 @@ for hz in 100 1000; do
     read_profile prof compute call_kernel
     expect agrees "$(told seconds)" "$(fact cpu)" 0.01
     # Which of four threads is met is chance, and so is what it does. A tick stands for what up to four of them did.
-    most=$(python3 -c "print(max(1 / $hz, 4 / $ticks))")
+    most=$(calc "1 / $hz > 4 / $ticks ? 1 / $hz : 4 / $ticks")
     expect agrees "$(seen compute)" "$(fact compute)" "$most"
     expect agrees "$(seen call_kernel)" "$(fact kernel)" "$most"
     echo "# $hz Hz: $(seen compute) of $(fact compute) s, $(seen call_kernel) of $(fact kernel) s"
@@ -126,9 +122,9 @@ else
         for _ in 1 2; do
             profiled $hz short 1000
             read_profile prof compute
-            ! agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")" || break
+            ! agrees "$(seen compute)" "$(fact compute)" "$(calc "1 / $hz")" || break
         done
-        expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(1 / $hz)")"
+        expect agrees "$(seen compute)" "$(fact compute)" "$(calc "1 / $hz")"
     done
 fi
 
@@ -158,10 +154,10 @@ it 'CPUPROFILE_REALTIME counts seconds on the wall, of all threads, and leaves a
 CPUPROFILE_REALTIME=1 profiled 100 alarm
 expect_equal 'alarms' "$(fact caught)" 1
 read_profile prof main
-expect [ "$(python3 -c "print($(seen main) > 0.3 + 0.5 * $(fact cpu))")" = True ]
+expect [ "$(calc "$(seen main) > 0.3 + 0.5 * $(fact cpu)")" = 1 ]
 CPUPROFILE_REALTIME=1 profiled 250 load 4 user 0.1
 read_profile prof compute
-expect [ "$(python3 -c "print($(seen compute) > 0.9 * $(fact cpu) - 0.05)")" = True ]
+expect [ "$(calc "$(seen compute) > 0.9 * $(fact cpu) - 0.05")" = 1 ]
 
 it 'a program that raises SIGTRAP, or meets a breakpoint, ends as it would without us'
 for case in trap breakpoint; do

@@ -267,7 +267,8 @@ func main() {
 	http.Serve(l, nil)
 }
 END
-    (cd go && HOME=$PWD GOFLAGS=-mod=mod GOCACHE=$PITOT_BUILD/go-cache "$go" build -o server main.go) \
+    # The cache is one for all: what is compiled of Go's library is the same, whoever tests.
+    (cd go && HOME=$PWD GOFLAGS=-mod=mod CGO_ENABLED=0 GOCACHE=$PITOT_ROOT/build-test/go-cache "$go" build -o server main.go) \
         >go.log 2>&1 && {
         ./go/server >go/address &
         servers+=($!)

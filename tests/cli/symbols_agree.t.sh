@@ -14,9 +14,15 @@ agree() {
     [ "$status" = 0 ] || fail "$(stdout)$(stderr)"
 }
 
+# with_gcc NAME: a copy of the program that gcc -O2 makes, which is made once.
+with_gcc() {
+    [ -e gcc-O2 ] || expect g++ -g -O2 prog.cc -o gcc-O2
+    [ "$1" = gcc-O2 ] || cp gcc-O2 "$1"
+}
+
 it 'gcc -O2: as llvm-symbolizer and eu-addr2line'
 if needs llvm-symbolizer-14 eu-addr2line; then
-    expect g++ -g -O2 prog.cc -o gcc-O2
+    with_gcc gcc-O2
     agree llvm gcc-O2
     agree eu gcc-O2
 fi
@@ -45,9 +51,9 @@ fi
 
 it 'what dwz shared in another file is found, lines are as eu-addr2line has them'
 if needs dwz llvm-symbolizer-14 eu-addr2line; then
-    expect g++ -g -O2 prog.cc -o dwz-a
-    cp dwz-a plain
-    cp dwz-a dwz-b
+    with_gcc plain
+    with_gcc dwz-a
+    with_gcc dwz-b
     expect dwz -m dwz-common dwz-a dwz-b
     agree eu dwz-a
     agree llvm --instead plain dwz-a
@@ -55,7 +61,7 @@ fi
 
 it 'a stripped program with .gnu_debugdata: names as llvm-symbolizer has them from the symbol table'
 if needs xz llvm-symbolizer-14 && "$PITOT" version --features | grep -q liblzma; then
-    expect g++ -g -O2 prog.cc -o whole
+    with_gcc whole
     expect strip -g -o symbols whole
     expect objcopy --only-keep-debug symbols mini
     expect xz -kf mini
