@@ -1,6 +1,11 @@
 /* lookup.c: the rule that holds at an address. Runs in signal handlers. */
 #include "unwind/table.h"
 
+static inline uint32_t is_reached(uint32_t row, uint32_t key)
+{
+    return (row & 0xffff) <= key;
+}
+
 const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_t addr)
 {
     static const pt_unwind_rule none;
@@ -10,13 +15,21 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
              n = table->pages[(at >> PT_UNWIND_PAGE_BITS) + 1];
     if (low >= n || n > table->row_count) return &none;
     n -= low;
-    /* The last row at or before it: halves without a branch that could be guessed wrongly. */
+    /* The last row at or before it: quarters, for their bounds are read at one time, without a
+     * branch that could be guessed wrongly. What is left is the last quarter's size, and may have
+     * rows behind the quarter that was chosen: those are too high. */
     const uint32_t key = (uint32_t)at & ((1 << PT_UNWIND_PAGE_BITS) - 1);
-    while (n > 1) {
-        const uint32_t half = n / 2;
-        low = (table->rows[low + half] & 0xffff) <= key ? low + half : low;
-        n -= half;
+    const uint32_t *rows = table->rows + low;
+    while (n > 3) {
+        const uint32_t quarter = n / 4;
+        rows += quarter * is_reached(rows[quarter], key) +
+                quarter * is_reached(rows[2 * quarter], key) +
+                quarter * is_reached(rows[3 * quarter], key);
+        n -= 3 * quarter;
     }
-    const uint32_t rule = table->rows[low] >> 16;
+    uint32_t more = 0;
+    for (uint32_t i = 1; i < n; i++)
+        more += is_reached(rows[i], key);
+    const uint32_t rule = rows[more] >> 16;
     return rule < table->rule_count ? &table->rules[rule] : &none;
 }

@@ -47,11 +47,27 @@ typedef struct {
     const uint8_t *copy; /* NULL: the process is our own. Else the bytes of [low, limit) */
 } pt_unwind_limits;
 
+/* What a frame's rule is, in short. */
+enum {
+    PT_SLOT_RULE, /* number: of the rule in its table */
+    PT_SLOT_NO_RULE,
+    PT_SLOT_FRAME_POINTER, /* a module without rules */
+    PT_SLOT_ROOT,
+    /* What nearly all frames are: CFA = sp or fp + 8 * number, the return address just below it,
+     * fp saved at CFA + 8 * fp_off, or untouched if that is 0. */
+    PT_SLOT_BY_SP,
+    PT_SLOT_BY_FP,
+};
+
 typedef struct {
     uint64_t pc;
     uint32_t generation; /* 0 = empty */
-    pt_unwind_rule rule;
+    uint16_t number;
+    int8_t fp_off;
+    uint8_t kind; /* PT_SLOT_X, of the above */
 } pt_unwind_slot;
+
+_Static_assert(sizeof(pt_unwind_slot) == 16, "none lies in two lines of the processor's cache");
 
 enum { PT_UNWIND_CACHE_SLOTS = 4096 };
 

@@ -23,37 +23,93 @@ const pt_unwind_module *pt_unwind_module_at(const pt_unwind_modules *modules, ui
     return &modules->modules[low - 1];
 }
 
-/* *last: the module of the frame before, or NULL; callers are often in the same. */
-static __attribute__((noinline)) pt_unwind_rule rule_at(const pt_unwind_modules *modules,
-                                                        const pt_unwind_module **last, uint64_t pc)
+/* The rule at pc; cfa_kind PT_CFA_NONE or PT_CFA_FRAME_POINTER if there is none. *last: the module
+ * of the frame before, or NULL; callers are often in the same. It becomes that of pc. */
+static const pt_unwind_rule *rule_at(const pt_unwind_modules *modules,
+                                     const pt_unwind_module **last, uint64_t pc)
 {
+    static const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE},
+                                fp_walk = {.cfa_kind = PT_CFA_FRAME_POINTER};
     const pt_unwind_module *module = *last;
     if (module == NULL || pc - module->start >= module->limit - module->start)
         *last = module = pt_unwind_module_at(modules, pc);
-    if (module == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
-    if (module->table == NULL) return (pt_unwind_rule){.cfa_kind = PT_CFA_FRAME_POINTER};
-    return *pt_unwind_table_rule(module->table, pc - module->bias);
+    if (module == NULL) return &none;
+    return module->table == NULL ? &fp_walk
+                                 : pt_unwind_table_rule(module->table, pc - module->bias);
 }
 
 pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
 {
     const pt_unwind_module *last = NULL;
-    return rule_at(modules, &last, pc);
+    return *rule_at(modules, &last, pc);
 }
 
-static inline pt_unwind_rule cached_rule(const pt_unwind_modules *modules,
-                                         const pt_unwind_module **last, pt_unwind_cache *cache,
-                                         uint64_t pc)
+enum { WORDS_MAX = UINT16_MAX };
+
+static bool is_usual(const pt_unwind_rule *rule)
 {
-    if (cache == NULL) return rule_at(modules, last, pc);
-    _Static_assert(PT_UNWIND_CACHE_SLOTS == 1 << 12, "the index is the top 12 bits of a product");
-    pt_unwind_slot *const slot = &cache->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-    if (__builtin_expect(slot->pc != pc || slot->generation != modules->generation, 0)) {
-        slot->rule = rule_at(modules, last, pc);
-        slot->pc = pc;
-        slot->generation = modules->generation;
+#if defined(__aarch64__)
+    return false; /* return addresses are elsewhere, and may be signed */
+#endif
+    return (rule->cfa_kind == PT_CFA_SP || rule->cfa_kind == PT_CFA_FP) &&
+           rule->pc_slot == PT_SLOT_AT_CFA && rule->pc_off == -1 && !rule->is_signal &&
+           (rule->fp_slot == PT_SLOT_SAME ||
+            (rule->fp_slot == PT_SLOT_AT_CFA && rule->fp_off != 0 &&
+             rule->fp_off == (int8_t)rule->fp_off)) &&
+           rule->cfa_off > 0 && rule->cfa_off % WORD == 0 && rule->cfa_off / WORD <= WORDS_MAX;
+}
+
+static inline pt_unwind_slot slot_of(const pt_unwind_modules *modules,
+                                     const pt_unwind_module **last, uint64_t pc)
+{
+    const pt_unwind_rule *const rule = rule_at(modules, last, pc);
+    pt_unwind_slot slot = {.pc = pc, .generation = modules->generation};
+    if (__builtin_expect(is_usual(rule), 1)) {
+        slot.kind = rule->cfa_kind == PT_CFA_SP ? PT_SLOT_BY_SP : PT_SLOT_BY_FP;
+        slot.number = (uint16_t)(rule->cfa_off / WORD);
+        slot.fp_off = (int8_t)(rule->fp_slot == PT_SLOT_AT_CFA ? rule->fp_off : 0);
+    } else if (rule->pc_slot == PT_SLOT_UNDEFINED) {
+        slot.kind = PT_SLOT_ROOT;
+    } else if (rule->cfa_kind == PT_CFA_FRAME_POINTER) {
+        slot.kind = PT_SLOT_FRAME_POINTER;
+    } else if (rule->cfa_kind == PT_CFA_NONE) {
+        slot.kind = PT_SLOT_NO_RULE;
+    } else {
+        slot.kind = PT_SLOT_RULE;
+        slot.number = (uint16_t)(rule - (*last)->table->rules);
     }
-    return slot->rule;
+    return slot;
+}
+
+/* The same for who keeps slots. */
+static __attribute__((noinline)) void fill(pt_unwind_slot *slot, const pt_unwind_modules *modules,
+                                           const pt_unwind_module **last, uint64_t pc)
+{
+    *slot = slot_of(modules, last, pc);
+}
+
+static inline pt_unwind_slot *slot_in(pt_unwind_cache *cache, uint64_t pc)
+{
+    _Static_assert(PT_UNWIND_CACHE_SLOTS == 1 << 12, "the index is the top 12 bits of a product");
+    return &cache->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
+static inline bool is_of(const pt_unwind_slot *slot, const pt_unwind_modules *modules, uint64_t pc)
+{
+    return slot->pc == pc && slot->generation == modules->generation;
+}
+
+/* The rule that a slot numbers. */
+static const pt_unwind_rule *rule_of(const pt_unwind_slot *slot, const pt_unwind_modules *modules,
+                                     const pt_unwind_module **last, uint64_t pc)
+{
+    const pt_unwind_module *module = *last;
+    if (slot->kind != PT_SLOT_RULE) return rule_at(modules, last, pc);
+    if (module == NULL || pc - module->start >= module->limit - module->start)
+        *last = module = pt_unwind_module_at(modules, pc);
+    return module != NULL && module->table != NULL && slot->number < module->table->rule_count
+               ? &module->table->rules[slot->number]
+               : rule_at(modules, last, pc);
 }
 
 /* ---- the stack ---- */
@@ -217,46 +273,81 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
     return PT_UNWIND_END_GOING_ON;
 }
 
-/* What nearly all frames are: CFA from sp or fp, the return address just below it, fp saved below
- * it or untouched. False, and nothing is changed: not so, or something is wrong with it. */
-static inline bool step_usual(pt_unwind_state *state, const pt_unwind_rule *rule,
+/* Registers of a frame that are gone on from. */
+typedef struct {
+    uint64_t pc, sp, fp;
+    bool is_fp_lost;
+} registers;
+
+/* By a slot of kind PT_SLOT_BY_SP or _FP; sp is in the limits. False, and nothing is changed:
+ * something is wrong. */
+static inline bool step_usual(registers *at, const pt_unwind_slot *slot,
                               const pt_unwind_limits *limits)
 {
-    const bool by_fp = rule->cfa_kind == PT_CFA_FP;
-    const bool saves_fp = rule->fp_slot == PT_SLOT_AT_CFA;
-    if ((!by_fp && rule->cfa_kind != PT_CFA_SP) || (by_fp && state->is_fp_lost) ||
-        rule->pc_slot != PT_SLOT_AT_CFA || rule->pc_off != -1 || rule->is_signal ||
-        (!saves_fp && rule->fp_slot != PT_SLOT_SAME))
-        return false;
-    const uint64_t cfa = (by_fp ? state->fp : state->sp) + (uint64_t)(int64_t)rule->cfa_off;
-    if (cfa % WORD != 0 || cfa <= state->sp || cfa > limits->limit) return false;
-    uint64_t pc, fp = state->fp;
-    if (!read_word(limits, state->sp, cfa - WORD, &pc) || pc < 4096) return false;
-    if (saves_fp &&
-        !read_word(limits, state->sp, cfa + (uint64_t)((int64_t)rule->fp_off * WORD), &fp))
-        return false;
-    state->pc = pc;
-    state->sp = cfa;
-    state->fp = fp;
+    uint64_t cfa = at->sp + (uint64_t)slot->number * WORD, pc, fp = at->fp;
+    if (slot->kind == PT_SLOT_BY_FP) {
+        if (at->is_fp_lost) return false;
+        cfa = at->fp + (uint64_t)slot->number * WORD;
+    }
+    if (cfa % WORD != 0 || cfa <= at->sp || cfa > limits->limit) return false;
+    if (!read_word(limits, at->sp, cfa - WORD, &pc) || pc < 4096) return false;
+    if (slot->fp_off != 0) {
+        const uint64_t addr = cfa + (uint64_t)((int64_t)slot->fp_off * WORD);
+        if (!read_word(limits, at->sp, addr, &fp)) return false;
+        at->is_fp_lost = false;
+    }
+    at->pc = pc;
+    at->sp = cfa;
+    at->fp = fp;
+    return true;
+}
+
+static registers registers_of(const pt_unwind_state *state)
+{
+    return (registers){state->pc, state->sp, state->fp, state->is_fp_lost};
+}
+
+/* The state after steps by slots. */
+static void set_registers(pt_unwind_state *state, const registers *at)
+{
+    state->pc = at->pc;
+    state->sp = at->sp;
+    state->fp = at->fp;
     state->regs = NULL;
     state->is_return = true;
-    state->is_fp_lost = state->is_fp_lost && !saves_fp;
+    state->is_fp_lost = at->is_fp_lost;
     state->is_fp_walk = false;
-    return true;
+}
+
+static bool is_sp_good(const pt_unwind_state *state, const pt_unwind_limits *limits)
+{
+    return state->sp >= limits->low && state->sp <= limits->limit && state->sp % WORD == 0;
 }
 
 static inline pt_unwind_end step(pt_unwind_state *state, const pt_unwind_modules *modules,
                                  const pt_unwind_module **last, const pt_unwind_limits *limits,
                                  pt_unwind_cache *cache)
 {
-    if (state->sp < limits->low || state->sp > limits->limit || state->sp % WORD != 0)
-        return PT_UNWIND_END_BAD_READ;
-    const pt_unwind_rule rule = cached_rule(modules, last, cache, state->pc - state->is_return);
-#if !defined(__aarch64__)
-    if (__builtin_expect(step_usual(state, &rule, limits), 1)) return PT_UNWIND_END_GOING_ON;
-#endif
-    if (rule.cfa_kind == PT_CFA_FRAME_POINTER) return step_fp(state, modules, limits);
-    return step_rule(state, &rule, limits);
+    const uint64_t pc = state->pc - state->is_return;
+    pt_unwind_slot slot;
+    if (!is_sp_good(state, limits)) return PT_UNWIND_END_BAD_READ;
+    if (cache == NULL) {
+        slot = slot_of(modules, last, pc);
+    } else {
+        pt_unwind_slot *const kept = slot_in(cache, pc);
+        if (__builtin_expect(!is_of(kept, modules, pc), 0)) fill(kept, modules, last, pc);
+        slot = *kept;
+    }
+    if (__builtin_expect(slot.kind >= PT_SLOT_BY_SP, 1)) {
+        registers at = registers_of(state);
+        if (step_usual(&at, &slot, limits)) {
+            set_registers(state, &at);
+            return PT_UNWIND_END_GOING_ON;
+        }
+    }
+    if (slot.kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
+    if (slot.kind == PT_SLOT_FRAME_POINTER) return step_fp(state, modules, limits);
+    return step_rule(state, rule_of(&slot, modules, last, pc), limits);
 }
 
 pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
@@ -264,6 +355,27 @@ pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *mo
 {
     const pt_unwind_module *last = NULL;
     return step(state, modules, &last, limits, cache);
+}
+
+/* Takes usual steps, in registers, as far as slots are there and all is well; returns the depth. */
+static uint32_t walk_usual(pt_unwind_state *state, const pt_unwind_modules *modules,
+                           const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
+                           uint32_t depth, uint32_t cap)
+{
+    registers at = registers_of(state);
+    const uint32_t first = depth;
+    uint64_t pc = at.pc - state->is_return;
+    if (!is_sp_good(state, limits)) return depth;
+    while (depth < cap) {
+        const pt_unwind_slot *const slot = slot_in(cache, pc);
+        if (!is_of(slot, modules, pc) || slot->kind < PT_SLOT_BY_SP ||
+            !step_usual(&at, slot, limits))
+            break;
+        pcs[depth++] = at.pc;
+        pc = at.pc - 1;
+    }
+    if (depth > first) set_registers(state, &at);
+    return depth;
 }
 
 uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
@@ -276,6 +388,7 @@ uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
     uint32_t depth = 0;
     if (cap > 0) pcs[depth++] = at.pc;
     while (depth > 0) {
+        if (cache != NULL) depth = walk_usual(&at, modules, limits, cache, pcs, depth, cap);
         end = step(&at, modules, &last, limits, cache);
         if (end != PT_UNWIND_END_GOING_ON) break;
         if (depth == cap) {
