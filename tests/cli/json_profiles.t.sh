@@ -163,7 +163,7 @@ firefox_profiler() {
     until node "$cli" thread functions --json --session one >functions.json 2>ask.log; do
         sleep 0.2
         tries=$((tries + 1))
-        [ $tries -lt 200 ] && kill -0 $pid 2>/dev/null || break
+        [ $tries -lt 1500 ] && kill -0 $pid 2>/dev/null || break
     done
     kill $pid 2>/dev/null
     wait $pid 2>/dev/null

@@ -114,10 +114,10 @@ run() {
 }
 
 # eventually COMMAND...: repeats it until it succeeds, for what another process does in its own time.
-# False after a minute: that is for a machine where it never does, not a measure of speed.
+# False after five minutes: that is for a machine where it never does, not a measure of speed.
 eventually() {
     local tries
-    for ((tries = 0; tries < 1200; tries++)); do
+    for ((tries = 0; tries < 6000; tries++)); do
         ! "$@" >/dev/null 2>&1 || return 0
         sleep 0.05
     done

@@ -29,9 +29,7 @@ start() {
     "$@" 2>"said.$name" &
     pid=$!
     servers+=("$pid")
-    for _ in $(seq 600); do
-        said=$(grep -o 'http://[^ ]*' "said.$name" | head -n 1)
-        [ -n "$said" ] && break
+    until said=$(grep -o 'http://[^ ]*' "said.$name" | head -n 1) && [ -n "$said" ]; do
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.05
     done

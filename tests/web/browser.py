@@ -129,9 +129,16 @@ class Page:
         return answer['result'].get('value')
 
     def wait(self, expression):
-        """Until it is true in the page."""
+        """Until it is true in the page, whichever that is: one that is on its way takes the place of
+        the one before it, and what was asked there has no answer."""
         deadline = time.monotonic() + LIMIT_S
-        while not self.eval(f'Boolean({expression})'):
+        while True:
+            try:
+                if self.eval(f'Boolean({expression})'):
+                    return
+            except BrowserError as error:
+                if 'context' not in str(error) and 'navigated' not in str(error):
+                    raise
             if time.monotonic() > deadline:
                 raise BrowserError(f'never true: {expression}')
             time.sleep(0.02)
