@@ -237,6 +237,8 @@ void pt_threads_attach_all(void);
 /* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended. */
 void pt_threads_meet(void);
 void pt_threads_detach_all(void);
+/* What is owed to threads that begin with that function (tick/weight.c). */
+_Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
 /* The calling thread gets no ticks, until resumed. */
 void pt_thread_pause_self(void);
 void pt_thread_resume_self(void);

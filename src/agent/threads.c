@@ -20,6 +20,7 @@ enum {
     CHUNKS_MAX = 1024,
     RINGS_MAX = 65536,
     LISTING_BYTES = 16384,
+    OWED_COUNT = 64,
 };
 
 static pt_thread *chunks[CHUNKS_MAX];
@@ -151,6 +152,46 @@ static pt_journal_ring *take_ring(int tid)
     return ring;
 }
 
+/* ---- what is owed ---- */
+
+/* By the function that threads begin with; the first is for those whose function is not known, and
+ * for all others when the table is full. */
+static struct {
+    void *(*start_routine)(void *);
+    _Atomic(int64_t) ns;
+} owed[OWED_COUNT];
+static size_t owed_count;
+
+/* A part of a period to begin with: whole periods are then, on average, as many as the time has. */
+static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
+{
+    const size_t i = owed_count++;
+    owed[i].start_routine = start_routine;
+    atomic_store(&owed[i].ns, (int64_t)pt_agent_random(pt_agent.period_ns));
+    return &owed[i].ns;
+}
+
+_Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *))
+{
+    if (owed_count == 0) new_owed(NULL);
+    for (size_t i = 0; i < owed_count; i++)
+        if (owed[i].start_routine == start_routine) return &owed[i].ns;
+    return owed_count < OWED_COUNT ? new_owed(start_routine) : &owed[0].ns;
+}
+
+/* No more threads will come: what nobody met is where they began. */
+static void settle_owed(void)
+{
+    for (size_t i = 0; i < owed_count; i++) {
+        if (atomic_load(&owed[i].ns) < (int64_t)pt_agent.period_ns || owed[i].start_routine == NULL)
+            continue;
+        pt_journal_ring *const ring = take_ring(getpid());
+        if (ring == NULL) continue;
+        pt_tick_settle_owed(&owed[i].ns, owed[i].start_routine, ring);
+        ring->tid = 0;
+    }
+}
+
 /* ---- giving and taking ---- */
 
 static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64_t first_ns)
@@ -197,25 +238,42 @@ void pt_threads_wait_for_handlers(void)
 }
 
 /* Ticks that wait for the kernel's own leave the end of a thread uncounted. */
-static void settle(pt_thread *slot, pt_journal_ring *ring)
+static void settle(pt_thread *slot, pt_journal_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
-    const bool by_clock = weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
+    const bool by_looks = weighing == PT_TICK_BY_LOOKS;
+    const bool by_clock = by_looks || weighing == PT_TICK_BY_CLOCK || weighing == PT_TICK_BY_MODE;
     const uint64_t clock_ns =
         by_clock ? pt_agent_clock_ns(pt_timer_cpu_clock(atomic_load(&slot->tid))) : 0;
-    if (ring != NULL && clock_ns != 0) pt_tick_settle(slot, ring, clock_ns);
+    if (ring == NULL || clock_ns == 0) return;
+    /* What chance leaves over is for the threads that follow, if any will. */
+    const uint64_t chance_ns = is_last ? 0 : pt_agent.period_ns + pt_tick.look_ns;
+    if (by_looks)
+        pt_tick_settle_looks(slot, ring, clock_ns, (int64_t)(pt_agent.period_ns + chance_ns));
+    else
+        pt_tick_settle(slot, ring, clock_ns);
 }
 
-static void detach(pt_thread *slot)
+static void take_away(pt_thread *slot, bool is_last)
 {
     if (slot->engine == NULL) return;
     pt_journal_ring *const ring = atomic_load(&slot->ring);
     atomic_store(&slot->ring, NULL);
     wait_for_handler(slot);
-    settle(slot, ring);
+    settle(slot, ring, is_last);
     slot->engine->detach(slot);
     slot->engine = NULL;
     if (ring != NULL) ring->tid = 0;
+}
+
+static void detach(pt_thread *slot)
+{
+    take_away(slot, false);
+}
+
+static void detach_last(pt_thread *slot)
+{
+    take_away(slot, true);
 }
 
 void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
@@ -375,13 +433,14 @@ void pt_thread_resume_self(void)
 
 void pt_threads_detach_all(void)
 {
-    each_live(detach);
+    each_live(detach_last);
+    settle_owed();
 }
 
 /* The journal and its rings are going. */
 void pt_threads_forget_rings(void)
 {
-    ring_count = 0;
+    ring_count = owed_count = 0;
 }
 
 static void forget_other(pt_thread *slot)

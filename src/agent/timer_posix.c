@@ -1,12 +1,12 @@
 /* timer_posix.c: ticks from a POSIX timer of each thread, on its CPU clock or on the wall's.
  *
  * A CPU clock counts user and system time. The kernel looks at such timers only on its own tick
- * (HZ), so above that rate a signal stands for several periods: si_overrun says how many more, and
- * the sample's weight is 1 + si_overrun. The period stays exactly what was asked for. The first
- * period is dealt with by the first tick (tick/weight.c).
+ * (HZ), when that meets the thread, so a signal may stand for several periods: the thread's clock
+ * says how many. The period stays exactly what was asked for. The first period is dealt with by the
+ * first tick (tick/weight.c).
  *
  * CLOCK_MONOTONIC has no such bound, and ticks while a thread waits: that is what is asked for by
- * CPUPROFILE_REALTIME.
+ * CPUPROFILE_REALTIME. si_overrun says how many more periods a signal stands for.
  *
  * A thread's CPU clock as seen by other threads: Linux' clock ids for CPU clocks are
  * ~tid << 3 | 4 (per thread) | 2 (scheduler's clock), include/linux/posix-timers.h.
@@ -52,9 +52,10 @@ static bool make_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, u
     return false;
 }
 
-static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
+static bool attach_timer(pt_thread *thread, int weighing, clockid_t clock, uint64_t period_ns,
+                         uint64_t first_ns)
 {
-    atomic_store(&thread->weighing, PT_TICK_BY_TIMER);
+    atomic_store(&thread->weighing, weighing);
     if (make_timer(thread, clock, period_ns, first_ns)) return true;
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     return false;
@@ -63,14 +64,18 @@ static bool attach_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns,
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
-    thread->first_ns = first_ns;
-    return attach_timer(thread, pt_timer_cpu_clock(tid), period_ns, 1);
+    const clockid_t clock = pt_timer_cpu_clock(tid);
+    thread->part_ns = (int64_t)(period_ns - first_ns);
+    thread->is_unmet = true;
+    thread->before_ns = 0;
+    thread->owed_ns = pt_threads_owed(thread->start_routine);
+    thread->clock_seen_ns = (int64_t)pt_agent_clock_ns(clock);
+    return attach_timer(thread, PT_TICK_BY_LOOKS, clock, period_ns, 1);
 }
 
 static bool attach_real(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
-    thread->first_ns = 0;
-    return attach_timer(thread, CLOCK_MONOTONIC, period_ns, first_ns);
+    return attach_timer(thread, PT_TICK_BY_TIMER, CLOCK_MONOTONIC, period_ns, first_ns);
 }
 
 /* At each of the kernel's own ticks that meets the thread, or each period if that is longer. */

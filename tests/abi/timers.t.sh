@@ -136,6 +136,14 @@ for hz in 100 1000; do
     expect agrees "$(told seconds)" "$(fact cpu)" 0.01
     expect_equal "period at $hz Hz" "$(told period_us)" $((1000000 / hz))
 done
+
+it 'of threads that are shorter than the kernel tick, and seldom met by it, all time is seen'
+for hz in 100 1000; do
+    profiled $hz short 600
+    read_profile prof compute
+    expect agrees "$(told seconds)" "$(fact compute)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
+    expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
+done
 unset CPUPROFILE_PER_THREAD_TIMERS
 
 it 'CPUPROFILE_TIMER_SIGNAL is the signal, as strtol reads it, and the host keeps SIGPROF and SIGTRAP'

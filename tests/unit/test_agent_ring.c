@@ -67,7 +67,6 @@ clockid_t pt_timer_cpu_clock(int tid)
 /* Ticks by timer, none of which the kernel makes. */
 static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
-    thread->first_ns = 0;
     atomic_store(&thread->weighing, PT_TICK_BY_TIMER);
     return true;
 }

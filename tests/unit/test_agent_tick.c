@@ -7,6 +7,7 @@
 #include "agent/tick/tick.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -174,58 +175,160 @@ static void overruns_are_weight(void **state)
     assert_int_equal(ring->ticks, 1);
 }
 
-/* What the kernel does with a thread of so many microseconds that starts so long before the
- * kernel's next look at its timers: the sum of weights. */
-static uint64_t seen_of_thread(int64_t life_us, int64_t look_us, int64_t first_us)
+/* ---- by looks ----
+ *
+ * Threads whose clocks are moved here: a microsecond of theirs is a millisecond of ours, so that
+ * what the test itself uses is next to nothing. */
+enum { OURS_NS = 1000000 };
+
+static int64_t period_us, look_every_us; /* every so often the kernel looks at the thread's timer */
+static _Atomic(int64_t) owed_ns;
+static uint64_t early_pc_weight, weight_in_all;
+
+static int64_t own_clock_ns(void)
 {
-    const int64_t look_every_us = (int64_t)pt_tick.look_ns / 1000;
-    const struct itimerspec off = {0};
-    const uint64_t before = ring->weight;
-    int64_t ends_us = 0; /* of the timer */
-    self.first_ns = (uint64_t)first_us * 1000;
-    for (int64_t now_us = look_us; now_us < life_us; now_us += look_every_us) {
-        if (ends_us > now_us) continue;
-        struct itimerspec armed;
-        const int64_t period_us = (int64_t)pt_tick.period_ns / 1000;
-        info.si_overrun = ends_us == 0 ? 0 : (int)((now_us - ends_us) / period_us);
-        const bool first = self.first_ns != 0;
-        ends_us += (info.si_overrun + 1) * period_us;
-        ring->head_words = ring->tail_words = 0;
-        pt_tick_handler(SIGPROF, &info, &host);
-        if (!first) continue;
-        timer_gettime((timer_t)self.timer, &armed);
-        ends_us = now_us + (armed.it_value.tv_sec * 1000000000 + armed.it_value.tv_nsec) / 1000 + 1;
-        timer_settime((timer_t)self.timer, 0, &off, NULL);
-    }
-    return ring->weight - before;
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Over all phases of the kernel's tick and all random first periods, threads of any length are seen
- * for as long as they are: the sum over both is exact but for the grid's width. */
-static void threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion(void **state)
+static void clock_moves(int64_t us)
 {
-    static const int64_t lives_us[] = {500, 2000, 7000, 35000};
-    static const int64_t periods_us[] = {10000, 4000, 1000};
+    self.clock_seen_ns -= us * OURS_NS;
+}
+
+static void add_weight(bool is_early)
+{
+    early_pc_weight += is_early ? ring->weight : 0;
+    weight_in_all += ring->weight;
+    ring->weight = 0;
+    ring->tail_words = ring->head_words; /* the drain was here */
+}
+
+/* A thread that lives for so long, the first early_us of that in one function, with the kernel's
+ * first look so long after its begin. */
+static void thread_lives(int64_t life_us, int64_t early_us, int64_t look_us)
+{
+    int64_t clock_us = 0, ends_us = 0; /* of the timer */
+    bool is_early = false;
+    self.clock_seen_ns = own_clock_ns();
+    self.is_unmet = true;
+    self.before_ns = 0;
+    self.last_words = 0;
+    for (int64_t at_us = look_us; at_us < life_us; at_us += look_every_us) {
+        if (ends_us > at_us) continue;
+        const bool is_first = self.is_unmet;
+        clock_moves(at_us - clock_us);
+        clock_us = at_us;
+        is_early = at_us < early_us;
+        interrupt_at(is_early ? 0x5000 : 0x6000, 10, 0);
+        pt_tick_handler(SIGPROF, &info, &host);
+        add_weight(is_early);
+        if (is_first) {
+            struct itimerspec armed;
+            timer_gettime((timer_t)self.timer, &armed);
+            ends_us = at_us + armed.it_value.tv_sec * 1000 + armed.it_value.tv_nsec / OURS_NS;
+        }
+        while (ends_us <= at_us)
+            ends_us += period_us;
+    }
+    clock_moves(life_us - clock_us);
+    pt_tick_settle_looks(&self, ring, (uint64_t)own_clock_ns(),
+                         (int64_t)(2 * pt_tick.period_ns + pt_tick.look_ns));
+    add_weight(is_early);
+}
+
+enum { MANY_THREADS = 20000 };
+
+/* As many threads, at all phases of the kernel's ticks, which come every tick_us: the sum is theirs
+ * but for what is still owed, to the last microsecond. */
+static void many_threads_live(int64_t life_us, int64_t early_us, int64_t tick_us)
+{
+    uint64_t chance = 20261122; /* a linear congruential generator's */
     struct sigevent none = {.sigev_notify = SIGEV_NONE};
     timer_t timer;
     assert_int_equal(timer_create(CLOCK_THREAD_CPUTIME_ID, &none, &timer), 0);
     self.timer = timer;
-    pt_tick.look_ns = 4000000;
-    interrupt_at(0x5000, 10, 0);
+    self.owed_ns = &owed_ns;
+    atomic_store(&self.weighing, PT_TICK_BY_LOOKS);
+    atomic_store(&owed_ns, 0);
+    pt_tick.look_ns = UINT64_C(4000) * OURS_NS;
+    pt_tick.period_ns = (uint64_t)(period_us * OURS_NS);
+    look_every_us = tick_us;
+    early_pc_weight = weight_in_all = 0;
+    for (int64_t i = 0; i < MANY_THREADS; i++) {
+        chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        self.part_ns = (int64_t)((chance >> 20) % pt_tick.period_ns);
+        chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        thread_lives(life_us, early_us, 1 + (int64_t)((chance >> 33) % (uint64_t)tick_us));
+    }
+    pt_tick_settle_owed(&owed_ns, (void *(*)(void *))(uintptr_t)0x7000, ring);
+    add_weight(false);
+    const int64_t seen_us = (int64_t)weight_in_all * period_us + atomic_load(&owed_ns) / OURS_NS;
+    assert_in_range(seen_us, MANY_THREADS * life_us, MANY_THREADS * life_us + MANY_THREADS / 10);
+    timer_delete(timer);
+}
+
+static void assert_about(double is, double should_be, double share)
+{
+    if (is > (1 - share) * should_be && is < (1 + share) * should_be) return;
+    print_message("%g, not %g\n", is, should_be);
+    fail();
+}
+
+/* All the time that the threads used, and of that the quarter that is theirs in the first function,
+ * within four standard deviations: of the looks that meet it, or of the periods that they count. */
+static void sum_and_share_are_right(int64_t life_us)
+{
+    const double used_us = (double)(MANY_THREADS * life_us);
+    const int64_t each_us = period_us > look_every_us ? period_us : look_every_us;
+    assert_about((double)((int64_t)weight_in_all * period_us), used_us, 0.002);
+    if (life_us < look_every_us || look_every_us == 4000)
+        assert_about((double)((int64_t)early_pc_weight * period_us), used_us / 4,
+                     4 / sqrt(used_us / 4 / (double)each_us));
+}
+
+static void threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion(void **state)
+{
+    static const int64_t lives_us[] = {500, 2000, 7000, 35000};
+    static const int64_t periods_us[] = {10000, 4000, 1000};
     for (size_t p = 0; p < sizeof periods_us / sizeof periods_us[0]; p++) {
-        pt_tick.period_ns = (uint64_t)periods_us[p] * 1000;
+        period_us = periods_us[p];
         for (size_t l = 0; l < sizeof lives_us / sizeof lives_us[0]; l++) {
-            int64_t seen = 0, runs = 0;
-            for (int64_t look_us = 50; look_us < 4000; look_us += 100) {
-                for (int64_t first_us = 25; first_us < periods_us[p]; first_us += 50, runs++)
-                    seen += (int64_t)seen_of_thread(lives_us[l], look_us, first_us);
-            }
-            const double us = (double)(seen * periods_us[p]) / (double)runs;
-            assert_true(us > 0.97 * (double)lives_us[l] && us < 1.03 * (double)lives_us[l]);
+            many_threads_live(lives_us[l], lives_us[l] / 4, 4000);
+            sum_and_share_are_right(lives_us[l]);
         }
     }
-    timer_delete(timer);
-    info.si_overrun = 0;
+}
+
+/* On a full machine the kernel's tick meets a thread once in many. What a look stands for is then
+ * much of a long thread's time, which was not all spent in one place: only the sum stays. */
+static void
+threads_that_the_kernel_s_tick_seldom_meets_are_seen_for_as_long_as_they_are(void **state)
+{
+    static const int64_t lives_us[] = {500, 2000, 7000, 35000, 250000};
+    static const int64_t periods_us[] = {10000, 1000};
+    for (size_t p = 0; p < sizeof periods_us / sizeof periods_us[0]; p++) {
+        period_us = periods_us[p];
+        for (size_t l = 0; l < sizeof lives_us / sizeof lives_us[0]; l++) {
+            many_threads_live(lives_us[l], lives_us[l] / 4, 30000);
+            sum_and_share_are_right(lives_us[l]);
+        }
+    }
+}
+
+static void threads_that_no_look_met_are_where_they_began(void **state)
+{
+    static const uint64_t start[] = {0x5500};
+    pt_tick.period_ns = 1000;
+    atomic_store(&owed_ns, 3999);
+    pt_tick_settle_owed(&owed_ns, (void *(*)(void *))(uintptr_t)start[0], ring);
+    assert_sample(3, PT_JOURNAL_END_NO_RULE, start, 1);
+    assert_int_equal(atomic_load(&owed_ns), 999);
+    atomic_store(&owed_ns,
+                 -5000); /* samples stand for more than there was: nothing is taken back */
+    pt_tick_settle_owed(&owed_ns, (void *(*)(void *))(uintptr_t)start[0], ring);
+    assert_int_equal(ring->weight, 3);
 }
 
 static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
@@ -372,6 +475,8 @@ int main(void)
         TEST(stack_deeper_than_the_most_is_cut_and_said_to_be),
         TEST(overruns_are_weight),
         TEST(threads_shorter_than_the_kernel_s_tick_are_seen_in_proportion),
+        TEST(threads_that_the_kernel_s_tick_seldom_meets_are_seen_for_as_long_as_they_are),
+        TEST(threads_that_no_look_met_are_where_they_began),
         TEST(trap_of_an_event_is_a_tick_and_other_traps_are_not),
         TEST(handler_for_one_signal_is_called_once),
         TEST(tick_without_room_is_counted_and_the_ring_stays_whole),

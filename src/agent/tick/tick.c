@@ -53,8 +53,9 @@ static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info
 {
     if (kind == TIMER_TICK && info->si_value.sival_ptr != self) return 0;
     switch (atomic_load(&self->weighing)) {
-    case PT_TICK_BY_TIMER: return kind == TIMER_TICK ? pt_tick_weight_by_timer(self, info) : 0;
+    case PT_TICK_BY_TIMER: return kind == TIMER_TICK ? pt_tick_weight_by_timer(info) : 0;
     case PT_TICK_BY_CLOCK: return pt_tick_weight_by_clock(self);
+    case PT_TICK_BY_LOOKS: return kind == TIMER_TICK ? pt_tick_weight_by_looks(self) : 0;
     case PT_TICK_BY_PROCESS: return pt_tick_weight_by_process();
     case PT_TICK_BY_MODE:
         return kind == TIMER_TICK ? pt_tick_weight_of_kernel_time(self, context)
@@ -105,32 +106,59 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
-void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
+/* So many more periods for the last stack, or, if there is none, for where a thread began. */
+static void repeat(uint64_t last_words, uint64_t start, pt_journal_ring *ring, uint32_t weight)
 {
-    const int64_t left_ns = (int64_t)clock_ns - thread->clock_seen_ns;
-    const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
-    if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
-    if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
-    /* No tick ever met it: where it began is all that is known. */
-    const uint64_t start = (uint64_t)(uintptr_t)thread->start_routine;
-    const bool has_last = thread->last_words != 0;
-    if (!has_last && start == 0) return;
-    const uint64_t last = has_last ? thread->last_words - 1 : 0;
+    const bool has_last = last_words != 0;
+    const uint64_t last = has_last ? last_words - 1 : 0;
     const uint64_t word =
         has_last ? ring->words[last & mask] : pt_journal_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_journal_ring_depth(word);
+    if (!has_last && start == 0) return;
     if (ring->ring_words - (head - tail) < depth + 1) {
-        add(&ring->dropped, (uint64_t)weight);
+        add(&ring->dropped, weight);
         return;
     }
     for (uint32_t i = 1; i <= depth; i++)
         ring->words[(head + i) & mask] = has_last ? ring->words[(last + i) & mask] : start;
-    ring->words[head & mask] =
-        pt_journal_ring_word((uint32_t)weight, depth, pt_journal_ring_end(word));
-    add(&ring->weight, (uint64_t)weight);
+    ring->words[head & mask] = pt_journal_ring_word(weight, depth, pt_journal_ring_end(word));
+    add(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
+}
+
+void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
+{
+    const int64_t left_ns = (int64_t)clock_ns - thread->clock_seen_ns;
+    const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
+    if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
+    if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
+    repeat(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring, (uint32_t)weight);
+}
+
+void pt_tick_settle_looks(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns,
+                          int64_t least_ns)
+{
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    const int64_t rest_ns = (int64_t)clock_ns - thread->clock_seen_ns + thread->before_ns;
+    if (pt_tick.filter != NULL) return;
+    const int64_t owed_ns = atomic_fetch_add(thread->owed_ns, rest_ns) + rest_ns;
+    const int64_t weight = owed_ns / period_ns;
+    if (thread->last_words == 0 || owed_ns < least_ns || weight <= 0 || weight > UINT32_MAX) return;
+    atomic_fetch_sub(thread->owed_ns, weight * period_ns);
+    repeat(thread->last_words, 0, ring, (uint32_t)weight);
+}
+
+void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
+                         pt_journal_ring *ring)
+{
+    if (pt_tick.filter != NULL) return;
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    const int64_t weight = atomic_load(owed_ns) / period_ns;
+    if (weight <= 0 || weight > UINT32_MAX) return;
+    atomic_fetch_sub(owed_ns, weight * period_ns);
+    repeat(0, (uint64_t)(uintptr_t)start_routine, ring, (uint32_t)weight);
 }
 
 /* The thread used CPU time: ticks are to come more often than by its timer alone. */

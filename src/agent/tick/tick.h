@@ -32,11 +32,12 @@ typedef struct {
 /* How many periods a tick stands for is found... */
 enum {
     PT_TICK_BY_NOTHING = 0, /* the thread has no timer: whatever comes is late */
-    PT_TICK_BY_TIMER,       /* from a POSIX timer's overruns */
+    PT_TICK_BY_TIMER,       /* from a timer's overruns: time on the wall */
     PT_TICK_BY_CLOCK,       /* from what the thread's CPU clock has moved */
-    PT_TICK_BY_PROCESS,     /* from what the CPU clock of the process has moved */
-    PT_TICK_BY_MODE,        /* an event's tick is one period in user mode; what the CPU clock has
-                               moved beside, the POSIX timer's ticks find in system calls */
+    PT_TICK_BY_LOOKS,   /* the same, where the kernel looks at the thread's timer on its own tick */
+    PT_TICK_BY_PROCESS, /* from what the CPU clock of the process has moved */
+    PT_TICK_BY_MODE,    /* an event's tick is one period in user mode; what the CPU clock has
+                           moved beside, the POSIX timer's ticks find in system calls */
 };
 
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
@@ -55,8 +56,13 @@ typedef struct pt_thread {
      * it has not ended yet. */
     int64_t look_start_ns, look_seen_ns;
     unsigned user_looks; /* by mode: so many of its last ticks were outside of system calls */
-    /* By timer: the random part of a period, to be applied by the first tick; 0 = it has been. */
-    uint64_t first_ns;
+    /* By looks: the time of threads that began as this one did which no sample stands for yet, or,
+     * if negative, which samples stand for that is still to come. */
+    _Atomic(int64_t) *owed_ns;
+    /* By looks: what of its time before the first look is not accounted for, less part_ns: of a
+     * period, by chance, so that its periods begin anywhere. */
+    int64_t before_ns, part_ns;
+    bool is_unmet;          /* by looks: there was no such look yet */
     uint64_t last_words;    /* where its last sample lies in the ring, plus one; 0 = it has none */
     void *timer;            /* a POSIX timer, or NULL */
     void *event;            /* an event's page, which keeps it alive, or NULL */
@@ -130,6 +136,13 @@ void pt_tick_handler(int signo, siginfo_t *info, void *context);
  * periods that went by after the last tick are counted for the stack of that one, or, if there was
  * none, for the function that the thread began with. */
 void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns);
+/* The same by looks: the rest of its time is owed. least_ns and more of that becomes whole periods
+ * for the stack of its last tick, if there was one. */
+void pt_tick_settle_looks(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns,
+                          int64_t least_ns);
+/* What is owed becomes whole periods of threads that began with that function. */
+void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
+                         pt_journal_ring *ring);
 
 /* ---- events ---- */
 

@@ -7,7 +7,8 @@
 /* How many periods this tick of the thread stands for, perhaps none. */
 uint32_t pt_tick_weight_by_clock(pt_thread *self);
 uint32_t pt_tick_weight_by_process(void);
-uint32_t pt_tick_weight_by_timer(pt_thread *self, const siginfo_t *info);
+uint32_t pt_tick_weight_by_looks(pt_thread *self);
+uint32_t pt_tick_weight_by_timer(const siginfo_t *info);
 /* By mode: of an event, which ticks in user mode only, and of the POSIX timer. */
 uint32_t pt_tick_weight_of_user_time(pt_thread *self);
 uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context);

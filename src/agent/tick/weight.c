@@ -1,12 +1,18 @@
 /* weight.c: how many periods a tick stands for, and what a thread's first tick does besides.
  *
- * Timers of CPU clocks are looked at on the kernel's own tick only, once in look_ns of CPU time.
- * A thread that is shorter than that, or than its period, must be seen in proportion, so the first
- * look counts as one at any time of the thread's life: it always raises a signal, stands for
- * look_ns, and from there on the periods begin at a random place.
+ * Timers of CPU clocks are looked at on the kernel's own tick only: once in look_ns of CPU time if
+ * the thread is met by each tick, less often if others share its processor. A thread that is
+ * shorter than that, or than its period, must be seen in proportion, so the first look counts as
+ * one at any time of the thread's life: it always raises a signal, and stands for look_ns, however
+ * early it comes. From there on the periods that ended since the last tick count.
  *
- *   thread    |-----x---------------+---------  x: the first look, at which first_ns is applied
+ *   thread    |-----x---------------+---------  x: the first look, for look_ns
  *   periods   ..|........|........|........|..  those that ended in the look_ns before x count
+ *
+ * What a thread used in all is known at its end. The difference is owed to the next thread that
+ * begins with the same function, whose first look stands for that as well: by chance it is as often
+ * less than nothing as more; where looks are few, or a thread was never met, it is what they
+ * missed. So the sum is right, and looks that know nothing of what they meet divide it.
  */
 #include "agent/tick/tick_int.h"
 
@@ -98,7 +104,7 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
     return account(self, in_call && left_ns > most_ns ? most_ns : left_ns);
 }
 
-/* ---- by timer ---- */
+/* ---- by looks ---- */
 
 static struct timespec span(uint64_t ns)
 {
@@ -106,23 +112,53 @@ static struct timespec span(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* Of the first look; arms the timer for the periods that follow. It was armed to end at once and
- * each period from then on: overruns beyond look_ns say that the signal was blocked meanwhile. */
-static uint32_t first_look(pt_thread *self, uint64_t overruns)
+/* The whole periods of what is not accounted for. */
+static uint32_t whole_periods(pt_thread *self, int64_t now_ns)
 {
-    const uint64_t period_ns = pt_tick.period_ns, look_ns = pt_tick.look_ns;
-    const uint64_t first_ns = self->first_ns;
-    const uint64_t weight = first_ns > look_ns ? 0 : (look_ns - first_ns) / period_ns + 1;
-    const struct itimerspec times = {.it_interval = span(period_ns),
-                                     .it_value = span(first_ns + weight * period_ns - look_ns)};
-    const uint64_t late_ns = overruns * period_ns;
-    self->first_ns = 0;
-    timer_settime((timer_t)self->timer, 0, &times, NULL);
-    return (uint32_t)(weight + (late_ns > look_ns ? (late_ns - look_ns) / period_ns : 0));
+    const int64_t period_ns = (int64_t)pt_tick.period_ns;
+    const int64_t periods = (now_ns - self->clock_seen_ns) / period_ns;
+    if (periods <= 0) return 0;
+    self->clock_seen_ns += periods * period_ns;
+    return periods > UINT32_MAX ? UINT32_MAX : (uint32_t)periods;
 }
 
-uint32_t pt_tick_weight_by_timer(pt_thread *self, const siginfo_t *info)
+/* What is owed; but of a debt no more than ns, which leaves nothing to count: the rest stays. */
+static int64_t take_owed(_Atomic(int64_t) *owed_ns, int64_t ns)
 {
-    const uint32_t overruns = info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
-    return self->first_ns != 0 ? first_look(self, overruns) : 1 + overruns;
+    int64_t there = atomic_load(owed_ns), taken;
+    do {
+        taken = there < -ns ? -ns : there;
+    } while (!atomic_compare_exchange_weak(owed_ns, &there, there - taken));
+    return taken;
+}
+
+/* No look can be later than look_ns if each tick meets the thread: one that is stands for all of
+ * its time so far. The timer was armed to end at once; it ends with the periods from here on. */
+static uint32_t first_look(pt_thread *self, int64_t now_ns)
+{
+    const int64_t period_ns = (int64_t)pt_tick.period_ns, look_ns = (int64_t)pt_tick.look_ns;
+    const int64_t age_ns = now_ns - self->clock_seen_ns;
+    const int64_t for_ns = age_ns > look_ns ? age_ns : look_ns;
+    self->is_unmet = false;
+    self->before_ns = age_ns - for_ns - self->part_ns;
+    self->clock_seen_ns = now_ns - for_ns - self->part_ns - take_owed(self->owed_ns, for_ns);
+    const uint32_t weight = whole_periods(self, now_ns);
+    const struct itimerspec times = {
+        .it_interval = span(pt_tick.period_ns),
+        .it_value = span((uint64_t)(self->clock_seen_ns + period_ns - now_ns))};
+    timer_settime((timer_t)self->timer, 0, &times, NULL);
+    return weight;
+}
+
+uint32_t pt_tick_weight_by_looks(pt_thread *self)
+{
+    const int64_t now_ns = thread_clock_ns();
+    return self->is_unmet ? first_look(self, now_ns) : whole_periods(self, now_ns);
+}
+
+/* ---- by timer ---- */
+
+uint32_t pt_tick_weight_by_timer(const siginfo_t *info)
+{
+    return 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
 }
