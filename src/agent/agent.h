@@ -378,6 +378,9 @@ bool pt_signal_is_free(int signo);
 bool pt_signal_is_ours(int signo);
 /* As libc's, for the signal as it is. */
 int pt_real_sigaction(int signo, const struct sigaction *act, struct sigaction *old);
+/* Puts back our handler if the host has taken it away in a way that we do not see; what it has put
+ * there is the host's from then on. */
+void pt_signals_keep(void);
 /* Unblocks what was taken, in the calling thread. */
 void pt_signals_allow(void);
 /* Throws away what of it is pending for the calling thread. */

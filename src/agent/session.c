@@ -180,6 +180,7 @@ static void *drain_main(void *arg)
         pt_caller caller;
         pt_agent_lock(&caller);
         if (pt_agent.on && atomic_load(&pt_agent.drain_round) == round) {
+            pt_signals_keep();
             const uint64_t fullest = pt_session_drain();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {

@@ -64,19 +64,24 @@ static void note_host(size_t i, const struct sigaction *act)
     atomic_store(&host->is_once, (act->sa_flags & (int)SA_RESETHAND) != 0);
 }
 
+static bool install(int signo)
+{
+    struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    act.sa_sigaction = pt_tick_handler;
+    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
+     * the thread with its slot busy for ever. */
+    memset(&act.sa_mask, 0xff, sizeof act.sa_mask);
+    return pt_real_sigaction(signo, &act, NULL) == 0;
+}
+
 bool pt_signal_take(int signo)
 {
     const size_t i = signo != pt_tick.signo;
     struct sigaction now;
     if (ours[i].signo != 0) return true;
     if (pt_real_sigaction(signo, NULL, &now) != 0 || is_handler(&now)) return false;
-    struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    act.sa_sigaction = pt_tick_handler;
-    /* libc's own two as well, which sigfillset leaves out: a cancellation in the middle would end
-     * the thread with its slot busy for ever. */
-    memset(&act.sa_mask, 0xff, sizeof act.sa_mask);
     note_host(i, &now);
-    if (pt_real_sigaction(signo, &act, NULL) != 0) return false;
+    if (!install(signo)) return false;
     ours[i].signo = signo;
     return true;
 }
@@ -90,6 +95,19 @@ void pt_signals_forget_pending(void)
         if (ours[i].signo == 0) continue;
         pt_real_sigaction(ours[i].signo, &ignore, &act);
         pt_real_sigaction(ours[i].signo, &act, NULL);
+    }
+}
+
+/* Past libc's functions, and past syscall, by an instruction of the host's own. */
+void pt_signals_keep(void)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct sigaction now;
+        if (ours[i].signo == 0 || pt_real_sigaction(ours[i].signo, NULL, &now) != 0 ||
+            ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == pt_tick_handler))
+            continue;
+        note_host(i, &now);
+        install(ours[i].signo);
     }
 }
 

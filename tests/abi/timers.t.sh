@@ -190,6 +190,24 @@ for hz in 100 4000; do
     expect_equal 'what it believes' "$(fact default)" 1
 done
 
+it 'by an instruction of its own: it may ignore all signals, and by a signal that ends nobody it may reset them'
+if [ "$(uname -m)" != x86_64 ]; then
+    skip 'the instruction is that of x86-64'
+else
+    for hz in 100 4000; do # nothing can save a program that makes SIGPROF or SIGTRAP end it while they come
+        CPUPROFILE_TIMER_SIGNAL=23 profiled $hz reset_bare # SIGURG
+        expect_status 0
+        read_profile prof call_kernel
+        expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+        expect [ "$(python3 -c "print($(seen call_kernel) > 0.2)")" = True ] # of 0.6 s afterwards
+        profiled $hz reset_bare ignore
+        expect_status 0
+        read_profile prof call_kernel
+        expect agrees "$(told seconds)" "$(fact cpu)" 0.01
+        expect [ "$(python3 -c "print($(seen call_kernel) > 0.2)")" = True ] # of 0.6 s afterwards
+    done
+fi
+
 it 'addresses that nothing is at are refused there as the kernel refuses them, with what that leaves'
 run ./host bad_raw # not profiled: nothing stands before the kernel
 expect_status 0

@@ -5,7 +5,8 @@
  * - short THREADS: of 1 to 3 ms, two at a time
  * - waits SECONDS: one thread sleeps and polls, one computes; prints how often a call ended with
  *   EINTR
- * - trap | reset | reset_raw | bad_raw | catch | alarm: what it does with signals
+ * - trap | reset | reset_raw | reset_bare [ignore] | bad_raw | catch | alarm: what it does with
+ * signals
  * - gives_up | becomes_user [root]: what it does with its rights
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
@@ -213,6 +214,26 @@ static int run_reset_raw(char **argv)
     return 0;
 }
 
+/* The same by an instruction of its own, which nobody sees; or it ignores them all. */
+static int run_reset_bare(char **argv)
+{
+    uint64_t action[4] = {(uint64_t)(uintptr_t)(argv[0] != NULL ? SIG_IGN : SIG_DFL)};
+    compute(0.05);
+#if defined(__x86_64__)
+    for (long signo = 1; signo < 32; signo++) {
+        register uint64_t mask_bytes __asm__("r10") = sizeof(uint64_t);
+        long result = SYS_rt_sigaction;
+        __asm__ volatile("syscall"
+                         : "+a"(result)
+                         : "D"(signo), "S"(action), "d"(NULL), "r"(mask_bytes)
+                         : "rcx", "r11", "memory");
+    }
+#endif
+    call_kernel(0.6);
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
 /* The same with addresses that nothing is at. */
 static int run_bad_raw(char **argv)
 {
@@ -398,23 +419,15 @@ int main(int argc, char **argv)
         int (*run)(char **argv);
         int arguments;
     } cases[] = {
-        {"load", run_load, 3},
-        {"short", run_short, 1},
-        {"waits", run_waits, 1},
-        {"trap", run_trap, 0},
-        {"reset", run_reset, 0},
-        {"breakpoint", run_breakpoint, 0},
-        {"catch", run_catch, 0},
-        {"block", run_block, 0},
-        {"alarm", run_alarm, 0},
-        {"late", run_late, 1},
-        {"exec", run_exec, 1},
-        {"jit", run_jit, 0},
-        {"exec_bare", run_exec_bare, 1},
-        {"reset_raw", run_reset_raw, 0},
-        {"bad_raw", run_bad_raw, 0},
-        {"gives_up", run_gives_up, 0},
-        {"becomes_user", run_becomes_user, 0},
+        {"load", run_load, 3},           {"short", run_short, 1},
+        {"waits", run_waits, 1},         {"trap", run_trap, 0},
+        {"reset", run_reset, 0},         {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0},         {"block", run_block, 0},
+        {"alarm", run_alarm, 0},         {"late", run_late, 1},
+        {"exec", run_exec, 1},           {"jit", run_jit, 0},
+        {"exec_bare", run_exec_bare, 1}, {"reset_raw", run_reset_raw, 0},
+        {"bad_raw", run_bad_raw, 0},     {"reset_bare", run_reset_bare, 0},
+        {"gives_up", run_gives_up, 0},   {"becomes_user", run_becomes_user, 0},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
