@@ -241,11 +241,6 @@ static void arrive_or_leave(following *f, int64_t to, const pt_code_state *s)
         f->hooks->leaves(f->hooks->arg, target);
 }
 
-static bool is_answered(const following *f)
-{
-    return f->returns && f->hooks->asks_only_returns;
-}
-
 /* Goes where an instruction at `at`, which is no plain one, leads but on. Whether it goes on. */
 static bool follow_ways(following *f, uint32_t at, const pt_x86_insn *insn,
                         const pt_code_state *next, uint64_t *taken)
@@ -272,7 +267,7 @@ static bool follow_ways(following *f, uint32_t at, const pt_x86_insn *insn,
         break;
     default: break;
     }
-    return !is_answered(f);
+    return true;
 }
 
 /* Follows what is to be followed, straight on from a place that is pending. */
@@ -310,7 +305,7 @@ static void follow_from(following *f, uint32_t at)
 static void follow(following *f)
 {
     /* Each state can lose what it knows a few times only; the bound is for damaged code. */
-    for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size && !is_answered(f); steps++) {
+    for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size; steps++) {
         const uint32_t from = next_bit(f->room.pending, f->lowest, f->size);
         if (from == f->size) return;
         f->lowest = from;
@@ -395,8 +390,8 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
     return f.returns;
 }
 
-void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_hooks *hooks,
-                  const pt_code_room *room, pt_unwind_row *row, void *arg)
+void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_room *room,
+                  pt_unwind_row *row, void *arg)
 {
     const pt_unwind_rule none = {.cfa_kind = PT_CFA_NONE};
     const uint8_t *const bytes = bytes_of(elf, function);
@@ -409,7 +404,6 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
         row(arg, function->start_addr, &signal_rule);
         return;
     }
-    pt_code_follow(elf, function, hooks, room);
     const pt_code_state *last = NULL; /* the state that the last row is of */
     for (uint32_t at = 0; at < size;) {
         const pt_code_state *const here = &room->states[at];

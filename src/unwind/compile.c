@@ -195,6 +195,18 @@ static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
     add_words(arg, addr, pt_cfi_words_of(rule));
 }
 
+static void add_code(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f)
+{
+    const pt_code_hooks hooks = {.returns = pt_functions_return, .arg = (void *)(uintptr_t)from};
+    if (f->first_row == 0) {
+        pt_code_follow(from->elf, f, &hooks, &from->room);
+        pt_code_rows(from->elf, f, &from->room, add_row, b);
+        return;
+    }
+    for (const pt_kept_row *row = &from->kept[f->first_row - 1]; row->off != PT_KEPT_END; row++)
+        add_row(b, f->start_addr + row->off, &row->rule);
+}
+
 /* What its source tells of a function; what it does not reach has no rule. */
 static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwind_function *f)
 {
@@ -204,11 +216,7 @@ static void run_source(builder *b, const pt_unwind_sources *from, const pt_unwin
         if (pt_cfi_fde_at(from->reader, f->off, &fde)) pt_cfi_run(from->reader, &fde, add_words, b);
         break;
     case PT_FROM_GO: pt_go_rows(&from->go, f, add_row, b); break;
-    default: {
-        const pt_code_hooks hooks = {.returns = pt_functions_return,
-                                     .arg = (void *)(uintptr_t)from};
-        pt_code_rows(from->elf, f, &hooks, &from->room, add_row, b);
-    }
+    default: add_code(b, from, f);
     }
 }
 

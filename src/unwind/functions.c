@@ -448,7 +448,7 @@ static bool search_returns(void *arg, uint64_t addr)
     search *const s = arg;
     const pt_unwind_function *const f = function_at(&s->from->functions, addr);
     if (f == NULL || f->source != PT_FROM_CODE) return true;
-    if (!f->never_returns) add_asking(s, (uint32_t)(f - s->from->functions.items));
+    if (!f->never_returns && s->has_names) add_asking(s, (uint32_t)(f - s->from->functions.items));
     return !f->never_returns;
 }
 
@@ -460,29 +460,70 @@ static void search_leaves(void *arg, uint64_t addr)
     s->found_more = true;
 }
 
+static void keep(search *s, const pt_kept_row *row)
+{
+    pt_unwind_sources *const from = s->from;
+    if (from->kept_count == from->kept_cap)
+        from->kept = grow(s, &from->kept_memory, from->kept, &from->kept_cap, sizeof *from->kept);
+    if (!s->is_full) from->kept[from->kept_count++] = *row;
+}
+
+static void keep_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
+{
+    search *const s = arg;
+    const uint64_t start = s->from->functions.items[s->asker].start_addr;
+    keep(s, &(pt_kept_row){.off = (uint32_t)(addr - start), .rule = *rule});
+}
+
+/* The rows of the function that was followed just now. */
+static void keep_rows(search *s, pt_unwind_function *f)
+{
+    f->first_row = s->from->kept_count + 1;
+    pt_code_rows(s->from->elf, f, &s->from->room, keep_row, s);
+    keep(s, &(pt_kept_row){.off = PT_KEPT_END});
+    if (s->is_full) f->first_row = 0;
+}
+
+/* Drops what those asked that are to ask again. */
+static void drop_askings(search *s)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->asking_count; i++)
+        if (s->from->functions.items[s->askings[i].asker].is_settled)
+            s->askings[kept++] = s->askings[i];
+    s->asking_count = kept;
+}
+
+/* Who was told that one returns which does not, now that this is known, is to be followed again. */
+static void unsettle(search *s)
+{
+    pt_unwind_function *const items = s->from->functions.items;
+    for (uint32_t i = 0; i < s->asking_count; i++)
+        if (items[s->askings[i].asked].never_returns) {
+            items[s->askings[i].asker].is_settled = false;
+            items[s->askings[i].asker].first_row = 0;
+        }
+}
+
 /* Follows all code once that is not settled. True: something was learnt, which may teach more. */
 static bool learn(search *s)
 {
-    const pt_code_hooks hooks = {.returns = search_returns,
-                                 .leaves = s->has_names ? NULL : search_leaves,
-                                 .arg = s,
-                                 .asks_only_returns = s->has_names};
-    pt_unwind_function *const items = s->from->functions.items;
+    const pt_code_hooks hooks = {
+        .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
     bool learnt = false;
     s->found_more = false;
-    s->asking_count = 0;
+    drop_askings(s);
     for (uint32_t i = 0; i < s->from->functions.count; i++) {
-        pt_unwind_function *const f = &items[i];
-        if (f->source != PT_FROM_CODE || f->is_settled) continue;
+        pt_unwind_function *const f = &s->from->functions.items[i];
+        if (f->source != PT_FROM_CODE || f->is_settled || f->never_returns) continue;
         s->asker = i;
         f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
         /* Who leaves by a jump may show where another begins. */
-        f->is_settled = f->never_returns || s->has_names;
+        f->is_settled = s->has_names;
+        if (s->has_names) keep_rows(s, f);
         learnt |= f->never_returns;
     }
-    for (uint32_t i = 0; i < s->asking_count; i++)
-        if (items[s->askings[i].asked].never_returns && !items[s->askings[i].asker].never_returns)
-            items[s->askings[i].asker].is_settled = false;
+    if (s->has_names) unsettle(s);
     return learnt || s->found_more;
 }
 
@@ -559,4 +600,5 @@ void pt_functions_done(pt_unwind_sources *from)
 {
     pt_scratch_done(&from->functions.items_memory);
     pt_scratch_done(&from->room_memory);
+    pt_scratch_done(&from->kept_memory);
 }

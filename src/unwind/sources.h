@@ -19,9 +19,11 @@ typedef struct {
     uint64_t start_addr;
     uint32_t size_bytes;
     uint32_t off;
-    uint16_t source;    /* pt_unwind_source */
-    bool never_returns; /* of PT_FROM_CODE, once that is known */
-    bool is_settled;    /* ... nothing that is learnt of others changes that */
+    uint16_t source; /* pt_unwind_source */
+    /* Of PT_FROM_CODE, once that is known: */
+    bool never_returns;
+    bool is_settled;    /* nothing that is learnt of others changes that */
+    uint32_t first_row; /* in pt_unwind_sources, + 1; 0: none are kept */
 } pt_unwind_function;
 
 /* Called in ascending order: from addr on the rule holds. */
@@ -87,16 +89,15 @@ typedef struct {
     /* A jump leads out of the function, as a call in the last place does. May be NULL. */
     void (*leaves)(void *arg, uint64_t target);
     void *arg;
-    bool asks_only_returns; /* the first way that returns is enough */
 } pt_code_hooks;
 
 /* Follows the code of one function from its first instruction, where the return address is on top
  * of the stack. Returns whether it may return. */
 bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                     const pt_code_hooks *hooks, const pt_code_room *room);
-/* Follows it and tells what holds where. */
-void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_hooks *hooks,
-                  const pt_code_room *room, pt_unwind_row *row, void *arg);
+/* Tells what holds where, as it was found when this function was followed last in that room. */
+void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const pt_code_room *room,
+                  pt_unwind_row *row, void *arg);
 
 /* mov rax, 15; syscall: what a signal handler returns to. */
 bool pt_code_is_signal_trampoline(const uint8_t *bytes, uint64_t size);
@@ -112,6 +113,14 @@ typedef struct {
     uint64_t low, limit; /* the span of their addresses */
 } pt_unwind_functions;
 
+/* A row of a function that was followed. */
+typedef struct {
+    uint32_t off; /* from its start; PT_KEPT_END: there are no more of it */
+    pt_unwind_rule rule;
+} pt_kept_row;
+
+#define PT_KEPT_END UINT32_MAX
+
 typedef struct {
     const pt_elf *elf; /* NULL: there are only frames */
     pt_cfi_reader *reader;
@@ -119,6 +128,9 @@ typedef struct {
     pt_unwind_functions functions; /* by address */
     pt_scratch room_memory;
     pt_code_room room; /* for the longest function that is followed by its code */
+    pt_scratch kept_memory;
+    pt_kept_row *kept;
+    uint32_t kept_count, kept_cap;
 } pt_unwind_sources;
 
 /* Fills functions, of all sources; memory, elf and reader are set. PT_UNWIND_NO_FRAMES if there is
