@@ -34,6 +34,7 @@ enum {
     ROOMY_BYTES = 1 << 20,       /* in rings of at least so much */
     RING_PARTS = 32,             /* of a second: samples of as long fit in the kernel's ring */
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
+    SHORT_LIFE_NS = 20000000,    /* of CPU time: few threads come so far, and they stay */
 };
 
 /* ---- cpus ---- */
@@ -188,7 +189,7 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t p
     row->fd = pt_event_open_sampling(&set->plan, tid, pair->cpu, period);
     row->switches_fd = -1;
     row->taken = 0;
-    row->is_first = first_period != 0;
+    row->is_first = row->is_beside = first_period != 0;
     if (row->fd < 0) return false;
     row->id = pt_event_id(row->fd);
     /* The first sample must wake us: until we have noticed, samples come at the short period. */
@@ -411,6 +412,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     pt_status status = open_pairs(set, reterr);
     if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
+    if (plan->is_each_thread) set->mover = pt_mover_new();
     size_t opened = 0;
     for (size_t i = 0; i < tid_count && plan->is_each_thread; i++) {
         report_on(set, tids[i]);
@@ -428,6 +430,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
 void pt_event_set_close(pt_event_set *set)
 {
     pt_spool_free(set->spool);
+    pt_mover_free(set->mover);
     for (size_t i = 0; set->threads.slots != NULL && i <= set->threads.mask; i++)
         if (set->threads.slots[i] != NULL) free_thread(set, set->threads.slots[i]);
     for (uint32_t i = 0; i < set->pair_count; i++) {
@@ -494,11 +497,12 @@ void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record)
 {
     pt_event_thread *thread;
     pt_event_row *const row = row_of(set, record, &thread);
-    if (row == NULL || !row->is_first || row->id != record->id) return;
+    if (row == NULL || !row->is_beside || row->id != record->id) return;
     uint64_t period = row->period;
+    if (row->is_first) ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
     row->is_first = false;
-    ioctl(row->fd, PERF_EVENT_IOC_PERIOD, &period);
-    ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, pair_of(set, record->cpu)->samples_fd);
+    if (record->sample.count >= SHORT_LIFE_NS)
+        row->is_beside = !pt_mover_add(set->mover, row->fd, pair_of(set, record->cpu)->samples_fd);
 }
 
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record)

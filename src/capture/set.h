@@ -12,6 +12,7 @@
 #define PT_CAPTURE_SET_H
 
 #include "capture/event.h"
+#include "capture/mover.h"
 #include "capture/spool.h"
 
 /* An event that makes samples. Its clock, plus a random offset, passes a period's end: a sample is
@@ -23,6 +24,7 @@ typedef struct pt_event_row {
     uint64_t offset, taken;
     uint64_t period; /* of its ticks; its samples' weights are by that of the plan */
     bool is_first;   /* its period is still the random part */
+    bool is_beside;  /* its samples still come into the side ring, where each wakes us */
 } pt_event_row;
 
 typedef struct pt_event_thread {
@@ -58,6 +60,7 @@ typedef struct pt_event_set {
         size_t count, mask;
     } threads;
     pt_spool *spool;
+    pt_mover *mover;        /* of rows that are no longer first, to the ring of samples */
     pt_event_fds reporters; /* of what happens to threads */
     pt_event_fds clocks;    /* that count CPU time */
     pt_event_fds counters;  /* that count the event, if it is no clock */
@@ -84,7 +87,8 @@ void pt_event_set_disable(pt_event_set *set);
 uint64_t pt_event_set_weight(pt_event_set *set, const pt_perf_record *record);
 /* Is it a sample of a switch? */
 bool pt_event_set_is_switch(const pt_event_set *set, const pt_perf_record *record);
-/* Gives the events of a thread (any, for events of cpus) their whole period, if they have not. */
+/* Gives the events of a thread (any, for events of cpus) their whole period, if they have not, and
+ * those of one that lives for a while the ring of samples. */
 void pt_event_set_settle(pt_event_set *set, const pt_perf_record *record);
 
 /* Copies more of the stack from here on; the events of that thread are opened again. False if it
