@@ -349,6 +349,9 @@ void pt_environment_begin(void);
 /* From now on the signal of that number starts and stops profiles name.0, name.1, ...; children of
  * fork have base_PID.0, ... Says what is wrong with the signal, if anything. */
 void pt_toggle_start(const char *signal_text, const char *name, const char *base);
+/* Ends its thread, until pt_toggle_go_on; false: there is none. The lock is not held. */
+bool pt_toggle_rest(void);
+void pt_toggle_go_on(void);
 /* In a child of fork, under the lock. */
 void pt_toggle_after_fork(void);
 
@@ -359,6 +362,10 @@ void pt_toggle_after_fork(void);
 void pt_listen_start(const char *where, bool first);
 /* At the process's end: the socket's file goes. */
 void pt_listen_stop(void);
+/* Ends its thread and closes its socket; false: there is none. And one again, at the same place if
+ * the program still may; says if not. The lock is not held. */
+bool pt_listen_rest(void);
+void pt_listen_go_on(void);
 /* In a child of fork: nobody listens there. */
 void pt_listen_after_fork(void);
 /* The answer to a POST of "0xA+0xB", in memory of *ret_map_bytes to be unmapped; NULL: no memory.

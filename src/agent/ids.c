@@ -4,26 +4,82 @@
  * all get the same answer. Capabilities and filters are a thread's own: a program with one thread
  * that gives up what it may do, and then tries to change its user in vain, would be ended by our
  * threads, which still may. So they are not there while such a call is made; those that begin
- * afterwards are the caller's in all of that, too.
+ * afterwards are the caller's in all of that, too. The one that listens is, if it may what the
+ * caller may: its socket could be made in a place that cannot be reached any more.
  *
  * Not in the static library: there our names could stand beside libc's own.
  */
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static bool before(void)
+/* Filters of system calls that a thread has: proc(5). -1: not known. */
+static long filters_of(pid_t tid)
 {
-    return pt_agent.pid == getpid() && pt_session_rest();
+    static const char name[] = "\nSeccomp_filters:";
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *const line = strstr(text, name);
+    return line != NULL ? strtol(line + sizeof name - 1, NULL, 10) : -1;
 }
 
-static int after(bool rested, int result)
+/* What differs could make libc's calls differ. */
+static bool may_what_caller_may(pid_t tid)
+{
+    struct {
+        uint32_t version;
+        int tid;
+    } own = {_LINUX_CAPABILITY_VERSION_3, 0}, other = {_LINUX_CAPABILITY_VERSION_3, tid};
+    uint32_t own_sets[6] = {0}, other_sets[6] = {1};
+    if (syscall(SYS_capget, &own, own_sets) != 0 || syscall(SYS_capget, &other, other_sets) != 0 ||
+        memcmp(own_sets, other_sets, sizeof own_sets) != 0)
+        return false;
+    const long filters = filters_of(gettid());
+    return filters >= 0 ? filters == filters_of(tid) : prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
+}
+
+typedef struct {
+    bool session, listener, toggle;
+} rested;
+
+static rested before(void)
+{
+    if (pt_agent.pid != getpid()) return (rested){0};
+    const int saved_errno = errno;
+    int cancel; /* the thread must not end in between: much of this is a cancellation point */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    const pid_t listens = pt_agent.listen_tid;
+    rested r = {.toggle = pt_toggle_rest()};
+    r.listener = listens != 0 && !may_what_caller_may(listens) && pt_listen_rest();
+    r.session = pt_session_rest();
+    pthread_setcancelstate(cancel, NULL);
+    errno = saved_errno;
+    return r;
+}
+
+static int after(rested r, int result)
 {
     const int saved_errno = errno;
-    if (rested) pt_session_go_on();
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    if (r.session) pt_session_go_on();
+    if (r.listener) pt_listen_go_on();
+    if (r.toggle) pt_toggle_go_on();
+    pthread_setcancelstate(cancel, NULL);
     errno = saved_errno;
     return result;
 }
@@ -37,8 +93,8 @@ static int after(bool rested, int result)
     {                                                                                              \
         name##_fn *const next = PT_NEXT(name);                                                     \
         if (next == NULL) return errno = ENOSYS, -1;                                               \
-        const bool rested = before();                                                              \
-        return after(rested, next arguments);                                                      \
+        const rested r = before();                                                                 \
+        return after(r, next arguments);                                                           \
     }
 
 CHANGES_IDS(setuid, (uid_t uid), (uid))

@@ -33,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -51,7 +52,9 @@ enum {
     REQUEST_MS = 5000,      /* for all of a request to arrive */
     BUSY_REQUEST_MS = 1000, /* the same while a profile is collected */
     SEND_MS = 30000,        /* for an answer to be taken */
-    READY_MS = 60000, /* for the thread to say whether it listens: on a machine that is full */
+    DULL_MS = 100,
+    WAKE_SIGNAL = SIGURG, /* rare, and by default ends nobody */
+    READY_MS = 60000,     /* for the thread to say whether it listens: on a machine that is full */
 };
 
 static struct {
@@ -60,6 +63,10 @@ static struct {
     char message[PATH_MAX + 128];
     atomic_int ready; /* 0 not yet, 1 it listens, 2 it does not */
     int fd;
+    atomic_int is_over; /* the thread is to end */
+    int wake_fd;        /* readable when the thread is to end; -1 = there is none */
+    uint16_t port;      /* for TCP, once it is known */
+    pthread_t thread;
     char head[HEAD_MAX_BYTES + 1];
     char path[PATH_MAX]; /* of the socket; "" if none */
 } listener;
@@ -67,6 +74,24 @@ static struct {
 static uint64_t now_ms(void)
 {
     return pt_agent_clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+static bool is_to_end(void)
+{
+    return atomic_load(&listener.is_over);
+}
+
+/* As poll, of at most two; 0, too, when the thread is to end. While the program itself has the
+ * waking signal pending it is no news: then that is looked for now and then. */
+static int wait_for(struct pollfd *wanted, nfds_t count, int ms)
+{
+    struct pollfd wait[3] = {{.fd = listener.wake_fd, .events = POLLIN}};
+    memcpy(&wait[1], wanted, count * sizeof wait[0]);
+    int found = poll(wait, count + 1, ms);
+    if (found > 0 && wait[0].revents != 0 && !is_to_end())
+        found = poll(&wait[1], count, ms < 0 || ms > DULL_MS ? DULL_MS : ms);
+    memcpy(wanted, &wait[1], count * sizeof wait[0]);
+    return is_to_end() ? 0 : found;
 }
 
 /* ---- answers ---- */
@@ -78,7 +103,7 @@ static bool send_all(int fd, const void *bytes, size_t size, uint64_t until_ms)
     while (size > 0) {
         const uint64_t now = now_ms();
         struct pollfd wait = {.fd = fd, .events = POLLOUT};
-        if (now >= until_ms || poll(&wait, 1, (int)(until_ms - now)) <= 0) return false;
+        if (now >= until_ms || wait_for(&wait, 1, (int)(until_ms - now)) <= 0) return false;
         const ssize_t done = send(fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (done <= 0) return false;
@@ -137,7 +162,7 @@ static ssize_t receive(int fd, char *to, size_t size, uint64_t until_ms)
     for (;;) {
         const uint64_t now = now_ms();
         struct pollfd wait = {.fd = fd, .events = POLLIN};
-        if (now >= until_ms || poll(&wait, 1, (int)(until_ms - now)) <= 0) return 0;
+        if (now >= until_ms || wait_for(&wait, 1, (int)(until_ms - now)) <= 0) return 0;
         const ssize_t got = recv(fd, to, size, MSG_DONTWAIT);
         if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
     }
@@ -322,10 +347,10 @@ static bool take_request(request *r, int fd, uint64_t until_ms);
 static void collect(int fd, uint64_t seconds)
 {
     const uint64_t until = now_ms() + seconds * 1000;
-    for (uint64_t now; (now = now_ms()) < until;) {
+    for (uint64_t now; (now = now_ms()) < until && !is_to_end();) {
         struct pollfd wait[2] = {{.fd = fd, .events = POLLRDHUP},
                                  {.fd = listener.fd, .events = POLLIN}};
-        const int found = poll(wait, 2, (int)(until - now));
+        const int found = wait_for(wait, 2, (int)(until - now));
         if (found <= 0) continue;
         if (wait[0].revents != 0) return;
         if (wait[1].revents == 0) continue;
@@ -489,9 +514,9 @@ static bool listen_tcp(const char *text)
     const char *const slash = strchr(text, '/');
     const size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
     if (length < sizeof port) memcpy(port, text, length);
-    const uint64_t number = pt_agent_number(port, UINT32_MAX);
+    const uint64_t number = listener.port != 0 ? listener.port : pt_agent_number(port, UINT32_MAX);
     if (number > UINT16_MAX) return refuse("no port; unix:PATH or 127.0.0.1:PORT are understood");
-    if (!make_token(slash != NULL ? slash + 1 : NULL)) return false;
+    if (listener.port == 0 && !make_token(slash != NULL ? slash + 1 : NULL)) return false;
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)number),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -503,8 +528,9 @@ static bool listen_tcp(const char *text)
     if (bind(listener.fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener.fd, 16) != 0 ||
         getsockname(listener.fd, (struct sockaddr *)&at, &size) != 0)
         return refuse(strerror(errno));
+    listener.port = ntohs(at.sin_port);
     snprintf(listener.message, sizeof listener.message, "profiles: http://127.0.0.1:%u/%s",
-             ntohs(at.sin_port), listener.token);
+             listener.port, listener.token);
     return true;
 }
 
@@ -530,17 +556,28 @@ static bool open_socket(void)
     return refuse("unix:PATH or 127.0.0.1:PORT are understood");
 }
 
+/* Becomes readable by the signal that wakes the thread, which is blocked in it as all are. */
+static int open_wake(void)
+{
+    sigset_t wake;
+    sigemptyset(&wake);
+    sigaddset(&wake, WAKE_SIGNAL);
+    return signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 static void *listen_main(void *arg)
 {
     (void)arg;
     pt_agent.listen_tid = gettid();
     const bool listens = open_socket();
+    listener.wake_fd = listens ? open_wake() : -1;
     atomic_store(&listener.ready, listens ? 1 : 2);
-    if (!listens) return NULL;
-    for (;;) {
+    while (listens && !is_to_end()) {
         request r;
+        struct pollfd wait = {.fd = listener.fd, .events = POLLIN};
+        if (wait_for(&wait, 1, -1) <= 0) continue;
         const int fd = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
+        if (fd < 0 && errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) {
             const struct timespec pause = {.tv_nsec = 100000000}; /* out of descriptors, memory */
             nanosleep(&pause, NULL);
         }
@@ -549,19 +586,21 @@ static void *listen_main(void *arg)
         if (take_request(&r, fd, until_ms)) answer_profile(&r);
         hang_up(&r, fd, until_ms);
     }
+    return NULL; /* its table of descriptors goes */
 }
 
-void pt_listen_start(const char *where, bool first)
+/* False if there is no thread, or it does not listen. */
+static bool start_thread(void)
 {
-    if (!pt_agent_join(listener.where, sizeof listener.where, where, "")) return;
     pthread_attr_t attr;
-    pthread_t thread;
     pt_caller caller;
-    if (pthread_attr_init(&attr) != 0) return;
+    if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    listener.message[0] = '\0';
+    atomic_store(&listener.ready, 0);
+    atomic_store(&listener.is_over, 0);
     pt_agent_lock(&caller); /* blocks all signals, and so in the new thread */
-    const bool runs = pt_real_pthread_create(&thread, &attr, listen_main, NULL) == 0;
+    const bool runs = pt_real_pthread_create(&listener.thread, &attr, listen_main, NULL) == 0;
     pt_agent_unlock(&caller);
     pthread_attr_destroy(&attr);
     const uint64_t until = now_ms() + READY_MS;
@@ -569,15 +608,44 @@ void pt_listen_start(const char *where, bool first)
         const struct timespec pause = {.tv_nsec = 200000};
         nanosleep(&pause, NULL);
     }
-    const bool failed = !runs || atomic_load(&listener.ready) == 2;
+    return runs && atomic_load(&listener.ready) != 2;
+}
+
+void pt_listen_start(const char *where, bool first)
+{
+    if (!pt_agent_join(listener.where, sizeof listener.where, where, "")) return;
+    const bool listens = start_thread();
     if (first && listener.message[0] != '\0') pt_agent_say("%s", listener.message);
-    if (first && failed && listener.message[0] == '\0')
+    if (first && !listens && listener.message[0] == '\0')
         pt_agent_say("PITOT_LISTEN=%s: no thread could be started", where);
+}
+
+bool pt_listen_rest(void)
+{
+    const pid_t tid = pt_agent.listen_tid;
+    if (tid == 0 || atomic_load(&listener.ready) != 1 || listener.wake_fd < 0) return false;
+    atomic_store(&listener.is_over, 1);
+    if (syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL) != 0) return false;
+    pthread_join(listener.thread, NULL);
+    pt_agent.listen_tid = 0;
+    pt_listen_stop(); /* its path is free */
+    return true;
+}
+
+void pt_listen_go_on(void)
+{
+    if (start_thread()) return;
+    if (listener.message[0] != '\0')
+        pt_agent_say("%s", listener.message);
+    else
+        pt_agent_say("PITOT_LISTEN=%s: no thread could be started", listener.where);
 }
 
 void pt_listen_stop(void)
 {
-    if (listener.path[0] != '\0') unlink(listener.path);
+    struct stat st; /* the host may have another root now, where the path is another file's */
+    if (listener.path[0] != '\0' && lstat(listener.path, &st) == 0 && S_ISSOCK(st.st_mode))
+        unlink(listener.path);
     listener.path[0] = '\0';
 }
 

@@ -20,17 +20,28 @@ enum { STACK_BYTES = 256 << 10 };
 static struct {
     int signo; /* 0 = not asked for */
     atomic_int presses;
+    atomic_int done;    /* of those */
+    atomic_int changes; /* what the thread waits for: a press, or its end */
+    atomic_int is_over;
+    pthread_t thread;
+    bool runs;
     uint32_t number;     /* of the next profile */
     char name[PATH_MAX]; /* that numbers are added to */
     char base[PATH_MAX]; /* that children add their process ids to */
 } toggle;
+
+static void wake(void)
+{
+    atomic_fetch_add(&toggle.changes, 1);
+    syscall(SYS_futex, &toggle.changes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
 
 static void on_press(int signo)
 {
     (void)signo;
     const int saved_errno = errno;
     atomic_fetch_add(&toggle.presses, 1);
-    syscall(SYS_futex, &toggle.presses, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    wake();
     errno = saved_errno;
 }
 
@@ -58,13 +69,14 @@ static void *toggle_main(void *arg)
 {
     (void)arg;
     pt_agent.toggle_tid = gettid();
-    for (int done = 0;;) {
-        if (atomic_load(&toggle.presses) == done) {
-            syscall(SYS_futex, &toggle.presses, FUTEX_WAIT_PRIVATE, done, NULL, NULL, 0);
-            continue;
+    while (!atomic_load(&toggle.is_over)) {
+        const int seen = atomic_load(&toggle.changes);
+        if (atomic_load(&toggle.presses) != atomic_load(&toggle.done)) {
+            press();
+            atomic_fetch_add(&toggle.done, 1);
+        } else if (!atomic_load(&toggle.is_over)) {
+            syscall(SYS_futex, &toggle.changes, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
         }
-        press();
-        done++;
     }
     return NULL;
 }
@@ -73,13 +85,31 @@ static void *toggle_main(void *arg)
 static void make_thread(void)
 {
     pthread_attr_t attr;
-    pthread_t thread;
     if (pthread_attr_init(&attr) != 0) return;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (pt_real_pthread_create(&thread, &attr, toggle_main, NULL) != 0)
-        pt_agent_say("CPUPROFILESIGNAL: no thread could be started");
+    atomic_store(&toggle.is_over, 0);
+    toggle.runs = pt_real_pthread_create(&toggle.thread, &attr, toggle_main, NULL) == 0;
+    if (!toggle.runs) pt_agent_say("CPUPROFILESIGNAL: no thread could be started");
     pthread_attr_destroy(&attr);
+}
+
+bool pt_toggle_rest(void)
+{
+    if (!toggle.runs) return false;
+    atomic_store(&toggle.is_over, 1);
+    wake();
+    pthread_join(toggle.thread, NULL);
+    toggle.runs = false;
+    pt_agent.toggle_tid = 0;
+    return true;
+}
+
+void pt_toggle_go_on(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    make_thread();
+    pt_agent_unlock(&caller);
 }
 
 void pt_toggle_start(const char *signal_text, const char *name, const char *base)
@@ -113,8 +143,10 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
 void pt_toggle_after_fork(void)
 {
     pt_agent.toggle_tid = 0;
+    toggle.runs = false;
     if (toggle.signo == 0) return;
     atomic_store(&toggle.presses, 0);
+    atomic_store(&toggle.done, 0);
     toggle.number = 0;
     pt_agent_join(toggle.name, sizeof toggle.name, toggle.base, "");
     pt_name_add_pid(toggle.name);

@@ -270,6 +270,33 @@ wait "$asker" || true
 expect [ ! -e s ]
 expect_equal files "$(ls tmp | wc -l)" 0
 
+it 'does not end a program that gives up its rights and is refused others, and goes on listening'
+if [ "$(id -u)" != 0 ]; then
+    skip 'only root has rights to give up'
+else
+    for collects in '' while; do # a profile that is being collected ends
+        rm -f give s
+        start "unix:$PWD/s" gives_up
+        socket_is_there s
+        waiter=
+        if [ -n "$collects" ]; then
+            curl -sv --unix-socket "$PWD/s" 'http://x/pprof/profile?seconds=300' -o cut 2>asked &
+            waiter=$!
+            expect eventually grep -q '^> GET' asked
+        fi
+        touch give
+        expect eventually grep -q refused host.out
+        [ -z "$waiter" ] || wait $waiter || true
+        expect eventually ask -f -o /dev/null http://x/pprof/symbol
+        expect_equal mode "$(stat -c %a s)" 600
+        run pitot top "unix:$PWD/s" --seconds=1
+        expect_status 0
+        expect_stdout_line '*work_hard*'
+        stop
+        rm -f s
+    done
+fi
+
 it 'does not take a profile away from CPUPROFILE'
 : >host.err
 rm -f end

@@ -1,9 +1,13 @@
 /* listen_host.c: the programs that listen.t.sh asks for profiles: `listen_host CASE`. Each works
  * for half an hour at most, in main and in a second thread. */
+#define _GNU_SOURCE
+#include <grp.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +36,22 @@ static void spin(void)
         work_hard();
 }
 
+/* Gives up what root may do, and is refused what it may not any more. */
+static void give_up(void)
+{
+    struct {
+        uint32_t version;
+        int pid;
+    } who = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3 */
+    const uint32_t none[6] = {0};
+    const gid_t group = 65534;
+    while (access("give", F_OK) != 0)
+        usleep(10000);
+    if (syscall(SYS_capset, &who, none) != 0 || setgroups(1, &group) != -1) _exit(3);
+    printf("refused\n");
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     const char *const how = argc > 1 ? argv[1] : "spin";
@@ -53,6 +73,7 @@ int main(int argc, char **argv)
             usleep(10000);
         return 0;
     }
+    if (strcmp(how, "gives_up") == 0) give_up();
     spin();
     return 0;
 }

@@ -243,6 +243,16 @@ else
         expect agrees "$(told seconds)" "$(fact cpu)" 0.01
     done
     chmod 777 .
+    # Nor by those that wait for a signal or a connection, which are there without a profile.
+    for waits in CPUPROFILE=prof PITOT_LISTEN=unix:$PWD/s PITOT_LISTEN=127.0.0.1:0; do
+        for case in gives_up keeps_rights becomes_user; do
+            run env $waits CPUPROFILESIGNAL=12 ./host $case
+            expect_status 0
+            expect_stdout_has cpu
+            [ $case != gives_up ] || expect_stdout_line 'refused 1'
+            [ "$(stderr | grep -cv 'profiles: http')" = 0 ] || fail "$(stderr)"
+        done
+    done
     profiled 1000 becomes_user
     expect_status 0
     read_profile prof

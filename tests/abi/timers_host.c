@@ -7,7 +7,7 @@
  *   EINTR
  * - trap | reset | reset_raw | reset_bare [ignore] | bad_raw | catch | alarm: what it does with
  * signals
- * - gives_up | becomes_user [root]: what it does with its rights
+ * - gives_up | keeps_rights | becomes_user [root]: what it does with its rights
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
  * - jit [kill]: runs code that nobody has a table of
@@ -280,6 +280,26 @@ static int run_gives_up(char **argv)
     return 0;
 }
 
+/* Becomes another user and keeps its rights, so that it may become yet another one. */
+static int run_keeps_rights(char **argv)
+{
+    struct {
+        uint32_t version;
+        int pid;
+    } who = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3 */
+    uint32_t sets[6];
+    compute(0.1);
+    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || setgroups(0, NULL) != 0 || setgid(65534) != 0 ||
+        setuid(65534) != 0 || syscall(SYS_capget, &who, sets) != 0)
+        return 3;
+    sets[0] = sets[1]; /* effective as permitted, which alone are kept */
+    sets[3] = sets[4];
+    if (syscall(SYS_capset, &who, sets) != 0 || setuid(65533) != 0) return 4;
+    compute(0.2);
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+
 /* Goes on as another user, and below another root first if there is an argument. */
 static int run_becomes_user(char **argv)
 {
@@ -419,15 +439,25 @@ int main(int argc, char **argv)
         int (*run)(char **argv);
         int arguments;
     } cases[] = {
-        {"load", run_load, 3},           {"short", run_short, 1},
-        {"waits", run_waits, 1},         {"trap", run_trap, 0},
-        {"reset", run_reset, 0},         {"breakpoint", run_breakpoint, 0},
-        {"catch", run_catch, 0},         {"block", run_block, 0},
-        {"alarm", run_alarm, 0},         {"late", run_late, 1},
-        {"exec", run_exec, 1},           {"jit", run_jit, 0},
-        {"exec_bare", run_exec_bare, 1}, {"reset_raw", run_reset_raw, 0},
-        {"bad_raw", run_bad_raw, 0},     {"reset_bare", run_reset_bare, 0},
-        {"gives_up", run_gives_up, 0},   {"becomes_user", run_becomes_user, 0},
+        {"load", run_load, 3},
+        {"short", run_short, 1},
+        {"waits", run_waits, 1},
+        {"trap", run_trap, 0},
+        {"reset", run_reset, 0},
+        {"breakpoint", run_breakpoint, 0},
+        {"catch", run_catch, 0},
+        {"block", run_block, 0},
+        {"alarm", run_alarm, 0},
+        {"late", run_late, 1},
+        {"exec", run_exec, 1},
+        {"jit", run_jit, 0},
+        {"exec_bare", run_exec_bare, 1},
+        {"reset_raw", run_reset_raw, 0},
+        {"bad_raw", run_bad_raw, 0},
+        {"reset_bare", run_reset_bare, 0},
+        {"gives_up", run_gives_up, 0},
+        {"keeps_rights", run_keeps_rights, 0},
+        {"becomes_user", run_becomes_user, 0},
     };
     zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
