@@ -586,7 +586,8 @@ static void *listen_main(void *arg)
         if (take_request(&r, fd, until_ms)) answer_profile(&r);
         hang_up(&r, fd, until_ms);
     }
-    return NULL; /* its table of descriptors goes */
+    close(listener.fd); /* the rest of its table goes later than pthread_join comes back */
+    return NULL;
 }
 
 /* False if there is no thread, or it does not listen. */

@@ -98,15 +98,19 @@ void pt_signals_forget_pending(void)
     }
 }
 
-/* Past libc's functions, and past syscall, by an instruction of the host's own. */
+/* Past libc's functions, and past syscall, by an instruction of the host's own. Linux lays a POSIX
+ * timer aside when its signal is ignored, and takes it up again after SIG_IGN only, not after a
+ * default that ignores (do_sigaction in kernel/signal.c, 6.13 and later). */
 void pt_signals_keep(void)
 {
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < 2; i++) {
         struct sigaction now;
         if (ours[i].signo == 0 || pt_real_sigaction(ours[i].signo, NULL, &now) != 0 ||
             ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == pt_tick_handler))
             continue;
         note_host(i, &now);
+        pt_real_sigaction(ours[i].signo, &ignore, NULL);
         install(ours[i].signo);
     }
 }
