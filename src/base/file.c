@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    MAP_FROM_BYTES = 4 * 1024 * 1024, /* below this a read() is as cheap as the page faults */
+    MAP_FROM_BYTES = 64 * 1024, /* below this a read() is as cheap as the mapping */
     HUGE_FROM_BYTES = 8 * 1024 * 1024,
     FIRST_READ_BYTES = 64 * 1024,
     POPULATE_TO_BYTES = 1024 * 1024 * 1024, /* of larger files not all may fit memory */
@@ -107,9 +107,12 @@ pt_blob pt_blob_borrow(const void *data, size_t size)
 
 pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
 {
-    const size_t bytes = whole_pages(size > 0 ? size : 1);
+    size_t bytes = whole_pages(size > 0 ? size : 1);
     if (bytes < size)
         return pt_error_set(reterr, PT_ERR_NOMEM, "%zu bytes do not fit memory", size);
+    /* Linux lets a mapping begin at a large page if it is a whole number of them. */
+    if (bytes >= HUGE_FROM_BYTES)
+        bytes = (bytes + PT_HUGE_PAGE_BYTES - 1) / PT_HUGE_PAGE_BYTES * PT_HUGE_PAGE_BYTES;
     void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return pt_error_errno(reterr, errno, "%zu bytes of memory", size);

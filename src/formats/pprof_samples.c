@@ -164,49 +164,88 @@ static inline uint32_t location_row(pprof_reader *r, uint64_t id)
     return __builtin_expect(row != PT_NONE, 1) ? row : missing_location(r, id);
 }
 
-/* The number in a varint's bytes, at most four of them, all others 0. */
-static inline uint64_t gather_varint(uint64_t bytes)
+/* The numbers in two varints' bytes, at most four of them in each half, all others 0. */
+static inline uint64_t gather_varints(uint64_t bytes)
 {
-    return (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | (bytes >> 2 & 0x1fc000) |
-           (bytes >> 3 & 0xfe00000);
+    bytes &= 0x7f7f7f7f7f7f7f7fu;
+    bytes -= (bytes & 0x7f007f007f007f00u) >> 1; /* 14 bits in 16 */
+    return (bytes & 0x00003fff00003fffu) | (bytes & 0x3fff00003fff0000u) >> 2;
 }
 
-/* A packed list of location ids. In real files they take one to three bytes: two are cut out of one
- * 8-byte load, by the bits that end them, without a branch on how long each is. */
+#define BLOCK_BYTES 64
+
+/* A bit for each byte of a block: whether a varint ends there. */
+static inline uint64_t varint_ends(const uint8_t *block)
+{
+    uint64_t ends = 0;
+    for (unsigned i = 0; i < BLOCK_BYTES; i += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, block + i, sizeof bytes);
+        const uint64_t last = ~le64toh(bytes) >> 7 & 0x0101010101010101u;
+        ends |= (last * 0x0102040810204080u >> 56) << i; /* bits 0, 8 ... 56 side by side */
+    }
+    return ends;
+}
+
+/* The bytes of a varint of at most four. */
+static inline uint64_t varint_bytes(const uint8_t *pos, unsigned size)
+{
+    static const uint32_t mask[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
+    uint32_t bytes;
+    memcpy(&bytes, pos, sizeof bytes);
+    return le32toh(bytes) & mask[size];
+}
+
+/* Their rows. In most files ids count from 1 in the order of the rows. */
+static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, uint64_t ids,
+                                                              uint32_t *frame)
+{
+    const uint64_t rows = ids - (1 + ((uint64_t)1 << 32));
+    frame[0] = (uint32_t)rows;
+    frame[1] = (uint32_t)(rows >> 32);
+    const size_t in_order = r->locations.in_order;
+    if (__builtin_expect(frame[0] < in_order && frame[1] < in_order, 1)) return;
+    frame[0] = location_row(r, (uint32_t)ids);
+    frame[1] = location_row(r, ids >> 32);
+}
+
+/* As many ids of the list as lie in one block, two by two: where each begins and ends is known from
+ * the block's bits, so that none waits for the one before it. Returns the bytes taken; 0 if there
+ * are no two, or they are longer than in any real file. */
+static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_t *block,
+                                 const uint8_t *end)
+{
+    uint64_t ends = varint_ends(block);
+    if (end - block < BLOCK_BYTES) ends &= ((uint64_t)1 << (end - block)) - 1;
+    unsigned at = 0;
+    while ((ends & (ends - 1)) != 0) {
+        const unsigned first = (unsigned)__builtin_ctzll(ends) + 1;
+        ends &= ends - 1;
+        const unsigned second = (unsigned)__builtin_ctzll(ends) + 1;
+        ends &= ends - 1;
+        if (__builtin_expect(first - at > 4 || second - first > 4, 0)) break;
+        const uint64_t ids = gather_varints(varint_bytes(block + at, first - at) |
+                                            varint_bytes(block + first, second - first) << 32);
+        rows_of_two(r, ids, *frame);
+        *frame += 2;
+        at = second;
+    }
+    return at;
+}
+
+/* A packed list of location ids, which in real files take one to three bytes. A block may reach
+ * beyond the list, but not beyond the input. */
 static bool add_packed_frames(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
 {
     uint32_t *frame = s->frame + s->depth;
-    const uint8_t *const fast_end = end - pos >= 8 ? end - 8 : pos;
-    while (pos < fast_end) {
-        uint64_t bytes, id;
-        memcpy(&bytes, pos, sizeof bytes);
-        bytes = le64toh(bytes);
-        const uint64_t ends = ~bytes & 0x8080808080808080u;
-        const uint64_t second = ends & (ends - 1);
-        const uint64_t first_mask = ends ^ (ends - 1);
-        const uint64_t second_mask = (second ^ (second - 1)) & ~first_mask;
-        if (__builtin_expect(second != 0 && first_mask <= UINT32_MAX, 1)) {
-            const int first_bits = __builtin_ctzll(ends) + 1;
-            const int both_bits = __builtin_ctzll(second) + 1;
-            if (__builtin_expect(both_bits - first_bits <= 32, 1)) {
-                *frame++ = location_row(r, gather_varint(bytes & first_mask));
-                *frame++ = location_row(r, gather_varint((bytes & second_mask) >> first_bits));
-                pos += both_bits / 8;
-                continue;
-            }
-        }
-        if (!pb_varint(&pos, end, &id)) {
-            s->depth = (size_t)(frame - s->frame);
-            return false;
-        }
-        *frame++ = location_row(r, id);
-    }
     bool ok = true;
-    while (pos < end) {
+    while (ok && pos < end) {
+        const unsigned size = r->end - pos >= BLOCK_BYTES + 4 ? add_block(r, &frame, pos, end) : 0;
+        pos += size;
+        if (size > 0) continue;
         uint64_t id;
         ok = pb_varint(&pos, end, &id);
-        if (!ok) break;
-        *frame++ = location_row(r, id);
+        if (ok) *frame++ = location_row(r, id);
     }
     s->depth = (size_t)(frame - s->frame);
     return ok;

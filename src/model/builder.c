@@ -394,15 +394,28 @@ uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size
     return hash;
 }
 
+void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash)
+{
+    const builder_stacks *t = &b->stack;
+    pt_probe probe;
+    const uint32_t id = pt_index_first(&t->index, hash, &probe);
+    if (id == PT_NONE) return;
+    const size_t line = 64 / sizeof *t->frame; /* of the cache */
+    const uint64_t begin = t->offset[id], end = t->offset[id + 1];
+    for (uint64_t at = begin; at < end && at < begin + 4 * line; at += line)
+        __builtin_prefetch(t->frame + at);
+}
+
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end)
 {
     const uint32_t *frames = b->stack.frame + b->stack.offset[b->stack.count];
     return pt_builder_stack_commit_hashed(b, depth, end, stack_hash(frames, depth, end));
 }
 
-/* Whether most samples have stacks of their own, which only the first of them tell, decides if the
- * index gets room for all at once: growing costs time, and room that is not used does, too. */
-#define STACKS_TRIAL 8192
+/* Whether most samples have stacks of their own decides if the index gets room for all at once:
+ * growing costs time, and room that is not used does, too. It is asked when one stack in so many
+ * promised samples has come, since few distinct ones are all new in the beginning. */
+#define STACKS_TRIAL 16
 
 static __attribute__((cold, noinline)) void make_room_as_promised(pt_builder *b)
 {
@@ -443,7 +456,7 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     }
     const pt_stack_id id = append_stack(b, depth, end);
     if (id.v == PT_NONE) return id;
-    if (id.v >= STACKS_TRIAL && t->promised > 0) make_room_as_promised(b);
+    if (t->promised > 0 && id.v >= t->promised / STACKS_TRIAL) make_room_as_promised(b);
     pt_index_add(&t->index, hash, id.v);
     return id;
 }

@@ -93,6 +93,8 @@ uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size
                                pt_stack_end end);
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash);
+/* Between the two, where most stacks are known already: fetches what commit will compare with. */
+void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
 /* Distinct stacks so far. */
 uint32_t pt_builder_stack_count(const pt_builder *b);

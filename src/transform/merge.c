@@ -272,8 +272,10 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
     const uint32_t depth = pt_stack_depth(a->p, row);
     const uint32_t *const from = pt_stack_frames(a->p, row);
     uint32_t *const into = pt_builder_stack_space(a->b, mapped->frames + depth) + mapped->frames;
-    for (uint32_t i = 0; i < depth; i++)
-        into[i] = pt_merge_location(a, from[i]);
+    for (uint32_t i = 0; i < depth; i++) {
+        const uint32_t known = a->location[from[i]];
+        into[i] = __builtin_expect(known != PT_NONE, 1) ? known : pt_merge_location(a, from[i]);
+    }
     mapped->row[mapped->count] = row;
     mapped->depth[mapped->count] = depth;
     mapped->hash[mapped->count++] =
@@ -285,6 +287,8 @@ static void map_stack(adding *a, uint32_t row, mapped_stacks *mapped)
 static void intern_mapped(adding *a, const mapped_stacks *mapped)
 {
     size_t at = 0, known = 0; /* frames before this one; of those, of stacks that were known */
+    for (size_t i = 0; i < mapped->count; i++)
+        pt_builder_stack_fetch(a->b, mapped->hash[i]);
     for (size_t i = 0; i < mapped->count; i++) {
         const uint32_t row = mapped->row[i], depth = mapped->depth[i];
         const size_t before = pt_builder_stack_count(a->b);
