@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define HUGE_FROM_BYTES ((size_t)4 << 20)
+
 __attribute__((format(printf, 3, 0))) static pt_status fill(pt_error *err, pt_status status,
                                                             const char *format, va_list args)
 {
@@ -128,23 +130,15 @@ void *pt_alloc(size_t count, size_t size)
     return ptr;
 }
 
-/* Asks for large pages, which take fewer faults and fewer misses of the TLB. A block that malloc
- * has made a mapping for begins and ends inside its pages: all of them, so that the mapping stays
- * one.
- */
-static void advise_huge(void *ptr, size_t bytes)
-{
-    if (bytes < PT_HUGE_PAGE_BYTES) return;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
-    const uintptr_t end = ((uintptr_t)ptr + bytes + page - 1) & ~(page - 1);
-    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
-}
-
 void *pt_alloc_table(size_t count, size_t size)
 {
     void *const ptr = pt_alloc(count, size);
-    advise_huge(ptr, count * size);
+    if (count * size < HUGE_FROM_BYTES) return ptr;
+    /* All of the mapping that malloc made for the block: it stays one. */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)ptr + count * size + page - 1) & ~(page - 1);
+    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
     return ptr;
 }
 
@@ -152,7 +146,6 @@ void *pt_realloc(void *ptr, size_t count, size_t size)
 {
     void *bigger = reallocarray(ptr, count ? count : 1, size ? size : 1);
     if (bigger == NULL) out_of_memory(count * size);
-    advise_huge(bigger, count * size);
     return bigger;
 }
 

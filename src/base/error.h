@@ -79,14 +79,12 @@ _Noreturn void pt_bug(const char *file, int line, const char *what);
 
 /* Memory that must be there: these end the process with one line when the system has none left, so
  * that no caller has an untested branch. Sizes that come from a file are checked before they get
- * here. pt_alloc zeroes. pt_realloc asks for large pages where they fit, since columns are filled
- * from the front. */
+ * here. pt_alloc zeroes. */
 void *pt_alloc(size_t count, size_t size);
 void *pt_realloc(void *ptr, size_t count, size_t size);
 /* pt_alloc for tables that are looked up at random: large ones in large pages, so that a look-up
  * does not wait for page tables, too. */
 void *pt_alloc_table(size_t count, size_t size);
-#define PT_HUGE_PAGE_BYTES ((size_t)2 << 20)
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -107,12 +107,9 @@ pt_blob pt_blob_borrow(const void *data, size_t size)
 
 pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
 {
-    size_t bytes = whole_pages(size > 0 ? size : 1);
+    const size_t bytes = whole_pages(size > 0 ? size : 1);
     if (bytes < size)
         return pt_error_set(reterr, PT_ERR_NOMEM, "%zu bytes do not fit memory", size);
-    /* Linux lets a mapping begin at a large page if it is a whole number of them. */
-    if (bytes >= HUGE_FROM_BYTES)
-        bytes = (bytes + PT_HUGE_PAGE_BYTES - 1) / PT_HUGE_PAGE_BYTES * PT_HUGE_PAGE_BYTES;
     void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return pt_error_errno(reterr, errno, "%zu bytes of memory", size);

@@ -11,10 +11,11 @@
 typedef void job_fn(void *job, unsigned worker);
 
 struct pt_pool {
-    pthread_t *threads;
-    unsigned count;         /* workers, the caller counted; threads has one fewer */
-    pthread_mutex_t in_use; /* held by the thread whose job runs */
-    pthread_mutex_t lock;   /* guards what follows */
+    unsigned count;         /* workers, the caller counted */
+    pthread_mutex_t in_use; /* held by the thread whose job runs; guards the next two */
+    pthread_t *threads;     /* made for the first job that has something for them */
+    unsigned thread_count;
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t posted, finished;
     job_fn *fn;
     void *job;
@@ -65,12 +66,16 @@ pt_pool *pt_pool_new(unsigned threads)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->posted, NULL);
     pthread_cond_init(&pool->finished, NULL);
-    if (threads == 0) threads = usable_cpus();
-    pool->threads = pt_alloc(threads, sizeof *pool->threads);
-    for (pool->count = 1; pool->count < threads; pool->count++) {
-        if (pthread_create(&pool->threads[pool->count - 1], NULL, worker_main, pool) != 0) break;
-    }
+    pool->count = threads > 0 ? threads : usable_cpus();
     return pool;
+}
+
+static void make_threads(pt_pool *pool)
+{
+    pool->threads = pt_alloc(pool->count, sizeof *pool->threads);
+    for (; pool->thread_count + 1 < pool->count; pool->thread_count++) {
+        if (pthread_create(&pool->threads[pool->thread_count], NULL, worker_main, pool) != 0) break;
+    }
 }
 
 void pt_pool_free(pt_pool *pool)
@@ -80,7 +85,7 @@ void pt_pool_free(pt_pool *pool)
     pool->stop = true;
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
-    for (unsigned i = 0; i + 1 < pool->count; i++)
+    for (unsigned i = 0; i < pool->thread_count; i++)
         pthread_join(pool->threads[i], NULL);
     pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->posted);
@@ -103,10 +108,11 @@ static void run_job(pt_pool *pool, job_fn *fn, void *job)
         fn(job, 0);
         return;
     }
+    if (pool->threads == NULL) make_threads(pool);
     pthread_mutex_lock(&pool->lock);
     pool->fn = fn;
     pool->job = job;
-    pool->working = pool->count - 1;
+    pool->working = pool->thread_count;
     pool->generation++;
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
@@ -257,7 +263,10 @@ pt_status pt_pool_ordered(pt_pool *pool, size_t n, const pt_ordered *how, pt_err
     pthread_mutex_init(&job.lock, NULL);
     pthread_cond_init(&job.changed, NULL);
     job.window = pt_alloc(job.ahead, sizeof *job.window);
-    run_job(pool, run_ordered, &job);
+    if (n <= 1)
+        run_ordered(&job, 0);
+    else
+        run_job(pool, run_ordered, &job);
     for (size_t i = 0; i < job.ahead; i++) { /* what was made after the one that failed */
         if (job.window[i].ready && job.window[i].status == PT_OK)
             how->drop(how->ctx, job.window[i].item);

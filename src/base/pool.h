@@ -15,7 +15,7 @@
 typedef struct pt_pool pt_pool;
 
 /* threads: how many work at once, the caller counted; 0 means as many as there are CPUs this
- * process may run on. Never NULL: if the system refuses threads the pool is smaller. */
+ * process may run on. Never NULL: if the system refuses threads fewer work. */
 pt_pool *pt_pool_new(unsigned threads);
 /* NULL is accepted. No call may be under way. */
 void pt_pool_free(pt_pool *pool);

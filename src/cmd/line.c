@@ -17,7 +17,7 @@
 #include "base/grow.h"
 
 #ifdef PT_WITH_LIBEDIT
-#include <histedit.h>
+#include "cmd/lazy_edit.h"
 #endif
 
 struct pt_line {
@@ -69,6 +69,8 @@ char *pt_line_history_path(const char *name)
 #define MOST_SHOWN    60
 #define HISTORY_LINES 1000
 
+static const pt_libedit *libedit; /* NULL: not loaded */
+
 /* An eventfd: readable after SIGINT, whichever thread it came to and whenever. */
 static int interrupted = -1;
 
@@ -85,7 +87,7 @@ static void on_interrupt(int signal_number)
 static char *prompt_of(EditLine *edit)
 {
     pt_line *line;
-    el_get(edit, EL_CLIENTDATA, &line);
+    libedit->el_get(edit, EL_CLIENTDATA, &line);
     return (char *)(uintptr_t)line->options.prompt;
 }
 
@@ -110,9 +112,9 @@ static int characters(const char *text)
 
 static void put_in(EditLine *edit, const char *word, const char *text, bool final)
 {
-    el_deletestr(edit, characters(word));
-    el_insertstr(edit, text);
-    if (final) el_insertstr(edit, " ");
+    libedit->el_deletestr(edit, characters(word));
+    libedit->el_insertstr(edit, text);
+    if (final) libedit->el_insertstr(edit, " ");
 }
 
 static void show(const pt_line_choices *c)
@@ -147,9 +149,9 @@ static unsigned char on_tab(EditLine *edit, int key)
 {
     (void)key;
     pt_line *line;
-    el_get(edit, EL_CLIENTDATA, &line);
+    libedit->el_get(edit, EL_CLIENTDATA, &line);
     if (line->options.complete == NULL) return CC_ERROR;
-    const LineInfo *info = el_line(edit);
+    const LineInfo *info = libedit->el_line(edit);
     PT_FREE char *typed = pt_strndup(info->buffer, (size_t)(info->cursor - info->buffer));
     pt_line_choices choices = {0};
     line->options.complete(line->options.context, typed, &choices);
@@ -190,24 +192,26 @@ static void edit_open(pt_line *line)
     if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) return;
     if (interrupted < 0) interrupted = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (interrupted < 0) return;
-    line->edit = el_init("pitot", stdin, stdout, stderr);
+    if (libedit == NULL) libedit = pt_libedit_load();
+    if (libedit == NULL) return;
+    line->edit = libedit->el_init("pitot", stdin, stdout, stderr);
     if (line->edit == NULL) return;
-    el_set(line->edit, EL_CLIENTDATA, line);
-    el_set(line->edit, EL_PROMPT, prompt_of);
-    el_set(line->edit, EL_GETCFN, read_character);
-    el_set(line->edit, EL_EDITOR, "emacs");
-    el_set(line->edit, EL_ADDFN, "pt-complete", "complete a word", on_tab);
-    el_set(line->edit, EL_BIND, "^I", "pt-complete", NULL);
-    el_set(line->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    line->history = history_init();
+    libedit->el_set(line->edit, EL_CLIENTDATA, line);
+    libedit->el_set(line->edit, EL_PROMPT, prompt_of);
+    libedit->el_set(line->edit, EL_GETCFN, read_character);
+    libedit->el_set(line->edit, EL_EDITOR, "emacs");
+    libedit->el_set(line->edit, EL_ADDFN, "pt-complete", "complete a word", on_tab);
+    libedit->el_set(line->edit, EL_BIND, "^I", "pt-complete", NULL);
+    libedit->el_set(line->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    line->history = libedit->history_init();
     HistEvent event;
     if (line->history == NULL) return;
-    history(line->history, &event, H_SETSIZE, HISTORY_LINES);
-    history(line->history, &event, H_SETUNIQUE, 1);
+    libedit->history(line->history, &event, H_SETSIZE, HISTORY_LINES);
+    libedit->history(line->history, &event, H_SETUNIQUE, 1);
     if (line->options.history_path != NULL)
-        history(line->history, &event, H_LOAD, line->options.history_path);
-    el_set(line->edit, EL_HIST, history, line->history);
-    el_source(line->edit, NULL); /* the user's own keys: ~/.editrc */
+        libedit->history(line->history, &event, H_LOAD, line->options.history_path);
+    libedit->el_set(line->edit, EL_HIST, libedit->history, line->history);
+    libedit->el_source(line->edit, NULL); /* the user's own keys: ~/.editrc */
 }
 
 static const char *edit_read(pt_line *line)
@@ -215,11 +219,11 @@ static const char *edit_read(pt_line *line)
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
     sigaction(SIGINT, &action, &before);
     int count = 0;
-    const char *got = el_gets(line->edit, &count);
+    const char *got = libedit->el_gets(line->edit, &count);
     sigaction(SIGINT, &before, NULL);
     uint64_t interrupts;
     if (read(interrupted, &interrupts, sizeof interrupts) > 0) {
-        el_reset(line->edit);
+        libedit->el_reset(line->edit);
         fputs("^C\n", stdout);
         return "";
     }
@@ -231,7 +235,7 @@ static const char *edit_read(pt_line *line)
     line->plain = pt_strndup(got, strcspn(got, "\r\n"));
     HistEvent event;
     if (line->history != NULL && line->plain[strspn(line->plain, " \t")] != '\0')
-        history(line->history, &event, H_ENTER, line->plain);
+        libedit->history(line->history, &event, H_ENTER, line->plain);
     return line->plain;
 }
 
@@ -241,7 +245,7 @@ static void save_history(const pt_line *line)
     HistEvent event;
     if (line->history == NULL || line->options.history_path == NULL) return;
     const mode_t mask = umask(077);
-    history(line->history, &event, H_SAVE, line->options.history_path);
+    libedit->history(line->history, &event, H_SAVE, line->options.history_path);
     umask(mask);
 }
 
@@ -278,8 +282,8 @@ void pt_line_close(pt_line *line)
     if (line == NULL) return;
 #ifdef PT_WITH_LIBEDIT
     save_history(line);
-    if (line->edit != NULL) el_end(line->edit);
-    if (line->history != NULL) history_end(line->history);
+    if (line->edit != NULL) libedit->el_end(line->edit);
+    if (line->history != NULL) libedit->history_end(line->history);
 #endif
     free(line->plain);
     free(line);

@@ -454,6 +454,8 @@ static void read_tables(pprof_reader *r)
     pprof_ids_init(&r->mappings, r->mapping.count);
     pprof_ids_init(&r->functions, r->function.count);
     pprof_ids_init(&r->locations, r->location.count);
+    pt_builder_reserve_locations(r->builder, r->function.count, r->location.count,
+                                 r->location.count); /* most have one line */
     if (r->string.count > 0 && r->string.items[0] != 0) r->damage.strings++;
     read_events(r);
     for (size_t i = 0; i < r->mapping.count; i++)

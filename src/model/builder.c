@@ -119,6 +119,13 @@ void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames)
     b->stack.promised = (uint32_t)samples;
 }
 
+void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines)
+{
+    RESERVE(b->function, row, functions < RESERVE_SAMPLES_MAX ? functions : RESERVE_SAMPLES_MAX);
+    RESERVE(b->location, row, locations < RESERVE_SAMPLES_MAX ? locations : RESERVE_SAMPLES_MAX);
+    RESERVE(b->location, line, lines < RESERVE_SAMPLES_MAX ? lines : RESERVE_SAMPLES_MAX);
+}
+
 /* ---- Strings ---- */
 
 pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size)

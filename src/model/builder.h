@@ -27,6 +27,7 @@ void pt_builder_freep(pt_builder **builder);
 
 /* Optional: expected numbers of rows, so that columns grow once. Capped against nonsense. */
 void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames);
+void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines);
 
 /* Interns. Bytes are copied; any bytes are allowed. */
 pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size);

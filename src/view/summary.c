@@ -55,7 +55,7 @@ static bool is_stack(const pt_profile *p, uint32_t stack)
 static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summary)
 {
     const pt_samples *samples = p->sample;
-    PT_FREE double *weight = pt_alloc_table(p->stack->t.count, sizeof *weight);
+    PT_FREE double *weight = pt_alloc(p->stack->t.count, sizeof *weight);
     for (uint32_t i = 0; i < samples->t.count; i++)
         weight[samples->stack[i]] += (double)pt_magnitude(samples->value[event][i]);
     PT_FREE bool *named = pt_alloc(p->location->t.count, sizeof *named);

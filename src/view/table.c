@@ -61,7 +61,7 @@ int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event)
 {
     const pt_samples *samples = profile->sample;
     const int64_t *column = samples->value[event];
-    int64_t *value = pt_alloc_table(profile->stack->t.count, sizeof *value);
+    int64_t *value = pt_alloc(profile->stack->t.count, sizeof *value);
     for (uint32_t i = 0; i < samples->t.count; i++) {
         int64_t *sum = &value[samples->stack[i]];
         *sum = pt_saturating_add(*sum, column[i]);
@@ -146,12 +146,15 @@ static pt_status count_range(void *context, unsigned worker, size_t begin, size_
     return PT_OK;
 }
 
-/* Threads of their own pay where they have far more to count than there is to add up. */
+/* Threads of their own pay where they have far more to count than there is to add up, and more than
+ * making them takes. */
+#define FRAMES_FOR_THREADS ((uint64_t)1 << 20)
+
 static bool is_worth_threads(const counting *t, unsigned threads)
 {
     const uint64_t frames = t->profile->stack->offset[t->profile->stack->t.count];
     const uint64_t sums = (uint64_t)t->names.count + t->profile->location->t.count;
-    return threads > 1 && frames / 16 >= sums * threads;
+    return threads > 1 && frames >= FRAMES_FOR_THREADS && frames / 16 >= sums * threads;
 }
 
 static void count_with_threads(counting *t, unsigned threads)

@@ -226,6 +226,42 @@ static void ids_may_be_any_numbers(void **state)
                   "2{1[900 7 900]} 4{1:900} 4{1:7} 6\"\" 14:0");
 }
 
+/* Stacks of every depth to 100 of ids that take one to nine bytes, mixed so that they begin and end
+ * anywhere: behind the samples lies as much of the file as before them. */
+static void ids_of_any_length_are_read_wherever_they_lie_in_a_list(void **state)
+{
+    (void)state;
+    static const uint64_t id[] = {1,           0x7f,         0x80,       0x3fff,
+                                  0x4000,      0x1fffff,     0x200000,   0xfffffffu,
+                                  0x10000000u, 0x7ffffffffu, 1ull << 35, 1ull << 62};
+    enum { IDS = sizeof id / sizeof id[0], SAMPLES_MADE = 100 };
+#define ID_AT(sample, frame) ((frame) * (frame) / 3 + (sample) * (frame) % 7 + (sample)) % IDS
+    PT_FREE char *tables = pt_alloc(1, 1 << 12), *samples = pt_alloc(1, 1 << 18);
+    int size = 0;
+    for (int i = 0; i < IDS; i++)
+        size += snprintf(tables + size, 100, "4{1:%llu} ", (unsigned long long)id[i]);
+    size = 0;
+    for (int i = 0; i < SAMPLES_MADE; i++) {
+        size += snprintf(samples + size, 100, "2{1[");
+        for (int k = 0; k <= i; k++)
+            size += snprintf(samples + size, 100, "%llu ", (unsigned long long)id[ID_AT(i, k)]);
+        size += snprintf(samples + size, 100, "] 2:1} ");
+    }
+    for (int order = 0; order < 2; order++) {
+        PT_FREE char *text = pt_strf("1{1:1} 6\"\" 6\"x\" %s%s", order == 0 ? samples : tables,
+                                     order == 0 ? tables : samples);
+        reading r = read_text(text);
+        assert_int_equal(r.status, PT_OK);
+        for (uint32_t i = 0; i < SAMPLES_MADE; i++) {
+            const uint32_t stack = r.profile->sample->stack[i];
+            assert_int_equal(pt_stack_depth(r.profile, stack), i + 1);
+            for (uint32_t k = 0; k <= i; k++)
+                assert_int_equal(pt_stack_frames(r.profile, stack)[k], ID_AT(i, k));
+        }
+        reading_done(&r);
+    }
+}
+
 static void unknown_fields_of_every_message_are_written_again(void **state)
 {
     (void)state;
@@ -457,6 +493,7 @@ int main(void)
         cmocka_unit_test(samples_that_begin_alike_are_told_apart),
         cmocka_unit_test(many_samples_keep_their_stacks_values_and_order),
         cmocka_unit_test(ids_may_be_any_numbers),
+        cmocka_unit_test(ids_of_any_length_are_read_wherever_they_lie_in_a_list),
         cmocka_unit_test(unknown_fields_of_every_message_are_written_again),
         cmocka_unit_test(a_text_label_that_is_empty_stays_a_text),
         cmocka_unit_test(references_to_nothing_are_kept_as_unknown_and_counted),
