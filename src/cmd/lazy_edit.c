@@ -1,15 +1,11 @@
 /* lazy_edit.c: see lazy_edit.h. */
 #include "cmd/lazy_edit.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "base/lazy.h"
 
-static pt_libedit functions;
+static pt_libedit api;
 
-static const struct {
-    const char *name;
-    size_t offset;
-} rows[] = {
+static const pt_lazy_function functions[] = {
 #define ROW(function)                                                                              \
     {                                                                                              \
         .name = #function, .offset = offsetof(pt_libedit, function)                                \
@@ -23,13 +19,7 @@ static const struct {
 /* Debian calls it libedit.so.2, others libedit.so.0. */
 const pt_libedit *pt_libedit_load(void)
 {
-    void *library = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) library = dlopen("libedit.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        void *const function = dlsym(library, rows[i].name);
-        if (function == NULL) return NULL;
-        *(void **)(void *)((char *)&functions + rows[i].offset) = function;
-    }
-    return &functions;
+    static const char *const sonames[] = {"libedit.so.2", "libedit.so.0", NULL};
+    const size_t count = sizeof functions / sizeof functions[0];
+    return pt_lazy_load(sonames, functions, count, &api) == PT_LAZY_LOADED ? &api : NULL;
 }
