@@ -64,6 +64,15 @@ static void count_short_copy(pt_capture *c, const pt_perf_record *r)
     c->facts.stack_bytes = c->set.plan.stack_bytes;
 }
 
+/* In the middle of execve the old program's stack is no more and the new one has not begun: the
+ * registers are left over, and lead nowhere. The stack is the kernel's. */
+static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const pt_perf_record *r,
+                                uint64_t pc)
+{
+    return c->stack.kernel_count > 0 && c->stack.count == c->stack.kernel_count + 1 &&
+           r->sample.stack_bytes == 0 && pt_proc_map_at(proc, pc) == NULL;
+}
+
 static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const uint64_t pc = pt_sample_user_pc(&r->sample);
@@ -73,6 +82,11 @@ static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.count == c->stack.kernel_count) return;
+    if (is_between_programs(c, proc, r, pc)) {
+        c->stack.count = c->stack.kernel_count;
+        c->stack.end = PT_STACK_END_ROOT;
+        return;
+    }
     const uint64_t last = c->stack.pcs[c->stack.count - 1];
     const pt_proc_map *const map = pt_proc_map_at(proc, last - 1);
     if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->start,
