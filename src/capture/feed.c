@@ -220,12 +220,22 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     if (child != NULL && !child->is_judged) judge(c, child, r->time_ns);
 }
 
+/* Who becomes another program, be it another thread than the first, has the number of the first
+ * from then on, whose end was told. */
+static void on_comm(pt_capture *c, const pt_perf_record *r)
+{
+    const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
+    if (!r->comm.is_exec) return;
+    forget_wait(c, r->tid, false);
+    if (proc->is_wanted) pt_event_set_exec(&c->set, (pid_t)r->pid);
+}
+
 static void on_record(pt_capture *c, pt_perf_record *r)
 {
     switch (r->type) {
     case PERF_RECORD_SAMPLE: on_sample(c, r); break;
     case PERF_RECORD_MMAP2: pt_procs_on_mmap(&c->procs, r); break;
-    case PERF_RECORD_COMM: pt_procs_on_comm(&c->procs, r); break;
+    case PERF_RECORD_COMM: on_comm(c, r); break;
     case PERF_RECORD_FORK: on_fork(c, r); break;
     case PERF_RECORD_EXIT:
         pt_event_set_remove(&c->set, (pid_t)r->task.tid);

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "capture/procs.h"
 
 enum {
     SIDE_BYTES = 512 << 10,
@@ -251,10 +252,19 @@ static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
     return true;
 }
 
+static pid_t process_of(pid_t tid)
+{
+    char who[24], pid[24];
+    snprintf(who, sizeof who, "%d", tid);
+    pt_proc_status("/proc", who, "Tgid", pid, sizeof pid);
+    return (pid_t)strtol(pid, NULL, 10);
+}
+
 bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new)
 {
     if (thread_of(set, tid) != NULL) return true;
     pt_event_thread *const thread = pt_alloc(1, sizeof *thread);
+    thread->pid = pid != 0 || tid < 0 ? pid : process_of(tid);
     thread->tid = tid;
     thread->stack_bytes = set->plan.stack_bytes;
     thread->rows = pt_alloc(set->pair_count, sizeof *thread->rows);
@@ -282,6 +292,20 @@ void pt_event_set_remove(pt_event_set *set, pid_t tid)
     if (set->threads.slots[slot] == NULL) return;
     free_thread(set, set->threads.slots[slot]);
     take_out(set, slot);
+}
+
+void pt_event_set_exec(pt_event_set *set, pid_t pid)
+{
+    if (!set->plan.is_each_thread || thread_of(set, pid) != NULL) return;
+    for (size_t i = 0; i <= set->threads.mask; i++) {
+        pt_event_thread *const thread = set->threads.slots[i];
+        if (thread == NULL || thread->pid != pid) continue;
+        take_out(set, i);
+        thread->tid = pid;
+        put_thread(set, thread);
+        return;
+    }
+    pt_event_set_add(set, pid, pid, true); /* it had none yet */
 }
 
 /* ---- rings ---- */
@@ -475,11 +499,28 @@ void pt_event_set_disable(pt_event_set *set)
     tell_all(set, PERF_EVENT_IOC_DISABLE);
 }
 
+/* In the middle of execve a thread has the number of its process's first, and its events still
+ * stand under its own: see pt_event_set_exec. */
+static pt_event_thread *thread_in_exec(const pt_event_set *set, const pt_perf_record *record,
+                                       size_t pair)
+{
+    for (size_t i = 0; i <= set->threads.mask; i++) {
+        pt_event_thread *const thread = set->threads.slots[i];
+        if (thread == NULL || thread->pid != (pid_t)record->pid) continue;
+        const pt_event_row *const row = &thread->rows[pair];
+        if (row->id == record->id || (row->switches_fd >= 0 && row->switches_id == record->id))
+            return thread;
+    }
+    return NULL;
+}
+
 static pt_event_row *row_of(const pt_event_set *set, const pt_perf_record *record,
                             pt_event_thread **ret_thread)
 {
-    pt_event_thread *const thread = thread_of(set, (pid_t)record->tid);
     const pt_ring_pair *const pair = pair_of(set, record->cpu);
+    pt_event_thread *thread = thread_of(set, (pid_t)record->tid);
+    if (thread == NULL && pair != NULL && record->tid == record->pid)
+        thread = thread_in_exec(set, record, (size_t)(pair - set->pairs));
     *ret_thread = thread;
     return thread != NULL && pair != NULL ? &thread->rows[pair - set->pairs] : NULL;
 }

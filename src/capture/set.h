@@ -28,7 +28,7 @@ typedef struct pt_event_row {
 } pt_event_row;
 
 typedef struct pt_event_thread {
-    pid_t tid;            /* -1: of cpus */
+    pid_t pid, tid;       /* tid -1: of cpus */
     uint32_t stack_bytes; /* that its events copy */
     uint64_t credit;    /* periods that had passed before it was opened, due with the next sample */
     pt_event_row *rows; /* one a cpu of the set */
@@ -74,10 +74,13 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
                             const pid_t *tids, size_t tid_count, pt_error *reterr);
 void pt_event_set_close(pt_event_set *set);
 
-/* A thread that was there before, or a new one (is_new) of process pid. False: gone, or refused
- * (errno). Adding one twice does nothing. */
+/* A thread that was there before, or a new one (is_new), of process pid (0: which it is). False:
+ * gone, or refused (errno). Adding one twice does nothing. */
 bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
 void pt_event_set_remove(pt_event_set *set, pid_t tid);
+/* A process has become another program. If another thread than its first did so, that one has the
+ * number of the first now, which has been removed, and its events go on under it. */
+void pt_event_set_exec(pt_event_set *set, pid_t pid);
 
 void pt_event_set_enable(pt_event_set *set);
 void pt_event_set_disable(pt_event_set *set);

@@ -465,6 +465,67 @@ else
     skip 'events of cpus take root'
 fi
 
+it 'goes on with a program that another thread than the first has begun'
+cat >become.c <<'C'
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+static char *self;
+__attribute__((noinline)) static void waits_here(void) { const struct timespec t = {0, 300000000}; nanosleep(&t, NULL); __asm__ volatile(""); }
+__attribute__((noinline)) static void computes_here(void)
+{
+    struct timespec used;
+    do
+        for (volatile int i = 0; i < 100000; i++);
+    while (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 && used.tv_sec == 0 && used.tv_nsec < 300000000);
+}
+static void *become(void *own_time_ms)
+{
+    struct timespec used;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    while (used.tv_nsec < 1000000 * (intptr_t)own_time_ms);
+    execl(self, self, (char *)NULL);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    self = argv[0];
+    if (argc > 1) {
+        pthread_create(&thread, NULL, become, (void *)(intptr_t)(argv[1][0] == 'a' ? 0 : 100));
+        pause();
+    }
+    waits_here();
+    computes_here();
+    return 0;
+}
+C
+${CC:-cc} -O1 -g -pthread -o become become.c
+for how in '' -a; do
+    for when in 'at once' later; do
+        [ "$(id -u)" = 0 ] || continue
+        run pitot record $how --off-cpu -o become.pb.gz ./become "$when"
+        expect_status 0
+        run pitot top -e cpu -n 0 --json become.pb.gz
+        expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+rows = {row['name']: row['total'] for row in json.load(open(sys.argv[1]))['rows']}
+assert 150e6 <= rows['computes_here'] <= 350e6, rows
+PY
+        # Events of a thread that did it before they could be opened may come when it waits already.
+        [ "$how $when" = ' at once' ] && continue
+        run pitot top -e off-cpu -n 0 --json become.pb.gz
+        expect python3 - "$t_out/stdout" <<'PY'
+import json, sys
+rows = {row['name']: row['total'] for row in json.load(open(sys.argv[1]))['rows']}
+assert rows['waits_here'] >= 290e6, rows['waits_here']
+PY
+    done
+done
+[ "$(id -u)" = 0 ] || skip 'events of cpus take root'
+
 it 'tells waiting for something from waiting for a cpu that another thread has'
 if [ "$(id -u)" = 0 ] && command -v taskset >/dev/null; then
     # Two threads of 0.2 s each on one cpu: until the first is done, one runs and the other could.
