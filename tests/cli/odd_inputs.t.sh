@@ -121,8 +121,8 @@ END
         for golden in "$PITOT_ROOT/tests/golden/$format"/*; do
             case $golden in *README.md | *.go | *.c | *.cc | *.js) continue ;; esac
             [ -f "$golden" ] || continue
-            # Files of 4 MiB and more are mapped; smaller ones are read at once.
-            { cat "$golden"; head -c 5M /dev/zero; } >shrinking
+            # Files of 64 KiB and more are mapped; smaller ones are read at once.
+            { cat "$golden"; head -c 80K /dev/zero; } >shrinking
             run env LD_PRELOAD="$PWD/cut.so" CUT_FILE="$(realpath shrinking)" \
                 CUT_TO=$(($(stat -c %s "$golden") / 2)) "$PITOT" info --from="$format" shrinking
             expect_one_line shrinking
