@@ -313,11 +313,11 @@ typedef struct {
     clockid_t drain_clock;
     uint64_t drain_before_ns; /* CPU time of those that were before this one */
     pid_t drain_tid;
-    pid_t listen_tid;  /* of the thread that serves; 0 = none */
-    pid_t toggle_tid;  /* of the one that a signal wakes; 0 = none */
-    bool leaving;      /* the process is at its end */
-    bool served;       /* this session is for one who asked over a socket */
-    uint32_t sequence; /* of the next journal of this process */
+    _Atomic(pid_t) listen_tid; /* of the thread that serves; 0 = none */
+    pid_t toggle_tid;          /* of the one that a signal wakes; 0 = none */
+    bool leaving;              /* the process is at its end */
+    bool served;               /* this session is for one who asked over a socket */
+    uint32_t sequence;         /* of the next journal of this process */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */

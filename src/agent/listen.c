@@ -57,11 +57,14 @@ enum {
     READY_MS = 60000,     /* for the thread to say whether it listens: on a machine that is full */
 };
 
+/* Of a thread: whoever changes it must know which thread's it is, so its number is in it, too. */
+enum { STARTS, LISTENS, IS_REFUSED, IS_TO_END, STATES };
+
 static struct {
     char where[PATH_MAX];            /* what PITOT_LISTEN says */
     char token[TOKEN_MAX_BYTES + 1]; /* "": a Unix socket */
     char message[PATH_MAX + 128];
-    atomic_int ready; /* 0 not yet, 1 it listens, 2 it does not */
+    atomic_uint state; /* STATES * the thread's number, which is 1 or more, + one of them */
     int fd;
     atomic_int is_over; /* the thread is to end */
     int wake_fd;        /* readable when the thread is to end; -1 = there is none */
@@ -548,6 +551,7 @@ static bool leave_the_hosts_descriptors(void)
 static bool open_socket(void)
 {
     static const char local[] = "127.0.0.1:", file[] = "unix:";
+    listener.fd = -1; /* what it was could be one of the host's */
     if (!leave_the_hosts_descriptors()) return false;
     if (strncmp(listener.where, file, sizeof file - 1) == 0)
         return listen_unix(listener.where + sizeof file - 1);
@@ -567,11 +571,11 @@ static int open_wake(void)
 
 static void *listen_main(void *arg)
 {
-    (void)arg;
+    const unsigned starts = (unsigned)(uintptr_t)arg;
     pt_agent.listen_tid = gettid();
     const bool listens = open_socket();
     listener.wake_fd = listens ? open_wake() : -1;
-    atomic_store(&listener.ready, listens ? 1 : 2);
+    atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
     while (listens && !is_to_end()) {
         request r;
         struct pollfd wait = {.fd = listener.fd, .events = POLLIN};
@@ -586,8 +590,16 @@ static void *listen_main(void *arg)
         if (take_request(&r, fd, until_ms)) answer_profile(&r);
         hang_up(&r, fd, until_ms);
     }
-    close(listener.fd); /* the rest of its table goes later than pthread_join comes back */
+    /* The rest of its table goes later than pthread_join comes back. */
+    if (listener.fd >= 0) close(listener.fd);
     return NULL;
+}
+
+/* A filter of system calls may end a thread for one of them, and nothing but it. */
+static bool has_ended(void)
+{
+    const pid_t tid = pt_agent.listen_tid;
+    return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
 /* False if there is no thread, or it does not listen. */
@@ -598,18 +610,28 @@ static bool start_thread(void)
     if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     listener.message[0] = '\0';
-    atomic_store(&listener.ready, 0);
+    const unsigned starts = (atomic_load(&listener.state) / STATES + 1) * STATES + STARTS;
     atomic_store(&listener.is_over, 0);
+    pt_agent.listen_tid = 0;
+    atomic_store(&listener.state, starts);
     pt_agent_lock(&caller); /* blocks all signals, and so in the new thread */
-    const bool runs = pt_real_pthread_create(&listener.thread, &attr, listen_main, NULL) == 0;
+    const bool runs = pt_real_pthread_create(&listener.thread, &attr, listen_main,
+                                             (void *)(uintptr_t)starts) == 0;
     pt_agent_unlock(&caller);
     pthread_attr_destroy(&attr);
     const uint64_t until = now_ms() + READY_MS;
-    while (runs && atomic_load(&listener.ready) == 0 && now_ms() < until) {
+    while (runs && atomic_load(&listener.state) == starts && now_ms() < until) {
         const struct timespec pause = {.tv_nsec = 200000};
+        unsigned still = starts;
         nanosleep(&pause, NULL);
+        if (has_ended() &&
+            atomic_compare_exchange_strong(&listener.state, &still, starts + IS_REFUSED))
+            refuse("its thread was ended, perhaps by a filter of system calls");
     }
-    return runs && atomic_load(&listener.ready) != 2;
+    if (!runs || atomic_load(&listener.state) != starts + IS_REFUSED) return runs;
+    pt_agent.listen_tid = 0;
+    pthread_detach(listener.thread);
+    return false;
 }
 
 void pt_listen_start(const char *where, bool first)
@@ -623,10 +645,18 @@ void pt_listen_start(const char *where, bool first)
 
 bool pt_listen_rest(void)
 {
-    const pid_t tid = pt_agent.listen_tid;
-    if (tid == 0 || atomic_load(&listener.ready) != 1 || listener.wake_fd < 0) return false;
-    atomic_store(&listener.is_over, 1);
-    if (syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL) != 0) return false;
+    unsigned listens = atomic_load(&listener.state);
+    const unsigned ends = listens - LISTENS + IS_TO_END;
+    if (listens % STATES != LISTENS || /* or another thread calls the same */
+        !atomic_compare_exchange_strong(&listener.state, &listens, ends))
+        return false;
+    atomic_store(&listener.is_over, listener.wake_fd >= 0);
+    if (listener.wake_fd < 0 ||
+        syscall(SYS_tgkill, getpid(), pt_agent.listen_tid, WAKE_SIGNAL) != 0) {
+        atomic_store(&listener.is_over, 0);
+        atomic_store(&listener.state, listens);
+        return false;
+    }
     pthread_join(listener.thread, NULL);
     pt_agent.listen_tid = 0;
     pt_listen_stop(); /* its path is free */
@@ -655,4 +685,5 @@ void pt_listen_after_fork(void)
     listener.path[0] = '\0'; /* the parent's */
     pt_agent.served = false;
     pt_agent.listen_tid = 0;
+    atomic_store(&listener.state, 0);
 }

@@ -35,28 +35,36 @@ static struct timespec span(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* The timer ends first_ns from now for the first time. */
-static bool make_timer(pt_thread *thread, clockid_t clock, uint64_t period_ns, uint64_t first_ns)
+/* One that is yet to be armed. */
+static bool make_timer(pt_thread *thread, clockid_t clock)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = pt_tick.signo};
     event.sigev_value.sival_ptr = thread;
     event.sigev_notify_thread_id = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     timer_t timer;
     if (timer_create(clock, &event, &timer) != 0) return false;
+    thread->timer = timer;
+    return true;
+}
+
+/* It ends first_ns from now for the first time. */
+static bool arm_timer(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+{
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
     const struct itimerspec times = {.it_interval = span(period_ns), .it_value = span(first_ns)};
-    thread->timer = timer;
-    if (timer_settime(timer, 0, &times, NULL) == 0) return true;
-    timer_delete(timer);
-    thread->timer = NULL;
+    if (timer_settime((timer_t)thread->timer, 0, &times, NULL) == 0) return true;
+    pt_timer_looks_stop(thread);
     return false;
 }
 
 static bool attach_timer(pt_thread *thread, int weighing, clockid_t clock, uint64_t period_ns,
                          uint64_t first_ns)
 {
+    if (!make_timer(thread, clock)) return false;
+    /* From here on a tick arms the timer, be it one of another timer that was deleted while its
+     * signal was pending: before Linux 6.13 that comes, and may come now. */
     atomic_store(&thread->weighing, weighing);
-    if (make_timer(thread, clock, period_ns, first_ns)) return true;
+    if (arm_timer(thread, period_ns, first_ns)) return true;
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     return false;
 }
@@ -84,7 +92,7 @@ bool pt_timer_looks_start(pt_thread *thread)
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     const uint64_t every_ns =
         pt_tick.period_ns > pt_tick.look_ns ? pt_tick.period_ns : pt_tick.look_ns;
-    return make_timer(thread, pt_timer_cpu_clock(tid), every_ns, 1);
+    return make_timer(thread, pt_timer_cpu_clock(tid)) && arm_timer(thread, every_ns, 1);
 }
 
 void pt_timer_looks_stop(pt_thread *thread)

@@ -95,11 +95,16 @@ static void make_thread(void)
 
 bool pt_toggle_rest(void)
 {
-    if (!toggle.runs) return false;
-    atomic_store(&toggle.is_over, 1);
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    const bool runs = toggle.runs;
+    const pthread_t thread = toggle.thread;
+    toggle.runs = false; /* another thread that calls the same now has none to wait for */
+    if (runs) atomic_store(&toggle.is_over, 1);
+    pt_agent_unlock(&caller);
+    if (!runs) return false;
     wake();
-    pthread_join(toggle.thread, NULL);
-    toggle.runs = false;
+    pthread_join(thread, NULL);
     pt_agent.toggle_tid = 0;
     return true;
 }

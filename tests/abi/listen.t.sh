@@ -297,6 +297,23 @@ else
     done
 fi
 
+it 'is not in the way of threads that change the group at the same time'
+CPUPROFILE=signalled CPUPROFILESIGNAL=12 PITOT_LISTEN=unix:$PWD/s run ./host changes
+expect_status 0
+expect_stdout_line 'threads 3' # it, and two of the library's
+
+it 'leaves descriptors alone where it cannot have its own, and does not wait for a thread that was ended'
+for how in errno kill; do
+    run bash -c "echo hello | ./host filtered $how env PITOT_LISTEN=unix:$PWD/s ./host reads"
+    [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
+    expect_status 0
+    expect_stdout_line hello
+    case $how in
+        errno) expect_stderr_line '*PITOT_LISTEN=*: needs Linux 5.9 (close_range)' ;;
+        kill) expect_stderr_line '*PITOT_LISTEN=*: its thread was ended, perhaps by a filter of system calls' ;;
+    esac
+done
+
 it 'does not take a profile away from CPUPROFILE'
 : >host.err
 rm -f end
