@@ -162,9 +162,9 @@ static struct {
 } owed[OWED_COUNT];
 static size_t owed_count;
 
-/* A part of a period to begin with: whole periods are then, on average, as many as the time has. Not
- * where nothing is known of where threads begin: those that no look meets become no periods, and
- * what the others have is theirs by chance as it is. */
+/* A part of a period to begin with: whole periods are then, on average, as many as the time has.
+ * Not where nothing is known of where threads begin: those that no look meets become no periods,
+ * and what the others have is theirs by chance as it is. */
 static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
 {
     const size_t i = owed_count++;

@@ -144,6 +144,28 @@ for hz in 100 1000; do
     expect agrees "$(told seconds)" "$(fact compute)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
     expect agrees "$(seen compute)" "$(fact compute)" "$(python3 -c "print(max(1 / $hz, 0.004))")"
 done
+
+it 'of many brief programs together no more is seen than they used'
+mkdir brief
+for i in $(seq 400); do
+    CPUPROFILE=brief/$i CPUPROFILE_FREQUENCY=100 ./host brief 2>/dev/null
+done >facts
+used=$(awk '{ cpu += $2 } END { print cpu }' facts)
+seen=$(python3 - brief/* <<'END'
+import struct, sys
+count = 0
+for name in sys.argv[1:]:
+    data = open(name, 'rb').read()
+    words = struct.unpack(f'<{len(data) // 8}Q', data[:len(data) // 8 * 8])
+    at = 2 + words[1]
+    while words[at] > 0:
+        count += words[at]
+        at += 2 + words[at + 1]
+print(count / 100)
+END
+)
+# A quarter more for what comes before and after it, and chance.
+expect [ "$(calc "$used >= 0.4 && $seen <= 1.25 * $used + 4 * sqrt($used * 0.01)")" = 1 ]
 unset CPUPROFILE_PER_THREAD_TIMERS
 
 it 'CPUPROFILE_TIMER_SIGNAL is the signal, as strtol reads it, and the host keeps SIGPROF and SIGTRAP'

@@ -8,6 +8,7 @@
  * - trap | reset | reset_raw | reset_bare [ignore] | bad_raw | catch | alarm: what it does with
  * signals
  * - gives_up | keeps_rights | becomes_user [root]: what it does with its rights
+ * - brief: 1 ms of CPU time, in main
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
  * - jit [kill]: runs code that nobody has a table of
@@ -381,6 +382,16 @@ static int run_late(char **argv)
     return 0;
 }
 
+static int run_brief(char **argv)
+{
+    (void)argv;
+    const double before = used();
+    while (used() < before + 0.001)
+        continue;
+    printf("cpu %.6f\n", used() - before);
+    return 0;
+}
+
 /* ---- without perf events ---- */
 
 /* Without the system call, the program of the arguments. */
@@ -450,6 +461,7 @@ int main(int argc, char **argv)
         {"alarm", run_alarm, 0},
         {"late", run_late, 1},
         {"exec", run_exec, 1},
+        {"brief", run_brief, 0},
         {"jit", run_jit, 0},
         {"exec_bare", run_exec_bare, 1},
         {"reset_raw", run_reset_raw, 0},
