@@ -1,6 +1,9 @@
 /* feed.c: what the rings hold, in the order of time. See capture_int.h. */
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "capture/capture_int.h"
@@ -73,6 +76,24 @@ static bool is_between_programs(const pt_capture *c, const pt_proc *proc, const 
            r->sample.stack_bytes == 0 && pt_proc_map_at(proc, pc) == NULL;
 }
 
+/* The kernel's copy ends before a page of the stack that nothing was stored to yet, as there may be
+ * in the middle of a large frame: a copy brings no pages in. A read does, and then later copies go
+ * on behind it. */
+static void bring_in(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s)
+{
+    enum { TRIES_MAX = 1024, FAILURE = 64 }; /* one that fails is as many that do not */
+    if (c->stack.end != PT_STACK_END_BAD_READ || s->stack_bytes == 0 ||
+        s->stack_bytes >= s->stack_room || proc->brought_in >= TRIES_MAX)
+        return;
+    char byte;
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/mem", c->procs.root, proc->pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is_there =
+        fd >= 0 && pread(fd, &byte, 1, (off_t)(pt_sample_user_sp(s) + s->stack_bytes)) == 1;
+    proc->brought_in += is_there ? 1 : FAILURE;
+    if (fd >= 0) close(fd);
+}
+
 static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const uint64_t pc = pt_sample_user_pc(&r->sample);
@@ -94,6 +115,7 @@ static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         c->stack.end = PT_STACK_END_ROOT;
         c->stack.is_copy_short = false;
     }
+    bring_in(c, proc, &r->sample);
 }
 
 static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)

@@ -32,6 +32,7 @@ typedef struct pt_proc {
     bool has_exited;
     bool is_unreadable;  /* its maps could not be read when they were needed */
     bool is_stale;       /* modules are not those of map */
+    uint32_t brought_in; /* pages of its stacks (feed.c) */
     uint32_t sampled;    /* samples since the maps were last read again for an unknown address */
     uint32_t generation; /* another one whenever map changes */
     struct {

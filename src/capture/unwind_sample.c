@@ -12,12 +12,22 @@ static void user_registers(const pt_perf_sample *s, uint64_t *dwarf)
         dwarf[pt_event_reg_dwarf[i]] = s->regs[i];
 }
 
-uint64_t pt_sample_user_pc(const pt_perf_sample *s)
+static uint64_t user_register(const pt_perf_sample *s, unsigned number)
 {
     uint64_t dwarf[PT_UNWIND_REGS] = {0};
     if (s->abi != PERF_SAMPLE_REGS_ABI_64 || s->regs == NULL) return 0;
     user_registers(s, dwarf);
-    return dwarf[PT_DWARF_PC];
+    return dwarf[number];
+}
+
+uint64_t pt_sample_user_pc(const pt_perf_sample *s)
+{
+    return user_register(s, PT_DWARF_PC);
+}
+
+uint64_t pt_sample_user_sp(const pt_perf_sample *s)
+{
+    return user_register(s, PT_DWARF_SP);
 }
 
 /* The kernel marks where a chain changes sides with numbers near 2^64. */

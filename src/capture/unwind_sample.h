@@ -20,5 +20,7 @@ void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *mod
 
 /* Where the sample was in user space; 0 if it has no user registers. */
 uint64_t pt_sample_user_pc(const pt_perf_sample *sample);
+/* Its stack pointer, likewise. */
+uint64_t pt_sample_user_sp(const pt_perf_sample *sample);
 
 #endif

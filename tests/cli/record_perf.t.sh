@@ -172,6 +172,49 @@ expect_status 0
 expect_stdout_line "*%    $target"
 expect_stdout_line '*%    burn'
 
+it 'has whole stacks where a large frame has pages that nothing was stored to yet'
+cat >hole.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double seconds;
+static double cpu(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+__attribute__((noinline)) static void spin(void)
+{
+    volatile unsigned n = 0;
+    while (cpu() < seconds) for (int i = 0; i < 10000; i++) n += i;
+}
+/* 20,000 bytes have three whole pages at least, and the thread's stack is new. */
+static void *wide(void *arg)
+{
+    char room[20000];
+    __asm__ volatile("" : : "r"(room) : "memory");
+    spin();
+    __asm__ volatile("" : : "r"(room) : "memory");
+    return arg;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    seconds = atof(argv[1]);
+    getchar();
+    pthread_create(&thread, NULL, wide, argv[argc - 1]);
+    pthread_join(thread, NULL);
+    printf("%.6f\n", seconds);
+}
+C
+${CC:-cc} -O2 -fomit-frame-pointer -pthread hole.c -o hole || exit 1
+begin ./hole 0.5
+attached -p $target -o hole.pb.gz
+expect_status 0
+expect at_least "$(summary complete)" 50 # all but the first, from which it is known; else none
+
 it 'pprof shows every comment of a recording, as go tool pprof does'
 run pitot pprof -comments -symbolize=none a.pb.gz
 expect_stdout_line 'recorded with: pitot record *'
