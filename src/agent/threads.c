@@ -162,15 +162,13 @@ static struct {
 } owed[OWED_COUNT];
 static size_t owed_count;
 
-/* A part of a period to begin with: whole periods are then, on average, as many as the time has.
- * Not where nothing is known of where threads begin: those that no look meets become no periods,
- * and what the others have is theirs by chance as it is. */
+/* Nothing to begin with: what looks find by themselves is right on average, and a part of a period
+ * would be seen beyond the time of a session that ends before it is given back. */
 static _Atomic(int64_t) *new_owed(void *(*start_routine)(void *))
 {
     const size_t i = owed_count++;
     owed[i].start_routine = start_routine;
-    atomic_store(&owed[i].ns,
-                 start_routine != NULL ? (int64_t)pt_agent_random(pt_agent.period_ns) : 0);
+    atomic_store(&owed[i].ns, 0);
     return &owed[i].ns;
 }
 

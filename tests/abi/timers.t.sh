@@ -147,11 +147,13 @@ done
 
 it 'of many brief programs together no more is seen than they used'
 mkdir brief
-for i in $(seq 400); do
-    CPUPROFILE=brief/$i CPUPROFILE_FREQUENCY=100 ./host brief 2>/dev/null
-done >facts
-used=$(awk '{ cpu += $2 } END { print cpu }' facts)
-seen=$(python3 - brief/* <<'END'
+for where in '' threads; do
+    rm -f brief/*
+    for i in $(seq 400); do
+        CPUPROFILE=brief/$i CPUPROFILE_FREQUENCY=100 ./host brief $where 2>/dev/null
+    done >facts
+    used=$(awk '{ cpu += $2 } END { print cpu }' facts)
+    seen=$(python3 - brief/* <<'END'
 import struct, sys
 count = 0
 for name in sys.argv[1:]:
@@ -164,8 +166,9 @@ for name in sys.argv[1:]:
 print(count / 100)
 END
 )
-# A quarter more for what comes before and after it, and chance.
-expect [ "$(calc "$used >= 0.4 && $seen <= 1.25 * $used + 4 * sqrt($used * 0.01)")" = 1 ]
+    # A quarter more for what comes before and after it, and chance.
+    expect [ "$(calc "$used >= 0.4 && $seen <= 1.25 * $used + 4 * sqrt($used * 0.01)")" = 1 ]
+done
 unset CPUPROFILE_PER_THREAD_TIMERS
 
 it 'CPUPROFILE_TIMER_SIGNAL is the signal, as strtol reads it, and the host keeps SIGPROF and SIGTRAP'

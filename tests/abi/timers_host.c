@@ -8,7 +8,7 @@
  * - trap | reset | reset_raw | reset_bare [ignore] | bad_raw | catch | alarm: what it does with
  * signals
  * - gives_up | keeps_rights | becomes_user [root]: what it does with its rights
- * - brief: 1 ms of CPU time, in main
+ * - brief [threads]: 1 ms of CPU time in main, or 5 in each of two threads, one after the other
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
  * - jit [kill]: runs code that nobody has a table of
@@ -382,13 +382,35 @@ static int run_late(char **argv)
     return 0;
 }
 
+static void use(double seconds)
+{
+    const double before = used();
+    while (used() < before + seconds)
+        continue;
+}
+
+static void *one_brief(void *arg)
+{
+    use(0.005);
+    return arg;
+}
+
+static void *other_brief(void *arg)
+{
+    use(0.0049);
+    return arg;
+}
+
 static int run_brief(char **argv)
 {
-    (void)argv;
-    const double before = used();
-    while (used() < before + 0.001)
-        continue;
-    printf("cpu %.6f\n", used() - before);
+    const double before = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    if (argv[0] == NULL) use(0.001);
+    for (int i = 0; argv[0] != NULL && i < 2; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, i == 0 ? one_brief : other_brief, NULL);
+        pthread_join(thread, NULL);
+    }
+    printf("cpu %.6f\n", clock_s(CLOCK_PROCESS_CPUTIME_ID) - before);
     return 0;
 }
 
