@@ -94,4 +94,14 @@ static inline void assert_same_meaning(const pt_profile *a, const pt_profile *b)
     pt_profile_unref(y);
 }
 
+/* A profile has 256 events at most. */
+static inline void assert_events_or_too_many(const reading *r, unsigned events)
+{
+    assert_int_equal(r->status, events <= 256 ? PT_OK : PT_ERR_LIMIT);
+    if (events <= 256)
+        assert_int_equal(r->profile->event->t.count, events);
+    else
+        assert_string_equal(r->error.message, "more than 256 events");
+}
+
 #endif
