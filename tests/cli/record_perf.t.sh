@@ -307,7 +307,8 @@ expect at_least "$(cat truth)" 0.5
 for signal in INT TERM HUP; do
     it "SIG$signal ends the recording with a whole file"
     begin sh -c 'read line; while ./burn 0.05 </dev/null >>burnt; do :; done'
-    "$PITOT" record -p $target -o signal.pb.gz 2>"$t_out/stderr" &
+    # Ignored ones, as nohup leaves SIGHUP, stay so: what ends the recording must be at its default.
+    env --default-signal=$signal "$PITOT" record -p $target -o signal.pb.gz 2>"$t_out/stderr" &
     recorder=$!
     is_recording && go
     until [ "$(wc -l <burnt 2>/dev/null)" -ge 4 ] 2>/dev/null; do sleep 0.05; done
@@ -322,6 +323,20 @@ for signal in INT TERM HUP; do
     run pitot info signal.pb.gz
     expect_status 0
 done
+
+it 'a SIGHUP that nohup ignores does not end the recording'
+begin sh -c 'read line; ./burn 0.2 </dev/null'
+env --ignore-signal=HUP "$PITOT" record -p $target -o nohup.pb.gz 2>"$t_out/stderr" &
+recorder=$!
+is_recording && kill -HUP $recorder
+go
+wait $target
+status=0
+wait $recorder || status=$?
+expect_status 0
+expect at_least "$(summary seen)" 0.15
+run pitot info nohup.pb.gz
+expect_status 0
 
 it 'a target that is killed leaves a whole file'
 begin sh -c 'read line; ./burn 0.2 </dev/null; kill -KILL $$'
