@@ -254,7 +254,7 @@ pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_d
         status = pt_inflate(blob->data, blob->size, max_bytes, &inner, diag, reterr);
         if (!pt_blob_intact(blob)) {
             if (status == PT_OK) status = PT_ERR_DAMAGED;
-            pt_error_set(reterr, status, "became shorter while it was read");
+            pt_error_set(reterr, status, PT_FILE_SHRANK);
         }
         if (status != PT_OK && status != PT_ERR_DAMAGED) break;
         peeled.layers[peeled.count++] = compression;

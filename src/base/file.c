@@ -214,8 +214,9 @@ static pt_status read_fd(int fd, pt_file_flags flags, uint64_t max_bytes, pt_blo
         const off_t position = lseek(fd, 0, SEEK_CUR);
         const uint64_t size = (uint64_t)st.st_size;
         const bool in_parts = (flags & PT_FILE_MAP) != 0;
-        if (position == 0 && size >= (in_parts ? 1 : MAP_FROM_BYTES) && size < SIZE_MAX / 2 &&
-            map_file(fd, (size_t)size, !in_parts, ret_blob))
+        const bool fits = size <= max_bytes || (flags & PT_FILE_OF_ANY_SIZE) != 0;
+        if (fits && position == 0 && size >= (in_parts ? 1 : MAP_FROM_BYTES) &&
+            size < SIZE_MAX / 2 && map_file(fd, (size_t)size, !in_parts, ret_blob))
             return PT_OK;
         if (size > max_bytes)
             return pt_error_set(reterr, PT_ERR_LIMIT,

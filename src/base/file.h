@@ -48,21 +48,23 @@ static inline uint8_t *pt_blob_bytes(pt_blob *blob)
 /* The bytes before upto will not be read again: gives their whole pages back to the system. */
 void pt_blob_discard(pt_blob *blob, size_t upto);
 /* False if a mapped file has become shorter since, by a page at least; zeros were read in the place
- * of what went. */
+ * of what went. What to say of it then: */
 bool pt_blob_intact(const pt_blob *blob);
+#define PT_FILE_SHRANK "became shorter while it was read"
 
 /* Installs the SIGBUS handler described above, once a process; for main() of a command, not for a
  * library. Faults outside our mappings get the default action. */
 void pt_file_guard(void);
 
 typedef enum {
-    PT_FILE_EMPTY_OK = 1, /* an empty file is no error */
-    PT_FILE_MAP = 2,      /* only parts of it will be looked at: map it however small it is */
+    PT_FILE_EMPTY_OK = 1,    /* an empty file is no error */
+    PT_FILE_MAP = 2,         /* only parts of it will be looked at: map it however small it is */
+    PT_FILE_OF_ANY_SIZE = 4, /* if it can be mapped: max_bytes is only of what takes memory */
 } pt_file_flags;
 
-/* Reads the file, FIFO or device at path to its end. max_bytes bounds what is put into memory (a
- * mapped file is not counted). Fails with one line, path set: PT_ERR_NOTFOUND; PT_ERR_SYSTEM for
- * no permission, a directory, an I/O error; PT_ERR_FORMAT "is empty"; PT_ERR_LIMIT. */
+/* Reads the file, FIFO or device at path to its end, which may be at max_bytes. Fails with one
+ * line, path set: PT_ERR_NOTFOUND; PT_ERR_SYSTEM for no permission, a directory, an I/O error;
+ * PT_ERR_FORMAT "is empty"; PT_ERR_LIMIT. */
 pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
                        pt_error *reterr);
 /* The same from an open descriptor (e.g. standard input), from its present position; it stays open.

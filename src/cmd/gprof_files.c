@@ -19,11 +19,20 @@
 static char *read_text(const pt_gprof_settings *s, const char *path)
 {
     pt_blob blob = PT_BLOB_INIT;
-    if (pt_file_read(path, 0, TEXT_MAX, &blob, NULL) != PT_OK) {
-        pt_gprof_say(s, "could not open %s.", path);
+    pt_error error = PT_ERROR_INIT;
+    if (pt_file_read(path, 0, TEXT_MAX, &blob, &error) != PT_OK) {
+        if (error.status == PT_ERR_LIMIT)
+            pt_gprof_say(s, "%s: %s", path, error.message);
+        else
+            pt_gprof_say(s, "could not open %s.", path);
         return NULL;
     }
-    char *const text = pt_strndup((const char *)blob.data, blob.size);
+    char *text = pt_strndup((const char *)blob.data, blob.size);
+    if (!pt_blob_intact(&blob)) {
+        pt_gprof_say(s, "%s: " PT_FILE_SHRANK, path);
+        free(text);
+        text = NULL;
+    }
     pt_blob_done(&blob);
     return text;
 }
@@ -172,6 +181,7 @@ void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out)
             pt_outf(out, "*** File %s:\n", name);
             pt_gprof_source_text(out, g, &sources[i], &how, (const char *)text.data, text.size);
         }
+        if (!pt_blob_intact(&text)) pt_gprof_say(s, "%s: " PT_FILE_SHRANK, name);
         pt_blob_done(&text);
     }
     pt_gprof_sources_free(sources);

@@ -56,6 +56,13 @@ static bool open_image(session *v)
     return true;
 }
 
+static bool is_image_cut(const session *v)
+{
+    const char *const path = pt_object_shrunk(v->object);
+    if (path != NULL) pt_gprof_say(v->s, "%s: " PT_FILE_SHRANK, path);
+    return path != NULL;
+}
+
 static bool is_of_one_kind(const session *v, size_t i, const char *dimension)
 {
     const pt_gprof_look *const look = &v->s->look;
@@ -317,7 +324,7 @@ static int run(session *v)
                                       .pool = v->pool};
     pt_error error = PT_ERROR_INIT;
     if (pt_gprof_open(&v->g, v->object, &options, &error) != PT_OK) {
-        pt_gprof_say(s, "file `%s' has no symbols", s->image);
+        if (!is_image_cut(v)) pt_gprof_say(s, "file `%s' has no symbols", s->image);
         return PT_EXIT_FAILED;
     }
     if (s->is_prof) {
@@ -340,7 +347,7 @@ static int run(session *v)
         if (!has_what_it_takes(v)) return PT_EXIT_FAILED;
         print_reports(v);
     }
-    return v->damaged ? PT_EXIT_FAILED : PT_EXIT_OK;
+    return v->damaged || is_image_cut(v) ? PT_EXIT_FAILED : PT_EXIT_OK;
 }
 
 int pt_gprof_run(pt_gprof_settings *s)

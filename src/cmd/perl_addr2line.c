@@ -178,6 +178,8 @@ pt_perl_addr2line *pt_perl_addr2line_new(pt_perl_session *session, const char *p
 void pt_perl_addr2line_free(pt_perl_addr2line *tool)
 {
     if (tool == NULL) return;
+    const char *const shrunk = pt_object_shrunk(tool->object);
+    if (shrunk != NULL) pt_perl_say("%s: " PT_FILE_SHRANK "\n", shrunk);
     pt_object_free(tool->object);
     pt_blob_done(&tool->debug_blob);
     free(tool->symbols);

@@ -53,7 +53,7 @@ static bool text_section(const char *path, pt_elf_section *ret)
     pt_elf elf;
     const bool found = pt_file_read(path, 0, UINT64_MAX, &blob, NULL) == PT_OK &&
                        pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK &&
-                       pt_elf_section_named(&elf, ".text", ret);
+                       pt_elf_section_named(&elf, ".text", ret) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
     return found;
 }

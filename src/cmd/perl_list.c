@@ -171,6 +171,7 @@ static const char *clean_file(const char *file)
 
 typedef struct {
     pt_blob blob;
+    const char *path;
     const char **line; /* not terminated */
     size_t *length;    /* with the line's end */
     size_t count;
@@ -179,7 +180,7 @@ typedef struct {
 static bool open_source(const char *path, source *ret)
 {
     pt_error error = PT_ERROR_INIT;
-    *ret = (source){.blob = PT_BLOB_INIT};
+    *ret = (source){.blob = PT_BLOB_INIT, .path = path};
     if (pt_file_read(path, PT_FILE_EMPTY_OK, UINT64_MAX, &ret->blob, &error) != PT_OK) {
         pt_perl_say("%s: %s\n", path,
                     error.status == PT_ERR_NOTFOUND ? "No such file or directory" : error.message);
@@ -201,6 +202,7 @@ static bool open_source(const char *path, source *ret)
 
 static void close_source(source *s)
 {
+    if (!pt_blob_intact(&s->blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", s->path);
     free(s->line);
     free(s->length);
     pt_blob_done(&s->blob);

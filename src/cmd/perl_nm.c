@@ -227,6 +227,8 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
             cut(nm, session, &list, tables[i] == SHT_DYNSYM ? &v : NULL, pattern);
             free(list.items);
         }
+        if (!pt_blob_intact(&blob))
+            pt_perl_say("%s: " PT_FILE_SHRANK "\n", debugging != NULL ? debugging : path);
     }
     pt_blob_done(&blob);
 }

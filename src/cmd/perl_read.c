@@ -382,6 +382,10 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
     pt_reader_init(&r, blob.data, blob.size, NULL);
     bool unknown = false;
     bool ok = read_known(session, &r, path, first, profile, &unknown);
+    if (!pt_blob_intact(&blob)) { /* whatever the zeros in its place looked like */
+        pt_cmd_say("%s: " PT_FILE_SHRANK, path);
+        ok = unknown = false;
+    }
     pt_blob_done(&blob);
     return unknown ? read_model(session, path, first, profile) : ok;
 }

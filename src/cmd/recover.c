@@ -34,11 +34,12 @@ static const pt_option_table recover_options = PT_OPTION_TABLE(recover_rows);
 static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_error *reterr)
 {
     pt_blob blob = PT_BLOB_INIT;
-    pt_status status = pt_file_read(path, PT_FILE_MAP, UINT64_C(1) << 30, &blob, reterr);
+    pt_status status = pt_file_read(path, PT_FILE_MAP, UINT64_MAX, &blob, reterr);
     if (status == PT_OK) {
         pt_reader reader;
         pt_reader_init(&reader, blob.data, blob.size, reterr);
         status = pt_journal_read_facts(&reader, ret_facts, reterr);
+        if (!pt_blob_intact(&blob)) status = pt_error_set(reterr, PT_ERR_DAMAGED, PT_FILE_SHRANK);
         if (status != PT_OK) pt_error_where(reterr, path, NULL, -1);
     }
     pt_blob_done(&blob);

@@ -68,13 +68,14 @@ static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, 
                        pt_error *reterr)
 {
     if (strcmp(name, "-") == 0)
-        return pt_file_read_fd(STDIN_FILENO, "standard input", 0, l->max_bytes, ret_blob, reterr);
+        return pt_file_read_fd(STDIN_FILENO, "standard input", PT_FILE_OF_ANY_SIZE, l->max_bytes,
+                               ret_blob, reterr);
     if (l->options->fetch == NULL && strstr(name, "://"))
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "names a server, which is not asked here");
     if ((fetched == NULL || fetched->url == NULL) && pt_perf_folder_is(name))
         return pt_perf_folder_read(name, l->max_bytes, ret_blob, reterr);
     if (fetched == NULL || fetched->url == NULL)
-        return pt_file_read(name, 0, l->max_bytes, ret_blob, reterr);
+        return pt_file_read(name, PT_FILE_OF_ANY_SIZE, l->max_bytes, ret_blob, reterr);
     if (fetched->error.status != PT_OK) {
         if (reterr) *reterr = fetched->error;
         return fetched->error.status;
@@ -156,7 +157,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
     pt_load_unwinder_free(context.unwinder);
     if (!pt_blob_intact(blob)) { /* whatever the zeros in its place looked like */
         if (status == PT_OK) status = PT_ERR_DAMAGED;
-        pt_error_set(reterr, status, "became shorter while it was read; kept %u samples",
+        pt_error_set(reterr, status, PT_FILE_SHRANK "; kept %u samples",
                      pt_builder_sample_count(builder));
     }
     if (status != PT_OK && (status != PT_ERR_DAMAGED || l->options->strict)) {
@@ -198,8 +199,7 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
     if (!it->input.format) status = probe(blob, it->input.name, &it->input.format, reterr);
-    if (status != PT_OK && !pt_blob_intact(blob))
-        pt_error_set(reterr, status, "became shorter while it was read");
+    if (status != PT_OK && !pt_blob_intact(blob)) pt_error_set(reterr, status, PT_FILE_SHRANK);
     if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
     if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
     const bool damaged = status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED;

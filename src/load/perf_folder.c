@@ -31,7 +31,7 @@ static pt_status append(pt_blob *to, const char *path, uint64_t max_bytes, pt_er
     if (status == PT_OK) status = pt_blob_resize(to, old + more.size, reterr);
     if (status == PT_OK && more.size > 0) memcpy(pt_blob_bytes(to) + old, more.data, more.size);
     if (status == PT_OK && !pt_blob_intact(&more))
-        status = pt_error_set(reterr, PT_ERR_SYSTEM, "became shorter while it was read");
+        status = pt_error_set(reterr, PT_ERR_SYSTEM, PT_FILE_SHRANK);
     if (status != PT_OK) pt_error_where(reterr, path, NULL, -1);
     pt_blob_done(&more);
     return status;
@@ -42,7 +42,8 @@ pt_status pt_perf_folder_read(const char *path, uint64_t max_bytes, pt_blob *ret
 {
     PT_FREE char *first = pt_strf("%s/data", path);
     PT_FREE char *second = pt_strf("%s/data.0", path);
-    if (!is_file(second)) return pt_file_read(first, 0, max_bytes, ret_blob, reterr);
+    if (!is_file(second))
+        return pt_file_read(first, PT_FILE_OF_ANY_SIZE, max_bytes, ret_blob, reterr);
     pt_blob whole = PT_BLOB_INIT;
     pt_status status = pt_blob_new(0, &whole, reterr);
     if (status == PT_OK) status = append(&whole, first, max_bytes, reterr);

@@ -88,6 +88,14 @@ const pt_elf *pt_object_elf(const pt_object *object)
     return &object->elf;
 }
 
+const char *pt_object_shrunk(const pt_object *object)
+{
+    const pt_image_file *const files[] = {&object->image, &object->debug, &object->supplement};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (!pt_blob_intact(&files[i]->blob)) return files[i]->path;
+    return NULL;
+}
+
 /* ---- companions ---- */
 
 /* The separate debug file; false when there is none. It is looked for once. */

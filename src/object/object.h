@@ -115,6 +115,10 @@ typedef struct pt_object_frame {
 typedef void pt_object_sink(void *context, size_t index, const pt_object_frame *frames,
                             size_t frame_count, uint64_t symbol_bytes);
 
+/* The path of a file of the image's that became shorter since it was opened: what was found in it
+ * may be wrong, and things be missing. NULL if none did. As long as the object. */
+const char *pt_object_shrunk(const pt_object *object);
+
 /* From now on, and before the first look or resolve: paths stay as DWARF's parts of them join
  * ("./csu/../csu/x.c"), and functions without a linkage name have the name that DWARF gives them,
  * without a scope and without help from symbols; linkage_name is "" for those of C++. An address

@@ -48,7 +48,8 @@ static bool open_regular(const pt_source_options *options, const char *path,
     if (fd < 0) return false;
     const uint64_t max = options->max_bytes != 0 ? options->max_bytes : DEFAULT_MAX_BYTES;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
-        pt_file_read_fd(fd, path, PT_FILE_MAP, max, &file.blob, NULL) != PT_OK) {
+        pt_file_read_fd(fd, path, PT_FILE_MAP | PT_FILE_OF_ANY_SIZE, max, &file.blob, NULL) !=
+            PT_OK) {
         close(fd);
         return false;
     }

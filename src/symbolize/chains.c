@@ -503,6 +503,7 @@ static void keep(pt_chains *chains)
 {
     pt_object_facts facts;
     if (chains->missing.supplement || chains->missing.split_count > 0) return;
+    if (pt_object_shrunk(chains->object) != NULL) return;
     if (chains->looked_up > 0) {
         pt_object_look(chains->object, chains->detail, &facts);
         if (!facts.has_lines) return;

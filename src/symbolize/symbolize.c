@@ -453,6 +453,10 @@ static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail de
     if (facts.lines_error != NULL)
         pt_diag_add(&m->diag, m->wanted.count, "addresses without lines: %s: %s", m->path,
                     facts.lines_error);
+    const char *const shrunk = pt_object_shrunk(pt_chains_object(chains));
+    if (shrunk != NULL)
+        pt_diag_add(&m->diag, m->wanted.count,
+                    "addresses whose names may be missing or wrong: %s " PT_FILE_SHRANK, shrunk);
     if (nameless == 0) return;
     if (facts.symbol_count == 0 && !facts.has_lines)
         pt_diag_add(&m->diag, nameless,

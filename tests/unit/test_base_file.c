@@ -140,7 +140,9 @@ static void a_large_file_is_mapped_only_under_the_guard_and_survives_being_cut(v
     pt_blob_done(&blob);
 
     pt_file_guard();
-    assert_int_equal(pt_file_read("big", 0, 1000, &blob, NULL), PT_OK); /* no memory to limit */
+    check_refused("big", 1000, PT_ERR_LIMIT,
+                  "big: has 6291456 bytes, more than the limit of 1000 bytes of memory");
+    assert_int_equal(pt_file_read("big", PT_FILE_OF_ANY_SIZE, 1000, &blob, NULL), PT_OK);
     assert_int_equal(blob.kind, PT_BLOB_MAPPED);
     assert_int_equal(blob.size, 6 << 20);
     assert_int_equal(blob.data[(6 << 20) - 1], 'f');
