@@ -2,7 +2,8 @@
 #include "model/profile.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "base/rows.h"
 
 /* One broken promise: which table, which row, what. */
 static pt_status broken(pt_error *reterr, const char *table, uint64_t row, const char *what)
@@ -10,32 +11,11 @@ static pt_status broken(pt_error *reterr, const char *table, uint64_t row, const
     return pt_error_set(reterr, PT_ERR_DAMAGED, "%s %" PRIu64 ": %s", table, row, what);
 }
 
-/* Are all of the ids in the first whole blocks below limit? Sixteen at a time, since stacks have
- * tens of millions: limit - 1 - id has its sign bit set if id is not below limit, as long as no
- * limit has that bit itself. Returns how many ids were looked at; 0 if one is bad. */
-static size_t skip_good(const uint32_t *ids, size_t n, uint32_t limit)
-{
-    typedef uint32_t four __attribute__((vector_size(16)));
-    enum { BLOCK = 16 };
-    if (limit == 0 || limit > INT32_MAX) return 0;
-    const four last = {limit - 1, limit - 1, limit - 1, limit - 1};
-    four bad = {0}, high = {0};
-    const size_t end = n / BLOCK * BLOCK;
-    for (size_t i = 0; i < end; i += BLOCK) {
-        four x[BLOCK / 4];
-        memcpy(x, ids + i, sizeof x);
-        bad |= (last - x[0]) | (last - x[1]) | (last - x[2]) | (last - x[3]);
-        high |= x[0] | x[1] | x[2] | x[3];
-    }
-    const uint32_t signs =
-        bad[0] | bad[1] | bad[2] | bad[3] | high[0] | high[1] | high[2] | high[3];
-    return signs >> 31 == 0 ? end : 0;
-}
-
 /* The first of n ids that is not below limit (nor PT_NONE where that is allowed); n if all are. */
 static size_t first_bad(const uint32_t *ids, size_t n, uint32_t limit, bool none_allowed)
 {
-    for (size_t i = skip_good(ids, n, limit); i < n; i++) {
+    const size_t good = pt_rows_below(ids, n, limit) ? n - n % PT_ROWS_BLOCK : 0;
+    for (size_t i = good; i < n; i++) {
         if (ids[i] >= limit && !(none_allowed && ids[i] == PT_NONE)) return i;
     }
     return n;

@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/rows.h"
 #include "model/builder.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
@@ -253,13 +254,25 @@ static void choose_processes(work *w, const bool *used)
     }
 }
 
-/* Locations that some stack or arc refers to; free the result. */
+/* Locations that some stack or arc refers to; free the result. Rows are mostly in the order of
+ * first use: soon all below some row are known to be used, and nearly every block of frames is
+ * below. */
 static bool *used_locations(const pt_profile *p)
 {
-    bool *used = pt_alloc(p->location->t.count + 1, sizeof *used);
+    const uint32_t count = p->location->t.count;
     const uint64_t frame_count = p->stack->offset[p->stack->t.count];
-    for (uint64_t i = 0; i < frame_count; i++)
-        used[p->stack->frame[i]] = true;
+    bool *used = pt_alloc((size_t)count + 1, sizeof *used);
+    const uint32_t *const frames = p->stack->frame;
+    uint32_t all_below = 0;
+    for (uint64_t i = 0; i < frame_count;) {
+        const uint64_t left = frame_count - i;
+        const uint64_t end = i + (left < PT_ROWS_BLOCK ? left : PT_ROWS_BLOCK);
+        if (left >= PT_ROWS_BLOCK && pt_rows_below(frames + i, PT_ROWS_BLOCK, all_below)) i = end;
+        for (; i < end; i++)
+            used[frames[i]] = true;
+        while (all_below < count && used[all_below])
+            all_below++;
+    }
     for (uint32_t i = 0; i < p->arc->t.count; i++)
         used[p->arc->from[i]] = used[p->arc->to[i]] = true;
     return used;
