@@ -130,15 +130,20 @@ void *pt_alloc(size_t count, size_t size)
     return ptr;
 }
 
+/* Asks for large pages for all of the mapping that malloc made for a large block: it stays one. */
+static void want_large_pages(void *ptr, size_t bytes)
+{
+    if (bytes < HUGE_FROM_BYTES) return;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)ptr + bytes + page - 1) & ~(page - 1);
+    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
+}
+
 void *pt_alloc_table(size_t count, size_t size)
 {
     void *const ptr = pt_alloc(count, size);
-    if (count * size < HUGE_FROM_BYTES) return ptr;
-    /* All of the mapping that malloc made for the block: it stays one. */
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
-    const uintptr_t end = ((uintptr_t)ptr + count * size + page - 1) & ~(page - 1);
-    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
+    want_large_pages(ptr, count * size);
     return ptr;
 }
 
@@ -146,6 +151,13 @@ void *pt_realloc(void *ptr, size_t count, size_t size)
 {
     void *bigger = reallocarray(ptr, count ? count : 1, size ? size : 1);
     if (bigger == NULL) out_of_memory(count * size);
+    return bigger;
+}
+
+void *pt_realloc_large(void *ptr, size_t count, size_t size)
+{
+    void *const bigger = pt_realloc(ptr, count, size);
+    want_large_pages(bigger, count * size);
     return bigger;
 }
 

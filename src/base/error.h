@@ -85,6 +85,9 @@ void *pt_realloc(void *ptr, size_t count, size_t size);
 /* pt_alloc for tables that are looked up at random: large ones in large pages, so that a look-up
  * does not wait for page tables, too. */
 void *pt_alloc_table(size_t count, size_t size);
+/* pt_realloc for columns that will be written from front to back about as far as they reach: large
+ * ones in large pages, which come with fewer faults. */
+void *pt_realloc_large(void *ptr, size_t count, size_t size);
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -454,6 +454,27 @@ static inline uint32_t location_of(locations *l, uint64_t pc, bool is_return)
     return __builtin_expect(id != PT_NONE, 1) ? id : new_location(l, pc, is_return);
 }
 
+/* The ids of count return addresses, which lie as this machine has its words. Nearly all are known,
+ * in the region that the one before was in; a copy of it is kept where no store can reach it. */
+static inline void find_callers(locations *l, const uint8_t *words, size_t count, uint32_t *ret_ids)
+{
+    static bucket nothing; /* stays empty */
+    region near = {.buckets = &nothing};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pc;
+        memcpy(&pc, words + i * sizeof pc, sizeof pc);
+        uint32_t id = PT_NONE;
+        if (__builtin_expect(pc >> 32 == near.high && (uint32_t)pc != 0, 1))
+            id = region_find(&near, (uint32_t)pc);
+        if (__builtin_expect(id == PT_NONE, 0)) {
+            id = location_of(l, pc, true);
+            const region *const found = region_of(&l->of[true], (uint32_t)(pc >> 32));
+            if (found != NULL) near = *found;
+        }
+        ret_ids[i] = id;
+    }
+}
+
 /* ---- Reading ---- */
 
 #define AHEAD_MAX 16
@@ -517,8 +538,13 @@ static void add_record(reading *s, const pt_reader *r, const record *rec, pt_sta
     frames[depth++] = location_of(&s->at, leaf, false);
     /* The original's unwinder may give the interrupted pc twice. */
     if (i < rec->depth && pc_at(r, rec, i) == leaf) i++;
-    for (; i < rec->depth; i++)
-        frames[depth++] = location_of(&s->at, pc_at(r, rec, i), true);
+    if (r->word_bytes == sizeof(uint64_t) && !r->swap) {
+        find_callers(&s->at, rec->pcs + i * sizeof(uint64_t), rec->depth - i, frames + depth);
+        depth += rec->depth - i;
+    } else {
+        for (; i < rec->depth; i++)
+            frames[depth++] = location_of(&s->at, pc_at(r, rec, i), true);
+    }
     if (leaf == 0) s->zero_leaf += rec->count;
 
     struct ahead_stack *next = &s->ahead[s->ahead_count++];
@@ -566,6 +592,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
         notes = pt_gperf_notes_read(&found.text, found.records, pt_builder_provenance(b));
         pt_procmaps_read(&found.text, b, hooks->diag);
     }
+    pt_builder_expect_frames(b, (size_t)found.frames);
     pt_builder_reserve_samples(b, (size_t)found.records, (size_t)found.frames);
     reading s = {.signal = &found.signal, .period_ns = (int64_t)h.period_us * 1000};
     locations_init(&s.at, b);

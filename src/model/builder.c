@@ -119,6 +119,13 @@ void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames)
     b->stack.promised = (uint32_t)samples;
 }
 
+void pt_builder_expect_frames(pt_builder *b, size_t frames)
+{
+    if (frames > RESERVE_FRAMES_MAX || frames <= b->stack.frame_cap) return;
+    b->stack.frame = pt_realloc_large(b->stack.frame, frames, sizeof *b->stack.frame);
+    b->stack.frame_cap = frames;
+}
+
 void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines)
 {
     RESERVE(b->function, row, functions < RESERVE_SAMPLES_MAX ? functions : RESERVE_SAMPLES_MAX);

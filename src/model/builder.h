@@ -27,6 +27,9 @@ void pt_builder_freep(pt_builder **builder);
 
 /* Optional: expected numbers of rows, so that columns grow once. Capped against nonsense. */
 void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames);
+/* Before it, where so many frames are known to come, not only at most so many: their column is made
+ * of large pages. */
+void pt_builder_expect_frames(pt_builder *b, size_t frames);
 void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines);
 
 /* Interns. Bytes are copied; any bytes are allowed. */
