@@ -34,38 +34,42 @@ static void fold_samples(pt_graph_making *m)
     }
 }
 
+/* Of a node, side by side while stacks are counted. */
 typedef struct {
-    int64_t cum;
+    int64_t cum, flat;
     uint64_t seen; /* 1 + the last stack it was on */
 } cell;
 
-static inline void count_place(pt_graph_making *m, cell *cells, uint32_t place, uint32_t stack)
+static inline void count_place(const pt_graph_making *m, cell *cells, uint32_t place,
+                               uint32_t stack, int64_t value)
 {
     cell *c = &cells[place];
     if (c->seen == (uint64_t)stack + 1) return;
     c->seen = (uint64_t)stack + 1;
-    pt_graph_sum(&c->cum, m->value[stack]);
+    pt_graph_sum(&c->cum, value);
     if (m->div != NULL) pt_graph_sum(&m->graph->node[place].cum_div, m->div[stack]);
 }
 
-static void count_stack(pt_graph_making *m, cell *cells, uint32_t stack)
+static void count_stack(const pt_graph_making *m, cell *cells, uint32_t stack)
 {
-    const uint32_t *frames = pt_stack_frames(m->profile, stack);
+    const uint32_t *const frames = pt_stack_frames(m->profile, stack);
+    const uint32_t *const of_location = m->places->of_location;
     const uint32_t depth = pt_stack_depth(m->profile, stack);
+    const int64_t value = m->value[stack];
     for (uint32_t i = 0; i < depth; i++) {
-        const uint32_t place = m->places->of_location[frames[i]];
+        const uint32_t place = of_location[frames[i]];
         if (__builtin_expect(!(place & PT_PLACES_SEVERAL), 1)) {
-            count_place(m, cells, place, stack);
+            count_place(m, cells, place, stack, value);
             continue;
         }
         const uint32_t *several = m->places->several + (place & ~PT_PLACES_SEVERAL);
         for (uint32_t k = 1; k <= several[0]; k++)
-            count_place(m, cells, several[k], stack);
+            count_place(m, cells, several[k], stack, value);
     }
     uint32_t one, count;
-    pt_graph_node *leaf = &m->graph->node[pt_places_of(m->places, frames[0], &one, &count)[0]];
-    pt_graph_sum(&leaf->flat, m->value[stack]);
-    if (m->div != NULL) pt_graph_sum(&leaf->flat_div, m->div[stack]);
+    const uint32_t leaf = pt_places_of(m->places, frames[0], &one, &count)[0];
+    pt_graph_sum(&cells[leaf].flat, value);
+    if (m->div != NULL) pt_graph_sum(&m->graph->node[leaf].flat_div, m->div[stack]);
 }
 
 static void count_all(pt_graph_making *m)
@@ -79,6 +83,7 @@ static void count_all(pt_graph_making *m)
     for (uint32_t n = 0; n < g->node_count; n++) {
         g->node[n].info = &m->places->info[n];
         g->node[n].cum = cells[n].cum;
+        g->node[n].flat = cells[n].flat;
     }
 }
 
