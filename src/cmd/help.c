@@ -141,9 +141,11 @@ static int help_on(pt_cmd_context *context, const help_settings *settings, const
     const pt_command *command = pt_command_find(name);
     if (command == NULL) {
         const pt_command *near = pt_command_nearest(name);
-        return near != NULL ? pt_cmd_usage(context, "there is no command '%s'; did you mean '%s'?",
-                                           name, near->name)
-                            : pt_cmd_usage(context, "there is no command '%s'", name);
+        if (near != NULL)
+            pt_cmd_say("there is no command '%s'; did you mean '%s'?", name, near->name);
+        else
+            pt_cmd_say("there is no command '%s'; `pitot help` lists them", name);
+        return PT_EXIT_USAGE;
     }
     if (settings->man)
         pt_man_command(context->out, command);

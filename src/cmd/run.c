@@ -89,6 +89,16 @@ static void say_nameless(const pt_diag *diag)
         reasons - 1);
 }
 
+static void say_fact(const pt_diag_fact *fact)
+{
+    static const char many[] = "addresses ";
+    const size_t skip = sizeof many - 1;
+    if (fact->count == 1 && strncmp(fact->text, many, skip) == 0)
+        pt_cmd_say("1 address %s", fact->text + skip);
+    else
+        pt_cmd_say("%s %s", pt_count_of(fact->count).text, fact->text);
+}
+
 static void say_facts(const pt_diag *diag, bool lists_all)
 {
     size_t reasons = 0;
@@ -99,7 +109,7 @@ static void say_facts(const pt_diag *diag, bool lists_all)
     for (size_t i = 0; i < diag->count; i++) {
         const pt_diag_fact *const fact = &diag->facts[i];
         if (!is_short || !is_nameless(fact)) {
-            pt_cmd_say("%s %s", pt_count_of(fact->count).text, fact->text);
+            say_fact(fact);
         } else if (!is_said) {
             say_nameless(diag);
             is_said = true;

@@ -173,6 +173,9 @@ it 'names the nearest command for help on a word that is none'
 run pitot help tre
 expect_status 2
 expect_stderr_has "did you mean 'tree'?"
+run pitot help zzzzzz
+expect_status 2
+expect_stderr "pitot: there is no command 'zzzzzz'; \`pitot help\` lists them"
 
 it 'prints completion scripts that the shells accept'
 run pitot help --completion=bash
