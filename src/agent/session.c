@@ -107,10 +107,13 @@ static void note_start(uint32_t asked_hz)
 static void note_progress(void)
 {
     pt_journal_header *const header = pt_agent.journal.header;
-    header->last_monotonic_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    const uint64_t cpu_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    /* A host may refuse itself to read clocks from some moment on: what was known then stands. */
+    if (now_ns != 0) header->last_monotonic_ns = now_ns;
+    if (cpu_ns == 0) return;
     header->cpu_own_ns = own_cpu_ns();
-    header->cpu_used_ns =
-        pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - header->cpu_before_ns - header->cpu_own_ns;
+    header->cpu_used_ns = cpu_ns - header->cpu_before_ns - header->cpu_own_ns;
 }
 
 static void add_ticks(pt_journal_ring *ring, void *arg)

@@ -254,6 +254,24 @@ for without in '' exec exec_bare; do # one timer for the process would be kept, 
     done
 done
 
+it 'a program that refuses the system calls of ticks from some moment on goes on, and what was seen until then is written'
+for error in EPERM ENOSYS; do
+    for without in '' timers exec exec_bare; do
+        filter= timers=
+        case $without in exec*) filter=$without ;; timers) timers=1 ;; esac
+        rm -f prof prof_*
+        run ${filter:+./host $filter} env ${timers:+CPUPROFILE_PER_THREAD_TIMERS=1} \
+            CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 ./host refuses $error
+        cp "$t_out/stdout" facts
+        [ "$status" != 99 ] || skip 'this kernel has no seccomp filters'
+        expect_status 0
+        expect_stdout_line 'errno kept 1 1'
+        expect_equal 'time that nobody used' "$(stderr | grep -c 'in no sample')" 0
+        read_profile prof
+        expect [ "$(calc "$(told seconds) >= 0.5 * $(fact before)")" = 1 ]
+    done
+done
+
 it 'a program with one thread that gave up its rights is refused, and not ended by threads of ours that have them'
 if [ "$(id -u)" != 0 ]; then
     skip 'only root has rights to give up'

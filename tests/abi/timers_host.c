@@ -11,6 +11,7 @@
  * - brief [threads]: 1 ms of CPU time in main, or 5 in each of two threads, one after the other
  * - late LIBRARY: loads the library when threads run
  * - exec COMMAND...: without perf events, by a seccomp filter; exec_bare: nor POSIX timers
+ * - refuses EPERM|ENOSYS: has the library's system calls refused in the middle
  * - jit [kill]: runs code that nobody has a table of
  */
 #include <dlfcn.h>
@@ -24,6 +25,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -417,21 +419,25 @@ static int run_brief(char **argv)
 /* ---- without perf events ---- */
 
 /* Without the system call, the program of the arguments. */
-static int run_without(const uint32_t *calls, size_t count, char **argv)
+static bool refuse(const uint32_t *calls, unsigned short count, unsigned error)
 {
-    enum { CALLS_MAX = 4 };
+    enum { CALLS_MAX = 16 };
     struct sock_filter code[2 * CALLS_MAX + 2] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     unsigned short length = 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && i < CALLS_MAX; i++) {
         code[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
-        code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+        code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
     }
     code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     const struct sock_fprog filter = {length, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-        return 99;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
+}
+
+static int run_without(const uint32_t *calls, unsigned short count, char **argv)
+{
+    if (!refuse(calls, count, EPERM)) return 99;
     execvp(argv[0], argv);
     return 98;
 }
@@ -444,6 +450,38 @@ static int run_exec(char **argv)
 static int run_exec_bare(char **argv)
 {
     return run_without((const uint32_t[]){SYS_perf_event_open, SYS_timer_create}, 2, argv);
+}
+
+/* Computes without asking a clock. */
+static void *count_up(void *rounds)
+{
+    volatile uint64_t sum = 0;
+    errno = 4711;
+    for (uint64_t i = 0; i < *(const uint64_t *)rounds; i++)
+        sum += i;
+    return (void *)(intptr_t)(errno == 4711);
+}
+
+/* Refuses, in the middle, whatever the handler and what begins and ends threads may ask for. */
+static int run_refuses(char **argv)
+{
+    const unsigned error = strcmp(argv[0], "ENOSYS") == 0 ? ENOSYS : EPERM;
+    const uint32_t calls[] = {
+        SYS_clock_gettime, SYS_timer_create,    SYS_timer_settime,     SYS_timer_delete,
+        SYS_setitimer,     SYS_perf_event_open, SYS_rt_tgsigqueueinfo, SYS_ioctl,
+        SYS_fcntl,         SYS_gettid};
+    uint64_t rounds = 100000000;
+    pthread_t thread;
+    void *kept[2] = {NULL, NULL};
+    while (used() < 0.2)
+        count_up(&(uint64_t){1000000});
+    printf("before %.6f\n", used());
+    if (!refuse(calls, sizeof calls / sizeof calls[0], error)) return 99;
+    kept[0] = count_up(&rounds);
+    if (pthread_create(&thread, NULL, count_up, &rounds) != 0) return 97;
+    pthread_join(thread, &kept[1]);
+    printf("errno kept %d %d\n", kept[0] != NULL, kept[1] != NULL);
+    return 0;
 }
 
 /* ---- code without tables ---- */
@@ -486,6 +524,7 @@ int main(int argc, char **argv)
         {"brief", run_brief, 0},
         {"jit", run_jit, 0},
         {"exec_bare", run_exec_bare, 1},
+        {"refuses", run_refuses, 1},
         {"reset_raw", run_reset_raw, 0},
         {"bad_raw", run_bad_raw, 0},
         {"reset_bare", run_reset_bare, 0},
