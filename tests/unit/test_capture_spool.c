@@ -64,34 +64,51 @@ static void reader_reads(pt_ring *ring, int most, uint64_t *next)
     pt_ring_release(ring);
 }
 
+/* A ring of the kernel's and the one that its records are moved to. */
+typedef struct {
+    kernel_ring *kernel;
+    pt_ring from, to;
+    int never; /* polled, and never ready */
+    pt_spool *spool;
+} spooled;
+
+static void spooled_open(spooled *s, size_t bytes)
+{
+    *s = (spooled){.kernel = calloc(1, sizeof *s->kernel), .never = eventfd(0, EFD_CLOEXEC)};
+    pt_ring_borrow(&s->kernel->page, s->kernel->data, KERNEL_BYTES, &s->from);
+    assert_int_equal(pt_spool_ring_open(bytes, &s->to, NULL), PT_OK);
+    const pt_spool_ring rings[] = {{.fd = s->never, .from = &s->from, .to = &s->to}};
+    s->spool = pt_spool_new(&layout, rings, 1);
+}
+
+static void spooled_close(spooled *s)
+{
+    pt_spool_free(s->spool);
+    close(s->never);
+    pt_ring_close(&s->to);
+    pt_ring_close(&s->from);
+    free(s->kernel);
+}
+
 static void a_slow_reader_gets_all_records_in_order(void **state)
 {
-    kernel_ring *const kernel = calloc(1, sizeof *kernel);
-    pt_ring from, to;
-    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
-    assert_int_equal(pt_spool_ring_open(10000, &to, NULL), PT_OK);
-    assert_int_equal(to.bytes, 16384);
-    const int never = eventfd(0, EFD_CLOEXEC);
-    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    spooled s;
+    spooled_open(&s, 10000);
+    assert_int_equal(s.to.bytes, 16384);
     uint64_t written = 0, read = 0;
     bool was_full = false;
     for (int turn = 0; read < RECORDS; turn++) {
-        while (written < RECORDS && kernel_writes(kernel, written))
+        while (written < RECORDS && kernel_writes(s.kernel, written))
             written++;
-        was_full |= !pt_spool_take(spool);
+        was_full |= !pt_spool_take(s.spool);
         /* Nothing, or all, or a little: whatever the ring holds then. */
-        reader_reads(&to, turn % 8 == 0 ? 200 : 7, &read);
+        reader_reads(&s.to, turn % 8 == 0 ? 200 : 7, &read);
     }
     assert_true(was_full); /* whole records only were taken then, and the rest later */
-    assert_true(pt_spool_take(spool));
-    assert_int_equal(kernel->page.data_tail, kernel->page.data_head);
-    assert_true(pt_spool_upto_ns(spool) > 0);
-    pt_spool_free(spool);
-    close(never);
-    pt_ring_close(&to);
-    pt_ring_close(&from);
-    free(kernel);
+    assert_true(pt_spool_take(s.spool));
+    assert_int_equal(s.kernel->page.data_tail, s.kernel->page.data_head);
+    assert_true(pt_spool_upto_ns(s.spool) > 0);
+    spooled_close(&s);
 }
 
 /* Bytes of a ring that are memory now. */
@@ -111,92 +128,65 @@ static size_t resident(const pt_ring *ring)
 static void a_ring_takes_memory_for_what_waits_in_it(void **state)
 {
     enum { RING_BYTES = 16 << 20, WAITS_BYTES = 6 << 20, GRAIN_BYTES = 2 << 20 };
-    kernel_ring *const kernel = calloc(1, sizeof *kernel);
-    pt_ring from, to;
-    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
-    assert_int_equal(pt_spool_ring_open(RING_BYTES, &to, NULL), PT_OK);
-    const int never = eventfd(0, EFD_CLOEXEC);
-    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    spooled s;
+    spooled_open(&s, RING_BYTES);
     uint64_t written = 0, read = 0;
     size_t most = 0;
-    while (to.page->data_head < 3 * (uint64_t)RING_BYTES) {
-        while (kernel_writes(kernel, written))
+    while (s.to.page->data_head < 3 * (uint64_t)RING_BYTES) {
+        while (kernel_writes(s.kernel, written))
             written++;
-        assert_true(pt_spool_take(spool));
-        reader_reads(&to, 1000, &read);
-        if (to.page->data_head % (1 << 20) < KERNEL_BYTES && resident(&to) > most)
-            most = resident(&to);
+        assert_true(pt_spool_take(s.spool));
+        reader_reads(&s.to, 1000, &read);
+        if (s.to.page->data_head % (1 << 20) < KERNEL_BYTES && resident(&s.to) > most)
+            most = resident(&s.to);
     }
     assert_true(most > 0 && most <= 3 * GRAIN_BYTES);
-    while (to.page->data_head - to.page->data_tail < WAITS_BYTES) {
-        while (kernel_writes(kernel, written))
+    while (s.to.page->data_head - s.to.page->data_tail < WAITS_BYTES) {
+        while (kernel_writes(s.kernel, written))
             written++;
-        assert_true(pt_spool_take(spool));
+        assert_true(pt_spool_take(s.spool));
     }
-    assert_true(resident(&to) >= WAITS_BYTES);
+    assert_true(resident(&s.to) >= WAITS_BYTES);
     while (read < written)
-        reader_reads(&to, 1000, &read);
-    assert_true(pt_spool_take(spool));
-    assert_true(resident(&to) <= 3 * GRAIN_BYTES);
-    pt_spool_free(spool);
-    close(never);
-    pt_ring_close(&to);
-    pt_ring_close(&from);
-    free(kernel);
+        reader_reads(&s.to, 1000, &read);
+    assert_true(pt_spool_take(s.spool));
+    assert_true(resident(&s.to) <= 3 * GRAIN_BYTES);
+    spooled_close(&s);
 }
 
 /* Its reader takes megabytes at once, and the first bytes of them are written again at once. */
 static void a_ring_that_was_full_loses_nothing_when_it_gives_memory_back(void **state)
 {
     enum { RING_BYTES = 8 << 20, ROUNDS = 5 };
-    kernel_ring *const kernel = calloc(1, sizeof *kernel);
-    pt_ring from, to;
-    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
-    assert_int_equal(pt_spool_ring_open(RING_BYTES, &to, NULL), PT_OK);
-    const int never = eventfd(0, EFD_CLOEXEC);
-    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
+    spooled s;
+    spooled_open(&s, RING_BYTES);
     uint64_t written = 0, read = 0;
     for (int round = 0; round < ROUNDS; round++) {
         do {
-            while (kernel_writes(kernel, written))
+            while (kernel_writes(s.kernel, written))
                 written++;
-        } while (pt_spool_take(spool));
-        reader_reads(&to, 20000 + 7000 * round, &read);
+        } while (pt_spool_take(s.spool));
+        reader_reads(&s.to, 20000 + 7000 * round, &read);
     }
     do {
-        pt_spool_take(spool);
-        reader_reads(&to, 1000, &read);
-    } while (to.page->data_tail != to.page->data_head ||
-             kernel->page.data_tail != kernel->page.data_head);
+        pt_spool_take(s.spool);
+        reader_reads(&s.to, 1000, &read);
+    } while (s.to.page->data_tail != s.to.page->data_head ||
+             s.kernel->page.data_tail != s.kernel->page.data_head);
     assert_int_equal(read, written);
-    pt_spool_free(spool);
-    close(never);
-    pt_ring_close(&to);
-    pt_ring_close(&from);
-    free(kernel);
+    spooled_close(&s);
 }
 
 static void a_ring_that_makes_no_sense_ends_nothing(void **state)
 {
-    kernel_ring *const kernel = calloc(1, sizeof *kernel);
-    pt_ring from, to;
-    pt_ring_borrow(&kernel->page, kernel->data, KERNEL_BYTES, &from);
-    assert_int_equal(pt_spool_ring_open(4096, &to, NULL), PT_OK);
-    const int never = eventfd(0, EFD_CLOEXEC);
-    const pt_spool_ring rings[] = {{.fd = never, .from = &from, .to = &to}};
-    pt_spool *const spool = pt_spool_new(&layout, rings, 1);
-    kernel->page.data_head = 64; /* zeros: records of no size */
-    assert_true(pt_spool_take(spool));
-    pt_ring_look(&to);
-    assert_null(pt_ring_peek(&to));
-    assert_int_equal(to.tail, to.head);
-    pt_spool_free(spool);
-    close(never);
-    pt_ring_close(&to);
-    pt_ring_close(&from);
-    free(kernel);
+    spooled s;
+    spooled_open(&s, 4096);
+    s.kernel->page.data_head = 64; /* zeros: records of no size */
+    assert_true(pt_spool_take(s.spool));
+    pt_ring_look(&s.to);
+    assert_null(pt_ring_peek(&s.to));
+    assert_int_equal(s.to.tail, s.to.head);
+    spooled_close(&s);
 }
 
 int main(void)
