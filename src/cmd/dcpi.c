@@ -116,6 +116,15 @@ int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settin
     return status;
 }
 
+void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table)
+{
+    switch (shape) {
+    case PT_SHAPE_JSON: pt_counts_json(context->out, table); break;
+    case PT_SHAPE_CSV: pt_counts_csv(context->out, table); break;
+    case PT_SHAPE_TEXT: pt_counts_text(context->out, &context->look, table); break;
+    }
+}
+
 uint64_t pt_dcpi_address(const char *text)
 {
     char *end;

@@ -4,6 +4,8 @@
 #define PT_CMD_DCPI_H
 
 #include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "render/counts.h"
 #include "view/counts.h"
 
 typedef struct pt_dcpi_settings {
@@ -58,6 +60,9 @@ int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *setting
  * Says so and fails when a named one is not there. */
 int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
                    const pt_counts *counts, bool **ret_flags);
+
+/* Writes the rows in that form. */
+void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);
 
 /* A hexadecimal number (0x...) as such; 0 for everything else. */
 uint64_t pt_dcpi_address(const char *text);

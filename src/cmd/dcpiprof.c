@@ -4,8 +4,6 @@
 #include "base/saturate.h"
 #include "cmd/cmd.h"
 #include "cmd/dcpi.h"
-#include "cmd/shape.h"
-#include "render/counts.h"
 
 typedef struct {
     pt_dcpi_settings dcpi;
@@ -63,15 +61,6 @@ static size_t rows_to_keep(const pt_counts_table *t, size_t count, double keep, 
     return n;
 }
 
-static void show(pt_cmd_context *context, const dcpiprof_settings *settings, pt_counts_table *t)
-{
-    switch (settings->shape) {
-    case PT_SHAPE_JSON: pt_counts_json(context->out, t); break;
-    case PT_SHAPE_CSV: pt_counts_csv(context->out, t); break;
-    case PT_SHAPE_TEXT: pt_counts_text(context->out, &context->look, t); break;
-    }
-}
-
 static int dcpiprof_run(pt_cmd_context *context, void *own)
 {
     const dcpiprof_settings *settings = own;
@@ -97,7 +86,7 @@ static int dcpiprof_run(pt_cmd_context *context, void *own)
         t.row_count = rows_to_keep(&t, count, settings->keep, settings->rows);
         t.more = count - t.row_count;
         pt_diag_add(&context->diag, counts.outside, "samples without an address left out");
-        show(context, settings, &t);
+        pt_dcpi_show(context, settings->shape, &t);
     }
     pt_counts_done(&counts);
     return status;

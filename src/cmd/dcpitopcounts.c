@@ -3,9 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/dcpi.h"
-#include "cmd/shape.h"
 #include "cmd/source.h"
-#include "render/counts.h"
 #include "view/code.h"
 
 typedef struct {
@@ -60,11 +58,7 @@ static void show(pt_cmd_context *context, const topcounts_settings *settings, pt
     pt_cmd_code_init(&code, context, &settings->code);
     char **const text = find_instructions(t, &code.options);
     t->instruction = (const char *const *)text;
-    switch (settings->shape) {
-    case PT_SHAPE_JSON: pt_counts_json(context->out, t); break;
-    case PT_SHAPE_CSV: pt_counts_csv(context->out, t); break;
-    case PT_SHAPE_TEXT: pt_counts_text(context->out, &context->look, t); break;
-    }
+    pt_dcpi_show(context, settings->shape, t);
     for (size_t i = 0; i < t->row_count; i++)
         free(text[i]);
     free(text);

@@ -176,13 +176,10 @@ static void put_node(cpuprofile_writer *w, uint32_t id)
     pt_json_object_end(json);
 }
 
-/* Nanoseconds as microseconds, none lost. */
+/* Nanoseconds as microseconds. */
 static void put_us(pt_json_w *json, int64_t ns)
 {
-    if (ns % 1000 == 0)
-        pt_json_int(json, ns / 1000);
-    else
-        pt_json_double(json, (double)ns / 1000);
+    pt_json_put_ns(json, ns, 1000);
 }
 
 /* What a sample of the chosen event weighs, in nanoseconds. */

@@ -286,10 +286,7 @@ static void put_positive(pt_json_w *json, int64_t value)
 /* Nanoseconds as milliseconds. */
 static void put_ms(pt_json_w *json, int64_t ns)
 {
-    if (ns % 1000000 == 0)
-        pt_json_int(json, ns / 1000000);
-    else
-        pt_json_double(json, (double)ns / 1e6);
+    pt_json_put_ns(json, ns, 1000000);
 }
 
 static const pt_named_frame *func_at(const fx_writer *w, size_t number)

@@ -126,6 +126,14 @@ int64_t pt_json_share(pt_json_scale *s, pt_json_num n)
     return value;
 }
 
+void pt_json_put_ns(pt_json_w *json, int64_t ns, int64_t unit_ns)
+{
+    if (ns % unit_ns == 0)
+        pt_json_int(json, ns / unit_ns);
+    else
+        pt_json_double(json, (double)ns / (double)unit_ns);
+}
+
 int64_t pt_json_span(int64_t from, int64_t to)
 {
     int64_t span;

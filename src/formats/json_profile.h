@@ -36,6 +36,8 @@ typedef struct pt_json_scale {
 int64_t pt_json_point(pt_json_scale *s, pt_json_num n);
 /* A share (a weight): what its rounding leaves goes to the next one, so that sums are right. */
 int64_t pt_json_share(pt_json_scale *s, pt_json_num n);
+/* Writes nanoseconds in units of so many, nothing of them lost: a whole number where it is one. */
+void pt_json_put_ns(pt_json_w *json, int64_t ns, int64_t unit_ns);
 /* to - from, at the limit if it does not fit. */
 int64_t pt_json_span(int64_t from, int64_t to);
 
