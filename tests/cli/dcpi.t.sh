@@ -339,3 +339,14 @@ if [ -z "$graph" ]; then skip 'no compiler for x86-64'; else
     run pitot dcpidiff '^nothing$' cycles.dcpicat imiss.dcpicat
     expect_status 3
 fi
+
+it 'options of DCPI whose meaning no published text tells are refused by name, not ignored'
+for option in 'dcpicalc -cutoff 3' 'dcpicalc -conf_low 3' 'dcpicalc -conf_med 3' 'dcpicalc -conf_high 3' \
+    'dcpicalc -cross_procedure optimistic' 'dcpicalc -tab x' 'dcpicalc -xct x' 'dcpiwhatcg -stall d'; do
+    read -r command name value <<<"$option"
+    run pitot "$command" "$name" "$value" '^f$' cycles.dcpicat
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "pitot: $command: unknown option -$name
+pitot: \`pitot help $command\` shows how it is used"
+done
