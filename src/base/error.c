@@ -161,6 +161,19 @@ void *pt_realloc_large(void *ptr, size_t count, size_t size)
     return bigger;
 }
 
+void pt_fault_in(void *start, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)start + page - 1) & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)start + bytes) & ~(page - 1);
+    if (first < end) madvise((void *)first, end - first, MADV_POPULATE_WRITE); /* may fail */
+#else
+    (void)start;
+    (void)bytes;
+#endif
+}
+
 char *pt_strdup(const char *text)
 {
     return pt_strndup(text, strlen(text));

@@ -88,6 +88,9 @@ void *pt_alloc_table(size_t count, size_t size);
 /* pt_realloc for columns that will be written from front to back about as far as they reach: large
  * ones in large pages, which come with fewer faults. */
 void *pt_realloc_large(void *ptr, size_t count, size_t size);
+/* Memory that was allocated and will be written soon: its pages come at once, where the system can
+ * do that, and not with a fault each. */
+void pt_fault_in(void *start, size_t bytes);
 char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 char *pt_strf(const char *format, ...) __attribute__((format(printf, 1, 2)));

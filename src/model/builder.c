@@ -17,6 +17,11 @@
 #define RESERVE(table, field, need)                                                                \
     ((table).field = pt_grow((table).field, &(table).field##_cap, (need), sizeof *(table).field))
 
+/* Pages of the frames' column come some at once, rather than with a fault each, when it is large.
+ */
+#define FRAMES_LARGE ((size_t)1 << 20)
+#define FRAMES_AHEAD ((size_t)1 << 16)
+
 static bool stopped(const pt_builder *b)
 {
     return b->error.status != PT_OK;
@@ -38,6 +43,7 @@ pt_builder *pt_builder_new(void)
     RESERVE(b->string, offset, 64);
     RESERVE(b->stack, offset, 64);
     RESERVE(b->labels, offset, 16);
+    b->stack.frames_touched = FRAMES_LARGE;
     b->string.offset[0] = b->stack.offset[0] = b->labels.offset[0] = 0;
     pt_builder_string(b, "", 0);
     pt_builder_labels(b, NULL, 0);
@@ -385,11 +391,20 @@ static bool room_for(pt_builder *b, uint64_t rows, uint64_t most, const char *wh
     return false;
 }
 
+static __attribute__((cold, noinline)) void touch_frames_ahead(builder_stacks *t, size_t used)
+{
+    const size_t room = t->frame_cap - used;
+    const size_t ahead = room < FRAMES_AHEAD ? room : FRAMES_AHEAD;
+    pt_fault_in(t->frame + used, ahead * sizeof *t->frame);
+    t->frames_touched = used + FRAMES_AHEAD;
+}
+
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
 {
     builder_stacks *t = &b->stack;
     const size_t used = (size_t)t->offset[t->count];
     RESERVE(*t, frame, used + (depth > 0 ? depth : 1)); /* an empty stack has an address, too */
+    if (__builtin_expect(used >= t->frames_touched, 0)) touch_frames_ahead(t, used);
     return t->frame + used;
 }
 

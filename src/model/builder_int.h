@@ -45,6 +45,7 @@ typedef struct {
     size_t count;
     COLUMN(uint64_t, offset); /* [count + 1] */
     COLUMN(uint32_t, frame);
+    size_t frames_touched; /* when the column is as long, more pages are asked for */
     COLUMN(uint8_t, end);
     pt_index index;
     uint32_t promised; /* samples; 0 = not known, or the index has room for them */
