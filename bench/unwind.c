@@ -7,7 +7,8 @@
  *   unw       libunwind's unw_backtrace, its own cache
  *   glibc     backtrace(), which is libgcc's unwinder
  *
- * compile FILE TIMES: the unwind table of a file, made so many times. Prints what was done.
+ * compile FILE TIMES: the unwind table of a file, made so many times; frames FILE TIMES: of its
+ * call frame information only, not of code that has none. Prints what was done.
  */
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
@@ -81,12 +82,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
         frames += walk(context);
 }
 
-static int compile(const char *path, int times)
+static int compile(const char *path, int times, bool is_frames_only)
 {
     made_table table = {0};
     for (int i = 0; i < times; i++) {
         if (i > 0) free_table(&table);
-        if (!make_table_of_file(path, &table)) {
+        if (!(is_frames_only ? make_table_of_frames : make_table_of_file)(path, &table)) {
             fprintf(stderr, "unwind: %s: it cannot be read, or has no frames\n", path);
             return 1;
         }
@@ -100,7 +101,9 @@ static int compile(const char *path, int times)
 int main(int argc, char **argv)
 {
     if (argc != 4) return 2;
-    if (strcmp(argv[1], "compile") == 0) return compile(argv[2], atoi(argv[3]));
+    const bool is_frames_only = strcmp(argv[1], "frames") == 0;
+    if (is_frames_only || strcmp(argv[1], "compile") == 0)
+        return compile(argv[2], atoi(argv[3]), is_frames_only);
     const struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     void *const libc = dlopen("libc.so.6", RTLD_NOW);
     if (libc != NULL) *(void **)&glibc_backtrace = dlsym(libc, "backtrace");

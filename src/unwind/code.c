@@ -16,8 +16,10 @@
 #include <string.h>
 
 #include "unwind/x86.h"
+#include "unwind/x86_plain.h"
 
 enum { WORD = 8, FP = 5 };
+enum { LENGTH_AT = 16, NUMBER_BITS = 0xffff }; /* of a place */
 
 typedef struct {
     const pt_elf *elf;
@@ -39,16 +41,15 @@ static uint64_t words_of(uint32_t size_bytes)
 
 size_t pt_code_room_bytes(uint32_t size_bytes)
 {
-    return (size_t)(2 * words_of(size_bytes) * sizeof(uint64_t) +
-                    (uint64_t)size_bytes * sizeof(pt_code_state));
+    return (size_t)(words_of(size_bytes) * sizeof(uint64_t) +
+                    (uint64_t)size_bytes * sizeof(uint32_t));
 }
 
-pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes)
+pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes, pt_dictionary *all_states)
 {
-    uint64_t *const pending = words + words_of(size_bytes);
-    return (pt_code_room){.states = (pt_code_state *)(pending + words_of(size_bytes)),
-                          .known = words,
-                          .pending = pending};
+    return (pt_code_room){.places = (uint32_t *)(words + words_of(size_bytes)),
+                          .pending = words,
+                          .all_states = all_states};
 }
 
 static inline bool has_bit(const uint64_t *bits, uint32_t at)
@@ -110,6 +111,11 @@ static void leave(pt_code_state *s)
     pop(s, FP);
 }
 
+static bool moves_stack(const pt_x86_insn *insn)
+{
+    return insn->kind < PT_X86_CALL || (insn->kind == PT_X86_CALL && insn->value == 0);
+}
+
 /* What is true after it. */
 static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 {
@@ -145,20 +151,6 @@ static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 
 /* ---- ways to an instruction ---- */
 
-static bool differ_in_nothing_known(const pt_code_state *a, const pt_code_state *b)
-{
-    return a->has_sp == b->has_sp && (!a->has_sp || a->sp_off == b->sp_off) &&
-           a->has_fp == b->has_fp && (!a->has_fp || a->fp_off == b->fp_off) &&
-           a->saved == b->saved && a->is_fp_lost == b->is_fp_lost && a->is_root == b->is_root;
-}
-
-static inline bool agree(const pt_code_state *a, const pt_code_state *b)
-{
-    const bool are_same = a->sp_off == b->sp_off && a->fp_off == b->fp_off &&
-                          a->saved == b->saved && a->flags == b->flags;
-    return are_same || differ_in_nothing_known(a, b);
-}
-
 /* What holds whichever way was taken. */
 static pt_code_state meet(const pt_code_state *a, const pt_code_state *b)
 {
@@ -173,28 +165,66 @@ static pt_code_state meet(const pt_code_state *a, const pt_code_state *b)
     return m;
 }
 
-/* A way leads to offset `to` with the state s. States only lose what they know, so that this ends.
- * True: it is to be followed from there. */
-static inline bool arrive_at(following *f, int64_t to, const pt_code_state *s)
+/* Nothing is known. What it meets becomes it. */
+static const pt_code_state lost = {.is_set = 1, .is_fp_lost = true};
+enum { LOST = 1 }; /* its number */
+
+bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory)
 {
-    if (to < 0 || to >= f->size) return false;
-    const uint32_t at = (uint32_t)to;
-    pt_code_state *const there = &f->room.states[at];
-    pt_code_state next = *s;
-    if (has_bit(f->room.known, at)) {
-        if (agree(there, s)) return has_bit(f->room.pending, at);
-        next = meet(there, s);
-        if (agree(there, &next)) return has_bit(f->room.pending, at);
+    return pt_dictionary_init(all_states, memory, 256) &&
+           pt_dictionary_number(all_states, &lost) == LOST;
+}
+
+/* Equal states have equal numbers. */
+static uint16_t number_of(const following *f, const pt_code_state *s)
+{
+    pt_code_state known = *s;
+    known.is_set = 1;
+    if (!known.has_sp) known.sp_off = 0;
+    if (!known.has_fp) known.fp_off = 0;
+    const uint16_t number = pt_dictionary_number(f->room.all_states, &known);
+    return number != 0 ? number : LOST;
+}
+
+static pt_code_state state_of(const pt_code_room *room, uint16_t number)
+{
+    pt_code_state s;
+    _Static_assert(sizeof s == PT_DICTIONARY_VALUE_BYTES, "states are kept in a dictionary");
+    memcpy(&s, pt_dictionary_value(room->all_states, number), sizeof s);
+    return s;
+}
+
+static uint16_t number_at(const pt_code_room *room, uint32_t at)
+{
+    return (uint16_t)room->places[at];
+}
+
+static inline void put_place(following *f, uint32_t at, uint16_t number, unsigned length)
+{
+    f->room.places[at] = number | (uint32_t)length << LENGTH_AT;
+}
+
+/* A way leads to offset `to`, inside, with a state. States only lose what they know, so that this
+ * ends. True: it is to be followed from there, with the state that is there now. */
+static inline bool arrive_at(following *f, uint32_t to, uint16_t state)
+{
+    const uint16_t there = number_at(&f->room, to);
+    uint16_t next = state;
+    if (there != state && there != 0) {
+        const pt_code_state a = state_of(&f->room, there), b = state_of(&f->room, state);
+        const pt_code_state both = meet(&a, &b);
+        next = number_of(f, &both);
     }
-    set_bit(f->room.known, at);
-    set_bit(f->room.pending, at);
-    *there = next;
+    if (there == next) return has_bit(f->room.pending, to);
+    put_place(f, to, next, 0);
     return true;
 }
 
-static void arrive(following *f, int64_t to, const pt_code_state *s)
+static void arrive(following *f, int64_t to, uint16_t state)
 {
-    if (arrive_at(f, to, s) && to < f->lowest) f->lowest = (uint32_t)to;
+    if (to < 0 || to >= f->size || !arrive_at(f, (uint32_t)to, state)) return;
+    set_bit(f->room.pending, (uint32_t)to);
+    if (to < f->lowest) f->lowest = (uint32_t)to;
 }
 
 /* The word of `bytes` bytes at an address of the file. */
@@ -218,7 +248,7 @@ static bool word_at(const pt_elf *elf, uint64_t addr, unsigned bytes, int64_t *r
 enum { TABLE_MAX = 4096 };
 
 /* The targets of a jump through a table: entries up to the first that leads out of the function. */
-static void arrive_by_table(following *f, uint64_t table, bool is_relative, const pt_code_state *s)
+static void arrive_by_table(following *f, uint64_t table, bool is_relative, uint16_t state)
 {
     const unsigned bytes = is_relative ? 4 : 8;
     for (uint32_t i = 0; i < TABLE_MAX; i++) {
@@ -226,37 +256,45 @@ static void arrive_by_table(following *f, uint64_t table, bool is_relative, cons
         if (!word_at(f->elf, table + (uint64_t)i * bytes, bytes, &entry)) return;
         const int64_t to = (int64_t)((is_relative ? table : 0) + (uint64_t)entry - f->addr);
         if (to < 0 || to >= f->size) return;
-        arrive(f, to, s);
+        arrive(f, to, state);
     }
 }
 
+/* Where a way is. */
+typedef struct {
+    pt_code_state state;
+    uint16_t number; /* of the state */
+    uint32_t at;
+    uint64_t taken; /* the address that was taken last; 0: none */
+} way;
+
 /* A jump with the stack as it was at first, out of the function: the other one returns for it. */
-static void arrive_or_leave(following *f, int64_t to, const pt_code_state *s)
+static void arrive_or_leave(following *f, int64_t to, const way *w)
 {
-    arrive(f, to, s);
+    arrive(f, to, w->number);
     if (to >= 0 && to < f->size) return;
     const uint64_t target = f->addr + (uint64_t)to;
     f->returns |= f->hooks->returns(f->hooks->arg, target);
-    if (s->has_sp && s->sp_off == WORD && f->hooks->leaves != NULL)
+    if (w->state.has_sp && w->state.sp_off == WORD && f->hooks->leaves != NULL)
         f->hooks->leaves(f->hooks->arg, target);
 }
 
-/* Goes where an instruction at `at`, which is no plain one, leads but on. Whether it goes on. */
-static bool follow_ways(following *f, uint32_t at, const pt_x86_insn *insn,
-                        const pt_code_state *next, uint64_t *taken)
+/* Goes where an instruction before w->at, which is no plain one, leads but on. Whether it goes on.
+ */
+static bool follow_ways(following *f, way *w, const pt_x86_insn *insn)
 {
-    const int64_t target = (int64_t)at + insn->length + insn->value;
+    const int64_t target = (int64_t)w->at + insn->value;
     switch (insn->kind) {
-    case PT_X86_ADDRESS: *taken = f->addr + (uint64_t)target; break;
-    case PT_X86_BRANCH: arrive_or_leave(f, target, next); break;
+    case PT_X86_ADDRESS: w->taken = f->addr + (uint64_t)target; break;
+    case PT_X86_BRANCH: arrive_or_leave(f, target, w); break;
     case PT_X86_JUMP:
         f->returns |= !insn->is_direct;
         if (insn->is_direct)
-            arrive_or_leave(f, target, next);
+            arrive_or_leave(f, target, w);
         else if (insn->value != 0)
-            arrive_by_table(f, (uint64_t)(int64_t)insn->value, false, next);
-        else if (*taken != 0)
-            arrive_by_table(f, *taken, true, next);
+            arrive_by_table(f, (uint64_t)(int64_t)insn->value, false, w->number);
+        else if (w->taken != 0)
+            arrive_by_table(f, w->taken, true, w->number);
         return false;
     case PT_X86_RETURN: f->returns = true; return false;
     case PT_X86_STOP: return false;
@@ -270,35 +308,48 @@ static bool follow_ways(following *f, uint32_t at, const pt_x86_insn *insn,
     return true;
 }
 
+/* Up to where another way was, or an instruction that is not plain. */
+static inline void skip_plain(following *f, way *w)
+{
+    uint32_t *const places = f->room.places;
+    for (uint32_t at = w->at; f->size - at > PT_X86_PLAIN_MOST; w->at = at) {
+        const unsigned length = pt_x86_plain_length(f->bytes + at);
+        if (length == 0 || places[at + length] != 0) return;
+        put_place(f, at, w->number, length);
+        at += length;
+    }
+}
+
 /* Follows what is to be followed, straight on from a place that is pending. */
 static void follow_from(following *f, uint32_t at)
 {
-    uint64_t taken = 0; /* the address that was taken last */
+    way w = {.number = number_at(&f->room, at), .at = at};
     clear_bit(f->room.pending, at);
-    pt_code_state here = f->room.states[at];
+    w.state = state_of(&f->room, w.number);
     for (;;) {
         pt_x86_insn insn;
-        if (!pt_x86_decode(f->bytes + at, f->size - at, &insn)) {
-            here.has_sp = here.has_fp = false;
-            f->room.states[at] = here;
+        skip_plain(f, &w);
+        if (!pt_x86_decode(f->bytes + w.at, f->size - w.at, &insn)) {
+            w.state.has_sp = w.state.has_fp = false;
+            put_place(f, w.at, number_of(f, &w.state), 1);
             return;
         }
-        here.length = insn.length;
-        f->room.states[at] = here;
-        here.length = 0;
+        put_place(f, w.at, w.number, insn.length);
+        w.at += insn.length;
         if (insn.kind != PT_X86_OTHER) {
-            here = after(here, &insn);
-            if (!follow_ways(f, at, &insn, &here, &taken)) return;
+            if (moves_stack(&insn)) {
+                w.state = after(w.state, &insn);
+                w.number = number_of(f, &w.state);
+            }
+            if (!follow_ways(f, &w, &insn)) return;
         }
-        at += insn.length;
-        if (at >= f->size) return;
-        if (!has_bit(f->room.known, at)) {
-            set_bit(f->room.known, at);
-        } else {
-            if (!arrive_at(f, at, &here)) return;
-            clear_bit(f->room.pending, at);
-            here = f->room.states[at];
-        }
+        if (w.at >= f->size) return;
+        if (f->room.places[w.at] == 0) continue;
+        if (!arrive_at(f, w.at, w.number)) return;
+        clear_bit(f->room.pending, w.at);
+        if (number_at(&f->room, w.at) == w.number) continue;
+        w.number = number_at(&f->room, w.at);
+        w.state = state_of(&f->room, w.number);
     }
 }
 
@@ -381,11 +432,11 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
                    .hooks = hooks,
                    .room = *room};
     if (f.bytes == NULL) return true;
-    memset(room->known, 0, words_of(size) * sizeof *room->known);
+    memset(room->places, 0, size * sizeof *room->places);
     memset(room->pending, 0, words_of(size) * sizeof *room->pending);
     const pt_code_state first = {
         .sp_off = WORD, .has_sp = true, .is_root = function->start_addr == elf->entry_addr};
-    arrive(&f, 0, &first);
+    arrive(&f, 0, number_of(&f, &first));
     follow(&f);
     return f.returns;
 }
@@ -404,20 +455,15 @@ void pt_code_rows(const pt_elf *elf, const pt_unwind_function *function, const p
         row(arg, function->start_addr, &signal_rule);
         return;
     }
-    const pt_code_state *last = NULL; /* the state that the last row is of */
+    uint32_t last = UINT32_MAX;
     for (uint32_t at = 0; at < size;) {
-        const pt_code_state *const here = &room->states[at];
-        if (!has_bit(room->known, at)) {
-            row(arg, function->start_addr + at, &none);
-            last = NULL;
-            at = next_bit(room->known, at, size);
-            continue;
-        }
-        if (last == NULL || !agree(last, here)) {
-            const pt_unwind_rule rule = rule_of(here);
+        const uint32_t place = room->places[at], number = place & NUMBER_BITS;
+        if (number != last) {
+            const pt_code_state here = state_of(room, (uint16_t)number);
+            const pt_unwind_rule rule = number == 0 ? none : rule_of(&here);
             row(arg, function->start_addr + at, &rule);
         }
-        last = here;
-        at += here->length > 0 ? here->length : 1;
+        last = number;
+        at += place >> LENGTH_AT > 0 ? place >> LENGTH_AT : 1;
     }
 }

@@ -7,90 +7,21 @@
  * program stops: only gaps of GAP_BYTES and more are rows of their own.
  */
 #include "unwind/cfi.h"
+#include "unwind/dictionary.h"
 #include "unwind/format.h"
-#include "unwind/scratch.h"
 #include "unwind/sources.h"
 
 #include <elf.h>
 #include <string.h>
 
+enum { RECENT = 256 };
 enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_BITS };
-
-/* ---- rules, each once ---- */
-
-typedef struct {
-    const pt_unwind_memory *memory;
-    pt_scratch rules_memory, slots_memory;
-    pt_unwind_rule *rules;
-    uint32_t count, cap;
-    uint16_t *slots; /* 0 = empty; else the index of a rule */
-    uint32_t mask;
-} dictionary;
-
-enum { RULES_MAX = 65536, RECENT = 256 };
-
-static uint32_t hash_of(const pt_unwind_rule *rule)
-{
-    uint32_t words[3];
-    _Static_assert(sizeof words == sizeof *rule, "a rule is 12 bytes without holes");
-    memcpy(words, rule, sizeof words);
-    const uint64_t h = ((uint64_t)words[0] << 32 ^ words[1] ^ (uint64_t)words[2] << 16) *
-                       UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 32);
-}
-
-static void dictionary_done(dictionary *d)
-{
-    pt_scratch_done(&d->rules_memory);
-    pt_scratch_done(&d->slots_memory);
-}
-
-/* Room for cap rules, keeping those that are there. */
-static bool dictionary_grow(dictionary *d, uint32_t cap)
-{
-    dictionary grown = {.memory = d->memory, .count = d->count, .cap = cap, .mask = 2 * cap - 1};
-    grown.rules = pt_scratch_take(&grown.rules_memory, d->memory, cap, sizeof *grown.rules);
-    grown.slots = pt_scratch_take(&grown.slots_memory, d->memory, 2 * cap, sizeof *grown.slots);
-    if (grown.rules == NULL || grown.slots == NULL) {
-        dictionary_done(&grown);
-        return false;
-    }
-    if (d->count > 0) memcpy(grown.rules, d->rules, d->count * sizeof *d->rules);
-    for (uint32_t i = 1; i < d->count; i++) {
-        uint32_t at = hash_of(&grown.rules[i]) & grown.mask;
-        while (grown.slots[at] != 0)
-            at = (at + 1) & grown.mask;
-        grown.slots[at] = (uint16_t)i;
-    }
-    dictionary_done(d);
-    *d = grown;
-    return true;
-}
-
-static bool same_rule(const pt_unwind_rule *a, const pt_unwind_rule *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* Its index; 0, which is no rule, when there is no room for one more. */
-static uint16_t dictionary_index(dictionary *d, const pt_unwind_rule *rule)
-{
-    if (same_rule(rule, &d->rules[0])) return 0;
-    if (d->count == d->cap && (d->cap == RULES_MAX || !dictionary_grow(d, d->cap * 2))) return 0;
-    uint32_t at = hash_of(rule) & d->mask;
-    for (; d->slots[at] != 0; at = (at + 1) & d->mask) {
-        if (same_rule(rule, &d->rules[d->slots[at]])) return d->slots[at];
-    }
-    d->rules[d->count] = *rule;
-    d->slots[at] = (uint16_t)d->count;
-    return (uint16_t)d->count++;
-}
 
 /* ---- rows ---- */
 
 typedef struct {
     const pt_cfi_machine *machine;
-    dictionary dictionary;
+    pt_dictionary rules;
     /* Rules as programs leave them, and what they became. Few are used again and again. */
     struct {
         pt_cfi_words rule;
@@ -118,9 +49,8 @@ static size_t blob_bytes(const builder *b, uint64_t rows)
 static bool take_rows(builder *b, uint64_t rows)
 {
     const size_t bytes = blob_bytes(b, rows);
-    uint8_t *const at = b->blob.bytes == NULL
-                            ? pt_scratch_take(&b->blob, b->dictionary.memory, bytes, 1)
-                            : pt_scratch_resize(&b->blob, bytes, 1);
+    uint8_t *const at = b->blob.bytes == NULL ? pt_scratch_take(&b->blob, b->rules.memory, bytes, 1)
+                                              : pt_scratch_resize(&b->blob, bytes, 1);
     if (at == NULL) return false;
     b->pages = (uint32_t *)(at + sizeof(pt_unwind_header));
     b->rows = b->pages + b->page_count + 1;
@@ -174,7 +104,7 @@ static __attribute__((noinline)) uint16_t index_anew(builder *b, unsigned at, pt
     const pt_unwind_rule rule = pt_cfi_rule_of(words);
     const pt_unwind_rule stored = pt_cfi_rule_stored(b->machine, &rule);
     b->recent[at].rule = words;
-    b->recent[at].index = dictionary_index(&b->dictionary, &stored);
+    b->recent[at].index = pt_dictionary_number(&b->rules, &stored);
     return b->recent[at].index;
 }
 
@@ -236,7 +166,7 @@ static void add_function(builder *b, const pt_unwind_sources *from, const pt_unw
 /* Rules behind the rows, and the header. */
 static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_bytes)
 {
-    const size_t rules_bytes = (size_t)b->dictionary.count * sizeof *b->dictionary.rules;
+    const size_t rules_bytes = (size_t)b->rules.count * sizeof(pt_unwind_rule);
     const size_t rules_off = blob_bytes(b, b->row_count), bytes = rules_off + rules_bytes;
     uint8_t *const blob = pt_scratch_resize(&b->blob, bytes, 1);
     if (blob == NULL) return PT_UNWIND_NO_MEMORY;
@@ -248,11 +178,11 @@ static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_byt
         .size_bytes = bytes,
         .base_addr = b->base_addr,
         .page_count = b->page_count,
-        .rule_count = b->dictionary.count,
+        .rule_count = b->rules.count,
         .row_count = (uint32_t)b->row_count,
     };
     if (id != NULL && header.id_bytes > 0) memcpy(header.id, id, header.id_bytes);
-    memcpy(blob + rules_off, b->dictionary.rules, rules_bytes);
+    memcpy(blob + rules_off, b->rules.values, rules_bytes);
     header.checksum = pt_unwind_checksum(&header, blob + sizeof header, bytes - sizeof header);
     memcpy(blob, &header, sizeof header);
     return PT_UNWIND_OK;
@@ -275,18 +205,18 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
                                        void **ret_blob, size_t *ret_blob_bytes)
 {
     const pt_unwind_functions *const all = &from->functions;
-    builder b = {.machine = from->reader->machine, .dictionary.memory = memory};
+    builder b = {.machine = from->reader->machine};
     b.base_addr = all->low & ~(uint64_t)(PAGE_BYTES - 1);
     b.page_count = (uint32_t)(((all->limit - 1 - b.base_addr) >> PAGE_BITS) + 1);
     pt_unwind_status status = PT_UNWIND_NO_MEMORY;
     /* An entry has some 6 bytes a row. */
-    if (take_rows(&b, from->reader->frames->size_bytes / 5 + b.page_count + 64) &&
-        dictionary_grow(&b.dictionary, 1024)) {
-        b.dictionary.count = 1; /* rule 0: none */
+    /* Rule 0 is "none". */
+    if (pt_dictionary_init(&b.rules, memory, 1024) &&
+        take_rows(&b, from->reader->frames->size_bytes / 5 + b.page_count + 64)) {
         status = build(&b, from);
         if (status == PT_UNWIND_OK) status = finish_blob(&b, id, id_bytes);
     }
-    dictionary_done(&b.dictionary);
+    pt_dictionary_done(&b.rules);
     if (status == PT_UNWIND_OK) {
         *ret_blob = b.blob.bytes;
         *ret_blob_bytes = b.blob.size_bytes;

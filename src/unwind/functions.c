@@ -172,6 +172,10 @@ typedef struct {
     pt_scratch gaps_memory, begins_memory;
     span *gaps;
     uint32_t gap_count, gap_cap;
+    /* Bits: a page of 4 KiB from the first gap's on has some of a gap. Few have. */
+    pt_scratch pages_memory;
+    uint64_t *pages;
+    uint64_t first_page, page_count;
     uint64_t *begins; /* of functions in gaps */
     uint32_t begin_count, begin_cap;
     uint32_t at;     /* of the functions that are sorted, while gaps are looked for */
@@ -214,8 +218,28 @@ static void add_begin(search *s, uint64_t addr)
     if (!s->is_full) s->begins[s->begin_count++] = addr;
 }
 
+enum { PAGE_BITS = 12 };
+
+static bool mark_pages(search *s)
+{
+    s->first_page = s->gaps[0].start >> PAGE_BITS;
+    s->page_count = (s->gaps[s->gap_count - 1].limit >> PAGE_BITS) - s->first_page + 1;
+    s->pages = pt_scratch_take_zeroed(&s->pages_memory, s->from->functions.memory,
+                                      s->page_count / 64 + 1, sizeof *s->pages);
+    if (s->pages == NULL) return false;
+    for (uint32_t i = 0; i < s->gap_count; i++)
+        for (uint64_t page = s->gaps[i].start >> PAGE_BITS;
+             page <= (s->gaps[i].limit - 1) >> PAGE_BITS; page++) {
+            const uint64_t bit = page - s->first_page;
+            s->pages[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+    return true;
+}
+
 static bool in_gap(const search *s, uint64_t addr)
 {
+    const uint64_t page = (addr >> PAGE_BITS) - s->first_page;
+    if (page >= s->page_count || !(s->pages[page / 64] >> page % 64 & 1)) return false;
     uint32_t low = 0, high = s->gap_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
@@ -409,8 +433,11 @@ static bool take_room(pt_unwind_sources *from)
     if (longest == 0) return true;
     uint64_t *const words =
         pt_scratch_take(&from->room_memory, from->functions.memory, pt_code_room_bytes(longest), 1);
-    if (words != NULL) from->room = pt_code_room_in(words, longest);
-    return words != NULL;
+    if (words == NULL || (from->states.memory == NULL &&
+                          !pt_code_states_init(&from->states, from->functions.memory)))
+        return false;
+    from->room = pt_code_room_in(words, longest, &from->states);
+    return true;
 }
 
 /* ---- which functions never return, and what jumps tell of others ---- */
@@ -564,8 +591,8 @@ static bool add_uncovered(pt_unwind_sources *from)
     pt_elf_symbols symbols;
     if (from->elf == NULL || from->elf->machine != EM_X86_64) return true;
     each_text(from->elf, find_gaps, &s);
-    bool fine = true;
-    if (s.gap_count > 0) {
+    bool fine = s.gap_count == 0 || mark_pages(&s);
+    if (fine && s.gap_count > 0) {
         s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
         add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
         if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
@@ -576,6 +603,7 @@ static bool add_uncovered(pt_unwind_sources *from)
         fine = add_code_functions(&s);
     }
     pt_scratch_done(&s.gaps_memory);
+    pt_scratch_done(&s.pages_memory);
     pt_scratch_done(&s.begins_memory);
     pt_scratch_done(&s.askings_memory);
     return fine && !s.is_full;
@@ -601,4 +629,5 @@ void pt_functions_done(pt_unwind_sources *from)
     pt_scratch_done(&from->functions.items_memory);
     pt_scratch_done(&from->room_memory);
     pt_scratch_done(&from->kept_memory);
+    pt_dictionary_done(&from->states);
 }

@@ -9,7 +9,7 @@
 static inline void *pt_unwind_heap_take(void *arg, size_t bytes)
 {
     (void)arg;
-    return calloc(1, bytes);
+    return malloc(bytes);
 }
 
 static inline void *pt_unwind_heap_resize(void *arg, void *memory, size_t bytes,

@@ -3,6 +3,8 @@
 #ifndef PT_UNWIND_SCRATCH_H
 #define PT_UNWIND_SCRATCH_H
 
+#include <string.h>
+
 #include "unwind/table.h"
 
 typedef struct {
@@ -11,7 +13,7 @@ typedef struct {
     size_t size_bytes;
 } pt_scratch;
 
-/* Zeroed room for count items; NULL if there is none. */
+/* Room for count items, of any content; NULL if there is none. */
 static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memory, uint64_t count,
                                     size_t each)
 {
@@ -21,6 +23,14 @@ static inline void *pt_scratch_take(pt_scratch *s, const pt_unwind_memory *memor
     if (s->size_bytes == 0) s->size_bytes = 8;
     s->bytes = memory->alloc(memory->arg, s->size_bytes);
     return s->bytes;
+}
+
+/* The same, zeroed. */
+static inline void *pt_scratch_take_zeroed(pt_scratch *s, const pt_unwind_memory *memory,
+                                           uint64_t count, size_t each)
+{
+    void *const bytes = pt_scratch_take(s, memory, count, each);
+    return bytes == NULL ? NULL : memset(bytes, 0, s->size_bytes);
 }
 
 /* Room for count items, keeping those that fit; it may be elsewhere then. NULL, and nothing is

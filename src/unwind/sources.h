@@ -5,7 +5,7 @@
 
 #include "elf/image.h"
 #include "unwind/cfi.h"
-#include "unwind/scratch.h"
+#include "unwind/dictionary.h"
 #include "unwind/table.h"
 
 typedef enum {
@@ -55,32 +55,30 @@ void pt_go_rows(const pt_go_table *table, const pt_unwind_function *function, pt
 
 enum { PT_CODE_MAX_BYTES = 1 << 20 }; /* of a function that is looked at */
 
-/* What is true before an instruction. Offsets in bytes. */
+/* What is true before an instruction. Offsets in bytes, 0 where they are not known. */
 typedef struct {
     int32_t sp_off; /* CFA = rsp + sp_off, if has_sp */
     int32_t fp_off; /* CFA = rbp + fp_off, if has_fp */
     int16_t saved;  /* the caller's rbp is at CFA + 8 * saved; 0 = it was not saved */
-    uint8_t length; /* of the instruction, once it was followed */
-    union {
-        uint8_t flags;
-        struct {
-            bool has_sp : 1, has_fp : 1;
-            bool is_fp_lost : 1; /* rbp is another's, and the caller's is nowhere */
-            bool is_root : 1;    /* the thread starts here */
-        };
-    };
+    uint8_t is_set; /* 1: so that none is of zeroes only */
+    bool has_sp : 1, has_fp : 1;
+    bool is_fp_lost : 1; /* rbp is another's, and the caller's is nowhere */
+    bool is_root : 1;    /* the thread starts here */
 } pt_code_state;
 
 /* Room to follow a function in: by the offset of an instruction. */
 typedef struct {
-    pt_code_state *states;
-    uint64_t *known;   /* bits: the state is set */
-    uint64_t *pending; /* bits: known, and to be followed from there */
+    uint32_t *places;  /* number of a state, length of the instruction << 16; 0: not reached */
+    uint64_t *pending; /* bits: reached, and to be followed from there */
+    pt_dictionary *all_states;
 } pt_code_room;
 
-/* The room that a function of size_bytes takes, and that room in zeroed words. */
+/* False if there is no memory. */
+bool pt_code_states_init(pt_dictionary *all_states, const pt_unwind_memory *memory);
+
+/* The room that a function of size_bytes takes, and that room in words. */
 size_t pt_code_room_bytes(uint32_t size_bytes);
-pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes);
+pt_code_room pt_code_room_in(uint64_t *words, uint32_t size_bytes, pt_dictionary *all_states);
 
 /* What following a function asks and tells. */
 typedef struct {
@@ -128,6 +126,7 @@ typedef struct {
     pt_unwind_functions functions; /* by address */
     pt_scratch room_memory;
     pt_code_room room; /* for the longest function that is followed by its code */
+    pt_dictionary states;
     pt_scratch kept_memory;
     pt_kept_row *kept;
     uint32_t kept_count, kept_cap;

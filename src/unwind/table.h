@@ -81,9 +81,9 @@ bool pt_unwind_frames_of_elf(const struct pt_elf *elf, pt_unwind_frames *ret_fra
 bool pt_unwind_eh_frame_addr(const uint8_t *hdr, uint64_t hdr_bytes, uint64_t hdr_addr,
                              uint64_t *ret_eh_frame_addr);
 
-/* Where memory comes from. alloc gives zeroed bytes aligned to 8, or NULL. resize makes them more
- * or fewer, here or elsewhere, and keeps what fits; what is new is not zeroed; NULL: it cannot, and
- * nothing is changed. */
+/* Where memory comes from. alloc gives bytes aligned to 8, of any content, or NULL. resize makes
+ * them more or fewer, here or elsewhere, and keeps what fits; NULL: it cannot, and nothing is
+ * changed. */
 typedef struct {
     void *(*alloc)(void *arg, size_t bytes);
     void *(*resize)(void *arg, void *memory, size_t bytes, size_t wanted_bytes);

@@ -3,186 +3,70 @@
 
 #include <string.h>
 
+#include "unwind/x86_plain.h"
+
 enum { SP = 4, FP = 5 };
 
 /* What follows an opcode. */
 enum {
     BAD = 0x80,
-    MODRM = 0x10,
+    PLAIN = PT_X86_PLAIN,
+    GROUP = PT_X86_GROUP,
+    MODRM = PT_X86_HAS_MODRM,
     NONE = 0,
-    IMM8 = 1,
+    IMM8 = PT_X86_IMM8,
     IMM16 = 2,
-    IMMZ = 3,  /* 4 bytes, 2 with an operand size prefix */
+    IMMZ = PT_X86_IMMZ,
     IMM24 = 4, /* enter: 16 + 8 bits */
     MOFFS = 5,
     IMMV = 6, /* as IMMZ; 8 bytes with REX.W */
     REL32 = 7,
+    SIZE = PT_X86_SIZE,
     M8 = MODRM | IMM8,
-    MZ = MODRM | IMMZ,
-    SIZE = 0xf,
+    PM = PLAIN | MODRM,
+    PM8 = PM | IMM8,
+    PMZ = PM | IMMZ,
+    PG = PM | GROUP,
+    PG8 = PM8 | GROUP,
+    PGZ = PMZ | GROUP,
 };
 
-static const uint8_t one_byte[256] = {
-#define ALU      MODRM, MODRM, MODRM, MODRM, IMM8, IMMZ, BAD, BAD
-#define EIGHT(x) x, x, x, x, x, x, x, x
-    /* 00 */ ALU,
-    ALU,
-    ALU,
-    ALU,
-    ALU,
-    ALU,
-    ALU,
-    ALU,
-    /* 40 */ EIGHT(BAD),
-    EIGHT(BAD),
-    EIGHT(NONE),
-    EIGHT(NONE),
-    /* 60 */ BAD,
-    BAD,
-    BAD,
-    MODRM,
-    BAD,
-    BAD,
-    BAD,
-    BAD,
-    /* 68 */ IMMZ,
-    MZ,
-    IMM8,
-    M8,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    /* 70 */ EIGHT(IMM8),
-    EIGHT(IMM8),
-    /* 80 */ M8,
-    MZ,
-    BAD,
-    M8,
-    MODRM,
-    MODRM,
-    MODRM,
-    MODRM,
-    /* 88 */ EIGHT(MODRM),
-    /* 90 */ EIGHT(NONE),
-    NONE,
-    NONE,
-    BAD,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    /* a0 */ MOFFS,
-    MOFFS,
-    MOFFS,
-    MOFFS,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    /* a8 */ IMM8,
-    IMMZ,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    /* b0 */ EIGHT(IMM8),
-    EIGHT(IMMV),
-    /* c0 */ M8,
-    M8,
-    IMM16,
-    NONE,
-    BAD,
-    BAD,
-    M8,
-    MZ,
-    /* c8 */ IMM24,
-    NONE,
-    IMM16,
-    NONE,
-    NONE,
-    IMM8,
-    BAD,
-    NONE,
-    /* d0 */ MODRM,
-    MODRM,
-    MODRM,
-    MODRM,
-    BAD,
-    BAD,
-    BAD,
-    NONE,
-    EIGHT(MODRM),
-    /* e0 */ EIGHT(IMM8),
-    /* e8 */ REL32,
-    REL32,
-    BAD,
-    IMM8,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    /* f0 */ BAD,
-    NONE,
-    BAD,
-    BAD,
-    NONE,
-    NONE,
-    MODRM,
-    MODRM,
-    /* f8 */ NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    NONE,
-    MODRM,
-    MODRM,
+/* clang-format off */
+#define ALU      PM, PM, PM, PM, PLAIN | IMM8, PLAIN | IMMZ, BAD, BAD
+#define FOUR(x)  x, x, x, x
+#define EIGHT(x) FOUR(x), FOUR(x)
+const uint8_t pt_x86_one_byte[256] = {
+    /* 00 */ ALU, ALU, ALU, ALU, ALU, ALU, ALU, ALU,
+    /* 40 */ EIGHT(BAD), EIGHT(BAD),
+    /* 50 */ EIGHT(NONE), EIGHT(NONE),
+    /* 60 */ BAD, BAD, BAD, PM, FOUR(BAD), IMMZ, PMZ, IMM8, PM8, FOUR(NONE),
+    /* 70 */ EIGHT(IMM8), EIGHT(IMM8),
+    /* 80 */ PG8, PGZ, BAD, PG8, FOUR(PM), FOUR(PM), MODRM, PM, MODRM, MODRM,
+    /* 90 */ PLAIN | NONE, NONE, NONE, NONE, FOUR(NONE), NONE, NONE, BAD, NONE, FOUR(NONE),
+    /* a0 */ FOUR(MOFFS), FOUR(NONE), PLAIN | IMM8, PLAIN | IMMZ, NONE, NONE, FOUR(NONE),
+    /* b0 */ EIGHT(PLAIN | IMM8), EIGHT(IMMV),
+    /* c0 */ PG8, PG8, IMM16, NONE, BAD, BAD, PG8, PGZ, IMM24, NONE, IMM16, NONE, NONE, IMM8, BAD, NONE,
+    /* d0 */ FOUR(PG), BAD, BAD, BAD, NONE, EIGHT(MODRM),
+    /* e0 */ EIGHT(IMM8), REL32, REL32, BAD, IMM8, FOUR(NONE),
+    /* f0 */ BAD, NONE, BAD, BAD, NONE, NONE, MODRM, MODRM, FOUR(NONE), NONE, NONE, MODRM, MODRM,
 };
 
-/* The 0F map: what is not named here has a ModRM byte and no immediate. */
-static uint8_t shape_0f(uint8_t op)
-{
-    if (op >= 0x80 && op <= 0x8f) return REL32;
-    if (op >= 0xc8 && op <= 0xcf) return NONE;
-    if (op >= 0x30 && op <= 0x37) return NONE;
-    if (op >= 0x70 && op <= 0x73) return M8;
-    switch (op) {
-    case 0x05:
-    case 0x06:
-    case 0x07:
-    case 0x08:
-    case 0x09:
-    case 0x0b:
-    case 0x0e:
-    case 0x77:
-    case 0xa0:
-    case 0xa1:
-    case 0xa2:
-    case 0xa8:
-    case 0xa9:
-    case 0xaa: return NONE;
-    case 0x0f:
-    case 0xa4:
-    case 0xac:
-    case 0xba:
-    case 0xc2:
-    case 0xc4:
-    case 0xc5:
-    case 0xc6: return M8;
-    case 0x04:
-    case 0x0a:
-    case 0x0c:
-    case 0x24:
-    case 0x25:
-    case 0x26:
-    case 0x27: return BAD;
-    default: return MODRM;
-    }
-}
+/* The 0F map, but for 38 and 3a, which lead to others. */
+const uint8_t pt_x86_two_byte[256] = {
+    /* 00 */ FOUR(PM), BAD, NONE, NONE, NONE, NONE, NONE, BAD, NONE, BAD, PM, NONE, PM8,
+    /* 10 */ EIGHT(PM), EIGHT(PM),
+    /* 20 */ FOUR(PM), FOUR(BAD), EIGHT(PM),
+    /* 30 */ EIGHT(NONE), BAD, PM, BAD, PM, FOUR(PM),
+    /* 40 */ EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM),
+    /* 70 */ FOUR(PM8), PM, PM, PM, NONE, EIGHT(PM),
+    /* 80 */ EIGHT(REL32), EIGHT(REL32),
+    /* 90 */ EIGHT(PM), EIGHT(PM),
+    /* a0 */ NONE, NONE, NONE, PM, PM8, PM, PM, PM, NONE, NONE, NONE, PM, PM8, PM, PM, PM,
+    /* b0 */ EIGHT(PM), PM, PM, PM8, PM, FOUR(PM),
+    /* c0 */ PM, PM, PM8, PM, PM8, PM8, PM8, PM, EIGHT(NONE),
+    /* d0 */ EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM), EIGHT(PM),
+};
+/* clang-format on */
 
 /* An instruction that is being read. */
 typedef struct {
@@ -244,14 +128,14 @@ static uint8_t take_opcode(reading *r)
         if (byte != 0xc5) take(r);
         if (byte == 0x62) take(r);
         r->op = take(r);
-        if (r->map == 1) return r->op == 0x77 ? NONE : shape_0f(r->op) == M8 ? M8 : MODRM;
+        if (r->map == 1) return r->op == 0x77 ? NONE : pt_x86_two_byte[r->op] == PM8 ? M8 : MODRM;
         return r->map == 3 ? M8 : r->map == 0 || r->map > 6 ? BAD : MODRM;
     }
     r->op = byte;
-    if (byte != 0x0f) return one_byte[byte];
+    if (byte != 0x0f) return pt_x86_one_byte[byte];
     r->op = take(r);
     r->map = 1;
-    if (r->op != 0x38 && r->op != 0x3a) return shape_0f(r->op);
+    if (r->op != 0x38 && r->op != 0x3a) return pt_x86_two_byte[r->op];
     r->map = r->op == 0x38 ? 2 : 3;
     r->op = take(r);
     return r->map == 2 ? MODRM : M8;
@@ -465,101 +349,78 @@ static void classify_0f(const reading *r, pt_x86_insn *insn)
 
 /* ---- the most common ones ---- */
 
-/* Opcodes without prefixes that do no more than write to the registers that ModRM names, or to
- * none that matters; their shape tells their length. */
-static bool is_plain(uint8_t op)
+/* clang-format off */
+/* r: of the reg field. Of rm, 4 is a SIB, and 5 without displacement is from rip. */
+#define MEMORY(n, sib, five) n, n, n, n, sib, five, n, n
+#define MOD0(r)   MEMORY(1 | (r), 2 | PT_X86_HAS_BARE_SIB | (r), 5 | PT_X86_FROM_RIP | (r))
+#define MOD1(r)   MEMORY(2 | (r), 3 | (r), 2 | (r))
+#define MOD2(r)   MEMORY(5 | (r), 6 | (r), 5 | (r))
+#define MOD3(r)   MEMORY(1 | (r), 1 | PT_X86_NAMES_BY_RM | (r), 1 | PT_X86_NAMES_BY_RM | (r))
+#define REGS(mod) FOUR(mod(0)), mod(PT_X86_NAMES_BY_REG), mod(PT_X86_NAMES_BY_REG), mod(0), mod(0)
+const uint8_t pt_x86_modrm[256] = {REGS(MOD0), REGS(MOD1), REGS(MOD2), REGS(MOD3)};
+/* clang-format on */
+
+static inline bool found(pt_x86_insn *ret_insn, unsigned length, pt_x86_kind kind, bool is_direct,
+                         int32_t value)
 {
-    if (op < 0x40) return (op & 7) < 6; /* add, or, adc, sbb, and, sub, xor, cmp */
+    *ret_insn = (pt_x86_insn){
+        .length = (uint8_t)length, .kind = (uint8_t)kind, .is_direct = is_direct, .value = value};
+    return true;
+}
+
+/* What is not plain, but common: calls, jumps, pushes, what has a prefix and 0F; at has 15 bytes.
+ * False: it is something else. */
+static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    const uint8_t first = (uint8_t)word;
+    const unsigned has_prefix = first == 0xf2 || first == 0xf3 || first == 0x66;
+    word >>= 8 * has_prefix;
+    const unsigned has_rex = (word & 0xf0) == 0x40;
+    const uint8_t rex = has_rex ? (uint8_t)word : 0;
+    word >>= 8 * has_rex;
+    const uint8_t op = (uint8_t)word;
+    word >>= 8;
+    unsigned length = has_prefix + has_rex + 1;
+    if (op == 0x0f) {
+        const uint8_t shape = pt_x86_two_byte[word & 0xff];
+        word >>= 8;
+        length++;
+        if (shape == REL32 && !has_prefix)
+            return found(ret_insn, length + 4, PT_X86_BRANCH, true, (int32_t)(uint32_t)word);
+        const unsigned bytes = shape & PLAIN ? pt_x86_operand_bytes(word, shape, rex) : 0;
+        return bytes != 0 && found(ret_insn, length + bytes, PT_X86_OTHER, false, 0);
+    }
+    if (has_prefix) return false;
+    const int32_t value = (int32_t)(uint32_t)word;
+    if (op >= 0x50 && op <= 0x5f)
+        return found(ret_insn, length, op < 0x58 ? PT_X86_PUSH : PT_X86_POP, false,
+                     (op & 7) | (rex & 1) << 3);
+    if (op >= 0x70 && op <= 0x7f)
+        return found(ret_insn, length + 1, PT_X86_BRANCH, true, (int8_t)value);
+    if (op >= 0xb8 && op <= 0xbf && ((op & 6) != 4 || rex & 1)) /* not to rsp or rbp */
+        return found(ret_insn, length + (rex & 8 ? 8 : 4), PT_X86_OTHER, false, 0);
     switch (op) {
-    case 0x63:
-    case 0x69:
-    case 0x6b:
-    case 0x80:
-    case 0x81:
-    case 0x83:
-    case 0x84:
-    case 0x85:
-    case 0x86:
-    case 0x87:
-    case 0x88:
-    case 0x89:
-    case 0x8a:
-    case 0x8b:
-    case 0x8d:
-    case 0x90:
-    case 0xa8:
-    case 0xa9:
-    case 0xc0:
-    case 0xc1:
-    case 0xc6:
-    case 0xc7:
-    case 0xd0:
-    case 0xd1:
-    case 0xd2:
-    case 0xd3: return true;
+    case 0x6a: return found(ret_insn, length + 1, PT_X86_PUSH, false, -1);
+    case 0xcc: return found(ret_insn, length, PT_X86_STOP, false, 0);
+    case 0xc3: return found(ret_insn, length, PT_X86_RETURN, false, 0);
+    case 0xe8: return found(ret_insn, length + 4, PT_X86_CALL, true, value);
+    case 0xe9: return found(ret_insn, length + 4, PT_X86_JUMP, true, value);
+    case 0xeb: return found(ret_insn, length + 1, PT_X86_JUMP, true, (int8_t)value);
+    case 0xf6:
+    case 0xf7: {
+        const unsigned bytes = pt_x86_operand_bytes(word, PG, rex);
+        const unsigned immediate = (word >> 3 & 7) >= 2 ? 0 : op == 0xf6 ? 1 : 4;
+        return bytes != 0 && found(ret_insn, length + bytes + immediate, PT_X86_OTHER, false, 0);
+    }
     default: return false;
     }
 }
 
-/* The bytes of ModRM, SIB and displacement. */
-static unsigned modrm_bytes(const uint8_t *at)
+static __attribute__((noinline)) bool decode_any(const uint8_t *bytes, size_t size,
+                                                 pt_x86_insn *ret_insn)
 {
-    const unsigned mod = at[0] >> 6, rm = at[0] & 7;
-    if (mod == 3) return 1;
-    const unsigned base = rm == 4 ? at[1] & 7u : rm;
-    return 1 + (rm == 4) + (mod == 1 ? 1 : mod == 2 || base == 5 ? 4 : 0);
-}
-
-/* Does ModRM name rsp or rbp, or an address from rip? */
-static bool names_stack(uint8_t modrm, uint8_t rex)
-{
-    const bool by_reg = (modrm & 0x30) == 0x20 && !(rex & 4);
-    const bool by_rm = modrm >> 6 == 3 && (modrm & 6) == 4 && !(rex & 1);
-    return by_reg || by_rm || (modrm & 0xc7) == 5;
-}
-
-/* What most code is made of, without a look at all that may be; at has 15 bytes. False: it is
- * something else. */
-static bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
-{
-    const uint8_t *const start = at;
-    const uint8_t rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
-    const uint8_t op = *at++;
-    pt_x86_insn insn = {.kind = PT_X86_OTHER};
-    if (is_plain(op)) {
-        const uint8_t shape = one_byte[op];
-        if (shape & MODRM) {
-            if (names_stack(*at, rex)) return false;
-            at += modrm_bytes(at);
-        }
-        at += (shape & SIZE) == IMM8 ? 1 : (shape & SIZE) == IMMZ ? 4 : 0;
-    } else if ((op >= 0x70 && op <= 0x7f) || op == 0xeb) {
-        insn = (pt_x86_insn){.kind = op == 0xeb ? PT_X86_JUMP : PT_X86_BRANCH,
-                             .is_direct = true,
-                             .value = (int8_t)*at++};
-    } else if (op == 0xe8 || op == 0xe9 || (op == 0x0f && *at >= 0x80 && *at <= 0x8f)) {
-        insn.kind = op == 0xe8 ? PT_X86_CALL : op == 0xe9 ? PT_X86_JUMP : PT_X86_BRANCH;
-        insn.is_direct = true;
-        at += op == 0x0f;
-        memcpy(&insn.value, at, 4);
-        at += 4;
-    } else if (op == 0x0f && *at != 0x38 && *at != 0x3a && shape_0f(*at) == MODRM) {
-        if (names_stack(at[1], rex)) return false;
-        at += 1 + modrm_bytes(at + 1);
-    } else if (op >= 0x50 && op <= 0x5f) {
-        insn.kind = op < 0x58 ? PT_X86_PUSH : PT_X86_POP;
-        insn.value = (op & 7) | (rex & 1) << 3;
-    } else {
-        return false;
-    }
-    insn.length = (uint8_t)(at - start);
-    *ret_insn = insn;
-    return true;
-}
-
-bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
-{
-    if (size >= 15 && decode_common(bytes, ret_insn)) return true;
     reading r = {.bytes = bytes, .size = size};
     const uint8_t shape = take_opcode(&r);
     if (shape & BAD || r.bad) return false;
@@ -572,4 +433,11 @@ bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
     else if (r.map == 1 && !r.is_vector && r.op <= 0xcf)
         classify_0f(&r, ret_insn);
     return true;
+}
+
+bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
+{
+    const unsigned plain = size >= 15 ? pt_x86_plain_length(bytes) : 0;
+    if (plain > 0) return found(ret_insn, plain, PT_X86_OTHER, false, 0);
+    return (size >= 15 && decode_common(bytes, ret_insn)) || decode_any(bytes, size, ret_insn);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base_check.h"
 #include "elf/image.h"
 #include "elf_maker.h"
 #include "unwind/x86.h"
@@ -47,6 +48,30 @@ static void instructions_have_the_length_that_the_manual_gives(void **state)
     pt_x86_insn insn;
     assert_false(pt_x86_decode((const uint8_t *)"\x48\x8b", 2, &insn)); /* cut short */
     assert_false(pt_x86_decode((const uint8_t *)"\x06", 1, &insn));     /* none in 64 bits */
+}
+
+/* Where 15 bytes are at hand, plain and common instructions are told by tables; else byte by byte.
+ */
+static void the_short_way_to_an_instruction_agrees_with_the_long_way(void **state)
+{
+    enum { AT_HAND = 15, ONE_LESS = 14, TIMES = 1000000 };
+    static const uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x40, 0x41, 0x44, 0x48, 0x4c, 0x0f};
+    uint64_t random = 20;
+    for (unsigned i = 0; i < TIMES; i++) {
+        uint8_t bytes[16];
+        for (unsigned at = 0; at < sizeof bytes; at += 8)
+            memcpy(bytes + at, &(uint64_t){next_random(&random)}, 8);
+        for (unsigned at = 0; at < 3 && next_random(&random) % 2 == 0; at++)
+            bytes[at] = prefixes[next_random(&random) % sizeof prefixes];
+        pt_x86_insn by_tables = {0}, by_bytes = {0};
+        const bool is_one = pt_x86_decode(bytes, AT_HAND, &by_tables);
+        if (is_one && by_tables.length == AT_HAND) continue;
+        assert_int_equal(is_one, pt_x86_decode(bytes, ONE_LESS, &by_bytes));
+        assert_int_equal(by_tables.length, by_bytes.length);
+        assert_int_equal(by_tables.kind, by_bytes.kind);
+        assert_int_equal(by_tables.is_direct, by_bytes.is_direct);
+        assert_int_equal(by_tables.value, by_bytes.value);
+    }
 }
 
 /* An image of the code at TEXT with a symbol "f" at its start, and one for each name given, at the
@@ -258,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_have_the_length_that_the_manual_gives),
+        cmocka_unit_test(the_short_way_to_an_instruction_agrees_with_the_long_way),
         cmocka_unit_test(pushes_and_pops_move_the_cfa),
         cmocka_unit_test(a_frame_pointer_carries_over_a_stack_pointer_that_cannot_be_told),
         cmocka_unit_test(ways_that_disagree_leave_no_rule),

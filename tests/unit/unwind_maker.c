@@ -38,7 +38,9 @@ bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret
     return done;
 }
 
-bool make_table_of_file(const char *path, made_table *ret_table)
+typedef bool make_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table);
+
+static bool make_of_file(const char *path, make_of_bytes *make, made_table *ret_table)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -47,9 +49,27 @@ bool make_table_of_file(const char *path, made_table *ret_table)
     if (fstat(fd, &st) == 0) bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (bytes == MAP_FAILED) return false;
-    const bool done = make_table_of_bytes(bytes, (uint64_t)st.st_size, ret_table);
+    const bool done = make(bytes, (uint64_t)st.st_size, ret_table);
     munmap(bytes, (size_t)st.st_size);
     return done;
+}
+
+bool make_table_of_file(const char *path, made_table *ret_table)
+{
+    return make_of_file(path, make_table_of_bytes, ret_table);
+}
+
+static bool make_of_frames(const void *bytes, uint64_t size_bytes, made_table *ret_table)
+{
+    pt_elf elf;
+    pt_unwind_frames frames;
+    return pt_elf_open(bytes, size_bytes, &elf) == PT_ELF_OK &&
+           pt_unwind_frames_of_elf(&elf, &frames) && make_table(&frames, ret_table);
+}
+
+bool make_table_of_frames(const char *path, made_table *ret_table)
+{
+    return make_of_file(path, make_of_frames, ret_table);
 }
 
 void free_table(made_table *table)

@@ -13,7 +13,9 @@ typedef struct {
 /* Compiles the frames of a file; false if it cannot be read or has none. */
 bool make_table_of_bytes(const void *bytes, uint64_t size_bytes, made_table *ret_table);
 bool make_table_of_file(const char *path, made_table *ret_table);
-/* The same of frames that are at hand. */
+/* The same of the file's call frame information only, whatever other code there is. */
+bool make_table_of_frames(const char *path, made_table *ret_table);
+/* Compiles frames that are at hand. */
 bool make_table(const pt_unwind_frames *frames, made_table *ret_table);
 void free_table(made_table *table);
 
