@@ -59,10 +59,11 @@ fuzz:
 	@$(DEPS) fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-tests fuzz $(if $(TARGET),--only '$(TARGET)')
 
-## make torture   what takes long; writes its result to docs/torture.md; SEED=n repeats a run
+## make torture   what takes long; writes its result to docs/torture.md; SEED=n repeats a run;
+##                STAGE=lint, tsan, sweep, long or fuzz for one; ONLY=word narrows it
 torture:
 	@$(DEPS) torture
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) PITOT_SEED=$(SEED) tools/record-torture
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) PITOT_SEED=$(SEED) tools/record-torture $(STAGE) $(if $(ONLY),--only '$(ONLY)')
 
 ## make install   to prefix=/usr/local, below DESTDIR if that is set
 install: all
