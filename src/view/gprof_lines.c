@@ -18,6 +18,15 @@ typedef struct {
     pt_gprof_place *out;
 } asking;
 
+/* Debug information has lines for the padding behind a function, too, but no function. There BFD
+ * takes the symbol before, which is of another name than the lines further up where that function is
+ * a clone (f.constprop.0). "": none, or the symbols are not settled yet. */
+static const char *name_before(const pt_gprof *g, uint64_t addr)
+{
+    const uint32_t symbol = g->addr != NULL ? pt_gprof_find(g, addr) : PT_NONE;
+    return symbol != PT_NONE ? g->symbol.items[symbol].name : "";
+}
+
 /* A function of C++ that debug information has no linker's name for has that of the symbol. */
 static void take_place(void *context, size_t index, const pt_object_frame *frames,
                        size_t frame_count, uint64_t symbol_bytes)
@@ -30,6 +39,7 @@ static void take_place(void *context, size_t index, const pt_object_frame *frame
     if (name[0] == '\0')
         name = pt_object_symbol_at(a->g->object, a->addrs[index], &symbol) ? symbol.name
                                                                            : frames[0].name;
+    if (name[0] == '\0') name = name_before(a->g, a->addrs[index]);
     if (name[0] == '\0') return;
     a->out[index] = (pt_gprof_place){.name = name, .file = frames[0].file, .line = frames[0].line};
 }

@@ -306,6 +306,29 @@ if have O1; then
     expect_equal share "$(awk '$NF == "dear" { print $1 }' ours.txt)" 109.09
 fi
 
+it 'names the lines of a clone, and the padding behind it, as gprof does'
+cat >clone.c <<'E'
+static volatile long sink;
+#define APART __attribute__((noinline))
+APART static int odd(int n, int k) { for (int i = 0; i < n; i++) sink += i * k; if (n > 3) sink++; return n; }
+APART int other(int n) { for (int i = 0; i < n; i++) sink += i; return n; }
+int main(int argc, char **argv)
+{
+    int s = argv == 0;
+    for (int i = 0; i < 2000; i++) s += odd(20000 + argc, 3) + other(argc);
+    return s == 7;
+}
+E
+if ! make_program clone gcc -g -O2 clone.c; then
+    skip "it cannot be built here: $(head -n 1 build.log)"
+elif ! nm clone | grep -q ' odd\.constprop\.0$'; then
+    skip 'this compiler makes no clone of it'
+else
+    alike clone -b -l
+    alike clone -b -l -z
+    expect grep -qF ' odd.constprop.0 (clone.c:' theirs.txt
+fi
+
 it 'refuses the profile of a shared object by name, and files that do not fit'
 printf 'gmon\377\377\1\0%32s' '' >shared.gmon
 if have O1; then
