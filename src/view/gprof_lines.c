@@ -19,8 +19,8 @@ typedef struct {
 } asking;
 
 /* Debug information has lines for the padding behind a function, too, but no function. There BFD
- * takes the symbol before, which is of another name than the lines further up where that function is
- * a clone (f.constprop.0). "": none, or the symbols are not settled yet. */
+ * takes the symbol before, which is of another name than the lines further up where that function
+ * is a clone (f.constprop.0). "": none, or the symbols are not settled yet. */
 static const char *name_before(const pt_gprof *g, uint64_t addr)
 {
     const uint32_t symbol = g->addr != NULL ? pt_gprof_find(g, addr) : PT_NONE;
