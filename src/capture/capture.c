@@ -240,6 +240,7 @@ void pt_capture_free(pt_capture *c)
     for (size_t i = 0; i < c->waiting.count; i++)
         free(c->waiting.items[i].pcs);
     free(c->waiting.items);
+    pt_between_done(&c->between);
     pt_index_done(&c->waiting_of);
     for (size_t i = 0; i < c->target.count; i++)
         if (c->target.items[i] >= 0) close(c->target.items[i]);
@@ -375,7 +376,7 @@ void pt_capture_run(pt_capture *c)
         is_all = pt_spool_take(c->set.spool);
         pt_feed_upto(c, UINT64_MAX - 1);
     }
-    pt_feed_end_waits(c, end_ns);
+    pt_feed_end(c, end_ns);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
 }

@@ -6,6 +6,7 @@
 #ifndef PT_CAPTURE_CAPTURE_INT_H
 #define PT_CAPTURE_CAPTURE_INT_H
 
+#include "capture/between.h"
 #include "capture/capture.h"
 #include "capture/procs.h"
 #include "capture/set.h"
@@ -40,6 +41,7 @@ struct pt_capture {
         size_t count, cap;
     } waiting;
     pt_index waiting_of; /* tid -> row */
+    pt_between between;
     struct {
         int *items; /* pidfds; -1 when it has ended */
         size_t count, cap;
@@ -59,7 +61,8 @@ struct pt_capture {
 void pt_feed_upto(pt_capture *capture, uint64_t limit_ns);
 /* Looks at what has come since and must not wait: new threads, first samples. */
 void pt_feed_urgent(pt_capture *capture);
-/* Counts what threads that still wait have waited up to now. */
-void pt_feed_end_waits(pt_capture *capture, uint64_t now_ns);
+/* Nothing follows: what threads that still wait have waited up to now is counted, and what was held
+ * back. */
+void pt_feed_end(pt_capture *capture, uint64_t now_ns);
 
 #endif

@@ -193,8 +193,9 @@ static void forget_wait(pt_capture *c, uint32_t tid, bool is_gone)
     *w = (pt_waiting){.tid = tid, .is_gone = is_gone};
 }
 
-void pt_feed_end_waits(pt_capture *c, uint64_t now_ns)
+void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
+    pt_between_end(&c->between, c->sink);
     for (size_t i = 0; i < c->waiting.count; i++)
         end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
 }
@@ -229,6 +230,8 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .count = c->stack.count,
                                    .end = c->stack.end,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
+    if (pt_between_might_be(&sample, &r->sample) && pt_between_hold(&c->between, &sample)) return;
+    pt_between_release(&c->between, c->sink, r->tid, false);
     pt_sink_add(c->sink, &sample);
 }
 
@@ -246,6 +249,8 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
  * from then on, whose end was told. */
 static void on_comm(pt_capture *c, const pt_perf_record *r)
 {
+    if (r->comm.is_exec)
+        c->facts.complete += pt_between_release(&c->between, c->sink, r->tid, true);
     const pt_proc *const proc = pt_procs_on_comm(&c->procs, r);
     if (!r->comm.is_exec) return;
     forget_wait(c, r->tid, false);
@@ -261,6 +266,7 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_FORK: on_fork(c, r); break;
     case PERF_RECORD_EXIT:
         pt_event_set_remove(&c->set, (pid_t)r->task.tid);
+        pt_between_release(&c->between, c->sink, r->task.tid, false);
         forget_wait(c, r->task.tid, true);
         pt_procs_on_exit(&c->procs, r);
         break;

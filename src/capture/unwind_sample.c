@@ -1,6 +1,7 @@
 /* unwind_sample.c: stacks out of samples. See unwind_sample.h. */
 #include "capture/unwind_sample.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "capture/event.h"
@@ -28,6 +29,16 @@ uint64_t pt_sample_user_pc(const pt_perf_sample *s)
 uint64_t pt_sample_user_sp(const pt_perf_sample *s)
 {
     return user_register(s, PT_DWARF_SP);
+}
+
+/* The kernel's entry sets what the call returns until it does (x86, entry_64.S: pt_regs->ax). */
+bool pt_sample_is_in_call(const pt_perf_sample *s)
+{
+#if defined(__x86_64__)
+    return (int64_t)user_register(s, 0) == -ENOSYS;
+#else
+    return s->regs != NULL;
+#endif
 }
 
 /* The kernel marks where a chain changes sides with numbers near 2^64. */

@@ -22,5 +22,8 @@ void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *mod
 uint64_t pt_sample_user_pc(const pt_perf_sample *sample);
 /* Its stack pointer, likewise. */
 uint64_t pt_sample_user_sp(const pt_perf_sample *sample);
+/* Was the thread in a system call, not at a fault or an interrupt? True on machines where that
+ * cannot be told. */
+bool pt_sample_is_in_call(const pt_perf_sample *sample);
 
 #endif

@@ -497,7 +497,7 @@ else
     skip 'lld is not installed'
 fi
 
-it 'a stack in the middle of execve does not end at an address of no program'
+it 'a stack in the middle of execve is whole, and does not end at an address of no program'
 run pitot record --engine=perf -F 4000 -o exec.pb.gz sh -c 'for i in $(seq 200); do /bin/true; done'
 if [ "$(id -u)" = 0 ]; then
     run pitot dump exec.pb.gz
@@ -507,6 +507,7 @@ for sample in open(sys.argv[1]).read().split('\n\n'):
     frames = [line.strip() for line in sample.splitlines() if line.startswith('    ')]
     if any(name in frames for name in ('load_elf_binary', 'begin_new_exec')):
         assert not re.match(r'\[0x', frames[-1]), sample
+        assert 'end root' in sample, sample
 PY
 else
     skip 'time in the kernel is not ours to see'

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "capture/between.h"
 #include "capture/cgroup.h"
 #include "capture/permission.h"
 #include "capture/procs.h"
@@ -282,6 +283,77 @@ static void a_child_has_its_parents_mappings_until_it_execs(void **state)
                          .task = {.pid = 10, .ppid = 10, .tid = 11, .ptid = 10}};
     assert_null(pt_procs_on_fork(&procs, &r));
     pt_procs_done(&procs);
+}
+
+/* Of a stack that was not copied: the kernel's frame, then where its thread was in user space. */
+static pt_sink_sample in_the_kernel(pt_proc *proc, uint32_t tid)
+{
+    static const uint64_t pcs[] = {UINT64_C(0xffffffff81000000), 0x2100};
+    return (pt_sink_sample){.proc = proc,
+                            .tid = tid,
+                            .pcs = pcs,
+                            .kernel_count = 1,
+                            .count = 2,
+                            .end = PT_STACK_END_BAD_READ,
+                            .values = {3}};
+}
+
+static void
+a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known(void **state)
+{
+    pt_procs procs;
+    pt_between between = {0};
+    pt_builder *const builder = pt_builder_new();
+    const pt_event event = {.type = pt_builder_text(builder, "samples").v,
+                            .unit = pt_builder_text(builder, "count").v};
+    for (int i = 0; i < PT_SINK_VALUES; i++)
+        pt_builder_event(builder, &event);
+    pt_procs_init(&procs, "/nowhere");
+    pt_sink *const sink = pt_sink_new(builder, &procs, NULL, false);
+    pt_proc *const proc = pt_procs_get(&procs, 9);
+    pt_sink_sample sample = in_the_kernel(proc, 9);
+    assert_true(pt_between_hold(&between, &sample));
+    assert_true(pt_between_hold(&between, &sample));
+    sample = in_the_kernel(proc, 10); /* another thread's: what follows is no new program */
+    assert_true(pt_between_hold(&between, &sample));
+    assert_int_equal(pt_between_release(&between, sink, 9, true), 6);
+    assert_int_equal(pt_between_release(&between, sink, 9, true), 0);
+    pt_between_end(&between, sink);
+    assert_int_equal(between.held.count, 0);
+    pt_between_done(&between);
+
+    pt_sink_finish(sink);
+    const pt_profile *profile;
+    assert_int_equal(pt_builder_freeze(builder, &profile, NULL), PT_OK);
+    assert_int_equal(profile->sample->t.count, 2);
+    const uint32_t exec = profile->sample->stack[0], other = profile->sample->stack[1];
+    assert_int_equal(profile->stack->end[exec], PT_STACK_END_ROOT);
+    assert_int_equal(pt_stack_depth(profile, exec), 1);
+    assert_int_equal(profile->stack->end[other], PT_STACK_END_BAD_READ);
+    assert_int_equal(pt_stack_depth(profile, other), 2);
+    pt_profile_unref(profile);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
+static void a_fault_is_no_system_call_whatever_its_stack(void **state)
+{
+#if defined(__x86_64__)
+    uint64_t regs[PT_EVENT_REGS] = {[0] = (uint64_t)-ENOSYS}; /* ax */
+    pt_perf_sample raw = {.abi = PERF_SAMPLE_REGS_ABI_64, .regs = regs};
+    pt_sink_sample sample = in_the_kernel(NULL, 9);
+    assert_true(pt_between_might_be(&sample, &raw));
+    raw.stack_bytes = 8;
+    assert_false(pt_between_might_be(&sample, &raw));
+    raw.stack_bytes = 0;
+    regs[0] = 0; /* where fork's child goes on, and its stack is being copied */
+    assert_false(pt_between_might_be(&sample, &raw));
+    regs[0] = (uint64_t)-ENOSYS;
+    sample.kernel_count = 0;
+    assert_false(pt_between_might_be(&sample, &raw));
+#else
+    skip();
+#endif
 }
 
 static void a_process_number_that_is_used_again_is_another_process(void **state)
@@ -659,6 +731,9 @@ int main(void)
         cmocka_unit_test(counts_in_a_sample_are_not_believed),
         cmocka_unit_test(a_new_mapping_cuts_what_it_lies_over),
         cmocka_unit_test(a_child_has_its_parents_mappings_until_it_execs),
+        cmocka_unit_test(
+            a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known),
+        cmocka_unit_test(a_fault_is_no_system_call_whatever_its_stack),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),
         cmocka_unit_test(this_process_is_known_from_its_maps),
