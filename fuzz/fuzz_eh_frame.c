@@ -29,11 +29,10 @@ static void walk_copy(const uint64_t *some, uint64_t pc, const pt_unwind_modules
     regs[PT_DWARF_SP] = LOW;
     const size_t bytes = (size < PT_COPIED_BYTES_MAX ? size : PT_COPIED_BYTES_MAX) / 8 * 8;
     const pt_copied_stack stack = {regs, data, bytes, bytes};
-    pt_unwind_end end;
-    bool is_short;
-    const uint32_t depth = pt_unwind_copied(&stack, all, NULL, &scratch, pcs, CAP, &end, &is_short);
+    pt_copied_end end;
+    const uint32_t depth = pt_unwind_copied(&stack, all, NULL, &scratch, pcs, CAP, &end);
     check(depth >= 1 && depth <= CAP);
-    check(end >= PT_UNWIND_END_ROOT && end <= PT_UNWIND_END_BAD_READ);
+    check(end.why >= PT_UNWIND_END_ROOT && end.why <= PT_UNWIND_END_BAD_READ);
 }
 
 /* Walks the bytes as a stack, from registers that point into it and past it. */

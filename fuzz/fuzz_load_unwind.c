@@ -69,6 +69,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pt_stack_end end = PT_STACK_END_UNKNOWN;
     const size_t depth = pt_load_unwind(unwinder, &stack, pcs, CAP, &end);
     PT_BUG_IF(depth > CAP);
-    PT_BUG_IF(depth > 0 && (end < PT_STACK_END_ROOT || end > PT_STACK_END_BAD_READ));
+    PT_BUG_IF(depth > 0 && (end < PT_STACK_END_ROOT || end > PT_STACK_END_UNCHECKED));
     return 0;
 }

@@ -26,6 +26,7 @@ typedef struct pt_capture pt_capture;
 typedef struct pt_capture_facts {
     uint64_t samples;              /* that were kept, as periods */
     uint64_t complete;             /* of them: the stack reached where its thread began */
+    uint64_t unchecked;            /* the same, but by frame pointers that no rule vouches for */
     uint64_t stacks;               /* samples taken, whatever they weigh */
     uint64_t lost;                 /* the ring was full */
     uint64_t throttled;            /* times that the kernel paused an event */

@@ -47,6 +47,7 @@ static void count_sample(pt_capture *c, pt_proc *proc, uint64_t weight)
     f->samples += weight;
     f->stacks++;
     if (c->stack.end == PT_STACK_END_ROOT) f->complete += weight;
+    if (c->stack.end == PT_STACK_END_UNCHECKED) f->unchecked += weight;
 }
 
 /* Once in a while a deep stack is cut; often: copy more. What was copied before the last time says
@@ -102,7 +103,9 @@ static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
-    if (c->stack.end == PT_STACK_END_ROOT || c->stack.count == c->stack.kernel_count) return;
+    if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
+        c->stack.count == c->stack.kernel_count)
+        return;
     if (is_between_programs(c, proc, r, pc)) {
         c->stack.count = c->stack.kernel_count;
         c->stack.end = PT_STACK_END_ROOT;
@@ -111,10 +114,8 @@ static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     const uint64_t last = c->stack.pcs[c->stack.count - 1];
     const pt_proc_map *const map = pt_proc_map_at(proc, last - 1);
     if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->start,
-                                         map->file_offset, last)) {
-        c->stack.end = PT_STACK_END_ROOT;
-        c->stack.is_copy_short = false;
-    }
+                                         map->file_offset, last))
+        pt_unwound_set_root(&c->stack);
     bring_in(c, proc, &r->sample);
 }
 

@@ -55,27 +55,36 @@ static void add_kernel(const pt_perf_sample *s, pt_unwound *to)
     to->kernel_count = to->count;
 }
 
-static pt_unwind_end add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
-                              pt_unwind_cache *cache, pt_unwound *to)
+void pt_unwound_set_root(pt_unwound *stack)
+{
+    stack->end = stack->is_unchecked ? PT_STACK_END_UNCHECKED : PT_STACK_END_ROOT;
+    stack->is_copy_short = false;
+}
+
+static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
+                     pt_unwind_cache *cache, pt_unwound *to)
 {
     uint64_t dwarf[PT_UNWIND_REGS] = {0};
     user_registers(s, dwarf);
     const pt_copied_stack stack = {
         .regs = dwarf, .bytes = s->stack, .byte_count = s->stack_bytes, .room = s->stack_room};
-    pt_unwind_end end;
+    pt_copied_end end;
     to->count += pt_unwind_copied(&stack, modules, cache, &to->scratch, to->pcs + to->count,
-                                  PT_SINK_DEPTH_MAX - to->count, &end, &to->is_copy_short);
-    return end;
+                                  PT_SINK_DEPTH_MAX - to->count, &end);
+    to->end = (uint8_t)end.why;
+    to->is_copy_short = end.is_short;
+    to->is_unchecked = end.is_unchecked;
+    if (end.why == PT_UNWIND_END_ROOT) pt_unwound_set_root(to);
 }
 
 void pt_unwind_sample(const pt_perf_sample *s, const pt_unwind_modules *modules,
                       pt_unwind_cache *cache, pt_unwound *ret_stack)
 {
     ret_stack->count = ret_stack->kernel_count = 0;
-    ret_stack->is_copy_short = false;
+    ret_stack->is_copy_short = ret_stack->is_unchecked = false;
     add_kernel(s, ret_stack);
     if (s->abi == PERF_SAMPLE_REGS_ABI_64 && s->regs != NULL) {
-        ret_stack->end = (uint8_t)add_user(s, modules, cache, ret_stack);
+        add_user(s, modules, cache, ret_stack);
     } else if (s->abi == PERF_SAMPLE_REGS_ABI_NONE && ret_stack->count > 0) {
         ret_stack->end = PT_STACK_END_ROOT; /* a thread of the kernel has nothing further out */
     } else {                                /* 32 bit */

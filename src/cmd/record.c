@@ -267,7 +267,8 @@ const pt_command pt_command_record = {
         "libprofiler.so.0 into them; or, with -p, -a or --cgroup, of processes that run already, "
         "through the kernel's perf events. Nothing needs to be rebuilt: stacks are followed by the "
         "unwind tables that programs have anyway, else by frame pointers. The last line says how "
-        "many stacks are complete.\n\n"
+        "many stacks are complete, and how many more reach where their thread began by frame "
+        "pointers that nothing checks.\n\n"
         "The command keeps its standard streams and its exit status. Ctrl-C ends it and the "
         "profile "
         "is written. A process that is killed loses nothing.",

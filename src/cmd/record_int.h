@@ -95,16 +95,19 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr);
 
 typedef struct pt_record_summary {
     const char *files;
-    const char *event;            /* NULL: CPU time */
-    uint64_t events_seen, events; /* of it; events 0: not known */
-    uint64_t weight, complete, lost;
+    const char *event;                          /* NULL: CPU time */
+    uint64_t events_seen, events;               /* of it; events 0: not known */
+    uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
     size_t processes;
 } pt_record_summary;
 
 /* The one line by which to judge the recording, and the next command. */
 void pt_record_say_summary(const pt_record_summary *summary);
-void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends);
+/* If that is worth a word: of so much weight so much reached where its thread began, checked or
+ * not.
+ */
+void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends);
 
 /* ---- record_target.c ---- */
 
@@ -180,7 +183,7 @@ typedef struct pt_recorded {
     pt_recorded_process *processes; /* the one with the most samples first */
     size_t count;
     char *messages; /* what the library had to say in the processes, lines; or NULL */
-    uint64_t weight, complete, ticks, lost;
+    uint64_t weight, complete, unchecked, ticks, lost;
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */

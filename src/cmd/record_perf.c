@@ -234,19 +234,20 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     }
     say_doubts(run);
     pt_recorded_dead_ends(profile, dead_ends, sizeof dead_ends);
-    const uint64_t cut =
-        f->short_copy < f->samples - f->complete ? f->short_copy : f->samples - f->complete;
+    const uint64_t reached = f->complete + f->unchecked, others = f->samples - reached;
+    const uint64_t cut = f->short_copy < others ? f->short_copy : others;
     if (cut > f->samples / 20)
         pt_cmd_say("%" PRIu64 " stacks are deeper than what was copied of them, %" PRIu32
                    " KB at last: their own time is right, their outermost callers are missing",
                    cut, (f->stack_bytes + 1023) / 1024);
-    pt_record_say_incomplete(f->samples, f->complete + cut, dead_ends);
+    pt_record_say_incomplete(f->samples, reached + cut, dead_ends);
     const pt_record_summary summary = {.files = s->output,
                                        .event = f->period_ns == 0 ? s->event : NULL,
                                        .events_seen = f->events_seen,
                                        .events = f->events,
                                        .weight = f->samples,
                                        .complete = f->complete,
+                                       .unchecked = f->unchecked,
                                        .lost = f->lost,
                                        .period_ns = f->period_ns,
                                        .seen_ns = f->seen_ns,

@@ -81,6 +81,7 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_add(&all->weight, all->processes[i].facts.weight);
         pt_recorded_add(&all->complete, all->processes[i].facts.complete);
+        pt_recorded_add(&all->unchecked, all->processes[i].facts.unchecked);
     }
     if (first == 0) { /* the heaviest process, or all */
         const size_t gone = pt_recorded_gone(profile);
@@ -142,10 +143,13 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
             settings->split ? split_name(settings->output, &all.processes[0].facts) : NULL;
         all.seen_ns = pt_recorded_time_ns(all.weight, all.period_ns);
         say_doubts(&all);
-        pt_record_say_incomplete(all.weight, all.complete, all.dead_ends);
+        uint64_t reached = all.complete;
+        pt_recorded_add(&reached, all.unchecked);
+        pt_record_say_incomplete(all.weight, reached, all.dead_ends);
         const pt_record_summary summary = {.files = first != NULL ? first : settings->output,
                                            .weight = all.weight,
                                            .complete = all.complete,
+                                           .unchecked = all.unchecked,
                                            .lost = all.lost,
                                            .period_ns = all.period_ns,
                                            .seen_ns = all.seen_ns,

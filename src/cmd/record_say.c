@@ -10,7 +10,8 @@
 static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole)
 {
     const double share = whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
-    snprintf(buf, size, share > 99 && share < 99.95 ? "%.1f %%" : "%.0f %%", share);
+    const bool is_fine = (share > 99 && share < 99.95) || (share >= 0.05 && share < 1);
+    snprintf(buf, size, is_fine ? "%.1f %%" : "%.0f %%", share);
     return buf;
 }
 
@@ -56,9 +57,24 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
                  s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0, (double)s->seen_ns / 1e9);
 }
 
+/* "98 % of the stacks complete, 2 % by unchecked frame pointers" */
+static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
+{
+    char complete[16], unchecked[16];
+    percent(complete, sizeof complete, s->complete, s->weight);
+    percent(unchecked, sizeof unchecked, s->unchecked, s->weight);
+    if (s->weight == 0)
+        snprintf(buf, size, "no stacks");
+    else if (s->unchecked == 0)
+        snprintf(buf, size, "%s of the stacks complete", complete);
+    else
+        snprintf(buf, size, "%s of the stacks complete, %s by unchecked frame pointers", complete,
+                 unchecked);
+}
+
 void pt_record_say_summary(const pt_record_summary *s)
 {
-    char counts[160], complete[64], off_cpu[96] = "", processes[64] = "", lost[64] = "";
+    char counts[160], stacks[96], off_cpu[96] = "", processes[64] = "", lost[64] = "";
     counts_text(s, counts, sizeof counts);
     if (s->processes > 1) snprintf(processes, sizeof processes, ", %zu processes", s->processes);
     if (s->lost > 0) snprintf(lost, sizeof lost, ", %" PRIu64 " samples lost", s->lost);
@@ -71,30 +87,24 @@ void pt_record_say_summary(const pt_record_summary *s)
     PT_FREE char *next = pt_strf("; next: pitot top%s%s", usual ? "" : " ", usual ? "" : typed);
     struct stat file;
     const bool is_file = stat(s->files, &file) != 0 || S_ISREG(file.st_mode); /* or many */
-    if (s->weight == 0)
-        snprintf(complete, sizeof complete, "no stacks");
-    else {
-        char share[16];
-        snprintf(complete, sizeof complete, "%s of the stacks complete",
-                 percent(share, sizeof share, s->complete, s->weight));
-    }
-    pt_cmd_say("%s: %s, %s%s%s%s%s", s->files, counts, complete, off_cpu, processes, lost,
+    stacks_text(s, stacks, sizeof stacks);
+    pt_cmd_say("%s: %s, %s%s%s%s%s", s->files, counts, stacks, off_cpu, processes, lost,
                is_file && !pt_record_to_stdout(s->files) ? next : "");
 }
 
-void pt_record_say_incomplete(uint64_t weight, uint64_t complete, const char *dead_ends)
+void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends)
 {
     char share[32];
-    if (weight == 0 || weight - complete <= weight / 20) return;
+    if (weight == 0 || weight - reached <= weight / 20) return;
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0) {
         pt_cmd_say("%s of the samples do not reach where their thread began: code that a compiler "
                    "makes at run time is to keep frame pointers (java -XX:+PreserveFramePointer)",
-                   percent(share, sizeof share, weight - complete, weight));
+                   percent(share, sizeof share, weight - reached, weight));
         return;
     }
     pt_cmd_say("%s of the samples do not reach where their thread began: functions of %s have no "
                "unwind tables and keep no frame pointers; their own time is right, their callers "
                "are missing (gcc -fno-omit-frame-pointer)",
-               percent(share, sizeof share, weight - complete, weight),
+               percent(share, sizeof share, weight - reached, weight),
                dead_ends[0] != '\0' ? dead_ends : "the program");
 }

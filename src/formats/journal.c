@@ -319,6 +319,7 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
     pt_builder_add(g->builder, stack, g->labels, values);
     f->weight = pt_saturating_count(f->weight, weight);
     if (end == PT_JOURNAL_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
+    if (end == PT_JOURNAL_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
 }
 
 static bool plausible_depth(pt_reader *r, uint64_t depth)

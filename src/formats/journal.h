@@ -24,9 +24,10 @@ typedef struct pt_journal_facts {
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
     uint64_t threads_seen, threads_unsampled;
-    uint64_t ticks;    /* signals taken */
-    uint64_t weight;   /* periods they stand for, without dropped and filtered */
-    uint64_t complete; /* of weight: stacks that reached where their thread began */
+    uint64_t ticks;     /* signals taken */
+    uint64_t weight;    /* periods they stand for, without dropped and filtered */
+    uint64_t complete;  /* of weight: stacks that reached where their thread began */
+    uint64_t unchecked; /* the same, but by frame pointers that no rule vouches for */
     uint64_t dropped, filtered;
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];

@@ -162,10 +162,10 @@ size_t pt_load_unwind(pt_load_unwinder *u, const pt_read_stack *stack, uint64_t 
     const pt_unwind_module *const here =
         pt_unwind_module_at(&modules, stack->registers[PT_DWARF_PC]);
     if (here == NULL || here->table == NULL) return 0;
-    pt_unwind_end end;
-    bool is_short;
-    const uint32_t count = pt_unwind_copied(&copy, &modules, &u->cache, &u->scratch, ret_pcs,
-                                            (uint32_t)cap, &end, &is_short);
-    *ret_end = (pt_stack_end)end;
+    pt_copied_end end;
+    const uint32_t count =
+        pt_unwind_copied(&copy, &modules, &u->cache, &u->scratch, ret_pcs, (uint32_t)cap, &end);
+    *ret_end = end.why == PT_UNWIND_END_ROOT && end.is_unchecked ? PT_STACK_END_UNCHECKED
+                                                                 : (pt_stack_end)end.why;
     return count;
 }

@@ -1,7 +1,7 @@
 /* head.c: what stands above every report: what was profiled, and how much of it to believe.
  *
  *     pitot.pb.gz: cpu, 12.3s in 3.10s, 12,340 samples at 1000 Hz
- *     complete stacks 99.8%, unnamed 0.3%, 12 samples lost
+ *     complete stacks 90.1%, unchecked 9.7%, unnamed 0.3%, 12 samples lost
  *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
  *     callers and callees are of 12 call arcs, which have ...
  */
@@ -40,6 +40,8 @@ static void put_what(pt_out *out, const pt_report_head *head)
 static void put_trust(pt_out *out, const pt_summary *s)
 {
     if (s->ends_known) pt_outf(out, "complete stacks %s, ", pt_percent_of(s->complete_share).text);
+    if (s->unchecked_share > 0)
+        pt_outf(out, "unchecked %s, ", pt_percent_of(s->unchecked_share).text);
     pt_outf(out, "unnamed %s", pt_percent_of(s->unnamed_share).text);
     if (s->cpu_used_ns > 0)
         pt_outf(out, ", CPU time seen %s of %s", pt_value_of("nanoseconds", s->cpu_seen_ns).text,
@@ -127,6 +129,7 @@ void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *h
     put_known(w, "duration_ns", (double)s->duration_ns, s->duration_ns > 0);
     put_known(w, "rate_hz", s->rate_hz, s->rate_hz > 0);
     put_known(w, "complete_share", s->complete_share, s->ends_known);
+    put_known(w, "unchecked_share", s->unchecked_share, s->ends_known);
     put_known(w, "unnamed_share", s->unnamed_share, true);
     put_known(w, "cpu_used_ns", (double)s->cpu_used_ns, s->cpu_used_ns > 0);
     put_known(w, "cpu_seen_ns", (double)s->cpu_seen_ns, s->cpu_used_ns > 0);

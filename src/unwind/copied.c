@@ -44,7 +44,8 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
                                .sp = state->fp + sizeof words,
                                .fp = words[0],
                                .is_return = true,
-                               .is_fp_walk = true};
+                               .is_fp_walk = true,
+                               .is_unchecked = true};
     return true;
 }
 
@@ -76,8 +77,11 @@ static bool step_by_base(const based_frame *frame, const pt_unwind_modules *modu
     if (!frame->has_base || rule.cfa_kind != PT_CFA_REG || rule.cfa_reg != PT_UNWIND_BASE ||
         rule.pc_slot != PT_SLOT_AT_CFA || cfa <= at->sp || cfa > limits->limit)
         return false;
-    pt_unwind_state next = {
-        .sp = cfa, .fp = at->fp, .is_return = !rule.is_signal, .is_fp_lost = at->is_fp_lost};
+    pt_unwind_state next = {.sp = cfa,
+                            .fp = at->fp,
+                            .is_return = !rule.is_signal,
+                            .is_fp_lost = at->is_fp_lost,
+                            .is_unchecked = at->is_unchecked};
     if (rule.fp_slot == PT_SLOT_AT_CFA)
         next.is_fp_lost = !copied_word(limits, cfa + (uint64_t)(rule.fp_off * 8), &next.fp);
     else if (rule.fp_slot != PT_SLOT_SAME)
@@ -110,42 +114,40 @@ static void step_base(based_frame *frame, const pt_unwind_modules *modules,
 /* Interpreters and hand-written code keep frame pointers where they have no rules, or rules that
  * were guessed. So a walk that failed is done again, and where a rule leads out of all code the
  * frame pointer is followed, and where it is by the base register, that. Believed only if it
- * reaches the thread's start. */
-static uint32_t walk_again(const pt_unwind_state *first, const pt_unwind_modules *modules,
+ * reaches the thread's start: else 0. *state is left at the last frame. */
+static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modules,
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
-                           uint32_t cap, pt_unwind_end *ret_end)
+                           uint32_t cap)
 {
-    based_frame frame = {.at = *first, .base = first->regs[PT_UNWIND_BASE], .has_base = true};
+    based_frame frame = {.at = *state, .base = state->regs[PT_UNWIND_BASE], .has_base = true};
     uint32_t count = 0;
     while (count < cap) {
         const pt_unwind_state at = frame.at;
         pcs[count] = at.pc + (count > 0 && !at.is_return);
         count++;
-        pt_unwind_state next = at;
-        *ret_end = pt_unwind_step(&next, modules, limits, cache);
-        if (*ret_end == PT_UNWIND_END_ROOT) return count;
-        bool is_step = *ret_end == PT_UNWIND_END_GOING_ON;
-        if (*ret_end == PT_UNWIND_END_NO_RULE)
-            is_step = step_by_base(&frame, modules, limits, &next);
-        if (!is_step || pt_unwind_module_at(modules, next.pc - next.is_return) == NULL) {
-            next = at;
-            if (!step_by_fp(&next, modules, limits)) return 0;
+        *state = at;
+        const pt_unwind_end end = pt_unwind_step(state, modules, limits, cache);
+        if (end == PT_UNWIND_END_ROOT) return count;
+        bool is_step = end == PT_UNWIND_END_GOING_ON;
+        if (end == PT_UNWIND_END_NO_RULE) is_step = step_by_base(&frame, modules, limits, state);
+        if (!is_step || pt_unwind_module_at(modules, state->pc - state->is_return) == NULL) {
+            *state = at;
+            if (!step_by_fp(state, modules, limits)) return 0;
         }
-        step_base(&frame, modules, limits, &next);
+        step_base(&frame, modules, limits, state);
     }
     return 0;
 }
 
 uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
-                          uint32_t cap, pt_unwind_end *ret_end, bool *ret_is_short)
+                          uint32_t cap, pt_copied_end *ret_end)
 {
     const uint64_t sp = s->regs[PT_DWARF_SP];
-    *ret_is_short = false;
+    *ret_end = (pt_copied_end){.why = PT_UNWIND_END_BAD_READ};
     if (s->bytes == NULL || s->byte_count == 0 || s->byte_count > PT_COPIED_BYTES_MAX ||
         s->byte_count > UINT64_MAX - sp || sp < PT_RED_ZONE_BYTES) {
         pcs[0] = s->regs[PT_DWARF_PC];
-        *ret_end = PT_UNWIND_END_BAD_READ;
         return 1;
     }
     const pt_unwind_state first = {
@@ -153,25 +155,28 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
     pt_unwind_limits limits = {.low = sp, .limit = sp + s->byte_count, .copy = s->bytes};
     if (cap > PT_COPIED_DEPTH_MAX) cap = PT_COPIED_DEPTH_MAX;
     pt_unwind_state state = first;
-    uint32_t count = pt_unwind(&state, modules, &limits, cache, pcs, cap, ret_end);
-    if (count == 1 && *ret_end == PT_UNWIND_END_BAD_READ && PT_RED_ZONE_BYTES > 0) {
+    pt_unwind_end why;
+    uint32_t count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);
+    if (count == 1 && why == PT_UNWIND_END_BAD_READ && PT_RED_ZONE_BYTES > 0) {
         copy_with_red_zone(s, first.fp, scratch->bytes);
         limits.low = sp - PT_RED_ZONE_BYTES;
         limits.copy = scratch->bytes;
         state = first;
-        count = pt_unwind(&state, modules, &limits, cache, pcs, cap, ret_end);
+        count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);
     }
-    if (*ret_end == PT_UNWIND_END_NO_RULE || *ret_end == PT_UNWIND_END_BAD_READ) {
-        pt_unwind_end again_end = *ret_end;
+    if (why == PT_UNWIND_END_NO_RULE || why == PT_UNWIND_END_BAD_READ) {
+        pt_unwind_state again_state = first;
         const uint32_t again =
-            walk_again(&first, modules, &limits, cache, scratch->again, cap, &again_end);
+            walk_again(&again_state, modules, &limits, cache, scratch->again, cap);
         if (again > 0) {
             memcpy(pcs, scratch->again, again * sizeof *pcs);
             count = again;
-            *ret_end = again_end;
+            state = again_state;
+            why = PT_UNWIND_END_ROOT;
         }
     }
-    *ret_is_short = went_off(s, &state, &limits, *ret_end);
-    if (*ret_is_short) *ret_end = PT_UNWIND_END_TRUNCATED;
+    ret_end->is_short = went_off(s, &state, &limits, why);
+    ret_end->why = ret_end->is_short ? PT_UNWIND_END_TRUNCATED : why;
+    ret_end->is_unchecked = state.is_unchecked;
     return count;
 }

@@ -36,10 +36,15 @@ typedef struct pt_copied_scratch {
     uint8_t bytes[PT_RED_ZONE_BYTES + PT_COPIED_BYTES_MAX];
 } pt_copied_scratch;
 
-/* Writes pcs as pt_unwind does, at most cap. PT_UNWIND_END_TRUNCATED when the stack goes on behind
- * the copy (*ret_is_short), or is deeper than cap. */
+typedef struct pt_copied_end {
+    pt_unwind_end why; /* TRUNCATED: the stack goes on behind the copy, or is deeper than cap */
+    bool is_short;     /* it goes on behind the copy */
+    bool is_unchecked; /* as pt_unwind_state says: frames may be missing, whatever the end */
+} pt_copied_end;
+
+/* Writes pcs as pt_unwind does, at most cap. */
 uint32_t pt_unwind_copied(const pt_copied_stack *stack, const pt_unwind_modules *modules,
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
-                          uint32_t cap, pt_unwind_end *ret_end, bool *ret_is_short);
+                          uint32_t cap, pt_copied_end *ret_end);
 
 #endif

@@ -83,15 +83,17 @@ enum { PT_UNWIND_REGS = 33 }; /* DWARF numbers 0..16 on x86-64, 0..32 on aarch64
 typedef struct {
     uint64_t pc, sp, fp;
     const uint64_t
-        *regs;         /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
-    bool is_return;    /* pc is a return address: the call is before it. Else the pc itself */
-    bool is_fp_lost;   /* fp is not known */
-    bool is_fp_walk;   /* it was reached by a frame pointer */
-    bool is_unchecked; /* it, or one further in, was: a function that keeps none hides its caller */
+        *regs;       /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
+    bool is_return;  /* pc is a return address: the call is before it. Else the pc itself */
+    bool is_fp_lost; /* fp is not known */
+    bool is_fp_walk; /* it was reached by a frame pointer */
+    bool
+        is_unchecked; /* a frame pointer that no rule vouches for led here, or to one further in, or
+                         says that it is the last: a function that keeps none hides its caller */
 } pt_unwind_state;
 
-/* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before. cache
- * may be NULL. */
+/* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before, but
+ * that is_unchecked may come to be true. cache may be NULL. */
 pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
                              const pt_unwind_limits *limits, pt_unwind_cache *cache);
 

@@ -212,7 +212,10 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     if (fp < state->sp || !read_word(limits, state->sp, fp, &caller_fp) ||
         !read_word(limits, state->sp, fp + WORD, &pc))
         return PT_UNWIND_END_NO_RULE;
-    if (pc == 0) return PT_UNWIND_END_ROOT;
+    if (pc == 0) {
+        state->is_unchecked = true;
+        return PT_UNWIND_END_ROOT;
+    }
     if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
     *state = (pt_unwind_state){.pc = pc,
                                .sp = fp + 2 * WORD,

@@ -403,6 +403,8 @@ static void add_facts(building *b, uint32_t event)
     if (!b->flame->totals_known)
         add_fact(b, "no stacks: what a function's calls cost is not known");
     if (is.ends_known) add_fact(b, "%.1f%% in complete stacks", 100 * is.complete_share);
+    if (is.unchecked_share > 0)
+        add_fact(b, "%.1f%% by unchecked frame pointers", 100 * is.unchecked_share);
     if (is.unnamed_share >= 0.0005)
         add_fact(b, "%.1f%% ends in code without names", 100 * is.unnamed_share);
     if (is.lost > 0) add_fact(b, "%llu samples were lost", (unsigned long long)is.lost);

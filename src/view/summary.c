@@ -61,7 +61,7 @@ static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summ
     PT_FREE bool *named = pt_alloc(p->location->t.count, sizeof *named);
     for (uint32_t l = 0; l < p->location->t.count; l++)
         named[l] = has_name(p, l);
-    double all = 0, complete = 0, unnamed = 0;
+    double all = 0, complete = 0, unchecked = 0, unnamed = 0;
     for (uint32_t s = 0; s < p->stack->t.count; s++) {
         if (s + LEAVES_AHEAD < p->stack->t.count)
             __builtin_prefetch(pt_stack_frames(p, s + LEAVES_AHEAD));
@@ -71,9 +71,11 @@ static void look_at_stacks(const pt_profile *p, uint32_t event, pt_summary *summ
         all += weight[s];
         summary->ends_known |= p->stack->end[s] != PT_STACK_END_UNKNOWN;
         if (p->stack->end[s] == PT_STACK_END_ROOT) complete += weight[s];
+        if (p->stack->end[s] == PT_STACK_END_UNCHECKED) unchecked += weight[s];
         if (pt_stack_depth(p, s) == 0 || !named[pt_stack_frames(p, s)[0]]) unnamed += weight[s];
     }
     summary->complete_share = all > 0 ? complete / all : 0;
+    summary->unchecked_share = all > 0 ? unchecked / all : 0;
     summary->unnamed_share = all > 0 ? unnamed / all : 0;
 }
 

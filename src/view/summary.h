@@ -24,6 +24,7 @@ typedef struct pt_summary {
     bool arc_costs;                   /* and what they cost, of this event */
     bool ends_known;                  /* the source says why stacks ended */
     double complete_share;            /* of the total in stacks that reach the thread's start */
+    double unchecked_share;           /* the same, of PT_STACK_END_UNCHECKED */
     double unnamed_share;             /* of the total in samples whose leaf has no name */
     bool damaged;                     /* only a part of the source could be read */
 } pt_summary;

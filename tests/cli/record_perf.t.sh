@@ -215,6 +215,66 @@ attached -p $target -o hole.pb.gz
 expect_status 0
 expect at_least "$(summary complete)" 50 # all but the first, from which it is known; else none
 
+# made: code that a program makes at run time, for which no rules are and which keeps a frame
+# pointer, calls a function of the program.
+cat >made.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+__attribute__((noinline)) void spin(double *end)
+{
+    volatile unsigned x = 1;
+    do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (cpu() < *end);
+}
+int main(int argc, char **argv)
+{
+#if defined(__x86_64__) /* push rbp; mov rbp, rsp; call rsi; pop rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3};
+#elif defined(__aarch64__) /* stp x29, x30, [sp, -16]!; mov x29, sp; blr x1; ldp x29, x30, [sp], 16; ret */
+    static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0};
+#endif
+    char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    double end = argc > 1 ? atof(argv[1]) : 1;
+    memcpy(at, code, sizeof code);
+    __builtin___clear_cache(at, at + sizeof code);
+    getchar();
+    ((void (*)(double *, void (*)(double *)))at)(&end, spin);
+    printf("%.6f\n", cpu());
+}
+C
+it 'stacks through code without rules are counted apart, and every report says so'
+${CC:-cc} -O2 -g -fomit-frame-pointer made.c -o made || exit 1
+begin ./made 0.3
+attached -p $target -o made.pb.gz
+expect_status 0
+expect_stderr_lines 1
+unchecked=$(sed -n 's/.* of the stacks complete, \([0-9.]*\) % by unchecked frame pointers; .*/\1/p' "$t_out/stderr")
+expect at_least "${unchecked:-0}" 95
+expect at_least 5 "$(summary complete)"
+run pitot info made.pb.gz
+expect_stdout_line 'ends * unchecked frame pointers *'
+expect_stdout_line '*a stack through code without unwind rules: frames may be missing'
+run pitot top made.pb.gz
+expect_stdout_line 'complete stacks *%, unchecked *%, *'
+run pitot tree made.pb.gz
+expect_stdout_line '*↓ main*'
+expect_stdout_line '*↓ spin*'
+
+it 'so are those of perf record --call-graph dwarf'
+if needs perf; then
+    echo >newline
+    if perf record -q -B -e cpu-clock:u -c 1000000 --call-graph dwarf,512 -o made.data ./made 0.3 <newline >truth 2>perf.err; then
+        run pitot top --json made.data
+        expect python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["profile"]["unchecked_share"] < 0.9)' "$t_out/stdout"
+    else
+        skip "perf cannot record here: $(head -1 perf.err)"
+    fi
+fi
+
 it 'pprof shows every comment of a recording, as go tool pprof does'
 run pitot pprof -comments -symbolize=none a.pb.gz
 expect_stdout_line 'recorded with: pitot record *'

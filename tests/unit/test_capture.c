@@ -23,6 +23,7 @@
 #include "capture/permission.h"
 #include "capture/procs.h"
 #include "capture/set.h"
+#include "capture/unwind_sample.h"
 #include "cmd/record_int.h"
 
 /* ---- rings ---- */
@@ -415,6 +416,51 @@ static void this_process_is_known_from_its_maps(void **state)
     pt_procs_done(&procs);
 }
 
+/* ---- stacks ---- */
+
+static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **state)
+{
+    enum { LOW = 0x7000 };
+    static pt_unwound stack;
+    const uint64_t words[] = {5, LOW + 24, 0x20100, 0, 0x20200}, chain[] = {PERF_CONTEXT_KERNEL, 9};
+    const pt_unwind_module module = {.start = 0x20000, .limit = 0x30000};
+    pt_unwind_modules modules = {&module, 1, 7};
+    pt_unwind_cache *const cache = calloc(1, sizeof *cache);
+    uint64_t dwarf[PT_UNWIND_REGS] = {0}, regs[PT_EVENT_REGS];
+    dwarf[PT_DWARF_PC] = 0x20010;
+    dwarf[PT_DWARF_SP] = LOW;
+    dwarf[PT_DWARF_FP] = LOW + 8;
+    for (unsigned i = 0; i < PT_EVENT_REGS; i++)
+        regs[i] = dwarf[pt_event_reg_dwarf[i]];
+    pt_perf_sample sample = {.abi = PERF_SAMPLE_REGS_ABI_64,
+                             .regs = regs,
+                             .stack = (const uint8_t *)words,
+                             .stack_bytes = sizeof words,
+                             .stack_room = sizeof words};
+    pt_unwind_sample(&sample, &modules, cache, &stack);
+    assert_int_equal(stack.count, 3);
+    assert_int_equal(stack.end, PT_STACK_END_UNCHECKED);
+    /* Where the last frame proves to be where the program begins, it is that still. */
+    modules = (pt_unwind_modules){&module, 1, 8};
+    sample.stack_bytes = sample.stack_room = sizeof words - 16;
+    pt_unwind_sample(&sample, &modules, cache, &stack);
+    assert_int_equal(stack.count, 2);
+    assert_int_equal(stack.end, PT_STACK_END_TRUNCATED);
+    assert_true(stack.is_copy_short);
+    pt_unwound_set_root(&stack);
+    assert_int_equal(stack.end, PT_STACK_END_UNCHECKED);
+    assert_false(stack.is_copy_short);
+    /* The next one begins anew: a thread of the kernel's is whole. */
+    const pt_perf_sample kernel = {
+        .abi = PERF_SAMPLE_REGS_ABI_NONE, .chain = chain, .chain_count = 2};
+    pt_unwind_sample(&kernel, &modules, cache, &stack);
+    assert_int_equal(stack.count, 1);
+    assert_int_equal(stack.end, PT_STACK_END_ROOT);
+    pt_unwound_set_root(&stack);
+    assert_int_equal(stack.end, PT_STACK_END_ROOT);
+    free(cache);
+}
+
 /* ---- permissions ---- */
 
 /* A kernel of that perf_event_paranoid, for a user who owns pid 812 only. */
@@ -737,6 +783,7 @@ int main(void)
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),
         cmocka_unit_test(this_process_is_known_from_its_maps),
+        cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
         cmocka_unit_test(what_is_missed_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),

@@ -304,13 +304,15 @@ static void file_that_two_processes_map_elsewhere_is_one_mapping(void **state)
         end_area(&j, area);
         area = begin_area(&j, PT_JOURNAL_STACKS);
         put_stack(&j, 3, 0, PT_JOURNAL_END_ROOT, pc, 1);
+        put_stack(&j, 2, 0, PT_JOURNAL_END_UNCHECKED, pc, 1);
         end_area(&j, area);
         pt_reader reader;
         pt_journal_facts facts;
         pt_reader_init(&reader, j.buf.data, j.buf.size, &error);
         assert_int_equal(pt_journal_reading_add(reading, &reader, &facts, &error), PT_OK);
-        assert_int_equal(facts.weight, 3);
+        assert_int_equal(facts.weight, 5);
         assert_int_equal(facts.complete, 3);
+        assert_int_equal(facts.unchecked, 2);
         assert_string_equal(facts.exe, "/bin/prog");
         pt_buf_done(&j.buf);
     }
@@ -320,8 +322,8 @@ static void file_that_two_processes_map_elsewhere_is_one_mapping(void **state)
     assert_int_equal(p->mapping->t.count, 1);
     assert_int_equal(p->location->t.count, 1);
     assert_int_equal(p->location->address[0], 0x10000123);
-    assert_int_equal(p->sample->t.count, 1); /* same pid, comm and stack */
-    assert_int_equal(pt_profile_total(p, 0), 6);
+    assert_int_equal(p->sample->t.count, 2); /* same pid and comm, same stacks */
+    assert_int_equal(pt_profile_total(p, 0), 10);
 }
 
 static void journal_cut_anywhere_gives_what_is_before_the_cut(void **state)

@@ -216,7 +216,8 @@ static void a_head_says_what_is_known_and_nothing_else(void **state)
                     .cpu_used_ns = 13000000000,
                     .cpu_seen_ns = 12340000000,
                     .ends_known = true,
-                    .complete_share = 0.998,
+                    .complete_share = 0.9,
+                    .unchecked_share = 0.098,
                     .unnamed_share = 0.003,
                     .damaged = true},
         .kept = 1,
@@ -230,8 +231,8 @@ static void a_head_says_what_is_known_and_nothing_else(void **state)
     pt_out_done(&out, NULL);
     assert_string_equal(pt_buf_text(&buf),
                         "p: cpu, 12.3s in 3.10s, 12,340 samples at 1000 Hz\n"
-                        "complete stacks 99.8%, unnamed 0.3%, CPU time seen 12.3s of 13.0s, 12 "
-                        "samples lost, damaged file: only a part of it was read\n"
+                        "complete stacks 90.0%, unchecked 9.8%, unnamed 0.3%, CPU time seen 12.3s "
+                        "of 13.0s, 12 samples lost, damaged file: only a part of it was read\n"
                         "--focus=x: 1.00ms of it, 50.0% (1 sample); percentages are of these\n"
                         "\n");
     pt_buf_done(&buf);

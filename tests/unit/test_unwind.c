@@ -3,6 +3,7 @@
 #include "base_check.h"
 
 #include "model/profile.h"
+#include "unwind/copied.h"
 #include "unwind/unwind.h"
 #include "unwind_deep.h"
 #include "unwind_maker.h"
@@ -446,6 +447,103 @@ static void cached_rules_of_other_modules_are_not_used(void **state)
     free_table(&two);
 }
 
+/* ---- walks over copies of stacks ---- */
+
+typedef struct {
+    uint64_t pcs[16];
+    uint32_t depth;
+    pt_copied_end end;
+} copied;
+
+/* From pc with sp = LOW over a copy of these words: code with this table from 0x20000 on, and
+ * without one from 0x40000 on. */
+static copied walk_copy(const pt_unwind_table *table, uint64_t pc, uint64_t fp,
+                        const uint64_t *words, size_t count)
+{
+    static pt_copied_scratch scratch;
+    const pt_unwind_module list[] = {{0x20000, 0x30000, 0, table, NULL},
+                                     {0x40000, 0x50000, 0, NULL, NULL}};
+    const pt_unwind_modules modules = {list, 2, 7};
+    uint64_t regs[PT_UNWIND_REGS] = {0};
+    regs[PT_DWARF_PC] = pc;
+    regs[PT_DWARF_SP] = LOW;
+    regs[PT_DWARF_FP] = fp;
+    const pt_copied_stack stack = {regs, (const uint8_t *)words, count * 8, count * 8};
+    copied c = {.depth = 0};
+    c.depth = pt_unwind_copied(&stack, &modules, NULL, &scratch, c.pcs, 16, &c.end);
+    return c;
+}
+
+/* CFA = sp + 16 for 0x20000 .. 0x20020; from there on the thread's start. */
+static void make_two_rules(made_table *made)
+{
+    assert_true(compile_text(CIE FDE "0e10 0220 0710 0000000000000000000000", false, made));
+}
+
+static void a_copy_walked_by_rules_alone_is_checked(void **state)
+{
+    (void)state;
+    made_table made;
+    make_two_rules(&made);
+    const uint64_t words[] = {0, 0x20011, 0, 0x20031};
+    const copied c = walk_copy(&made.table, 0x20010, 0, words, 4);
+    assert_int_equal(c.depth, 3);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
+    assert_false(c.end.is_unchecked);
+    free_table(&made);
+}
+
+static void a_copy_through_code_without_rules_is_unchecked_to_its_end(void **state)
+{
+    (void)state;
+    made_table made;
+    make_two_rules(&made);
+    /* by a rule to 0x40010, by the frame pointer to 0x20011, by rules to the start */
+    const uint64_t words[] = {0, 0x40010, 5, 0, 0x20011, 0, 0x20012, 0, 0x20031};
+    copied c = walk_copy(&made.table, 0x20010, LOW + 24, words, 9);
+    assert_int_equal(c.depth, 5);
+    assert_int_equal(c.pcs[4], 0x20031);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
+    assert_true(c.end.is_unchecked);
+    /* The same cut is still both: the rest is missing, and what is there may have a hole. */
+    c = walk_copy(&made.table, 0x20010, LOW + 24, words, 6);
+    assert_int_equal(c.end.why, PT_UNWIND_END_TRUNCATED);
+    assert_true(c.end.is_short);
+    assert_true(c.end.is_unchecked);
+    free_table(&made);
+}
+
+static void a_frame_pointer_that_says_it_is_the_last_is_unchecked(void **state)
+{
+    (void)state;
+    const uint64_t words[] = {5, 0, 0};
+    const copied c = walk_copy(NULL, 0x40010, LOW + 8, words, 3);
+    assert_int_equal(c.depth, 1);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
+    assert_true(c.end.is_unchecked);
+}
+
+static void a_copy_that_frame_pointers_save_where_a_rule_leads_astray_is_unchecked(void **state)
+{
+    (void)state;
+    made_table made;
+    make_two_rules(&made);
+    const uint64_t words[] = {0, 0x60000, 5, 0, 0x20031}; /* no code is at 0x60000 */
+    const copied c = walk_copy(&made.table, 0x20010, LOW + 24, words, 5);
+    assert_int_equal(c.depth, 2);
+    assert_int_equal(c.pcs[1], 0x20031);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
+    assert_true(c.end.is_unchecked);
+    /* Where they lead nowhere either, what the rules told stands, and so does what it is. */
+    const uint64_t lost[] = {0, 0x60000, 5, 0, 0x60000, 0, 0};
+    const copied d = walk_copy(&made.table, 0x20010, LOW + 24, lost, 7);
+    assert_int_equal(d.depth, 2);
+    assert_int_equal(d.pcs[1], 0x60000);
+    assert_int_equal(d.end.why, PT_UNWIND_END_NO_RULE);
+    assert_false(d.end.is_unchecked);
+    free_table(&made);
+}
+
 /* ---- this process ---- */
 
 static made_process process;
@@ -562,6 +660,10 @@ int main(void)
         cmocka_unit_test(frame_pointer_restored_before_the_return_is_read_where_it_was_saved),
         cmocka_unit_test(frame_pointers_are_followed_in_modules_without_rules),
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
+        cmocka_unit_test(a_copy_walked_by_rules_alone_is_checked),
+        cmocka_unit_test(a_copy_through_code_without_rules_is_unchecked_to_its_end),
+        cmocka_unit_test(a_frame_pointer_that_says_it_is_the_last_is_unchecked),
+        cmocka_unit_test(a_copy_that_frame_pointers_save_where_a_rule_leads_astray_is_unchecked),
         cmocka_unit_test(walk_from_a_signal_is_that_of_glibc),
         cmocka_unit_test(walk_goes_through_the_frame_of_a_signal),
     };
