@@ -60,6 +60,10 @@ typedef struct pt_pid_list {
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count,
                          pt_pid_list *ret_pids, pt_error *reterr);
 
+/* Those that processes of the list have started and that have not ended, without those in the list
+ * itself; the caller's to free. */
+void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids);
+
 /* ---- record_child.c ---- */
 
 typedef struct pt_record_child {

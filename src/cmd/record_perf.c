@@ -158,6 +158,22 @@ static char *command_of(const perf_run *run)
 
 /* ---- what is said ---- */
 
+/* A shell script, say, waits for what it has started. */
+static void say_children(const perf_run *run)
+{
+    enum { SHOWN = 8 };
+    pt_pid_list children;
+    pt_record_children("/proc", &run->pids, &children);
+    pt_buf list = PT_BUF_INIT;
+    for (size_t i = 0; i < children.count && i < SHOWN; i++)
+        pt_putf(&list, "%s%d", i > 0 ? "," : "", children.items[i]);
+    if (children.count > 0)
+        pt_cmd_say("what it had started is recorded by numbers of its own%s: pitot record -p %s",
+                   children.count > SHOWN ? ", for instance" : "", pt_buf_text(&list));
+    pt_buf_done(&list);
+    free(children.items);
+}
+
 /* Why there is nothing. */
 static void say_nothing(const perf_run *run)
 {
@@ -170,9 +186,10 @@ static void say_nothing(const perf_run *run)
         if (state[0] == 't') pt_cmd_say("%s is stopped by a debugger", pid);
         if (state[0] == 'T' || state[0] == 't') return;
     }
-    if (run->facts.used_ns < run->facts.period_ns)
-        pt_cmd_say("nothing of it ran while it was recorded%s",
-                   run->settings->off_cpu ? "" : "; --off-cpu shows where threads wait");
+    if (run->facts.used_ns >= run->facts.period_ns) return;
+    pt_cmd_say("nothing of it ran while it was recorded%s",
+               run->settings->off_cpu ? "" : "; --off-cpu shows where threads wait");
+    say_children(run);
 }
 
 static void say_doubts(const perf_run *run)

@@ -12,10 +12,16 @@
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
 
-static void add(pt_pid_list *list, pid_t pid)
+static bool is_in(const pt_pid_list *list, pid_t pid)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i] == pid) return;
+        if (list->items[i] == pid) return true;
+    return false;
+}
+
+static void add(pt_pid_list *list, pid_t pid)
+{
+    if (is_in(list, pid)) return;
     PT_GROW(*list, list->count + 1);
     list->items[list->count++] = pid;
 }
@@ -97,6 +103,23 @@ static pt_status add_number(const char *root, const char *word, pt_pid_list *lis
                    pid, whole, pid);
     add(list, (pid_t)whole);
     return PT_OK;
+}
+
+void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *ret_pids)
+{
+    *ret_pids = (pt_pid_list){0};
+    DIR *const dir = opendir(root);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char parent[16];
+        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        pt_proc_status(root, entry->d_name, "PPid", parent, sizeof parent);
+        if (is_in(of, (pid_t)strtol(parent, NULL, 10)) && !is_in(of, pid) &&
+            !is_zombie(root, entry->d_name))
+            add(ret_pids, pid);
+    }
+    if (dir != NULL) closedir(dir);
 }
 
 pt_status pt_record_pids(const char *root, const char *const *words, size_t count,

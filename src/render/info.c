@@ -238,7 +238,7 @@ static void put_others(const info_page *page)
 }
 
 static const char *const lack_text[] = {
-    [PT_LACK_NAMES] = "locations have no function name",
+    [PT_LACK_NAMES] = "locations have no function name in the file",
     [PT_LACK_LINES] = "named locations have no source line",
     [PT_LACK_BUILD_IDS] = "mapped files have no build id: names may come from another build",
     [PT_LACK_MAPPINGS] = "locations lie in no mapping",
@@ -260,7 +260,10 @@ static void put_lacks(const info_page *page)
         begin(page, i == 0 ? "missing" : NULL);
         if (lack->count > 0) pt_outf(page->out, "%s ", pt_count_of(lack->count).text);
         if (lack->of > 0) pt_outf(page->out, "of %s ", pt_count_of(lack->of).text);
-        pt_outf(page->out, "%s\n", lack_text[lack->kind]);
+        /* What was just recorded has none, and reports are full of them. */
+        const bool can_find = lack->kind == PT_LACK_NAMES && page->info->mapping_count > 0;
+        pt_outf(page->out, "%s%s\n", lack_text[lack->kind],
+                can_find ? "; reports look for names in what is mapped" : "");
     }
     if (page->info->lack_count > 0) return;
     begin(page, "missing");

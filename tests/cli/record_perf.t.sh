@@ -1006,6 +1006,14 @@ kill -KILL $stopped
 expect_status 0
 expect_stderr_line "pitot: $stopped is stopped; it goes on with: kill -CONT $stopped"
 expect_stderr_line '*0 samples, *, no stacks; *'
+(sleep 60 & echo $! >child && wait) &
+parent=$!
+until [ -s child ]; do sleep 0.01; done
+run pitot record -p $parent -d 50ms -o parent.pb.gz
+kill -KILL $parent "$(cat child)"
+expect_status 0
+expect_stderr_line 'pitot: nothing of it ran while it was recorded; --off-cpu shows where threads wait'
+expect_stderr_line "pitot: what it had started is recorded by numbers of its own: pitot record -p $(cat child)"
 
 it 'options that exclude one another are refused'
 for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \

@@ -503,15 +503,17 @@ static int make_root(void **state)
     strcpy(root, "/tmp/pitot-test-XXXXXX");
     if (mkdtemp(root) == NULL) return -1;
     put_file("self/status", "Name:\ttest\nUid:\t1000\t1000\t1000\t1000\nSeccomp:\t0\n");
-    put_file("812/status", "Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n");
+    put_file("812/status", "Name:\tmine\nPPid:\t1\nUid:\t1000\t1000\t1000\t1000\n");
     put_file("812/comm", "mine\n");
-    put_file("813/status", "Name:\tpostgres\nUid:\t111\t111\t111\t111\n");
+    put_file("813/status", "Name:\tpostgres\nPPid:\t812\nUid:\t111\t111\t111\t111\n");
     put_file("813/comm", "postgres\n");
     put_file("814/comm", "postgres\n");
     put_file("816/comm", "postgres\n");
-    put_file("816/status", "Name:\tpostgres\nState:\tZ (zombie)\nTgid:\t816\nThreads:\t1\n");
+    put_file("816/status",
+             "Name:\tpostgres\nState:\tZ (zombie)\nTgid:\t816\nPPid:\t812\nThreads:\t1\n");
     put_file("817/comm", "ended\n");
-    put_file("817/status", "Name:\tended\nState:\tZ (zombie)\nTgid:\t817\nThreads:\t2\n");
+    put_file("817/status",
+             "Name:\tended\nState:\tZ (zombie)\nTgid:\t817\nPPid:\t813\nThreads:\t2\n");
     put_file("818/status", "Name:\ta thread\nState:\tR (running)\nTgid:\t812\nThreads:\t2\n");
     return 0;
 }
@@ -660,6 +662,30 @@ static void processes_are_named_by_number_or_name(void **state)
     }
 }
 
+/* 816 has ended; 817 is a child of 813. */
+static void children_are_those_that_live_and_are_not_meant_already(void **state)
+{
+    static const struct {
+        pid_t of[2];
+        size_t of_count, count;
+        pid_t first;
+    } rows[] = {
+        {{812}, 1, 1, 813},
+        {{813}, 1, 1, 817},
+        {{812, 813}, 2, 1, 817},
+        {{814}, 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pid_t of[2] = {rows[i].of[0], rows[i].of[1]};
+        const pt_pid_list list = {.items = of, .count = rows[i].of_count};
+        pt_pid_list children;
+        pt_record_children(root, &list, &children);
+        assert_int_equal(children.count, rows[i].count);
+        if (children.count > 0) assert_int_equal(children.items[0], rows[i].first);
+        free(children.items);
+    }
+}
+
 static void a_control_group_is_found_by_name_or_folder(void **state)
 {
     PT_FREE char *mounts =
@@ -789,6 +815,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_said_with_the_command_that_allows_it),
         cmocka_unit_test(a_seccomp_filter_is_told_from_paranoia),
         cmocka_unit_test(processes_are_named_by_number_or_name),
+        cmocka_unit_test(children_are_those_that_live_and_are_not_meant_already),
         cmocka_unit_test(a_control_group_is_found_by_name_or_folder),
         cmocka_unit_test(a_process_at_its_end_is_in_the_group_it_was_in),
         cmocka_unit_test(a_control_group_is_opened_where_the_kernel_has_events_of_it),
