@@ -16,6 +16,7 @@ import glob
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -286,6 +287,17 @@ def one_pair(rng, programs, folder, classes):
     return argv, why
 
 
+def keep_files(argv, name):
+    """Copies the program and the profiles of a question, so that it can be asked again."""
+    folder = os.path.join(os.environ.get('TMPDIR', '/tmp'), name)
+    os.makedirs(folder, exist_ok=True)
+    for word in argv:
+        path = word.removeprefix('--base=')
+        if os.path.isfile(path):
+            shutil.copy(path, folder)
+    print(f'  kept in {folder}')
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--pairs', type=int, default=1000)
@@ -314,11 +326,7 @@ def main():
                 continue
             bad += 1
             print(f'pair {i}: {why}: google-pprof {" ".join(argv)}', flush=True)
-            made = os.path.join(folder, 'made.prof')
-            if os.path.exists(made) and argv[-1] == made:
-                keep = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'diff_perl.{args.seed}.{i}.prof')
-                os.replace(made, keep)
-                print(f'  kept {keep}')
+            keep_files(argv, f'diff_perl.{args.seed}.{i}')
     for name, count in sorted(classes.items()):
         print(f'explained: {count}: {name}')
     print(f'{done} pairs, {bad} not explained')
