@@ -146,7 +146,7 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
     const uint64_t sp = s->regs[PT_DWARF_SP];
     *ret_end = (pt_copied_end){.why = PT_UNWIND_END_BAD_READ};
     if (s->bytes == NULL || s->byte_count == 0 || s->byte_count > PT_COPIED_BYTES_MAX ||
-        s->byte_count > UINT64_MAX - sp || sp < PT_RED_ZONE_BYTES) {
+        s->byte_count > UINT64_MAX - sp || sp <= PT_RED_ZONE_BYTES) {
         pcs[0] = s->regs[PT_DWARF_PC];
         return 1;
     }

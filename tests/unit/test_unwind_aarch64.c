@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "unwind_maker.h"
@@ -41,6 +42,75 @@ static void tables_are_what_readelf_says(void **state)
         assert_int_equal(sum.without_rule, 0);
         free_table(&made);
     }
+}
+
+static FILE *run_readelf(const char *what, const char *path)
+{
+    PT_FREE char *command = pt_strf("readelf -W --debug-dump=%s '%s' 2>/dev/null", what, path);
+    FILE *const out = popen(command, "r");
+    assert_non_null(out);
+    return out;
+}
+
+/* How many entries say that nobody called their function. */
+static unsigned count_undefined(const char *path)
+{
+    char line[4096];
+    unsigned count = 0;
+    FILE *const entries = run_readelf("frames", path);
+    while (fgets(line, sizeof line, entries))
+        count += strstr(line, "DW_CFA_undefined: r30 ") != NULL;
+    pclose(entries);
+    return count;
+}
+
+/* From libc6-arm64-cross, or of this machine. */
+static void check_file(const char *name)
+{
+    static const char *const folders[] = {"/usr/aarch64-linux-gnu/lib",
+                                          "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu"};
+    PT_FREE char *path = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (path != NULL && access(path, R_OK) == 0) break;
+        free(path);
+        path = pt_strf("%s/%s", folders[i], name);
+    }
+    if (access(path, R_OK) != 0 || access("/usr/bin/readelf", X_OK) != 0) {
+        printf("# skip: there is no %s of aarch64 (libc6-arm64-cross), or no readelf\n", name);
+        skip();
+    }
+    made_table made;
+    assert_true(make_table_of_file(path, &made));
+    FILE *const rows = run_readelf("frames-interp", path);
+    const compared sum = compare_rows(rows, &made.table, &readelf_aarch64);
+    pclose(rows);
+    print_message("# %s: %u functions, %u rows, %u without a rule in %u functions that return by "
+                  "another register; %zu bytes of %zu\n",
+                  path, sum.functions, sum.rows, sum.without_rule, sum.foreign, made.blob_bytes,
+                  made.eh_frame_bytes);
+    assert_true(sum.rows > 100);
+    assert_int_equal(sum.wrong, 0);
+    assert_int_equal(sum.roots, count_undefined(path));
+    if (sum.foreign == 0) assert_int_equal(sum.without_rule, 0);
+    free_table(&made);
+}
+
+static void table_of_libc_is_what_readelf_says(void **state)
+{
+    (void)state;
+    check_file("libc.so.6");
+}
+
+static void table_of_the_loader_is_what_readelf_says(void **state)
+{
+    (void)state;
+    check_file("ld-linux-aarch64.so.1");
+}
+
+static void table_of_the_cxx_library_is_what_readelf_says(void **state)
+{
+    (void)state;
+    check_file("libstdc++.so.6");
 }
 
 /* leaf, called by dynamic, called by calls, called by nobody: as the procedure call standard lays
@@ -79,6 +149,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_what_readelf_says),
+        cmocka_unit_test(table_of_libc_is_what_readelf_says),
+        cmocka_unit_test(table_of_the_loader_is_what_readelf_says),
+        cmocka_unit_test(table_of_the_cxx_library_is_what_readelf_says),
         cmocka_unit_test(a_stack_is_followed_by_link_register_frame_pointer_and_sp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "unwind_maker.h"
 
 #include "elf/image.h"
+#include "unwind/copied.h"
 #include "unwind/heap.h"
 
 #include <fcntl.h>
@@ -12,6 +13,12 @@
 #include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#if defined(__aarch64__)
+enum { OUR_MACHINE = EM_AARCH64 };
+#else
+enum { OUR_MACHINE = EM_X86_64 };
+#endif
 
 bool make_table(const pt_unwind_frames *frames, made_table *ret_table)
 {
@@ -95,7 +102,7 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *arg)
                                  hdr->p_vaddr, &addr))
         return 0;
     pt_unwind_frames frames = {
-        .machine = EM_X86_64, .bytes = (const uint8_t *)(info->dlpi_addr + addr), .addr = addr};
+        .machine = OUR_MACHINE, .bytes = (const uint8_t *)(info->dlpi_addr + addr), .addr = addr};
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *const s = &info->dlpi_phdr[i];
         if (s->p_type == PT_LOAD && addr - s->p_vaddr < s->p_filesz)
@@ -135,14 +142,23 @@ void free_process(made_process *process)
 void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state)
 {
     const ucontext_t *const host = context;
+    memset(regs, 0, PT_UNWIND_REGS * sizeof *regs);
+#if defined(__x86_64__)
     /* In the order of DWARF: System V ABI, AMD64, figure 3.36. */
     static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                 REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    memset(regs, 0, PT_UNWIND_REGS * sizeof *regs);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         regs[i] = (uint64_t)host->uc_mcontext.gregs[order[i]];
-    *ret_state = (pt_unwind_state){.pc = regs[16], .sp = regs[7], .fp = regs[6], .regs = regs};
+#elif defined(__aarch64__)
+    /* DWARF for the Arm 64-bit Architecture, 4.1. */
+    for (size_t i = 0; i < PT_DWARF_SP; i++)
+        regs[i] = host->uc_mcontext.regs[i];
+    regs[PT_DWARF_SP] = host->uc_mcontext.sp;
+    regs[PT_DWARF_PC] = host->uc_mcontext.pc;
+#endif
+    *ret_state = (pt_unwind_state){
+        .pc = regs[PT_DWARF_PC], .sp = regs[PT_DWARF_SP], .fp = regs[PT_DWARF_FP], .regs = regs};
 }
 
 pt_unwind_limits limits_of_thread(void)

@@ -10,6 +10,7 @@
 typedef struct {
     const char *const *registers; /* by DWARF number */
     unsigned register_count, sp, fp;
+    unsigned ra_column; /* that entries name for the return address */
     const char
         *ra_kept; /* of a return address that is not spoken of: "u", undefined; "r30", in x30 */
 } readelf_machine;
@@ -18,6 +19,9 @@ extern const readelf_machine readelf_x86_64, readelf_aarch64;
 
 typedef struct {
     unsigned rows, functions, without_rule, wrong;
+    unsigned roots; /* rows of ours whose return address is undefined, where readelf says "u": so it
+                       calls one that is not spoken of, too */
+    unsigned foreign; /* functions whose return address is in another column: ours have no rule */
 } compared;
 
 /* rows: the output of readelf -W --debug-dump=frames-interp. Each row that it interprets, and where
