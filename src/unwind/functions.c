@@ -167,6 +167,9 @@ typedef struct {
     uint32_t asker, asked;
 } asking;
 
+/* For begins of functions in a file without symbols. */
+typedef enum { SEARCH_NOT, SEARCH_BY_SCAN, SEARCH_ALL } search_kind;
+
 typedef struct {
     pt_unwind_sources *from;
     pt_scratch gaps_memory, begins_memory;
@@ -178,9 +181,10 @@ typedef struct {
     uint64_t first_page, page_count;
     uint64_t *begins; /* of functions in gaps */
     uint32_t begin_count, begin_cap;
-    uint32_t at;     /* of the functions that are sorted, while gaps are looked for */
-    bool any;        /* there are functions in gaps */
-    bool has_names;  /* the file has all its symbols */
+    uint32_t at;    /* of the functions that are sorted, while gaps are looked for */
+    bool any;       /* there are functions in gaps */
+    bool has_names; /* the file has all its symbols */
+    search_kind kind;
     bool found_more; /* begins, since they were sorted */
     /* Which of its like a function was told to return, at each call on the way. */
     pt_scratch askings_memory;
@@ -306,16 +310,21 @@ static void add_symbols(search *s, uint32_t type)
     }
 }
 
-/* Most stripped files have call frame information for all but a few functions: reading all of their
- * code for those would take longer than all else. */
-static bool is_worth_a_search(const search *s)
+/* Most stripped files have call frame information for all but a few functions: decoding all of
+ * their code for those would take longer than all else, and so may a look at each of its bytes.
+ * What the C runtime brings is in all of them, and found without. */
+enum { RUNTIME_BYTES = 512, SCAN_SHARE = 1024, MOST_SCANNED_BYTES = 32 << 20 };
+
+static search_kind worthy_search(const search *s)
 {
     uint64_t uncovered = 0, covered = 0;
     for (uint32_t i = 0; i < s->gap_count; i++)
         uncovered += s->gaps[i].limit - s->gaps[i].start;
     for (uint32_t i = 0; i < s->from->functions.count; i++)
         covered += s->from->functions.items[i].size_bytes;
-    return uncovered > covered / 16;
+    if (uncovered > covered / 16) return SEARCH_ALL;
+    if (uncovered <= RUNTIME_BYTES || uncovered <= covered / SCAN_SHARE) return SEARCH_NOT;
+    return covered <= MOST_SCANNED_BYTES ? SEARCH_BY_SCAN : SEARCH_NOT;
 }
 
 static uint64_t word_of(const uint8_t *bytes, unsigned count)
@@ -357,6 +366,77 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
             add_taken(s, word_of(here + 1, 4)); /* mov r32, address */
         else if ((here[0] & 0xfe) == 0x48 && here[1] == 0xc7 && insn.length == 7)
             add_taken(s, word_of(here + 3, 4)); /* mov r64, address */
+    }
+}
+
+/* The function of those that are sorted that addr lies in, or NULL. */
+static const pt_unwind_function *function_around(const pt_unwind_functions *all, uint64_t addr)
+{
+    uint32_t low = 0, n = all->count;
+    while (n > 0) {
+        const uint32_t half = n / 2;
+        if (all->items[low + half].start_addr <= addr) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    const pt_unwind_function *const f = low > 0 ? &all->items[low - 1] : NULL;
+    return f != NULL && addr - f->start_addr < f->size_bytes ? f : NULL;
+}
+
+/* The instruction whose last four bytes are at addr, if it is one: a function is decoded up to
+ * there. */
+static bool insn_of_operand(const search *s, uint64_t addr, pt_x86_insn *ret_insn)
+{
+    const pt_unwind_function *const f = function_around(&s->from->functions, addr);
+    const uint8_t *const bytes =
+        f != NULL ? bytes_at(s->from->elf, f->start_addr, f->size_bytes) : NULL;
+    uint64_t at = 0;
+    if (bytes == NULL) return false;
+    while (f->start_addr + at < addr) {
+        if (!pt_x86_decode(bytes + at, f->size_bytes - at, ret_insn)) return false;
+        at += ret_insn->length;
+    }
+    return f->start_addr + at == addr + 4;
+}
+
+/* Calls, jumps and addresses that lead into gaps, by their bytes; what looks like one is decoded.
+ */
+static void scan_targets(search *s, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
+    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    for (uint64_t at = 1; at + 5 < size; at++) {
+        const bool is_call = (bytes[at] & 0xfe) == 0xe8; /* call, jmp */
+        if (!is_call && !(bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 0x05)) continue; /* lea */
+        const uint64_t operand = addr + at + (is_call ? 1 : 2);
+        const int32_t offset = (int32_t)word_of(bytes + (operand - addr), 4);
+        const uint64_t target = operand + 4 + (uint64_t)(int64_t)offset;
+        pt_x86_insn insn;
+        if (!in_gap(s, target) || !insn_of_operand(s, operand, &insn)) continue;
+        if (insn.kind == PT_X86_CALL && insn.is_direct)
+            add_begin(s, target);
+        else if (insn.kind == PT_X86_ADDRESS || (insn.kind == PT_X86_JUMP && insn.is_direct))
+            add_taken(s, target);
+    }
+}
+
+/* What begins and ends a program or library, and what their arrays of pointers name. */
+static void add_runtime(search *s)
+{
+    const pt_elf *const elf = s->from->elf;
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+        uint64_t size;
+        const bool is_code =
+            strcmp(section.name, ".init") == 0 || strcmp(section.name, ".fini") == 0;
+        if (is_code && in_gap(s, section.addr)) add_begin(s, section.addr);
+        if (section.type != SHT_INIT_ARRAY && section.type != SHT_FINI_ARRAY) continue;
+        const uint8_t *const bytes = pt_elf_section_bytes(elf, &section, &size);
+        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
+            add_taken(s, word_of(bytes + at, 8));
     }
 }
 
@@ -470,21 +550,22 @@ static void add_asking(search *s, uint32_t asked)
     if (!s->is_full) s->askings[s->asking_count++] = one;
 }
 
-static bool search_returns(void *arg, uint64_t addr)
-{
-    search *const s = arg;
-    const pt_unwind_function *const f = function_at(&s->from->functions, addr);
-    if (f == NULL || f->source != PT_FROM_CODE) return true;
-    if (!f->never_returns && s->has_names) add_asking(s, (uint32_t)(f - s->from->functions.items));
-    return !f->never_returns;
-}
-
 static void search_leaves(void *arg, uint64_t addr)
 {
     search *const s = arg;
     if (!in_gap(s, addr) || function_at(&s->from->functions, addr) != NULL) return;
     add_begin(s, addr);
     s->found_more = true;
+}
+
+static bool search_returns(void *arg, uint64_t addr)
+{
+    search *const s = arg;
+    const pt_unwind_function *const f = function_at(&s->from->functions, addr);
+    if (f == NULL && !s->has_names && s->kind != SEARCH_ALL) search_leaves(s, addr);
+    if (f == NULL || f->source != PT_FROM_CODE) return true;
+    if (!f->never_returns && s->has_names) add_asking(s, (uint32_t)(f - s->from->functions.items));
+    return !f->never_returns;
 }
 
 static void keep(search *s, const pt_kept_row *row)
@@ -585,6 +666,16 @@ static bool add_code_functions(search *s)
     return !s->is_full;
 }
 
+/* Begins in a file without symbols. */
+static void add_unnamed(search *s)
+{
+    s->kind = worthy_search(s);
+    add_runtime(s);
+    if (s->kind == SEARCH_NOT) return;
+    each_text(s->from->elf, s->kind == SEARCH_ALL ? add_targets : scan_targets, s);
+    add_pointers(s);
+}
+
 static bool add_uncovered(pt_unwind_sources *from)
 {
     search s = {.from = from};
@@ -596,10 +687,7 @@ static bool add_uncovered(pt_unwind_sources *from)
         s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
         add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
         if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
-        if (!s.has_names && is_worth_a_search(&s)) {
-            each_text(from->elf, add_targets, &s);
-            add_pointers(&s);
-        }
+        if (!s.has_names) add_unnamed(&s);
         fine = add_code_functions(&s);
     }
     pt_scratch_done(&s.gaps_memory);

@@ -59,6 +59,48 @@ elif needs musl-gcc; then
     expect_stdout_line './stripped: * whole, 0 early, 0 installing, 0 wrong'
 fi
 
+it 'what is written by hand in a stripped program has whole walks, and what begins and ends it'
+if [ "$(uname -m)" != x86_64 ]; then
+    skip 'code is followed on x86-64 only'
+else
+    cat >hand.c <<'C'
+#include <stdio.h>
+__asm__(".text\n.p2align 4\n"
+        "copy_words:\n" /* rdi to, rsi from, rdx words: realigns its stack */
+        "  push %rbx\n  push %rbp\n  mov %rsp, %rbp\n  sub $144, %rsp\n  and $-64, %rsp\n"
+        "  xor %ecx, %ecx\n"
+        "1: cmp %rdx, %rcx\n  jae 2f\n"
+        "  mov (%rsi,%rcx,8), %rax\n  mov %rax, (%rsp)\n  mov (%rsp), %rbx\n"
+        "  mov %rbx, (%rdi,%rcx,8)\n  inc %rcx\n  jmp 1b\n"
+        "2: call add_words\n"
+        "  mov %rbp, %rsp\n  pop %rbp\n  pop %rbx\n  ret\n"
+        ".p2align 4\n"
+        "add_words:\n"
+        "  push %r12\n  mov %rsi, %r12\n  xor %eax, %eax\n"
+        "1: add (%r12), %rax\n  add $8, %r12\n  dec %rdx\n  jnz 1b\n"
+        "  pop %r12\n  ret\n"
+        ".p2align 4\n"
+        "square:\n"
+        "  push %rdi\n  imul %rdi, %rdi\n  mov %rdi, %rax\n  pop %rdi\n  ret\n"
+        ".p2align 4\n.fill 2048, 1, 0xc3\n");
+extern long copy_words(long *to, const long *from, long words) __attribute__((visibility("hidden")));
+extern long square(long) __attribute__((visibility("hidden")));
+static long (*volatile by_pointer)(long) = square;
+int main(void)
+{
+    long from[20], to[20], sum = 0;
+    for (int i = 0; i < 20; i++) from[i] = i;
+    for (int i = 0; i < 5; i++) sum += copy_words(to, from, 20) + by_pointer(i);
+    printf("%ld\n", sum);
+    return sum != 5 * 190 + 30;
+}
+C
+    ${CC:-cc} -O2 -static -o hand hand.c && strip hand || exit 1
+    run ./step ./hand
+    expect_status 0
+    expect_stdout_line './hand: * whole, 0 early, 0 installing, 0 wrong'
+fi
+
 it 'a stripped Go program has no wrong frame'
 go=$(command -v go || ls -d /usr/lib/go-1.*/bin/go 2>/dev/null | tail -n 1)
 if [ -z "$go" ]; then
