@@ -43,7 +43,7 @@ typedef struct pt_event_plan {
  * are few and their rings large. */
 enum {
     PT_STACK_BYTES_FIRST = 8 << 10,
-    PT_STACK_BYTES_ROOMY = 16 << 10,
+    PT_STACK_BYTES_ROOMY = 32 << 10,
     PT_STACK_BYTES_MAX = 65528
 };
 

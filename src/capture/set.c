@@ -32,7 +32,7 @@ enum {
     SPOOL_BYTES_MANY = 16 << 20,
     SPOOL_SIDE_BYTES = 4 << 20,
     ROOMY_HZ = 2000,             /* up to which the first copies of stacks are larger, */
-    ROOMY_BYTES = 1 << 20,       /* in rings of at least so much */
+    ROOMY_BYTES = 2 << 20,       /* in rings of at least so much */
     RING_PARTS = 32,             /* of a second: samples of as long fit in the kernel's ring */
     FIRST_PERIOD_MIN_NS = 50000, /* until we have noticed the first, more may follow */
     SHORT_LIFE_NS = 20000000,    /* of CPU time: few threads come so far, and they stay */
