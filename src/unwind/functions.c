@@ -157,6 +157,35 @@ static bool add_go(pt_unwind_sources *from)
     return true;
 }
 
+/* The kernel's vDSO of aarch64 tells of what a handler returns to nothing, or (before Linux 5.8)
+ * where the interrupted function's caller is. A nop lies before it, for return addresses are looked
+ * up before themselves (arch/arm64/kernel/vdso/sigreturn.S). */
+static bool add_vdso_trampoline(pt_unwind_sources *from)
+{
+    static const uint8_t code[] = {0x1f, 0x20, 0x03, 0xd5,  /* nop */
+                                   0x68, 0x11, 0x80, 0xd2,  /* mov x8, 139 */
+                                   0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
+    enum { NOP_BYTES = 4 };
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    uint64_t off;
+    if (from->elf == NULL || from->elf->machine != EM_AARCH64 || from->functions.count == 0 ||
+        !pt_elf_symbols_open(from->elf, SHT_DYNSYM, &symbols))
+        return true;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        if (symbol.name == NULL || strcmp(symbol.name, "__kernel_rt_sigreturn") != 0) continue;
+        const pt_unwind_function f = {.start_addr = symbol.value - NOP_BYTES,
+                                      .size_bytes = sizeof code,
+                                      .source = PT_FROM_VDSO};
+        if (!pt_elf_offset_of_addr(from->elf, f.start_addr, &off) || off > from->elf->size_bytes ||
+            from->elf->size_bytes - off < sizeof code ||
+            memcmp(from->elf->bytes + off, code, sizeof code) != 0)
+            continue;
+        return add(&from->functions, &f);
+    }
+    return true;
+}
+
 /* ---- code that nothing tells of ---- */
 
 typedef struct {
@@ -705,7 +734,8 @@ pt_unwind_status pt_functions_collect(pt_unwind_sources *from)
     all->low = UINT64_MAX;
     /* An entry with its program takes some 50 bytes. */
     all->expected = 1024 + (uint32_t)(from->reader->frames->size_bytes / 44);
-    if (!add_fdes(from) || !add_go(from) || !sort(all) || !take_room(from) || !add_uncovered(from))
+    if (!add_fdes(from) || !add_go(from) || !add_vdso_trampoline(from) || !sort(all) ||
+        !take_room(from) || !add_uncovered(from))
         return PT_UNWIND_NO_MEMORY;
     if (all->count == 0) return PT_UNWIND_NO_FRAMES;
     if (all->limit - all->low > UINT32_MAX) return PT_UNWIND_TOO_LARGE;

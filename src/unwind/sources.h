@@ -12,6 +12,7 @@ typedef enum {
     PT_FROM_FDE,  /* off: of the FDE in the frames */
     PT_FROM_GO,   /* off: number in the function table */
     PT_FROM_CODE, /* off: not used */
+    PT_FROM_VDSO, /* off: not used; what a signal handler returns to on aarch64 */
 } pt_unwind_source;
 
 /* A stretch of code that one source tells the rules of. */

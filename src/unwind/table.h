@@ -114,9 +114,10 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes);
 
-/* The same from all that an image's file tells: its frames; .gopclntab for Go's functions; and for
- * x86-64 code that neither covers, such as musl's, the code itself, followed from the symbols, call
- * targets and entry point. What cannot be followed has no rule. */
+/* The same from all that an image's file tells: its frames; .gopclntab for Go's functions; what
+ * signal handlers return to in aarch64's vDSO; and for x86-64 code that neither covers, such as
+ * musl's, the code itself, followed from the symbols, call targets and entry point. What cannot be
+ * followed has no rule. */
 pt_unwind_status pt_unwind_compile_elf(const struct pt_elf *elf, const uint8_t *id, size_t id_bytes,
                                        const pt_unwind_memory *memory, void **ret_blob,
                                        size_t *ret_blob_bytes);

@@ -226,6 +226,29 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     return PT_UNWIND_END_GOING_ON;
 }
 
+/* Registers of what a signal interrupted, by DWARF number; NULL where they cannot be read.
+ * aarch64's lie in that order in the signal's frame, with pc last: a leaf needs the link register.
+ */
+static const uint64_t *interrupted_regs(const pt_unwind_state *state, const pt_unwind_rule *rule,
+                                        const pt_unwind_limits *limits)
+{
+#if defined(__aarch64__)
+    enum { BYTES = PT_UNWIND_REGS * WORD };
+    const uint64_t addr = slot_addr(state, 0, rule->pc_slot, rule->pc_off) + WORD - BYTES;
+    if (!rule->is_signal || rule->pc_slot != PT_SLOT_AT_SP || addr % WORD != 0 ||
+        addr < state->sp || addr >= limits->limit || limits->limit - addr < BYTES)
+        return NULL;
+    const uint8_t *const at = limits->copy != NULL ? limits->copy + (addr - limits->low)
+                                                   : (const uint8_t *)(uintptr_t)addr;
+    return (uintptr_t)at % WORD == 0 ? (const uint64_t *)(const void *)at : NULL;
+#else
+    (void)state;
+    (void)rule;
+    (void)limits;
+    return NULL;
+#endif
+}
+
 static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_rule *rule,
                                       const pt_unwind_limits *limits)
 {
@@ -270,6 +293,7 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
     *state = (pt_unwind_state){.pc = pc,
                                .sp = cfa,
                                .fp = fp,
+                               .regs = interrupted_regs(state, rule, limits),
                                .is_return = !rule->is_signal,
                                .is_fp_lost = is_fp_lost,
                                .is_unchecked = state->is_unchecked};

@@ -615,6 +615,9 @@ static void on_outer_signal(int signo)
 static void walk_goes_through_the_frame_of_a_signal(void **state)
 {
     (void)state;
+#if defined(__aarch64__)
+    skip(); /* what handlers return to is in no entry there: see test_unwind_aarch64.c */
+#endif
     make_process(&process);
     stack_limits = limits_of_thread();
     walk_cache = calloc(1, sizeof *walk_cache);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "elf_maker.h"
 #include "unwind_maker.h"
 #include "unwind_readelf.h"
 
@@ -145,6 +146,102 @@ static void a_stack_is_followed_by_link_register_frame_pointer_and_sp(void **sta
     free_table(&made);
 }
 
+/* A vDSO: a leaf at TEXT, of which its entry says what the ABI says at a function's begin, and
+ * behind a nop at TEXT + 4 what handlers return to (arch/arm64/kernel/vdso/sigreturn.S). */
+enum { FRAMES = 0x1000, TEXT = 0x2000 };
+
+static made_table table_of_vdso(void)
+{
+    static const uint8_t code[] = {0xc0, 0x03, 0x5f, 0xd6,  /* ret */
+                                   0x1f, 0x20, 0x03, 0xd5,  /* nop */
+                                   0x68, 0x11, 0x80, 0xd2,  /* mov x8, 139 */
+                                   0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
+    static const uint8_t frames[] = {
+        0x10, 0,    0,  0, 0,    0,    0,  0, 1, 'z', 'R', 0,
+        1,    0x78, 30, 1, 0x1b, 0x0c, 31, 0,                 /* CFA = sp + 0 */
+        0x10, 0,    0,  0, 0x18, 0,    0,  0,                 /* of the entry above */
+        0xe4, 0x0f, 0,  0, 4,    0,    0,  0, 0, 0,   0,   0, /* TEXT, 4 bytes */
+        0,    0,    0,  0};
+    const made_symbol symbols[] = {{"__kernel_gettimeofday", TEXT, 4, 2, STB_GLOBAL, STT_FUNC},
+                                   {"__kernel_rt_sigreturn", TEXT + 8, 8, 2, STB_GLOBAL, STT_FUNC}};
+    made_bytes entries, strings;
+    make_symbols(true, false, symbols, 2, &entries, &strings);
+    const made_section sections[] = {
+        {".eh_frame", SHT_PROGBITS, SHF_ALLOC, FRAMES, frames, sizeof frames, .align = 8},
+        {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, sizeof code, .align = 16},
+        {".dynsym", SHT_DYNSYM, .data = entries.bytes, .size_bytes = entries.size_bytes, .link = 4,
+         .align = 8, .entry_bytes = sizeof(Elf64_Sym)},
+        {".dynstr", SHT_STRTAB, .data = strings.bytes, .size_bytes = strings.size_bytes,
+         .align = 1},
+    };
+    const made_segment segment = {.type = PT_LOAD,
+                                  .flags = PF_R | PF_X,
+                                  .addr = TEXT,
+                                  .memory_bytes = sizeof code,
+                                  .align = 16,
+                                  .of_section = 2};
+    const made_elf elf = {true, false, ET_DYN, EM_AARCH64, &segment, 1, sections, 4};
+    made_bytes file = make_elf(&elf);
+    made_table made;
+    assert_true(make_table_of_bytes(file.bytes, file.size_bytes, &made));
+    free(entries.bytes);
+    free(strings.bytes);
+    free(file.bytes);
+    return made;
+}
+
+/* struct rt_sigframe: siginfo_t of 128 bytes, ucontext_t up to its uc_mcontext 176 bytes, the
+ * address of a fault, x0 to x30, sp, pc (asm/sigcontext.h of arm64). */
+enum { X0 = (128 + 176 + 8) / 8, X29 = X0 + 29, X30, SAVED_SP, SAVED_PC, SIGFRAME_WORDS = 200 };
+
+static void what_a_signal_interrupted_is_in_its_frame(void **state)
+{
+    made_table made = table_of_vdso();
+    for (uint64_t addr = TEXT + 4; addr < TEXT + 16; addr += 4) {
+        const pt_unwind_rule *const rule = pt_unwind_table_rule(&made.table, addr);
+        assert_int_equal(rule->cfa_kind, PT_CFA_DEREF);
+        assert_int_equal(rule->cfa_reg, 31);
+        assert_int_equal(rule->cfa_off, SAVED_SP * 8);
+        assert_int_equal(rule->pc_slot, PT_SLOT_AT_SP);
+        assert_int_equal(rule->pc_off, SAVED_PC);
+        assert_int_equal(rule->fp_slot, PT_SLOT_AT_SP);
+        assert_int_equal(rule->fp_off, X29);
+        assert_true(rule->is_signal);
+    }
+    assert_int_equal(pt_unwind_table_rule(&made.table, TEXT)->pc_slot, PT_SLOT_SAME);
+    free_table(&made);
+}
+
+#if defined(__aarch64__) /* a walk is that of the machine it is compiled for */
+/* The leaf's caller is in its link register alone, which only the signal's frame still has. */
+static void a_leaf_that_a_signal_interrupted_is_left_by_its_link_register(void **state)
+{
+    enum { STACK = 0x7000000 };
+    made_table made = table_of_vdso();
+    const pt_unwind_module module = {.start = TEXT, .limit = TEXT + 16, .table = &made.table};
+    const pt_unwind_modules modules = {.modules = &module, .count = 1, .generation = 1};
+    uint64_t stack[SIGFRAME_WORDS] = {[X29] = 0xf00d,
+                                      [X30] = TEXT + 4,
+                                      [SAVED_SP] = STACK + SIGFRAME_WORDS * 8 - 16,
+                                      [SAVED_PC] = TEXT};
+    pt_unwind_limits limits = {
+        .low = STACK, .limit = STACK + sizeof stack, .copy = (const uint8_t *)stack};
+    pt_unwind_state at = {.pc = TEXT + 8, .sp = STACK, .is_return = true};
+    assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_GOING_ON);
+    assert_int_equal(at.pc, TEXT);
+    assert_int_equal(at.fp, 0xf00d);
+    assert_false(at.is_return);
+    assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_GOING_ON);
+    assert_int_equal(at.pc, TEXT + 4);
+    assert_int_equal(at.sp, stack[SAVED_SP]);
+    /* A copy that ends in the frame has them not. */
+    limits.limit = STACK + SAVED_PC * 8;
+    at = (pt_unwind_state){.pc = TEXT + 8, .sp = STACK, .is_return = true};
+    assert_int_equal(pt_unwind_step(&at, &modules, &limits, NULL), PT_UNWIND_END_BAD_READ);
+    free_table(&made);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +249,10 @@ int main(void)
         cmocka_unit_test(table_of_libc_is_what_readelf_says),
         cmocka_unit_test(table_of_the_loader_is_what_readelf_says),
         cmocka_unit_test(table_of_the_cxx_library_is_what_readelf_says),
+        cmocka_unit_test(what_a_signal_interrupted_is_in_its_frame),
+#if defined(__aarch64__)
+        cmocka_unit_test(a_leaf_that_a_signal_interrupted_is_left_by_its_link_register),
+#endif
         cmocka_unit_test(a_stack_is_followed_by_link_register_frame_pointer_and_sp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
