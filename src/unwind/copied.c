@@ -39,6 +39,7 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
         state->fp > limits->limit - sizeof words)
         return false;
     memcpy(words, limits->copy + (state->fp - limits->low), sizeof words);
+    words[1] = pt_unwind_plain_pc(words[1]);
     if (words[1] == 0 || pt_unwind_module_at(modules, words[1] - 1) == NULL) return false;
     *state = (pt_unwind_state){.pc = words[1],
                                .sp = state->fp + sizeof words,

@@ -82,15 +82,25 @@ enum { PT_UNWIND_REGS = 33 }; /* DWARF numbers 0..16 on x86-64, 0..32 on aarch64
 /* A frame. The caller sets pc, sp, fp and regs from the interrupted context, the rest to zero. */
 typedef struct {
     uint64_t pc, sp, fp;
-    const uint64_t
-        *regs;       /* PT_UNWIND_REGS words by DWARF number, of the innermost frame; or NULL */
-    bool is_return;  /* pc is a return address: the call is before it. Else the pc itself */
-    bool is_fp_lost; /* fp is not known */
-    bool is_fp_walk; /* it was reached by a frame pointer */
+    const uint64_t *regs; /* PT_UNWIND_REGS words by DWARF number, of the innermost frame, or on
+                             aarch64 of one that a signal interrupted; or NULL */
+    bool is_return;       /* pc is a return address: the call is before it. Else the pc itself */
+    bool is_fp_lost;      /* fp is not known */
+    bool is_fp_walk;      /* it was reached by a frame pointer */
     bool
         is_unchecked; /* a frame pointer that no rule vouches for led here, or to one further in, or
                          says that it is the last: a function that keeps none hides its caller */
 } pt_unwind_state;
+
+/* A return address as it lies on the stack, without the signature that aarch64's may bear (PAC). */
+static inline uint64_t pt_unwind_plain_pc(uint64_t pc)
+{
+#if defined(__aarch64__)
+    return pc & ((UINT64_C(1) << 48) - 1);
+#else
+    return pc;
+#endif
+}
 
 /* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before, but
  * that is_unchecked may come to be true. cache may be NULL. */

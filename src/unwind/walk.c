@@ -212,6 +212,7 @@ static pt_unwind_end step_fp(pt_unwind_state *state, const pt_unwind_modules *mo
     if (fp < state->sp || !read_word(limits, state->sp, fp, &caller_fp) ||
         !read_word(limits, state->sp, fp + WORD, &pc))
         return PT_UNWIND_END_NO_RULE;
+    pc = pt_unwind_plain_pc(pc);
     if (pc == 0) {
         state->is_unchecked = true;
         return PT_UNWIND_END_ROOT;
@@ -285,9 +286,7 @@ static inline pt_unwind_end step_rule(pt_unwind_state *state, const pt_unwind_ru
         break;
     default: is_fp_lost = true;
     }
-#if defined(__aarch64__)
-    pc &= (UINT64_C(1) << 48) - 1; /* without the signature of a pointer (PAC) */
-#endif
+    pc = pt_unwind_plain_pc(pc);
     if (pc == 0) return PT_UNWIND_END_ROOT; /* the ABI's other way to say it; libgcc reads it so */
     if (pc < 4096) return PT_UNWIND_END_BAD_READ;
     *state = (pt_unwind_state){.pc = pc,

@@ -428,6 +428,20 @@ static void frame_pointers_are_followed_in_modules_without_rules(void **state)
     assert_int_equal(w.end, PT_UNWIND_END_NO_RULE);
 }
 
+#if defined(__aarch64__) /* return addresses may be signed there, in the bits above 48 */
+static void signed_return_addresses_of_frame_pointers_are_plain(void **state)
+{
+    (void)state;
+    const uint64_t sign = UINT64_C(0x2a) << 48;
+    const uint64_t words[] = {5, LOW + 24, sign | 0x20100, 0, sign | 0x20200};
+    const walked w = walk(NULL, 0x20010, LOW + 8, words, 5, 16);
+    assert_int_equal(w.depth, 3);
+    assert_int_equal(w.pcs[1], 0x20100);
+    assert_int_equal(w.pcs[2], 0x20200);
+    assert_int_equal(w.end, PT_UNWIND_END_ROOT);
+}
+#endif
+
 static void cached_rules_of_other_modules_are_not_used(void **state)
 {
     (void)state;
@@ -665,6 +679,9 @@ int main(void)
         cmocka_unit_test(nothing_below_the_red_zone_is_read),
         cmocka_unit_test(frame_pointer_restored_before_the_return_is_read_where_it_was_saved),
         cmocka_unit_test(frame_pointers_are_followed_in_modules_without_rules),
+#if defined(__aarch64__)
+        cmocka_unit_test(signed_return_addresses_of_frame_pointers_are_plain),
+#endif
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
         cmocka_unit_test(a_copy_walked_by_rules_alone_is_checked),
         cmocka_unit_test(a_copy_through_code_without_rules_is_unchecked_to_its_end),

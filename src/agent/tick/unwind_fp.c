@@ -50,14 +50,15 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     if (fp < regs->sp || fp > stack->limit - RECORD || fp % WORD != 0)
         return PT_JOURNAL_END_NO_RULE;
     const uintptr_t *const record = (const uintptr_t *)fp;
-    if (record[1] < FIRST_CODE || record[1] > LAST_CODE) return PT_JOURNAL_END_NO_RULE;
-    if (fp == stack->root_fp) return regs->pc = record[1], PT_TICK_LAST_FRAME;
+    const uintptr_t pc = (uintptr_t)pt_unwind_plain_pc(record[1]);
+    if (pc < FIRST_CODE || pc > LAST_CODE) return PT_JOURNAL_END_NO_RULE;
+    if (fp == stack->root_fp) return regs->pc = pc, PT_TICK_LAST_FRAME;
     regs->fp = record[0];
-    regs->pc = record[1];
+    regs->pc = pc;
     regs->sp = fp + RECORD;
     if (within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
         /* The caller is our own thread function: show the one that called it instead. */
-        regs->pc = ((const uintptr_t *)stack->root_fp)[1];
+        regs->pc = (uintptr_t)pt_unwind_plain_pc(((const uintptr_t *)stack->root_fp)[1]);
         return PT_TICK_LAST_FRAME;
     }
     return pt_tick_is_start(regs->pc) ? PT_TICK_LAST_FRAME : PT_TICK_FRAME;
