@@ -24,8 +24,14 @@ pt_status pt_ring_open(int fd, size_t bytes, pt_ring *ret_ring, pt_error *reterr
                        room / 1024);
         return error == EPERM || error == ENOMEM ? PT_ERR_NOMEM : PT_ERR_SYSTEM;
     }
-    pt_ring_borrow(memory, (uint8_t *)memory + page_bytes, room, ret_ring);
+    pt_ring_take(memory, page_bytes, room, ret_ring);
     return PT_OK;
+}
+
+void pt_ring_take(void *mapping, size_t page_bytes, uint64_t bytes, pt_ring *ret_ring)
+{
+    pt_ring_borrow(mapping, (uint8_t *)mapping + page_bytes, bytes, ret_ring);
+    ret_ring->mapped_bytes = page_bytes + (size_t)bytes;
 }
 
 void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t bytes,
@@ -40,8 +46,7 @@ void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t b
 
 void pt_ring_close(pt_ring *ring)
 {
-    if (ring->page != NULL && (uint8_t *)ring->page < ring->data)
-        munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) + ring->bytes);
+    if (ring->mapped_bytes > 0) munmap(ring->page, ring->mapped_bytes);
     free(ring->scratch);
     *ring = (pt_ring){0};
 }

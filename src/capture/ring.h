@@ -28,14 +28,19 @@ typedef struct pt_ring {
     uint64_t bytes;      /* of data, a power of two */
     uint64_t head, tail; /* head: up to where the kernel had written when it was looked at */
     uint8_t *scratch;    /* a record that wraps around, in one piece: 64 KiB */
+    size_t mapped_bytes; /* from the page on, to be unmapped; 0 = borrowed */
 } pt_ring;
 
 /* Maps the ring of an event. bytes is rounded down to a power of two. PT_ERR_NOMEM if the kernel
  * does not let us lock so much. */
 pt_status pt_ring_open(int fd, size_t bytes, pt_ring *ret_ring, pt_error *reterr);
-/* A ring over memory of the caller's, for tests: data is of that many bytes, a power of two. */
+/* Takes over a mapping: a page of page_bytes, then data of that many bytes, a power of two. */
+void pt_ring_take(void *mapping, size_t page_bytes, uint64_t bytes, pt_ring *ret_ring);
+/* A ring over memory that stays the caller's, for tests: data is of that many bytes, a power of
+ * two. */
 void pt_ring_borrow(struct perf_event_mmap_page *page, uint8_t *data, uint64_t bytes,
                     pt_ring *ret_ring);
+/* Unmaps what was opened or taken over. */
 void pt_ring_close(pt_ring *ring);
 
 /* Notices what the kernel has written since. */

@@ -57,7 +57,7 @@ pt_status pt_spool_ring_open(size_t bytes, pt_ring *ret_ring, pt_error *reterr)
     if (page > memory) munmap(memory, (size_t)(page - memory));
     if (data + room < memory + whole) munmap(data + room, (size_t)(memory + whole - (data + room)));
     madvise(data, room, MADV_HUGEPAGE); /* fewer faults, where there are some */
-    pt_ring_borrow((struct perf_event_mmap_page *)page, data, room, ret_ring);
+    pt_ring_take(page, page_bytes, room, ret_ring);
     return PT_OK;
 }
 

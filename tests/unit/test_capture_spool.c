@@ -90,6 +90,12 @@ static void spooled_close(spooled *s)
     free(s->kernel);
 }
 
+/* The spool's thread writes there, too. */
+static uint64_t shared(const volatile __u64 *position)
+{
+    return __atomic_load_n(position, __ATOMIC_ACQUIRE);
+}
+
 static void a_slow_reader_gets_all_records_in_order(void **state)
 {
     spooled s;
@@ -106,7 +112,7 @@ static void a_slow_reader_gets_all_records_in_order(void **state)
     }
     assert_true(was_full); /* whole records only were taken then, and the rest later */
     assert_true(pt_spool_take(s.spool));
-    assert_int_equal(s.kernel->page.data_tail, s.kernel->page.data_head);
+    assert_int_equal(shared(&s.kernel->page.data_tail), shared(&s.kernel->page.data_head));
     assert_true(pt_spool_upto_ns(s.spool) > 0);
     spooled_close(&s);
 }
@@ -132,16 +138,16 @@ static void a_ring_takes_memory_for_what_waits_in_it(void **state)
     spooled_open(&s, RING_BYTES);
     uint64_t written = 0, read = 0;
     size_t most = 0;
-    while (s.to.page->data_head < 3 * (uint64_t)RING_BYTES) {
+    while (shared(&s.to.page->data_head) < 3 * (uint64_t)RING_BYTES) {
         while (kernel_writes(s.kernel, written))
             written++;
         assert_true(pt_spool_take(s.spool));
         reader_reads(&s.to, 1000, &read);
-        if (s.to.page->data_head % (1 << 20) < KERNEL_BYTES && resident(&s.to) > most)
+        if (shared(&s.to.page->data_head) % (1 << 20) < KERNEL_BYTES && resident(&s.to) > most)
             most = resident(&s.to);
     }
     assert_true(most > 0 && most <= 3 * GRAIN_BYTES);
-    while (s.to.page->data_head - s.to.page->data_tail < WAITS_BYTES) {
+    while (shared(&s.to.page->data_head) - shared(&s.to.page->data_tail) < WAITS_BYTES) {
         while (kernel_writes(s.kernel, written))
             written++;
         assert_true(pt_spool_take(s.spool));
@@ -171,8 +177,8 @@ static void a_ring_that_was_full_loses_nothing_when_it_gives_memory_back(void **
     do {
         pt_spool_take(s.spool);
         reader_reads(&s.to, 1000, &read);
-    } while (s.to.page->data_tail != s.to.page->data_head ||
-             s.kernel->page.data_tail != s.kernel->page.data_head);
+    } while (shared(&s.to.page->data_tail) != shared(&s.to.page->data_head) ||
+             shared(&s.kernel->page.data_tail) != shared(&s.kernel->page.data_head));
     assert_int_equal(read, written);
     spooled_close(&s);
 }
@@ -181,7 +187,8 @@ static void a_ring_that_makes_no_sense_ends_nothing(void **state)
 {
     spooled s;
     spooled_open(&s, 4096);
-    s.kernel->page.data_head = 64; /* zeros: records of no size */
+    __atomic_store_n(&s.kernel->page.data_head, 64,
+                     __ATOMIC_RELEASE); /* zeros: records of no size */
     assert_true(pt_spool_take(s.spool));
     pt_ring_look(&s.to);
     assert_null(pt_ring_peek(&s.to));

@@ -626,11 +626,22 @@ static void on_outer_signal(int signo)
     unwind_deep(5);
 }
 
+/* The thread sanitizer keeps a signal back while another's handler runs, and then calls the handler
+ * with registers of frames that are gone. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIGNALS_COME_LATE 1
+#endif
+#endif
+
 static void walk_goes_through_the_frame_of_a_signal(void **state)
 {
     (void)state;
 #if defined(__aarch64__)
     skip(); /* what handlers return to is in no entry there: see test_unwind_aarch64.c */
+#endif
+#ifdef SIGNALS_COME_LATE
+    skip();
 #endif
     make_process(&process);
     stack_limits = limits_of_thread();
