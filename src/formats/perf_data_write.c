@@ -32,6 +32,7 @@ typedef struct {
     pt_diag *diag;
     uint32_t *events; /* of the profile, one an attr */
     uint32_t event_count;
+    uint32_t counter; /* the event that is left out; PT_NONE: none is */
     size_t record_at;
     uint64_t cut;
 } perf_writer;
@@ -290,11 +291,16 @@ static void put_samples(perf_writer *w)
     const pt_samples *const s = w->p->sample;
     uint64_t negative = 0;
     for (uint32_t i = 0; i < s->t.count; i++) {
+        bool has_value = false;
         for (uint32_t a = 0; a < w->event_count; a++) {
             const int64_t value = s->value[w->events[a]][i];
             negative += value < 0;
+            has_value |= value != 0;
             if (value > 0) put_sample(w, i, a, value);
         }
+        /* A sample that stands for nothing is one all the same. */
+        if (!has_value && w->counter != PT_NONE && s->value[w->counter][i] > 0)
+            put_sample(w, i, 0, 0);
     }
     if (negative > 0)
         pt_diag_add(w->diag, negative, "values below 0 left out: a period has no sign");
@@ -321,8 +327,12 @@ static void choose_events(perf_writer *w)
     const pt_profile *const p = w->p;
     const uint32_t count = p->event->t.count;
     w->events = pt_alloc((size_t)count + 1, sizeof *w->events);
+    w->counter = PT_NONE;
     for (uint32_t e = 0; e < count; e++) {
-        if (is_written(p, e)) w->events[w->event_count++] = e;
+        if (is_written(p, e))
+            w->events[w->event_count++] = e;
+        else
+            w->counter = e;
     }
 }
 

@@ -140,4 +140,22 @@ void pt_functions_done(pt_unwind_sources *from);
 /* A hook: does the function at the address return, as far as is known? arg: pt_unwind_sources. */
 bool pt_functions_return(void *arg, uint64_t addr);
 
+/* ---- for sources; false: no memory ---- */
+
+/* Before the functions are sorted again. */
+bool pt_functions_add(pt_unwind_functions *functions, const pt_unwind_function *function);
+bool pt_functions_sort(pt_unwind_functions *functions);
+/* Of sorted ones, the one that begins there, or NULL. */
+const pt_unwind_function *pt_functions_at(const pt_unwind_functions *functions, uint64_t addr);
+/* Return addresses are looked up a byte early, and a handler returns to a trampoline's first one:
+ * where padding lies before it, the function begins there. */
+void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *function);
+/* Room for the longest function that is to be followed. */
+bool pt_functions_take_room(pt_unwind_sources *from);
+
+/* ---- code that nothing tells of (uncovered.c) ---- */
+
+/* Adds functions in code of x86-64 that none of the sorted ones covers, and follows them. */
+bool pt_uncovered_add(pt_unwind_sources *from);
+
 #endif

@@ -568,6 +568,38 @@ static void what_is_written_says_the_same(void **state)
     pt_buf_done(&written);
 }
 
+/* The kernel may count nothing for a sample that it took; another is worth 7. */
+static void samples_of_no_period_are_samples(void **state)
+{
+    (void)state;
+    perf_maker m = {.buf = PT_BUF_INIT,
+                    .sample_type = PT_PERF_IDENTIFIER | PT_PERF_PERIOD | CHAIN_TYPE};
+    pt_put(&m.buf, le_magic, 8);
+    put(&m, PT_PERF_PIPE_HEADER_BYTES, 8);
+    begin_record(&m, PT_PERF_ATTR, 0);
+    put_attr(&m, 96, PT_PERF_TYPE_RAW, 0, 5);
+    PUT_WORDS(&m, 1000);
+    end_record(&m);
+    for (uint64_t period = 0; period <= 7; period += 7) {
+        begin_record(&m, PT_PERF_SAMPLE, PT_PERF_USER);
+        PUT_WORDS(&m, 1000, 0x400010, 7 | UINT64_C(7) << 32, 20, period, 0);
+        end_record(&m);
+    }
+    reading r = read_as("perf.data", m.buf.data, m.buf.size);
+    pt_buf_done(&m.buf);
+    pt_buf written = written_as("perf.data", r.profile, NULL);
+    reading again = read_as("perf.data", written.data, written.size);
+    pt_buf_done(&written);
+    for (int i = 0; i < 2; i++) {
+        const reading *const one = i == 0 ? &r : &again;
+        assert_int_equal(one->status, PT_OK);
+        assert_int_equal(pt_profile_total(one->profile, 0), 2);
+        assert_int_equal(pt_profile_total(one->profile, 1), 7);
+    }
+    reading_done(&r);
+    reading_done(&again);
+}
+
 static void only_addresses_can_be_written(void **state)
 {
     (void)state;
@@ -654,6 +686,7 @@ int main(void)
         cmocka_unit_test(compressed_records_may_be_cut_anywhere),
         cmocka_unit_test(large_compressed_data_goes_through_chunks),
         cmocka_unit_test(what_is_written_says_the_same),
+        cmocka_unit_test(samples_of_no_period_are_samples),
         cmocka_unit_test(only_addresses_can_be_written),
         cmocka_unit_test(a_file_cut_anywhere_gives_what_came_before),
         cmocka_unit_test(text_behind_the_records_of_a_pipe_is_no_damage),

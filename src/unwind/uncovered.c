@@ -1,0 +1,525 @@
+/* uncovered.c: functions in code that no other source tells of, by following that code.
+ *
+ *   gaps between functions in executable sections
+ *      | begins: symbols, targets of calls, the entry point
+ *      v
+ *   functions by their code ---> followed: more begins, and who never returns ---> again
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "unwind/sources.h"
+#include "unwind/x86.h"
+
+enum {
+    LEAST_GAP_BYTES = 16,
+    MOST_CODE_BYTES = 64 << 20, /* that are searched for calls, or followed */
+};
+
+/* ---- where functions begin ---- */
+
+typedef struct {
+    uint64_t start, limit;
+} span;
+
+typedef struct {
+    uint32_t asker, asked;
+} asking;
+
+/* For begins of functions in a file without symbols. */
+typedef enum { SEARCH_NOT, SEARCH_BY_SCAN, SEARCH_ALL } search_kind;
+
+typedef struct {
+    pt_unwind_sources *from;
+    pt_scratch gaps_memory, begins_memory;
+    span *gaps;
+    uint32_t gap_count, gap_cap;
+    /* Bits: a page of 4 KiB from the first gap's on has some of a gap. Few have. */
+    pt_scratch pages_memory;
+    uint64_t *pages;
+    uint64_t first_page, page_count;
+    uint64_t *begins; /* of functions in gaps */
+    uint32_t begin_count, begin_cap;
+    uint32_t at;    /* of the functions that are sorted, while gaps are looked for */
+    bool any;       /* there are functions in gaps */
+    bool has_names; /* the file has all its symbols */
+    search_kind kind;
+    uint64_t decoded_bytes; /* by the scan */
+    bool found_more;        /* begins, since they were sorted */
+    /* Which of its like a function was told to return, at each call on the way. */
+    pt_scratch askings_memory;
+    asking *askings;
+    uint32_t asking_count, asking_cap;
+    uint32_t asker; /* the function at hand */
+    bool is_full;
+} search;
+
+static void *grow(search *s, pt_scratch *memory, void *items, uint32_t *cap, size_t each)
+{
+    const uint32_t wanted = *cap == 0 ? 256 : *cap * 2;
+    void *room = NULL;
+    if (wanted > *cap)
+        room = *cap == 0 ? pt_scratch_take(memory, s->from->functions.memory, wanted, each)
+                         : pt_scratch_resize(memory, wanted, each);
+    s->is_full |= room == NULL;
+    if (room == NULL) return items;
+    *cap = wanted;
+    return room;
+}
+
+static void add_gap(search *s, uint64_t start, uint64_t limit)
+{
+    if (limit <= start || s->is_full) return;
+    if (s->gap_count == s->gap_cap)
+        s->gaps = grow(s, &s->gaps_memory, s->gaps, &s->gap_cap, sizeof *s->gaps);
+    if (!s->is_full) s->gaps[s->gap_count++] = (span){start, limit};
+}
+
+static void add_begin(search *s, uint64_t addr)
+{
+    if (s->begin_count == s->begin_cap)
+        s->begins = grow(s, &s->begins_memory, s->begins, &s->begin_cap, sizeof *s->begins);
+    if (!s->is_full) s->begins[s->begin_count++] = addr;
+}
+
+enum { PAGE_BITS = 12 };
+
+static bool mark_pages(search *s)
+{
+    s->first_page = s->gaps[0].start >> PAGE_BITS;
+    s->page_count = (s->gaps[s->gap_count - 1].limit >> PAGE_BITS) - s->first_page + 1;
+    s->pages = pt_scratch_take_zeroed(&s->pages_memory, s->from->functions.memory,
+                                      s->page_count / 64 + 1, sizeof *s->pages);
+    if (s->pages == NULL) return false;
+    for (uint32_t i = 0; i < s->gap_count; i++)
+        for (uint64_t page = s->gaps[i].start >> PAGE_BITS;
+             page <= (s->gaps[i].limit - 1) >> PAGE_BITS; page++) {
+            const uint64_t bit = page - s->first_page;
+            s->pages[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+    return true;
+}
+
+static bool in_gap(const search *s, uint64_t addr)
+{
+    const uint64_t page = (addr >> PAGE_BITS) - s->first_page;
+    if (page >= s->page_count || !(s->pages[page / 64] >> page % 64 & 1)) return false;
+    uint32_t low = 0, high = s->gap_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->gaps[middle].limit <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->gap_count && s->gaps[low].start <= addr;
+}
+
+/* Calls for each stretch of executable bytes of the file, whether it has sections or not. */
+static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
+                      search *s)
+{
+    pt_elf_section section;
+    pt_elf_segment segment;
+    bool any = false;
+    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+        if (section.type != SHT_PROGBITS || !(section.flags & SHF_EXECINSTR) || section.addr == 0)
+            continue;
+        any = true;
+        text(s, section.addr, section.size_bytes);
+    }
+    for (uint32_t i = 0; !any && pt_elf_segment_at(elf, i, &segment); i++)
+        if (segment.type == PT_LOAD && segment.flags & PF_X)
+            text(s, segment.addr, segment.file_bytes);
+}
+
+/* The bytes at addr of the file, `size` of them; NULL if they are not there. */
+static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
+{
+    uint64_t off;
+    if (size == 0 || !pt_elf_offset_of_addr(elf, addr, &off)) return NULL;
+    return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
+}
+
+/* Sections come in the order of their addresses in nearly all files; where not, gaps are missed. */
+static void find_gaps(search *s, uint64_t addr, uint64_t size)
+{
+    const pt_unwind_functions *const all = &s->from->functions;
+    if (bytes_at(s->from->elf, addr, size) == NULL || size > MOST_CODE_BYTES * 4ull) return;
+    if (s->gap_count > 0 && addr < s->gaps[s->gap_count - 1].limit) return;
+    const uint64_t limit = addr + size;
+    while (s->at < all->count && all->items[s->at].start_addr < limit) {
+        const pt_unwind_function *const f = &all->items[s->at++];
+        const uint64_t end = f->start_addr + f->size_bytes;
+        if (f->start_addr > addr + LEAST_GAP_BYTES) add_gap(s, addr, f->start_addr);
+        if (end > addr) addr = end;
+    }
+    add_gap(s, addr, limit);
+}
+
+static void add_symbols(search *s, uint32_t type)
+{
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(s->from->elf, type, &symbols)) return;
+    for (uint32_t i = 1; pt_elf_symbol_at(&symbols, i, &symbol); i++) {
+        const bool named = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC ||
+                           (symbol.type == STT_NOTYPE && symbol.binding == STB_GLOBAL);
+        if (named && symbol.section_index != SHN_UNDEF && in_gap(s, symbol.value))
+            add_begin(s, symbol.value);
+    }
+}
+
+/* Most stripped files have call frame information for all but a few functions: decoding all of
+ * their code for those would take longer than all else, and so may a look at each of its bytes.
+ * What the C runtime brings is in all of them, and found without. */
+enum {
+    RUNTIME_BYTES = 512,
+    SCAN_SHARE = 1024,
+    MOST_SCANNED_BYTES = 32 << 20,
+    MOST_DECODED_BYTES = 16 << 20, /* for what looks like a call, whatever the file */
+};
+
+static search_kind worthy_search(const search *s)
+{
+    uint64_t uncovered = 0, covered = 0;
+    for (uint32_t i = 0; i < s->gap_count; i++)
+        uncovered += s->gaps[i].limit - s->gaps[i].start;
+    for (uint32_t i = 0; i < s->from->functions.count; i++)
+        covered += s->from->functions.items[i].size_bytes;
+    if (uncovered > covered / 16) return SEARCH_ALL;
+    if (uncovered <= RUNTIME_BYTES || uncovered <= covered / SCAN_SHARE) return SEARCH_NOT;
+    return covered <= MOST_SCANNED_BYTES ? SEARCH_BY_SCAN : SEARCH_NOT;
+}
+
+static uint64_t word_of(const uint8_t *bytes, unsigned count)
+{
+    uint64_t word = 0;
+    memcpy(&word, bytes, count);
+    return word;
+}
+
+/* An address that is taken is a function's if what lies before it ends one: ret, padding, hlt. */
+static void add_taken(search *s, uint64_t addr)
+{
+    if (!in_gap(s, addr)) return;
+    const uint8_t *const before = bytes_at(s->from->elf, addr - 1, 1);
+    if (before == NULL) return;
+    if (*before == 0xc3 || *before == 0x90 || *before == 0xcc || *before == 0 || *before == 0xf4)
+        add_begin(s, addr);
+}
+
+/* Targets of the calls in a section that lie in gaps. */
+static void add_targets(search *s, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
+    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    for (uint64_t at = 0; at < size;) {
+        pt_x86_insn insn;
+        if (!pt_x86_decode(bytes + at, size - at, &insn)) {
+            at++;
+            continue;
+        }
+        const uint8_t *const here = bytes + at;
+        at += insn.length;
+        const uint64_t target = addr + at + (uint64_t)(int64_t)insn.value;
+        if (insn.kind == PT_X86_CALL && insn.is_direct && insn.value != 0 && in_gap(s, target))
+            add_begin(s, target);
+        else if (insn.kind == PT_X86_ADDRESS)
+            add_taken(s, target);
+        else if (here[0] >= 0xb8 && here[0] <= 0xbf && insn.length == 5)
+            add_taken(s, word_of(here + 1, 4)); /* mov r32, address */
+        else if ((here[0] & 0xfe) == 0x48 && here[1] == 0xc7 && insn.length == 7)
+            add_taken(s, word_of(here + 3, 4)); /* mov r64, address */
+    }
+}
+
+/* The function of those that are sorted that addr lies in, or NULL. */
+static const pt_unwind_function *function_around(const pt_unwind_functions *all, uint64_t addr)
+{
+    uint32_t low = 0, n = all->count;
+    while (n > 0) {
+        const uint32_t half = n / 2;
+        if (all->items[low + half].start_addr <= addr) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    const pt_unwind_function *const f = low > 0 ? &all->items[low - 1] : NULL;
+    return f != NULL && addr - f->start_addr < f->size_bytes ? f : NULL;
+}
+
+/* The instruction whose last four bytes are at addr, if it is one: a function is decoded up to
+ * there. */
+static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
+{
+    const pt_unwind_function *const f = function_around(&s->from->functions, addr);
+    const uint8_t *const bytes =
+        f != NULL ? bytes_at(s->from->elf, f->start_addr, f->size_bytes) : NULL;
+    uint64_t at = 0;
+    if (bytes == NULL || s->decoded_bytes > MOST_DECODED_BYTES) return false;
+    s->decoded_bytes += addr - f->start_addr;
+    while (f->start_addr + at < addr) {
+        if (!pt_x86_decode(bytes + at, f->size_bytes - at, ret_insn)) return false;
+        at += ret_insn->length;
+    }
+    return f->start_addr + at == addr + 4;
+}
+
+/* Calls, jumps and addresses that lead into gaps, by their bytes; what looks like one is decoded.
+ */
+static void scan_targets(search *s, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
+    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    for (uint64_t at = 1; at + 5 < size; at++) {
+        const bool is_call = (bytes[at] & 0xfe) == 0xe8; /* call, jmp */
+        if (!is_call && !(bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 0x05)) continue; /* lea */
+        const uint64_t operand = addr + at + (is_call ? 1 : 2);
+        const int32_t offset = (int32_t)word_of(bytes + (operand - addr), 4);
+        const uint64_t target = operand + 4 + (uint64_t)(int64_t)offset;
+        pt_x86_insn insn = {0};
+        if (!in_gap(s, target) || !insn_of_operand(s, operand, &insn)) continue;
+        if (insn.kind == PT_X86_CALL && insn.is_direct)
+            add_begin(s, target);
+        else if (insn.kind == PT_X86_ADDRESS || (insn.kind == PT_X86_JUMP && insn.is_direct))
+            add_taken(s, target);
+    }
+}
+
+/* What begins and ends a program or library, and what their arrays of pointers name. */
+static void add_runtime(search *s)
+{
+    const pt_elf *const elf = s->from->elf;
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
+        uint64_t size;
+        const bool is_code =
+            strcmp(section.name, ".init") == 0 || strcmp(section.name, ".fini") == 0;
+        if (is_code && in_gap(s, section.addr)) add_begin(s, section.addr);
+        if (section.type != SHT_INIT_ARRAY && section.type != SHT_FINI_ARRAY) continue;
+        const uint8_t *const bytes = pt_elf_section_bytes(elf, &section, &size);
+        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
+            add_taken(s, word_of(bytes + at, 8));
+    }
+}
+
+/* Pointers to functions in writable data. Tables that jumps go through are not writable. */
+static void add_pointers(search *s)
+{
+    pt_elf_section section;
+    for (uint32_t i = 0; pt_elf_section_at(s->from->elf, i, &section); i++) {
+        uint64_t size;
+        if ((section.flags & (SHF_ALLOC | SHF_WRITE)) != (SHF_ALLOC | SHF_WRITE)) continue;
+        const uint8_t *const bytes = pt_elf_section_bytes(s->from->elf, &section, &size);
+        if (size > MOST_CODE_BYTES) continue;
+        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
+            add_taken(s, word_of(bytes + at, 8));
+    }
+}
+
+static void sort_begins(search *s)
+{
+    /* Symbols and targets are some thousands, nearly in order: a heap would do, shells do, too. */
+    uint64_t *const b = s->begins;
+    for (uint32_t step = s->begin_count / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11)
+        for (uint32_t i = step; i < s->begin_count; i++) {
+            const uint64_t value = b[i];
+            uint32_t at = i;
+            for (; at >= step && b[at - step] > value; at -= step)
+                b[at] = b[at - step];
+            b[at] = value;
+        }
+}
+
+/* A function from `start` to `limit`, if the file has its bytes. */
+static bool add_code(search *s, uint64_t start, uint64_t limit)
+{
+    pt_unwind_function f = {.start_addr = start, .source = PT_FROM_CODE};
+    if (limit - start > PT_CODE_MAX_BYTES) limit = start + PT_CODE_MAX_BYTES;
+    f.size_bytes = (uint32_t)(limit - start);
+    if (bytes_at(s->from->elf, start, f.size_bytes) == NULL) return true;
+    pt_functions_widen_trampoline(s->from->elf, &f);
+    s->any = true;
+    return pt_functions_add(&s->from->functions, &f);
+}
+
+/* Each begin up to the next one, or the end of its gap. */
+static bool add_gap_functions(search *s)
+{
+    uint64_t budget = MOST_CODE_BYTES;
+    s->any = false;
+    for (uint32_t g = 0, b = 0; g < s->gap_count; g++) {
+        const span gap = s->gaps[g];
+        while (b < s->begin_count && s->begins[b] < gap.start)
+            b++;
+        for (; b < s->begin_count && s->begins[b] < gap.limit; b++) {
+            const bool last = b + 1 == s->begin_count || s->begins[b + 1] >= gap.limit;
+            const uint64_t limit = last ? gap.limit : s->begins[b + 1];
+            if (limit == s->begins[b]) continue; /* two names of one place */
+            if (limit - s->begins[b] > budget) return true;
+            budget -= limit - s->begins[b];
+            if (!add_code(s, s->begins[b], limit)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- which functions never return, and what jumps tell of others ---- */
+static void add_asking(search *s, uint32_t asked)
+{
+    const asking one = {s->asker, asked};
+    if (s->asking_count == s->asking_cap)
+        s->askings = grow(s, &s->askings_memory, s->askings, &s->asking_cap, sizeof *s->askings);
+    if (!s->is_full) s->askings[s->asking_count++] = one;
+}
+
+static void search_leaves(void *arg, uint64_t addr)
+{
+    search *const s = arg;
+    if (!in_gap(s, addr) || pt_functions_at(&s->from->functions, addr) != NULL) return;
+    add_begin(s, addr);
+    s->found_more = true;
+}
+
+static bool search_returns(void *arg, uint64_t addr)
+{
+    search *const s = arg;
+    const pt_unwind_function *const f = pt_functions_at(&s->from->functions, addr);
+    if (f == NULL && !s->has_names && s->kind != SEARCH_ALL) search_leaves(s, addr);
+    if (f == NULL || f->source != PT_FROM_CODE) return true;
+    if (!f->never_returns && s->has_names) add_asking(s, (uint32_t)(f - s->from->functions.items));
+    return !f->never_returns;
+}
+
+static void keep(search *s, const pt_kept_row *row)
+{
+    pt_unwind_sources *const from = s->from;
+    if (from->kept_count == from->kept_cap)
+        from->kept = grow(s, &from->kept_memory, from->kept, &from->kept_cap, sizeof *from->kept);
+    if (!s->is_full) from->kept[from->kept_count++] = *row;
+}
+
+static void keep_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
+{
+    search *const s = arg;
+    const uint64_t start = s->from->functions.items[s->asker].start_addr;
+    keep(s, &(pt_kept_row){.off = (uint32_t)(addr - start), .rule = *rule});
+}
+
+/* The rows of the function that was followed just now. */
+static void keep_rows(search *s, pt_unwind_function *f)
+{
+    f->first_row = s->from->kept_count + 1;
+    pt_code_rows(s->from->elf, f, &s->from->room, keep_row, s);
+    keep(s, &(pt_kept_row){.off = PT_KEPT_END});
+    if (s->is_full) f->first_row = 0;
+}
+
+/* Drops what those asked that are to ask again. */
+static void drop_askings(search *s)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->asking_count; i++)
+        if (s->from->functions.items[s->askings[i].asker].is_settled)
+            s->askings[kept++] = s->askings[i];
+    s->asking_count = kept;
+}
+
+/* Who was told that one returns which does not, now that this is known, is to be followed again. */
+static void unsettle(search *s)
+{
+    pt_unwind_function *const items = s->from->functions.items;
+    for (uint32_t i = 0; i < s->asking_count; i++)
+        if (items[s->askings[i].asked].never_returns) {
+            items[s->askings[i].asker].is_settled = false;
+            items[s->askings[i].asker].first_row = 0;
+        }
+}
+
+/* Follows all code once that is not settled. True: something was learnt, which may teach more. */
+static bool learn(search *s)
+{
+    const pt_code_hooks hooks = {
+        .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
+    bool learnt = false;
+    s->found_more = false;
+    drop_askings(s);
+    for (uint32_t i = 0; i < s->from->functions.count; i++) {
+        pt_unwind_function *const f = &s->from->functions.items[i];
+        if (f->source != PT_FROM_CODE || f->is_settled || f->never_returns) continue;
+        s->asker = i;
+        f->never_returns = !pt_code_follow(s->from->elf, f, &hooks, &s->from->room);
+        /* Who leaves by a jump may show where another begins. */
+        f->is_settled = s->has_names;
+        if (s->has_names) keep_rows(s, f);
+        learnt |= f->never_returns;
+    }
+    if (s->has_names) unsettle(s);
+    return learnt || s->found_more;
+}
+
+enum { ROUNDS = 6 };
+
+/* Some of Go's functions are of this kind, too, and stay: they lie in no gap. */
+static void drop_code(search *s)
+{
+    pt_unwind_functions *const all = &s->from->functions;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].source != PT_FROM_CODE || !in_gap(s, all->items[i].start_addr))
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+}
+
+/* Begins that jumps reveal cut functions in two: all are made anew. */
+static bool add_code_functions(search *s)
+{
+    /* Symbols tell all begins; a second look is for calls that never return. */
+    const unsigned rounds = s->has_names ? 2 : ROUNDS;
+    for (unsigned round = 0; round < rounds; round++) {
+        if (round == 0 || s->found_more) {
+            drop_code(s);
+            sort_begins(s);
+            if (!add_gap_functions(s)) return false;
+            if (!s->any) return true;
+            if (!pt_functions_take_room(s->from) || !pt_functions_sort(&s->from->functions))
+                return false;
+        }
+        if (!learn(s)) break;
+    }
+    return !s->is_full;
+}
+
+/* Begins in a file without symbols. */
+static void add_unnamed(search *s)
+{
+    s->kind = worthy_search(s);
+    add_runtime(s);
+    if (s->kind == SEARCH_NOT) return;
+    each_text(s->from->elf, s->kind == SEARCH_ALL ? add_targets : scan_targets, s);
+    add_pointers(s);
+}
+
+bool pt_uncovered_add(pt_unwind_sources *from)
+{
+    search s = {.from = from};
+    pt_elf_symbols symbols;
+    if (from->elf == NULL || from->elf->machine != EM_X86_64) return true;
+    each_text(from->elf, find_gaps, &s);
+    bool fine = s.gap_count == 0 || mark_pages(&s);
+    if (fine && s.gap_count > 0) {
+        s.has_names = pt_elf_symbols_open(from->elf, SHT_SYMTAB, &symbols);
+        add_symbols(&s, s.has_names ? SHT_SYMTAB : SHT_DYNSYM);
+        if (in_gap(&s, from->elf->entry_addr)) add_begin(&s, from->elf->entry_addr);
+        if (!s.has_names) add_unnamed(&s);
+        fine = add_code_functions(&s);
+    }
+    pt_scratch_done(&s.gaps_memory);
+    pt_scratch_done(&s.pages_memory);
+    pt_scratch_done(&s.begins_memory);
+    pt_scratch_done(&s.askings_memory);
+    return fine && !s.is_full;
+}
