@@ -13,6 +13,7 @@
 
 enum {
     LEAST_GAP_BYTES = 16,
+    CODE_ALIGNMENT = 64,
     MOST_CODE_BYTES = 64 << 20, /* that are searched for calls, or followed */
 };
 
@@ -141,6 +142,25 @@ static const uint8_t *bytes_at(const pt_elf *elf, uint64_t addr, uint64_t size)
     return off < elf->size_bytes && size <= elf->size_bytes - off ? elf->bytes + off : NULL;
 }
 
+/* Does nothing lie there but nops, as between code that begins at multiples of 64? */
+static bool is_padding(const pt_elf *elf, uint64_t addr, uint64_t size)
+{
+    const uint8_t *const bytes = size < CODE_ALIGNMENT ? bytes_at(elf, addr, size) : NULL;
+    uint64_t at = 0;
+    pt_x86_insn insn;
+    while (bytes != NULL && at < size && pt_x86_decode(bytes + at, size - at, &insn)) {
+        const uint8_t *opcode = bytes + at;
+        const uint8_t *const behind = opcode + insn.length;
+        while (opcode + 1 < behind && (*opcode == 0x66 || *opcode == 0x2e))
+            opcode++;
+        const bool is_nop = *opcode == 0x90 || *opcode == 0xcc ||
+                            (opcode + 1 < behind && opcode[0] == 0x0f && opcode[1] == 0x1f);
+        if (!is_nop) return false;
+        at += insn.length;
+    }
+    return bytes != NULL && at == size;
+}
+
 /* Sections come in the order of their addresses in nearly all files; where not, gaps are missed. */
 static void find_gaps(search *s, uint64_t addr, uint64_t size)
 {
@@ -151,7 +171,9 @@ static void find_gaps(search *s, uint64_t addr, uint64_t size)
     while (s->at < all->count && all->items[s->at].start_addr < limit) {
         const pt_unwind_function *const f = &all->items[s->at++];
         const uint64_t end = f->start_addr + f->size_bytes;
-        if (f->start_addr > addr + LEAST_GAP_BYTES) add_gap(s, addr, f->start_addr);
+        if (f->start_addr > addr + LEAST_GAP_BYTES &&
+            !is_padding(s->from->elf, addr, f->start_addr - addr))
+            add_gap(s, addr, f->start_addr);
         if (end > addr) addr = end;
     }
     add_gap(s, addr, limit);
