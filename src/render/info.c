@@ -159,7 +159,7 @@ static void put_samples(const info_page *page)
     for (int end = 0; end < PT_STACK_END_COUNT; end++) {
         if (info->ends[end] == 0) continue;
         pt_outf(page->out, "%s%s %s", is_first ? "" : ", ", pt_stack_end_name((pt_stack_end)end),
-                pt_percent_of((double)info->ends[end] / info->samples).text);
+                pt_percent_of(info->end_share[end]).text);
         is_first = false;
     }
     pt_out_char(page->out, '\n');

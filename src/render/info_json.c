@@ -144,6 +144,11 @@ static void put_stacks(pt_json_w *w, const pt_info *info)
     for (int end = 0; end < PT_STACK_END_COUNT; end++)
         put_count(w, pt_stack_end_name((pt_stack_end)end), info->ends[end]);
     pt_json_object_end(w);
+    pt_json_key(w, "end_shares");
+    pt_json_object(w);
+    for (int end = 0; end < PT_STACK_END_COUNT; end++)
+        put_double(w, pt_stack_end_name((pt_stack_end)end), info->end_share[end]);
+    pt_json_object_end(w);
 }
 
 static void put_code(pt_json_w *w, const pt_info *info)

@@ -67,6 +67,24 @@ static void measure_depths(pt_info *info, const pt_profile *p)
     info->depth_p99 = depth_of_rank(of_depth, info->depth_max, ((uint64_t)n * 99 + 99) / 100);
 }
 
+/* By what samples stand for, as reports do; by their number where that is nothing. */
+static void share_ends(pt_info *info, const pt_profile *p)
+{
+    const uint32_t event = pt_profile_default_event(p);
+    double all = 0;
+    for (uint32_t i = 0; event != PT_NONE && i < p->sample->t.count; i++) {
+        const double weight = (double)magnitude(p->sample->value[event][i]);
+        info->end_share[p->stack->end[p->sample->stack[i]]] += weight;
+        all += weight;
+    }
+    for (int end = 0; end < PT_STACK_END_COUNT; end++) {
+        if (all > 0)
+            info->end_share[end] /= all;
+        else if (info->samples > 0)
+            info->end_share[end] = (double)info->ends[end] / info->samples;
+    }
+}
+
 static void find_time_span(pt_info *info, const pt_profile *p)
 {
     for (uint32_t i = 0; p->sample->time_ns && i < p->sample->t.count; i++) {
@@ -284,6 +302,7 @@ pt_info pt_info_of(const pt_profile *p)
     uint64_t outside = 0;
     count_events(&info, p);
     measure_depths(&info, p);
+    share_ends(&info, p);
     find_time_span(&info, p);
     list_mappings(&info, p);
     count_locations(&info, p, &outside);

@@ -63,7 +63,8 @@ typedef struct pt_info {
     uint32_t samples, stacks, label_sets;
     uint32_t depth_min, depth_median, depth_p99, depth_max; /* over samples; frames as recorded */
     double depth_mean;
-    uint64_t ends[PT_STACK_END_COUNT]; /* samples by why their stack ended */
+    uint64_t ends[PT_STACK_END_COUNT];    /* samples by why their stack ended */
+    double end_share[PT_STACK_END_COUNT]; /* of the event that is shown by default */
     uint32_t locations, named_locations, inlined_locations, functions, lines;
     uint32_t arcs, bins, blocks, extras, unknown_fields;
     int64_t first_sample_ns, last_sample_ns; /* 0 = samples have no time */

@@ -557,6 +557,20 @@ else
     skip 'lld is not installed'
 fi
 
+it 'the rate is within 1 % of what is asked for, and its period no part or multiple of a tick of 1, 4 or 10 ms'
+for hz in 100 250 500 1000 4000 10000; do
+    run pitot record --engine=perf -F $hz -o rate.pb.gz true
+    expect_status 0
+    run pitot info --json rate.pb.gz
+    expect python3 - "$t_out/stdout" $hz $([ "$(id -u)" = 0 ] && echo cpus) <<'PY'
+import json, sys
+period, asked = json.load(open(sys.argv[1]))['origin']['period'], int(sys.argv[2])
+assert abs(1e9 / period / asked - 1) < 0.01, period
+for tick in (1e6, 4e6, 10e6) if sys.argv[3:] else ():
+    assert 0.005 < max(tick / period, period / tick) % 1 < 0.995, (period, tick)
+PY
+done
+
 it 'a stack in the middle of execve is whole, and does not end at an address of no program'
 run pitot record --engine=perf -F 4000 -o exec.pb.gz sh -c 'for i in $(seq 200); do /bin/true; done'
 if [ "$(id -u)" = 0 ]; then

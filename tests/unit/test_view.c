@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "view/calltree.h"
+#include "view/info.h"
 #include "view/table.h"
 
 #define SAMPLES "samples/count"
@@ -285,6 +286,35 @@ static void a_tree_of_nothing_is_a_root(void **state)
     expect_top(q, (pt_top_request){0}, "");
 }
 
+/* Three samples, of which one weighs nine times what another does and the last nothing. */
+static void ends_are_shares_of_what_samples_stand_for(void **state)
+{
+    (void)state;
+    static const pt_stack_end ends[] = {PT_STACK_END_ROOT, PT_STACK_END_NO_RULE,
+                                        PT_STACK_END_BAD_READ};
+    static const int64_t weights[] = {1, 9, 0};
+    for (int is_zero = 0; is_zero < 2; is_zero++) {
+        pt_builder *const b = pt_builder_new();
+        pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "cpu").v,
+                                        .unit = pt_builder_text(b, "nanoseconds").v});
+        const pt_location_id l =
+            pt_builder_location(b, &(pt_location){.mapping = PT_NONE, .address = 0x1234}, NULL, 0);
+        for (size_t i = 0; i < 3; i++)
+            pt_builder_sample(b, pt_builder_stack(b, &l.v, 1, ends[i]), PT_NO_LABELS,
+                              (int64_t[]){is_zero ? 0 : weights[i]});
+        const pt_profile *p = NULL;
+        assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+        pt_info info = pt_info_of(p);
+        for (size_t i = 0; i < 3; i++) {
+            const double share = is_zero ? 1.0 / 3 : (double)weights[i] / 10;
+            assert_int_equal(info.ends[ends[i]], 1);
+            assert_float_equal(info.end_share[ends[i]], share, 1e-9);
+        }
+        pt_info_done(&info);
+        pt_profile_unref(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +337,7 @@ int main(void)
         cmocka_unit_test(light_subtrees_are_folded_into_one_node_that_counts_them),
         cmocka_unit_test(a_depth_limit_folds_what_lies_below_it),
         cmocka_unit_test(a_tree_of_nothing_is_a_root),
+        cmocka_unit_test(ends_are_shares_of_what_samples_stand_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
