@@ -57,7 +57,7 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
                  s->period_ns != 0 ? 1e9 / (double)s->period_ns : 0.0, (double)s->seen_ns / 1e9);
 }
 
-/* "98 % of the stacks complete, 2 % by unchecked frame pointers" */
+/* "98 % of the stacks complete, 2 % more by unchecked frame pointers" */
 static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
 {
     char complete[16], unchecked[16];
@@ -68,7 +68,7 @@ static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
     else if (s->unchecked == 0)
         snprintf(buf, size, "%s of the stacks complete", complete);
     else
-        snprintf(buf, size, "%s of the stacks complete, %s by unchecked frame pointers", complete,
+        snprintf(buf, size, "%s of the stacks complete, %s more by unchecked frame pointers", complete,
                  unchecked);
 }
 
