@@ -29,11 +29,11 @@ void pt_between_done(pt_between *between);
  * call, without a byte of the stack? */
 bool pt_between_might_be(const pt_sink_sample *sample, const pt_perf_sample *raw);
 
-/* Keeps a copy of the sample. False: too many are held. */
-bool pt_between_hold(pt_between *between, const pt_sink_sample *sample);
+/* Keeps a copy of the sample; where too many are held, the oldest goes to the sink as it is. */
+void pt_between_hold(pt_between *between, pt_sink *sink, const pt_sink_sample *sample);
 
 /* What is held of a thread goes to the sink; whole if it has become another program. Returns how
- * much these samples weigh (their first value). */
+ * much those samples weigh (their first value) that were not whole before. */
 uint64_t pt_between_release(pt_between *between, pt_sink *sink, uint32_t tid, bool is_exec);
 /* All that is held, since nothing follows. */
 void pt_between_end(pt_between *between, pt_sink *sink);

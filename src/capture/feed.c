@@ -231,7 +231,10 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
                                    .count = c->stack.count,
                                    .end = c->stack.end,
                                    .values = {(int64_t)weight, (int64_t)(weight * each)}};
-    if (pt_between_might_be(&sample, &r->sample) && pt_between_hold(&c->between, &sample)) return;
+    if (!proc->has_exited && pt_between_might_be(&sample, &r->sample)) {
+        pt_between_hold(&c->between, c->sink, &sample);
+        return;
+    }
     pt_between_release(&c->between, c->sink, r->tid, false);
     pt_sink_add(c->sink, &sample);
 }
@@ -242,6 +245,7 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
 static void on_fork(pt_capture *c, const pt_perf_record *r)
 {
     forget_wait(c, r->task.tid, false);
+    pt_between_release(&c->between, c->sink, r->task.tid, false); /* an older one of that number */
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) judge(c, child, r->time_ns);
 }

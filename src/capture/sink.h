@@ -28,8 +28,8 @@ typedef struct pt_sink_sample {
 typedef struct pt_sink pt_sink;
 
 /* The builder must be empty and stays the caller's; the events are defined by the caller before
- * the first sample. is_timeline: each sample is kept with its time, thread and cpu. kernel: the
- * mapping that kernel addresses are in (pt_kernel_mapping). */
+ * the first sample. is_timeline: each sample is kept with its time, thread and cpu, in the order in
+ * which they are added. kernel: the mapping that kernel addresses are in (pt_kernel_mapping). */
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
                      bool is_timeline);
 void pt_sink_free(pt_sink *sink);

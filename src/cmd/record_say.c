@@ -68,8 +68,8 @@ static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
     else if (s->unchecked == 0)
         snprintf(buf, size, "%s of the stacks complete", complete);
     else
-        snprintf(buf, size, "%s of the stacks complete, %s more by unchecked frame pointers", complete,
-                 unchecked);
+        snprintf(buf, size, "%s of the stacks complete, %s more by unchecked frame pointers",
+                 complete, unchecked);
 }
 
 void pt_record_say_summary(const pt_record_summary *s)
@@ -95,7 +95,7 @@ void pt_record_say_summary(const pt_record_summary *s)
 void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dead_ends)
 {
     char share[32];
-    if (weight == 0 || weight - reached <= weight / 20) return;
+    if (reached >= weight || weight - reached <= weight / 20) return;
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0) {
         pt_cmd_say("%s of the samples do not reach where their thread began: code that a compiler "
                    "makes at run time is to keep frame pointers (java -XX:+PreserveFramePointer)",

@@ -15,6 +15,8 @@ enum {
     LEAST_GAP_BYTES = 16,
     CODE_ALIGNMENT = 64,
     MOST_CODE_BYTES = 64 << 20, /* that are searched for calls, or followed */
+    MOST_POINTER_BYTES = 64 << 20,
+    MOST_BEGINS = 1 << 20,
 };
 
 /* ---- where functions begin ---- */
@@ -45,7 +47,9 @@ typedef struct {
     bool any;       /* there are functions in gaps */
     bool has_names; /* the file has all its symbols */
     search_kind kind;
-    uint64_t decoded_bytes; /* by the scan */
+    /* What the file made us read, each up to its bound: its sections may lie over each other. */
+    uint64_t code_bytes, pointer_bytes;
+    uint64_t decoded_bytes; /* by the scan, for what looks like a call */
     bool found_more;        /* begins, since they were sorted */
     /* Which of its like a function was told to return, at each call on the way. */
     pt_scratch askings_memory;
@@ -78,6 +82,7 @@ static void add_gap(search *s, uint64_t start, uint64_t limit)
 
 static void add_begin(search *s, uint64_t addr)
 {
+    if (s->begin_count == MOST_BEGINS) return;
     if (s->begin_count == s->begin_cap)
         s->begins = grow(s, &s->begins_memory, s->begins, &s->begin_cap, sizeof *s->begins);
     if (!s->is_full) s->begins[s->begin_count++] = addr;
@@ -116,17 +121,28 @@ static bool in_gap(const search *s, uint64_t addr)
     return low < s->gap_count && s->gaps[low].start <= addr;
 }
 
-/* Calls for each stretch of executable bytes of the file, whether it has sections or not. */
+static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
+{
+    if (bytes > most - *spent) return false;
+    *spent += bytes;
+    return true;
+}
+
+/* Calls for each stretch of executable bytes of the file, whether it has sections or not. A section
+ * that lies over the one before is left out. */
 static void each_text(const pt_elf *elf, void (*text)(search *s, uint64_t addr, uint64_t size),
                       search *s)
 {
     pt_elf_section section;
     pt_elf_segment segment;
     bool any = false;
+    uint64_t end = 0;
     for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
         if (section.type != SHT_PROGBITS || !(section.flags & SHF_EXECINSTR) || section.addr == 0)
             continue;
         any = true;
+        if (section.addr < end || section.size_bytes > UINT64_MAX - section.addr) continue;
+        end = section.addr + section.size_bytes;
         text(s, section.addr, section.size_bytes);
     }
     for (uint32_t i = 0; !any && pt_elf_segment_at(elf, i, &segment); i++)
@@ -235,7 +251,7 @@ static void add_taken(search *s, uint64_t addr)
 static void add_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
-    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    if (bytes == NULL || !may_read(&s->code_bytes, size, MOST_CODE_BYTES)) return;
     for (uint64_t at = 0; at < size;) {
         pt_x86_insn insn;
         if (!pt_x86_decode(bytes + at, size - at, &insn)) {
@@ -295,7 +311,7 @@ static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
 static void scan_targets(search *s, uint64_t addr, uint64_t size)
 {
     const uint8_t *const bytes = bytes_at(s->from->elf, addr, size);
-    if (bytes == NULL || size > MOST_CODE_BYTES) return;
+    if (bytes == NULL || !may_read(&s->code_bytes, size, MOST_CODE_BYTES)) return;
     for (uint64_t at = 1; at + 5 < size; at++) {
         const bool is_call = (bytes[at] & 0xfe) == 0xe8; /* call, jmp */
         if (!is_call && !(bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 0x05)) continue; /* lea */
@@ -311,6 +327,13 @@ static void scan_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
+static void add_words(search *s, const uint8_t *bytes, uint64_t size)
+{
+    if (bytes == NULL || !may_read(&s->pointer_bytes, size, MOST_POINTER_BYTES)) return;
+    for (uint64_t at = 0; at + 8 <= size; at += 8)
+        add_taken(s, word_of(bytes + at, 8));
+}
+
 /* What begins and ends a program or library, and what their arrays of pointers name. */
 static void add_runtime(search *s)
 {
@@ -322,9 +345,7 @@ static void add_runtime(search *s)
             strcmp(section.name, ".init") == 0 || strcmp(section.name, ".fini") == 0;
         if (is_code && in_gap(s, section.addr)) add_begin(s, section.addr);
         if (section.type != SHT_INIT_ARRAY && section.type != SHT_FINI_ARRAY) continue;
-        const uint8_t *const bytes = pt_elf_section_bytes(elf, &section, &size);
-        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
-            add_taken(s, word_of(bytes + at, 8));
+        add_words(s, pt_elf_section_bytes(elf, &section, &size), size);
     }
 }
 
@@ -335,10 +356,7 @@ static void add_pointers(search *s)
     for (uint32_t i = 0; pt_elf_section_at(s->from->elf, i, &section); i++) {
         uint64_t size;
         if ((section.flags & (SHF_ALLOC | SHF_WRITE)) != (SHF_ALLOC | SHF_WRITE)) continue;
-        const uint8_t *const bytes = pt_elf_section_bytes(s->from->elf, &section, &size);
-        if (size > MOST_CODE_BYTES) continue;
-        for (uint64_t at = 0; bytes != NULL && at + 8 <= size; at += 8)
-            add_taken(s, word_of(bytes + at, 8));
+        add_words(s, pt_elf_section_bytes(s->from->elf, &section, &size), size);
     }
 }
 

@@ -313,10 +313,12 @@ a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known(voi
     pt_sink *const sink = pt_sink_new(builder, &procs, NULL, false);
     pt_proc *const proc = pt_procs_get(&procs, 9);
     pt_sink_sample sample = in_the_kernel(proc, 9);
-    assert_true(pt_between_hold(&between, &sample));
-    assert_true(pt_between_hold(&between, &sample));
+    pt_between_hold(&between, sink, &sample);
+    pt_between_hold(&between, sink, &sample);
+    sample.end = PT_STACK_END_ROOT; /* at the program's entry: it counts as whole already */
+    pt_between_hold(&between, sink, &sample);
     sample = in_the_kernel(proc, 10); /* another thread's: what follows is no new program */
-    assert_true(pt_between_hold(&between, &sample));
+    pt_between_hold(&between, sink, &sample);
     assert_int_equal(pt_between_release(&between, sink, 9, true), 6);
     assert_int_equal(pt_between_release(&between, sink, 9, true), 0);
     pt_between_end(&between, sink);
@@ -332,6 +334,35 @@ a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known(voi
     assert_int_equal(pt_stack_depth(profile, exec), 1);
     assert_int_equal(profile->stack->end[other], PT_STACK_END_BAD_READ);
     assert_int_equal(pt_stack_depth(profile, other), 2);
+    pt_profile_unref(profile);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
+static void when_too_many_are_held_the_oldest_are_what_they_seem(void **state)
+{
+    pt_procs procs;
+    pt_between between = {0};
+    pt_builder *const builder = pt_builder_new();
+    const pt_event event = {.type = pt_builder_text(builder, "samples").v,
+                            .unit = pt_builder_text(builder, "count").v};
+    for (int i = 0; i < PT_SINK_VALUES; i++)
+        pt_builder_event(builder, &event);
+    pt_procs_init(&procs, "/nowhere");
+    pt_sink *const sink = pt_sink_new(builder, &procs, NULL, false);
+    pt_proc *const proc = pt_procs_get(&procs, 9);
+    for (uint32_t tid = 0; tid < PT_BETWEEN_MAX + 7; tid++) {
+        const pt_sink_sample sample = in_the_kernel(proc, tid);
+        pt_between_hold(&between, sink, &sample);
+    }
+    assert_int_equal(between.held.count, PT_BETWEEN_MAX);
+    assert_int_equal(between.held.items[0].tid, 7);
+    pt_between_end(&between, sink);
+    pt_between_done(&between);
+    pt_sink_finish(sink);
+    const pt_profile *profile;
+    assert_int_equal(pt_builder_freeze(builder, &profile, NULL), PT_OK);
+    assert_int_equal(pt_profile_total(profile, 0), 3 * (PT_BETWEEN_MAX + 7)); /* each weighs 3 */
     pt_profile_unref(profile);
     pt_sink_free(sink);
     pt_procs_done(&procs);
@@ -805,6 +836,7 @@ int main(void)
         cmocka_unit_test(a_child_has_its_parents_mappings_until_it_execs),
         cmocka_unit_test(
             a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known),
+        cmocka_unit_test(when_too_many_are_held_the_oldest_are_what_they_seem),
         cmocka_unit_test(a_fault_is_no_system_call_whatever_its_stack),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),

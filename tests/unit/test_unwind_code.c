@@ -226,6 +226,49 @@ static void a_jump_table_behind_the_end_of_the_file_is_not_read(void **state)
     free(file.bytes);
 }
 
+/* Thirty thousand sections that are all of the same megabyte of nops, in a file without symbols: to
+ * read it once for each would take minutes. */
+static void sections_that_lie_over_each_other_are_read_once(void **state)
+{
+    enum { SECTIONS = 30000, CODE_BYTES = 1 << 20, CODE_OFF = 4096 };
+    const size_t size = CODE_OFF + CODE_BYTES + SECTIONS * sizeof(Elf64_Shdr);
+    uint8_t *const file = calloc(size, 1);
+    const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                             .e_type = ET_EXEC,
+                             .e_machine = EM_X86_64,
+                             .e_version = EV_CURRENT,
+                             .e_entry = TEXT,
+                             .e_phoff = sizeof head,
+                             .e_shoff = CODE_OFF + CODE_BYTES,
+                             .e_ehsize = sizeof head,
+                             .e_phentsize = sizeof(Elf64_Phdr),
+                             .e_phnum = 1,
+                             .e_shentsize = sizeof(Elf64_Shdr),
+                             .e_shnum = SECTIONS};
+    const Elf64_Phdr segment = {.p_type = PT_LOAD,
+                                .p_flags = PF_R | PF_X,
+                                .p_offset = CODE_OFF,
+                                .p_vaddr = TEXT,
+                                .p_filesz = CODE_BYTES,
+                                .p_memsz = CODE_BYTES};
+    const Elf64_Shdr section = {.sh_type = SHT_PROGBITS,
+                                .sh_flags = SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE,
+                                .sh_addr = TEXT,
+                                .sh_offset = CODE_OFF,
+                                .sh_size = CODE_BYTES};
+    memcpy(file, &head, sizeof head);
+    memcpy(file + sizeof head, &segment, sizeof segment);
+    memset(file + CODE_OFF, 0x90, CODE_BYTES - 1);
+    file[CODE_OFF + CODE_BYTES - 1] = 0xc3;
+    for (size_t i = 1; i < SECTIONS; i++)
+        memcpy(file + head.e_shoff + i * sizeof section, &section, sizeof section);
+    made_table table;
+    assert_true(make_table_of_bytes(file, size, &table));
+    expect_rule(&table, TEXT, "root");
+    free_table(&table);
+    free(file);
+}
+
 static void what_follows_a_call_that_never_returns_is_not_reached(void **state)
 {
     static const char code[] = "\x50"                 /* 0 push rax */
@@ -289,6 +332,7 @@ int main(void)
         cmocka_unit_test(ways_that_disagree_leave_no_rule),
         cmocka_unit_test(a_jump_table_is_followed),
         cmocka_unit_test(a_jump_table_behind_the_end_of_the_file_is_not_read),
+        cmocka_unit_test(sections_that_lie_over_each_other_are_read_once),
         cmocka_unit_test(what_follows_a_call_that_never_returns_is_not_reached),
         cmocka_unit_test(zeroing_a_frame_pointer_that_was_not_saved_marks_the_outermost_frame),
         cmocka_unit_test(a_signal_trampoline_gives_what_was_interrupted),
