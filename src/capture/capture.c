@@ -307,6 +307,14 @@ static void fill_facts(pt_capture *c)
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 
+/* The clocks of a process lose what comes after another than its first thread made it another
+ * program. Then how much it used is not known. */
+static void doubt_used(pt_capture_facts *f)
+{
+    enum { LITTLE_NS = 100000000 };
+    if (f->seen_ns > LITTLE_NS && f->used_ns < f->seen_ns / 3 * 2) f->used_ns = 0;
+}
+
 static bool is_over(pt_capture *c, int64_t now_ns)
 {
     if (*c->options.stop != 0 || all_ended(c)) return true;
@@ -381,6 +389,7 @@ void pt_capture_run(pt_capture *c)
     pt_feed_end(c, end_ns);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
     c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
+    doubt_used(&c->facts);
 }
 
 /* ---- the end ---- */

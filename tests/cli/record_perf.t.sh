@@ -661,6 +661,37 @@ for how in '' -a; do
 done
 [ "$(id -u)" = 0 ] || skip 'events of cpus take root'
 
+it 'says no CPU time used where programs that other threads than the first began were not counted'
+cat >chain.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static char *self;
+static void *become(void *arg)
+{
+    for (volatile int i = 0; i < 3000000; i++);
+    execl(self, self, (char *)NULL);
+    return arg;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    self = argv[argc - 1];
+    pthread_create(&thread, NULL, become, NULL);
+    for (volatile int i = 0;; i++);
+}
+C
+${CC:-cc} -O1 -pthread -o chain chain.c
+./chain &
+chain=$!
+run pitot record -p $chain -d 700ms -o chain.pb.gz
+kill -KILL $chain
+expect_status 0
+expect python3 - "$t_out/stderr" <<'PY'
+import re, sys
+seen, used = re.search(r'([\d.]+) (?:of ([\d.]+) )?CPU seconds seen', open(sys.argv[1]).read()).groups()
+assert used is None or float(seen) <= 1.5 * float(used) + 0.1, (seen, used)
+PY
+
 it 'tells waiting for something from waiting for a cpu that another thread has'
 if [ "$(id -u)" = 0 ] && command -v taskset >/dev/null; then
     # Two threads of 0.2 s each on one cpu: until the first is done, one runs and the other could.
