@@ -340,12 +340,13 @@ static void add_runtime(search *s)
     const pt_elf *const elf = s->from->elf;
     pt_elf_section section;
     for (uint32_t i = 0; pt_elf_section_at(elf, i, &section); i++) {
-        uint64_t size;
+        uint64_t size = 0;
         const bool is_code =
             strcmp(section.name, ".init") == 0 || strcmp(section.name, ".fini") == 0;
         if (is_code && in_gap(s, section.addr)) add_begin(s, section.addr);
         if (section.type != SHT_INIT_ARRAY && section.type != SHT_FINI_ARRAY) continue;
-        add_words(s, pt_elf_section_bytes(elf, &section, &size), size);
+        const uint8_t *const bytes = pt_elf_section_bytes(elf, &section, &size);
+        add_words(s, bytes, size);
     }
 }
 
@@ -354,9 +355,10 @@ static void add_pointers(search *s)
 {
     pt_elf_section section;
     for (uint32_t i = 0; pt_elf_section_at(s->from->elf, i, &section); i++) {
-        uint64_t size;
+        uint64_t size = 0;
         if ((section.flags & (SHF_ALLOC | SHF_WRITE)) != (SHF_ALLOC | SHF_WRITE)) continue;
-        add_words(s, pt_elf_section_bytes(s->from->elf, &section, &size), size);
+        const uint8_t *const bytes = pt_elf_section_bytes(s->from->elf, &section, &size);
+        add_words(s, bytes, size);
     }
 }
 
