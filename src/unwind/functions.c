@@ -102,7 +102,8 @@ bool pt_functions_sort(pt_unwind_functions *all)
     return true;
 }
 
-const pt_unwind_function *pt_functions_at(const pt_unwind_functions *all, uint64_t addr)
+/* The last one that begins at addr or before it, or NULL. */
+static const pt_unwind_function *last_upto(const pt_unwind_functions *all, uint64_t addr)
 {
     uint32_t low = 0, high = all->count;
     while (low < high) {
@@ -112,7 +113,19 @@ const pt_unwind_function *pt_functions_at(const pt_unwind_functions *all, uint64
         else
             high = middle;
     }
-    return low > 0 && all->items[low - 1].start_addr == addr ? &all->items[low - 1] : NULL;
+    return low > 0 ? &all->items[low - 1] : NULL;
+}
+
+const pt_unwind_function *pt_functions_at(const pt_unwind_functions *all, uint64_t addr)
+{
+    const pt_unwind_function *const f = last_upto(all, addr);
+    return f != NULL && f->start_addr == addr ? f : NULL;
+}
+
+const pt_unwind_function *pt_functions_around(const pt_unwind_functions *all, uint64_t addr)
+{
+    const pt_unwind_function *const f = last_upto(all, addr);
+    return f != NULL && addr - f->start_addr < f->size_bytes ? f : NULL;
 }
 
 bool pt_functions_return(void *arg, uint64_t addr)

@@ -147,6 +147,8 @@ bool pt_functions_add(pt_unwind_functions *functions, const pt_unwind_function *
 bool pt_functions_sort(pt_unwind_functions *functions);
 /* Of sorted ones, the one that begins there, or NULL. */
 const pt_unwind_function *pt_functions_at(const pt_unwind_functions *functions, uint64_t addr);
+/* The one that addr lies in, or NULL. */
+const pt_unwind_function *pt_functions_around(const pt_unwind_functions *functions, uint64_t addr);
 /* Return addresses are looked up a byte early, and a handler returns to a trampoline's first one:
  * where padding lies before it, the function begins there. */
 void pt_functions_widen_trampoline(const pt_elf *elf, pt_unwind_function *function);

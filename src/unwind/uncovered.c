@@ -121,6 +121,7 @@ static bool in_gap(const search *s, uint64_t addr)
     return low < s->gap_count && s->gaps[low].start <= addr;
 }
 
+/* Counts what is about to be read, unless that would be too much. */
 static bool may_read(uint64_t *spent, uint64_t bytes, uint64_t most)
 {
     if (bytes > most - *spent) return false;
@@ -272,28 +273,11 @@ static void add_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
-/* The function of those that are sorted that addr lies in, or NULL. */
-static const pt_unwind_function *function_around(const pt_unwind_functions *all, uint64_t addr)
-{
-    uint32_t low = 0, n = all->count;
-    while (n > 0) {
-        const uint32_t half = n / 2;
-        if (all->items[low + half].start_addr <= addr) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    const pt_unwind_function *const f = low > 0 ? &all->items[low - 1] : NULL;
-    return f != NULL && addr - f->start_addr < f->size_bytes ? f : NULL;
-}
-
 /* The instruction whose last four bytes are at addr, if it is one: a function is decoded up to
  * there. */
 static bool insn_of_operand(search *s, uint64_t addr, pt_x86_insn *ret_insn)
 {
-    const pt_unwind_function *const f = function_around(&s->from->functions, addr);
+    const pt_unwind_function *const f = pt_functions_around(&s->from->functions, addr);
     const uint8_t *const bytes =
         f != NULL ? bytes_at(s->from->elf, f->start_addr, f->size_bytes) : NULL;
     uint64_t at = 0;
@@ -327,6 +311,7 @@ static void scan_targets(search *s, uint64_t addr, uint64_t size)
     }
 }
 
+/* Words that may be pointers to functions. */
 static void add_words(search *s, const uint8_t *bytes, uint64_t size)
 {
     if (bytes == NULL || !may_read(&s->pointer_bytes, size, MOST_POINTER_BYTES)) return;
@@ -410,6 +395,7 @@ static bool add_gap_functions(search *s)
 }
 
 /* ---- which functions never return, and what jumps tell of others ---- */
+
 static void add_asking(search *s, uint32_t asked)
 {
     const asking one = {s->asker, asked};

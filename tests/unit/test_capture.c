@@ -299,18 +299,24 @@ static pt_sink_sample in_the_kernel(pt_proc *proc, uint32_t tid)
                             .values = {3}};
 }
 
+/* For samples of processes of nowhere. */
+static pt_sink *empty_sink(pt_builder *builder, pt_procs *procs)
+{
+    const pt_event event = {.type = pt_builder_text(builder, "samples").v,
+                            .unit = pt_builder_text(builder, "count").v};
+    for (int i = 0; i < PT_SINK_VALUES; i++)
+        pt_builder_event(builder, &event);
+    pt_procs_init(procs, "/nowhere");
+    return pt_sink_new(builder, procs, NULL, false);
+}
+
 static void
 a_stack_in_the_middle_of_execve_is_the_kernels_once_the_new_program_is_known(void **state)
 {
     pt_procs procs;
     pt_between between = {0};
     pt_builder *const builder = pt_builder_new();
-    const pt_event event = {.type = pt_builder_text(builder, "samples").v,
-                            .unit = pt_builder_text(builder, "count").v};
-    for (int i = 0; i < PT_SINK_VALUES; i++)
-        pt_builder_event(builder, &event);
-    pt_procs_init(&procs, "/nowhere");
-    pt_sink *const sink = pt_sink_new(builder, &procs, NULL, false);
+    pt_sink *const sink = empty_sink(builder, &procs);
     pt_proc *const proc = pt_procs_get(&procs, 9);
     pt_sink_sample sample = in_the_kernel(proc, 9);
     pt_between_hold(&between, sink, &sample);
@@ -344,12 +350,7 @@ static void when_too_many_are_held_the_oldest_are_what_they_seem(void **state)
     pt_procs procs;
     pt_between between = {0};
     pt_builder *const builder = pt_builder_new();
-    const pt_event event = {.type = pt_builder_text(builder, "samples").v,
-                            .unit = pt_builder_text(builder, "count").v};
-    for (int i = 0; i < PT_SINK_VALUES; i++)
-        pt_builder_event(builder, &event);
-    pt_procs_init(&procs, "/nowhere");
-    pt_sink *const sink = pt_sink_new(builder, &procs, NULL, false);
+    pt_sink *const sink = empty_sink(builder, &procs);
     pt_proc *const proc = pt_procs_get(&procs, 9);
     for (uint32_t tid = 0; tid < PT_BETWEEN_MAX + 7; tid++) {
         const pt_sink_sample sample = in_the_kernel(proc, tid);
