@@ -102,6 +102,16 @@ static void held_done(const held *h)
 
 /* ---- without events ---- */
 
+/* One is held up: from 1 on. */
+static void give_as_many_as_wait(pt_mover *mover, int *ret_ends)
+{
+    bool is_taken;
+    for (int i = 1; i < MOST; i++) {
+        ret_ends[i] = give_pipe(mover, &is_taken);
+        assert_true(is_taken);
+    }
+}
+
 static void what_is_no_event_is_closed_and_no_longer_waits(void **state)
 {
     (void)state;
@@ -126,10 +136,7 @@ static void no_more_than_sixteen_wait(void **state)
     const held h = hold(mover);
     int ends[MOST];
     bool is_taken;
-    for (int i = 1; i < MOST; i++) {
-        ends[i] = give_pipe(mover, &is_taken);
-        assert_true(is_taken);
-    }
+    give_as_many_as_wait(mover, ends);
     for (int i = 0; i < 3; i++) {
         const int refused = give_pipe(mover, &is_taken);
         assert_false(is_taken);
@@ -188,11 +195,7 @@ static void the_end_closes_what_still_waits(void **state)
     pt_mover *const mover = pt_mover_new();
     const held h = hold(mover);
     int ends[MOST];
-    bool is_taken;
-    for (int i = 1; i < MOST; i++) {
-        ends[i] = give_pipe(mover, &is_taken);
-        assert_true(is_taken);
-    }
+    give_as_many_as_wait(mover, ends);
     free_while_held(mover, &h);
     for (int i = 1; i < MOST; i++)
         wait_until_closed(ends[i]);
