@@ -512,7 +512,8 @@ static int xmllint_takes(const char *text, size_t bytes)
     return status == 0;
 }
 
-static void the_picture_is_well_formed_whatever_the_names(void **state)
+/* 1 if xmllint takes the picture of the hostile profile, 0 if not, -1 if it is not installed. */
+static int check_hostile_picture(void)
 {
     const pt_profile *p = hostile_profile();
     PT_FREE_FLAME pt_flame *f = flame_of(p, 4000, 60000);
@@ -522,6 +523,12 @@ static void the_picture_is_well_formed_whatever_the_names(void **state)
     assert_int_equal(count_of(svg, "<g class=\"b"), 1 + HOSTILE_COUNT);
     const int taken = xmllint_takes(svg, bytes);
     pt_profile_unref(p);
+    return taken;
+}
+
+static void the_picture_is_well_formed_whatever_the_names(void **state)
+{
+    const int taken = check_hostile_picture(); /* skip() runs no cleanup of its caller */
     if (taken < 0) {
         print_message("# skip: xmllint is not installed\n");
         skip();

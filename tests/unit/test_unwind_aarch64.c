@@ -65,19 +65,30 @@ static unsigned count_undefined(const char *path)
     return count;
 }
 
-/* From libc6-arm64-cross, or of this machine. */
-static void check_file(const char *name)
+/* The path of a library for aarch64, from libc6-arm64-cross or of this machine; NULL if there is
+ * none. The caller frees it. */
+static char *find_aarch64_library(const char *name)
 {
     static const char *const folders[] = {"/usr/aarch64-linux-gnu/lib",
                                           "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu"};
-    PT_FREE char *path = NULL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        if (path != NULL && access(path, R_OK) == 0) break;
+        char *const path = pt_strf("%s/%s", folders[i], name);
+        if (access(path, R_OK) == 0) return path;
         free(path);
-        path = pt_strf("%s/%s", folders[i], name);
     }
-    if (access(path, R_OK) != 0 || access("/usr/bin/readelf", X_OK) != 0) {
-        printf("# skip: there is no %s of aarch64 (libc6-arm64-cross), or no readelf\n", name);
+    return NULL;
+}
+
+/* skip() leaves by longjmp, which runs no cleanup: nothing may be allocated when it is called. */
+static void check_file(const char *name)
+{
+    if (access("/usr/bin/readelf", X_OK) != 0) {
+        printf("# skip: readelf is not installed\n");
+        skip();
+    }
+    PT_FREE char *path = find_aarch64_library(name);
+    if (path == NULL) {
+        printf("# skip: there is no %s of aarch64 (libc6-arm64-cross)\n", name);
         skip();
     }
     made_table made;
