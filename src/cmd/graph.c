@@ -117,7 +117,10 @@ static void edit_legend(pt_buf *dot, const char *hidden)
     const size_t before = (size_t)(at - (char *)dot->data);
     pt_buf edited = PT_BUF_INIT;
     pt_put(&edited, dot->data, before);
-    if (hidden != NULL) pt_putf(&edited, "\\l%s", hidden);
+    if (hidden != NULL) {
+        pt_put_text(&edited, "\\l");
+        pt_put_dot_text(&edited, hidden);
+    }
     pt_put(&edited, dot->data + before + sizeof see - 1, dot->size - before - (sizeof see - 1));
     pt_buf_done(dot);
     *dot = edited;

@@ -162,11 +162,13 @@ static void commit(reading *r)
     r->labels.count = 0;
 }
 
+/* "3 @ 0x44cb3 0x45045". Go writes "3 @" for threads whose stack it does not know: the count is
+ * kept with an empty stack. */
 static bool take_sample(reading *r, pt_span line)
 {
     int64_t count;
     if (!pt_span_number(&line, false, &count) || !pt_span_skip(&line, " @")) return false;
-    if (line.size == 0 || !pt_legacy_addresses(&r->l, line) || r->l.pcs.count == 0) return false;
+    if (!pt_legacy_addresses(&r->l, line)) return false;
     r->stack = pt_legacy_stack(&r->l, true);
     r->count = count;
     r->open = true;

@@ -52,33 +52,48 @@ static size_t operator_bytes(const char *name, const char *text)
     return n + strspn(text + n, "<>=-+*/%^&|!~,()[]");
 }
 
-/* Past the '>' that closes the '<' at text; the text's end if none does. */
-static const char *after_arguments(const char *text)
+/* For each '<' of the name the offset behind the '>' that closes it, 0 where none does. "->" closes
+ * nothing. One pass: open brackets wait on a stack, which lies in the same array, since a bracket
+ * that is still open has no end yet: ends[i] is the bracket below it, plus one. The caller frees
+ * the array. */
+static uint32_t *find_bracket_ends(const char *name, size_t size)
 {
-    size_t depth = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '<') depth++;
-        if (*at == '>' && at[-1] != '-' && --depth == 0) return at + 1;
+    uint32_t *const ends = pt_alloc(size, sizeof *ends);
+    size_t top = 0; /* the innermost open bracket's offset plus one; 0: none is open */
+    for (size_t i = 0; i < size; i++) {
+        if (name[i] == '<') {
+            ends[i] = (uint32_t)top;
+            top = i + 1;
+        } else if (name[i] == '>' && top > 0 && name[i - 1] != '-') {
+            const size_t open = top - 1;
+            top = ends[open];
+            ends[open] = (uint32_t)i + 1;
+        }
     }
-    return NULL;
+    while (top > 0) {
+        const size_t open = top - 1;
+        top = ends[open];
+        ends[open] = 0;
+    }
+    return ends;
 }
 
-static void put_without_arguments(const char *name, pt_buf *out)
+static void put_without_arguments(const char *name, size_t size, pt_buf *out)
 {
-    for (const char *at = name; *at != '\0';) {
-        const size_t operator_size = operator_bytes(name, at);
+    PT_FREE uint32_t *ends = find_bracket_ends(name, size);
+    for (size_t i = 0; i < size;) {
+        const size_t operator_size = operator_bytes(name, name + i);
         if (operator_size > 0) {
-            pt_put(out, at, operator_size);
-            at += operator_size;
+            pt_put(out, name + i, operator_size);
+            i += operator_size;
             continue;
         }
-        const bool opens = *at == '<' && at > name && (is_word(at[-1]) || at[-1] == ':');
-        const char *end = opens ? after_arguments(at) : NULL;
-        if (end != NULL && end - at > (ptrdiff_t)strlen("<...>")) {
+        const bool opens = name[i] == '<' && i > 0 && (is_word(name[i - 1]) || name[i - 1] == ':');
+        if (opens && ends[i] > i + strlen("<...>")) {
             pt_put_text(out, "<...>");
-            at = end;
+            i = ends[i];
         } else {
-            pt_put_u8(out, (uint8_t)*at++);
+            pt_put_u8(out, (uint8_t)name[i++]);
         }
     }
 }
@@ -87,8 +102,8 @@ void pt_brief_name(const char *name, pt_buf *ret_brief)
 {
     pt_buf_clear(ret_brief);
     put_synonyms(name, ret_brief);
-    if (ret_brief->size <= WIDE_BYTES) return;
+    if (ret_brief->size <= WIDE_BYTES || ret_brief->size > UINT32_MAX) return;
     size_t size;
     PT_FREE char *spelt = pt_buf_take(ret_brief, &size);
-    put_without_arguments(spelt, ret_brief);
+    put_without_arguments(spelt, strlen(spelt), ret_brief);
 }

@@ -31,14 +31,6 @@ static uint64_t magnitude(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* The caller frees. */
-static char *value_text(const drawing *d, int64_t value)
-{
-    pt_buf buf = PT_BUF_INIT;
-    pt_pprof_put_value(&buf, d->report, value);
-    return pt_buf_take(&buf, NULL);
-}
-
 static void put_share(drawing *d, int64_t value)
 {
     pt_buf buf = PT_BUF_INIT;
@@ -49,7 +41,7 @@ static void put_share(drawing *d, int64_t value)
 }
 
 /* Backslashes and quotes with a backslash before them; lines end left-aligned. */
-static void put_escaped(pt_buf *buf, const char *text)
+void pt_put_dot_text(pt_buf *buf, const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '\n')
@@ -59,6 +51,28 @@ static void put_escaped(pt_buf *buf, const char *text)
         else
             pt_put_u8(buf, (uint8_t)*text);
     }
+}
+
+/* The name of a tag, in which google/pprof has joined several labels by "\\n": these stay. */
+static void put_tag_name(pt_buf *buf, const char *name)
+{
+    const char *join;
+    for (; (join = strstr(name, "\\n")) != NULL; name = join + 2) {
+        PT_FREE char *part = pt_strndup(name, (size_t)(join - name));
+        pt_put_dot_text(buf, part);
+        pt_put_text(buf, "\\n");
+    }
+    pt_put_dot_text(buf, name);
+}
+
+/* A value with its unit, which is the profile's own text, escaped. The caller frees it. */
+static char *value_text(const drawing *d, int64_t value)
+{
+    pt_buf buf = PT_BUF_INIT, escaped = PT_BUF_INIT;
+    pt_pprof_put_value(&buf, d->report, value);
+    pt_put_dot_text(&escaped, pt_buf_text(&buf));
+    pt_buf_done(&buf);
+    return pt_buf_take(&escaped, NULL);
 }
 
 /* ---- Colours ---- */
@@ -115,21 +129,24 @@ static void put_lines(drawing *d, const pt_node_info *info)
 {
     PT_FREE char *brief = pt_pprof_short_name(info->name);
     pt_buf name = PT_BUF_INIT, escaped = PT_BUF_INIT;
-    put_escaped(&escaped, brief);
+    pt_put_dot_text(&escaped, brief);
     put_replaced(&name, pt_buf_text(&escaped));
     const char *file = pt_base_name(info->file);
     if (info->address != 0) pt_putf(&d->buf, "%016llx\\n", (unsigned long long)info->address);
     if (name.size > 0) pt_putf(&d->buf, "%s\\n", pt_buf_text(&name));
     if (info->line != 0) {
-        pt_putf(&d->buf, "%s:%lld", file, (long long)info->line);
+        pt_put_dot_text(&d->buf, file);
+        pt_putf(&d->buf, ":%lld", (long long)info->line);
         if (info->column != 0) pt_putf(&d->buf, ":%lld", (long long)info->column);
         pt_put_text(&d->buf, "\\n");
     } else if (file[0] != '\0') {
-        pt_putf(&d->buf, "%s\\n", file);
+        pt_put_dot_text(&d->buf, file);
+        pt_put_text(&d->buf, "\\n");
     } else if (name.size == 0) {
         pt_node_info rest = {.name = "", .file = "", .object = info->object};
         PT_FREE char *text = pt_node_text(&rest);
-        pt_putf(&d->buf, "%s\\n", text);
+        pt_put_dot_text(&d->buf, text);
+        pt_put_text(&d->buf, "\\n");
     }
     pt_buf_done(&name);
     pt_buf_done(&escaped);
@@ -163,7 +180,7 @@ static void put_node(drawing *d, const pt_graph_node *node, uint32_t number)
         pt_put_u8(&d->buf, ')');
     }
     pt_putf(&d->buf, "\" id=\"node%u\" fontsize=%d shape=box tooltip=\"", number, font_of(d, flat));
-    put_escaped(&d->buf, node->text);
+    pt_put_dot_text(&d->buf, node->text);
     pt_putf(&d->buf, " (%s)\" color=\"", cum_text);
     put_colour(d, share_of(d, cum), false);
     pt_put_text(&d->buf, "\" fillcolor=\"");
@@ -272,10 +289,10 @@ static void put_numbers(drawing *d, pt_graph_tags *tags, bool by_flat, const cha
         const int64_t weight = is_flat ? g->flat : g->cum;
         if (weight != 0) {
             PT_FREE char *text = value_text(d, weight);
-            pt_putf(
-                &d->buf,
-                "N%s_%zu [label = \"%s\" id=\"N%s_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n",
-                source, i, g->name, source, i, text);
+            pt_putf(&d->buf, "N%s_%zu [label = \"", source, i);
+            put_tag_name(&d->buf, g->name);
+            pt_putf(&d->buf, "\" id=\"N%s_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", source,
+                    i, text);
             pt_putf(
                 &d->buf,
                 "%s -> N%s_%zu [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"%s]\n",
@@ -304,9 +321,10 @@ static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
             by_flat ? pt_graph_mean(t->flat, t->flat_div) : pt_graph_mean(t->cum, t->cum_div);
         if (weight == 0) continue;
         PT_FREE char *text = value_text(d, weight);
-        pt_putf(&d->buf,
-                "N%u_%zu [label = \"%s\" id=\"N%u_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n",
-                number, i, t->name, number, i, text);
+        pt_putf(&d->buf, "N%u_%zu [label = \"", number, i);
+        put_tag_name(&d->buf, t->name);
+        pt_putf(&d->buf, "\" id=\"N%u_%zu\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", number, i,
+                text);
         pt_putf(&d->buf,
                 "N%u -> N%u_%zu [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"]\n",
                 number, number, i, text, text, text);
@@ -333,9 +351,9 @@ static uint64_t scale_of(const drawing *d, int64_t value, int64_t parts)
 static void put_tooltip(drawing *d, const pt_graph_edge *edge, const char *value)
 {
     pt_put_u8(&d->buf, '"');
-    put_escaped(&d->buf, d->graph->node[edge->from].text);
+    pt_put_dot_text(&d->buf, d->graph->node[edge->from].text);
     pt_put_text(&d->buf, edge->residual ? " ... " : " -> ");
-    put_escaped(&d->buf, d->graph->node[edge->to].text);
+    pt_put_dot_text(&d->buf, d->graph->node[edge->to].text);
     pt_putf(&d->buf, " (%s)\"", value);
 }
 
@@ -394,14 +412,18 @@ static void put_legend(drawing *d)
 {
     pt_pprof_lines labels = pt_pprof_graph_labels(d->report, d->graph, true);
     pt_put_text(&d->buf, "subgraph cluster_L { \"");
-    put_escaped(&d->buf, labels.line[0]);
+    pt_put_dot_text(&d->buf, labels.line[0]);
     pt_put_text(&d->buf, "\" [shape=box fontsize=16 label=\"");
     for (size_t i = 0; i < labels.count; i++) {
-        put_escaped(&d->buf, labels.line[i]);
+        pt_put_dot_text(&d->buf, labels.line[i]);
         pt_put_text(&d->buf, "\\l");
     }
     pt_put_u8(&d->buf, '"');
-    if (d->report->title != NULL) pt_putf(&d->buf, " tooltip=\"%s\"", d->report->title);
+    if (d->report->title != NULL) {
+        pt_put_text(&d->buf, " tooltip=\"");
+        pt_put_dot_text(&d->buf, d->report->title);
+        pt_put_u8(&d->buf, '"');
+    }
     pt_put_text(&d->buf, "] }\n");
     pt_pprof_lines_done(&labels);
 }
@@ -411,8 +433,9 @@ void pt_pprof_dot(pt_out *out, const pt_pprof_report *report, const pt_graph *gr
     drawing d = {.report = report, .graph = graph};
     d.number = pt_alloc(graph->node_count, sizeof *d.number);
     d.has_nodelet = pt_alloc(graph->node_count, sizeof *d.has_nodelet);
-    pt_putf(&d.buf, "digraph \"%s\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
-            report->title != NULL ? report->title : "unnamed");
+    pt_put_text(&d.buf, "digraph \"");
+    pt_put_dot_text(&d.buf, report->title != NULL ? report->title : "unnamed");
+    pt_put_text(&d.buf, "\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n");
     put_legend(&d);
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const pt_graph_node *node = &graph->node[graph->listed[i]];

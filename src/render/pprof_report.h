@@ -68,6 +68,9 @@ void pt_pprof_tags(pt_out *out, const pt_pprof_report *report);
 void pt_pprof_raw(pt_out *out, const pt_profile *profile);
 /* -comments */
 void pt_pprof_comments(pt_out *out, const pt_profile *profile);
+/* Puts a text of the profile between the quotes of a dot string: quotes and backslashes are
+ * escaped, a newline ends a line that is aligned left. */
+void pt_put_dot_text(pt_buf *buf, const char *text);
 /* -dot; the graph made visual */
 void pt_pprof_dot(pt_out *out, const pt_pprof_report *report, const pt_graph *graph);
 /* A function's name without package, module version or outer namespaces, as in -dot; the caller

@@ -86,3 +86,30 @@ grep -q '</svg>' seen.svg || fail 'no picture was shown'
 [ ! -e "$(cat name)" ] || fail 'the file is still there'
 run env BROWSER="$t_dir/viewer" TMPDIR="$t_dir" "$PITOT" google-pprof --web /bin/true a.pb.gz
 expect_status 0
+
+# The name of each attribute, with all quoted strings taken away.
+attributes_of() {
+    perl -0pe 's/"(?:[^"\\]|\\.)*"/S/gs' | grep -o '[a-zA-Z_]*=' | sort
+}
+
+it 'writes any text of a profile as text: no quote ends a string, no backslash joins its end'
+python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" one two three four >plain.pb
+python3 "$PITOT_ROOT/tests/cli/hostile_profile.py" 'x"];stylesheet="y\"?><script>"; N9[label="' 'a\' '"' \
+    'x" URL="javascript:alert(1)" y="\' >attack.pb
+cp attack.pb 'x" URL="y.pb'
+for by in function file line function-and-file address; do
+    pitot graph --engine=dot --format=dot --labels --by=$by -o - plain.pb 2>/dev/null | attributes_of >expected
+    for file in attack.pb 'x" URL="y.pb'; do
+        pitot graph --engine=dot --format=dot --labels --by=$by -o - "$file" 2>/dev/null | attributes_of >got
+        run diff expected got
+        expect_status 0
+        run pitot graph --engine=own --labels --by=$by -o a.svg "$file"
+        expect_status 0
+    done
+done
+run test -s expected
+expect_status 0
+pitot pprof -dot plain.pb 2>/dev/null | attributes_of >expected
+pitot pprof -dot attack.pb 2>/dev/null | attributes_of >got
+run diff expected got
+expect_status 0

@@ -3,6 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -64,6 +67,21 @@ static void brackets_that_never_close_are_left_alone(void **state)
     is(WIDE "->x<", WIDE "->x<");
 }
 
+/* A search for the end of each bracket would take minutes here: time would grow as the square. */
+static void a_name_of_a_megabyte_takes_no_longer_than_to_read_it(void **state)
+{
+    enum { BYTES = 1 << 20 };
+    char *const name = malloc(BYTES + 1);
+    assert_non_null(name);
+    for (size_t i = 0; i < BYTES; i += 2)
+        memcpy(name + i, "a<", 2);
+    name[BYTES] = '\0';
+    const clock_t began = clock();
+    is(name, name);
+    assert_true(clock() - began < 5 * CLOCKS_PER_SEC);
+    free(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +91,7 @@ int main(void)
         cmocka_unit_test(operators_keep_their_brackets),
         cmocka_unit_test(a_rust_path_keeps_what_it_begins_with),
         cmocka_unit_test(brackets_that_never_close_are_left_alone),
+        cmocka_unit_test(a_name_of_a_megabyte_takes_no_longer_than_to_read_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

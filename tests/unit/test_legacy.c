@@ -212,6 +212,18 @@ static void comments_of_go_give_names_lines_and_labels_if_asked_for(void **state
     reading_done(&r);
 }
 
+/* What runtime/pprof of Go 1.19 writes for threadcreate. */
+static void a_count_without_addresses_is_kept_with_an_empty_stack(void **state)
+{
+    (void)state;
+    reading r = read_text("counts", "threadcreate profile: total 4\n4 @\n#\t0x0\n\n", true);
+    assert_int_equal(r.status, PT_OK);
+    assert_int_equal(r.profile->sample->t.count, 1);
+    assert_int_equal(r.profile->sample->value[0][0], 4);
+    assert_int_equal(r.profile->location->t.count, 0);
+    reading_done(&r);
+}
+
 static void names_of_java_take_the_place_of_addresses(void **state)
 {
     (void)state;
@@ -285,6 +297,7 @@ int main(void)
         cmocka_unit_test(contention_is_in_nanoseconds_of_all_contentions),
         cmocka_unit_test(threads_that_are_the_same_are_counted_or_labelled),
         cmocka_unit_test(comments_of_go_give_names_lines_and_labels_if_asked_for),
+        cmocka_unit_test(a_count_without_addresses_is_kept_with_an_empty_stack),
         cmocka_unit_test(names_of_java_take_the_place_of_addresses),
         cmocka_unit_test(maps_may_have_attributes_log_prefixes_and_short_forms),
         cmocka_unit_test(an_address_before_a_mapping_with_an_offset_extends_it),
