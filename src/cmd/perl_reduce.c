@@ -438,8 +438,9 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
         const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
         nodes.count = 0;
         for (size_t k = 0; k < depth; k++) {
-            const uint32_t *from = t.node + t.first[frames[k]];
             size_t more = t.first[frames[k] + 1] - t.first[frames[k]];
+            /* t.node is NULL when no frame has a node. */
+            const uint32_t *from = more > 0 ? t.node + t.first[frames[k]] : NULL;
             if (t.by_caller[frames[k]]) {
                 bool by_caller;
                 own.count = 0;

@@ -158,6 +158,10 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
         cs_option(handle, CS_OPT_SYNTAX,
                   syntax == PT_SYNTAX_INTEL ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
     cs_insn *insn = cs_malloc(handle);
+    if (insn == NULL) {
+        cs_close(&handle);
+        return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to disassemble");
+    }
     uint64_t addr = start;
     while (left > 0) {
         if (cs_disasm_iter(handle, &code, &left, &addr, insn)) {

@@ -23,6 +23,10 @@ enum {
     ZLIB_RATIO_MAX = 1032,    /* a length of 258 in two bits: zlib's "Technical Details" */
     ZSTD_RATIO_MAX = 1 << 15, /* a block of 128 KiB of one byte takes 4 bytes (RFC 8878, 3.1.1.2) */
     GNU_HEADER_BYTES = 12,
+    /* Debug information shrinks to a half or a quarter; only small sections of one byte repeated
+     * shrink further. Beyond RATIO_FREE_BYTES more than this is no debug information. */
+    RATIO_MAX = 64,
+    RATIO_FREE_BYTES = 64 << 20,
 };
 #define INFLATED_MAX (UINT64_C(16) << 30)
 
@@ -107,6 +111,8 @@ typedef struct {
 static bool is_believable(const found_section *f)
 {
     const uint64_t ratio = f->packing == ZLIB ? ZLIB_RATIO_MAX : ZSTD_RATIO_MAX;
+    if (f->inflated_bytes > RATIO_FREE_BYTES && f->inflated_bytes / RATIO_MAX > f->bytes.size_bytes)
+        return false;
     return f->inflated_bytes <= INFLATED_MAX && f->inflated_bytes / ratio <= f->bytes.size_bytes;
 }
 

@@ -4,6 +4,9 @@
 #include "image_check.h"
 
 #include <elf.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "elf_maker.h"
@@ -752,9 +755,62 @@ static void a_frame_knows_where_its_function_begins(void **state)
     pt_object_free(o);
 }
 
+/* ---- debug information that is too good to be true ---- */
+
+/* An image whose .debug_info is packed by zlib: `size` bytes of zero. */
+static made_bytes make_packed_zeros(size_t size)
+{
+    struct libdeflate_compressor *const packer = libdeflate_alloc_compressor(1);
+    const size_t most = libdeflate_zlib_compress_bound(packer, size);
+    uint8_t *const zeros = calloc(1, size), *const packed = calloc(1, sizeof(Elf64_Chdr) + most);
+    const Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = size, .ch_addralign = 1};
+    memcpy(packed, &header, sizeof header);
+    const size_t packed_bytes =
+        libdeflate_zlib_compress(packer, zeros, size, packed + sizeof header, most);
+    const made_section section = {.name = ".debug_info",
+                                  .type = SHT_PROGBITS,
+                                  .flags = SHF_COMPRESSED,
+                                  .data = packed,
+                                  .size_bytes = sizeof header + packed_bytes,
+                                  .align = 8};
+    const made_elf elf = {.is_64 = true,
+                          .type = ET_DYN,
+                          .machine = EM_X86_64,
+                          .sections = &section,
+                          .section_count = 1};
+    const made_bytes image = make_elf(&elf);
+    libdeflate_free_compressor(packer);
+    free(zeros);
+    free(packed);
+    return image;
+}
+
+static pt_status open_packed_zeros(size_t size, pt_error *error)
+{
+    const made_bytes image = make_packed_zeros(size);
+    pt_image_file file = PT_IMAGE_FILE_INIT;
+    file.blob = pt_blob_borrow(image.bytes, image.size_bytes);
+    const pt_dwarf_source source = {.file = &file, .image_path = "zeros"};
+    pt_dwarf *const dwarf = pt_dwarf_open(&source, error);
+    assert_null(dwarf);
+    pt_image_file_done(&file);
+    free(image.bytes);
+    return error->status;
+}
+
+/* zlib shrinks zeros a thousandfold; code of gcc and clang shrinks two- to fourfold. */
+static void debug_information_that_grows_more_than_64_fold_is_not_inflated(void **state)
+{
+    pt_error error = PT_ERROR_INIT;
+    assert_int_equal(open_packed_zeros((64 << 20) + 1, &error), PT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, ".debug_info cannot be inflated"));
+    assert_int_equal(open_packed_zeros(1 << 20, &error), PT_ERR_NOTFOUND); /* small: read */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(debug_information_that_grows_more_than_64_fold_is_not_inflated),
         cmocka_unit_test(a_symbol_ends_at_its_size),
         cmocka_unit_test(a_symbol_without_a_size_ends_where_the_next_one_begins),
         cmocka_unit_test(address_past_the_last_symbol_has_no_name),
