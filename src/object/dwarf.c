@@ -113,7 +113,7 @@ pt_dwarf *pt_dwarf_open(const pt_dwarf_source *source, pt_error *reterr)
     d->code_count = source->code_count;
     d->as_written = source->as_written;
     d->keeps_clones = source->keeps_clones;
-    memcpy(d->code, source->code, source->code_count * sizeof *d->code);
+    if (source->code_count) memcpy(d->code, source->code, source->code_count * sizeof *d->code);
     d->splits = (pt_dwarf_splits){.find = source->find,
                                   .find_context = source->find_context,
                                   .image_path = source->image_path};
