@@ -199,7 +199,8 @@ static bool symbol_names(const pt_object_symbol *symbol, const char *name)
 /* Is the symbol of a clone of the function: its name and more after a dot? */
 static bool is_clone(const pt_object_symbol *symbol, const char *linkage_name)
 {
-    const size_t length = linkage_name != NULL ? strlen(linkage_name) : 0;
+    if (symbol->name == NULL || linkage_name == NULL) return false;
+    const size_t length = strlen(linkage_name);
     return length > 0 && strncmp(symbol->name, linkage_name, length) == 0 &&
            symbol->name[length] == '.';
 }

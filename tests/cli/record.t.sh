@@ -246,7 +246,8 @@ fi
 it 'what is no regular file among the journals is passed over'
 run pitot record -o x.pb.gz sh -c 'cd "$PITOT_RECORD_DIR" && mkfifo 1.0.journal && ln -s /etc/passwd 2.0.journal; exec '"$PWD"'/burn 0.05'
 expect_status 0
-expect_stderr_lines 1
+expect_no_stderr_line '*journal*'
+expect_no_stderr_line '*passwd*'
 
 it 'nothing that a program left in the folder keeps it from being removed'
 run pitot record -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >folder; cd "$PITOT_RECORD_DIR" && : >.hidden && mkdir -p sub/sub && : >sub/sub/file; exec '"$PWD"'/burn 0.05'
