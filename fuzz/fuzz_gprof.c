@@ -9,7 +9,7 @@
 
 #include "formats/gmon_sum.h"
 #include "formats_fuzz.h"
-#include "render/gprof.h"
+#include "personality/gprof/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

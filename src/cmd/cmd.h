@@ -1,5 +1,5 @@
 /* cmd.h: what a command is to the rest of src/cmd: a constant struct. One file a command;
- * commands.def lists them, one X(name) a line, in the order in which help shows them.
+ * commands.def lists pitot's own, one X(name) a line, in the order in which help shows them.
  *
  *     typedef struct { bool gzip; } squeeze_settings;
  *     static const pt_option squeeze_options[] = { ... base/options.h ... };
@@ -99,7 +99,7 @@ typedef struct pt_command {
     int (*personality)(const char *const *args, size_t count);
 } pt_command;
 
-/* All of them, in commands.def's order; NULL at the end. */
+/* All commands, in the order of src/main/commands.c, which defines the table; NULL at the end. */
 extern const pt_command *const pt_commands[];
 /* By name or alias; NULL if there is none. */
 const pt_command *pt_command_find(const char *name);

@@ -1,15 +1,7 @@
-/* registry.c: the table of commands. */
+/* registry.c: finding a command by its name in the table of src/main/commands.c. */
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/rows.h"
-
-const pt_command *const pt_commands[] = {
-#define X(name) &pt_command_##name,
-#include "cmd/commands.def"
-#undef X
-    NULL,
-};
 
 static bool is_called(const pt_command *command, const char *word)
 {

@@ -1,4 +1,4 @@
-/* rows.h: the declarations of the commands' structs. */
+/* rows.h: the declarations of the structs of pitot's own commands. */
 #ifndef PT_CMD_ROWS_H
 #define PT_CMD_ROWS_H
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/perl.h"
+#include "personality/perl/perl.h"
 
 static void is(const char *name, const char *brief)
 {

@@ -1,0 +1,84 @@
+/* counts.h: where samples were taken, by image, procedure and address, with a column an event: what
+ * DCPI's tools tell.
+ *
+ *   stack [libc.so+0x40, app+0x10]   cycles 3        image     libc.so   3  0
+ *   stack [app+0x18]                 cycles 1   ->             app       1  2
+ *   stack [app+0x1c]                 imiss  2        procedure main app  1  2
+ *                                                    address   app+0x18  1  0, app+0x1c  0  2
+ *
+ * Rules: only the address that a sample was taken at counts, not its callers. A procedure is the
+ * function that has the code: what was inlined into it is it. An image that lies at several places
+ * is one; its addresses are those it was linked to, where they are known.
+ */
+#ifndef PT_DCPI_COUNTS_H
+#define PT_DCPI_COUNTS_H
+
+#include "model/profile.h"
+
+typedef struct pt_counts_event {
+    uint32_t event;          /* of the profile */
+    const char *name;        /* of mere "samples" what lies between two of them */
+    const char *unit;        /* of its values: "samples", "nanoseconds", ... */
+    int64_t period;          /* 0 = unknown */
+    const char *period_unit; /* "nanoseconds"; "" or "count": of what the event counts */
+    double fraction;         /* share of the time it was counted; 1 unless it is known */
+    int64_t total;
+} pt_counts_event;
+
+typedef struct pt_counts_image {
+    const char *path;    /* "" = unknown */
+    const char *id;      /* the build id, or what its format says; "" = unknown */
+    size_t first, count; /* its procedures */
+} pt_counts_image;
+
+typedef struct pt_counts_procedure {
+    const char *name; /* "" = unknown: all addresses of the image that have no name */
+    uint32_t image;
+    size_t first, count; /* its addresses */
+} pt_counts_procedure;
+
+typedef struct pt_counts_address {
+    uint64_t address;
+    uint32_t procedure;
+    uint32_t location; /* the first of those that are there */
+} pt_counts_address;
+
+typedef enum { PT_COUNTS_IMAGES, PT_COUNTS_PROCEDURES, PT_COUNTS_ADDRESSES } pt_counts_level;
+#define PT_COUNTS_LEVELS 3
+
+/* Images by path, procedures of an image by name, addresses of a procedure ascending. */
+typedef struct pt_counts {
+    const pt_profile *profile;
+    pt_counts_event *event;
+    uint32_t event_count;
+    pt_counts_image *image;
+    pt_counts_procedure *procedure;
+    pt_counts_address *address;
+    size_t count[PT_COUNTS_LEVELS];
+    int64_t *value[PT_COUNTS_LEVELS]; /* [count * event_count] */
+    uint64_t outside;                 /* samples without a stack, or outside every image */
+} pt_counts;
+
+/* Of the events events[0, event_count). Borrows the profile's texts; sums saturate. */
+void pt_counts_init(pt_counts *ret_counts, const pt_profile *profile, const uint32_t *events,
+                    uint32_t event_count);
+void pt_counts_done(pt_counts *counts);
+
+/* Which events tell how often: all that count, or all there are when none does. ret_events has room
+ * for the profile's; returns how many. */
+uint32_t pt_counts_events(const pt_profile *profile, uint32_t *ret_events);
+
+static inline int64_t pt_counts_value(const pt_counts *c, pt_counts_level level, size_t row,
+                                      uint32_t column)
+{
+    return c->value[level][row * c->event_count + column];
+}
+
+/* The rows of a level, the largest value of the column first, equal ones in their order, without
+ * those that have none in any column; in_image: NULL, or one flag an image. The caller frees. */
+uint32_t *pt_counts_rank(const pt_counts *counts, pt_counts_level level, uint32_t column,
+                         const bool *in_image, size_t *ret_count);
+
+uint32_t pt_counts_image_of(const pt_counts *counts, pt_counts_level level, size_t row);
+
+#endif

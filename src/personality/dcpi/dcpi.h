@@ -1,0 +1,70 @@
+/* dcpi.h: what the commands that stand in for DCPI's tools share: which events, images and
+ * procedures, and the counts of them. */
+#ifndef PT_DCPI_DCPI_H
+#define PT_DCPI_DCPI_H
+
+#include "cmd/cmd.h"
+#include "cmd/shape.h"
+#include "personality/dcpi/counts.h"
+#include "personality/dcpi/print_counts.h"
+
+typedef struct pt_dcpi_settings {
+    const char *event; /* names with commas; NULL = all that count */
+    const char *sort;  /* name; NULL = the first */
+    pt_option_list image;
+} pt_dcpi_settings;
+
+/* Rows for a settings struct with a field `dcpi` of this type. */
+#define PT_DCPI_EVENT_ROW(settings)                                                                \
+    {                                                                                              \
+        .name = "event", .letter = 'e', .type = PT_OPT_STRING,                                     \
+        .offset = offsetof(settings, dcpi.event), .metavar = "EVENT[,EVENT...]",                   \
+        .help = "these events (default: all that count)",                                          \
+        .details = "By name or number. Several profiles of one event each are one profile of "     \
+                   "all their events."                                                             \
+    }
+#define PT_DCPI_SORT_ROW(settings)                                                                 \
+    {                                                                                              \
+        .name = "sort", .letter = 's', .type = PT_OPT_STRING,                                      \
+        .offset = offsetof(settings, dcpi.sort), .aliases = "st", .metavar = "EVENT",              \
+        .help = "sort by this event (default: the first)",                                         \
+        .details = "By name or number. It has the first column, and a cumulative share."           \
+    }
+#define PT_DCPI_IMAGE_ROW(settings)                                                                \
+    {                                                                                              \
+        .name = "image", .type = PT_OPT_LIST, .offset = offsetof(settings, dcpi.image),            \
+        .metavar = "NAME", .help = "only this image: a path or its last part",                     \
+        .details = "May be given several times. A program among the arguments is one, too."        \
+    }
+
+/* Rows for a settings struct with fields `no_header` and `shape` (shape.h). */
+#define PT_DCPI_TABLE_ROWS(settings)                                                               \
+    {.name = "no_header",                                                                          \
+     .type = PT_OPT_FLAG,                                                                          \
+     .offset = offsetof(settings, no_header),                                                      \
+     .help = "rows only",                                                                          \
+     .details = "Neither the events nor the titles of the columns."},                              \
+        PT_SHAPE_JSON_ROW(settings),                                                               \
+    {                                                                                              \
+        .name = "csv", .type = PT_OPT_SET, .offset = offsetof(settings, shape),                    \
+        .min = PT_SHAPE_CSV, .aliases = "csl", .help = "write CSV",                                \
+        .details = "RFC 4180 with a line of column names; values are whole numbers."               \
+    }
+
+/* Counts of context->profile. PT_EXIT_OK, or the exit status of what was said. ret_column: the one
+ * to sort by. */
+int pt_dcpi_count(const pt_cmd_context *context, const pt_dcpi_settings *settings,
+                  pt_counts *ret_counts, uint32_t *ret_column);
+
+/* One flag an image, to be freed: was it named? *ret_flags NULL when none is, so that all count.
+ * Says so and fails when a named one is not there. */
+int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settings,
+                   const pt_counts *counts, bool **ret_flags);
+
+/* Writes the rows in that form. */
+void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);
+
+/* A hexadecimal number (0x...) as such; 0 for everything else. */
+uint64_t pt_dcpi_address(const char *text);
+
+#endif

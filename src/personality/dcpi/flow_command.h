@@ -1,0 +1,41 @@
+/* flow_command.h: what dcpicalc, dcpiwhatcg and dcpitopstalls share: procedures with their flow. */
+#ifndef PT_DCPI_FLOW_COMMAND_H
+#define PT_DCPI_FLOW_COMMAND_H
+
+#include "cmd/source.h"
+#include "personality/dcpi/dcpi.h"
+#include "personality/dcpi/print_flow.h"
+
+typedef struct pt_flow_settings {
+    double width, mhz;
+} pt_flow_settings;
+
+/* Rows for a settings struct with a field `flow` of this type. */
+#define PT_FLOW_ROWS(settings)                                                                     \
+    {.name = "width",                                                                              \
+     .type = PT_OPT_DOUBLE,                                                                        \
+     .offset = offsetof(settings, flow.width),                                                     \
+     .initial = "4",                                                                               \
+     .metavar = "N",                                                                               \
+     .help = "instructions that the machine can begin in a cycle",                                 \
+     .details = "What code takes at best follows from it, and from that how often it ran."},       \
+    {                                                                                              \
+        .name = "mhz", .type = PT_OPT_DOUBLE, .offset = offsetof(settings, flow.mhz),              \
+        .initial = "0", .metavar = "N", .help = "clock of the machine, for samples of time",       \
+        .details =                                                                                 \
+            "With it, or where samples count cycles, executions are numbers; without, they "       \
+            "are relative to those of the procedure's entry."                                      \
+    }
+
+/* Cycles between two samples of the event: its period, or, of time, mhz times that; 0 = unknown. */
+double pt_dcpi_cycles_per_sample(const pt_counts_event *event, double mhz);
+
+/* Calls show with a report of the procedures that match (pattern NULL: of all); what it returns, or
+ * the exit status of what was said. limit: procedures, 0 = all. */
+typedef void pt_flow_show(pt_cmd_context *context, const pt_flow_report *report,
+                          const void *settings);
+int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
+                 const pt_flow_settings *flow, const pt_code_settings *code, size_t limit,
+                 pt_flow_show *show, const void *settings);
+
+#endif

@@ -1,0 +1,33 @@
+/* print_counts.h: counts by image, procedure or address as tables, in the layout of DCPI's tools: a
+ * head with the events, a rule, then for each event its count and share, and what was counted. */
+#ifndef PT_DCPI_PRINT_COUNTS_H
+#define PT_DCPI_PRINT_COUNTS_H
+
+#include "base/buf.h"
+#include "personality/dcpi/counts.h"
+#include "render/look.h"
+
+typedef struct pt_counts_table {
+    const char *report; /* "dcpiprof" */
+    const char *title;  /* of the profile */
+    const pt_counts *counts;
+    pt_counts_level level;
+    uint32_t column;      /* that the rows are sorted by; it has a cumulative share, too */
+    const uint32_t *rows; /* of the level */
+    size_t row_count;
+    size_t more; /* rows that were left out */
+    bool no_head;
+    const char *const *instruction; /* of addresses: one a row, entries may be NULL; or NULL */
+} pt_counts_table;
+
+void pt_counts_text(pt_out *out, const pt_look *look, const pt_counts_table *table);
+void pt_counts_csv(pt_out *out, const pt_counts_table *table);
+void pt_counts_json(pt_out *out, const pt_counts_table *table);
+
+/* The head alone: samples and period of each event. */
+void pt_counts_head(pt_out *out, const pt_counts *counts);
+
+/* "[unknown]" for what has no name. */
+const char *pt_counts_name(const char *name);
+
+#endif

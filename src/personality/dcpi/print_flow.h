@@ -1,0 +1,29 @@
+/* print_flow.h: what dcpicalc, dcpiwhatcg and dcpitopstalls tell, as text and JSON. */
+#ifndef PT_DCPI_PRINT_FLOW_H
+#define PT_DCPI_PRINT_FLOW_H
+
+#include "base/buf.h"
+#include "personality/dcpi/flow.h"
+#include "render/look.h"
+
+typedef struct pt_flow_report {
+    const char *title;
+    const pt_procedures *procedures;
+    const pt_flow *const *flow; /* one a procedure; NULL: of another machine, or not disassembled */
+    uint32_t column;            /* of time */
+    double cycles_per_sample;   /* 0 = unknown: frequencies are then relative to the entry */
+    size_t rows;                /* dcpitopstalls */
+} pt_flow_report;
+
+/* Each procedure's blocks and instructions, then a summary. */
+void pt_flow_calc_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
+void pt_flow_calc_json(pt_out *out, const pt_flow_report *report);
+/* One summary of all procedures. */
+void pt_flow_whole_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
+void pt_flow_whole_json(pt_out *out, const pt_flow_report *report);
+/* The instructions with the most samples beyond what they take at best. */
+void pt_flow_stalls_text(pt_out *out, const pt_look *look, const pt_flow_report *report);
+void pt_flow_stalls_csv(pt_out *out, const pt_flow_report *report);
+void pt_flow_stalls_json(pt_out *out, const pt_flow_report *report);
+
+#endif

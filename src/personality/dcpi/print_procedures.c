@@ -1,0 +1,320 @@
+/* print_procedures.c: a column an event, then the instruction or the source line. */
+#include "personality/dcpi/print_procedures.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/saturate.h"
+#include "personality/dcpi/print_counts.h"
+#include "render/report.h"
+#include "render/text.h"
+
+typedef struct {
+    pt_out *out;
+    const pt_look *look;
+    const pt_procedure_list *list;
+    const pt_counts *counts;
+    int *width; /* of each event's column */
+} writer;
+
+static void fit_columns(writer *w)
+{
+    for (uint32_t e = 0; e < w->counts->event_count; e++) {
+        w->width[e] = (int)pt_text_width(w->counts->event[e].name);
+        if (w->width[e] < 8) w->width[e] = 8;
+        const int used = snprintf(NULL, 0, "%" PRId64, w->counts->event[e].total);
+        if (used > w->width[e]) w->width[e] = used;
+    }
+}
+
+static void put_values(const writer *w, const int64_t *value)
+{
+    for (uint32_t e = 0; e < w->counts->event_count; e++) {
+        if (value[e] != 0)
+            pt_outf(w->out, "%*" PRId64 " ", w->width[e], value[e]);
+        else
+            pt_outf(w->out, "%*s ", w->width[e], ".");
+    }
+}
+
+static const pt_flow *flow_of(const writer *w, const pt_procedure *p)
+{
+    return w->list->flow[p - w->list->procedures->items];
+}
+
+/* Executions, or how often for one call of the procedure, and cycles of each. */
+static void put_estimate(const writer *w, const pt_procedure *p, size_t i)
+{
+    const pt_flow *const f = flow_of(w, p);
+    const double rate = f != NULL ? f->class[f->block[f->block_of[i]].class].rate : 0;
+    const double entry = f != NULL ? f->class[f->block[0].class].rate : 0;
+    const double per_sample = w->list->cycles_per_sample;
+    if (rate > 0 && per_sample > 0)
+        pt_outf(w->out, "%9.3g ", rate * per_sample);
+    else if (rate > 0 && entry > 0)
+        pt_outf(w->out, "%8.3gx ", rate / entry);
+    else
+        pt_outf(w->out, "%9s ", "-");
+    if (rate > 0)
+        pt_outf(w->out, "%6.2f ",
+                (double)pt_procedure_value(w->list->procedures, p, i, w->list->column) / rate);
+    else
+        pt_outf(w->out, "%6s ", "-");
+}
+
+static void put_titles(const writer *w, const char *what)
+{
+    for (uint32_t e = 0; e < w->counts->event_count; e++) {
+        pt_text_pad(w->out, (size_t)w->width[e] - pt_text_width(w->counts->event[e].name));
+        pt_text_put(w->out, w->counts->event[e].name, 0);
+        pt_out_char(w->out, ' ');
+    }
+    pt_outf(w->out, " %s\n", what);
+}
+
+static void put_gap(const writer *w)
+{
+    for (uint32_t e = 0; e < w->counts->event_count; e++)
+        pt_outf(w->out, "%*s ", w->width[e], "");
+    pt_out_text(w->out, " ...\n");
+}
+
+static bool any_value(const int64_t *value, uint32_t n)
+{
+    for (uint32_t e = 0; e < n; e++)
+        if (value[e] != 0) return true;
+    return false;
+}
+
+/* Which of count rows are shown: those within `context` of one with a value. */
+static bool *shown_rows(const int64_t *value, size_t count, uint32_t events, int64_t context)
+{
+    bool *const shown = pt_alloc(count + 1, sizeof *shown);
+    size_t until = 0; /* rows below it are shown already */
+    for (size_t i = 0; i < count; i++) {
+        if (context >= 0 && !any_value(value + i * events, events)) continue;
+        const size_t around = context >= 0 ? (size_t)context : 0;
+        size_t from = i > around ? i - around : 0;
+        if (from < until) from = until;
+        const size_t to = count - i > around + 1 ? i + around + 1 : count;
+        for (size_t k = from; k < to; k++)
+            shown[k] = true;
+        until = to;
+    }
+    return shown;
+}
+
+/* ---- Instructions ---- */
+
+static const pt_code_frame *frame_of(const pt_procedure *p, size_t i)
+{
+    const pt_code_instruction *const in = &p->text.instruction[i];
+    return in->frame_count > 0 ? &p->text.frame[in->frame_first] : NULL;
+}
+
+static void put_source(const writer *w, const pt_procedure *p, const pt_code_frame *f)
+{
+    for (uint32_t e = 0; e < w->counts->event_count; e++)
+        pt_outf(w->out, "%*s ", w->width[e], "");
+    pt_text_pad(w->out, 17);
+    pt_outf(w->out, " ; %s:%u", pt_base_name(f->file), f->line);
+    const char *text;
+    size_t size;
+    if (pt_procedure_source_line(w->list->texts, p, f->file, f->line, &text, &size)) {
+        PT_FREE char *line = pt_strndup(text, size);
+        const char *begin = line + strspn(line, " \t");
+        pt_out_text(w->out, "  ");
+        pt_text_put(w->out, begin, 0);
+    }
+    pt_out_char(w->out, '\n');
+}
+
+static void put_instructions(const writer *w, const pt_procedure *p)
+{
+    const uint32_t n = w->counts->event_count;
+    PT_FREE bool *shown = shown_rows(p->value, p->text.count, n, w->list->context);
+    put_titles(w, "    freq    cpi       address  instruction");
+    const pt_code_frame *last = NULL;
+    for (size_t i = 0; i < p->text.count && pt_out_ok(w->out); i++) {
+        if (!shown[i]) {
+            if (i == 0 || shown[i - 1]) put_gap(w);
+            continue;
+        }
+        const pt_code_frame *const f = frame_of(p, i);
+        const bool same =
+            last != NULL && f != NULL && f->line == last->line && strcmp(f->file, last->file) == 0;
+        if (w->list->kind == PT_LIST_BOTH && f != NULL && !same && f->line > 0 &&
+            f->file[0] != '\0')
+            put_source(w, p, f);
+        last = f;
+        put_values(w, p->value + i * n);
+        put_estimate(w, p, i);
+        pt_outf(w->out, " %12" PRIx64 "  ", p->text.instruction[i].addr);
+        pt_text_put(w->out, p->text.instruction[i].text, 0);
+        pt_out_char(w->out, '\n');
+    }
+}
+
+/* ---- Source lines ---- */
+
+typedef struct {
+    const char *file;
+    uint32_t line;
+    size_t instruction;
+} line_key;
+
+static int by_line(const void *left, const void *right)
+{
+    const line_key *a = left, *b = right;
+    const int order = strcmp(a->file, b->file);
+    if (order != 0) return order;
+    if (a->line != b->line) return a->line < b->line ? -1 : 1;
+    return (a->instruction > b->instruction) - (a->instruction < b->instruction);
+}
+
+/* The lines of one file from the first to the last that has code. */
+static void put_file(const writer *w, const pt_procedure *p, const line_key *key, size_t count)
+{
+    const uint32_t n = w->counts->event_count;
+    const uint32_t first = key[0].line, last = key[count - 1].line;
+    const size_t lines = (size_t)(last - first) + 1;
+    PT_FREE int64_t *value = pt_alloc(lines * n + 1, sizeof *value);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t e = 0; e < n; e++)
+            pt_saturating_into(&value[(key[i].line - first) * n + e],
+                               p->value[key[i].instruction * n + e]);
+    PT_FREE bool *shown = shown_rows(value, lines, n, w->list->context);
+    pt_outf(w->out, "%s\n", key[0].file);
+    for (size_t i = 0; i < lines && pt_out_ok(w->out); i++) {
+        if (!shown[i]) {
+            if (i == 0 || shown[i - 1]) put_gap(w);
+            continue;
+        }
+        put_values(w, value + i * n);
+        pt_outf(w->out, " %6zu  ", first + i);
+        const char *text;
+        size_t size;
+        if (pt_procedure_source_line(w->list->texts, p, key[0].file, (int64_t)(first + i), &text,
+                                     &size)) {
+            PT_FREE char *line = pt_strndup(text, size);
+            pt_text_put(w->out, line, 0);
+        }
+        pt_out_char(w->out, '\n');
+    }
+}
+
+#define LINES_MAX 1000000 /* of one function in one file: more is a wrong line table */
+
+static void put_sources(const writer *w, const pt_procedure *p)
+{
+    PT_FREE line_key *key = pt_alloc(p->text.count + 1, sizeof *key);
+    size_t n = 0, without = 0;
+    for (size_t i = 0; i < p->text.count; i++) {
+        const pt_code_frame *const f = frame_of(p, i);
+        if (f != NULL && f->file[0] != '\0' && f->line > 0 && f->line < LINES_MAX)
+            key[n++] = (line_key){f->file, f->line, i};
+        else
+            without++;
+    }
+    if (n > 0) qsort(key, n, sizeof *key, by_line);
+    put_titles(w, "  line  source");
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && strcmp(key[end].file, key[i].file) == 0;)
+            end++;
+        put_file(w, p, key + i, end - i);
+    }
+    if (without > 0)
+        pt_outf(w->out, "%zu instruction%s without a line\n", without, without == 1 ? "" : "s");
+}
+
+/* ---- Whole lists ---- */
+
+static void put_procedure(const writer *w, const pt_procedure *p)
+{
+    pt_text_put_name(w->out, w->look, p->name, 0);
+    pt_outf(w->out, "  %s  0x%" PRIx64 "-0x%" PRIx64 "\n", p->path, p->start, p->end);
+    if (p->error != NULL)
+        pt_outf(w->out, "not disassembled: %s\n", p->error);
+    else if (w->list->kind == PT_LIST_SOURCE)
+        put_sources(w, p);
+    else
+        put_instructions(w, p);
+}
+
+void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure_list *list)
+{
+    const pt_counts *const c = list->procedures->counts;
+    PT_FREE int *width = pt_alloc((size_t)c->event_count + 1, sizeof *width);
+    writer w = {.out = out, .look = look, .list = list, .counts = c, .width = width};
+    fit_columns(&w);
+    pt_counts_head(out, c);
+    for (size_t i = 0; i < list->procedures->count && pt_out_ok(out); i++) {
+        pt_out_char(out, '\n');
+        put_procedure(&w, &list->procedures->items[i]);
+    }
+    if (list->procedures->more > 0)
+        pt_outf(out, "\n%s more procedures (-n 0)\n", pt_count_of(list->procedures->more).text);
+}
+
+static void put_text(pt_json_w *w, const char *key, const char *text)
+{
+    pt_json_key(w, key);
+    pt_json_text(w, text);
+}
+
+static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure *p)
+{
+    const uint32_t n = all->counts->event_count;
+    pt_json_object(w);
+    put_text(w, "procedure", p->name);
+    put_text(w, "image", p->path);
+    pt_json_key(w, "start");
+    pt_json_uint(w, p->start);
+    pt_json_key(w, "end");
+    pt_json_uint(w, p->end);
+    if (p->error != NULL) put_text(w, "error", p->error);
+    pt_json_key(w, "instructions");
+    pt_json_array(w);
+    for (size_t i = 0; i < p->text.count; i++) {
+        const pt_code_frame *const f = frame_of(p, i);
+        pt_json_object(w);
+        pt_json_key(w, "address");
+        pt_json_uint(w, p->text.instruction[i].addr);
+        put_text(w, "text", p->text.instruction[i].text);
+        pt_json_key(w, "values");
+        pt_json_array(w);
+        for (uint32_t e = 0; e < n; e++)
+            pt_json_int(w, p->value[i * n + e]);
+        pt_json_array_end(w);
+        put_text(w, "file", f != NULL ? f->file : "");
+        pt_json_key(w, "line");
+        pt_json_int(w, f != NULL ? f->line : 0);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+    pt_json_object_end(w);
+}
+
+void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
+{
+    const pt_procedures *const all = list->procedures;
+    pt_json_w w;
+    pt_report_json_begin(&w, out, "dcpilist");
+    put_text(&w, "profile", list->title);
+    pt_json_key(&w, "events");
+    pt_json_array(&w);
+    for (uint32_t e = 0; e < all->counts->event_count; e++)
+        pt_json_text(&w, all->counts->event[e].name);
+    pt_json_array_end(&w);
+    pt_json_key(&w, "procedures");
+    pt_json_array(&w);
+    for (size_t i = 0; i < all->count && pt_out_ok(out); i++)
+        put_json(&w, all, &all->items[i]);
+    pt_json_array_end(&w);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}

@@ -1,0 +1,191 @@
+/* procedures.c: counted addresses -> symbols -> instructions. */
+#include "personality/dcpi/procedures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturate.h"
+
+/* A counted address and the symbol that it lies in. */
+typedef struct {
+    uint32_t image, row; /* row of the counts' addresses */
+    uint64_t addr;       /* as linked */
+    pt_object_symbol symbol;
+} found_address;
+
+typedef struct {
+    const pt_counts *counts;
+    const pt_procedures_request *request;
+    pt_procedures *all;
+    found_address *found;
+    size_t found_count;
+} search;
+
+/* ---- Which addresses ---- */
+
+static pt_status choose_rows(const search *s, bool *chosen, size_t *ret_count, pt_error *reterr)
+{
+    const pt_counts *const c = s->counts;
+    *ret_count = 0;
+    for (size_t i = 0; i < c->count[PT_COUNTS_PROCEDURES]; i++) {
+        const pt_counts_procedure *const p = &c->procedure[i];
+        if (s->request->in_image != NULL && !s->request->in_image[p->image]) continue;
+        bool match = s->request->pattern == NULL;
+        if (!match) {
+            const pt_status status =
+                pt_regex_match(s->request->pattern, p->name, strlen(p->name), &match, reterr);
+            if (status != PT_OK) return status;
+        }
+        match |= s->request->address != 0 && c->address[p->first].address <= s->request->address &&
+                 c->address[p->first + p->count - 1].address >= s->request->address;
+        chosen[i] = match;
+        *ret_count += match;
+    }
+    return PT_OK;
+}
+
+static int by_symbol(const void *left, const void *right)
+{
+    const found_address *a = left, *b = right;
+    if (a->image != b->image) return a->image < b->image ? -1 : 1;
+    if (a->symbol.addr != b->symbol.addr) return a->symbol.addr < b->symbol.addr ? -1 : 1;
+    return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* Opens the images of the chosen procedures and finds the symbols that their addresses lie in. */
+static void find_symbols(search *s, const bool *chosen)
+{
+    const pt_counts *const c = s->counts;
+    PT_FREE bool *wanted = pt_alloc((size_t)c->profile->location->t.count + 1, sizeof *wanted);
+    for (size_t a = 0; a < c->count[PT_COUNTS_ADDRESSES]; a++)
+        if (chosen[c->address[a].procedure]) wanted[c->address[a].location] = true;
+    pt_code_init(&s->all->code, c->profile, wanted, s->request->code);
+    s->found = pt_alloc(c->count[PT_COUNTS_ADDRESSES] + 1, sizeof *s->found);
+    for (size_t a = 0; a < c->count[PT_COUNTS_ADDRESSES]; a++) {
+        if (!chosen[c->address[a].procedure]) continue;
+        const uint32_t location = c->address[a].location;
+        const uint32_t image = s->all->code.image_of[location];
+        found_address f = {.image = image, .row = (uint32_t)a, .addr = 0};
+        if (image != PT_NONE) f.addr = s->all->code.addr[location];
+        if (image != PT_NONE &&
+            pt_object_symbol_at(s->all->code.image[image].object, f.addr, &f.symbol))
+            s->found[s->found_count++] = f;
+        else
+            pt_saturating_into(&s->all->lost,
+                               pt_counts_value(c, PT_COUNTS_ADDRESSES, a, s->request->column));
+    }
+    if (s->found_count > 0) qsort(s->found, s->found_count, sizeof *s->found, by_symbol);
+}
+
+/* ---- Procedures ---- */
+
+typedef struct {
+    size_t first, count; /* in found */
+    int64_t value;       /* of the column */
+} candidate;
+
+static int by_value(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    if (a->value != b->value) return a->value > b->value ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static candidate *make_candidates(const search *s, size_t *ret_count)
+{
+    candidate *const items = pt_alloc(s->found_count + 1, sizeof *items);
+    size_t n = 0;
+    for (size_t i = 0; i < s->found_count; i++) {
+        const found_address *const f = &s->found[i];
+        if (i == 0 || f->image != f[-1].image || f->symbol.addr != f[-1].symbol.addr)
+            items[n++] = (candidate){.first = i};
+        items[n - 1].count++;
+        pt_saturating_into(&items[n - 1].value, pt_counts_value(s->counts, PT_COUNTS_ADDRESSES,
+                                                                f->row, s->request->column));
+    }
+    if (n > 0) qsort(items, n, sizeof *items, by_value);
+    *ret_count = n;
+    return items;
+}
+
+/* Gives each address's counts to the instruction that it lies in. */
+static void place_counts(const search *s, pt_procedure *p, const found_address *found, size_t count)
+{
+    const uint32_t n = s->counts->event_count;
+    p->value = pt_alloc(p->text.count * n + 1, sizeof *p->value);
+    size_t in = 0;
+    for (size_t i = 0; i < count; i++) {
+        while (in + 1 < p->text.count && p->text.instruction[in + 1].addr <= found[i].addr)
+            in++;
+        for (uint32_t e = 0; e < n; e++) {
+            const int64_t value = pt_counts_value(s->counts, PT_COUNTS_ADDRESSES, found[i].row, e);
+            pt_saturating_into(&p->sum[e], value);
+            if (p->text.count > 0) pt_saturating_into(&p->value[in * n + e], value);
+        }
+    }
+}
+
+static void fill_procedure(const search *s, pt_procedure *p, const candidate *from)
+{
+    const found_address *const found = s->found + from->first;
+    const pt_code_image *const image = &s->all->code.image[found->image];
+    const char *const name = s->counts->procedure[s->counts->address[found->row].procedure].name;
+    pt_error error = PT_ERROR_INIT;
+    *p = (pt_procedure){
+        .name = name[0] != '\0'
+                    ? name
+                    : pt_code_name(image, found->symbol.name, s->request->code->demangle),
+        .path = image->path,
+        .build_id = image->build_id,
+        .machine = pt_object_elf(image->object)->machine,
+        .start = found->symbol.addr,
+        .end = found->symbol.end_addr,
+        .sum = pt_alloc((size_t)s->counts->event_count + 1, sizeof *p->sum),
+    };
+    if (pt_code_text_init(&p->text, image, p->start, p->end, s->request->code, &error) != PT_OK)
+        p->error = pt_strdup(error.message);
+    place_counts(s, p, found, from->count);
+}
+
+pt_status pt_procedures_init(pt_procedures *ret, const pt_counts *counts,
+                             const pt_procedures_request *request, pt_error *reterr)
+{
+    pt_procedures all = {.counts = counts};
+    search s = {.counts = counts, .request = request, .all = &all};
+    PT_FREE bool *chosen = pt_alloc(counts->count[PT_COUNTS_PROCEDURES] + 1, sizeof *chosen);
+    size_t matches;
+    const pt_status status = choose_rows(&s, chosen, &matches, reterr);
+    if (status != PT_OK) return status;
+    if (matches == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "no procedure matches");
+    find_symbols(&s, chosen);
+    PT_FREE candidate *candidates = make_candidates(&s, &all.count);
+    if (request->limit > 0 && all.count > request->limit) {
+        all.more = all.count - request->limit;
+        all.count = request->limit;
+    }
+    all.items = pt_alloc(all.count + 1, sizeof *all.items);
+    for (size_t i = 0; i < all.count; i++)
+        fill_procedure(&s, &all.items[i], &candidates[i]);
+    free(s.found);
+    *ret = all;
+    return PT_OK;
+}
+
+void pt_procedures_done(pt_procedures *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        pt_code_text_done(&all->items[i].text);
+        free(all->items[i].value);
+        free(all->items[i].sum);
+        free(all->items[i].error);
+    }
+    free(all->items);
+    pt_code_done(&all->code);
+    *all = (pt_procedures){0};
+}
+
+bool pt_procedure_source_line(pt_source_texts *texts, const pt_procedure *p, const char *file,
+                              int64_t line, const char **ret_text, size_t *ret_size)
+{
+    return pt_source_line(pt_source_texts_file(texts, file, p->build_id), line, ret_text, ret_size);
+}

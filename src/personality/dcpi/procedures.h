@@ -1,0 +1,66 @@
+/* procedures.h: the machine code of counted procedures, each instruction with its counts.
+ *
+ *   counts  main  0x401010: 70 1     ->   401010  imull %edi, %ecx    70 1
+ *                 0x401012:  9 0          401013  addl  %ecx, %eax     9 0   (inside it)
+ *
+ * A procedure is a symbol of its image: it begins and ends where that does. A sample that lies
+ * inside an instruction counts for that.
+ */
+#ifndef PT_DCPI_PROCEDURES_H
+#define PT_DCPI_PROCEDURES_H
+
+#include "base/regex.h"
+#include "personality/dcpi/counts.h"
+#include "source/text.h"
+#include "view/code.h"
+
+typedef struct pt_procedures_request {
+    const pt_regex *pattern; /* of names; NULL = all */
+    uint64_t address;        /* not 0: those that have counts on both sides of it, too */
+    const bool *in_image;    /* NULL, or one flag an image of the counts */
+    uint32_t column;         /* of the counts: the largest first */
+    size_t limit;            /* 0 = all */
+    const pt_code_options *code;
+} pt_procedures_request;
+
+typedef struct pt_procedure {
+    const char *name; /* as the counts have it, else the symbol's */
+    const char *path; /* of the image's file */
+    const char *build_id;
+    uint64_t start, end; /* as linked */
+    uint16_t machine;    /* EM_x of <elf.h> */
+    pt_code_text text;
+    int64_t *value; /* [text.count * event_count] */
+    int64_t *sum;   /* [event_count] */
+    char *error;    /* why there are no instructions, or NULL */
+} pt_procedure;
+
+typedef struct pt_procedures {
+    const pt_counts *counts;
+    pt_procedure *items;
+    size_t count;
+    size_t more; /* beyond the limit */
+    /* Samples of the column in procedures that were chosen, but whose image is not there or names
+     * no symbol at their address. */
+    int64_t lost;
+    pt_code code;
+} pt_procedures;
+
+/* PT_ERR_NOTFOUND when nothing matches. Borrows counts and *request->code; done with
+ * pt_procedures_done. */
+pt_status pt_procedures_init(pt_procedures *ret_procedures, const pt_counts *counts,
+                             const pt_procedures_request *request, pt_error *reterr);
+void pt_procedures_done(pt_procedures *procedures);
+
+/* A line of a source file of the procedure: as pt_source_line. */
+bool pt_procedure_source_line(pt_source_texts *texts, const pt_procedure *procedure,
+                              const char *file, int64_t line, const char **ret_text,
+                              size_t *ret_size);
+
+static inline int64_t pt_procedure_value(const pt_procedures *all, const pt_procedure *p, size_t i,
+                                         uint32_t column)
+{
+    return p->value[i * all->counts->event_count + column];
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* set_stats.h: how counts vary from run to run.
+ *
+ *   set 1: main 60, fib 40         name  sum  mean  deviation  min  max  range
+ *   set 2: main 62, fib 20   ->    fib    60    30       14.1   20   40  0.33
+ *                                  main  122    61        1.4   60   62  0.016
+ *
+ * range is (max - min) / sum. A run without samples of a name counts 0 in all of these. The
+ * deviation is that of a sample of runs (n - 1).
+ */
+#ifndef PT_DCPI_SET_STATS_H
+#define PT_DCPI_SET_STATS_H
+
+#include "personality/dcpi/counts.h"
+
+typedef struct pt_set_row {
+    const char *name, *path; /* procedure ("" of images, and where it is unknown) and image */
+    double *value;           /* [sets] */
+    uint32_t sets;           /* that have samples of it */
+    double sum, share;       /* share of all sums */
+    double mean, deviation, min, max, range;
+} pt_set_row;
+
+typedef struct pt_set_stats {
+    pt_set_row *row; /* the largest range first, of equals the largest sum */
+    size_t count;
+    double *total; /* [sets]: of each, after scaling */
+    size_t set_count;
+    double sum;
+    double *memory;
+} pt_set_stats;
+
+typedef struct pt_set {
+    const pt_counts *counts;
+    uint32_t column;
+    double factor; /* that its values are multiplied by */
+} pt_set;
+
+/* Procedures are the same by name and their image's path, images by path. */
+void pt_set_stats_init(pt_set_stats *ret_stats, const pt_set *sets, size_t set_count,
+                       pt_counts_level level);
+void pt_set_stats_done(pt_set_stats *stats);
+
+#endif

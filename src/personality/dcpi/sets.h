@@ -1,0 +1,35 @@
+/* sets.h: several sets of profiles, each loaded and counted on its own: dcpistats, dcpidiff.
+ */
+#ifndef PT_DCPI_SETS_H
+#define PT_DCPI_SETS_H
+
+#include "personality/dcpi/dcpi.h"
+
+typedef struct pt_dcpi_set {
+    pt_cmd_context context; /* of its own: what was loaded, and its title */
+    pt_counts counts;
+    uint32_t column; /* the event */
+    char **names;    /* of its files */
+} pt_dcpi_set;
+
+typedef struct pt_dcpi_sets {
+    pt_dcpi_set *items;
+    size_t count, cap;
+} pt_dcpi_sets;
+
+/* The sets that -set FILE[,FILE...] names, else one a profile among the arguments; a program among
+ * them is everybody's. skip: arguments that are no files. Returns an exit status; to be done with
+ * in any case. */
+int pt_dcpi_sets_load(pt_cmd_context *context, const pt_dcpi_settings *settings,
+                      const pt_option_list *given, size_t skip, pt_dcpi_sets *ret_sets);
+void pt_dcpi_sets_done(pt_dcpi_sets *sets);
+
+/* Row for a settings struct with a list `sets`. */
+#define PT_DCPI_SET_ROW(settings)                                                                  \
+    {                                                                                              \
+        .name = "set", .type = PT_OPT_LIST, .offset = offsetof(settings, sets),                    \
+        .metavar = "FILE[,FILE...]", .help = "a set of profiles that are added up",                \
+        .details = "Given once a set. Without it each profile among the arguments is a set."       \
+    }
+
+#endif

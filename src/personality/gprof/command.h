@@ -1,0 +1,64 @@
+/* command.h: what the files of the gprof personality share. */
+#ifndef PT_GPROF_COMMAND_H
+#define PT_GPROF_COMMAND_H
+
+#include "base/error.h"
+#include "base/options.h"
+#include "formats/format.h"
+#include "personality/gprof/print.h"
+
+/* What may be printed. */
+typedef enum {
+    PT_GPROF_INFO = 1 << 0,
+    PT_GPROF_FLAT = 1 << 1,
+    PT_GPROF_GRAPH = 1 << 2,
+    PT_GPROF_COUNTS = 1 << 3,
+    PT_GPROF_SOURCE = 1 << 4,
+    PT_GPROF_FUNCTION_ORDER = 1 << 5,
+    PT_GPROF_FILE_ORDER = 1 << 6,
+    PT_GPROF_SUM = 1 << 7,
+} pt_gprof_style;
+
+typedef struct pt_gprof_settings {
+    const char *whoami; /* for messages */
+    unsigned styles;    /* pt_gprof_style bits */
+    unsigned touched;   /* those that options spoke of, for or against */
+    struct {
+        pt_gprof_spec *items; /* the latest first */
+        size_t count, cap;
+    } spec;
+    struct {
+        const char **items; /* folders of source files */
+        size_t count, cap;
+    } folder;
+    char *folder_text; /* that they point into */
+    pt_gprof_look look;
+    bool no_static, functions_only, by_line, static_calls, mangled, json, debug;
+    bool all_lines;      /* -x */
+    bool separate_files; /* -y */
+    uint64_t min_count;
+    int64_t table_length;
+    const char *external_path, *map_path; /* -S, -R */
+    const pt_format *from;                /* -O; NULL = whatever it is */
+    bool is_prof;                         /* -O prof, which nobody can read */
+    bool needs_44;                        /* -O 4.4bsd */
+    const char *image;
+    const char *const *profiles;
+    size_t profile_count;
+} pt_gprof_settings;
+
+typedef enum { PT_GPROF_RUN, PT_GPROF_DONE, PT_GPROF_WRONG } pt_gprof_parsed;
+
+/* Reads a command line in gprof's syntax; on DONE (--help, --version) it has answered, on WRONG
+ * said what is wrong. */
+pt_gprof_parsed pt_gprof_parse(pt_gprof_settings *s, int argc, char **argv);
+void pt_gprof_settings_done(pt_gprof_settings *s);
+
+/* Reads, computes, prints. Returns the exit status. */
+int pt_gprof_run(pt_gprof_settings *s);
+
+/* "gprof: ..." on standard error. */
+void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

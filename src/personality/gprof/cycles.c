@@ -1,0 +1,173 @@
+/* cycles.c: functions that call each other in a circle, and an order in which callees come
+ * before callers.
+ *
+ * A depth-first search over the arcs, each function's latest arc first. An arc to a function that
+ * is still being searched closes a circle: all that lies between the two on the search's path
+ * becomes one with it (Gabow's path-based algorithm, which keeps the beginnings of what is one on a
+ * stack of its own). Which member is first, and the order of the others, is the order in which they
+ * were joined, as in gprof. The search's path is kept on the heap, since a file decides how deep it
+ * is.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "personality/gprof/gprof_int.h"
+
+#define NOT_ON_PATH UINT32_MAX
+
+typedef struct {
+    pt_gprof *g;
+    uint32_t count;   /* symbols */
+    uint32_t *head;   /* whom it was joined to; a tree whose roots are first members */
+    uint32_t *next;   /* the next member, or PT_NONE */
+    uint32_t *last;   /* of a first member: the last one */
+    uint32_t *path;   /* from the search's beginning */
+    uint32_t *arc;    /* of each on the path: how many of its arcs were followed */
+    uint32_t *place;  /* on the path */
+    uint32_t *begins; /* places on the path where something that is one begins */
+    uint32_t depth, begin_count, numbered;
+    bool *seen, *left; /* left: it has a number */
+} search;
+
+static uint32_t head_of(search *s, uint32_t symbol)
+{
+    while (s->head[symbol] != symbol) {
+        s->head[symbol] = s->head[s->head[symbol]];
+        symbol = s->head[symbol];
+    }
+    return symbol;
+}
+
+static void enter(search *s, uint32_t symbol)
+{
+    s->seen[symbol] = true;
+    s->place[symbol] = s->depth;
+    s->path[s->depth] = symbol;
+    s->arc[s->depth++] = 0;
+    s->begins[s->begin_count++] = s->place[symbol];
+}
+
+/* All from the one that holds `place` to the end of the path becomes one. */
+static void join(search *s, uint32_t place)
+{
+    uint32_t kept = s->begin_count;
+    while (s->begins[kept - 1] > place)
+        kept--;
+    const uint32_t head = head_of(s, s->path[s->begins[kept - 1]]);
+    for (uint32_t i = kept; i < s->begin_count; i++) {
+        const uint32_t child = s->path[s->begins[i]];
+        s->next[s->last[head]] = child;
+        s->last[head] = s->last[child];
+        s->head[child] = head;
+    }
+    s->begin_count = kept;
+}
+
+/* A function whose arcs are all followed. Those of a cycle have the number of its first member. */
+static void leave(search *s)
+{
+    const uint32_t symbol = s->path[--s->depth];
+    s->place[symbol] = NOT_ON_PATH;
+    if (s->head[symbol] != symbol) return;
+    s->begin_count--;
+    s->numbered++;
+    for (uint32_t m = symbol; m != PT_NONE; m = s->next[m]) {
+        s->g->symbol.items[m].order = s->numbered;
+        s->left[m] = true;
+    }
+}
+
+/* To a function that was seen and has no number yet. */
+static void close_circle(search *s, uint32_t symbol)
+{
+    /* One that has left the path is there through its first member. */
+    const uint32_t on_path = s->place[symbol] != NOT_ON_PATH ? symbol : head_of(s, symbol);
+    if (s->place[on_path] != NOT_ON_PATH) join(s, s->place[on_path]);
+}
+
+static void search_from(search *s, uint32_t symbol)
+{
+    const pt_gprof *const g = s->g;
+    enter(s, symbol);
+    while (s->depth > 0) {
+        const pt_gprof_symbol *const at = &g->symbol.items[s->path[s->depth - 1]];
+        uint32_t *const followed = &s->arc[s->depth - 1];
+        if (*followed == at->out_count) {
+            leave(s);
+            continue;
+        }
+        const uint32_t to = g->arc.items[g->out[at->first_out + (*followed)++]].to;
+        if (!s->seen[to])
+            enter(s, to);
+        else if (!s->left[to])
+            close_circle(s, to);
+    }
+}
+
+/* ---- Cycles as symbols ---- */
+
+static void count_calls(pt_gprof *g, pt_gprof_symbol *cycle, uint32_t number)
+{
+    for (uint32_t i = 0; i < cycle->member_count; i++) {
+        const uint32_t member = g->member[cycle->first_member + i];
+        const pt_gprof_symbol *const m = &g->symbol.items[member];
+        for (uint32_t k = 0; k < m->in_count; k++) {
+            const pt_gprof_arc *const arc = &g->arc.items[g->in[m->first_in + k]];
+            if (arc->from == member) continue;
+            if (g->symbol.items[arc->from].cycle == number)
+                cycle->self_calls += arc->calls;
+            else
+                cycle->calls += arc->calls;
+        }
+    }
+}
+
+static void add_cycles(search *s)
+{
+    pt_gprof *const g = s->g;
+    for (uint32_t i = 0; i < s->count; i++)
+        g->cycle_count += s->head[i] == i && s->next[i] != PT_NONE;
+    g->symbol.cap = s->count + (size_t)g->cycle_count + 1;
+    g->symbol.items = pt_realloc(g->symbol.items, g->symbol.cap, sizeof *g->symbol.items);
+    g->member = pt_alloc((size_t)s->count + 1, sizeof *g->member);
+    uint32_t cycle = 0, member_count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->head[i] != i || s->next[i] == PT_NONE) continue;
+        pt_gprof_symbol *const c = &g->symbol.items[s->count + cycle++];
+        *c = (pt_gprof_symbol){
+            .cycle = cycle, .file = PT_NONE, .is_shown = true, .first_member = member_count};
+        for (uint32_t m = i; m != PT_NONE; m = s->next[m]) {
+            g->symbol.items[m].cycle = cycle;
+            g->member[member_count++] = m;
+        }
+        c->member_count = member_count - c->first_member;
+        count_calls(g, c, cycle);
+    }
+}
+
+void pt_gprof_find_cycles(pt_gprof *g)
+{
+    const uint32_t n = (uint32_t)g->symbol.count;
+    const size_t room = (size_t)n + 1;
+    PT_FREE uint32_t *memory = pt_alloc(7 * room, sizeof *memory);
+    PT_FREE bool *seen = pt_alloc(2 * room, sizeof *seen);
+    search s = {.g = g,
+                .count = n,
+                .head = memory,
+                .next = memory + room,
+                .last = memory + 2 * room,
+                .path = memory + 3 * room,
+                .arc = memory + 4 * room,
+                .place = memory + 5 * room,
+                .begins = memory + 6 * room,
+                .seen = seen,
+                .left = seen + room};
+    for (uint32_t i = 0; i < n; i++) {
+        s.head[i] = s.last[i] = i;
+        s.next[i] = PT_NONE;
+        s.place[i] = NOT_ON_PATH;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!seen[i]) search_from(&s, i);
+    add_cycles(&s);
+}

@@ -1,0 +1,64 @@
+/* print.h: gprof's reports as text, byte for byte as GNU gprof 2.40 prints them, and as JSON.
+ *
+ * The explanations behind the tables (without --brief) are in our own words. docs/gprof.md lists
+ * what else differs.
+ */
+#ifndef PT_GPROF_PRINT_H
+#define PT_GPROF_PRINT_H
+
+#include "base/buf.h"
+#include "personality/gprof/gprof.h"
+
+typedef struct pt_gprof_look {
+    bool brief;        /* -b: no explanations */
+    bool traditional;  /* -T: BSD's columns */
+    bool all;          /* -z: functions that were never called and have no time */
+    bool full_paths;   /* -L */
+    bool inline_files; /* --inline-file-names: behind functions, too */
+    unsigned width;    /* -w: of the index */
+    double rate;       /* ticks in one of the dimension; 0 = unknown */
+    double bin_bytes;  /* that the first histogram's bins cover */
+    char dimension[16];
+    char abbreviation;
+    bool has_output; /* something was printed: a form feed comes before what follows */
+} pt_gprof_look;
+
+/* The times that stacks tell have a column of their own, if there are stacks; BSD's layout has no
+ * room for it. */
+static inline bool pt_gprof_shows_true(const pt_gprof_look *look, const pt_gprof *g)
+{
+    return g->stack.count > 0 && !look->traditional;
+}
+
+void pt_gprof_flat_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_graph_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+void pt_gprof_counts_text(pt_out *out, pt_gprof_look *look, pt_gprof *g);
+
+typedef struct pt_gprof_annotation {
+    bool all_lines;        /* -x */
+    uint64_t min_count;    /* -m */
+    uint64_t table_length; /* -t */
+    uint64_t last_count;   /* of the file before; 0 at first */
+} pt_gprof_annotation;
+/* A source file's text, with counts before its lines, and a table and a summary behind it. */
+void pt_gprof_source_text(pt_out *out, const pt_gprof *g, const pt_gprof_source *source,
+                          pt_gprof_annotation *how, const char *text, size_t size);
+
+/* Flat profile and call graph; docs/gprof.md describes it. */
+void pt_gprof_json(pt_out *out, const pt_gprof_look *look, pt_gprof *g);
+
+/* Which symbols the index names. count of them; free it. */
+bool *pt_gprof_indexed(const pt_gprof_look *look, const pt_gprof *g);
+
+/* The function's name as it is shown, with what options say comes behind it. Bytes written. */
+size_t pt_gprof_put_name(pt_out *out, const pt_gprof_look *look, pt_gprof *g,
+                         const pt_gprof_symbol *symbol);
+/* The cycle it is in, and its number. */
+void pt_gprof_put_number(pt_out *out, const pt_gprof_symbol *symbol);
+/* A form feed, unless nothing was printed yet. */
+void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look);
+/* Its path, or the last part of that. */
+const char *pt_gprof_file_text(const pt_gprof_look *look, const pt_gprof *g, uint32_t file);
+
+#endif

@@ -1,0 +1,385 @@
+/* symbols.c: which symbols of an image are functions to gprof, and which of those at one
+ * address.
+ *
+ * Taken are global and weak symbols of code and, of local ones, those whose names look like names:
+ * no '$', and dots only before numbers (nested functions). So foo.cold, foo.part.0 and foo.isra.0
+ * are none, and their code counts as the function's before them. A symbol reaches to
+ * the next one, whatever its size says. Rule: GNU gprof 2.40, as it behaves.
+ */
+#include <ctype.h>
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "object/demangle.h"
+#include "object/symbol_class.h"
+#include "personality/gprof/gprof_int.h"
+
+#define NAME_PIECE_BYTES ((size_t)4 << 20)
+
+bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret)
+{
+    pt_elf_section section;
+    const pt_elf *elf = pt_object_elf(g->object);
+    if (!pt_elf_section_named(elf, ".text", &section)) return false;
+    uint64_t size = 0;
+    const uint8_t *bytes = pt_elf_section_bytes(elf, &section, &size);
+    *ret = (pt_gprof_text){section.addr, section.size_bytes, bytes};
+    return true;
+}
+
+uint32_t pt_gprof_file(pt_gprof *g, const char *name)
+{
+    const uint64_t hash = pt_hash_bytes(name, strlen(name));
+    pt_probe probe;
+    for (uint32_t i = pt_index_first(&g->file_index, hash, &probe); i != PT_NONE;
+         i = pt_index_next(&g->file_index, &probe))
+        if (strcmp(g->file.items[i], name) == 0) return i;
+    const uint32_t id = (uint32_t)g->file.count;
+    PT_GROW(g->file, g->file.count + 1);
+    g->file.items[g->file.count++] = name;
+    pt_index_add(&g->file_index, hash, id);
+    return id;
+}
+
+/* ---- What is a function ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* After a dot only digits may follow, up to the next dot; ".clone" and ".constprop" may come before
+ * such a number. *name stands at the dot, and is moved to what follows. */
+static bool skip_numbered_suffix(const char **name)
+{
+    static const char *const kinds[] = {".clone.", ".constprop."};
+    const char *p = *name;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const size_t n = strlen(kinds[i]);
+        if (!begins(p, kinds[i]) || p[n] == '\0') continue;
+        p += n - 1;
+        break;
+    }
+    bool has_digit = false;
+    for (p++; *p != '\0'; p++) {
+        if (has_digit && *p == '.') break;
+        if (!isdigit((unsigned char)*p)) return false;
+        has_digit = true;
+    }
+    *name = p;
+    return true;
+}
+
+/* limit: the end of the strings that name stands among. After a numbered suffix gprof forgets that
+ * the name has ended, and judges the string behind it, too: foo.constprop.0 is a function or not by
+ * what the linker happened to put there. Its reports depend on it, so we do the same. */
+static bool looks_like_a_name(const char *name, const char *limit)
+{
+    if (name[0] == '\0' || begins(name, "__gnu_compiled") || begins(name, "___gnu_compiled"))
+        return false;
+    for (const char *p = name; p < limit && *p != '\0'; p++) {
+        if (*p == '$') return false;
+        while (*p == '.')
+            if (!skip_numbered_suffix(&p)) return false;
+    }
+    return true;
+}
+
+static bool is_wanted(const pt_gprof_options *o, const pt_class_symbol *s, const char *limit,
+                      bool *ret_is_static)
+{
+    *ret_is_static = false;
+    if (o->no_static && s->is_local) return false;
+    if (s->letter == 'T' || s->letter == 'W') return true;
+    *ret_is_static = true;
+    return s->letter == 't' && looks_like_a_name(s->name, limit) &&
+           (!o->functions_only || s->is_function);
+}
+
+/* ---- From the image ---- */
+
+static int by_function(const void *key, const void *row)
+{
+    return strcmp(key, ((const pt_gprof_mapped *)row)->function);
+}
+
+static pt_gprof_symbol *append(pt_gprof *g)
+{
+    PT_GROW(g->symbol, g->symbol.count + 1);
+    pt_gprof_symbol *s = &g->symbol.items[g->symbol.count++];
+    *s = (pt_gprof_symbol){.file = PT_NONE};
+    return s;
+}
+
+static void add_image_symbol(pt_gprof *g, const pt_class_symbol *from, bool is_static)
+{
+    const pt_gprof_options *o = &g->options;
+    const pt_gprof_mapped *mapped = NULL;
+    if (o->mapped_count > 0)
+        mapped = bsearch(from->name, o->mapped, o->mapped_count, sizeof *o->mapped, by_function);
+    if (mapped != NULL && !mapped->is_first) return;
+    pt_gprof_symbol *s = append(g);
+    s->name = mapped != NULL ? mapped->file : from->name;
+    s->is_mapped = mapped != NULL;
+    s->addr = from->addr;
+    s->is_static = is_static;
+    s->is_function = from->is_function;
+}
+
+/* The image's own table; of a stripped one its debug file is none of our business here: the names
+ * of what it exports are left. */
+static void read_image(pt_gprof *g)
+{
+    const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
+    for (size_t i = 0; i < 2 && g->symbol.count == 0; i++) {
+        pt_class_table table;
+        pt_class_symbol symbol;
+        bool is_static;
+        if (!pt_class_table_open(&table, pt_object_elf(g->object), tables[i])) continue;
+        free(g->symbol.items);
+        g->symbol.cap = table.symbols.count;
+        g->symbol.items = pt_alloc_table(g->symbol.cap, sizeof *g->symbol.items);
+        const char *const strings = table.symbols.strings;
+        const char *const limit = strings != NULL ? strings + table.symbols.strings_bytes : NULL;
+        while (pt_class_table_next(&table, &symbol))
+            if (is_wanted(&g->options, &symbol, limit, &is_static))
+                add_image_symbol(g, &symbol, is_static);
+        pt_class_table_done(&table);
+    }
+}
+
+static void read_external(pt_gprof *g)
+{
+    for (size_t i = 0; i < g->options.external_count; i++) {
+        const pt_gprof_external *from = &g->options.external[i];
+        pt_gprof_symbol *s = append(g);
+        s->name = from->name;
+        s->addr = from->addr;
+        s->is_static = from->is_static;
+        s->is_function = true;
+    }
+}
+
+/* ---- Files and lines ---- */
+
+static uint64_t address_key(const void *context, uint32_t symbol)
+{
+    return ((const pt_gprof_symbol *)context)[symbol].addr;
+}
+
+void pt_gprof_find_files(pt_gprof *g, const bool *chosen)
+{
+    const size_t all = g->symbol.count;
+    PT_FREE uint32_t *ids = pt_alloc(all + 1, sizeof *ids);
+    size_t count = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (chosen == NULL || chosen[i]) ids[count++] = i;
+    pt_gprof_sort_by(ids, count, address_key, g->symbol.items);
+    PT_FREE uint64_t *addrs = pt_alloc(count + 1, sizeof *addrs);
+    for (size_t i = 0; i < count; i++)
+        addrs[i] = g->symbol.items[ids[i]].addr;
+    PT_FREE pt_gprof_place *places = pt_alloc(count + 1, sizeof *places);
+    pt_gprof_places(g, addrs, count, places);
+    PT_FREE const pt_gprof_place **of_symbol = pt_alloc(all + 1, sizeof *of_symbol);
+    for (size_t i = 0; i < count; i++)
+        of_symbol[ids[i]] = &places[i];
+    for (uint32_t i = 0; i < all; i++) { /* so that files are known in the table's order */
+        if (of_symbol[i] == NULL || of_symbol[i]->name == NULL) continue;
+        g->symbol.items[i].file = pt_gprof_file(g, of_symbol[i]->file);
+        g->symbol.items[i].line = of_symbol[i]->line;
+    }
+}
+
+/* ---- One symbol an address ---- */
+
+/* Functions before labels, global ones before local ones. */
+static uint64_t rank_key(const void *context, uint32_t symbol)
+{
+    const pt_gprof_symbol *const s = (const pt_gprof_symbol *)context + symbol;
+    return 2u * !s->is_function + s->is_static;
+}
+
+/* Of two at one address, is the later one meant? A global one, a function, a name with fewer
+ * underscores. */
+static bool is_better(const pt_gprof_symbol *later, const pt_gprof_symbol *kept)
+{
+    if (later->is_static != kept->is_static) return !later->is_static;
+    if (later->is_function != kept->is_function) return later->is_function;
+    if (later->name[0] != '_' && kept->name[0] == '_') return true;
+    return later->name[0] == '_' && later->name[1] != '_' && kept->name[0] == '_' &&
+           kept->name[1] == '_';
+}
+
+/* Symbols lie in spans of equal size, about as many as there are symbols: few are left to look at.
+ * Their addresses may be anything, though. */
+static void lay_spans(pt_gprof *g)
+{
+    const size_t count = g->symbol.count;
+    const uint64_t range = count > 0 ? g->addr[count - 1] - g->addr[0] : 0;
+    g->span_bits = 0;
+    while (range >> g->span_bits > count)
+        g->span_bits++;
+    const size_t spans = (size_t)(range >> g->span_bits) + 1;
+    g->first_in_span = pt_realloc(g->first_in_span, spans + 1, sizeof *g->first_in_span);
+    size_t at = 0;
+    for (size_t i = 0; i < spans; i++) {
+        while (at < count && (g->addr[at] - g->addr[0]) >> g->span_bits < i)
+            at++;
+        g->first_in_span[i] = (uint32_t)at;
+    }
+    g->first_in_span[spans] = (uint32_t)count;
+}
+
+/* Symbols whose end is known keep it: functions, when lines have come between them. A symbol behind
+ * the end of the code, of data, ends before it begins, and is dropped then. */
+static void settle(pt_gprof *g)
+{
+    const size_t count = g->symbol.count;
+    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    pt_gprof_sort_by(order, count, rank_key, g->symbol.items);
+    pt_gprof_sort_by(order, count, address_key, g->symbol.items);
+    pt_gprof_symbol *const sorted = pt_alloc_table(count + 1, sizeof *sorted);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const pt_gprof_symbol *const s = &g->symbol.items[order[i]];
+        if (n > 0 && sorted[n - 1].addr == s->addr) {
+            if (is_better(s, &sorted[n - 1])) sorted[n - 1] = *s;
+            continue;
+        }
+        if (n > 0 && sorted[n - 1].end_addr == 0) sorted[n - 1].end_addr = s->addr - 1;
+        if (s->end_addr != 0 && s->addr > s->end_addr) continue;
+        sorted[n++] = *s;
+    }
+    pt_gprof_text text;
+    if (n > 0 && sorted[n - 1].end_addr == 0 && pt_gprof_find_text(g, &text))
+        sorted[n - 1].end_addr = text.addr + text.size_bytes - 1;
+    free(g->symbol.items);
+    g->symbol.items = sorted;
+    g->symbol.count = n;
+    g->symbol.cap = count + 1;
+    g->addr = pt_realloc(g->addr, n + 1, sizeof *g->addr);
+    for (size_t i = 0; i < n; i++)
+        g->addr[i] = sorted[i].addr;
+    lay_spans(g);
+}
+
+uint32_t pt_gprof_find(const pt_gprof *g, uint64_t addr)
+{
+    if (g->symbol.count == 0 || addr < g->addr[0]) return PT_NONE;
+    const uint64_t last = g->addr[g->symbol.count - 1];
+    const size_t span = (size_t)(((addr < last ? addr : last) - g->addr[0]) >> g->span_bits);
+    size_t low = g->first_in_span[span], high = g->first_in_span[span + 1];
+    /* the first that begins after addr */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (g->addr[middle] <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && addr <= g->symbol.items[low - 1].end_addr ? (uint32_t)(low - 1) : PT_NONE;
+}
+
+/* In large pieces: reports of large programs look names up at random, again and again. */
+static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
+{
+    if (bytes > g->name_room) {
+        g->name_room = bytes < NAME_PIECE_BYTES ? NAME_PIECE_BYTES : bytes;
+        g->name_end = pt_alloc_table(g->name_room, 1);
+        PT_GROW(g->name_text, g->name_text.count + 1);
+        g->name_text.items[g->name_text.count++] = g->name_end;
+    }
+    char *const kept = memcpy(g->name_end, text, bytes);
+    g->name_end += bytes;
+    g->name_room -= bytes;
+    return kept;
+}
+
+const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size)
+{
+    if (g->shown_name == NULL)
+        g->shown_name = pt_alloc_table(g->symbol.count + 1, sizeof *g->shown_name);
+    const size_t i = (size_t)(symbol - g->symbol.items);
+    if (g->shown_name[i].text == NULL) {
+        PT_FREE char *text = NULL;
+        if (!g->options.mangled && symbol->name[0] == '_')
+            text = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
+        const size_t size = strlen(text != NULL ? text : symbol->name);
+        g->shown_name[i].text = text != NULL ? keep_name(g, text, size + 1) : symbol->name;
+        g->shown_name[i].size = size;
+    }
+    *ret_size = g->shown_name[i].size;
+    return g->shown_name[i].text;
+}
+
+const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol)
+{
+    size_t size;
+    return pt_gprof_sized_name(g, symbol, &size);
+}
+
+bool pt_gprof_wants(const pt_gprof *g, const pt_gprof_symbol *symbol, pt_gprof_table show)
+{
+    if (symbol->tables & 1u << show) return true;
+    return g->table_counts[show] == 0 && (symbol->tables & 1u << (show + 1)) == 0;
+}
+
+pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *options,
+                        pt_error *reterr)
+{
+    *g = (pt_gprof){.object = object, .options = *options};
+    pt_index_init(&g->file_index);
+    pt_index_init(&g->arc_index);
+    pt_index_init(&g->block_index);
+    if (options->external != NULL)
+        read_external(g);
+    else
+        read_image(g);
+    if (g->symbol.count == 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "names no functions");
+    /* A table of symbols from elsewhere says nothing of files, nor does the image then. */
+    const bool wants_files = options->with_files || options->by_line;
+    if (wants_files && options->external == NULL) pt_gprof_find_files(g, NULL);
+    settle(g);
+    if (options->by_line && options->external == NULL) {
+        pt_gprof_add_lines(g);
+        settle(g);
+    }
+    g->by_name = pt_gprof_by_name(g);
+    pt_gprof_match_specs(g);
+    return PT_OK;
+}
+
+void pt_gprof_done(pt_gprof *g)
+{
+    for (size_t i = 0; i < g->name_text.count; i++)
+        free(g->name_text.items[i]);
+    free(g->name_text.items);
+    free(g->shown_name);
+    free(g->addr);
+    free(g->first_in_span);
+    free(g->symbol.items);
+    free(g->file.items);
+    free(g->arc.items);
+    free(g->in);
+    free(g->out);
+    free(g->member);
+    free(g->by_total);
+    free(g->bin.items);
+    free(g->frame.items);
+    free(g->stack.items);
+    free(g->block.items);
+    free(g->by_name);
+    for (size_t i = 0; i < g->arc_spec.count; i++)
+        free(g->arc_spec.items[i].from); /* and to */
+    free(g->arc_spec.items);
+    pt_index_done(&g->file_index);
+    pt_index_done(&g->arc_index);
+    pt_index_done(&g->block_index);
+    *g = (pt_gprof){0};
+}

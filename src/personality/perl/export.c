@@ -1,0 +1,309 @@
+/* export.c: the Perl pprof's output for other programs: folded stacks, files that bring their
+ * symbols, callgrind. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "personality/perl/perl.h"
+
+/* ---- Folded stacks ---- */
+
+/* The names at an address, outermost first, with ; between. */
+static void put_folded_names(const pt_perl_session *s, uint32_t address, pt_buf *text)
+{
+    size_t count;
+    const pt_perl_name *names = pt_perl_names_of(s, address, &count);
+    char hex[17];
+    if (count == 0) pt_put_text(text, pt_perl_hex(s, s->stacks.address[address], hex));
+    for (size_t i = 0; i < count; i++) {
+        const char *line = pt_perl_text_of(s, names[i].file_line);
+        const char *name = pt_perl_text_of(s, names[i].full_name);
+        if (strcmp(line, "?") == 0 || strcmp(line, ":0") == 0) line = "??:0";
+        if (i > 0) pt_put_u8(text, ';');
+        pt_put_text(text, strcmp(name, "??") == 0 ? line : name);
+        if (i > 0) pt_put_text(text, "[inline]");
+    }
+}
+
+void pt_perl_print_collapsed(pt_perl_session *session, const pt_perl_profile *profile)
+{
+    const size_t count = session->stacks.address_count;
+    pt_buf text = PT_BUF_INIT; /* of every address, once */
+    PT_FREE size_t *first = pt_alloc(count + 1, sizeof *first);
+    for (uint32_t i = 0; i < count; i++) {
+        first[i] = text.size;
+        put_folded_names(session, i, &text);
+    }
+    first[count] = text.size;
+    for (size_t i = 0; i < profile->count; i++) {
+        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
+        for (size_t k = depth; k-- > 0;) {
+            const uint32_t at = frames[k];
+            pt_out_put(session->out, text.data + first[at], first[at + 1] - first[at]);
+            if (k > 0) pt_out_char(session->out, ';');
+        }
+        pt_outf(session->out, " %.0f\n", trunc(profile->value[i]));
+    }
+    pt_buf_done(&text);
+}
+
+/* ---- A profile with its symbols ---- */
+
+static int by_address(const void *a, const void *b, void *context)
+{
+    const uint64_t *address = context;
+    const uint64_t x = address[*(const uint32_t *)a], y = address[*(const uint32_t *)b];
+    return x < y ? -1 : x > y;
+}
+
+static void put_symbols(pt_perl_session *s)
+{
+    const size_t count = s->stacks.address_count;
+    PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order, count, sizeof *order, by_address, s->stacks.address);
+    for (size_t i = 0; i < count; i++) {
+        size_t names;
+        char hex[17];
+        const pt_perl_name *name = pt_perl_names_of(s, order[i], &names);
+        if (names == 0) continue;
+        pt_outf(s->out, "0x%s", pt_perl_hex(s, s->stacks.address[order[i]], hex));
+        for (size_t k = 0; k < names; k++)
+            pt_outf(s->out, "%s%s", k == 0 ? " " : "--", pt_perl_text_of(s, name[k].full_name));
+        pt_out_char(s->out, '\n');
+    }
+}
+
+void pt_perl_print_raw(pt_perl_session *session, const pt_perl_profile *profile)
+{
+    pt_outf(session->out, "--- symbol\nbinary=%s\n", session->program);
+    put_symbols(session);
+    pt_out_text(session->out, "---\n--- profile\n");
+    pt_buf bytes = PT_BUF_INIT;
+    static const uint64_t header[] = {0, 3, 0, 1, 0};
+    for (size_t i = 0; i < sizeof header / sizeof header[0]; i++)
+        pt_put_le(&bytes, header[i], 8);
+    for (size_t i = 0; i < profile->count; i++) {
+        const size_t depth = pt_perl_depth(&session->stacks, profile->stack[i]);
+        const uint32_t *frames = pt_perl_frames(&session->stacks, profile->stack[i]);
+        if (depth == 0) continue;
+        pt_put_le(&bytes, (uint64_t)(int64_t)profile->value[i], 8);
+        pt_put_le(&bytes, depth, 8);
+        for (size_t k = 0; k < depth; k++)
+            pt_put_le(&bytes, session->stacks.address[frames[k]], 8);
+    }
+    pt_out_put(session->out, bytes.data, bytes.size);
+    pt_buf_done(&bytes);
+}
+
+/* ---- Callgrind ---- */
+
+/* Calls between places, "file:line:function" each; callee 0 stands for the caller's own cost. */
+typedef struct {
+    uint32_t caller, callee; /* words; callee PT_NONE = own cost */
+    double cost;
+} call;
+
+typedef struct {
+    pt_perl_session *session;
+    call *items;
+    size_t count, cap;
+    pt_index index;
+} calls;
+
+static void add_call(calls *c, uint32_t caller, uint32_t callee, double cost)
+{
+    const uint64_t hash = pt_hash_u32_pair(caller, callee);
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(&c->index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&c->index, &probe)) {
+        if (c->items[id].caller != caller || c->items[id].callee != callee) continue;
+        c->items[id].cost += cost;
+        return;
+    }
+    PT_GROW(*c, c->count + 1);
+    c->items[c->count] = (call){.caller = caller, .callee = callee, .cost = cost};
+    pt_index_add(&c->index, hash, (uint32_t)c->count++);
+}
+
+/* The places of each address, callee first, as words. */
+static uint32_t *place_words(pt_perl_session *s)
+{
+    const size_t count = s->stacks.address_count;
+    uint32_t *words = pt_alloc(s->name_count + 1, sizeof *words);
+    for (uint32_t id = 0; id < count; id++) {
+        size_t names;
+        const pt_perl_name *name = pt_perl_names_of(s, id, &names);
+        for (size_t i = 0; i < names; i++) {
+            const char *line = pt_perl_text_of(s, name[i].file_line);
+            const bool unknown = strcmp(line, "?") == 0 || strcmp(line, ":0") == 0;
+            PT_FREE char *text =
+                pt_strf("%s:%s%s", unknown ? "??:0" : line, pt_perl_text_of(s, name[i].short_name),
+                        i > 0 ? "[inline]" : "");
+            words[s->name_first[id] + (names - 1 - i)] = pt_perl_wordz(&s->words, text);
+        }
+    }
+    return words;
+}
+
+/* The original follows one call less for each frame that was inlined: it counts addresses where it
+ * means places. Kept, since figures must agree. */
+static void gather_calls(calls *c, const pt_perl_profile *profile)
+{
+    pt_perl_session *s = c->session;
+    const uint32_t unknown = pt_perl_wordz(&s->words, "??:0:unknown");
+    PT_FREE uint32_t *places = place_words(s);
+    uint32_t *path = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < profile->count; i++) {
+        const size_t depth = pt_perl_depth(&s->stacks, profile->stack[i]);
+        const uint32_t *frames = pt_perl_frames(&s->stacks, profile->stack[i]);
+        size_t length = 0;
+        for (size_t k = 0; k < depth; k++) {
+            const uint32_t first = s->name_first[frames[k]], end = s->name_first[frames[k] + 1];
+            path = pt_grow(path, &cap, length + (end - first) + 1, sizeof *path);
+            if (first == end) path[length++] = unknown;
+            for (uint32_t n = first; n < end; n++)
+                path[length++] = places[n];
+        }
+        if (depth == 0) {
+            add_call(c, unknown, PT_NONE, profile->value[i]);
+            continue;
+        }
+        add_call(c, path[0], PT_NONE, profile->value[i]);
+        for (size_t k = 1; k + 1 < depth && k < length; k++)
+            add_call(c, path[k], path[k - 1], profile->value[i]);
+    }
+    free(path);
+}
+
+/* "file:line:function" taken apart. */
+typedef struct {
+    const char *file, *line, *function;
+    size_t file_length, line_length, function_length;
+} place;
+
+/* The first place in text that reads "FILE:LINE:FUNCTION", FUNCTION up to a space, or to the end
+ * for a callee. */
+static bool split_place(const char *text, bool to_end, place *ret)
+{
+    for (const char *start = text; *start != '\0';) {
+        const char *colon = strchr(start, ':');
+        if (colon == NULL) return false;
+        const size_t digits = strspn(colon + 1, "0123456789");
+        const char *after = colon + 1 + digits;
+        const size_t length =
+            *after == ':' ? (to_end ? strlen(after + 1) : strcspn(after + 1, " ")) : 0;
+        if (colon > start && digits > 0 && length > 0) {
+            *ret = (place){.file = start,
+                           .line = colon + 1,
+                           .function = after + 1,
+                           .file_length = (size_t)(colon - start),
+                           .line_length = digits,
+                           .function_length = length};
+            return true;
+        }
+        if (to_end) return false; /* a callee begins where it is looked for */
+        start = colon + 1;
+    }
+    return false;
+}
+
+typedef struct {
+    place from, to;
+    bool has_to;
+    double cost;
+    size_t order;
+    char *text; /* "caller -> callee" */
+} record;
+
+static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order : a_length < b_length ? -1 : a_length > b_length;
+}
+
+static int by_file_and_line(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+    const int files =
+        compare_bytes(x->from.file, x->from.file_length, y->from.file, y->from.file_length);
+    if (files != 0) return files;
+    const double p = strtod(x->from.line, NULL), q = strtod(y->from.line, NULL);
+    if (p != q) return p < q ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Callgrind's short names: "fn=(3) name" the first time, "fn=(3)" later; names of at most three
+ * bytes are always written out. */
+static void put_name(pt_perl_session *s, pt_index *known, uint32_t *count, uint32_t *words,
+                     const char *key, const char *name, size_t length)
+{
+    if (length <= 3) {
+        pt_outf(s->out, "%s=%.*s\n", key, (int)length, name);
+        return;
+    }
+    const uint32_t word = pt_perl_word(&s->words, name, length);
+    const uint64_t hash = pt_hash_u32_pair(word, 1);
+    pt_probe probe;
+    for (uint32_t id = pt_index_first(known, hash, &probe); id != PT_NONE;
+         id = pt_index_next(known, &probe)) {
+        if (words[id] != word) continue;
+        pt_outf(s->out, "%s=(%u)\n", key, id + 1);
+        return;
+    }
+    words[*count] = word;
+    pt_index_add(known, hash, (*count)++);
+    pt_outf(s->out, "%s=(%u) %.*s\n", key, *count, (int)length, name);
+}
+
+void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *profile)
+{
+    calls c = {.session = session};
+    gather_calls(&c, profile);
+    PT_FREE record *records = pt_alloc(c.count + 1, sizeof *records);
+    for (size_t i = 0; i < c.count; i++) {
+        const char *from = pt_perl_text_of(session, c.items[i].caller);
+        const bool has_to = c.items[i].callee != PT_NONE;
+        records[i] = (record){.cost = trunc(c.items[i].cost), .order = i};
+        records[i].text =
+            has_to ? pt_strf("%s -> %s", from, pt_perl_text_of(session, c.items[i].callee))
+                   : pt_strdup(from);
+        if (!split_place(records[i].text, false, &records[i].from)) continue;
+        const char *rest = records[i].from.function + records[i].from.function_length;
+        records[i].has_to =
+            strncmp(rest, " -> ", 4) == 0 && split_place(rest + 4, true, &records[i].to);
+    }
+    qsort(records, c.count, sizeof *records, by_file_and_line);
+    pt_index files, functions;
+    uint32_t file_count = 0, function_count = 0;
+    PT_FREE uint32_t *file_words = pt_alloc(2 * c.count + 1, sizeof *file_words);
+    PT_FREE uint32_t *function_words = pt_alloc(2 * c.count + 1, sizeof *function_words);
+    pt_index_init(&files);
+    pt_index_init(&functions);
+    pt_out_text(session->out, "events: Hits\n\n");
+    for (size_t i = 0; i < c.count; i++) {
+        const record *r = &records[i];
+        put_name(session, &files, &file_count, file_words, "fl", r->from.file, r->from.file_length);
+        put_name(session, &functions, &function_count, function_words, "fn", r->from.function,
+                 r->from.function_length);
+        if (r->has_to) {
+            put_name(session, &files, &file_count, file_words, "cfl", r->to.file,
+                     r->to.file_length);
+            put_name(session, &functions, &function_count, function_words, "cfn", r->to.function,
+                     r->to.function_length);
+            pt_outf(session->out, "calls=%.0f %.*s\n", r->cost, (int)r->to.line_length, r->to.line);
+        }
+        pt_outf(session->out, "%.*s %.0f\n\n", (int)r->from.line_length, r->from.line, r->cost);
+        free(r->text);
+    }
+    pt_index_done(&files);
+    pt_index_done(&functions);
+    pt_index_done(&c.index);
+    free(c.items);
+}

@@ -1,0 +1,231 @@
+/* libs.c: the text list of mapped objects, as the Perl pprof understands it: libraries by
+ * their names' ends, the program by its path, and the program again for whatever is left. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/regex.h"
+#include "elf/image.h"
+#include "personality/perl/perl.h"
+
+char *pt_perl_debugging_library(const char *path)
+{
+    static const char *const ends[] = {"", ".debug"};
+    for (size_t i = 0; path[0] == '/' && i < sizeof ends / sizeof ends[0]; i++) {
+        char *copy = pt_strf("/usr/lib/debug%s%s", path, ends[i]);
+        struct stat st;
+        if (stat(copy, &st) == 0 && S_ISREG(st.st_mode)) return copy;
+        free(copy);
+    }
+    return NULL;
+}
+
+/* --lib_prefix=/a,/b: of /usr/lib/x.so the first that exists of /a/usr/lib/x.so, /b/usr/lib/x.so,
+ * /a/lib/x.so, ... The caller frees. */
+static char *find_library(const char *path, const char *prefixes)
+{
+    if (prefixes == NULL || prefixes[0] == '\0') return pt_strdup(path);
+    for (const char *suffix = path; suffix != NULL;) {
+        for (const char *p = prefixes; *p != '\0';) {
+            const size_t length = strcspn(p, ",");
+            size_t kept = length;
+            while (kept > 0 && p[kept - 1] == '/')
+                kept--;
+            char *there = pt_strf("%.*s%s", (int)kept, p, suffix);
+            if (access(there, F_OK) == 0) return there;
+            free(there);
+            p += length + (p[length] == ',');
+        }
+        suffix = suffix[0] == '/' ? strchr(suffix + 1, '/') : NULL;
+    }
+    return pt_strdup(path);
+}
+
+/* Where .text is in the image; false when there is none. */
+static bool text_section(const char *path, pt_elf_section *ret)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    pt_elf elf;
+    const bool found = pt_file_read(path, 0, UINT64_MAX, &blob, NULL) == PT_OK &&
+                       pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK &&
+                       pt_elf_section_named(&elf, ".text", ret) && pt_blob_intact(&blob);
+    pt_blob_done(&blob);
+    return found;
+}
+
+static uint64_t in_width(const pt_perl_session *s, uint64_t address)
+{
+    return s->address_digits == 8 ? address & UINT32_MAX : address;
+}
+
+static void add_lib(pt_perl_session *s, char *path, uint64_t start, uint64_t finish,
+                    uint64_t offset)
+{
+    s->libs = pt_grow(s->libs, &s->lib_cap, s->lib_count + 1, sizeof *s->libs);
+    s->libs[s->lib_count++] =
+        (pt_perl_lib){.path = path, .start = start, .finish = finish, .offset = offset};
+}
+
+/* A line of the list. */
+typedef struct {
+    uint64_t start, finish, offset;
+    const char *path;
+    size_t path_length;
+    bool executable, full; /* full: of /proc/PID/maps; else "START-END: PATH" */
+} map_line;
+
+static bool scan_hex(const char **p, uint64_t *ret)
+{
+    if (!isxdigit((unsigned char)**p)) return false;
+    char *end;
+    *ret = strtoull(*p, &end, 16);
+    *p = end;
+    return true;
+}
+
+static bool scan_gap(const char **p)
+{
+    const char *start = *p;
+    while (**p == ' ' || **p == '\t')
+        (*p)++;
+    return *p > start;
+}
+
+static bool scan_word(const char **p, const char **ret, size_t *ret_length)
+{
+    *ret = *p;
+    while (**p != '\0' && **p != ' ' && **p != '\t')
+        (*p)++;
+    *ret_length = (size_t)(*p - *ret);
+    return *ret_length > 0;
+}
+
+static bool scan_map_line(const char *line, map_line *ret)
+{
+    const char *p = line, *word;
+    size_t length;
+    while (*p == ' ' || *p == '\t')
+        p++;
+    const bool indented = p != line;
+    *ret = (map_line){0};
+    if (!scan_hex(&p, &ret->start) || *p++ != '-' || !scan_hex(&p, &ret->finish)) return false;
+    if (*p == ':') {
+        p++;
+        scan_gap(&p);
+        return scan_word(&p, &ret->path, &ret->path_length);
+    }
+    if (indented || !scan_gap(&p) || !scan_word(&p, &word, &length) || length != 4) return false;
+    ret->executable = word[2] == 'x' || word[2] == 'X';
+    if (!scan_gap(&p) || !scan_hex(&p, &ret->offset) || !scan_gap(&p)) return false;
+    if (!scan_word(&p, &word, &length) || memchr(word, ':', length) == NULL) return false;
+    if (!scan_gap(&p)) return false;
+    while (isdigit((unsigned char)*p))
+        p++;
+    if (!scan_gap(&p) || *p == '\0') return false;
+    ret->full = true;
+    ret->path = p;
+    ret->path_length = strlen(p);
+    return true;
+}
+
+/* ".so", ".so.1.2.3" and their like. */
+static bool is_library(const pt_regex *library, const map_line *line)
+{
+    bool match = false;
+    if (line->full)
+        return line->executable &&
+               pt_regex_match(library, line->path, line->path_length, &match, NULL) == PT_OK &&
+               match;
+    return memmem(line->path, line->path_length, ".so", 3) != NULL;
+}
+
+/* In the brief form the path ends with ".so" and numbers, whatever follows. */
+static size_t brief_length(const char *path, size_t length)
+{
+    size_t end = length;
+    while (end >= 3 && memcmp(path + end - 3, ".so", 3) != 0)
+        end--;
+    while (end < length && path[end] == '.' && end + 1 < length &&
+           isdigit((unsigned char)path[end + 1])) {
+        end++;
+        while (end < length && isdigit((unsigned char)path[end]))
+            end++;
+    }
+    return end;
+}
+
+/* "$build/lib.so" with what build= said. The caller frees. */
+static char *expand_build(const char *path, size_t length, const char *build)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < length;) {
+        const bool is_variable =
+            length - i >= 6 && memcmp(path + i, "$build", 6) == 0 &&
+            !(i + 6 < length && (isalnum((unsigned char)path[i + 6]) || path[i + 6] == '_'));
+        if (is_variable) {
+            pt_put_text(&text, build);
+            i += 6;
+        } else {
+            pt_put_u8(&text, (uint8_t)path[i++]);
+        }
+    }
+    return pt_buf_take(&text, NULL);
+}
+
+static void take_line(pt_perl_session *s, const pt_regex *library, const char *line,
+                      const char *program, const char *build)
+{
+    map_line found;
+    if (!scan_map_line(line, &found)) return;
+    const bool lib = is_library(library, &found);
+    const bool is_program = found.full && found.executable &&
+                            strlen(program) == found.path_length &&
+                            memcmp(program, found.path, found.path_length) == 0;
+    if (!lib && !is_program) return;
+    if (!found.full) found.path_length = brief_length(found.path, found.path_length);
+    PT_FREE char *named = expand_build(found.path, found.path_length, build);
+    char *path = find_library(named, s->settings->lib_prefix);
+    uint64_t offset = found.offset;
+    pt_elf_section text;
+    PT_FREE char *debugging = pt_perl_debugging_library(path);
+    if (debugging == NULL && text_section(path, &text)) offset += text.addr - text.off;
+    add_lib(s, path, found.start, found.finish, in_width(s, offset));
+}
+
+void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
+{
+    pt_regex *library = NULL;
+    if (pt_regex_new("\\.(so|dll|dylib|bundle|node)((\\.\\d+)+\\w*(\\.\\d+){0,3})?$",
+                     PT_REGEX_ICASE, &library, NULL) != PT_OK)
+        return;
+    PT_FREE char *real = s->program != NULL ? realpath(s->program, NULL) : NULL;
+    const char *program = real != NULL ? real : s->program != NULL ? s->program : "";
+    PT_FREE char *build = pt_strdup("");
+    pt_reader r;
+    size_t length;
+    pt_reader_init(&r, text, size, NULL);
+    for (const char *raw; (raw = pt_read_line(&r, &length)) != NULL;) {
+        PT_FREE char *line = pt_strndup(raw, length);
+        const char *p = line + strspn(line, " \t");
+        if (strncmp(p, "build=", 6) == 0) {
+            free(build);
+            build = pt_strdup(p + 6);
+        }
+        take_line(s, library, line, program, build);
+    }
+    pt_regex_free(library);
+    pt_elf_section section;
+    const char *more = s->settings->add_lib;
+    if (more != NULL && more[0] != '\0' && text_section(more, &section))
+        add_lib(s, pt_strdup(more), section.addr, in_width(s, section.addr + section.size_bytes),
+                section.addr);
+    uint64_t max_pc = 0;
+    for (size_t i = 0; i < s->stacks.address_count; i++)
+        if (s->stacks.address[i] > max_pc) max_pc = s->stacks.address[i];
+    add_lib(s, pt_strdup(program), 0, max_pc, 0);
+}

@@ -1,0 +1,76 @@
+/* pt_perl_name.c: the short form of a function's name, as the Perl pprof cuts it with regular
+ * expressions; each is done by hand here, in one pass. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "personality/perl/perl.h"
+
+static bool is_word_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Takes out what balanced brackets hold, innermost first until none is left: the same as a stack of
+ * places where they opened. After parameters a "const" goes, too. */
+static void drop_brackets(char *text, char open, char close, bool and_const)
+{
+    PT_FREE size_t *opened = pt_alloc(strlen(text) + 1, sizeof *opened);
+    size_t depth = 0;
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        if (*from == close && depth > 0) {
+            to = text + opened[--depth];
+            from++;
+            const char *word = from;
+            while (is_space(*word))
+                word++;
+            if (and_const && strncmp(word, "const", 5) == 0) from = word + 5;
+            continue;
+        }
+        if (*from == open) opened[depth++] = (size_t)(to - text);
+        *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+/* "<0000000000401136>" at the end, which nm.c puts there. */
+static void drop_address(char *text)
+{
+    const size_t length = strlen(text);
+    if (length < 2 || text[length - 1] != '>') return;
+    size_t at = length - 1;
+    while (at > 0 && strchr("0123456789abcdef", text[at - 1]) != NULL)
+        at--;
+    if (at > 0 && text[at - 1] == '<') text[at - 1] = '\0';
+}
+
+/* What stands before the last "space, word, ::" is a type. */
+static void drop_leading_type(char *text)
+{
+    for (size_t i = strlen(text); i-- > 0;) {
+        if (!is_space(text[i])) continue;
+        size_t end = i + 1;
+        while (is_word_byte(text[end]))
+            end++;
+        if (end == i + 1 || strncmp(text + end, "::", 2) != 0) continue;
+        memmove(text, text + i + 1, strlen(text + i + 1) + 1);
+        return;
+    }
+}
+
+char *pt_perl_short_name(const char *name, bool keeps_templates)
+{
+    char *text = pt_strdup(name);
+    if (strchr(text, '(') != NULL) drop_brackets(text, '(', ')', true);
+    drop_address(text);
+    if (!keeps_templates && strchr(text, '<') != NULL) drop_brackets(text, '<', '>', false);
+    drop_leading_type(text);
+    return text;
+}

@@ -1,0 +1,318 @@
+/* symbols.c: names for addresses: of what addr2line and nm say, what the Perl pprof believes.
+ *
+ * The sink of addr2line comes in an order of its own; which address is the first of an inlined
+ * function matters (addr2line.c), so answers are taken in the order of addresses.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "personality/perl/addr2line.h"
+#include "personality/perl/perl.h"
+
+/* ---- One image ---- */
+
+typedef struct {
+    pt_perl_session *session;
+    const pt_perl_nm *nm;
+    const uint64_t *addrs;
+    uint64_t offset;
+    pt_perl_names_sink *sink;
+    void *context;
+} naming;
+
+static uint64_t in_image(const pt_perl_session *s, uint64_t address, uint64_t offset)
+{
+    return s->address_digits == 8 ? (address - offset) & UINT32_MAX : address - offset;
+}
+
+/* The procedure that nm has for an address of the image: its full name, or NULL with *ret_outside
+ * when the address lies behind the last. NULL too when there is no procedure at all. */
+static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outside)
+{
+    *ret_outside = false;
+    if (nm->count == 0) return NULL;
+    size_t low = 0, high = nm->count - 1; /* the first that ends behind addr, or the last */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (addr >= nm->items[middle].end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (addr < nm->items[low].end) return nm->items[low].name;
+    *ret_outside = true;
+    return NULL;
+}
+
+/* What addr2line says of a function, or what nm says better. */
+static pt_perl_name believe(const naming *n, const pt_perl_line *line, const char *nm_full)
+{
+    pt_perl_session *s = n->session;
+    const bool keeps = s->settings->no_strip_templates;
+    PT_FREE char *brief = pt_perl_short_name(line->function, keeps);
+    const bool unknown = strcmp(line->function, "??") == 0;
+    const bool same = nm_full != NULL && strncmp(nm_full, brief, strlen(brief)) == 0;
+    pt_perl_name name = {.file_line = pt_perl_wordz(&s->words, line->file_line)};
+    if (nm_full != NULL && (unknown || same)) {
+        const bool is_address = strncmp(nm_full, "0x", 2) == 0;
+        PT_FREE char *nm_brief =
+            is_address ? pt_strdup(nm_full) : pt_perl_short_name(nm_full, keeps);
+        name.short_name = pt_perl_wordz(&s->words, nm_brief);
+        name.full_name = pt_perl_wordz(&s->words, nm_full);
+    } else {
+        name.short_name = pt_perl_wordz(&s->words, brief);
+        name.full_name = pt_perl_wordz(&s->words, line->function);
+    }
+    return name;
+}
+
+static void take_lines(void *context, size_t index, const pt_perl_line *lines, size_t count)
+{
+    const naming *n = context;
+    const uint64_t address = n->addrs[index];
+    bool outside;
+    const char *full = nm_name(n->nm, in_image(n->session, address, n->offset), &outside);
+    char hex[17], text[20];
+    if (outside) {
+        snprintf(text, sizeof text, "0x%s", pt_perl_hex(n->session, address, hex));
+        full = text;
+    }
+    PT_FREE pt_perl_name *names = pt_alloc(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
+        names[count - 1 - i] = believe(n, &lines[i], full);
+    n->sink(n->context, index, names, count);
+}
+
+void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t offset,
+                            const uint64_t *addrs, size_t count, pt_perl_names_sink *sink,
+                            void *context)
+{
+    if (count == 0) return;
+    PT_FREE char *debugging = pt_perl_debugging_library(path);
+    const char *image = debugging != NULL ? debugging : path;
+    pt_perl_addr2line *tool = pt_perl_addr2line_new(session, image);
+    if (tool == NULL) return; /* no image: nothing is known, as when addr2line fails */
+    pt_perl_nm nm;
+    pt_perl_nm_init(&nm, session, image, NULL);
+    PT_FREE uint64_t *there = pt_alloc(count, sizeof *there);
+    for (size_t i = 0; i < count; i++)
+        there[i] = in_image(session, addrs[i], offset);
+    naming n = {.session = session,
+                .nm = &nm,
+                .addrs = addrs,
+                .offset = offset,
+                .sink = sink,
+                .context = context};
+    pt_perl_addr2line_ask(tool, there, count, nm.has_separator, take_lines, &n);
+    pt_perl_nm_done(&nm);
+    pt_perl_addr2line_free(tool);
+}
+
+/* ---- All addresses ---- */
+
+typedef struct {
+    uint64_t address;
+    uint32_t id;
+} pc;
+
+static int by_address(const void *a, const void *b)
+{
+    const uint64_t x = ((const pc *)a)->address, y = ((const pc *)b)->address;
+    return x < y ? -1 : x > y;
+}
+
+typedef struct {
+    pt_perl_session *session;
+    const pc *pcs;                   /* of the addresses asked for */
+    struct pt_perl_model_range *out; /* by address id: into session->names */
+} gathering;
+
+static void gather(void *context, size_t index, const pt_perl_name *names, size_t count)
+{
+    const gathering *g = context;
+    pt_perl_session *s = g->session;
+    s->names = pt_grow(s->names, &s->name_cap, s->name_count + count, sizeof *s->names);
+    g->out[g->pcs[index].id] =
+        (struct pt_perl_model_range){.first = (uint32_t)s->name_count, .count = (uint32_t)count};
+    memcpy(s->names + s->name_count, names, count * sizeof *names);
+    s->name_count += count;
+}
+
+/* Libraries by their start, the highest first; equal ones in the order of the list. */
+static size_t *sorted_libs(const pt_perl_session *s)
+{
+    size_t *order = pt_alloc(s->lib_count + 1, sizeof *order);
+    for (size_t i = 0; i < s->lib_count; i++) {
+        size_t at = i;
+        for (; at > 0 && s->libs[order[at - 1]].start < s->libs[i].start; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+/* Takes the addresses of a library out of pcs and names them; returns how many are left. */
+static size_t name_lib(gathering *g, const pt_perl_lib *lib, pc *pcs, size_t count)
+{
+    size_t first = 0, end;
+    while (first < count && pcs[first].address < lib->start)
+        first++;
+    for (end = first; end < count && pcs[end].address <= lib->finish; end++) {
+    }
+    const size_t taken = end - first;
+    PT_FREE uint64_t *addrs = pt_alloc(taken + 1, sizeof *addrs);
+    for (size_t i = 0; i < taken; i++)
+        addrs[i] = pcs[first + i].address;
+    g->pcs = pcs + first;
+    pt_perl_map_to_symbols(g->session, lib->path, lib->start - lib->offset, addrs, taken, gather,
+                           g);
+    memmove(pcs + first, pcs + end, (count - end) * sizeof *pcs);
+    return count - taken;
+}
+
+static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
+{
+    size_t count = s->stacks.address_count;
+    PT_FREE pc *pcs = pt_alloc(count + 1, sizeof *pcs);
+    for (size_t i = 0; i < count; i++)
+        pcs[i] = (pc){.address = s->stacks.address[i], .id = (uint32_t)i};
+    qsort(pcs, count, sizeof *pcs, by_address);
+    PT_FREE size_t *order = sorted_libs(s);
+    gathering g = {.session = s, .out = out};
+    for (size_t i = 0; i < s->lib_count; i++)
+        count = name_lib(&g, &s->libs[order[i]], pcs, count);
+}
+
+/* Names that a symbolized file brings: "main--helper", outermost first. */
+static void name_by_file(pt_perl_session *s, struct pt_perl_model_range *out)
+{
+    const uint32_t unknown = pt_perl_wordz(&s->words, "?");
+    for (uint32_t id = 0; id < s->stacks.address_count; id++) {
+        char hex[17], fallback[20];
+        snprintf(fallback, sizeof fallback, "0x%s", pt_perl_hex(s, s->stacks.address[id], hex));
+        const bool brought = id < s->brought_count && s->brought[id] != PT_NONE;
+        PT_FREE char *text = pt_strdup(brought ? pt_perl_text_of(s, s->brought[id]) : fallback);
+        const uint32_t first = (uint32_t)s->name_count;
+        for (char *name = text, *next; name != NULL; name = next) {
+            next = strstr(name, "--");
+            if (next != NULL) {
+                *next = '\0';
+                next += 2;
+            }
+            PT_FREE char *brief = pt_perl_short_name(name, s->settings->no_strip_templates);
+            s->names = pt_grow(s->names, &s->name_cap, s->name_count + 1, sizeof *s->names);
+            s->names[s->name_count++] =
+                (pt_perl_name){.short_name = pt_perl_wordz(&s->words, brief),
+                               .file_line = unknown,
+                               .full_name = pt_perl_wordz(&s->words, name)};
+        }
+        out[id] =
+            (struct pt_perl_model_range){.first = first, .count = (uint32_t)s->name_count - first};
+    }
+}
+
+static void name_by_model(pt_perl_session *s, struct pt_perl_model_range *out)
+{
+    for (size_t id = 0; id < s->model_range_count; id++) {
+        const struct pt_perl_model_range range = s->model_range[id];
+        if (range.count == 0) continue;
+        out[id] =
+            (struct pt_perl_model_range){.first = (uint32_t)s->name_count, .count = range.count};
+        s->names = pt_grow(s->names, &s->name_cap, s->name_count + range.count, sizeof *s->names);
+        memcpy(s->names + s->name_count, s->model_names + range.first,
+               range.count * sizeof *s->names);
+        s->name_count += range.count;
+    }
+}
+
+/* Lays the names out by address. */
+static void arrange(pt_perl_session *s, const struct pt_perl_model_range *ranges)
+{
+    const size_t count = s->stacks.address_count;
+    pt_perl_name *names = pt_alloc(s->name_count + 1, sizeof *names);
+    s->name_first = pt_alloc(count + 1, sizeof *s->name_first);
+    uint32_t at = 0;
+    for (size_t id = 0; id < count; id++) {
+        s->name_first[id] = at;
+        memcpy(names + at, s->names + ranges[id].first, ranges[id].count * sizeof *names);
+        at += ranges[id].count;
+    }
+    s->name_first[count] = at;
+    free(s->names);
+    s->names = names;
+    s->name_count = at;
+}
+
+void pt_perl_symbols_extract(pt_perl_session *session)
+{
+    PT_FREE struct pt_perl_model_range *ranges =
+        pt_alloc(session->stacks.address_count + 1, sizeof *ranges);
+    session->names = pt_alloc(1, sizeof *session->names);
+    session->name_cap = 1;
+    if (session->symbolized || (session->server != NULL && !session->from_model))
+        name_by_file(session, ranges);
+    else if (!session->from_model)
+        name_by_libs(session, ranges);
+    if (session->from_model) name_by_model(session, ranges);
+    arrange(session, ranges);
+}
+
+/* ---- --symbols ---- */
+
+/* The first "0x..." that stands as a word; false when there is none. */
+static bool find_address(const char *line, uint64_t *ret)
+{
+    for (const char *p = line; (p = strpbrk(p, "0")) != NULL; p++) {
+        const bool starts =
+            p == line || !(strchr("_", p[-1]) != NULL || (p[-1] >= '0' && p[-1] <= '9') ||
+                           ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'));
+        if (!starts || (p[1] | 32) != 'x') continue;
+        const size_t digits = strspn(p + 2, "0123456789abcdefABCDEF");
+        const char after = p[2 + digits];
+        const bool ends = !(after == '_' || (after >= '0' && after <= '9') ||
+                            ((after | 32) >= 'a' && (after | 32) <= 'z'));
+        if (digits == 0 || !ends) continue;
+        *ret = strtoull(p + 2, NULL, 16);
+        return true;
+    }
+    return false;
+}
+
+int pt_perl_symbols_print(pt_perl_session *session)
+{
+    pt_blob input = PT_BLOB_INIT;
+    pt_error error = PT_ERROR_INIT;
+    if (pt_file_read_fd(0, "standard input", PT_FILE_EMPTY_OK, UINT64_MAX, &input, &error) != PT_OK)
+        return pt_cmd_fail(&error);
+    pt_buf maps = PT_BUF_INIT;
+    uint32_t *asked = NULL;
+    size_t count = 0, cap = 0, length;
+    pt_reader r;
+    pt_reader_init(&r, input.data, input.size, NULL);
+    for (const char *raw; (raw = pt_read_line(&r, &length)) != NULL;) {
+        PT_FREE char *line = pt_strndup(raw, length);
+        uint64_t address;
+        if (find_address(line, &address)) {
+            asked = pt_grow(asked, &cap, count + 1, sizeof *asked);
+            asked[count++] = pt_perl_address(&session->stacks, address);
+        } else {
+            pt_put_text(&maps, line);
+            pt_put_u8(&maps, '\n');
+        }
+    }
+    pt_perl_libs_parse(session, pt_buf_text(&maps), maps.size);
+    pt_perl_symbols_extract(session);
+    for (size_t i = 0; i < count; i++) {
+        size_t names;
+        const pt_perl_name *name = pt_perl_names_of(session, asked[i], &names);
+        pt_outf(session->out, "%s\n",
+                names > 0 ? pt_perl_text_of(session, name->short_name) : "??");
+    }
+    free(asked);
+    pt_buf_done(&maps);
+    pt_blob_done(&input);
+    return PT_EXIT_OK;
+}
