@@ -3,6 +3,7 @@
  *   interpose.c   the host's calls that we must see: threads, unloading, the fast exits, exec
  *   ids.c, raw_calls.c  more of them, in the shared library only
  *   signals.c     the signals of ticks, and what the host has for them
+ *   own_threads.c  the library's own threads, which do not count as the host's
  *   threads.c     a slot for every thread; giving and taking rings and timers
  *   timers.c      which engine makes the ticks, how often
  *   timer_*.c     the engines
@@ -77,6 +78,36 @@ bool pt_agent_absolute(const char *path, char *ret_path);
 void pt_name_add_pid(char *name);
 /* The whole number that text is, or fallback if it is anything else. */
 uint64_t pt_agent_number(const char *text, uint64_t fallback);
+
+/* ---- own_threads.c ---- */
+
+typedef struct {
+    pthread_t thread;
+    clockid_t clock; /* its CPU time */
+    pid_t tid;       /* 0: it has ended already */
+    int slot;
+} pt_own_thread;
+
+void pt_own_init(void);
+/* Under the lock, with all signals blocked, and so in the new thread. False: there is none. */
+bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(void *), void *arg);
+/* Before a thread is told to end, and then: waits for it. One that nobody waits for may be told at
+ * the end of the process only. */
+void pt_own_end_begins(void);
+void pt_own_end(const pt_own_thread *thread);
+/* Is it one of ours? */
+bool pt_own_is(pid_t tid);
+/* In a child of fork, which has none. */
+void pt_own_after_fork(void);
+/* Called by a thread of ours that holds nothing, after it has begun or ended another: if the host's
+ * last thread has ended meanwhile, so does the process, by exit(0). */
+void pt_own_exit_if_last(void);
+/* The thread with the number of the process: it stays in the list of threads until all have ended.
+ */
+bool pt_own_first_thread_is_dead(void);
+/* Called by one of ours that holds nothing, when the host has no thread any more and libc has not
+ * ended the process: all have gone by exit(2). */
+_Noreturn void pt_own_leave_as_first_thread(void);
 
 /* ---- journal.c ---- */
 
@@ -209,9 +240,7 @@ extern const pt_timer_engine pt_timer_posix, /* a POSIX timer on the thread's CP
 bool pt_timer_looks_start(pt_thread *thread);
 void pt_timer_looks_stop(pt_thread *thread);
 
-/* timer_ticker.c: its thread, 0 = there is none; what that has used; in a child of fork it is gone.
- */
-pid_t pt_ticker_tid(void);
+/* timer_ticker.c: what its thread has used; in a child of fork there is none. */
 uint64_t pt_ticker_cpu_ns(void);
 void pt_ticker_after_fork(void);
 
@@ -234,8 +263,9 @@ void pt_thread_register_self(void);
 enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
 /* All threads get rings and timers, known ones and those found in /proc/self/task. */
 void pt_threads_attach_all(void);
-/* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended. */
-void pt_threads_meet(void);
+/* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended.
+ * False: the host has none any more. */
+bool pt_threads_meet(void);
 void pt_threads_detach_all(void);
 /* What is owed to threads that begin with that function (tick/weight.c). */
 _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
@@ -306,18 +336,14 @@ typedef struct {
     char path[PATH_MAX];      /* of the result, absolute; "" in recording */
     char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
     pt_agent_journal journal;
-    pthread_t drain;
+    pt_own_thread drain;
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     _Atomic(int) drain_is_ready;
-    clockid_t drain_clock;
     uint64_t drain_before_ns; /* CPU time of those that were before this one */
-    pid_t drain_tid;
-    _Atomic(pid_t) listen_tid; /* of the thread that serves; 0 = none */
-    pid_t toggle_tid;          /* of the one that a signal wakes; 0 = none */
-    bool leaving;              /* the process is at its end */
-    bool served;               /* this session is for one who asked over a socket */
-    uint32_t sequence;         /* of the next journal of this process */
+    bool leaving;             /* the process is at its end */
+    bool served;              /* this session is for one who asked over a socket */
+    uint32_t sequence;        /* of the next journal of this process */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */
@@ -366,6 +392,8 @@ void pt_listen_stop(void);
  * the program still may; says if not. The lock is not held. */
 bool pt_listen_rest(void);
 void pt_listen_go_on(void);
+/* Its thread; 0 = there is none. */
+pid_t pt_listen_tid(void);
 /* In a child of fork: nobody listens there. */
 void pt_listen_after_fork(void);
 /* The answer to a POST of "0xA+0xB", in memory of *ret_map_bytes to be unmapped; NULL: no memory.
@@ -414,6 +442,8 @@ void *pt_find_next(const char *name, void *second);
 int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                            void *arg);
 void pt_interpose_init(void);
+/* The process ends without destructors: what there is is written. The lock is not held. */
+void pt_last_words(void);
 /* Before exec: the thread gets no ticks any more; true if it had any. And after it, which gives
  * back result: exec has failed. */
 bool pt_exec_begins(void);

@@ -62,7 +62,7 @@ static rested before(void)
     const int saved_errno = errno;
     int cancel; /* the thread must not end in between: much of this is a cancellation point */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    const pid_t listens = pt_agent.listen_tid;
+    const pid_t listens = pt_listen_tid();
     rested r = {.toggle = pt_toggle_rest()};
     r.listener = listens != 0 && !may_what_caller_may(listens) && pt_listen_rest();
     r.session = pt_session_rest();

@@ -142,7 +142,7 @@ PT_EXPORT int dlclose(void *handle)
 
 /* ---- the exits that run no destructors ---- */
 
-static void last_words(void)
+void pt_last_words(void)
 {
     if (is_this_process()) {
         pt_caller caller;
@@ -154,7 +154,7 @@ static void last_words(void)
 
 static _Noreturn void leave(int status)
 {
-    last_words();
+    pt_last_words();
     for (;;)
         syscall(SYS_exit_group, status);
 }
@@ -349,5 +349,5 @@ void pt_interpose_init(void)
     pt_tick.thread_start = around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
-    at_quick_exit(last_words);
+    at_quick_exit(pt_last_words);
 }

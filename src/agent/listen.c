@@ -69,7 +69,8 @@ static struct {
     atomic_int is_over; /* the thread is to end */
     int wake_fd;        /* readable when the thread is to end; -1 = there is none */
     uint16_t port;      /* for TCP, once it is known */
-    pthread_t thread;
+    pt_own_thread thread;
+    _Atomic(pid_t) tid; /* 0 = there is none */
     char head[HEAD_MAX_BYTES + 1];
     char path[PATH_MAX]; /* of the socket; "" if none */
 } listener;
@@ -307,7 +308,7 @@ static void answer_cmdline(int fd)
 {
     static char line[16 << 10];
     size_t held = 0;
-    const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    const int file = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
     while (file >= 0 && held < sizeof line) {
         const ssize_t got = read(file, line + held, sizeof line - held);
         if (got <= 0) break;
@@ -572,7 +573,6 @@ static int open_wake(void)
 static void *listen_main(void *arg)
 {
     const unsigned starts = (unsigned)(uintptr_t)arg;
-    pt_agent.listen_tid = gettid();
     const bool listens = open_socket();
     listener.wake_fd = listens ? open_wake() : -1;
     atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
@@ -589,6 +589,7 @@ static void *listen_main(void *arg)
         const uint64_t until_ms = now_ms() + REQUEST_MS;
         if (take_request(&r, fd, until_ms)) answer_profile(&r);
         hang_up(&r, fd, until_ms);
+        pt_own_exit_if_last();
     }
     /* The rest of its table goes later than pthread_join comes back. */
     if (listener.fd >= 0) close(listener.fd);
@@ -598,27 +599,23 @@ static void *listen_main(void *arg)
 /* A filter of system calls may end a thread for one of them, and nothing but it. */
 static bool has_ended(void)
 {
-    const pid_t tid = pt_agent.listen_tid;
-    return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+    const pid_t tid = atomic_load(&listener.tid);
+    return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
 /* False if there is no thread, or it does not listen. */
 static bool start_thread(void)
 {
-    pthread_attr_t attr;
     pt_caller caller;
-    if (pthread_attr_init(&attr) != 0) return false;
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
     listener.message[0] = '\0';
     const unsigned starts = (atomic_load(&listener.state) / STATES + 1) * STATES + STARTS;
     atomic_store(&listener.is_over, 0);
-    pt_agent.listen_tid = 0;
     atomic_store(&listener.state, starts);
-    pt_agent_lock(&caller); /* blocks all signals, and so in the new thread */
-    const bool runs = pt_real_pthread_create(&listener.thread, &attr, listen_main,
-                                             (void *)(uintptr_t)starts) == 0;
+    pt_agent_lock(&caller);
+    const bool runs =
+        pt_own_begin(&listener.thread, STACK_BYTES, listen_main, (void *)(uintptr_t)starts);
+    atomic_store(&listener.tid, runs ? listener.thread.tid : 0);
     pt_agent_unlock(&caller);
-    pthread_attr_destroy(&attr);
     const uint64_t until = now_ms() + READY_MS;
     while (runs && atomic_load(&listener.state) == starts && now_ms() < until) {
         const struct timespec pause = {.tv_nsec = 200000};
@@ -629,8 +626,9 @@ static bool start_thread(void)
             refuse("its thread was ended, perhaps by a filter of system calls");
     }
     if (!runs || atomic_load(&listener.state) != starts + IS_REFUSED) return runs;
-    pt_agent.listen_tid = 0;
-    pthread_detach(listener.thread);
+    atomic_store(&listener.tid, 0);
+    pt_own_end_begins();
+    pt_own_end(&listener.thread);
     return false;
 }
 
@@ -650,15 +648,16 @@ bool pt_listen_rest(void)
     if (listens % STATES != LISTENS || /* or another thread calls the same */
         !atomic_compare_exchange_strong(&listener.state, &listens, ends))
         return false;
-    atomic_store(&listener.is_over, listener.wake_fd >= 0);
-    if (listener.wake_fd < 0 ||
-        syscall(SYS_tgkill, getpid(), pt_agent.listen_tid, WAKE_SIGNAL) != 0) {
-        atomic_store(&listener.is_over, 0);
+    /* A filter that does not let us wake it refuses this, too. */
+    if (listener.wake_fd < 0 || syscall(SYS_tgkill, getpid(), atomic_load(&listener.tid), 0) != 0) {
         atomic_store(&listener.state, listens);
         return false;
     }
-    pthread_join(listener.thread, NULL);
-    pt_agent.listen_tid = 0;
+    pt_own_end_begins();
+    atomic_store(&listener.is_over, 1);
+    syscall(SYS_tgkill, getpid(), atomic_load(&listener.tid), WAKE_SIGNAL);
+    pt_own_end(&listener.thread);
+    atomic_store(&listener.tid, 0);
     pt_listen_stop(); /* its path is free */
     return true;
 }
@@ -680,10 +679,15 @@ void pt_listen_stop(void)
     listener.path[0] = '\0';
 }
 
+pid_t pt_listen_tid(void)
+{
+    return atomic_load(&listener.tid);
+}
+
 void pt_listen_after_fork(void)
 {
     listener.path[0] = '\0'; /* the parent's */
     pt_agent.served = false;
-    pt_agent.listen_tid = 0;
+    atomic_store(&listener.tid, 0);
     atomic_store(&listener.state, 0);
 }

@@ -274,7 +274,7 @@ static bool parse_row(char *line, maps_row *ret)
 static void name_all(lookup *l)
 {
     char *const text = pt_agent_map(MAPS_MAX_BYTES + 1);
-    const int fd = text != NULL ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = text != NULL ? open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC) : -1;
     size_t held = 0;
     while (fd >= 0 && held < MAPS_MAX_BYTES) {
         const ssize_t got = read(fd, text + held, MAPS_MAX_BYTES - held);

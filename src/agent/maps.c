@@ -345,8 +345,9 @@ static int open_maps(void)
         maps.live = pt_agent_map((LIVE_MAX + 1) * sizeof maps.live[0]);
         maps.text = pt_agent_map(TEXT_BYTES);
     }
-    return maps.live == NULL || maps.text == NULL ? -1
-                                                  : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    return maps.live == NULL || maps.text == NULL
+               ? -1
+               : open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 }
 
 /* The mapping around an address; the answer goes to low and limit. */

@@ -71,7 +71,7 @@ static void note_comm(pt_journal_header *header)
 
 static uint64_t own_cpu_ns(void)
 {
-    return (pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain_clock) : 0) +
+    return (pt_agent.drain_runs ? pt_agent_clock_ns(pt_agent.drain.clock) : 0) +
            pt_agent.drain_before_ns + pt_ticker_cpu_ns();
 }
 
@@ -95,10 +95,10 @@ static void note_start(uint32_t asked_hz)
     header->last_monotonic_ns = header->start_monotonic_ns;
     header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     note_comm(header);
-    const ssize_t exe_bytes = readlink("/proc/self/exe", header->exe, sizeof header->exe);
+    const ssize_t exe_bytes = readlink("/proc/thread-self/exe", header->exe, sizeof header->exe);
     header->exe_bytes = exe_bytes > 0 ? (uint32_t)exe_bytes : 0;
     header->command_bytes =
-        read_file("/proc/self/cmdline", header->command, sizeof header->command);
+        read_file("/proc/thread-self/cmdline", header->command, sizeof header->command);
     uint64_t magic;
     memcpy(&magic, PT_JOURNAL_MAGIC, sizeof magic);
     __atomic_store_n((uint64_t *)header->magic, magic, __ATOMIC_RELEASE);
@@ -174,7 +174,7 @@ static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
     uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
-    pt_agent.drain_tid = gettid();      /* read by this thread only, below */
+    bool is_alone = false;
     pt_journal_keep(&pt_agent.journal); /* the one that starts us waits for that, with the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -188,7 +188,7 @@ static void *drain_main(void *arg)
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
                 pt_timers_review();
-                pt_threads_meet();
+                is_alone = !pt_threads_meet();
                 met_ns = now_ns;
             }
             if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
@@ -197,22 +197,18 @@ static void *drain_main(void *arg)
                 sleep_ns += sleep_ns / 2;
         }
         pt_agent_unlock(&caller);
+        pt_own_exit_if_last();
+        if (is_alone) pt_own_leave_as_first_thread();
     }
     leave_journal();
     return NULL;
 }
 
-/* All signals are blocked here, and therefore in the new thread. */
 static bool drain_start(void)
 {
-    pthread_attr_t attr;
     void *const round = (void *)(intptr_t)atomic_load(&pt_agent.drain_round);
-    if (pthread_attr_init(&attr) != 0) return pt_journal_handed_over(&pt_agent.journal), false;
-    pthread_attr_setstacksize(&attr, DRAIN_STACK_BYTES);
     atomic_store(&pt_agent.drain_is_ready, 0);
-    pt_agent.drain_runs = pt_real_pthread_create(&pt_agent.drain, &attr, drain_main, round) == 0;
-    pthread_attr_destroy(&attr);
-    if (pt_agent.drain_runs) pthread_getcpuclockid(pt_agent.drain, &pt_agent.drain_clock);
+    pt_agent.drain_runs = pt_own_begin(&pt_agent.drain, DRAIN_STACK_BYTES, drain_main, round);
     while (pt_agent.drain_runs && !atomic_load(&pt_agent.drain_is_ready))
         syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     pt_journal_handed_over(&pt_agent.journal);
@@ -221,6 +217,7 @@ static bool drain_start(void)
 
 static void tell_drain_to_end(void)
 {
+    pt_own_end_begins();
     pt_agent.drain_runs = false;
     atomic_fetch_add(&pt_agent.drain_round, 1);
     syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -231,7 +228,7 @@ bool pt_session_rest(void)
     pt_caller caller;
     pt_agent_lock(&caller);
     const bool runs = pt_agent.on && pt_agent.drain_runs;
-    const pthread_t drain = pt_agent.drain;
+    const pt_own_thread drain = pt_agent.drain;
     if (runs) {
         const uint64_t own_ns = own_cpu_ns();
         pt_timers_stop_threads();
@@ -241,7 +238,7 @@ bool pt_session_rest(void)
     pt_caller joining = caller;
     joining.cancel = PTHREAD_CANCEL_DISABLE;
     pt_agent_unlock(&joining);
-    if (runs) pthread_join(drain, NULL);
+    if (runs) pt_own_end(&drain);
     pthread_setcancelstate(caller.cancel, NULL);
     return runs;
 }
@@ -381,7 +378,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     pt_caller joining = *caller;
     joining.cancel = PTHREAD_CANCEL_DISABLE;
     bool join = false;
-    pthread_t drain = {0};
+    pt_own_thread drain = {0};
     if (pt_agent.on) {
         pt_threads_detach_all();
         pt_session_drain();
@@ -402,10 +399,10 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_tick.filter = NULL;
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
         drain = pt_agent.drain;
-        tell_drain_to_end();
+        if (pt_agent.drain_runs) tell_drain_to_end();
     }
     pt_agent_unlock(&joining);
-    if (join) pthread_join(drain, NULL);
+    if (join) pt_own_end(&drain);
     pthread_setcancelstate(caller->cancel, NULL);
 }
 
@@ -457,8 +454,8 @@ static void after_fork_in_child(void)
     pt_agent.on = false;
     pt_agent.pid = getpid();
     pt_agent.drain_runs = false;
-    pt_agent.drain_tid = 0;
     pt_agent.leaving = false;
+    pt_own_after_fork();
     pt_listen_after_fork();
     pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
     pt_threads_after_fork();
@@ -501,6 +498,7 @@ __attribute__((constructor)) static void library_comes(void)
 {
     const int saved_errno = errno;
     pt_interpose_init();
+    pt_own_init();
     pt_agent.pid = getpid();
     if (!pt_threads_init()) return;
     meet_main_thread();

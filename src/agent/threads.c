@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -339,11 +340,8 @@ void pt_thread_register_self(void)
 }
 
 /* A thread that did not come through our pthread_create. */
-static void meet_task(int tid)
+static void meet_host_task(int tid)
 {
-    if (find(tid) != NULL || tid == pt_agent.drain_tid || tid == pt_agent.listen_tid ||
-        tid == pt_agent.toggle_tid || tid == pt_ticker_tid())
-        return;
     pt_thread *const slot = take_slot();
     if (slot == NULL) {
         pt_agent.journal.header->threads_unsampled++;
@@ -352,6 +350,23 @@ static void meet_task(int tid)
     slot->is_foreign = true; /* nobody tells us when it ends */
     atomic_store(&slot->tid, tid);
     atomic_store(&slot->live, 1);
+}
+
+/* The host's tasks in one look at the list. */
+static struct {
+    uint64_t listed; /* ours as well */
+    bool has_first, has_other;
+} tasks;
+
+static void meet_task(int tid)
+{
+    tasks.listed++;
+    if (pt_own_is(tid)) return;
+    if (tid == getpid())
+        tasks.has_first = true; /* or it is dead, and stays in the list */
+    else
+        tasks.has_other = true;
+    if (tid != getpid() && find(tid) == NULL) meet_host_task(tid);
 }
 
 static void leave_if_ended(pt_thread *slot)
@@ -370,11 +385,15 @@ struct listed { /* linux_dirent64, include/linux/dirent.h */
     char name[];
 };
 
-static void meet_tasks(void)
+/* False: all of the host's are gone. A list that a thread ended while it was read may have been
+ * cut; how many there are is told beside it (proc_task_getattr in fs/proc/base.c). */
+static bool meet_tasks(void)
 {
     static char listing[LISTING_BYTES] __attribute__((aligned(8)));
+    struct stat st = {0};
     const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long got;
+    memset(&tasks, 0, sizeof tasks);
     while (fd >= 0 && (got = syscall(SYS_getdents64, fd, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
             const struct listed *const one = (const struct listed *)(listing + at);
@@ -383,7 +402,12 @@ static void meet_tasks(void)
             at += one->bytes;
         }
     }
+    const bool is_whole = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == tasks.listed + 2;
     if (fd >= 0) close(fd);
+    if (!tasks.has_first) return true;
+    const bool first_lives = !pt_own_first_thread_is_dead();
+    if (first_lives && find(getpid()) == NULL) meet_host_task(getpid());
+    return first_lives || tasks.has_other || !is_whole;
 }
 
 /* Its first tick could not arm the timer for the others. */
@@ -397,12 +421,13 @@ static void attach_again(pt_thread *slot)
     pt_agent.journal.header->threads_unsampled++;
 }
 
-void pt_threads_meet(void)
+bool pt_threads_meet(void)
 {
     each_live(leave_if_ended);
     each_live(attach_again);
-    meet_tasks();
+    const bool has_any = meet_tasks();
     each_live(attach);
+    return has_any;
 }
 
 void pt_threads_attach_all(void)
@@ -416,7 +441,7 @@ void pt_thread_pause_self(void)
 {
     pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find(gettid());
     if (slot == NULL) { /* so that nobody finds it in the task list and gives it a timer */
-        meet_task(gettid());
+        meet_host_task(gettid());
         slot = find(gettid());
     }
     pt_tick_self = slot; /* its handler does not run now */

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +32,9 @@ enum {
 };
 
 static struct {
-    pthread_t thread;
+    pt_own_thread thread;
     bool runs;
-    clockid_t clock;
-    _Atomic(int) tid, quit;
+    _Atomic(int) quit;
 } ticker;
 
 static void send_tick(pt_thread *slot, int tid)
@@ -118,7 +116,6 @@ static void forget_file(pt_thread *slot, void *arg)
 static void *ticker_main(void *arg)
 {
     (void)arg;
-    atomic_store(&ticker.tid, gettid());
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) return NULL;
     uint64_t next_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     const uint64_t every_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
@@ -134,19 +131,11 @@ static void *ticker_main(void *arg)
     return NULL;
 }
 
-/* All signals are blocked here, and therefore in the new thread. */
 static bool start(void)
 {
-    pthread_attr_t attr;
     atomic_store(&ticker.quit, 0);
     atomic_store(&pt_tick.ticker_waits, 0);
-    if (pthread_attr_init(&attr) != 0) return false;
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    ticker.runs = pt_real_pthread_create(&ticker.thread, &attr, ticker_main, NULL) == 0;
-    pthread_attr_destroy(&attr);
-    if (ticker.runs) pthread_getcpuclockid(ticker.thread, &ticker.clock);
-    while (ticker.runs && atomic_load(&ticker.tid) == 0)
-        sched_yield(); /* or it would be met as a thread of the host */
+    ticker.runs = pt_own_begin(&ticker.thread, STACK_BYTES, ticker_main, NULL);
     return pt_tick.has_ticker = ticker.runs;
 }
 
@@ -154,23 +143,18 @@ static void stop(bool is_last)
 {
     pt_tick.has_ticker = false;
     if (!ticker.runs) return;
+    pt_own_end_begins();
     atomic_store(&ticker.quit, 1);
     atomic_store(&pt_tick.ticker_waits, 0);
     syscall(SYS_futex, &ticker.quit, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    if (!is_last) pthread_join(ticker.thread, NULL);
+    if (!is_last) pt_own_end(&ticker.thread);
     ticker.runs = false;
-    atomic_store(&ticker.tid, 0);
-}
-
-pid_t pt_ticker_tid(void)
-{
-    return atomic_load(&ticker.tid);
 }
 
 uint64_t pt_ticker_cpu_ns(void)
 {
-    return ticker.runs ? pt_agent_clock_ns(ticker.clock) : 0;
+    return ticker.runs ? pt_agent_clock_ns(ticker.thread.clock) : 0;
 }
 
 void pt_ticker_after_fork(void)
@@ -178,7 +162,6 @@ void pt_ticker_after_fork(void)
     if (ticker.runs) pt_threads_each(forget_file, NULL);
     ticker.runs = false;
     pt_tick.has_ticker = false;
-    atomic_store(&ticker.tid, 0);
 }
 
 /* ---- the engine ---- */

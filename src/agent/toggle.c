@@ -23,7 +23,7 @@ static struct {
     atomic_int done;    /* of those */
     atomic_int changes; /* what the thread waits for: a press, or its end */
     atomic_int is_over;
-    pthread_t thread;
+    pt_own_thread thread;
     bool runs;
     uint32_t number;     /* of the next profile */
     char name[PATH_MAX]; /* that numbers are added to */
@@ -68,11 +68,11 @@ static void press(void)
 static void *toggle_main(void *arg)
 {
     (void)arg;
-    pt_agent.toggle_tid = gettid();
     while (!atomic_load(&toggle.is_over)) {
         const int seen = atomic_load(&toggle.changes);
         if (atomic_load(&toggle.presses) != atomic_load(&toggle.done)) {
             press();
+            pt_own_exit_if_last();
             atomic_fetch_add(&toggle.done, 1);
         } else if (!atomic_load(&toggle.is_over)) {
             syscall(SYS_futex, &toggle.changes, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -81,16 +81,11 @@ static void *toggle_main(void *arg)
     return NULL;
 }
 
-/* All signals are blocked here, and therefore in the new thread. */
 static void make_thread(void)
 {
-    pthread_attr_t attr;
-    if (pthread_attr_init(&attr) != 0) return;
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
     atomic_store(&toggle.is_over, 0);
-    toggle.runs = pt_real_pthread_create(&toggle.thread, &attr, toggle_main, NULL) == 0;
+    toggle.runs = pt_own_begin(&toggle.thread, STACK_BYTES, toggle_main, NULL);
     if (!toggle.runs) pt_agent_say("CPUPROFILESIGNAL: no thread could be started");
-    pthread_attr_destroy(&attr);
 }
 
 bool pt_toggle_rest(void)
@@ -98,14 +93,16 @@ bool pt_toggle_rest(void)
     pt_caller caller;
     pt_agent_lock(&caller);
     const bool runs = toggle.runs;
-    const pthread_t thread = toggle.thread;
+    const pt_own_thread thread = toggle.thread;
     toggle.runs = false; /* another thread that calls the same now has none to wait for */
-    if (runs) atomic_store(&toggle.is_over, 1);
+    if (runs) {
+        pt_own_end_begins();
+        atomic_store(&toggle.is_over, 1);
+    }
     pt_agent_unlock(&caller);
     if (!runs) return false;
     wake();
-    pthread_join(thread, NULL);
-    pt_agent.toggle_tid = 0;
+    pt_own_end(&thread);
     return true;
 }
 
@@ -147,7 +144,6 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
 
 void pt_toggle_after_fork(void)
 {
-    pt_agent.toggle_tid = 0;
     toggle.runs = false;
     if (toggle.signo == 0) return;
     atomic_store(&toggle.presses, 0);

@@ -47,9 +47,14 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
     return 0;
 }
 
-pid_t pt_ticker_tid(void)
+bool pt_own_is(pid_t tid)
 {
-    return 0;
+    return false;
+}
+
+bool pt_own_first_thread_is_dead(void)
+{
+    return false;
 }
 
 void pt_ticker_after_fork(void)
