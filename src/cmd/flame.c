@@ -44,7 +44,7 @@ static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 static const struct {
     const char *file; /* where to, when nothing was said */
     uint32_t width_px, max_nodes;
-    void (*render)(pt_out *out, const pt_flame *flame, const char *title);
+    void (*render)(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 } formats[] = {
     [FORMAT_HTML] = {"flame.html", PT_FLAME_HTML_WIDTH_PX, PT_FLAME_HTML_MAX_NODES,
                      pt_render_flame_html},
@@ -69,26 +69,14 @@ static flame_format format_of(const flame_settings *settings)
     return ends_with(file, ".html") || ends_with(file, ".htm") ? FORMAT_HTML : FORMAT_AUTO;
 }
 
-/* What the patterns left, in words: "12.3% of the profile: --focus=parse"; NULL without patterns.
- * The caller frees. */
-static char *note_of(const pt_cmd_context *context)
-{
-    bool asked = false;
-    for (int k = 0; k < PT_FILTER_COUNT; k++)
-        asked |= context->filtered.asked[k];
-    if (!asked) return NULL;
-    return pt_strf("%.1f%% of the profile: %s", 100 * context->head.kept_share,
-                   context->query_text);
-}
-
 /* Writes the file whole or not at all; *ret_bytes is its size. */
 static pt_status write_file(const char *path, flame_format format, const pt_flame *flame,
-                            const char *title, uint64_t *ret_bytes, pt_error *reterr)
+                            const pt_report_head *head, uint64_t *ret_bytes, pt_error *reterr)
 {
     pt_file_writer writer;
     const pt_status status = pt_file_create(path, &writer, reterr);
     if (status != PT_OK) return status;
-    formats[format].render(&writer.out, flame, title);
+    formats[format].render(&writer.out, flame, head);
     *ret_bytes = writer.out.count;
     return pt_file_commit(&writer, false, reterr);
 }
@@ -118,24 +106,21 @@ static int flame_run(pt_cmd_context *context, void *settings_)
                             "'%s' ends neither in .html nor in .svg; name the format with --format",
                             settings->output);
     pt_cmd_rename(context, settings->by);
-    PT_FREE char *note = note_of(context);
     const pt_flame_request request = {.event = context->event,
                                       .width_px = formats[format].width_px,
                                       .max_nodes = formats[format].max_nodes,
-                                      .whole = context->whole,
-                                      .note = note,
-                                      .is_stackless = !context->head.summary.has_stacks};
+                                      .whole = context->whole};
     PT_FREE_FLAME pt_flame *flame = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_flame_new(context->answer, &request, &flame, &error) != PT_OK)
         return pt_cmd_fail(&error);
     if (settings->output != NULL && strcmp(settings->output, "-") == 0) {
-        formats[format].render(context->out, flame, context->title);
+        formats[format].render(context->out, flame, &context->head);
         return PT_EXIT_OK;
     }
     const char *path = settings->output != NULL ? settings->output : formats[format].file;
     uint64_t bytes = 0;
-    if (write_file(path, format, flame, context->title, &bytes, &error) != PT_OK)
+    if (write_file(path, format, flame, &context->head, &bytes, &error) != PT_OK)
         return pt_cmd_fail(&error);
     say_what_was_written(context, path, flame->node_count, bytes);
     return PT_EXIT_OK;

@@ -24,12 +24,17 @@ static void put_string(pt_json_w *w, const pt_flame *f, uint32_t string)
         pt_json_array_end(w);                                                                      \
     } while (0)
 
-static void put_head(pt_json_w *w, const pt_flame *f, const char *title)
+static void put_fact(void *context, const char *text)
+{
+    pt_json_text(context, text);
+}
+
+static void put_head(pt_json_w *w, const pt_flame *f, const pt_report_head *head)
 {
     pt_json_key(w, "schema");
     pt_json_int(w, 1);
     pt_json_key(w, "title");
-    pt_json_text(w, title);
+    pt_json_text(w, head->title);
     pt_json_key(w, "event");
     pt_json_object(w);
     pt_json_key(w, "type");
@@ -42,12 +47,12 @@ static void put_head(pt_json_w *w, const pt_flame *f, const char *title)
     pt_json_key(w, "whole");
     pt_json_int(w, f->whole);
     pt_json_key(w, "totals_known");
-    pt_json_bool(w, f->totals_known);
+    pt_json_bool(w, head->summary.has_stacks);
     pt_json_key(w, "facts");
     pt_json_array(w);
-    for (uint32_t i = 0; i < f->fact_count; i++)
-        put_string(w, f, f->fact[i]);
+    pt_report_facts(head, put_fact, w);
     pt_json_array_end(w);
+    pt_report_profile_json(w, head);
     pt_json_key(w, "strings");
     pt_json_array(w);
     for (uint32_t i = 0; i < f->string_count; i++)
@@ -104,12 +109,12 @@ static void put_functions(pt_json_w *w, const pt_flame *f)
     pt_json_object_end(w);
 }
 
-static void put_data(pt_out *out, const pt_flame *f, const char *title)
+static void put_data(pt_out *out, const pt_flame *f, const pt_report_head *head)
 {
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
     pt_json_object(&w);
-    put_head(&w, f, title);
+    put_head(&w, f, head);
     put_frames(&w, f);
     put_nodes(&w, f);
     put_functions(&w, f);
@@ -117,9 +122,9 @@ static void put_data(pt_out *out, const pt_flame *f, const char *title)
     pt_json_w_done(&w);
 }
 
-void pt_render_flame_html(pt_out *out, const pt_flame *flame, const char *title)
+void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head)
 {
     const char *const rest = pt_embed_until_data(out, pt_embed_flame_html, pt_embed_flame_html_end);
-    put_data(out, flame, title);
+    put_data(out, flame, head);
     pt_out_put(out, rest, (size_t)(pt_embed_flame_html_end - rest));
 }

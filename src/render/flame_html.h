@@ -2,7 +2,7 @@
 #ifndef PT_RENDER_FLAME_HTML_H
 #define PT_RENDER_FLAME_HTML_H
 
-#include "base/buf.h"
+#include "render/report.h"
 #include "view/flame.h"
 
 /* The page keeps boxes of half a pixel at this width, eight screens of 4,000 pixels: zooming shows
@@ -11,7 +11,7 @@
 #define PT_FLAME_HTML_MAX_NODES 60000
 
 /* Writes the page of web/ with the data in it, as docs/flame-data.md describes them; errors stay in
- * out. title is any text. */
-void pt_render_flame_html(pt_out *out, const pt_flame *flame, const char *title);
+ * out. Texts may be anything. */
+void pt_render_flame_html(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 
 #endif

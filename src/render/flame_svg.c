@@ -31,6 +31,7 @@
 typedef struct {
     pt_out *out;
     const pt_flame *flame;
+    const pt_report_head *head;
     double scale; /* pixels per unit */
 } drawing;
 
@@ -125,7 +126,7 @@ static void put_hover(const drawing *d, uint32_t node)
     const pt_flame_frame *frame = &f->frame[f->node_frame[node]];
     pt_out_text(d->out, "<title>");
     put_name(d, frame->name);
-    if (f->totals_known || node == 0)
+    if (d->head->summary.has_stacks || node == 0)
         put_numbers(d, "total", f->node_total[node]);
     else
         pt_out_text(d->out, "\ntotal -");
@@ -185,8 +186,9 @@ static void put_boxes(const drawing *d)
 
 /* ---- the picture ---- */
 
-static void put_head(const drawing *d, const char *title)
+static void put_head(const drawing *d)
 {
+    const char *const title = d->head->title;
     const pt_flame *f = d->flame;
     const unsigned height = HEADER_PX + f->rows * ROW_PX + MARGIN_PX;
     pt_outf(d->out,
@@ -208,14 +210,18 @@ static void put_head(const drawing *d, const char *title)
     pt_out_text(d->out, "</text>\n");
 }
 
+static void put_fact(void *context, const char *text)
+{
+    pt_putf(context, " · %s", text);
+}
+
 static void put_facts(const drawing *d)
 {
     const pt_flame *f = d->flame;
     pt_buf line = PT_BUF_INIT;
     pt_putf(&line, "%s: ", pt_flame_text(f, f->event_type));
     pt_put_value(&line, f->total, pt_flame_text(f, f->event_unit), NULL, PT_STYLE_SHORT);
-    for (uint32_t i = 0; i < f->fact_count; i++)
-        pt_putf(&line, " · %s", pt_flame_text(f, f->fact[i]));
+    pt_report_facts(d->head, put_fact, &line);
     if (f->cut_nodes > 0) {
         pt_put_text(&line, " · ");
         pt_put_count(&line, (int64_t)f->cut_nodes);
@@ -228,14 +234,15 @@ static void put_facts(const drawing *d)
     pt_buf_done(&line);
 }
 
-void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const char *title)
+void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const pt_report_head *head)
 {
     const drawing d = {
         .out = out,
         .flame = flame,
+        .head = head,
         .scale = flame->total > 0 ? INSIDE_PX / (double)flame->total : 0,
     };
-    put_head(&d, title);
+    put_head(&d);
     put_facts(&d);
     put_boxes(&d);
     pt_out_text(out, "<script><![CDATA[");

@@ -2,7 +2,7 @@
 #ifndef PT_RENDER_FLAME_SVG_H
 #define PT_RENDER_FLAME_SVG_H
 
-#include "base/buf.h"
+#include "render/report.h"
 #include "view/flame.h"
 
 #define PT_FLAME_SVG_WIDTH_PX 1200
@@ -10,7 +10,7 @@
 #define PT_FLAME_SVG_MAX_NODES 20000
 
 /* Writes the picture; errors stay in out. A static picture with hover text for any viewer; browsers
- * also run its script (zoom, search, keys). title is any text. */
-void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const char *title);
+ * also run its script (zoom, search, keys). Texts may be anything. */
+void pt_render_flame_svg(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 
 #endif

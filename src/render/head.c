@@ -5,10 +5,24 @@
  *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
  *     callers and callees are of 12 call arcs, which have ...
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "render/report.h"
 #include "render/value.h"
+
+static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void tell_fact(pt_fact_fn *tell, void *context, const char *format, ...)
+{
+    pt_buf text = PT_BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    pt_vputf(&text, format, args);
+    va_end(args);
+    tell(context, pt_buf_text(&text));
+    pt_buf_done(&text);
+}
 
 static void put_samples(pt_out *out, int64_t count)
 {
@@ -37,18 +51,55 @@ static void put_what(pt_out *out, const pt_report_head *head)
     pt_out_char(out, '\n');
 }
 
+/* How much of the profile to believe, fact by fact. */
+static void tell_trust(const pt_summary *s, pt_fact_fn *tell, void *context)
+{
+    if (s->ends_known)
+        tell_fact(tell, context, "complete stacks %s", pt_percent_of(s->complete_share).text);
+    if (s->unchecked_share > 0)
+        tell_fact(tell, context, "unchecked %s", pt_percent_of(s->unchecked_share).text);
+    tell_fact(tell, context, "unnamed %s", pt_percent_of(s->unnamed_share).text);
+    if (s->cpu_used_ns > 0)
+        tell_fact(tell, context, "CPU time seen %s of %s",
+                  pt_value_of("nanoseconds", s->cpu_seen_ns).text,
+                  pt_value_of("nanoseconds", s->cpu_used_ns).text);
+    if (s->lost > 0)
+        tell_fact(tell, context, "%s sample%s lost", pt_count_of(s->lost).text,
+                  s->lost == 1 ? "" : "s");
+    if (s->damaged) tell(context, "damaged file: only a part of it was read");
+}
+
+void pt_report_facts(const pt_report_head *head, pt_fact_fn *tell, void *context)
+{
+    const pt_summary *s = &head->summary;
+    if (head->query[0] != '\0')
+        tell_fact(tell, context, "%.1f%% of the profile: %s", 100 * head->kept_share, head->query);
+    tell_fact(tell, context, "%s sample%s in %s distinct stack%s",
+              pt_count_of((uint64_t)s->samples).text, s->samples == 1 ? "" : "s",
+              pt_count_of(s->stacks).text, s->stacks == 1 ? "" : "s");
+    if (s->duration_ns > 0)
+        tell_fact(tell, context, "%s long", pt_value_of("nanoseconds", s->duration_ns).text);
+    if (!s->has_stacks) tell(context, "no stacks: what a function's calls cost is not known");
+    tell_trust(s, tell, context);
+}
+
+typedef struct {
+    pt_out *out;
+    bool has_one;
+} fact_line;
+
+static void put_fact(void *context, const char *text)
+{
+    fact_line *line = context;
+    pt_outf(line->out, "%s%s", line->has_one ? ", " : "", text);
+    line->has_one = true;
+}
+
 static void put_trust(pt_out *out, const pt_summary *s)
 {
-    if (s->ends_known) pt_outf(out, "complete stacks %s, ", pt_percent_of(s->complete_share).text);
-    if (s->unchecked_share > 0)
-        pt_outf(out, "unchecked %s, ", pt_percent_of(s->unchecked_share).text);
-    pt_outf(out, "unnamed %s", pt_percent_of(s->unnamed_share).text);
-    if (s->cpu_used_ns > 0)
-        pt_outf(out, ", CPU time seen %s of %s", pt_value_of("nanoseconds", s->cpu_seen_ns).text,
-                pt_value_of("nanoseconds", s->cpu_used_ns).text);
-    if (s->lost > 0)
-        pt_outf(out, ", %s sample%s lost", pt_count_of(s->lost).text, s->lost == 1 ? "" : "s");
-    pt_out_text(out, s->damaged ? ", damaged file: only a part of it was read\n" : "\n");
+    fact_line line = {.out = out};
+    tell_trust(s, put_fact, &line);
+    pt_out_char(out, '\n');
 }
 
 static void put_query(pt_out *out, const pt_report_head *head)
@@ -113,10 +164,15 @@ void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name)
 
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head)
 {
-    const pt_summary *s = &head->summary;
     pt_json_object(w);
     put_int(w, "schema", PT_REPORT_SCHEMA);
     put_text(w, "report", name);
+    pt_report_profile_json(w, head);
+}
+
+void pt_report_profile_json(pt_json_w *w, const pt_report_head *head)
+{
+    const pt_summary *s = &head->summary;
     pt_json_key(w, "profile");
     pt_json_object(w);
     put_text(w, "name", head->title);

@@ -11,10 +11,8 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/units.h"
 #include "view/calltree.h"
 #include "view/names.h"
-#include "view/summary.h"
 #include "view/table.h"
 
 typedef struct {
@@ -23,7 +21,7 @@ typedef struct {
     const pt_calltree *tree;
     pt_flame *flame;
     pt_index strings, groups, frames;
-    size_t string_cap, group_cap, frame_cap, fact_cap;
+    size_t string_cap, group_cap, frame_cap;
     struct {
         uint32_t *items; /* the pt_names name of each frame */
         size_t count, cap;
@@ -356,61 +354,6 @@ static pt_status add_functions(building *b, uint32_t event, pt_error *reterr)
     return PT_OK;
 }
 
-/* ---- facts ---- */
-
-static void add_fact(building *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_fact(building *b, const char *format, ...)
-{
-    pt_flame *f = b->flame;
-    pt_buf text = PT_BUF_INIT;
-    va_list args;
-    va_start(args, format);
-    pt_vputf(&text, format, args);
-    va_end(args);
-    const uint32_t string = add_string(b, (const char *)text.data, text.size);
-    pt_buf_done(&text);
-    f->fact = pt_grow(f->fact, &b->fact_cap, (size_t)f->fact_count + 1, sizeof *f->fact);
-    f->fact[f->fact_count++] = string;
-}
-
-/* What the source counts as samples; its rows when it does not: equal samples may share a row. */
-static int64_t samples_of(const pt_profile *p)
-{
-    const uint32_t event = pt_profile_find_event(p, "samples");
-    if (event != PT_NONE && p->event->row[event].kind == PT_EVENT_COUNT)
-        return pt_profile_total(p, event);
-    return p->sample->t.count;
-}
-
-static void add_facts(building *b, uint32_t event)
-{
-    const pt_summary is = pt_summary_of(b->profile, event);
-    pt_buf text = PT_BUF_INIT;
-    pt_put_count(&text, samples_of(b->profile));
-    pt_put_text(&text, " samples in ");
-    pt_put_count(&text, is.stacks);
-    pt_put_text(&text, " distinct stacks");
-    add_fact(b, "%s", pt_buf_text(&text));
-    if (is.duration_ns > 0) {
-        pt_buf_clear(&text);
-        pt_put_value(&text, is.duration_ns, "ns", NULL, PT_STYLE_SHORT);
-        add_fact(b, "%s long", pt_buf_text(&text));
-    }
-    pt_buf_done(&text);
-    if (is.cpu_used_ns > 0 && is.cpu_seen_ns > 0)
-        add_fact(b, "%.1f%% of the CPU time used was seen",
-                 100.0 * (double)is.cpu_seen_ns / (double)is.cpu_used_ns);
-    if (!b->flame->totals_known)
-        add_fact(b, "no stacks: what a function's calls cost is not known");
-    if (is.ends_known) add_fact(b, "%.1f%% in complete stacks", 100 * is.complete_share);
-    if (is.unchecked_share > 0)
-        add_fact(b, "%.1f%% by unchecked frame pointers", 100 * is.unchecked_share);
-    if (is.unnamed_share >= 0.0005)
-        add_fact(b, "%.1f%% ends in code without names", 100 * is.unnamed_share);
-    if (is.lost > 0) add_fact(b, "%llu samples were lost", (unsigned long long)is.lost);
-    if (is.damaged) add_fact(b, "the file is damaged: this is the part that could be read");
-}
-
 /* ---- building ---- */
 
 /* Sums the event's values; they must all be widths. */
@@ -435,13 +378,10 @@ static pt_status fill(building *b, const pt_flame_request *request, pt_error *re
 {
     const pt_event *event = &b->profile->event->row[request->event];
     add_string(b, "", 0);
-    b->flame->totals_known = !request->is_stackless;
     b->flame->event_type = add_profile_string(b, event->type);
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);
     keep_nodes(b, request);
-    if (request->note != NULL) add_fact(b, "%s", request->note);
-    add_facts(b, request->event);
     return b->flame->cut_nodes > 0 ? add_functions(b, request->event, reterr) : PT_OK;
 }
 
@@ -494,7 +434,6 @@ void pt_flame_free(pt_flame *flame)
     free(flame->string);
     free(flame->frame);
     free(flame->group);
-    free(flame->fact);
     free(flame->function);
     free(flame->parent);
     free(flame->node_frame);

@@ -31,8 +31,6 @@ typedef struct pt_flame_request {
     uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
     int64_t whole;      /* what 100 % is; 0 = the sum of the values */
-    const char *note;   /* the first of the facts, or NULL */
-    bool is_stackless;  /* samples are no stacks: only what functions cost by themselves is known */
 } pt_flame_request;
 
 typedef struct pt_flame_frame {
@@ -59,13 +57,11 @@ typedef struct pt_flame_function {
 typedef struct pt_flame {
     uint32_t event_type, event_unit; /* strings */
     int64_t total, whole;
-    bool totals_known;     /* false: samples are no stacks, and boxes are only as wide as self */
     pt_buf bytes;          /* of the strings, each followed by a NUL; any bytes may occur */
     uint64_t *string;      /* [string_count + 1] offsets in bytes */
     pt_flame_frame *frame; /* [frame_count] */
     pt_flame_group *group; /* [group_count] */
-    uint32_t *fact;        /* [fact_count] strings: samples, duration, coverage, what is missing */
-    uint32_t string_count, frame_count, group_count, fact_count, node_count;
+    uint32_t string_count, frame_count, group_count, node_count;
     uint32_t *parent, *node_frame, *depth; /* [node_count]; parent[0] = 0 */
     int64_t *self, *node_total;
     uint32_t rows; /* deepest depth + 1 */

@@ -60,6 +60,17 @@ expect grep -qF '"30.0% of the profile: --focus=g"' focus.html
 run pitot flame app.folded --focus=g --relative -o relative.html
 expect grep -q '"whole":30,' relative.html
 
+it 'counts samples as every other report does'
+# profile.proto: one event, type hits, unit samples: work 500, main 7
+printf '\012\004\010\001\020\002\022\010\012\002\001\002\022\002\364\003\022\006\012\001\002\022\001\007"\006\010\001"\002\010\001"\006\010\002"\002\010\002*\006\010\001\020\004 \005*\006\010\002\020\003 \0052\0002\004hits2\007samples2\004main2\004work2\003a.c' >hits.pb
+run pitot top hits.pb
+expect_stdout_line 'hits.pb: hits, 507, 507 samples'
+run pitot flame hits.pb -o hits.svg
+expect grep -q 'hits: 507 · 507 samples in 2 distinct stacks · unnamed 0%</text>' hits.svg
+run pitot flame hits.pb -o hits.html
+expect grep -qF '"facts":["507 samples in 2 distinct stacks","unnamed 0%"]' hits.html
+expect grep -qF '"samples":507,' hits.html
+
 it 'writes no file when nothing matches'
 run pitot flame app.folded --focus=nowhere -o none.html
 expect_status 3

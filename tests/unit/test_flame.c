@@ -350,14 +350,16 @@ static void xml_text_is_escaped_and_well_formed_utf_8(void **state)
 
 /* ---- the page and the picture ---- */
 
-typedef void render_fn(pt_out *out, const pt_flame *flame, const char *title);
+typedef void render_fn(pt_out *out, const pt_flame *flame, const pt_report_head *head);
 
 static char *rendered(render_fn *render, const pt_flame *f, const char *title, size_t *ret_bytes)
 {
     pt_buf buf = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &buf);
-    render(&out, f, title);
+    const pt_report_head head = {
+        .title = title, .summary = {.type = "", .unit = "", .has_stacks = true}, .query = ""};
+    render(&out, f, &head);
     assert_int_equal(pt_out_done(&out, NULL), PT_OK);
     return pt_buf_take(&buf, ret_bytes);
 }
