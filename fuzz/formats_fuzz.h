@@ -9,6 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* What libFuzzer calls; every fuzz_NAME.c defines it. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline _Noreturn void fuzz_fail(const char *what, const char *detail)
 {
@@ -16,14 +20,15 @@ static inline _Noreturn void fuzz_fail(const char *what, const char *detail)
     abort();
 }
 
-/* NULL if nothing was kept. *ret_facts: notes made while reading. */
-static inline const pt_profile *fuzz_read(const pt_format *format, const uint8_t *data, size_t size,
-                                          pt_status *ret_status)
+/* The profile, checked; NULL if nothing was kept. Facts that the reader notes are dropped. */
+static inline const pt_profile *fuzz_read_with(const pt_format *format, const uint8_t *data,
+                                               size_t size, pt_read_hooks hooks,
+                                               pt_status *ret_status)
 {
     pt_diag diag;
     pt_error error = PT_ERROR_INIT;
     pt_diag_init(&diag);
-    const pt_read_hooks hooks = {.diag = &diag, .inflated_bytes = 16 << 20};
+    hooks.diag = &diag;
     pt_builder *builder = pt_builder_new();
     pt_reader reader;
     pt_reader_init(&reader, data, size, NULL);
@@ -38,6 +43,13 @@ static inline const pt_profile *fuzz_read(const pt_format *format, const uint8_t
     if (pt_builder_freeze(builder, &profile, &error) != PT_OK) fuzz_fail("freeze", error.message);
     if (pt_profile_check(profile, &error) != PT_OK) fuzz_fail("check", error.message);
     return profile;
+}
+
+static inline const pt_profile *fuzz_read(const pt_format *format, const uint8_t *data, size_t size,
+                                          pt_status *ret_status)
+{
+    return fuzz_read_with(format, data, size, (pt_read_hooks){.inflated_bytes = 16 << 20},
+                          ret_status);
 }
 
 /* What a writer writes; several files come one after the other. */

@@ -4,24 +4,9 @@
 
 static void read_annotated(const pt_format *format, const uint8_t *data, size_t size)
 {
-    pt_diag diag;
-    pt_error error = PT_ERROR_INIT;
-    pt_diag_init(&diag);
-    const pt_read_hooks hooks = {.diag = &diag, .annotate = true};
-    pt_builder *builder = pt_builder_new();
-    pt_reader reader;
-    pt_reader_init(&reader, data, size, NULL);
-    const pt_status status = format->read(&reader, builder, &hooks, &error);
-    pt_diag_done(&diag);
-    if (status != PT_OK && error.message[0] == '\0') fuzz_fail(format->name, "no message");
-    if (status != PT_OK && status != PT_ERR_DAMAGED) {
-        pt_builder_free(builder);
-        return;
-    }
-    const pt_profile *profile = NULL;
-    if (pt_builder_freeze(builder, &profile, &error) != PT_OK) fuzz_fail("freeze", error.message);
-    if (pt_profile_check(profile, &error) != PT_OK) fuzz_fail("check", error.message);
-    pt_profile_unref(profile);
+    pt_status status;
+    pt_profile_unref(
+        fuzz_read_with(format, data, size, (pt_read_hooks){.annotate = true}, &status));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
