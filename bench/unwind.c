@@ -38,7 +38,7 @@ static int (*glibc_backtrace)(void **pcs, int most);
 
 static uint64_t by_table(const void *context, pt_unwind_cache *with)
 {
-    uint64_t regs[PT_UNWIND_REGS], pcs[MOST];
+    uint64_t regs[PT_MACHINE_REGS_MAX], pcs[MOST];
     pt_unwind_state state;
     pt_unwind_end end;
     state_of_context(context, regs, &state);

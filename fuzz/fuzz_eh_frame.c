@@ -23,10 +23,10 @@ static void walk_copy(const uint64_t *some, uint64_t pc, const pt_unwind_modules
                       const uint8_t *data, size_t size)
 {
     static pt_copied_scratch scratch;
-    uint64_t regs[PT_UNWIND_REGS], pcs[CAP];
+    uint64_t regs[PT_MACHINE_REGS_MAX], pcs[CAP];
     memcpy(regs, some, sizeof regs);
-    regs[PT_DWARF_PC] = pc;
-    regs[PT_DWARF_SP] = LOW;
+    regs[PT_MACHINE_HOST->pc] = pc;
+    regs[PT_MACHINE_HOST->sp] = LOW;
     const size_t bytes = (size < PT_COPIED_BYTES_MAX ? size : PT_COPIED_BYTES_MAX) / 8 * 8;
     const pt_copied_stack stack = {regs, data, bytes, bytes};
     pt_copied_end end;
@@ -40,7 +40,7 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
 {
     static pt_unwind_cache cache;
     static uint32_t generation;
-    uint64_t regs[PT_UNWIND_REGS], pcs[CAP];
+    uint64_t regs[PT_MACHINE_REGS_MAX], pcs[CAP];
     const uint64_t bias = 0x100000000;
     const pt_unwind_module modules[] = {
         {bias / 2, bias / 2 + 4096, 0, NULL, NULL},
@@ -49,8 +49,8 @@ static void walk(const pt_unwind_table *table, const uint8_t *data, size_t size)
          table, table},
     };
     generation = generation + 1 == 0 ? 1 : generation + 1;
-    const pt_unwind_modules all = {modules, 2, generation};
-    for (size_t i = 0; i < PT_UNWIND_REGS; i++)
+    const pt_unwind_modules all = {modules, 2, generation, NULL};
+    for (size_t i = 0; i < PT_MACHINE_REGS_MAX; i++)
         regs[i] = LOW + i * 8;
     for (uint32_t i = 0; i < table->row_count && i < 64; i++) {
         uint32_t page = 0;

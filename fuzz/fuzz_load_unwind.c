@@ -51,11 +51,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         maps[i].limit = addr = maps[i].start + (1 + take(&in, 4)) * PAGE;
         maps[i].file_offset = take(&in, 8);
     }
-    uint64_t registers[PT_UNWIND_REGS];
-    for (size_t i = 0; i < PT_UNWIND_REGS; i++)
+    uint64_t registers[PT_MACHINE_REGS_MAX];
+    for (size_t i = 0; i < PT_MACHINE_REGS_MAX; i++)
         registers[i] = take(&in, 8);
-    registers[PT_DWARF_PC] =
-        maps[0].start + registers[PT_DWARF_PC] % (maps[0].limit - maps[0].start);
+    registers[PT_MACHINE_HOST->pc] =
+        maps[0].start + registers[PT_MACHINE_HOST->pc] % (maps[0].limit - maps[0].start);
     const pt_read_stack stack = {.machine = registers[0] % 16 == 0 ? EM_AARCH64 : EM_X86_64,
                                  .generation = generation,
                                  .maps = maps,

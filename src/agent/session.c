@@ -37,12 +37,6 @@ enum {
     DRAIN_TABLES_NS = 10000000,  /* and between two looks at the rings */
 };
 
-#if defined(__x86_64__)
-#define THIS_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define THIS_MACHINE EM_AARCH64
-#endif
-
 /* ---- facts ---- */
 
 static uint32_t read_file(const char *path, char *to, size_t size)
@@ -82,7 +76,7 @@ static void note_start(uint32_t asked_hz)
     header->version = PT_JOURNAL_VERSION;
     header->header_bytes = PT_JOURNAL_HEADER_BYTES;
     header->word_bytes = sizeof(void *);
-    header->machine = THIS_MACHINE;
+    header->machine = PT_MACHINE_HOST->elf_machine;
     header->pid = (uint32_t)getpid();
     header->ppid = (uint32_t)getppid();
     header->sequence = pt_agent.sequence++;

@@ -1,5 +1,6 @@
 /* event.c: perf_event_open in the few shapes that a recording needs. See event.h. */
 #include "capture/event.h"
+#include "machine/machine.h"
 
 #include <asm/perf_regs.h>
 #include <errno.h>
@@ -30,24 +31,6 @@ const pt_event_source *pt_event_source_named(const char *name)
     return NULL;
 }
 
-/* ---- registers ---- */
-
-#if defined(__x86_64__)
-/* The kernel gives them by ascending bit of the mask: ax bx cx dx si di bp sp ip r8..r15. DWARF
- * numbers: System V ABI, AMD64, figure 3.36. */
-#define REGS_MASK (0x1ffu | (0xffu << PERF_REG_X86_R8)) /* without flags and segments */
-const uint8_t pt_event_reg_dwarf[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
-#elif defined(__aarch64__)
-/* x0..x30, sp, pc: as DWARF has them (AADWARF64, 4.1), with pc last. */
-#define REGS_MASK ((UINT64_C(1) << 33) - 1)
-const uint8_t pt_event_reg_dwarf[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-                                      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-#else
-#define REGS_MASK 0
-const uint8_t pt_event_reg_dwarf[] = {0};
-#endif
-
 /* ---- attributes ---- */
 
 static uint64_t sample_type(const pt_event_plan *plan)
@@ -67,7 +50,9 @@ static uint64_t sample_type(const pt_event_plan *plan)
 
 pt_perf_layout pt_event_layout(const pt_event_plan *plan)
 {
-    return (pt_perf_layout){.sample_type = sample_type(plan), .regs_count = PT_EVENT_REGS};
+    return (pt_perf_layout){.sample_type = sample_type(plan),
+                            .regs_count =
+                                (uint32_t)__builtin_popcountll(PT_MACHINE_HOST->perf_mask)};
 }
 
 static struct perf_event_attr common(const pt_event_plan *plan)
@@ -75,7 +60,7 @@ static struct perf_event_attr common(const pt_event_plan *plan)
     return (struct perf_event_attr){
         .size = sizeof(struct perf_event_attr),
         .sample_type = sample_type(plan),
-        .sample_regs_user = plan->has_user_stack ? REGS_MASK : 0,
+        .sample_regs_user = plan->has_user_stack ? PT_MACHINE_HOST->perf_mask : 0,
         .sample_stack_user = plan->has_user_stack ? plan->stack_bytes : 0,
         .sample_id_all = 1,
         .exclude_hv = 1,

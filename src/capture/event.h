@@ -50,16 +50,6 @@ enum {
 /* How the records of such events are laid out. */
 pt_perf_layout pt_event_layout(const pt_event_plan *plan);
 
-/* The kernel's order of registers to DWARF's: dwarf[pt_event_reg_dwarf[i]] = regs[i]. */
-#if defined(__x86_64__)
-enum { PT_EVENT_REGS = 17 };
-#elif defined(__aarch64__)
-enum { PT_EVENT_REGS = 33 };
-#else
-enum { PT_EVENT_REGS = 0 };
-#endif
-extern const uint8_t pt_event_reg_dwarf[];
-
 /* All return a descriptor, or -1 with errno. tid -1: all of that cpu; cpu -1: wherever it runs. */
 int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period);
 /* A sample at each switch away from a thread, and a record at each switch, away and back. */

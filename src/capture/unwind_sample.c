@@ -7,38 +7,30 @@
 #include "capture/event.h"
 #include "model/profile.h"
 
-static void user_registers(const pt_perf_sample *s, uint64_t *dwarf)
+/* By DWARF number; 0 where the sample has no registers. */
+static uint64_t user_register(const pt_perf_sample *s, unsigned reg)
 {
-    for (unsigned i = 0; i < PT_EVENT_REGS; i++)
-        dwarf[pt_event_reg_dwarf[i]] = s->regs[i];
-}
-
-static uint64_t user_register(const pt_perf_sample *s, unsigned number)
-{
-    uint64_t dwarf[PT_UNWIND_REGS] = {0};
     if (s->abi != PERF_SAMPLE_REGS_ABI_64 || s->regs == NULL) return 0;
-    user_registers(s, dwarf);
-    return dwarf[number];
+    return s->regs[pt_machine_perf_place(PT_MACHINE_HOST, reg)];
 }
 
 uint64_t pt_sample_user_pc(const pt_perf_sample *s)
 {
-    return user_register(s, PT_DWARF_PC);
+    return user_register(s, PT_MACHINE_HOST->pc);
 }
 
 uint64_t pt_sample_user_sp(const pt_perf_sample *s)
 {
-    return user_register(s, PT_DWARF_SP);
+    return user_register(s, PT_MACHINE_HOST->sp);
 }
 
-/* The kernel's entry sets what the call returns until it does (x86, entry_64.S: pt_regs->ax). */
+/* The kernel's entry sets the result of a system call to -ENOSYS until the call has one. On a
+ * machine where no register shows it, any sample with registers may be in a call. */
 bool pt_sample_is_in_call(const pt_perf_sample *s)
 {
-#if defined(__x86_64__)
-    return (int64_t)user_register(s, 0) == -ENOSYS;
-#else
-    return s->regs != NULL;
-#endif
+    const unsigned reg = PT_MACHINE_HOST->pending_result;
+    if (reg == PT_MACHINE_NO_REG) return s->regs != NULL;
+    return (int64_t)user_register(s, reg) == -ENOSYS;
 }
 
 /* The kernel marks where a chain changes sides with numbers near 2^64. */
@@ -64,8 +56,8 @@ void pt_unwound_set_root(pt_unwound *stack)
 static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
                      pt_unwind_cache *cache, pt_unwound *to)
 {
-    uint64_t dwarf[PT_UNWIND_REGS] = {0};
-    user_registers(s, dwarf);
+    uint64_t dwarf[PT_MACHINE_REGS_MAX] = {0};
+    pt_machine_perf_regs(PT_MACHINE_HOST, PT_MACHINE_HOST->perf_mask, s->regs, dwarf);
     const pt_copied_stack stack = {
         .regs = dwarf, .bytes = s->stack, .byte_count = s->stack_bytes, .room = s->stack_room};
     pt_copied_end end;

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "elf/image.h"
+#include "machine/machine.h"
 
 #define SCRIPTS_MAX  4 /* as the kernel: interpreters of interpreters */
 #define IMAGE_MAX    (UINT64_C(4) << 30)
@@ -97,11 +98,7 @@ static pt_target_kind judge(const char *path, const pt_blob *image)
     if (pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return PT_TARGET_OK;
     if (is_go(&elf)) return PT_TARGET_GO;
     if (!has_interpreter(&elf)) return PT_TARGET_STATIC;
-#if defined(__x86_64__)
-    if (elf.machine != EM_X86_64 || !elf.is_64) return PT_TARGET_FOREIGN;
-#elif defined(__aarch64__)
-    if (elf.machine != EM_AARCH64) return PT_TARGET_FOREIGN;
-#endif
+    if (elf.machine != PT_MACHINE_HOST->elf_machine || !elf.is_64) return PT_TARGET_FOREIGN;
     return is_privileged(path) ? PT_TARGET_PRIVILEGED : PT_TARGET_OK;
 }
 

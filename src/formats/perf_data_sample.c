@@ -5,14 +5,14 @@
  */
 #include "formats/perf_data.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/saturate.h"
+#include "machine/machine.h"
 
-enum { DWARF_REGS = 33, PCS_MAX = 1024 };
+enum { PCS_MAX = 1024 };
 
 /* What a sample's body holds beyond its fixed part. */
 typedef struct {
@@ -134,35 +134,10 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
 
 /* ---- user stacks ---- */
 
-/* The kernel numbers registers as in its perf_regs.h; these are their DWARF numbers, 255 = none. */
-static const uint8_t x86_regs[] = {0,   3,   2,   1,   4, 5, 6,  7,  16, 255, 255, 255,
-                                   255, 255, 255, 255, 8, 9, 10, 11, 12, 13,  14,  15};
-
-static uint16_t machine_of(const pt_perf_data *d)
+/* A file without the name of its machine is taken for this one's. */
+static const pt_machine *machine_of(const pt_perf_data *d)
 {
-    if (d->arch == NULL) {
-#if defined(__aarch64__)
-        return EM_AARCH64;
-#else
-        return EM_X86_64;
-#endif
-    }
-    if (strcmp(d->arch, "x86_64") == 0) return EM_X86_64;
-    if (strcmp(d->arch, "aarch64") == 0) return EM_AARCH64;
-    return EM_NONE;
-}
-
-static void dwarf_registers(const pt_perf_data *d, const pt_perf_attr *a, const uint8_t *regs,
-                            uint16_t machine, uint64_t *to)
-{
-    unsigned at = 0;
-    for (unsigned bit = 0; bit < 64; bit++) {
-        if (!(a->regs_user >> bit & 1)) continue;
-        unsigned number = bit;
-        if (machine == EM_X86_64) number = bit < sizeof x86_regs ? x86_regs[bit] : 255;
-        if (number < DWARF_REGS) to[number] = pt_perf_u64(regs + 8 * at, d->swap);
-        at++;
-    }
+    return d->arch == NULL ? PT_MACHINE_HOST : pt_machine_named(d->arch);
 }
 
 /* False: the chain is all there is. */
@@ -170,14 +145,14 @@ static bool unwind(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *p
                    const sample_parts *p, pt_perf_chain *c)
 {
     enum { ABI_64 = 2 };
-    uint64_t registers[DWARF_REGS] = {0};
+    uint64_t registers[PT_MACHINE_REGS_MAX] = {0};
     if (p->stack == NULL || p->regs == NULL || p->stack_bytes == 0) return false;
-    const uint16_t machine = machine_of(d);
+    const pt_machine *const machine = machine_of(d);
     pt_stack_end end = PT_STACK_END_UNKNOWN;
     size_t count = 0;
-    if (d->hooks->unwind != NULL && p->abi == ABI_64 && machine != EM_NONE && !d->swap) {
-        dwarf_registers(d, a, p->regs, machine, registers);
-        const pt_read_stack stack = {.machine = machine,
+    if (d->hooks->unwind != NULL && p->abi == ABI_64 && machine != NULL && !d->swap) {
+        pt_machine_perf_regs(machine, a->regs_user, p->regs, registers);
+        const pt_read_stack stack = {.machine = machine->elf_machine,
                                      .generation = proc->maps->generation,
                                      .maps = &proc->maps->map.items->where,
                                      .map_count = proc->maps->map.count,

@@ -11,14 +11,6 @@
 #include "unwind/copied.h"
 #include "unwind/heap.h"
 
-#if defined(__aarch64__)
-enum { OUR_MACHINE = EM_AARCH64 };
-#elif defined(__x86_64__)
-enum { OUR_MACHINE = EM_X86_64 };
-#else
-enum { OUR_MACHINE = EM_NONE };
-#endif
-
 typedef struct {
     const char *path, *build_id; /* the reader's: the same text is the same pointer */
     struct {
@@ -151,16 +143,19 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
 size_t pt_load_unwind(pt_load_unwinder *u, const pt_read_stack *stack, uint64_t *ret_pcs,
                       size_t cap, pt_stack_end *ret_end)
 {
-    if (stack->machine != OUR_MACHINE) return 0;
+    const pt_machine *const machine = pt_machine_of_elf(stack->machine);
+    if (machine == NULL) return 0;
     const module_list *const list = modules_of(u, stack);
-    const pt_unwind_modules modules = {
-        .modules = list->items, .count = (uint32_t)list->count, .generation = stack->generation};
+    const pt_unwind_modules modules = {.modules = list->items,
+                                       .count = (uint32_t)list->count,
+                                       .generation = stack->generation,
+                                       .machine = machine == PT_MACHINE_HOST ? NULL : machine};
     const pt_copied_stack copy = {.regs = stack->registers,
                                   .bytes = stack->bytes,
                                   .byte_count = stack->byte_count,
                                   .room = stack->room};
     const pt_unwind_module *const here =
-        pt_unwind_module_at(&modules, stack->registers[PT_DWARF_PC]);
+        pt_unwind_module_at(&modules, stack->registers[machine->pc]);
     if (here == NULL || here->table == NULL) return 0;
     pt_copied_end end;
     const uint32_t count =

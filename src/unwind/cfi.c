@@ -92,19 +92,6 @@ bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
 
 /* ---- entries ---- */
 
-const pt_cfi_machine *pt_cfi_machine_of(uint16_t machine)
-{
-    /* System V ABI, AMD64, figure 3.36; DWARF for the Arm 64-bit Architecture, 4.1. */
-    static const pt_cfi_machine known[] = {
-        {.machine = EM_X86_64, .sp = 7, .fp = 6, .pc = 16},
-        {.machine = EM_AARCH64, .sp = 31, .fp = 29, .pc = 30, .has_link = true},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].machine == machine) return &known[i];
-    }
-    return NULL;
-}
-
 /* The head of an entry. */
 typedef struct {
     pt_cursor rest; /* what follows the id, to the entry's end */
@@ -212,13 +199,14 @@ static bool read_cie(pt_cfi_reader *reader, uint64_t off, pt_cfi_cie *cie)
     cie->data_align = pt_cursor_sleb(&c);
     const uint64_t pc_column = version == 1 ? pt_cursor_fixed(&c, 1) : pt_cursor_uleb(&c);
     cie->address_encoding = PE_ABSPTR;
-    if (c.bad || pc_column != reader->machine->pc || !read_augmentation(reader, cie, letters, &c))
+    if (c.bad || pc_column != reader->machine->return_addr ||
+        !read_augmentation(reader, cie, letters, &c))
         return false;
     if (c.end - c.at > CIE_PROGRAM_MAX_BYTES) return false;
     const pt_unwind_rule none = {
         .cfa_kind = PT_CFA_NONE,
         .pc_slot = reader->machine->has_link ? PT_SLOT_SAME : PT_SLOT_UNKNOWN,
-        .pc_off = reader->machine->has_link ? reader->machine->pc : 0,
+        .pc_off = reader->machine->has_link ? reader->machine->return_addr : 0,
         .fp_slot = PT_SLOT_SAME,
         .is_signal = cie->is_signal,
     };

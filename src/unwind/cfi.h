@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "machine/machine.h"
 #include "unwind/table.h"
 
 /* Bytes of a file, read forwards; bad is sticky, and reads give 0 from then on. */
@@ -53,15 +54,6 @@ static inline void pt_cursor_skip(pt_cursor *c, uint64_t bytes)
  * indirect: what it points to is not in the file. */
 bool pt_cfi_pointer(pt_cursor *c, uint8_t encoding, uint64_t at_addr,
                     const pt_unwind_frames *frames, uint64_t *ret_value);
-
-/* What differs between machines. DWARF register numbers. */
-typedef struct {
-    uint16_t machine;
-    uint8_t sp, fp, pc; /* pc: the column of the return address */
-    bool has_link;      /* the return address is in register `pc` at first */
-} pt_cfi_machine;
-
-const pt_cfi_machine *pt_cfi_machine_of(uint16_t machine); /* NULL: no rules for it */
 
 /* A rule as the program that makes it holds it, in registers: the bytes of a pt_unwind_rule. */
 typedef struct {
@@ -107,7 +99,7 @@ enum { PT_CFI_REGS = 64 }; /* DWARF numbers that a rule can name */
 
 typedef struct {
     const pt_unwind_frames *frames;
-    const pt_cfi_machine *machine;
+    const pt_machine *machine;
     pt_cfi_cie cies[PT_CFI_CIES];
 } pt_cfi_reader;
 
@@ -134,6 +126,6 @@ typedef void pt_cfi_row(void *arg, uint64_t addr, pt_cfi_words rule);
 bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *row, void *arg);
 
 /* As it is stored: sp and fp by kind, canonical. */
-pt_unwind_rule pt_cfi_rule_stored(const pt_cfi_machine *machine, const pt_unwind_rule *rule);
+pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rule *rule);
 
 #endif

@@ -20,7 +20,7 @@ enum { GAP_BYTES = 16, PAGE_BITS = PT_UNWIND_PAGE_BITS, PAGE_BYTES = 1 << PAGE_B
 /* ---- rows ---- */
 
 typedef struct {
-    const pt_cfi_machine *machine;
+    const pt_machine *machine;
     pt_dictionary rules;
     /* Rules as programs leave them, and what they became. Few are used again and again. */
     struct {
@@ -188,7 +188,7 @@ static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_byt
     pt_unwind_header header = {
         .magic = PT_UNWIND_MAGIC,
         .version = PT_UNWIND_VERSION,
-        .machine = b->machine->machine,
+        .machine = b->machine->elf_machine,
         .id_bytes = (uint16_t)(id_bytes > PT_UNWIND_ID_MAX ? PT_UNWIND_ID_MAX : id_bytes),
         .size_bytes = bytes,
         .base_addr = b->base_addr,
@@ -242,7 +242,7 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
 }
 
 /* elf: NULL if there are only frames. frames: of size 0 if there are none. */
-static pt_unwind_status compile_for(const pt_cfi_machine *machine, const pt_elf *elf,
+static pt_unwind_status compile_for(const pt_machine *machine, const pt_elf *elf,
                                     const pt_unwind_frames *frames, const uint8_t *id,
                                     size_t id_bytes, const pt_unwind_memory *memory,
                                     void **ret_blob, size_t *ret_blob_bytes)
@@ -267,7 +267,7 @@ static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frame
                                 const uint8_t *id, size_t id_bytes, const pt_unwind_memory *memory,
                                 void **ret_blob, size_t *ret_blob_bytes)
 {
-    return compile_for(pt_cfi_machine_of(frames->machine), elf, frames, id, id_bytes, memory,
+    return compile_for(pt_machine_of_elf(frames->machine), elf, frames, id, id_bytes, memory,
                        ret_blob, ret_blob_bytes);
 }
 
@@ -288,11 +288,10 @@ pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, siz
     return compile(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
 }
 
-static bool uses_base(const pt_unwind_table *table)
+static bool uses_base(const pt_unwind_table *table, uint8_t base)
 {
     for (uint32_t i = 0; i < table->rule_count; i++)
-        if (table->rules[i].cfa_kind == PT_CFA_REG && table->rules[i].cfa_reg == PT_UNWIND_BASE)
-            return true;
+        if (table->rules[i].cfa_kind == PT_CFA_REG && table->rules[i].cfa_reg == base) return true;
     return false;
 }
 
@@ -301,10 +300,12 @@ bool pt_unwind_compile_base(const pt_elf *elf, const pt_unwind_table *table,
                             pt_unwind_table *ret_table)
 {
     pt_unwind_frames frames;
-    if (elf->machine != EM_X86_64 || !uses_base(table) || !pt_unwind_frames_of_elf(elf, &frames))
+    const pt_machine *const known = pt_machine_of_elf(elf->machine);
+    if (known == NULL || known->base == PT_MACHINE_NO_REG || !uses_base(table, known->base) ||
+        !pt_unwind_frames_of_elf(elf, &frames))
         return false;
-    pt_cfi_machine machine = *pt_cfi_machine_of(elf->machine);
-    machine.fp = PT_UNWIND_BASE;
+    pt_machine machine = *known;
+    machine.fp = known->base;
     void *blob;
     size_t bytes;
     if (compile_for(&machine, NULL, &frames, NULL, 0, memory, &blob, &bytes) != PT_UNWIND_OK)

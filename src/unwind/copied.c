@@ -19,11 +19,12 @@ static bool went_off(const pt_copied_stack *s, const pt_unwind_state *at,
 /* The kernel copies from sp on, but rules may name what lies in the red zone below: right after
  * leave or pop, gcc's still say that the frame pointer is where it was saved. What was saved there
  * is what the register holds by then. */
-static void copy_with_red_zone(const pt_copied_stack *s, uint64_t fp, uint8_t *to)
+static void copy_with_red_zone(const pt_copied_stack *s, unsigned red_zone_bytes, uint64_t fp,
+                               uint8_t *to)
 {
-    for (int i = 0; i < PT_RED_ZONE_BYTES; i += 8)
+    for (unsigned i = 0; i < red_zone_bytes; i += 8)
         memcpy(to + i, &fp, sizeof fp);
-    memcpy(to + PT_RED_ZONE_BYTES, s->bytes, s->byte_count);
+    memcpy(to + red_zone_bytes, s->bytes, s->byte_count);
 }
 
 /* ---- a second opinion ---- */
@@ -39,7 +40,7 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
         state->fp > limits->limit - sizeof words)
         return false;
     memcpy(words, limits->copy + (state->fp - limits->low), sizeof words);
-    words[1] = pt_unwind_plain_pc(words[1]);
+    words[1] = pt_machine_plain_pc(pt_unwind_machine(modules), words[1]);
     if (words[1] == 0 || pt_unwind_module_at(modules, words[1] - 1) == NULL) return false;
     *state = (pt_unwind_state){.pc = words[1],
                                .sp = state->fp + sizeof words,
@@ -50,7 +51,7 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
     return true;
 }
 
-/* A frame, and the base register (PT_UNWIND_BASE) in it, as far as modules say where it is saved.
+/* A frame, and the base register (pt_machine.base) in it, as far as modules say where it is saved.
  */
 typedef struct {
     pt_unwind_state at;
@@ -75,8 +76,9 @@ static bool step_by_base(const based_frame *frame, const pt_unwind_modules *modu
     const pt_unwind_state *const at = &frame->at;
     const pt_unwind_rule rule = pt_unwind_rule_at(modules, at->pc - at->is_return);
     const uint64_t cfa = frame->base + (uint64_t)(int64_t)rule.cfa_off;
-    if (!frame->has_base || rule.cfa_kind != PT_CFA_REG || rule.cfa_reg != PT_UNWIND_BASE ||
-        rule.pc_slot != PT_SLOT_AT_CFA || cfa <= at->sp || cfa > limits->limit)
+    if (!frame->has_base || rule.cfa_kind != PT_CFA_REG ||
+        rule.cfa_reg != pt_unwind_machine(modules)->base || rule.pc_slot != PT_SLOT_AT_CFA ||
+        cfa <= at->sp || cfa > limits->limit)
         return false;
     pt_unwind_state next = {.sp = cfa,
                             .fp = at->fp,
@@ -120,7 +122,9 @@ static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modu
                            const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs,
                            uint32_t cap)
 {
-    based_frame frame = {.at = *state, .base = state->regs[PT_UNWIND_BASE], .has_base = true};
+    const uint8_t base = pt_unwind_machine(modules)->base;
+    based_frame frame = {.at = *state, .has_base = base != PT_MACHINE_NO_REG};
+    if (frame.has_base) frame.base = state->regs[base];
     uint32_t count = 0;
     while (count < cap) {
         const pt_unwind_state at = frame.at;
@@ -144,23 +148,24 @@ uint32_t pt_unwind_copied(const pt_copied_stack *s, const pt_unwind_modules *mod
                           pt_unwind_cache *cache, pt_copied_scratch *scratch, uint64_t *pcs,
                           uint32_t cap, pt_copied_end *ret_end)
 {
-    const uint64_t sp = s->regs[PT_DWARF_SP];
+    const pt_machine *const machine = pt_unwind_machine(modules);
+    const uint64_t sp = s->regs[machine->sp];
     *ret_end = (pt_copied_end){.why = PT_UNWIND_END_BAD_READ};
     if (s->bytes == NULL || s->byte_count == 0 || s->byte_count > PT_COPIED_BYTES_MAX ||
-        s->byte_count > UINT64_MAX - sp || sp <= PT_RED_ZONE_BYTES) {
-        pcs[0] = s->regs[PT_DWARF_PC];
+        s->byte_count > UINT64_MAX - sp || sp <= machine->red_zone_bytes) {
+        pcs[0] = s->regs[machine->pc];
         return 1;
     }
     const pt_unwind_state first = {
-        .pc = s->regs[PT_DWARF_PC], .sp = sp, .fp = s->regs[PT_DWARF_FP], .regs = s->regs};
+        .pc = s->regs[machine->pc], .sp = sp, .fp = s->regs[machine->fp], .regs = s->regs};
     pt_unwind_limits limits = {.low = sp, .limit = sp + s->byte_count, .copy = s->bytes};
     if (cap > PT_COPIED_DEPTH_MAX) cap = PT_COPIED_DEPTH_MAX;
     pt_unwind_state state = first;
     pt_unwind_end why;
     uint32_t count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);
-    if (count == 1 && why == PT_UNWIND_END_BAD_READ && PT_RED_ZONE_BYTES > 0) {
-        copy_with_red_zone(s, first.fp, scratch->bytes);
-        limits.low = sp - PT_RED_ZONE_BYTES;
+    if (count == 1 && why == PT_UNWIND_END_BAD_READ && machine->red_zone_bytes > 0) {
+        copy_with_red_zone(s, machine->red_zone_bytes, first.fp, scratch->bytes);
+        limits.low = sp - machine->red_zone_bytes;
         limits.copy = scratch->bytes;
         state = first;
         count = pt_unwind(&state, modules, &limits, cache, pcs, cap, &why);

@@ -11,29 +11,15 @@
 
 enum { PT_COPIED_DEPTH_MAX = 1024, PT_COPIED_BYTES_MAX = 1 << 16 };
 
-/* Below a frame's sp, still in use (System V ABI, AMD64, 3.2.2). */
-#if defined(__x86_64__)
-enum { PT_RED_ZONE_BYTES = 128 };
-#else
-enum { PT_RED_ZONE_BYTES = 0 };
-#endif
-
-/* Numbers of registers, by DWARF, of the machine that this is compiled for. */
-#if defined(__aarch64__)
-enum { PT_DWARF_FP = 29, PT_DWARF_SP = 31, PT_DWARF_PC = 32 };
-#else
-enum { PT_DWARF_FP = 6, PT_DWARF_SP = 7, PT_DWARF_PC = 16 };
-#endif
-
 typedef struct pt_copied_stack {
-    const uint64_t *regs;      /* PT_UNWIND_REGS, by DWARF number */
+    const uint64_t *regs;      /* PT_MACHINE_REGS_MAX, by DWARF number */
     const uint8_t *bytes;      /* from sp on; NULL = none */
     uint64_t byte_count, room; /* copied, at most PT_COPIED_BYTES_MAX; and asked for */
 } pt_copied_stack;
 
 typedef struct pt_copied_scratch {
     uint64_t again[PT_COPIED_DEPTH_MAX];
-    uint8_t bytes[PT_RED_ZONE_BYTES + PT_COPIED_BYTES_MAX];
+    uint8_t bytes[PT_MACHINE_RED_ZONE_MAX + PT_COPIED_BYTES_MAX];
 } pt_copied_scratch;
 
 typedef struct pt_copied_end {

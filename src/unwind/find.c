@@ -73,7 +73,7 @@ static bool has_fde(const pt_unwind_frames *frames)
 
 bool pt_unwind_frames_of_elf(const pt_elf *elf, pt_unwind_frames *ret_frames)
 {
-    if (!elf->is_64 || elf->is_big_endian || pt_cfi_machine_of(elf->machine) == NULL) return false;
+    if (!elf->is_64 || elf->is_big_endian || pt_machine_of_elf(elf->machine) == NULL) return false;
     pt_unwind_frames frames = {.machine = elf->machine};
     pt_elf_section section;
     if (pt_elf_section_named(elf, ".text", &section)) frames.text_addr = section.addr;

@@ -47,7 +47,7 @@ enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
 enum { REMEMBER_MAX = 16 };
 
 typedef struct {
-    const pt_cfi_machine *machine;
+    const pt_machine *machine;
     const pt_cfi_cie *cie;
     pt_unwind_rule *rule;
     const pt_unwind_rule *first; /* what restore goes back to */
@@ -62,7 +62,7 @@ static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
     }
     if (slot < PT_SLOT_AT_CFA && slot != PT_SLOT_SAME) bytes = 0;
     const int16_t off = (int16_t)(slot == PT_SLOT_SAME ? bytes : bytes / 8);
-    if (reg == p->machine->pc) {
+    if (reg == p->machine->return_addr) {
         p->rule->pc_slot = slot & 15;
         p->rule->pc_off = off;
     } else if (reg == p->machine->fp) {
@@ -74,7 +74,7 @@ static void set_slot(program *p, uint64_t reg, unsigned slot, int64_t bytes)
 static void set_same(program *p, uint64_t reg)
 {
     /* Of pc: it is in its own column's register, if the machine has one. */
-    if (reg == p->machine->pc && !p->machine->has_link)
+    if (reg == p->machine->return_addr && !p->machine->has_link)
         set_slot(p, reg, PT_SLOT_UNKNOWN, 0);
     else
         set_slot(p, reg, PT_SLOT_SAME, (int64_t)reg);
@@ -82,7 +82,7 @@ static void set_same(program *p, uint64_t reg)
 
 static void restore(program *p, uint64_t reg)
 {
-    if (reg == p->machine->pc) {
+    if (reg == p->machine->return_addr) {
         p->rule->pc_slot = p->first->pc_slot;
         p->rule->pc_off = p->first->pc_off;
     } else if (reg == p->machine->fp) {
@@ -120,7 +120,7 @@ static void cfa_expression(program *p)
     set_cfa(p, PT_CFA_NONE, 0, 0);
     if (e.bad) return;
     const size_t size = (size_t)(e.end - e.at);
-    if (p->machine->machine == EM_X86_64 && size == sizeof plt && memcmp(e.at, plt, 6) == 0 &&
+    if (p->machine->elf_machine == EM_X86_64 && size == sizeof plt && memcmp(e.at, plt, 6) == 0 &&
         e.at[6] >= plt[6] && e.at[6] < plt[6] + 16 && memcmp(e.at + 7, plt + 7, size - 7) == 0) {
         set_cfa(p, PT_CFA_PLT, (uint64_t)(e.at[6] - plt[6]), 8);
         return;
@@ -186,7 +186,7 @@ static bool define(program *p, uint8_t op)
     case CFA_REGISTER: {
         reg = pt_cursor_uleb(c);
         const uint64_t in = pt_cursor_uleb(c);
-        const bool is_pc = reg == p->machine->pc && in < PT_CFI_REGS;
+        const bool is_pc = reg == p->machine->return_addr && in < PT_CFI_REGS;
         set_slot(p, reg, is_pc ? PT_SLOT_SAME : PT_SLOT_UNKNOWN, is_pc ? (int64_t)in : 0);
         return true;
     }
@@ -287,10 +287,10 @@ static inline bool has_cfa_reg(pt_cfi_words rule)
 }
 
 /* Where a register's slot is; no bits for those that are not followed. */
-static inline pt_cfi_words bits_of(const pt_cfi_machine *machine, unsigned reg)
+static inline pt_cfi_words bits_of(const pt_machine *machine, unsigned reg)
 {
     if (reg == machine->fp) return (pt_cfi_words){FP_SLOT_BITS, FP_OFF_BITS};
-    if (reg == machine->pc) return (pt_cfi_words){PC_SLOT_BITS, PC_OFF_BITS};
+    if (reg == machine->return_addr) return (pt_cfi_words){PC_SLOT_BITS, PC_OFF_BITS};
     return (pt_cfi_words){0};
 }
 
@@ -328,7 +328,7 @@ static inline bool short_uleb(const uint8_t **at, const uint8_t *end, uint64_t *
 static bool run(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c, uint64_t *ret_addr,
                 pt_cfi_words *rule, pt_cfi_row *row, void *arg)
 {
-    const pt_cfi_machine *const machine = reader->machine;
+    const pt_machine *const machine = reader->machine;
     const pt_cfi_words first = *rule;
     pt_cfi_words now = first, told = {~first.head, 0}, remembered[REMEMBER_MAX];
     const int step = cie->data_align == -8 ? -1 : cie->data_align == 8 ? 1 : 0;
@@ -410,7 +410,7 @@ bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *
     return false;
 }
 
-pt_unwind_rule pt_cfi_rule_stored(const pt_cfi_machine *machine, const pt_unwind_rule *rule)
+pt_unwind_rule pt_cfi_rule_stored(const pt_machine *machine, const pt_unwind_rule *rule)
 {
     pt_unwind_rule r = *rule;
     if (r.cfa_kind == PT_CFA_REG && r.cfa_reg == machine->sp) r.cfa_kind = PT_CFA_SP;

@@ -80,7 +80,7 @@ pt_unwind_status pt_unwind_table_open(const void *blob, size_t blob_bytes,
     if (blob_bytes < sizeof h || (uintptr_t)blob % 4 != 0) return PT_UNWIND_DAMAGED;
     memcpy(&h, bytes, sizeof h);
     if (memcmp(h.magic, PT_UNWIND_MAGIC, sizeof h.magic) != 0) return PT_UNWIND_DAMAGED;
-    if (h.version != PT_UNWIND_VERSION || pt_cfi_machine_of(h.machine) == NULL)
+    if (h.version != PT_UNWIND_VERSION || pt_machine_of_elf(h.machine) == NULL)
         return PT_UNWIND_UNSUPPORTED;
     const uint64_t rest_bytes = ((uint64_t)h.page_count + 1) * sizeof(uint32_t) +
                                 (uint64_t)h.rule_count * sizeof(pt_unwind_rule) +

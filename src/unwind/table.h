@@ -147,8 +147,6 @@ const pt_unwind_rule *pt_unwind_table_rule(const pt_unwind_table *table, uint64_
 
 /* ---- code whose CFA is by the base register ---- */
 
-enum { PT_UNWIND_BASE = 3 }; /* rbx: its DWARF number on x86-64 */
-
 /* If some rule of a file's table is by that register, as the loader's when it binds a function at
  * its first call: a table of the file's frames with that register in the place of fp, which tells
  * where it is saved. The caller releases the blob. False, and nothing is changed: it is not needed,

@@ -12,6 +12,7 @@
 #ifndef PT_UNWIND_UNWIND_H
 #define PT_UNWIND_UNWIND_H
 
+#include "machine/machine.h"
 #include "unwind/table.h"
 
 /* Why a walk ended. The numbers are those of pt_stack_end (model/profile.h). */
@@ -28,8 +29,8 @@ typedef struct {
     uint64_t start, limit;
     uint64_t bias;                /* what the loader added to addresses as linked */
     const pt_unwind_table *table; /* NULL: no rules at all, so frame pointers are followed */
-    /* NULL, or where register PT_UNWIND_BASE is saved: needed by few modules, and asked by walks
-     * outside of handlers only (copied.h). */
+    /* NULL, or where the machine's base register is saved: needed by few modules, and asked by
+     * walks outside of handlers only (copied.h). */
     const pt_unwind_table *base_table;
 } pt_unwind_module;
 
@@ -37,11 +38,17 @@ typedef struct {
 typedef struct {
     const pt_unwind_module *modules; /* ascending, not overlapping */
     uint32_t count;
-    uint32_t generation; /* another one whenever the modules are others; never 0 */
+    uint32_t generation;       /* another one whenever the modules are others; never 0 */
+    const pt_machine *machine; /* of the process; NULL: the host's, which costs nothing */
 } pt_unwind_modules;
 
-/* Where the stack may be read: from 128 bytes below a frame's sp (the red zone), if sp is in
- * [low, limit), up to limit. */
+static inline const pt_machine *pt_unwind_machine(const pt_unwind_modules *modules)
+{
+    return modules->machine != NULL ? modules->machine : PT_MACHINE_HOST;
+}
+
+/* Where the stack may be read: from the red zone below a frame's sp, if sp is in [low, limit), up
+ * to limit. */
 typedef struct {
     uint64_t low, limit;
     const uint8_t *copy; /* NULL: the process is our own. Else the bytes of [low, limit) */
@@ -77,13 +84,11 @@ typedef struct {
     pt_unwind_slot slots[PT_UNWIND_CACHE_SLOTS];
 } pt_unwind_cache;
 
-enum { PT_UNWIND_REGS = 33 }; /* DWARF numbers 0..16 on x86-64, 0..32 on aarch64 */
-
 /* A frame. The caller sets pc, sp, fp and regs from the interrupted context, the rest to zero. */
 typedef struct {
     uint64_t pc, sp, fp;
-    const uint64_t *regs; /* PT_UNWIND_REGS words by DWARF number, of the innermost frame, or on
-                             aarch64 of one that a signal interrupted; or NULL */
+    const uint64_t *regs; /* PT_MACHINE_REGS_MAX words by DWARF number, of the innermost frame, or
+                             (has_link) of a frame that a signal interrupted; or NULL */
     bool is_return;       /* pc is a return address: the call is before it. Else the pc itself */
     bool is_fp_lost;      /* fp is not known */
     bool is_fp_walk;      /* it was reached by a frame pointer */
@@ -91,16 +96,6 @@ typedef struct {
         is_unchecked; /* a frame pointer that no rule vouches for led here, or to one further in, or
                          says that it is the last: a function that keeps none hides its caller */
 } pt_unwind_state;
-
-/* A return address as it lies on the stack, without the signature that aarch64's may bear (PAC). */
-static inline uint64_t pt_unwind_plain_pc(uint64_t pc)
-{
-#if defined(__aarch64__)
-    return pc & ((UINT64_C(1) << 48) - 1);
-#else
-    return pc;
-#endif
-}
 
 /* One frame outwards. PT_UNWIND_END_GOING_ON: *state is the caller's; else it is as before, but
  * that is_unchecked may come to be true. cache may be NULL. */

@@ -36,7 +36,7 @@ static called shadow[SHADOW_MAX];
 static uint32_t depth;
 static made_table tables[MODULES_MAX];
 static pt_unwind_module modules[MODULES_MAX];
-static pt_unwind_modules all = {modules, 0, 1};
+static pt_unwind_modules all = {modules, 0, 1, NULL};
 static uint64_t stack_limit, own_start, own_limit, libgcc_start, libgcc_limit;
 static uint8_t *stack_copy;
 static pt_unwind_cache cache;
@@ -148,9 +148,9 @@ static void compare(pid_t pid, const struct user_regs_struct *r, counted *sum)
     size_t bytes = stack_limit - low;
     if (r->rsp >= stack_limit || bytes > STACK_MAX) return;
     if (!peek(pid, low, stack_copy, bytes)) return;
-    const uint64_t regs[PT_UNWIND_REGS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
-                                           r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
-                                           r->r12, r->r13, r->r14, r->r15, r->rip};
+    const uint64_t regs[PT_MACHINE_REGS_MAX] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+                                                r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+                                                r->r12, r->r13, r->r14, r->r15, r->rip};
     pt_unwind_state from = {.pc = r->rip, .sp = r->rsp, .fp = r->rbp, .regs = regs};
     const pt_unwind_limits limits = {low, stack_limit, stack_copy};
     uint64_t pcs[PCS_MAX];

@@ -372,7 +372,7 @@ static void when_too_many_are_held_the_oldest_are_what_they_seem(void **state)
 static void a_fault_is_no_system_call_whatever_its_stack(void **state)
 {
 #if defined(__x86_64__)
-    uint64_t regs[PT_EVENT_REGS] = {[0] = (uint64_t)-ENOSYS}; /* ax */
+    uint64_t regs[PT_MACHINE_REGS_MAX] = {[0] = (uint64_t)-ENOSYS}; /* ax */
     pt_perf_sample raw = {.abi = PERF_SAMPLE_REGS_ABI_64, .regs = regs};
     pt_sink_sample sample = in_the_kernel(NULL, 9);
     assert_true(pt_between_might_be(&sample, &raw));
@@ -456,14 +456,14 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
     static pt_unwound stack;
     const uint64_t words[] = {5, LOW + 24, 0x20100, 0, 0x20200}, chain[] = {PERF_CONTEXT_KERNEL, 9};
     const pt_unwind_module module = {.start = 0x20000, .limit = 0x30000};
-    pt_unwind_modules modules = {&module, 1, 7};
+    pt_unwind_modules modules = {&module, 1, 7, NULL};
     pt_unwind_cache *const cache = calloc(1, sizeof *cache);
-    uint64_t dwarf[PT_UNWIND_REGS] = {0}, regs[PT_EVENT_REGS];
-    dwarf[PT_DWARF_PC] = 0x20010;
-    dwarf[PT_DWARF_SP] = LOW;
-    dwarf[PT_DWARF_FP] = LOW + 8;
-    for (unsigned i = 0; i < PT_EVENT_REGS; i++)
-        regs[i] = dwarf[pt_event_reg_dwarf[i]];
+    uint64_t dwarf[PT_MACHINE_REGS_MAX] = {0}, regs[PT_MACHINE_REGS_MAX] = {0};
+    dwarf[PT_MACHINE_HOST->pc] = 0x20010;
+    dwarf[PT_MACHINE_HOST->sp] = LOW;
+    dwarf[PT_MACHINE_HOST->fp] = LOW + 8;
+    for (unsigned reg = 0; reg <= PT_MACHINE_HOST->pc; reg++)
+        regs[pt_machine_perf_place(PT_MACHINE_HOST, reg)] = dwarf[reg];
     pt_perf_sample sample = {.abi = PERF_SAMPLE_REGS_ABI_64,
                              .regs = regs,
                              .stack = (const uint8_t *)words,
@@ -473,7 +473,7 @@ static void a_stack_by_frame_pointers_of_code_without_rules_is_unchecked(void **
     assert_int_equal(stack.count, 3);
     assert_int_equal(stack.end, PT_STACK_END_UNCHECKED);
     /* Where the last frame proves to be where the program begins, it is that still. */
-    modules = (pt_unwind_modules){&module, 1, 8};
+    modules = (pt_unwind_modules){&module, 1, 8, NULL};
     sample.stack_bytes = sample.stack_room = sizeof words - 16;
     pt_unwind_sample(&sample, &modules, cache, &stack);
     assert_int_equal(stack.count, 2);

@@ -142,7 +142,7 @@ void free_process(made_process *process)
 void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state)
 {
     const ucontext_t *const host = context;
-    memset(regs, 0, PT_UNWIND_REGS * sizeof *regs);
+    memset(regs, 0, PT_MACHINE_REGS_MAX * sizeof *regs);
 #if defined(__x86_64__)
     /* In the order of DWARF: System V ABI, AMD64, figure 3.36. */
     static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -152,13 +152,13 @@ void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_
         regs[i] = (uint64_t)host->uc_mcontext.gregs[order[i]];
 #elif defined(__aarch64__)
     /* DWARF for the Arm 64-bit Architecture, 4.1. */
-    for (size_t i = 0; i < PT_DWARF_SP; i++)
+    for (size_t i = 0; i < PT_MACHINE_HOST->sp; i++)
         regs[i] = host->uc_mcontext.regs[i];
-    regs[PT_DWARF_SP] = host->uc_mcontext.sp;
-    regs[PT_DWARF_PC] = host->uc_mcontext.pc;
+    regs[PT_MACHINE_HOST->sp] = host->uc_mcontext.sp;
+    regs[PT_MACHINE_HOST->pc] = host->uc_mcontext.pc;
 #endif
     *ret_state = (pt_unwind_state){
-        .pc = regs[PT_DWARF_PC], .sp = regs[PT_DWARF_SP], .fp = regs[PT_DWARF_FP], .regs = regs};
+        .pc = regs[PT_MACHINE_HOST->pc], .sp = regs[PT_MACHINE_HOST->sp], .fp = regs[PT_MACHINE_HOST->fp], .regs = regs};
 }
 
 pt_unwind_limits limits_of_thread(void)

@@ -183,7 +183,7 @@ typedef struct {
     pt_tick_stack stack; /* as it was known when the walk began */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
                     instruction, the address after its first byte */
-    uint64_t regs[PT_UNWIND_REGS];
+    uint64_t regs[PT_MACHINE_REGS_MAX];
 } pt_tick_walk;
 
 /* Of the thread that calls. */

@@ -11,31 +11,18 @@
  */
 #include "agent/tick/tick.h"
 
-#include <ucontext.h>
+#include "machine/context.h"
 
 void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs)
 {
-    const ucontext_t *const host = context;
-#if defined(__x86_64__)
-    ret_regs->pc = (uintptr_t)host->uc_mcontext.gregs[REG_RIP];
-    ret_regs->sp = (uintptr_t)host->uc_mcontext.gregs[REG_RSP];
-    ret_regs->fp = (uintptr_t)host->uc_mcontext.gregs[REG_RBP];
-#elif defined(__aarch64__)
-    ret_regs->pc = (uintptr_t)host->uc_mcontext.pc;
-    ret_regs->sp = (uintptr_t)host->uc_mcontext.sp;
-    ret_regs->fp = (uintptr_t)host->uc_mcontext.regs[29];
-#else
-#error "no register names for this machine yet"
-#endif
+    ret_regs->pc = pt_machine_context_pc(context);
+    ret_regs->sp = pt_machine_context_sp(context);
+    ret_regs->fp = pt_machine_context_fp(context);
 }
 
-/* Where code can be: not in the first page, and, where addresses carry no tags, in user space. */
+/* Code is not in the first page. */
 #define FIRST_CODE 4096
-#if defined(__x86_64__)
-#define LAST_CODE (((uintptr_t)1 << 56) - 1)
-#else
-#define LAST_CODE UINTPTR_MAX
-#endif
+#define LAST_CODE  ((uintptr_t)PT_MACHINE_HOST->last_user_addr)
 
 static bool within(pt_tick_code code, uintptr_t addr)
 {
@@ -50,7 +37,7 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     if (fp < regs->sp || fp > stack->limit - RECORD || fp % WORD != 0)
         return PT_JOURNAL_END_NO_RULE;
     const uintptr_t *const record = (const uintptr_t *)fp;
-    const uintptr_t pc = (uintptr_t)pt_unwind_plain_pc(record[1]);
+    const uintptr_t pc = (uintptr_t)pt_machine_plain_pc(PT_MACHINE_HOST, record[1]);
     if (pc < FIRST_CODE || pc > LAST_CODE) return PT_JOURNAL_END_NO_RULE;
     if (fp == stack->root_fp) return regs->pc = pc, PT_TICK_LAST_FRAME;
     regs->fp = record[0];
@@ -58,7 +45,8 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     regs->sp = fp + RECORD;
     if (within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
         /* The caller is our own thread function: show the one that called it instead. */
-        regs->pc = (uintptr_t)pt_unwind_plain_pc(((const uintptr_t *)stack->root_fp)[1]);
+        regs->pc =
+            (uintptr_t)pt_machine_plain_pc(PT_MACHINE_HOST, ((const uintptr_t *)stack->root_fp)[1]);
         return PT_TICK_LAST_FRAME;
     }
     return pt_tick_is_start(regs->pc) ? PT_TICK_LAST_FRAME : PT_TICK_FRAME;

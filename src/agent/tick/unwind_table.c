@@ -7,7 +7,8 @@
 #include "agent/tick/tick.h"
 
 #include <stdatomic.h>
-#include <ucontext.h>
+
+#include "machine/context.h"
 
 /* The drain thread may be writing down what it found, the limit last. */
 static pt_tick_stack stack_of(const pt_thread *self)
@@ -20,7 +21,6 @@ static pt_tick_stack stack_of(const pt_thread *self)
 
 void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *context)
 {
-    const ucontext_t *const host = context;
     pt_tick_regs regs;
     pt_tick_regs_of(context, &regs);
     walk->modules = atomic_load(&pt_tick.modules);
@@ -29,22 +29,7 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     walk->pc = regs.pc;
     walk->state =
         (pt_unwind_state){.pc = regs.pc, .sp = regs.sp, .fp = regs.fp, .regs = walk->regs};
-#if defined(__x86_64__)
-    /* In the order of DWARF: System V ABI, AMD64, figure 3.36. */
-    static const uint8_t order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    enum { COUNT = sizeof order / sizeof *order };
-    for (unsigned i = 0; i < COUNT; i++)
-        walk->regs[i] = (uint64_t)host->uc_mcontext.gregs[order[i]];
-#elif defined(__aarch64__)
-    enum { COUNT = 32 };
-    for (unsigned i = 0; i < COUNT - 1; i++)
-        walk->regs[i] = host->uc_mcontext.regs[i];
-    walk->regs[COUNT - 1] = host->uc_mcontext.sp;
-#endif
-    for (unsigned i = COUNT; i < PT_UNWIND_REGS; i++)
-        walk->regs[i] = 0;
+    pt_machine_context_regs(context, walk->regs);
 }
 
 static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)

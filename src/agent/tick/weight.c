@@ -18,7 +18,8 @@
 
 #include <stdatomic.h>
 #include <time.h>
-#include <ucontext.h>
+
+#include "machine/context.h"
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -64,19 +65,6 @@ uint32_t pt_tick_weight_by_process(void)
 /* ---- by mode ---- */
 
 /* Is it where a system call returns to, or was the call put back to be made again? */
-static bool is_in_system_call(const ucontext_t *host)
-{
-#if defined(__x86_64__)
-    /* The instruction leaves the address behind it in rcx (AMD64 manual, SYSCALL). */
-    const uint64_t behind = (uint64_t)host->uc_mcontext.gregs[REG_RCX];
-    const uint64_t pc = (uint64_t)host->uc_mcontext.gregs[REG_RIP];
-    return behind == pc || behind == pc + 2;
-#else
-    (void)host;
-    return false;
-#endif
-}
-
 uint32_t pt_tick_weight_of_user_time(pt_thread *self)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -94,7 +82,7 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
 {
     enum { MANY_LOOKS = 32 };
     const int64_t now_ns = thread_clock_ns(), look_ns = (int64_t)pt_tick.look_ns;
-    const bool in_call = is_in_system_call(context), is_first = self->look_seen_ns < 0;
+    const bool in_call = pt_machine_context_is_in_call(context), is_first = self->look_seen_ns < 0;
     const int64_t since_ns = is_first ? now_ns - self->look_start_ns : now_ns - self->look_seen_ns;
     self->look_seen_ns = now_ns;
     if (!in_call && ++self->user_looks < MANY_LOOKS) return 0;

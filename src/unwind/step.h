@@ -1,0 +1,219 @@
+/* step.h: one frame outwards: from a frame's registers and the rule of its code to its caller's.
+ *
+ * The machine is a parameter. Where it is PT_MACHINE_HOST the compiler folds its fields into the
+ * code, as the signal handler needs it; the same text unwinds copied stacks of other machines.
+ */
+#ifndef PT_UNWIND_STEP_H
+#define PT_UNWIND_STEP_H
+
+#include <string.h>
+
+#include "unwind/unwind.h"
+
+enum { WORD = 8 };
+
+/* ---- the stack ---- */
+
+/* Below sp nothing is kept, and it may not even be mapped, but for the red zone: after leave or pop
+ * gcc's entries still say that rbp is where it was saved (System V ABI, AMD64, 3.2.2). sp is in the
+ * limits. */
+static inline bool read_word(const pt_machine *machine, const pt_unwind_limits *limits, uint64_t sp,
+                             uint64_t addr, uint64_t *ret_word)
+{
+    if (addr < limits->low || (addr < sp && sp - addr > machine->red_zone_bytes) ||
+        addr >= limits->limit || limits->limit - addr < WORD || addr % WORD != 0)
+        return false;
+    if (limits->copy == NULL)
+        *ret_word = *(const uint64_t *)(uintptr_t)addr;
+    else
+        memcpy(ret_word, limits->copy + (addr - limits->low), WORD);
+    return true;
+}
+
+/* Register reg of DWARF, if this is the innermost frame and they were given. */
+static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
+{
+    if (state->regs == NULL || reg >= PT_MACHINE_REGS_MAX) return false;
+    *ret_value = state->regs[reg];
+    return true;
+}
+
+static inline bool register_value(const pt_machine *machine, const pt_unwind_state *state,
+                                  unsigned reg, uint64_t *ret_value)
+{
+    if (reg == machine->sp) {
+        *ret_value = state->sp;
+        return true;
+    }
+    if (reg == machine->fp) {
+        *ret_value = state->fp;
+        return !state->is_fp_lost;
+    }
+    return register_of(state, reg, ret_value);
+}
+
+static inline pt_unwind_end cfa_of(const pt_machine *machine, const pt_unwind_state *state,
+                                   const pt_unwind_rule *rule, const pt_unwind_limits *limits,
+                                   uint64_t *ret_cfa)
+{
+    const uint64_t off = (uint64_t)(int64_t)rule->cfa_off;
+    uint64_t value;
+    switch (rule->cfa_kind) {
+    case PT_CFA_SP: *ret_cfa = state->sp + off; return PT_UNWIND_END_GOING_ON;
+    case PT_CFA_FP:
+        *ret_cfa = state->fp + off;
+        return state->is_fp_lost ? PT_UNWIND_END_NO_RULE : PT_UNWIND_END_GOING_ON;
+    case PT_CFA_REG:
+        if (!register_value(machine, state, rule->cfa_reg, &value)) return PT_UNWIND_END_NO_RULE;
+        *ret_cfa = value + off;
+        return PT_UNWIND_END_GOING_ON;
+    case PT_CFA_DEREF:
+        if (!register_value(machine, state, rule->cfa_reg, &value)) return PT_UNWIND_END_NO_RULE;
+        return read_word(machine, limits, state->sp, value + off, ret_cfa) ? PT_UNWIND_END_GOING_ON
+                                                                           : PT_UNWIND_END_BAD_READ;
+    case PT_CFA_PLT:
+        *ret_cfa = state->sp + off + ((state->pc & 15) >= rule->cfa_reg ? WORD : 0);
+        return PT_UNWIND_END_GOING_ON;
+    default: return PT_UNWIND_END_NO_RULE;
+    }
+}
+
+static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, unsigned slot,
+                                 int16_t off)
+{
+    const uint64_t base = slot == PT_SLOT_AT_CFA  ? cfa
+                          : slot == PT_SLOT_AT_SP ? state->sp
+                                                  : state->fp;
+    return base + (uint64_t)((int64_t)off * WORD);
+}
+
+/* ---- steps ---- */
+
+/* caller's fp | return address, at fp (System V ABI, AMD64, 3.2.2; AAPCS64 6.4.6 has the same). */
+static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *state,
+                                    const pt_unwind_modules *modules,
+                                    const pt_unwind_limits *limits)
+{
+    const uint64_t fp = state->fp;
+    if (state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
+    /* The ABI asks for a zero in the outermost frame; in the innermost one it may be anything. */
+    if (fp == 0 && state->is_fp_walk) return PT_UNWIND_END_ROOT;
+    uint64_t pc, caller_fp;
+    if (fp < state->sp || !read_word(machine, limits, state->sp, fp, &caller_fp) ||
+        !read_word(machine, limits, state->sp, fp + WORD, &pc))
+        return PT_UNWIND_END_NO_RULE;
+    pc = pt_machine_plain_pc(machine, pc);
+    if (pc == 0) {
+        state->is_unchecked = true;
+        return PT_UNWIND_END_ROOT;
+    }
+    if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
+    *state = (pt_unwind_state){.pc = pc,
+                               .sp = fp + 2 * WORD,
+                               .fp = caller_fp,
+                               .is_return = true,
+                               .is_fp_walk = true,
+                               .is_unchecked = true};
+    return PT_UNWIND_END_GOING_ON;
+}
+
+/* Registers of what a signal interrupted, by DWARF number; NULL where they cannot be read. Asked
+ * for on machines with a link register only: an interrupted leaf needs it. aarch64 keeps the
+ * registers in that order in the signal's frame, with pc last. */
+static inline const uint64_t *interrupted_regs(const pt_machine *machine,
+                                               const pt_unwind_state *state,
+                                               const pt_unwind_rule *rule,
+                                               const pt_unwind_limits *limits)
+{
+    enum { BYTES = PT_MACHINE_REGS_MAX * WORD };
+    if (!machine->has_link) return NULL;
+    const uint64_t addr = slot_addr(state, 0, rule->pc_slot, rule->pc_off) + WORD - BYTES;
+    if (!rule->is_signal || rule->pc_slot != PT_SLOT_AT_SP || addr % WORD != 0 ||
+        addr < state->sp || addr >= limits->limit || limits->limit - addr < BYTES)
+        return NULL;
+    const uint8_t *const at = limits->copy != NULL ? limits->copy + (addr - limits->low)
+                                                   : (const uint8_t *)(uintptr_t)addr;
+    return (uintptr_t)at % WORD == 0 ? (const uint64_t *)(const void *)at : NULL;
+}
+
+static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state *state,
+                                      const pt_unwind_rule *rule, const pt_unwind_limits *limits)
+{
+    uint64_t cfa, pc, fp = state->fp;
+    bool is_fp_lost = state->is_fp_lost;
+    if (rule->pc_slot == PT_SLOT_UNDEFINED) return PT_UNWIND_END_ROOT;
+    const pt_unwind_end end = cfa_of(machine, state, rule, limits, &cfa);
+    if (end != PT_UNWIND_END_GOING_ON) return end;
+    if (cfa % WORD != 0 || cfa < state->sp || cfa > limits->limit) return PT_UNWIND_END_BAD_READ;
+
+    switch (rule->pc_slot) {
+    case PT_SLOT_AT_FP:
+    case PT_SLOT_AT_CFA:
+    case PT_SLOT_AT_SP:
+        if (rule->pc_slot == PT_SLOT_AT_FP && state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
+        if (cfa == state->sp) return PT_UNWIND_END_BAD_READ; /* a saved pc takes room */
+        if (!read_word(machine, limits, state->sp,
+                       slot_addr(state, cfa, rule->pc_slot, rule->pc_off), &pc))
+            return PT_UNWIND_END_BAD_READ;
+        break;
+    case PT_SLOT_SAME: /* in a link register, which only the innermost frame still has */
+        if (!register_of(state, (unsigned)rule->pc_off, &pc)) return PT_UNWIND_END_NO_RULE;
+        break;
+    default: return PT_UNWIND_END_NO_RULE;
+    }
+    switch (rule->fp_slot) {
+    case PT_SLOT_SAME: break;
+    case PT_SLOT_AT_FP:
+    case PT_SLOT_AT_CFA:
+    case PT_SLOT_AT_SP:
+        if (rule->fp_slot == PT_SLOT_AT_FP && state->is_fp_lost) break;
+        if (!read_word(machine, limits, state->sp,
+                       slot_addr(state, cfa, rule->fp_slot, rule->fp_off), &fp))
+            return PT_UNWIND_END_BAD_READ;
+        is_fp_lost = false;
+        break;
+    default: is_fp_lost = true;
+    }
+    pc = pt_machine_plain_pc(machine, pc);
+    if (pc == 0) return PT_UNWIND_END_ROOT; /* the ABI's other way to say it; libgcc reads it so */
+    if (pc < 4096) return PT_UNWIND_END_BAD_READ;
+    *state = (pt_unwind_state){.pc = pc,
+                               .sp = cfa,
+                               .fp = fp,
+                               .regs = interrupted_regs(machine, state, rule, limits),
+                               .is_return = !rule->is_signal,
+                               .is_fp_lost = is_fp_lost,
+                               .is_unchecked = state->is_unchecked};
+    return PT_UNWIND_END_GOING_ON;
+}
+
+/* Registers of a frame that are gone on from. */
+typedef struct {
+    uint64_t pc, sp, fp;
+    bool is_fp_lost;
+} registers;
+
+/* By a slot of kind PT_SLOT_BY_SP or _FP; sp is in the limits. False, and nothing is changed:
+ * something is wrong. */
+static inline bool step_usual(const pt_machine *machine, registers *at, const pt_unwind_slot *slot,
+                              const pt_unwind_limits *limits)
+{
+    uint64_t cfa = at->sp + (uint64_t)slot->number * WORD, pc, fp = at->fp;
+    if (slot->kind == PT_SLOT_BY_FP) {
+        if (at->is_fp_lost) return false;
+        cfa = at->fp + (uint64_t)slot->number * WORD;
+    }
+    if (cfa % WORD != 0 || cfa <= at->sp || cfa > limits->limit) return false;
+    if (!read_word(machine, limits, at->sp, cfa - WORD, &pc) || pc < 4096) return false;
+    if (slot->fp_off != 0) {
+        const uint64_t addr = cfa + (uint64_t)((int64_t)slot->fp_off * WORD);
+        if (!read_word(machine, limits, at->sp, addr, &fp)) return false;
+        at->is_fp_lost = false;
+    }
+    at->pc = pc;
+    at->sp = cfa;
+    at->fp = fp;
+    return true;
+}
+
+#endif
