@@ -381,7 +381,7 @@ void pt_toggle_go_on(void);
 /* In a child of fork, under the lock. */
 void pt_toggle_after_fork(void);
 
-/* ---- listen.c, listen_symbols.c ---- */
+/* ---- listen*.c; among themselves: listen.h ---- */
 
 /* Serves profiles of this process at `where` (PITOT_LISTEN) from a thread of its own. first: this
  * process was not started by one that does; it says what goes wrong, and the address for TCP. */

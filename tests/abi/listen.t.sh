@@ -51,7 +51,7 @@ code_of() {
 }
 
 # collects FILE SECONDS: a profile is asked for in the background, and the request has gone out. The
-# library takes one connection after the other: whoever comes now comes later.
+# library takes connections in turn: whoever comes now comes later.
 collects() {
     : >asked
     curl -sv --unix-socket "$PWD/s" "http://x/pprof/profile?seconds=$2" -o "$1" 2>asked &
@@ -218,6 +218,43 @@ if command -v google-pprof >/dev/null; then
 fi
 stop
 
+# beside_silent WHERE N ASK...: asks while N clients without a token hold connections, and expects the answer before
+# the server has closed all of them: it gives a request five seconds. A machine that is full may take that long to run the
+# client, and is tried again; a server that waits for each of them never answers before.
+beside_silent() {
+    local open=0
+    for _ in 1 2 3 4 5; do
+        run python3 "$PITOT_ROOT/tests/abi/silent.py" "$@"
+        open=$(cat "$t_out/stdout")
+        [ "$status" != 0 ] || [ "${open:-0}" = 0 ] || break
+    done
+    expect_status 0
+    [ "${open:-0}" -gt 0 ] && [ "$open" -le 16 ] || fail "$open of $2 silent clients were left when the answer came"
+}
+
+it 'answers who has the token while others say nothing, or a byte now and then'
+start 127.0.0.1:0
+address_is_said
+port=${url#http://127.0.0.1:}
+port=${port%%/*}
+for clients in 15 20 200; do
+    beside_silent "$port" $clients curl -sf -m 300 "$url/pprof/cmdline" -o line
+    expect_equal 'command line' "$(tr '\0' ' ' <line)" './host spin'
+    beside_silent "$port" $clients curl -sf -m 300 "$url/pprof/profile?seconds=1" -o got
+    run pitot top got
+    expect_stdout_line '*work_hard*'
+done
+
+it 'and while it collects a profile'
+curl -sv "$url/pprof/profile?seconds=300" -o cut 2>asked &
+asker=$!
+expect eventually grep -q '^> GET' asked
+expect_equal status "$(code_of curl -s -m 120 "$url/pprof/profile?seconds=1")" 503
+beside_silent "$port" 20 curl -sf -m 300 "$url/pprof/cmdline" -o line
+expect_equal 'command line' "$(tr '\0' ' ' <line)" './host spin'
+kill "$asker"
+stop
+
 it 'takes a token that was chosen, if it is long enough'
 start 127.0.0.1:0/a-token-of-my-own-choice
 address_is_said
@@ -228,9 +265,10 @@ expect eventually grep -q 'a token has 16 to 64' host.err
 stop
 
 it 'listens nowhere else'
-for where in 0.0.0.0:0 8080 unix:relative 127.0.0.1:x 127.0.0.1:99999; do
+for where in 0.0.0.0:0 8080 [::]:0 192.168.0.1:8080 localhost:8080 unix:relative 127.0.0.1:x 127.0.0.1:99999; do
     start "$where"
-    expect eventually grep -q "PITOT_LISTEN=$where: " host.err
+    expect eventually grep -qF "PITOT_LISTEN=$where: " host.err
+    expect_equal lines "$(wc -l <host.err)" 1
     stop
 done
 
