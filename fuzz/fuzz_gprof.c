@@ -11,8 +11,6 @@
 #include "formats_fuzz.h"
 #include "personality/gprof/print.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { HEAD_BYTES = 3 };
 
 /* The object borrows the bytes. */
