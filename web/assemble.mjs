@@ -15,7 +15,7 @@ function assemble(name, scriptFile, styleFile, more) {
   const [script, style] = [read(scriptFile), read(styleFile)];
   if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle would end its own element");
   const parts = {
-    POLICY: `default-src 'none'; base-uri 'none'; form-action 'none'; script-src ${hash(script)}; style-src ${hash(style)}${more}`,
+    POLICY: `default-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}${more}`,
     STYLE: style,
     SCRIPT: script,
   };
@@ -47,3 +47,12 @@ const svgScript = read("svg.js");
 if ((svgStyle + svgScript).includes("]]>")) throw new Error("the picture's style or script would end its CDATA");
 writeFileSync(join(out, "flame_svg.css"), `${svgStyle}\n`);
 writeFileSync(join(out, "flame_svg.js"), `${svgScript}\n`);
+
+/* Written as they are: into SVG as CDATA, into the page of weblist as elements of their own. */
+const pictureScript = read("picture.js");
+if (pictureScript.includes("]]>")) throw new Error("the graph's script would end its CDATA");
+writeFileSync(join(out, "picture.js"), pictureScript);
+const [listScript, listStyle] = [read("weblist.js"), read("weblist.css")];
+if (/<\/(script|style)/i.test(listScript + listStyle)) throw new Error("a part of weblist would end its own element");
+writeFileSync(join(out, "weblist.js"), listScript);
+writeFileSync(join(out, "weblist.css"), listStyle);

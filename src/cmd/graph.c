@@ -89,7 +89,9 @@ static const pt_option graph_rows[] = {
      .initial = "auto",
      .choices = "auto dot own",
      .help = "who lays the picture out: Graphviz's dot, or pitot itself",
-     .details = "auto: dot where it is installed. pitot's own layout makes svg, pdf and ps."},
+     .details =
+         "auto: dot where it is installed; if it has not finished after 30 s, svg, pdf and ps "
+         "are laid out by pitot."},
 };
 static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
 

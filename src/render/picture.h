@@ -10,8 +10,9 @@ void pt_picture_svg(pt_out *out, const pt_drawing *drawing);
 void pt_picture_ps(pt_out *out, const pt_drawing *drawing);
 void pt_picture_pdf(pt_out *out, const pt_drawing *drawing);
 
-/* Makes what `dot -Tsvg` printed behave the same way in browsers: it fills the window, zooms and
- * moves. What does not look like it is put as it is. */
-void pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size);
+/* Writes what `dot -Tsvg` printed again, by an allow-list of elements and attributes: nothing in it
+ * runs, loads or leads elsewhere. In browsers it fills the window, zooms and moves. PT_ERR_FORMAT:
+ * it is no SVG; then `out` holds a part of it, which nobody may use. */
+pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr);
 
 #endif

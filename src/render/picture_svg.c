@@ -3,74 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "render/embed.h"
 #include "render/picture.h"
+#include "render/picture_script.h"
 #include "render/xml.h"
 
-/* The matrix of the group "viewport" is all there is to change. In the page of `pitot serve` a
- * click tells which box was meant, by the name that its title begins with. */
-static const char script[] =
-    "<script type=\"text/ecmascript\"><![CDATA[\n"
-    "(function () {\n"
-    "  var svg = document.documentElement, view = document.getElementById('viewport');\n"
-    "  var scale = 1, dx = 0, dy = 0, held = null, moved = false;\n"
-    "  function apply() {\n"
-    "    view.setAttribute('transform', 'matrix(' + [scale, 0, 0, scale, dx, dy].join(' ') + "
-    "')');\n"
-    "  }\n"
-    "  function point(event) {\n"
-    "    var p = svg.createSVGPoint();\n"
-    "    p.x = event.clientX;\n"
-    "    p.y = event.clientY;\n"
-    "    return p.matrixTransform(svg.getScreenCTM().inverse());\n"
-    "  }\n"
-    "  svg.addEventListener('wheel', function (event) {\n"
-    "    var p = point(event), factor = Math.pow(1.0015, -event.deltaY);\n"
-    "    factor = Math.min(Math.max(scale * factor, 0.05), 50) / scale;\n"
-    "    dx = p.x - (p.x - dx) * factor;\n"
-    "    dy = p.y - (p.y - dy) * factor;\n"
-    "    scale *= factor;\n"
-    "    apply();\n"
-    "    event.preventDefault();\n"
-    "  }, { passive: false });\n"
-    "  function nameOf(element) {\n"
-    "    var node = element.closest('.node');\n"
-    "    if (node === null) return '';\n"
-    "    var link = node.querySelector('a'), title = node.querySelector('title');\n"
-    "    var text = link ? link.getAttributeNS('http://www.w3.org/1999/xlink', 'title')\n"
-    "                    : title ? title.textContent : '';\n"
-    "    var name = /^(.*) \\([^()]*\\)$/.exec(text || '');\n"
-    "    return name === null ? '' : name[1];\n"
-    "  }\n"
-    "  if (window.parent !== window)\n"
-    "    svg.addEventListener('click', function (event) {\n"
-    "      if (moved) return;\n"
-    "      window.parent.postMessage({ pitotFunction: nameOf(event.target) },\n"
-    "                                window.location.origin);\n"
-    "    });\n"
-    "  svg.addEventListener('mousedown', function (event) {\n"
-    "    if (event.button !== 0) return;\n"
-    "    moved = false;\n"
-    "    var p = point(event);\n"
-    "    held = { x: p.x - dx, y: p.y - dy };\n"
-    "    event.preventDefault();\n"
-    "  });\n"
-    "  svg.addEventListener('mousemove', function (event) {\n"
-    "    if (held === null) return;\n"
-    "    var p = point(event);\n"
-    "    moved = moved || Math.abs(p.x - dx - held.x) + Math.abs(p.y - dy - held.y) > 4;\n"
-    "    dx = p.x - held.x;\n"
-    "    dy = p.y - held.y;\n"
-    "    apply();\n"
-    "  });\n"
-    "  svg.addEventListener('mouseup', function () { held = null; });\n"
-    "  svg.addEventListener('mouseleave', function () { held = null; });\n"
-    "  svg.addEventListener('dblclick', function () {\n"
-    "    scale = 1;\n"
-    "    dx = dy = 0;\n"
-    "    apply();\n"
-    "  });\n"
-    "})();\n"
-    "]]></script>\n";
+void pt_picture_script(pt_out *out)
+{
+    pt_out_text(out, "<script><![CDATA[");
+    pt_out_put(out, pt_embed_picture_js, (size_t)(pt_embed_picture_js_end - pt_embed_picture_js));
+    pt_out_text(out, "]]></script>\n");
+}
 
 static void put_text(pt_out *out, const char *text)
 {
@@ -200,53 +143,6 @@ void pt_picture_svg(pt_out *out, const pt_drawing *drawing)
     for (size_t i = 0; i < drawing->edge_count; i++)
         put_edge_label(out, &drawing->edge[i]);
     pt_out_text(out, "</g>\n");
-    pt_out_text(out, script);
+    pt_picture_script(out);
     pt_out_text(out, "</svg>\n");
-}
-
-/* ---- Graphviz's ---- */
-
-static const char *find(const char *text, size_t size, const char *what)
-{
-    return memmem(text, size, what, strlen(what));
-}
-
-/* Puts a tag with its width and height made 100%. */
-static void put_window_tag(pt_out *out, const char *tag, const char *end)
-{
-    while (tag < end) {
-        const bool wide = (size_t)(end - tag) > 7 && memcmp(tag, " width=", 7) == 0;
-        const bool high = (size_t)(end - tag) > 8 && memcmp(tag, " height=", 8) == 0;
-        if (!wide && !high) {
-            pt_out_char(out, *tag++);
-            continue;
-        }
-        pt_out_text(out, wide ? " width=\"100%\"" : " height=\"100%\"");
-        const char *open = memchr(tag, '"', (size_t)(end - tag));
-        const char *close = open != NULL ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
-        if (close == NULL) return;
-        tag = close + 1;
-    }
-}
-
-void pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size)
-{
-    const char *end = svg + size;
-    const char *open = find(svg, size, "<svg ");
-    const char *open_end = open != NULL ? memchr(open, '>', (size_t)(end - open)) : NULL;
-    const char *graph =
-        open_end != NULL ? find(open_end, (size_t)(end - open_end), "<g id=\"graph0\"") : NULL;
-    const char *close = graph != NULL ? memrchr(graph, '<', (size_t)(end - graph)) : NULL;
-    if (close == NULL || strncmp(close, "</svg>", 6) != 0) {
-        pt_out_put(out, svg, size);
-        return;
-    }
-    pt_out_put(out, svg, (size_t)(open - svg));
-    put_window_tag(out, open, open_end);
-    pt_out_put(out, open_end, (size_t)(graph - open_end));
-    pt_out_text(out, "<g id=\"viewport\">\n");
-    pt_out_put(out, graph, (size_t)(close - graph));
-    pt_out_text(out, "</g>\n");
-    pt_out_text(out, script);
-    pt_out_put(out, close, (size_t)(end - close));
 }

@@ -6,67 +6,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "render/embed.h"
 #include "render/listing.h"
+#include "render/policy.h"
 #include "render/text.h"
 #include "render/value.h"
 #include "render/xml.h"
-
-/* Light and dark, by what the reader's system says. --hot is mixed in by how much a line takes. */
-static const char style[] =
-    ":root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--quiet:#6a737d;--line:#e3e6ea;"
-    "--asm:#0b5a3c;--call:#1f4f9c;--hot:255,120,40}\n"
-    "@media(prefers-color-scheme:dark){:root{--fg:#d8dce2;--bg:#15181c;--quiet:#8b949e;"
-    "--line:#2a2f36;--asm:#7fd1a8;--call:#8db8ff;--hot:255,110,40}}\n"
-    "body{margin:0;color:var(--fg);background:var(--bg);font:14px/1.45 system-ui,sans-serif}\n"
-    "header,section,nav{padding:0 1.2em}\n"
-    "header pre{color:var(--quiet);margin:.2em 0 1em}\n"
-    "h1{font-size:1.3em;margin:.8em 0 .2em}\n"
-    "h2{font-size:1.05em;margin:1.6em 0 .4em;padding-top:.6em;border-top:1px solid var(--line)}\n"
-    "h2 span,.note{color:var(--quiet);font-weight:normal}\n"
-    "pre,.r,summary,.a{font:12.5px/1.5 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}\n"
-    "nav a{color:inherit;text-decoration:none;display:block}\n"
-    "nav a:hover,nav a:focus{background:var(--line)}\n"
-    ".r,summary,.a{white-space:pre;min-width:max-content}\n"
-    ".code{overflow-x:auto}\n"
-    "summary{cursor:pointer;list-style:none}\n"
-    "summary::-webkit-details-marker{display:none}\n"
-    "summary::before,.r::before,.a::before{display:inline-block;width:2ch;content:''}\n"
-    "summary::before{content:'\\25b8';color:var(--quiet)}\n"
-    "details[open]>summary::before{content:'\\25be'}\n"
-    "summary:hover,summary:focus-visible{background:var(--line)}\n"
-    ".q{color:var(--quiet)}\n"
-    ".a{color:var(--asm)}.a.c{color:var(--call)}\n"
-    ".h1{background:rgba(var(--hot),.08)}.h2{background:rgba(var(--hot),.16)}\n"
-    ".h3{background:rgba(var(--hot),.28)}.h4{background:rgba(var(--hot),.45)}\n"
-    "kbd{border:1px solid var(--line);border-radius:3px;padding:0 .35em;font-size:.9em}\n"
-    "@media print{details>*{display:block}}\n";
-
-/* n and p: the next and the previous line with samples; e and c: open and close all. */
-static const char script[] =
-    "(function(){\n"
-    "  var hot=[].slice.call(document.querySelectorAll('[data-hot]')),at=-1;\n"
-    "  function go(step){\n"
-    "    if(!hot.length)return;\n"
-    "    at=(at+step+hot.length)%hot.length;\n"
-    "    var row=hot[at];\n"
-    "    (row.querySelector('summary')||row).focus({preventScroll:true});\n"
-    "    row.scrollIntoView({block:'center'});\n"
-    "  }\n"
-    "  function all(open){\n"
-    "    document.querySelectorAll('details').forEach(function(d){d.open=open;});\n"
-    "  }\n"
-    "  document.addEventListener('focusin',function(e){\n"
-    "    var row=e.target.closest('[data-hot]');\n"
-    "    if(row)at=hot.indexOf(row);\n"
-    "  });\n"
-    "  document.addEventListener('keydown',function(e){\n"
-    "    if(e.ctrlKey||e.metaKey||e.altKey)return;\n"
-    "    if(e.key==='n')go(1);\n"
-    "    else if(e.key==='p')go(at<0?0:-1);\n"
-    "    else if(e.key==='e')all(true);\n"
-    "    else if(e.key==='c')all(false);\n"
-    "  });\n"
-    "})();\n";
 
 typedef struct {
     pt_out *out;
@@ -277,10 +222,14 @@ static void put_head(writer *w, const pt_report_head *head)
 {
     static const pt_look plain = {0};
     pt_out_text(w->out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+                        "<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    pt_out_text(w->out, pt_policy_weblist);
+    pt_out_text(w->out, "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
     put_escaped(w->out, head->title);
-    pt_outf(w->out, " - pitot weblist</title>\n<style>\n%s</style></head>\n<body><header><h1>",
-            style);
+    pt_out_text(w->out, " - pitot weblist</title>\n<style>");
+    pt_out_put(w->out, pt_embed_weblist_css,
+               (size_t)(pt_embed_weblist_css_end - pt_embed_weblist_css));
+    pt_out_text(w->out, "</style></head>\n<body><header><h1>");
     put_escaped(w->out, head->title);
     pt_out_text(w->out, "</h1>\n<pre>");
     pt_out to;
@@ -315,6 +264,8 @@ void pt_weblist_html(pt_out *out, const pt_report_head *head, const pt_weblist *
     pt_out_text(out, "<main>\n");
     for (size_t i = 0; i < l->count && pt_out_ok(out); i++)
         put_function(&w, (uint32_t)i);
-    pt_outf(out, "</main>\n<script>\n%s</script></body></html>\n", script);
+    pt_out_text(out, "</main>\n<script>");
+    pt_out_put(out, pt_embed_weblist_js, (size_t)(pt_embed_weblist_js_end - pt_embed_weblist_js));
+    pt_out_text(out, "</script></body></html>\n");
     pt_buf_done(&w.text);
 }

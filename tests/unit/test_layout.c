@@ -156,13 +156,107 @@ static void graphviz_pictures_fill_the_window_and_move(void **state)
     pt_buf buf = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &buf);
-    pt_picture_svg_of_dot(&out, svg, sizeof svg - 1);
+    assert_int_equal(pt_picture_svg_of_dot(&out, svg, sizeof svg - 1, NULL), PT_OK);
     pt_out_done(&out, NULL);
     const char *text = pt_buf_text(&buf);
-    assert_non_null(strstr(text, "<svg width=\"100%\" height=\"100%\"\n viewBox=\"0 0 62 44\">"));
+    assert_non_null(strstr(text, "<svg width=\"100%\" height=\"100%\" "));
+    assert_non_null(strstr(text, " viewBox=\"0 0 62 44\">"));
     assert_non_null(strstr(text, "<g id=\"viewport\">\n<g id=\"graph0\">\n</g>\n</g>\n<script"));
     assert_non_null(strstr(text, "</script>\n</svg>\n"));
     pt_buf_done(&buf);
+}
+
+/* The filtered SVG; NULL when it is refused. The caller frees. */
+static char *filtered(const char *svg)
+{
+    pt_buf buf = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &buf);
+    const pt_status status = pt_picture_svg_of_dot(&out, svg, strlen(svg), NULL);
+    pt_out_done(&out, NULL);
+    char *text = pt_buf_take(&buf, NULL);
+    if (status == PT_OK) return text;
+    assert_int_equal(status, PT_ERR_FORMAT);
+    free(text);
+    return NULL;
+}
+
+/* What of the filtered SVG stands inside its movable group; compared, and freed. */
+static void expect_inside(const char *inside, const char *expected)
+{
+    static const char group[] = "<g id=\"viewport\">\n";
+    char *svg = pt_strf("<svg xmlns=\"http://www.w3.org/2000/svg\">%s</svg>", inside);
+    char *got = filtered(svg);
+    if (got == NULL) print_message("# refused: %s\n", inside);
+    assert_non_null(got);
+    char *begin = strstr(got, group);
+    assert_non_null(begin);
+    begin += strlen(group);
+    char *end = strstr(begin, "</g>\n<script>");
+    assert_non_null(end);
+    *end = '\0';
+    assert_string_equal(begin, expected);
+    free(got);
+    free(svg);
+}
+
+static void of_graphviz_pictures_only_what_draws_is_passed_on(void **state)
+{
+    expect_inside(
+        "<script>alert(1)</script><style>*{}</style><foreignObject><p>x</p></foreignObject>", "");
+    expect_inside(
+        "<g onload=\"alert(1)\" style=\"x\" class=\"node\"><image href=\"http://x/\"/></g>",
+        "<g class=\"node\">\n</g>\n");
+    expect_inside("<script><g/></script><g/>", "<g>\n</g>\n");
+    expect_inside("<?xml-stylesheet href=\"x\"?><!-- <script> --><g/>", "<g>\n</g>\n");
+    expect_inside("<a xlink:href=\"javascript:alert(1)\" xlink:title=\"a&quot;&lt;\" href=\"#x\"/>",
+                  "<a xlink:title=\"a&quot;&lt;\">\n</a>\n");
+    expect_inside("<a xlink:href=\"#node1\"/><g xlink:href=\"#node1\"/>",
+                  "<a xlink:href=\"#node1\">\n</a>\n<g>\n</g>\n");
+    expect_inside("<polygon fill=\"url(http://x/)\" stroke='red' points=\"1,2 3,4\"/>",
+                  "<polygon stroke=\"red\" points=\"1,2 3,4\">\n</polygon>\n");
+    expect_inside("<text>a &amp;lt; &#60;b&#x3e; &foo; & \xff<b>bold</b></text>",
+                  "<text>a &amp;lt; &lt;b&gt; &amp;foo; &amp; \xef\xbf\xbd</text>\n");
+    expect_inside("<svg><script/></svg><SCRIPT/><svg:script/>", "");
+}
+
+static void what_is_no_whole_svg_is_not_passed_on(void **state)
+{
+    static const char *const odd[] = {
+        "",
+        "plain",
+        "<g/>",
+        "<svg>",
+        "<svg></g></svg>",
+        "<svg/><svg/>",
+        "<svg/>text",
+        "<svg x></svg>",
+        "<svg x=y></svg>",
+        "<svg x=\"<\"></svg>",
+        "<svg a=\"b\"c=\"d\"></svg>",
+        "<svg><![CDATA[x]]></svg>",
+        "<svg><!ENTITY x \"y\"></svg>",
+        "<!DOCTYPE svg [<!ENTITY x \"y\">]><svg/>",
+        "<svg><!-- </svg>",
+        "<svg><? </svg>",
+        "<svg/",
+        "<",
+        "<svg><",
+        "<svg></",
+        "<svg a=",
+        "<svg a=\"",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        char *got = filtered(odd[i]);
+        if (got != NULL) print_message("# passed on: %s\n", odd[i]);
+        assert_null(got);
+    }
+    pt_buf deep = PT_BUF_INIT;
+    pt_put_text(&deep, "<svg>");
+    for (int i = 0; i < 100000; i++)
+        pt_put_text(&deep, "<g>");
+    assert_null(filtered(pt_buf_text(&deep)));
+    pt_buf_done(&deep);
 }
 
 static void what_is_no_graph_is_refused_or_drawn_but_never_crashes(void **state)
@@ -199,6 +293,8 @@ int main(void)
         cmocka_unit_test(labels_keep_their_lines_and_where_they_stand),
         cmocka_unit_test(nothing_overlaps_in_random_graphs),
         cmocka_unit_test(graphviz_pictures_fill_the_window_and_move),
+        cmocka_unit_test(of_graphviz_pictures_only_what_draws_is_passed_on),
+        cmocka_unit_test(what_is_no_whole_svg_is_not_passed_on),
         cmocka_unit_test(what_is_no_graph_is_refused_or_drawn_but_never_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,7 @@ class Page {
     byId("flip").addEventListener("click", () => this.invert());
     byId("theme").addEventListener("click", () => this.toggleTheme());
     byId("show-help").addEventListener("click", () => this.help.showModal());
+    byId("close-help").addEventListener("click", () => this.help.close());
     this.systemDark.addEventListener("change", () => {
       this.applyTheme();
       this.refresh();

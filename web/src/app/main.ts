@@ -35,6 +35,8 @@ class App {
   private state = State.of(window.location);
   private chosen = "";
   private table: Table | null = null;
+  private shown: HTMLIFrameElement | null = null; /* the frame of the report that is shown */
+  private unwanted: AbortController | null = null; /* ends the question before the latest */
   private content = byId("content");
   private said: Node[] = []; /* what the command line would have said beside the latest report */
   private asked = 0; /* counts questions: only the latest answer is shown */
@@ -81,9 +83,10 @@ class App {
       this.state = State.of(window.location);
       this.show();
     });
-    /* Reports in frames tell which function was clicked. */
+    /* Reports in frames tell which function was clicked. Their origin is opaque: the window tells who it is. */
     window.addEventListener("message", (e) => {
-      if (e.origin !== window.location.origin || typeof e.data !== "object" || e.data === null) return;
+      if (this.shown === null || e.source !== this.shown.contentWindow) return;
+      if (typeof e.data !== "object" || e.data === null) return;
       if (typeof e.data.pitotFunction === "string") this.choose(e.data.pitotFunction);
     });
     document.addEventListener("keydown", (e) => this.key(e));
@@ -189,6 +192,9 @@ class App {
   private showReport(): void {
     const { state } = this;
     this.table = null;
+    this.shown = null;
+    if (this.unwanted !== null) this.unwanted.abort();
+    this.unwanted = new AbortController();
     const question = ++this.asked;
     const answer = (made: Node[]): void => {
       if (question !== this.asked) return;
@@ -213,7 +219,7 @@ class App {
   private async ask(address: string): Promise<Response> {
     let response: Response;
     try {
-      response = await fetch(address);
+      response = await fetch(address, { signal: this.unwanted?.signal });
     } catch (e) {
       throw new Error("pitot serve does not answer: has it ended?");
     }
@@ -244,6 +250,8 @@ class App {
   private async frame(): Promise<Node[]> {
     const made = element("iframe", this.state.view.shape === "picture" ? "picture" : "") as HTMLIFrameElement;
     made.title = this.state.view.title;
+    made.setAttribute("sandbox", "allow-scripts"); /* names of a profile may be anything: no origin, no navigation */
+    this.shown = made;
     made.src = this.state.address("/api/");
     return [made];
   }

@@ -1,0 +1,405 @@
+/* picture_dot.c: what Graphviz printed as SVG, taken apart and written again by an allow-list.
+ *
+ * Graphviz copies some texts of a graph into its SVG without escaping them, and its plugins may
+ * write anything. A browser runs what SVG holds, so only elements and attributes that a graph needs
+ * are written, each value is checked by its kind, and all text is escaped again. The rest is left
+ * out: comments, processing instructions, the document type, scripts, styles, links to elsewhere.
+ * Input that is no well-formed XML 1.0 (section 2.1) is an error.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "render/picture.h"
+#include "render/picture_script.h"
+#include "render/xml.h"
+
+#define MOST_OPEN 64 /* elements inside each other; Graphviz opens six */
+#define ROOT_CONSTANT                                                                              \
+    "<svg width=\"100%\" height=\"100%\" xmlns=\"http://www.w3.org/2000/svg\" "                    \
+    "xmlns:xlink=\"http://www.w3.org/1999/xlink\""
+
+typedef struct {
+    const char *at;
+    size_t size;
+} span;
+
+typedef struct {
+    const char *begin, *at, *end;
+    pt_out *out;
+    span open[MOST_OPEN];
+    unsigned depth;   /* elements that are open */
+    unsigned dropped; /* depth of the outermost open element that is left out; 0 = none */
+    bool has_root;
+    const char *problem; /* why the input is refused, static; NULL = it is not */
+} svg_filter;
+
+static bool is_span(span s, const char *text)
+{
+    return s.size == strlen(text) && memcmp(s.at, text, s.size) == 0;
+}
+
+static void refuse_input(svg_filter *f, const char *problem)
+{
+    if (f->problem == NULL) f->problem = problem;
+}
+
+/* ---- What may pass ---- */
+
+static const char *const allowed_elements[] = {"g",    "polygon", "polyline", "path",
+                                               "text", "title",   "ellipse",  "a"};
+
+static bool is_allowed_element(span name)
+{
+    for (size_t i = 0; i < sizeof allowed_elements / sizeof *allowed_elements; i++)
+        if (is_span(name, allowed_elements[i])) return true;
+    return false;
+}
+
+/* Elements whose text is shown. */
+static bool holds_text(span name)
+{
+    return is_span(name, "text") || is_span(name, "title");
+}
+
+typedef enum {
+    VALUE_NUMBERS, /* numbers, commands of paths, functions of transform */
+    VALUE_WORDS,   /* names, families of fonts, colours */
+    VALUE_TEXT,    /* shown, so escaped; any */
+    VALUE_PLACE,   /* a place in this document: #... */
+} value_kind;
+
+static const struct {
+    const char *name;
+    value_kind kind;
+} allowed_attributes[] = {
+    {"class", VALUE_WORDS},
+    {"cx", VALUE_NUMBERS},
+    {"cy", VALUE_NUMBERS},
+    {"d", VALUE_NUMBERS},
+    {"fill", VALUE_WORDS},
+    {"fill-opacity", VALUE_NUMBERS},
+    {"font-family", VALUE_WORDS},
+    {"font-size", VALUE_NUMBERS},
+    {"font-style", VALUE_WORDS},
+    {"font-weight", VALUE_WORDS},
+    {"id", VALUE_WORDS},
+    {"points", VALUE_NUMBERS},
+    {"rx", VALUE_NUMBERS},
+    {"ry", VALUE_NUMBERS},
+    {"stroke", VALUE_WORDS},
+    {"stroke-dasharray", VALUE_NUMBERS},
+    {"stroke-opacity", VALUE_NUMBERS},
+    {"stroke-width", VALUE_NUMBERS},
+    {"text-anchor", VALUE_WORDS},
+    {"text-decoration", VALUE_WORDS},
+    {"transform", VALUE_NUMBERS},
+    {"x", VALUE_NUMBERS},
+    {"xlink:href", VALUE_PLACE},
+    {"xlink:title", VALUE_TEXT},
+    {"xml:space", VALUE_WORDS},
+    {"y", VALUE_NUMBERS},
+};
+
+static bool consists_of(span value, const char *others)
+{
+    for (size_t i = 0; i < value.size; i++)
+        if (!isalnum((unsigned char)value.at[i]) && strchr(others, value.at[i]) == NULL)
+            return false;
+    return memchr(value.at, '\0', value.size) == NULL;
+}
+
+static bool is_allowed_value(value_kind kind, span value)
+{
+    switch (kind) {
+    case VALUE_NUMBERS: return consists_of(value, " \n\t.,+-()%");
+    case VALUE_WORDS: return consists_of(value, " .,_#-");
+    case VALUE_PLACE: return value.size > 0 && value.at[0] == '#' && consists_of(value, "#_.-");
+    case VALUE_TEXT: return true;
+    }
+    return false;
+}
+
+/* Attributes with xlink: belong to links; all others may stand anywhere. */
+static bool is_allowed_attribute(span element, span name, span value)
+{
+    for (size_t i = 0; i < sizeof allowed_attributes / sizeof *allowed_attributes; i++) {
+        if (!is_span(name, allowed_attributes[i].name)) continue;
+        if (strncmp(allowed_attributes[i].name, "xlink:", 6) == 0 && !is_span(element, "a"))
+            return false;
+        return is_allowed_value(allowed_attributes[i].kind, value);
+    }
+    return false;
+}
+
+/* ---- Text and references ---- */
+
+/* The character that the digits of "&#38;" or "&#x26;" name; 0 if it is none. */
+static uint32_t character_of(span digits)
+{
+    char text[12];
+    if (digits.size < 2 || digits.size >= sizeof text || digits.at[0] != '#') return 0;
+    const bool hex = digits.at[1] == 'x';
+    memcpy(text, digits.at + 1 + hex, digits.size - 1 - hex);
+    text[digits.size - 1 - hex] = '\0';
+    if (!isxdigit((unsigned char)text[0])) return 0;
+    char *end;
+    const unsigned long code = strtoul(text, &end, hex ? 16 : 10);
+    return *end == '\0' && code <= 0x10ffff ? (uint32_t)code : 0;
+}
+
+/* Puts the character of the reference at s, which begins with '&', and returns how many bytes it
+ * takes; 0 if there is none that we know. */
+static size_t put_reference(pt_buf *to, span s)
+{
+    static const struct {
+        const char *name;
+        uint32_t character;
+    } named[] = {{"amp", '&'},  {"lt", '<'},    {"gt", '>'},
+                 {"quot", '"'}, {"apos", '\''}, {"nbsp", 0xa0}};
+    const char *close = memchr(s.at, ';', s.size < 14 ? s.size : 14);
+    if (close == NULL) return 0;
+    const span name = {s.at + 1, (size_t)(close - s.at - 1)};
+    uint32_t character = character_of(name);
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (is_span(name, named[i].name)) character = named[i].character;
+    if (character == 0) return 0;
+    uint8_t bytes[4];
+    pt_put(to, bytes, pt_utf8_encode(character, bytes));
+    return name.size + 2;
+}
+
+/* Puts text with its references resolved and escapes it again: an "&" that begins no reference is
+ * one, whoever wrote it. */
+static void put_text_again(pt_out *out, span text)
+{
+    pt_buf plain = PT_BUF_INIT;
+    for (size_t i = 0; i < text.size;) {
+        const span rest = {text.at + i, text.size - i};
+        const size_t taken = text.at[i] == '&' ? put_reference(&plain, rest) : 0;
+        if (taken == 0) pt_put_u8(&plain, (uint8_t)text.at[i]);
+        i += taken > 0 ? taken : 1;
+    }
+    pt_xml_text(out, (const char *)plain.data, plain.size);
+    pt_buf_done(&plain);
+}
+
+static void take_text(svg_filter *f)
+{
+    const char *end = memchr(f->at, '<', (size_t)(f->end - f->at));
+    const span text = {f->at, (size_t)((end != NULL ? end : f->end) - f->at)};
+    f->at += text.size;
+    if (f->depth == 0) {
+        if (text.size != strspn(text.at, " \r\n\t")) refuse_input(f, "text outside of its element");
+    } else if (f->dropped == 0 && holds_text(f->open[f->depth - 1])) {
+        put_text_again(f->out, text);
+    }
+}
+
+/* ---- Tags ---- */
+
+static bool is_name_character(char c)
+{
+    return isalnum((unsigned char)c) || c == ':' || c == '_' || c == '-' || c == '.' ||
+           (unsigned char)c >= 0x80;
+}
+
+static span take_name(svg_filter *f)
+{
+    const char *from = f->at;
+    while (f->at < f->end && is_name_character(*f->at))
+        f->at++;
+    if (f->at == from) refuse_input(f, "a tag without a name");
+    return (span){from, (size_t)(f->at - from)};
+}
+
+static bool skip_blanks(svg_filter *f)
+{
+    const char *from = f->at;
+    while (f->at < f->end && isspace((unsigned char)*f->at))
+        f->at++;
+    return f->at > from;
+}
+
+/* name="value"; false at the end of the tag, or when something is wrong. */
+static bool take_attribute(svg_filter *f, span *ret_name, span *ret_value)
+{
+    const bool apart = skip_blanks(f);
+    if (f->at >= f->end || *f->at == '>' || *f->at == '/') return false;
+    if (!apart) refuse_input(f, "attributes that are not apart");
+    *ret_name = take_name(f);
+    const char quote = f->end - f->at >= 2 && f->at[0] == '=' ? f->at[1] : '\0';
+    const char *from = f->at + 2;
+    const char *close =
+        quote == '"' || quote == '\'' ? memchr(from, quote, (size_t)(f->end - from)) : NULL;
+    if (close == NULL || memchr(from, '<', (size_t)(close - from)) != NULL) {
+        refuse_input(f, "an attribute without a quoted value");
+        return false;
+    }
+    *ret_value = (span){from, (size_t)(close - from)};
+    f->at = close + 1;
+    return f->problem == NULL;
+}
+
+static void put_attribute(pt_out *out, span name, span value)
+{
+    pt_out_char(out, ' ');
+    pt_out_put(out, name.at, name.size);
+    pt_out_text(out, "=\"");
+    put_text_again(out, value);
+    pt_out_char(out, '"');
+}
+
+/* The root keeps its view box alone; inside it stands the group that the script moves. */
+static void take_root_attributes(svg_filter *f)
+{
+    span attribute, value;
+    pt_out_text(f->out, ROOT_CONSTANT);
+    while (take_attribute(f, &attribute, &value))
+        if (is_span(attribute, "viewBox") && is_allowed_value(VALUE_NUMBERS, value))
+            put_attribute(f->out, attribute, value);
+    pt_out_text(f->out, ">\n<g id=\"viewport\">\n");
+}
+
+static void take_attributes(svg_filter *f, span element, bool drop)
+{
+    span attribute, value;
+    while (take_attribute(f, &attribute, &value))
+        if (!drop && is_allowed_attribute(element, attribute, value))
+            put_attribute(f->out, attribute, value);
+}
+
+/* Reads ">" or "/>"; true for the second. */
+static bool take_tag_end(svg_filter *f)
+{
+    const bool empty = f->at < f->end && *f->at == '/';
+    if (empty) f->at++;
+    if (f->at >= f->end || *f->at != '>')
+        refuse_input(f, "a tag that does not end");
+    else
+        f->at++;
+    return empty;
+}
+
+/* A line an element, but for those inside of text. */
+static void put_end_tag(svg_filter *f, span name)
+{
+    if (f->depth == 0) {
+        pt_out_text(f->out, "</g>\n");
+        pt_picture_script(f->out);
+        pt_out_text(f->out, "</svg>\n");
+        return;
+    }
+    pt_out_text(f->out, "</");
+    pt_out_put(f->out, name.at, name.size);
+    pt_out_text(f->out, ">\n");
+}
+
+static void close_element(svg_filter *f)
+{
+    const span name = f->open[--f->depth];
+    if (f->dropped == 0) put_end_tag(f, name);
+    if (f->dropped == f->depth + 1) f->dropped = 0;
+}
+
+static void take_start_tag(svg_filter *f)
+{
+    f->at++;
+    const span name = take_name(f);
+    const bool root = f->depth == 0;
+    if (root && (f->has_root || !is_span(name, "svg"))) refuse_input(f, "no single element svg");
+    if (f->depth == MOST_OPEN) refuse_input(f, "too many elements inside each other");
+    if (f->problem != NULL) return;
+    const bool in_text = f->depth > 1 && holds_text(f->open[f->depth - 1]);
+    const bool drop = f->dropped > 0 || (!root && (in_text || !is_allowed_element(name)));
+    f->has_root = true;
+    f->open[f->depth++] = name;
+    if (drop && f->dropped == 0) f->dropped = f->depth;
+    if (root) {
+        take_root_attributes(f);
+    } else {
+        if (!drop) {
+            pt_out_char(f->out, '<');
+            pt_out_put(f->out, name.at, name.size);
+        }
+        take_attributes(f, name, drop);
+        if (!drop) pt_out_text(f->out, holds_text(name) ? ">" : ">\n");
+    }
+    if (take_tag_end(f)) close_element(f);
+}
+
+static void take_end_tag(svg_filter *f)
+{
+    f->at += 2;
+    const span name = take_name(f);
+    skip_blanks(f);
+    if (f->depth == 0 || name.size != f->open[f->depth - 1].size ||
+        memcmp(name.at, f->open[f->depth - 1].at, name.size) != 0)
+        return refuse_input(f, "an end tag without its beginning");
+    take_tag_end(f);
+    close_element(f);
+}
+
+/* ---- What is no element ---- */
+
+static void skip_past(svg_filter *f, const char *end, const char *problem)
+{
+    const char *found = memmem(f->at, (size_t)(f->end - f->at), end, strlen(end));
+    if (found == NULL) return refuse_input(f, problem);
+    f->at = found + strlen(end);
+}
+
+static bool begins(const svg_filter *f, const char *text)
+{
+    const size_t size = strlen(text);
+    return (size_t)(f->end - f->at) >= size && memcmp(f->at, text, size) == 0;
+}
+
+/* A document type may name Graphviz's; one that declares something is refused. */
+static void skip_document_type(svg_filter *f)
+{
+    const char *close = memchr(f->at, '>', (size_t)(f->end - f->at));
+    if (f->depth > 0 || f->has_root || close == NULL ||
+        memchr(f->at, '[', (size_t)(close - f->at)) != NULL)
+        return refuse_input(f, "a document type of its own");
+    f->at = close + 1;
+}
+
+static void take_markup(svg_filter *f)
+{
+    if (begins(f, "<!--")) {
+        f->at += 4;
+        skip_past(f, "-->", "a comment that does not end");
+    } else if (begins(f, "<?")) {
+        skip_past(f, "?>", "a processing instruction that does not end");
+    } else if (begins(f, "<!DOCTYPE")) {
+        skip_document_type(f);
+    } else if (begins(f, "<!")) {
+        refuse_input(f, "a section or declaration");
+    } else if (begins(f, "</")) {
+        take_end_tag(f);
+    } else {
+        take_start_tag(f);
+    }
+}
+
+pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr)
+{
+    svg_filter f = {.begin = svg, .at = svg, .end = svg + size, .out = out};
+    pt_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
+    while (f.at < f.end && f.problem == NULL) {
+        if (*f.at == '<')
+            take_markup(&f);
+        else
+            take_text(&f);
+    }
+    if (!f.has_root || f.depth > 0) refuse_input(&f, "no whole element svg");
+    if (f.problem == NULL) return PT_OK;
+    pt_error_set(reterr, PT_ERR_FORMAT,
+                 "dot's picture cannot be passed on: %s at byte %zu; pitot draws without dot by "
+                 "graph --engine=own",
+                 f.problem, (size_t)(f.at - f.begin));
+    return PT_ERR_FORMAT;
+}
