@@ -16,8 +16,8 @@ static const pt_option serve_options[] = {
      .offset = offsetof(serve_settings, http),
      .metavar = "HOST:PORT",
      .help = "serve there (default: a free port of localhost)",
-     .details = "HOST: or :PORT is enough. On a loopback address only this machine is answered; "
-                "any other can be read by whoever reaches it."},
+     .details = "HOST: or :PORT is enough. Whoever has the address that is printed is answered; it "
+                "holds a token, without which no other user of the machine is."},
     {.name = "no-browser",
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, no_browser),

@@ -14,13 +14,18 @@
 #include "cmd/web_routes.h"
 #include "formats/format.h"
 #include "render/app_html.h"
+#include "render/policy.h"
 #include "serve/serve.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */
 #define TEXT       "text/plain; charset=utf-8"
 
+/* Where a report may stand: alone or in a frame of the page, always as a stranger to the server. */
+#define REPORT_PLACE "sandbox allow-scripts; frame-ancestors 'self'"
+#define PAGE_PLACE   "frame-ancestors 'none'"
+
 typedef struct {
-    const pt_cmd_context *base;
+    const pt_cmd_context *base; /* without threads: answers are made in copies of the process */
     const pt_web_options *options;
 } web;
 
@@ -73,7 +78,9 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         pt_out_done(&out, NULL);
         answer->status = http_status(status);
         answer->type = args.json ? "application/json" : route->type;
-        answer->policy = PT_WEB_REPORT_POLICY;
+        answer->policy = route->policy;
+        answer->place = REPORT_PLACE;
+        if (args.limited) pt_putf(&said, "a page draws %d boxes at most\n", PT_WEB_MOST_NODES);
         if (answer->status != 200) {
             pt_buf_clear(&answer->body);
             answer_text(answer, answer->status, pt_buf_text(&said));
@@ -94,7 +101,8 @@ static void answer_page(const web *w, pt_serve_answer *answer)
     pt_render_app_html(&out, w->base->profile, w->base->title, PT_VERSION);
     pt_out_done(&out, NULL);
     answer->type = "text/html; charset=utf-8";
-    answer->policy = PT_WEB_PAGE_POLICY;
+    answer->policy = pt_policy_app;
+    answer->place = PAGE_PLACE;
 }
 
 static pt_out *open_body(void *context, const char *suffix, pt_error *reterr)
@@ -143,6 +151,8 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
         return redirect(w, request, "/ui/", answer);
     if (strcmp(path, "/download") == 0 || strcmp(path, "/ui/download") == 0)
         return answer_download(w, answer);
+    if (strncmp(path, "/ui/", 4) == 0 && request->by_token)
+        return redirect(w, request, path, answer);
     if (strcmp(path, "/ui/") == 0) return answer_page(w, answer);
     if (strncmp(path, "/ui/", 4) == 0) {
         if (strncmp(path + 4, "flamegraph", 10) == 0 && path[14] != '\0') /* names of old */
@@ -179,7 +189,9 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
 {
     const struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     struct sigaction before[2];
-    web w = {.base = base, .options = options};
+    pt_cmd_context alone = *base;
+    alone.pool = NULL;
+    web w = {.base = &alone, .options = options};
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;
     stopped = eventfd(0, EFD_CLOEXEC);
@@ -196,8 +208,9 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     } else {
         url_said(pt_serve_url(server));
         if (!pt_serve_is_private(server))
-            pt_cmd_say("whoever can reach that address can read the profile, and the source and "
-                       "code of what it names");
+            pt_cmd_say(
+                "that address is sent over the network unencrypted: whoever reads it can read "
+                "the profile, and the source and code that belong to it");
         if (!options->no_browser) pt_view_address(pt_serve_url(server));
         wait_for_stop();
         pt_serve_close(server);

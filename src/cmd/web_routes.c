@@ -8,29 +8,42 @@
 #include "base/grow.h"
 #include "cmd/options.h"
 #include "cmd/rows.h"
+#include "render/policy.h"
 
 #define TEXT "text/plain; charset=utf-8"
 #define HTML "text/html; charset=utf-8"
 
 static const pt_web_route routes[] = {
-    {"flamegraph", &pt_command_flame, HTML, {"--format=html", "--output=-"}, {"by"}},
+    {"flamegraph",
+     &pt_command_flame,
+     HTML,
+     pt_policy_flame,
+     {"--format=html", "--output=-"},
+     {"by"}},
     {"graph",
      &pt_command_graph,
      "image/svg+xml",
+     pt_policy_picture,
      {"--format=svg", "--output=-"},
      {"by", "nodes", "node-share", "edge-share"}},
-    {"top", &pt_command_top, TEXT, {0}, {"by", "rows", "sort", "unnamed"}},
-    {"tree", &pt_command_tree, TEXT, {0}, {"by", "min", "depth"}},
-    {"peek", &pt_command_peek, TEXT, {0}, {"functions", "others"}},
+    {"top", &pt_command_top, TEXT, pt_policy_nothing, {0}, {"by", "rows", "sort", "unnamed"}},
+    {"tree", &pt_command_tree, TEXT, pt_policy_nothing, {0}, {"by", "min", "depth"}},
+    {"peek", &pt_command_peek, TEXT, pt_policy_nothing, {0}, {"functions", "others"}},
     {"source",
      &pt_command_weblist,
      HTML,
+     pt_policy_weblist,
      {"--output=-"},
      {"functions", "context", "whole", "intel"}},
-    {"disasm", &pt_command_disasm, TEXT, {0}, {"functions", "context", "whole", "intel"}},
-    {"traces", &pt_command_traces, TEXT, {0}, {"stacks", "labels", "lines"}},
-    {"tags", &pt_command_tags, TEXT, {0}, {"values"}},
-    {"info", &pt_command_info, TEXT, {0}, {0}},
+    {"disasm",
+     &pt_command_disasm,
+     TEXT,
+     pt_policy_nothing,
+     {0},
+     {"functions", "context", "whole", "intel"}},
+    {"traces", &pt_command_traces, TEXT, pt_policy_nothing, {0}, {"stacks", "labels", "lines"}},
+    {"tags", &pt_command_tags, TEXT, pt_policy_nothing, {0}, {"values"}},
+    {"info", &pt_command_info, TEXT, pt_policy_nothing, {0}, {0}},
 };
 
 const pt_web_route *pt_web_route_find(const char *name)
@@ -115,8 +128,20 @@ static bool is_off(const char *value)
     return false;
 }
 
+/* 0 stands for all. */
+static bool is_above(const char *value, long long most)
+{
+    char *end;
+    const long long number = strtoll(value, &end, 10);
+    return end != value && *end == '\0' && (number == 0 || number > most);
+}
+
 static void add_option(pt_web_args *args, const pt_option *row, const char *value)
 {
+    if (strcmp(row->name, "nodes") == 0 && is_above(value, PT_WEB_MOST_NODES)) {
+        args->limited = true;
+        return add_made(args, pt_strf("--nodes=%d", PT_WEB_MOST_NODES));
+    }
     const bool flag = row->type == PT_OPT_FLAG || row->type == PT_OPT_SET;
     if (flag ? is_off(value) : value[0] == '\0') return; /* as if it were not there */
     if (strcmp(row->name, "json") == 0) args->json = true;

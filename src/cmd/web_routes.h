@@ -5,21 +5,15 @@
 #include "cmd/web.h"
 #include "serve/serve.h"
 
-/* What the page may do: its own script and style (its meta element names them), reports of this
- * server in frames. */
-#define PT_WEB_PAGE_POLICY                                                                         \
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "                  \
-    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "                  \
-    "frame-ancestors 'none'"
-/* What a report may: what is in it, and nothing fetched. */
-#define PT_WEB_REPORT_POLICY                                                                       \
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "                  \
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+/* The most boxes of a graph that an address may ask for: Graphviz's time grows with their square.
+ */
+#define PT_WEB_MOST_NODES 500
 
 typedef struct pt_web_route {
     const char *name; /* "flamegraph": of /ui/NAME and /api/NAME */
     const pt_command *command;
     const char *type;       /* of the answer */
+    const char *policy;     /* of its page (render/policy.h) */
     const char *fixed[3];   /* arguments that are always given */
     const char *options[6]; /* the command's own options that an address may give */
 } pt_web_route;
@@ -32,7 +26,8 @@ typedef struct pt_web_args {
     size_t count, cap;
     char **memory;
     size_t memory_count, memory_cap;
-    bool json; /* json=1 was among them */
+    bool json;    /* json=1 was among them */
+    bool limited; /* nodes= asked for more than PT_WEB_MOST_NODES */
 } pt_web_args;
 
 /* The arguments for the route's command: of the parameters those that it takes; others' are for

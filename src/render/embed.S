@@ -1,5 +1,6 @@
 /* embed.S: files of web/dist that the binary carries, as bytes with a beginning and an end. The build makes
- * embed_hashes.h from them, so that this is assembled again when one of them changes. */
+ * embed_hashes.h from them, so that this is assembled again when one of them changes.
+ */
 #include "embed_hashes.h"
 
     .macro embed symbol, file
@@ -20,5 +21,15 @@
     embed pt_embed_picture_js, "picture.js"
     embed pt_embed_weblist_css, "weblist.css"
     embed pt_embed_weblist_js, "weblist.js"
+
+/* The policies of policy.h, with the hashes of what stands above. */
+#define NOTHING "default-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'"
+#define POLICY(symbol, ...) .global symbol; symbol: .ascii NOTHING, __VA_ARGS__; .byte 0
+    POLICY(pt_policy_app, "; script-src ", PT_HASH_APP_SCRIPT, "; style-src ", PT_HASH_APP_STYLE, \
+           "; connect-src 'self'; frame-src 'self'")
+    POLICY(pt_policy_flame, "; script-src ", PT_HASH_FLAME_SCRIPT, "; style-src ", PT_HASH_FLAME_STYLE)
+    POLICY(pt_policy_picture, "; script-src ", PT_HASH_PICTURE_SCRIPT)
+    POLICY(pt_policy_weblist, "; script-src ", PT_HASH_WEBLIST_SCRIPT, "; style-src ", PT_HASH_WEBLIST_STYLE)
+    POLICY(pt_policy_nothing, "")
 
     .section .note.GNU-stack, "", %progbits

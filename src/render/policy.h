@@ -1,6 +1,8 @@
-/* policy.h: what the pages that we write may do, as directives of a Content Security Policy: of each
- * its own script and style run, by their hashes; nothing else runs, and nothing is loaded. Whoever
- * serves a page adds directives for what its place allows (frame-ancestors, connect-src, sandbox).
+/* policy.h: what the pages that we write may do, as directives of a Content Security Policy: of
+ * each its own script and style run, by their hashes; nothing else runs, and nothing is loaded, but
+ * that the page of `pitot serve` asks its own server. Whoever serves a page adds where it may stand
+ * (frame-ancestors, sandbox). embed.S makes them of the hashes that the build computes
+ * (tools/embed-hashes).
  */
 #ifndef PT_RENDER_POLICY_H
 #define PT_RENDER_POLICY_H

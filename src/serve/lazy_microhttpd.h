@@ -13,8 +13,13 @@ typedef struct pt_microhttpd {
                                    MHD_KeyValueIteratorN, void *);
     const char *(*lookup_connection_value)(struct MHD_Connection *, enum MHD_ValueKind,
                                            const char *);
+    const union MHD_ConnectionInfo *(*get_connection_info)(struct MHD_Connection *,
+                                                           enum MHD_ConnectionInfoType, ...);
+    void (*suspend_connection)(struct MHD_Connection *);
+    void (*resume_connection)(struct MHD_Connection *);
     struct MHD_Response *(*create_response_from_buffer)(size_t, void *,
                                                         enum MHD_ResponseMemoryMode);
+    struct MHD_Response *(*create_response_from_fd_at_offset64)(uint64_t, int, uint64_t);
     enum MHD_Result (*add_response_header)(struct MHD_Response *, const char *, const char *);
     enum MHD_Result (*queue_response)(struct MHD_Connection *, unsigned, struct MHD_Response *);
     void (*destroy_response)(struct MHD_Response *);

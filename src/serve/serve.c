@@ -12,7 +12,10 @@
 #include "base/grow.h"
 #include "serve/address.h"
 #ifdef PT_WITH_MICROHTTPD
+#include "serve/connections.h"
+#include "serve/gate.h"
 #include "serve/lazy_microhttpd.h"
+#include "serve/workers.h"
 #endif
 
 const char *pt_serve_get(const pt_serve_request *request, const char *name)
@@ -55,8 +58,9 @@ struct pt_server {
     struct MHD_Daemon *daemon;
     pt_serve_address address;
     char url[320];
-    pt_serve_fn *answer;
-    void *context;
+    pt_gate gate;
+    pt_connections connections;
+    pt_workers *workers;
 };
 
 /* ---- Listening ---- */
@@ -107,113 +111,238 @@ static int listen_on(const pt_serve_address *address, pt_error *reterr)
 
 /* ---- One request ---- */
 
+/* From its headers until its answer has been sent. */
+typedef struct {
+    pt_server *server;
+    struct MHD_Connection *connection;
+    pt_job *job;      /* NULL until the request is whole */
+    bool give_cookie; /* the address held the token */
+} http_request;
+
 typedef struct {
     pt_serve_parameter *items;
     size_t count, cap;
-    bool has_zero; /* a byte 0 in a name or value: text would end there */
+    const char *token; /* of the parameter that is no page's */
+    bool has_zero;     /* a byte 0 in a name or value: text would end there */
 } parameters;
 
 static enum MHD_Result add_parameter(void *into, enum MHD_ValueKind kind, const char *name,
                                      size_t name_bytes, const char *value, size_t value_bytes)
 {
     parameters *p = into;
-    p->has_zero |= strlen(name) != name_bytes || (value != NULL && strlen(value) != value_bytes);
+    if (value == NULL) value = "";
+    p->has_zero |= strlen(name) != name_bytes || strlen(value) != value_bytes;
+    if (strcmp(name, PT_GATE_PARAMETER) == 0) {
+        p->token = value;
+        return MHD_YES;
+    }
     PT_GROW(*p, p->count + 1);
-    p->items[p->count++] = (pt_serve_parameter){name, value != NULL ? value : ""};
+    p->items[p->count++] = (pt_serve_parameter){name, value};
     return MHD_YES;
 }
 
-static void refuse(pt_serve_answer *answer, unsigned status, const char *why)
+static void put_headers(const http_request *r, struct MHD_Response *response, const pt_answered *a)
 {
-    answer->status = status;
-    answer->type = "text/plain; charset=utf-8";
-    pt_put_text(&answer->body, why);
-}
-
-static void ask(const pt_server *s, struct MHD_Connection *connection, const char *path,
-                const char *method, pt_serve_answer *answer)
-{
-    const char *host = s->http->lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    parameters p = {0};
-    if (!pt_serve_may_ask(host, s->address.host))
-        return refuse(answer, 403, "This page is for this machine: ask for it as localhost.\n");
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return refuse(answer, 405, "Only GET and HEAD are answered.\n");
-    s->http->get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_parameter, &p);
-    const pt_serve_request request = {path, p.items, p.count};
-    if (p.has_zero)
-        refuse(answer, 400, "A parameter holds a byte 0 (%00), which no name has.\n");
-    else
-        s->answer(s->context, &request, answer);
-    free(p.items);
-}
-
-static void put_headers(const pt_microhttpd *http, struct MHD_Response *response,
-                        const pt_serve_answer *answer)
-{
-    const char *const policy =
-        answer->policy != NULL ? answer->policy : "default-src 'none'; frame-ancestors 'self'";
-    http->add_response_header(response, "Content-Type",
-                              answer->type != NULL ? answer->type : "text/plain; charset=utf-8");
-    http->add_response_header(response, "Content-Security-Policy", policy);
-    http->add_response_header(response, "X-Content-Type-Options", "nosniff");
-    http->add_response_header(response, "Referrer-Policy", "no-referrer");
-    http->add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    http->add_response_header(response, "Cache-Control", "no-store");
-    if (answer->location != NULL) http->add_response_header(response, "Location", answer->location);
-    if (answer->note != NULL) http->add_response_header(response, "Pitot-Said", answer->note);
-    if (answer->attachment != NULL) {
-        PT_FREE char *text = pt_strf("attachment; filename=\"%s\"", answer->attachment);
+    const pt_microhttpd *http = r->server->http;
+    const pt_gate *gate = &r->server->gate;
+    PT_FREE char *policy = pt_strf("%s; %s", a->policy != NULL ? a->policy : "default-src 'none'",
+                                   a->place != NULL ? a->place : "sandbox; frame-ancestors 'self'");
+    const struct {
+        const char *name, *value;
+    } headers[] = {
+        {"Content-Type", a->type != NULL ? a->type : "text/plain; charset=utf-8"},
+        {"Content-Security-Policy", policy},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cache-Control", "no-store"},
+        {"Location", a->location},
+        {"Pitot-Said", a->note},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (headers[i].value != NULL)
+            http->add_response_header(response, headers[i].name, headers[i].value);
+    if (a->attachment != NULL) {
+        PT_FREE char *text = pt_strf("attachment; filename=\"%s\"", a->attachment);
         http->add_response_header(response, "Content-Disposition", text);
     }
+    if (r->give_cookie) {
+        PT_FREE char *text =
+            pt_strf("%s=%s; Path=/; HttpOnly; SameSite=Strict", gate->cookie, gate->token);
+        http->add_response_header(response, "Set-Cookie", text);
+    }
+    if (a->status == 403 || a->status == 503)
+        http->add_response_header(response, "Connection", "close");
 }
 
-/* The body is ours to give away: libmicrohttpd frees it. */
+/* The descriptor of the body is libmicrohttpd's from here on. */
+static enum MHD_Result send_answer(http_request *r, pt_answered *a)
+{
+    const pt_microhttpd *http = r->server->http;
+    struct MHD_Response *response =
+        a->fd >= 0 ? http->create_response_from_fd_at_offset64(a->body_bytes, a->fd, a->body_at)
+                   : http->create_response_from_buffer(
+                         a->body_bytes, (void *)(uintptr_t)a->body_text, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) return MHD_NO;
+    a->fd = -1;
+    put_headers(r, response, a);
+    const enum MHD_Result done = http->queue_response(r->connection, a->status, response);
+    http->destroy_response(response);
+    return done;
+}
+
+static enum MHD_Result send_short(http_request *r, unsigned status, const char *text)
+{
+    pt_answered a = {.status = status, .fd = -1, .body_text = text, .body_bytes = strlen(text)};
+    return send_answer(r, &a);
+}
+
+static const char *header_of(const http_request *r, const char *name)
+{
+    return r->server->http->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+/* NULL if it is to be answered, else the status and a line. */
+static const char *refusal_of(const http_request *r, const char *method, const parameters *p,
+                              unsigned *ret_status)
+{
+    const pt_gate_request asked = {.host = header_of(r, "Host"),
+                                   .origin = header_of(r, "Origin"),
+                                   .site = header_of(r, "Sec-Fetch-Site"),
+                                   .cookie = header_of(r, "Cookie"),
+                                   .authorization = header_of(r, "Authorization"),
+                                   .token = p->token};
+    const char *refusal = pt_gate_refusal(&r->server->gate, &asked);
+    *ret_status = 403;
+    if (refusal != NULL) return refusal;
+    *ret_status = 405;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return "Only GET and HEAD are answered.\n";
+    *ret_status = 400;
+    return p->has_zero ? "A parameter holds a byte 0 (%00), which no name has.\n" : NULL;
+}
+
+static pt_connection *connection_of(const http_request *r)
+{
+    const union MHD_ConnectionInfo *info =
+        r->server->http->get_connection_info(r->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* Hands a whole request to the workers; the connection sleeps until they have an answer. */
+static enum MHD_Result ask_workers(http_request *r, const char *path, const parameters *p)
+{
+    pt_connection *c = connection_of(r);
+    const pt_serve_request request = {path, p->items, p->count, p->token != NULL};
+    if (c == NULL) return send_short(r, 500, "This connection is not known.\n");
+    r->give_cookie = p->token != NULL && pt_gate_is_token(&r->server->gate, p->token);
+    r->job = pt_job_new(&request, c->fd, r);
+    pt_connection_set_busy(&r->server->connections, c, true);
+    r->server->http->suspend_connection(r->connection);
+    if (pt_workers_submit(r->server->workers, r->job)) return MHD_YES;
+    r->server->http->resume_connection(r->connection);
+    pt_job_free(r->job);
+    r->job = NULL;
+    return send_short(r, 503, "Too many reports are being made: ask again in a moment.\n");
+}
+
+static void on_answered(pt_job *job)
+{
+    const http_request *r = job->context;
+    r->server->http->resume_connection(r->connection);
+}
+
+/* Called when the headers are there, for each part of a body, when the request is whole, and when
+ * the workers have answered it. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **memory)
 {
-    static int seen; /* the first call of a request tells its headers only */
-    const pt_server *s = context;
-    if (*memory == NULL) {
-        *memory = &seen;
+    http_request *r = *memory;
+    const bool first = r == NULL;
+    if (first) {
+        r = *memory = pt_alloc(1, sizeof *r);
+        *r = (http_request){.server = context, .connection = connection};
+    }
+    if (r->job != NULL) return r->job->finished ? send_answer(r, &r->job->answered) : MHD_YES;
+    if (*upload_size > 0) {
+        *upload_size = 0;
         return MHD_YES;
     }
-    *upload_size = 0;
-    pt_serve_answer answer = {.status = 200};
-    ask(s, connection, path, method, &answer);
-    size_t size = 0;
-    char *body = pt_buf_take(&answer.body, &size);
-    struct MHD_Response *response =
-        s->http->create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
-    enum MHD_Result done = MHD_NO;
-    if (response != NULL) {
-        put_headers(s->http, response, &answer);
-        done = s->http->queue_response(connection, answer.status, response);
-        s->http->destroy_response(response);
-    } else {
-        free(body);
-    }
-    free(answer.memory);
+    parameters p = {0};
+    unsigned status;
+    r->server->http->get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_parameter, &p);
+    const char *refusal = refusal_of(r, method, &p, &status);
+    enum MHD_Result done = MHD_YES;
+    if (refusal != NULL)
+        done = send_short(r, status, refusal);
+    else if (!first)
+        done = ask_workers(r, path, &p);
+    free(p.items);
     return done;
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **memory,
+                         enum MHD_RequestTerminationCode how)
+{
+    http_request *r = *memory;
+    if (r == NULL) return;
+    pt_connection *c = connection_of(r);
+    if (c != NULL && r->job != NULL) {
+        pt_connection_set_busy(&r->server->connections, c, false);
+        pt_workers_wake(r->server->workers);
+    }
+    pt_job_free(r->job);
+    free(r);
+    *memory = NULL;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    pt_server *s = context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*socket_context != NULL) pt_connection_leave(&s->connections, *socket_context);
+        *socket_context = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *info =
+        s->http->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL) return;
+    *socket_context = pt_connection_enter(&s->connections, info->connect_fd);
+    pt_workers_wake(s->workers);
 }
 
 /* ---- The server ---- */
 
-enum { MOST_CONNECTIONS = 64, IDLE_S = 60 };
+/* Above what connections.h keeps, so that a new one is heard before an old one is closed. */
+enum { MOST_SOCKETS = 4 * PT_MOST_CONNECTIONS };
 
 static pt_status start(pt_server *s, int fd, pt_error *reterr)
 {
     const bool six = strchr(s->address.host, ':') != NULL;
-    snprintf(s->url, sizeof s->url, six ? "http://[%s]:%u" : "http://%s:%u", s->address.host,
-             (unsigned)port_of(fd));
-    s->daemon = s->http->start_daemon(MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, s,
-                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                                      (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                                      (unsigned)IDLE_S, MHD_OPTION_END);
+    const uint16_t port = port_of(fd);
+    pt_status status = pt_gate_init(&s->gate, s->address.host, port, reterr);
+    if (status != PT_OK) return status;
+    snprintf(s->url, sizeof s->url,
+             six ? "http://[%s]:%u/?" PT_GATE_PARAMETER "=%s"
+                 : "http://%s:%u/?" PT_GATE_PARAMETER "=%s",
+             s->address.host, (unsigned)port, s->gate.token);
+    s->daemon = s->http->start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_SOCKETS,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        s, MHD_OPTION_END);
     if (s->daemon != NULL) return PT_OK;
-    close(fd);
-    return pt_error_set(reterr, PT_ERR_SYSTEM, "libmicrohttpd cannot serve at %s", s->url);
+    return pt_error_set(reterr, PT_ERR_SYSTEM, "libmicrohttpd cannot serve at %s:%u",
+                        s->address.host, (unsigned)port);
+}
+
+static void free_server(pt_server *s)
+{
+    pt_workers_free(s->workers);
+    pt_connections_done(&s->connections);
+    free(s);
 }
 
 pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
@@ -221,17 +350,18 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
 {
     pt_server *s = pt_alloc(1, sizeof *s);
     const char *missing;
-    s->answer = answer;
-    s->context = context;
+    int fd = -1;
+    pt_connections_init(&s->connections);
     pt_status status = pt_serve_parse(address, &s->address, reterr);
     if (status == PT_OK && (s->http = pt_microhttpd_load(&missing)) == NULL)
         status = pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s", missing);
-    if (status == PT_OK) {
-        const int fd = listen_on(&s->address, reterr);
-        status = fd >= 0 ? start(s, fd, reterr) : PT_ERR_SYSTEM;
-    }
+    if (status == PT_OK && (fd = listen_on(&s->address, reterr)) < 0) status = PT_ERR_SYSTEM;
+    if (status == PT_OK)
+        status = pt_workers_new(answer, context, on_answered, &s->connections, &s->workers, reterr);
+    if (status == PT_OK && (status = start(s, fd, reterr)) != PT_OK) pt_workers_stop(s->workers);
     if (status != PT_OK) {
-        free(s);
+        if (fd >= 0) close(fd);
+        free_server(s);
         return status;
     }
     *ret_server = s;
@@ -251,8 +381,9 @@ bool pt_serve_is_private(const pt_server *server)
 void pt_serve_close(pt_server *server)
 {
     if (server == NULL) return;
+    pt_workers_stop(server->workers);
     server->http->stop_daemon(server->daemon);
-    free(server);
+    free_server(server);
 }
 
 #endif

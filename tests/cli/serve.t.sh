@@ -20,7 +20,7 @@ F
 # shellcheck disable=SC2254 # the third is a pattern
 matches() { case $2 in $3) ;; *) fail "$1 is '$2', not like '$3'" ;; esac; }
 
-# start NAME COMMAND...: a server; its address goes to the variable NAME, its pid to $pid.
+# start NAME COMMAND...: a server; its address goes to the variable NAME, its token to $token, its pid to $pid.
 servers=()
 start() {
     local name=$1 said=
@@ -33,7 +33,8 @@ start() {
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.05
     done
-    printf -v "$name" '%s' "$said"
+    token=${said##*/?t=}
+    printf -v "$name" '%s' "${said%%/?t=*}"
 }
 stop_servers() {
     local ended=$?
@@ -47,7 +48,8 @@ trap stop_servers EXIT
 get() {
     local path=$1
     shift
-    read -r code type < <(curl -s -o body -w '%{http_code} %{content_type}\n' "$@" "$url$path")
+    read -r code type < <(curl -s -o body -w '%{http_code} %{content_type}\n' -H "Authorization: Bearer $token" \
+        "$@" "$url$path")
 }
 
 start url "$PITOT" serve --no-browser a.folded
@@ -55,8 +57,9 @@ first=$pid
 
 it 'says where it serves, on this machine alone'
 matches 'the address' "$url" 'http://localhost:[0-9]*'
-expect_equal 'what it says' "$(sed 's/:[0-9][0-9]* /:PORT /' said.url)" \
-    'pitot: http://localhost:PORT shows it; Ctrl-C ends'
+first_token=$token
+expect_equal 'what it says' "$(sed 's/:[0-9][0-9]*/:PORT/; s/t=[0-9a-f]\{32\} /t=TOKEN /' said.url)" \
+    'pitot: http://localhost:PORT/?t=TOKEN shows it; Ctrl-C ends'
 
 it 'leads from / to the page, and keeps what is asked'
 get '/?f=parse%7Cread&si=0' -D headers
@@ -148,6 +151,74 @@ for host in localhost LOCALHOST:1 127.0.0.1:80 '[::1]:80'; do
     expect_equal "$host" "$code" 200
 done
 
+it 'answers nobody who does not know its token'
+for option in '' "Authorization: Bearer ${token%?}x" "Authorization: Basic $token" "Cookie: t=$token" \
+    "Cookie: pitot-${url##*:}=${token%?}" "Cookie: pitot-${url##*:}x=$token"; do
+    for path in / /ui/ /ui/top /api/top /api/graph /download /favicon.ico '/api/top?t=' "/api/top?t=${token}0"; do
+        read -r code type < <(curl -s -o body -w '%{http_code} %{content_type}\n' ${option:+-H "$option"} "$url$path")
+        expect_equal "$path $option" "$code $type $(wc -l <body)" '403 text/plain; charset=utf-8 1'
+    done
+done
+for option in "Cookie: pitot-${url##*:}=$token" "Cookie: a=b; pitot-${url##*:}=x;pitot-${url##*:}=$token; c=d"; do
+    expect_equal "$option" "$(curl -s -o body -w '%{http_code}' -H "$option" "$url/ui/")" 200
+done
+expect_equal 'in the address' "$(curl -s "$url/api/top?t=$token")" "$("$PITOT" top a.folded)"
+
+it 'gives a cookie of this port for the token, to no script and no other site, and leads to the clean address'
+for pair in "/?t=$token:/ui/" "/?f=a&t=$token:/ui/?f=a" "/ui/tree?t=$token&f=a:/ui/tree?f=a"; do
+    curl -s -o body -D headers "$url${pair%%:*}"
+    expect_equal place "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" "${pair#*:}"
+    expect_equal cookie "$(tr -d '\r' <headers | sed -n 's/^Set-Cookie: //p')" \
+        "pitot-${url##*:}=$token; Path=/; HttpOnly; SameSite=Strict"
+done
+
+it 'answers no other user of the machine, and no page of another server'
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 .
+    code=$(setpriv --reuid=65534 --regid=65534 --clear-groups curl -s -o /dev/null -w '%{http_code}' "$url/download")
+    expect_equal 'another user' "$code" 403
+else
+    echo '# another user is not tried: users can be changed by root alone'
+fi
+for header in 'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site' 'Origin: http://evil.example' 'Origin: null' \
+    'Origin: http://localhost:1' "Origin: https://${url#http://}"; do
+    get /api/top -H "$header" -H "Cookie: pitot-${url##*:}=$token"
+    expect_equal "$header" "$code $(wc -l <body)" '403 1'
+done
+for header in 'Sec-Fetch-Site: same-origin' 'Sec-Fetch-Site: none' "Origin: $url"; do
+    get /api/top -H "$header"
+    expect_equal "$header" "$code" 200
+done
+
+it 'lets only the script of each page run, by its hash, and keeps reports strangers to the server'
+hash_of() { printf "'sha256-%s'" "$(openssl dgst -sha256 -binary | base64)"; }
+if needs openssl perl; then
+    for pair in '/ui/:connect-src .self.; frame-src .self.; frame-ancestors .none.' \
+        '/api/flamegraph:sandbox allow-scripts; frame-ancestors .self.' \
+        '/api/source?p=parse:sandbox allow-scripts; frame-ancestors .self.' \
+        '/api/graph:sandbox allow-scripts; frame-ancestors .self.' \
+        '/api/top?json=1:sandbox allow-scripts; frame-ancestors .self.'; do
+        get "${pair%%:*}" -D headers
+        policy=$(tr -d '\r' <headers | sed -n 's/^Content-Security-Policy: //p')
+        matches "${pair%%:*}" "$policy" \
+            "default-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'*"
+        expect_equal 'what it may' "${policy%%unsafe*}" "$policy"
+        grep -q "; ${pair#*:}\$" <<<"$policy" || fail "${pair%%:*}: $policy"
+        # Each script and style of the body stands in the policy.
+        for element in script style; do
+            perl -0ne "print \$1 if m{<$element>(?:<!\\[CDATA\\[)?(.*?)(?:\\]\\]>)?</$element>}s" body >part
+            [ -s part ] || continue
+            grep -qF "$element-src $(hash_of <part)" <<<"$policy" || fail "${pair%%:*}: another $element"
+        done
+    done
+fi
+
+it 'answers many at once, draws no graph of all boxes, and says so'
+get '/api/graph?nodes=0' -D headers
+expect_equal code "$code" 200
+said=$(tr -d '\r' <headers | sed -n 's/^Pitot-Said: //p')
+expect_equal said "$(printf '%b' "${said//%/\\x}")" 'a page draws 500 boxes at most'
+
 it 'lets nothing but the page itself run, and no other page frame it'
 get /ui/ -D headers
 expect grep -qi "^Content-Security-Policy: default-src 'none';.*frame-ancestors 'none'" headers
@@ -161,6 +232,76 @@ expect_equal SIGINT $? 0
 kill -TERM "$first"
 wait "$first"
 expect_equal SIGTERM $? 0
+
+# A program in place of Graphviz's that never ends; its pid goes to the file dot.pid.
+mkdir never
+cat >never/dot <<'D'
+#!/bin/sh
+echo $$ >dot.tmp && mv dot.tmp dot.pid
+exec sleep 100000
+D
+chmod +x never/dot
+is_gone() { ! grep -q ') [^Z]' "/proc/$1/stat"; }
+
+it 'ends at a signal whatever runs, and leaves no Graphviz behind'
+for signal in INT TERM KILL; do
+    rm -f dot.pid
+    PATH=$PWD/never:$PATH start url "$PITOT" serve --no-browser a.folded
+    server=$pid
+    get /api/graph &
+    eventually [ -e dot.pid ]
+    kill "-$signal" "$server"
+    wait "$server" 2>/dev/null
+    expect_equal "$signal" $? $([ $signal = KILL ] && echo 137 || echo 0)
+    eventually is_gone "$(cat dot.pid)"
+done
+
+it 'answers others while a report runs, and ends the report when its asker goes'
+rm -f dot.pid
+PATH=$PWD/never:$PATH start url "$PITOT" serve --no-browser a.folded
+curl -s -o /dev/null "$url/api/graph?t=$token" &
+asker=$!
+eventually [ -e dot.pid ]
+get /api/top
+expect_equal code "$code" 200
+kill "$asker"
+eventually is_gone "$(cat dot.pid)"
+get /api/top
+expect_equal code "$code" 200
+
+it 'answers one more than can wait with 503, and draws by itself what Graphviz has not drawn in 30 s'
+is_full() { [ "$(curl -m 2 -s -o body -w '%{http_code}' "$url/api/top?t=$token")" = 503 ]; }
+rm -f dot.pid
+curl -s -o first.svg "$url/api/graph?t=$token" &
+first_asker=$!
+eventually [ -e dot.pid ]
+askers=()
+for _ in $(seq 35); do
+    curl -s -o /dev/null "$url/api/graph?t=$token" &
+    askers+=($!)
+done
+eventually is_full || fail 'it takes any number'
+expect_equal 'a line' "$(wc -l <body)" 1
+kill "${askers[@]}"
+get /api/top
+expect_equal 'when they have gone' "$code" 200
+wait "$first_asker"
+expect_equal 'its end' "$(tail -n 1 first.svg)" '</svg>'
+
+it 'answers the 65th while 64 say nothing, and closes who says nothing for 5 s'
+start url "$PITOT" serve --no-browser a.folded
+run python3 - "${url##*:}" "$token" <<'P'
+import socket, sys
+silent = [socket.create_connection(('127.0.0.1', int(sys.argv[1]))) for _ in range(64)]
+silent[40].sendall(b'GET /api/top HTTP/1.1\r\nHost: localhost\r\n')
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+s.sendall(f'GET /api/top?t={sys.argv[2]} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'.encode())
+print(s.makefile('rb').readline().decode().strip())
+silent[0].settimeout(300)
+print(silent[0].recv(100), silent[40].recv(100), silent[63].recv(100))
+P
+expect_stdout "HTTP/1.1 200 OK
+b'' b'' b''"
 
 it 'begins with what the command line asks for'
 start url "$PITOT" serve --no-browser --focus='parse|read' --no-inlines --base=older.folded a.folded
@@ -190,14 +331,14 @@ B
 chmod +x browser
 BROWSER=$PWD/browser start url "$PITOT" serve a.folded
 eventually [ -e opened ]
-expect_equal 'opened' "$(cat opened)" "$url"
+expect_equal 'opened' "$(cat opened)" "$url/?t=$token"
 get /api/top
 expect_equal code "$code" 200
 
 it 'is the page of pprof -http, with its options'
 start url "$PITOT" pprof -http=localhost: -no_browser -focus=parse -lines -nodecount=5 a.folded
-expect_equal 'what it says' "$(sed 's/:[0-9]*$/:PORT/' said.url | tail -n 1)" \
-    'Serving web UI on http://localhost:PORT'
+expect_equal 'what it says' "$(sed 's/:[0-9][0-9]*/:PORT/; s/t=[0-9a-f]\{32\}$/t=TOKEN/' said.url | tail -n 1)" \
+    'Serving web UI on http://localhost:PORT/?t=TOKEN'
 get / -D headers
 expect_equal place "$(tr -d '\r' <headers | sed -n 's/^Location: //p')" '/ui/?f=parse'
 get '/api/top?f=read'

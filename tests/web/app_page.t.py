@@ -55,6 +55,14 @@ def ready(page, view):
     waits(page, f'document.documentElement.dataset.ready === {view!r}')
 
 
+def the_printed_address_leads_to_the_page_and_is_not_needed_again(browser):
+    page = browser.open(PRINTED)
+    equal(address(page), '/ui/')
+    page = browser.open(URL + '/ui/top')
+    equal(page.eval('document.cookie'), '')
+    equal(browser.complaints, [])
+
+
 def the_table_shows_functions_by_their_own_time(browser):
     page = browser.open(URL + '/ui/top')
     equal(rows(page), ['400 40.0% 400 40.0% write', '300 30.0% 300 30.0% read',
@@ -118,13 +126,29 @@ def callers_are_asked_for_by_name_or_by_choice(browser):
     equal(browser.complaints, [])
 
 
+def in_page(page, point):
+    """A point of the frame as one of the page."""
+    left, top = page.eval('(f => [f.left, f.top])(document.querySelector("iframe").getBoundingClientRect())')
+    return point[0] + left, point[1] + top
+
+
+def reports_are_strangers_to_the_page_and_to_the_server(browser):
+    page = browser.open(URL + '/ui/graph')
+    page.wait_in_frame('document.querySelector(".node text") !== null')
+    equal(page.eval('document.querySelector("iframe").getAttribute("sandbox")'), 'allow-scripts')
+    equal(page.eval('document.querySelector("iframe").contentDocument'), None)
+    equal(page.eval_in_frame('window.origin'), 'null')
+    page = browser.open(URL + '/api/flamegraph')
+    equal(page.eval('window.origin'), 'null')
+    equal(page.eval('fetch("/api/top").then(r => "answered", e => "refused")'), 'refused')
+
+
 def a_box_of_the_flame_graph_can_be_chosen(browser):
     page = browser.open(URL + '/ui/')
-    frame = 'document.querySelector("iframe").contentDocument'
-    waits(page, f'{frame} !== null && {frame}.documentElement.dataset.ready === "1"')
-    box = page.eval(f'(() => {{ const f = document.querySelector("iframe").getBoundingClientRect();'
-                    f'const c = {frame}.querySelector("#canvas").getBoundingClientRect();'
-                    'return [f.left + c.left + 60, f.top + c.top + 28]; })()')
+    page.wait_in_frame('document.documentElement.dataset.ready === "1"')
+    box = in_page(page, page.eval_in_frame(
+        '(() => { const c = document.querySelector("#canvas").getBoundingClientRect();'
+        'return [c.left + 60, c.top + 28]; })()'))
     page.click(*box)
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'main')
@@ -136,12 +160,11 @@ def a_box_of_the_flame_graph_can_be_chosen(browser):
 
 def a_box_of_the_graph_can_be_chosen(browser):
     page = browser.open(URL + '/ui/graph')
-    frame = 'document.querySelector("iframe").contentDocument'
-    waits(page, f'{frame} !== null && {frame}.querySelector(".node text") !== null')
-    box = page.eval(f'(() => {{ const f = document.querySelector("iframe").getBoundingClientRect();'
-                    f'const n = [...{frame}.querySelectorAll(".node text")].find('
-                    't => t.textContent === "emit").getBoundingClientRect();'
-                    'return [f.left + n.left + 3, f.top + n.top + 3]; })()')
+    page.wait_in_frame('document.querySelector(".node text") !== null')
+    box = in_page(page, page.eval_in_frame(
+        '(() => { const n = [...document.querySelectorAll(".node text")].find('
+        't => t.textContent === "emit").getBoundingClientRect();'
+        'return [n.left + 3, n.top + 3]; })()'))
     page.click(*box)
     waits(page, '!document.querySelector("#selection").hidden')
     equal(page.text('#chosen'), 'emit')
@@ -181,12 +204,14 @@ def nothing_overflows_on_a_narrow_screen(browser):
 
 
 TESTS = [
+    the_printed_address_leads_to_the_page_and_is_not_needed_again,
     the_table_shows_functions_by_their_own_time,
     a_column_sorts_and_sorts_the_other_way,
     a_chosen_function_is_focused_on_and_back_undoes_it,
     ignoring_twice_ignores_both,
     views_keep_what_is_asked,
     callers_are_asked_for_by_name_or_by_choice,
+    reports_are_strangers_to_the_page_and_to_the_server,
     a_box_of_the_flame_graph_can_be_chosen,
     a_box_of_the_graph_can_be_chosen,
     what_matches_nothing_is_said_in_words,
@@ -207,13 +232,14 @@ def serve(folder):
 
 
 def main():
-    global URL
+    global URL, PRINTED
     features = subprocess.run([PITOT, 'version', '--features'], capture_output=True, text=True)
     if browsers.find() is None or 'libmicrohttpd' not in features.stdout:
         print('1..0 # SKIP chromium or libmicrohttpd is not installed')
         return 0
     with tempfile.TemporaryDirectory(prefix='pitot-app.') as folder:
-        process, URL = serve(folder)
+        process, PRINTED = serve(folder)
+        URL = PRINTED[:PRINTED.index('/?t=')]
         try:
             return browsers.run_tests(TESTS)
         finally:

@@ -21,7 +21,9 @@ import traceback
 LIMIT_S = 300
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync',
-         '--hide-scrollbars', '--remote-debugging-pipe']
+         '--hide-scrollbars', '--remote-debugging-pipe',
+         # frames in a sandbox stay in the process of their page, where its session reaches them
+         '--disable-features=IsolateSandboxedIframes']
 KEYS = {'Enter': 13, 'Escape': 27, 'Backspace': 8, 'Home': 36, 'Tab': 9,
         'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
 
@@ -127,6 +129,31 @@ class Page:
         if 'exceptionDetails' in answer:
             raise BrowserError(str(answer['exceptionDetails']))
         return answer['result'].get('value')
+
+    def eval_in_frame(self, expression):
+        """In the first frame of the page, which may be of another origin; None while there is none."""
+        frames = self.send('Page.getFrameTree')['frameTree'].get('childFrames')
+        if not frames:
+            return None
+        world = self.send('Page.createIsolatedWorld', frameId=frames[0]['frame']['id'])
+        answer = self.send('Runtime.evaluate', expression=expression, returnByValue=True,
+                           contextId=world['executionContextId'])
+        if 'exceptionDetails' in answer:
+            raise BrowserError(str(answer['exceptionDetails']))
+        return answer['result'].get('value')
+
+    def wait_in_frame(self, expression):
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            try:
+                if self.eval_in_frame(f'Boolean({expression})'):
+                    return
+            except BrowserError as error:  # the frame's document is on its way
+                if time.monotonic() > deadline:
+                    raise
+            if time.monotonic() > deadline:
+                raise BrowserError(f'never true in the frame: {expression}')
+            time.sleep(0.02)
 
     def wait(self, expression):
         """Until it is true in the page, whichever that is: one that is on its way takes the place of
