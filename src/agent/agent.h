@@ -89,7 +89,7 @@ typedef struct {
 } pt_own_thread;
 
 void pt_own_init(void);
-/* Under the lock, with all signals blocked, and so in the new thread. False: there is none. */
+/* Under the lock. All signals are blocked in it: they are the host's. False: there is none. */
 bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(void *), void *arg);
 /* Before a thread is told to end, and then: waits for it. One that nobody waits for may be told at
  * the end of the process only. */

@@ -146,6 +146,9 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     *slot = (own_slot){.main = own, .arg = arg};
     /* libc looks for the first thread to be made in the same word (_IO_enable_locks): a thread of
      * the host, which is counted anyway, must not be counted twice for that. */
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
     if (is_middle) enter_middle();
     const bool begun = pt_real_pthread_create(&ret_thread->thread, &attr, own_main, slot) == 0;
     if (begun) {
@@ -156,6 +159,7 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
         atomic_store(&slot->runs, true);
     }
     if (is_middle) leave_middle();
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     pthread_attr_destroy(&attr);
     return begun;
 }

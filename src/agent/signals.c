@@ -15,7 +15,10 @@
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef sighandler_t signal_fn(int, sighandler_t);
 typedef signal_fn __sysv_signal_fn;
+typedef int sigtimedwait_fn(const sigset_t *, siginfo_t *, const struct timespec *);
 PT_SECOND_NAME(sigaction, "__sigaction");
+PT_SECOND_NAME(sigtimedwait, "__sigtimedwait");
+__asm__(".hidden __sigtimedwait"); /* a shared libc's is private */
 PT_SECOND_NAME(signal, "__bsd_signal");
 PT_SECOND_NAME(__sysv_signal, "sysv_signal");
 
@@ -118,10 +121,16 @@ void pt_signals_keep(void)
 /* The signals that ticks may come by. */
 void pt_signals_allow(void)
 {
-    sigset_t set;
+    sigset_t set, before;
+    unsigned was_blocked = 0;
     sigemptyset(&set);
     for (size_t i = 0; i < 2; i++)
         if (ours[i].signo != 0) sigaddset(&set, ours[i].signo);
+    /* Noted before one can come. */
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    for (size_t i = 0; i < 2; i++)
+        if (ours[i].signo != 0 && sigismember(&before, ours[i].signo) == 1) was_blocked |= 1U << i;
+    if (pt_tick_self != NULL) atomic_fetch_or(&pt_tick_self->was_blocked, was_blocked);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -170,8 +179,61 @@ PT_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
     return set_handler(signo, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 
+/* ---- what the host waits for ---- */
+
+/* A tick that is pending in a thread when that begins to wait for signals is not what it waits for.
+ */
+static int timed_wait(const sigset_t *set, siginfo_t *ret_info, const struct timespec *timeout)
+{
+    sigtimedwait_fn *const next = PT_NEXT(sigtimedwait);
+    const uint64_t until_ns = timeout == NULL ? 0
+                                              : pt_agent_clock_ns(CLOCK_MONOTONIC) +
+                                                    (uint64_t)timeout->tv_sec * 1000000000 +
+                                                    (uint64_t)timeout->tv_nsec;
+    struct timespec left = timeout != NULL ? *timeout : (struct timespec){0};
+    for (;;) {
+        siginfo_t info;
+        const int signo = next(set, &info, timeout != NULL ? &left : NULL);
+        const bool is_ours = signo > 0 && pt_signal_is_ours(signo);
+        if (!is_ours || !pt_tick_is_tick(signo, &info)) {
+            if (signo > 0 && ret_info != NULL) *ret_info = info;
+            return signo;
+        }
+        if (timeout == NULL) continue;
+        const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+        const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+        left.tv_sec = (time_t)(left_ns / 1000000000);
+        left.tv_nsec = (long)(left_ns % 1000000000);
+    }
+}
+
+PT_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+    return timed_wait(set, info, timeout);
+}
+
+PT_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    return timed_wait(set, info, NULL);
+}
+
+/* As POSIX has it: no EINTR, and an error is the result. */
+PT_EXPORT int sigwait(const sigset_t *set, int *ret_signo)
+{
+    const int saved_errno = errno;
+    int signo;
+    do {
+        signo = timed_wait(set, NULL, NULL);
+    } while (signo < 0 && errno == EINTR);
+    const int error = signo < 0 ? errno : 0;
+    errno = saved_errno;
+    if (error == 0) *ret_signo = signo;
+    return error;
+}
+
 void pt_signals_init(void)
 {
+    (void)PT_NEXT(sigtimedwait);
     (void)PT_NEXT(sigaction);
     (void)PT_NEXT(signal);
     (void)PT_NEXT(__sysv_signal);

@@ -103,6 +103,7 @@ static void give_slot(pt_thread *slot)
     slot->start_routine = NULL;
     slot->stack = (pt_tick_stack){0};
     atomic_store(&slot->wants_stack, 0);
+    atomic_store(&slot->was_blocked, 0);
     slot->next_free = free_slots;
     free_slots = slot;
 }
@@ -434,7 +435,6 @@ void pt_threads_attach_all(void)
 {
     pt_threads_meet();
     if (pt_tick_self == NULL) pt_tick_self = find(gettid());
-    pt_signals_allow();
 }
 
 void pt_thread_pause_self(void)

@@ -12,8 +12,15 @@ library=$PITOT_BUILD/libprofiler.so.0
 as() {
     rm -rf here run.*
     mkdir here
+    chmod 777 here
     local how=$1
     shift
+    export HOST_OURS=1
+    [ -z "${HOST_FORKS:-}" ] || HOST_OURS=
+    case $how in
+        alone) HOST_OURS=0 ;;
+        pressed | ticker) HOST_OURS=2 ;;
+    esac
     (
         cd here || exit 1
         case $how in
@@ -100,3 +107,30 @@ for case in leaves leaves_by_syscall worker_leaves worker_leaves_last; do
     same $case profile record pressed ticker $built
 done
 same strict profile record pressed $built
+
+# --- what programs do, and see of themselves
+
+it 'exits of all kinds'
+for case in fast_exit quick_exit abort raise exits_among; do
+    same $case profile record listen $built
+done
+
+it 'descriptors, threads, signals and children are as alone'
+for case in reports vfork spawns reaps loads closes few_descriptors exec_in_thread; do
+    same $case profile record listen
+done
+same fork_in_thread profile record
+same daemon profile record
+HOST_FORKS=1 same daemon listen # nobody listens in a child of fork
+
+it 'a server that waits for all signals gets them'
+same serves_signals profile record listen
+
+it 'a program that gives up its user or changes its root'
+if [ "$(id -u)" != 0 ]; then
+    skip 'only root may'
+else
+    chmod 755 .
+    same drops profile record listen
+    same chroots profile record listen
+fi

@@ -8,19 +8,25 @@
  *
  * HOST_PRESS=N: the cases of endings send themselves that signal first.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -108,6 +114,64 @@ static void print_mask(void)
     sigpending(&pending);
     print_signals("blocked", &mask);
     print_signals("pending", &pending);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void print_descriptors(void)
+{
+    int fds[1024], count = 0;
+    DIR *const folder = opendir("/proc/self/fd");
+    CHECK(folder != NULL);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL && count < 1024;) {
+        const int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && fd != dirfd(folder)) fds[count++] = fd;
+    }
+    closedir(folder);
+    qsort(fds, (size_t)count, sizeof fds[0], by_number);
+    printf("descriptors");
+    for (int i = 0; i < count; i++)
+        printf(" %d", fds[i]);
+    printf("\n");
+}
+
+/* Less those of the library that docs/libprofiler.md promises, HOST_OURS. A thread that was joined
+ * may still be in the list for a moment: looks until they are so many. */
+static void print_threads(unsigned expected)
+{
+    const char *const ours = getenv("HOST_OURS");
+    struct stat st;
+    for (int i = 0; i < 100000; i++) {
+        CHECK(stat("/proc/self/task", &st) == 0);
+        if (st.st_nlink - 2 - (unsigned)atoi(ours != NULL ? ours : "0") == expected) break;
+        sched_yield();
+    }
+    printf("threads %d\n", (int)st.st_nlink - 2 - atoi(ours != NULL ? ours : "0"));
+}
+
+static void print_dispositions(void)
+{
+    printf("dispositions");
+    for (int signo = 1; signo < NSIG; signo++) {
+        struct sigaction act;
+        if (sigaction(signo, NULL, &act) != 0 || act.sa_handler == SIG_DFL) continue;
+        printf(" %d:%s:%x", signo, act.sa_handler == SIG_IGN ? "ignored" : "handled",
+               (unsigned)act.sa_flags & ~0x04000000U); /* not SA_RESTORER, libc's own */
+    }
+    printf("\n");
+}
+
+static void print_all(const char *where, unsigned threads)
+{
+    printf("-- %s\n", where);
+    print_descriptors();
+    print_threads(threads);
+    print_mask();
+    print_dispositions();
+    fflush(stdout);
 }
 
 /* ---- endings ---- */
@@ -437,6 +501,301 @@ static int case_starts(char **argv)
     pthread_exit(NULL);
 }
 
+/* ---- programs of all kinds ---- */
+
+static const char *own_path;
+
+static int case_reports(char **argv)
+{
+    print_all("begins", 1);
+    return 0;
+}
+
+static int case_fast_exit(char **argv)
+{
+    begin_to_end();
+    dprintf(1, "kept\n");
+    _exit(5);
+}
+
+static void say_quick(void)
+{
+    dprintf(1, "quick exit handler\n");
+}
+
+static int case_quick_exit(char **argv)
+{
+    begin_to_end();
+    at_quick_exit(say_quick);
+    quick_exit(6);
+}
+
+static int case_abort(char **argv)
+{
+    begin_to_end();
+    abort();
+}
+
+static int case_raise(char **argv)
+{
+    begin_to_end();
+    errno = 77;
+    struct sigaction act = {.sa_flags = (int)SA_RESETHAND};
+    act.sa_handler = on_term;
+    sigaction(SIGTERM, &act, NULL);
+    raise(SIGTERM);
+    printf("%d handled, errno %d\n", atomic_load(&terms), errno);
+    print_all("reset", 1);
+    raise(SIGTERM);
+    return 0;
+}
+
+static void *becoming_worker(void *arg)
+{
+    execl(own_path, own_path, "reports", NULL);
+    return NULL;
+}
+
+static __attribute__((noreturn)) int case_exec_in_thread(char **argv)
+{
+    detach(becoming_worker, NULL);
+    for (;;)
+        pause();
+}
+
+static void *forking_worker(void *arg)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        print_all("child", 1);
+        exit(3);
+    }
+    printf("child: %x\n", (unsigned)wait_for(child));
+    return NULL;
+}
+
+static void join(void *(*start)(void *), void *arg)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, start, arg) == 0);
+    pthread_join(thread, NULL);
+}
+
+static int case_fork_in_thread(char **argv)
+{
+    join(forking_worker, NULL);
+    print_all("after", 1);
+    return 0;
+}
+
+static int case_vfork(char **argv)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        execl(own_path, own_path, "reports", NULL);
+        _exit(97);
+    }
+    printf("child: %x\n", (unsigned)wait_for(child));
+    child = vfork();
+    if (child == 0) _exit(4);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    errno = 0;
+    child = vfork();
+    if (child == 0) {
+        execl("/nowhere", "nowhere", NULL);
+        _exit(errno == ENOENT ? 11 : 12);
+    }
+    printf("child: %x\n", (unsigned)wait_for(child));
+    print_all("after", 1);
+    return 0;
+}
+
+static int case_daemon(char **argv)
+{
+    printf("begins\n");
+    fflush(stdout);
+    CHECK(daemon(1, 1) == 0);
+    print_all("daemon", 1);
+    join(short_worker, NULL);
+    CHECK(daemon(1, 1) == 0);
+    print_all("daemon's daemon", 1);
+    return 8;
+}
+
+static int case_closes(char **argv)
+{
+    closefrom(3);
+    join(short_worker, NULL);
+    print_all("closed", 1);
+    printf("next %d\n", open("/dev/null", O_RDONLY));
+    close(0);
+    printf("next %d\n", open("/dev/null", O_RDONLY));
+    return 0;
+}
+
+static int case_drops(char **argv)
+{
+    CHECK(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
+    errno = 0;
+    const int back = setuid(0);
+    printf("user %d, back %d, errno %d\n", (int)getuid(), back, errno);
+    join(short_worker, NULL);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) exit((int)geteuid() % 100);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    print_all("dropped", 1);
+    return 0;
+}
+
+static int case_chroots(char **argv)
+{
+    CHECK(mkdir("root", 0755) == 0 && chroot("root") == 0 && chdir("/") == 0);
+    errno = 0;
+    printf("open %d, errno %d\n", open("/etc/passwd", O_RDONLY), errno);
+    join(short_worker, NULL);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) exit(9);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    print_mask();
+    return 7;
+}
+
+/* All signals are blocked everywhere, and taken by one thread. */
+static void *serving_worker(void *arg)
+{
+    sigset_t all;
+    sigfillset(&all);
+    for (int signo = 0; signo != SIGTERM;) {
+        CHECK(sigwait(&all, &signo) == 0);
+        printf("got %d\n", signo);
+    }
+    return NULL;
+}
+
+static int case_serves_signals(char **argv)
+{
+    static const int some[] = {SIGHUP,  SIGINT,   SIGUSR1, SIGUSR2, SIGALRM,
+                               SIGCHLD, SIGWINCH, SIGIO,   SIGPIPE, SIGVTALRM,
+                               SIGXCPU, SIGPROF,  SIGTRAP, 40,      SIGTERM};
+    sigset_t all;
+    pthread_t server;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        kill(getpid(), some[i]);
+    print_all("sent", 1);
+    CHECK(pthread_create(&server, NULL, serving_worker, NULL) == 0);
+    pthread_join(server, NULL);
+    print_descriptors();
+    print_threads(1);
+    print_dispositions(); /* a tick may be pending by now: docs/libprofiler.md */
+    return 0;
+}
+
+static atomic_int reaped, status_sum;
+static void on_child(int signo)
+{
+    const int saved_errno = errno;
+    int status;
+    while (waitpid(-1, &status, WNOHANG) > 0) {
+        atomic_fetch_add(&reaped, 1);
+        atomic_fetch_add(&status_sum, WEXITSTATUS(status));
+    }
+    errno = saved_errno;
+}
+
+static int case_reaps(char **argv)
+{
+    errno = 0;
+    const pid_t none = waitpid(-1, NULL, WNOHANG);
+    printf("children at first: %d, errno %d\n", (int)none, errno);
+    signal(SIGCHLD, on_child);
+    for (int i = 1; i <= 10; i++)
+        if (fork() == 0) exit(i);
+    while (atomic_load(&reaped) < 10)
+        usleep(1000);
+    errno = 0;
+    const pid_t left = waitpid(-1, NULL, WNOHANG);
+    printf("%d children, %d, then %d, errno %d\n", reaped, status_sum, (int)left, errno);
+    print_all("reaped", 1);
+    return 0;
+}
+
+static int case_spawns(char **argv)
+{
+    posix_spawnattr_t attr;
+    sigset_t mask, usual;
+    pid_t child;
+    char *args[] = {(char *)own_path, "reports", NULL};
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR2);
+    sigfillset(&usual);
+    signal(SIGHUP, SIG_IGN);
+    posix_spawnattr_init(&attr);
+    CHECK(posix_spawn(&child, own_path, NULL, &attr, args, environ) == 0);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    posix_spawnattr_setsigmask(&attr, &mask);
+    posix_spawnattr_setsigdefault(&attr, &usual);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    CHECK(posix_spawnp(&child, own_path, NULL, &attr, args, environ) == 0);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    printf("nobody: %d\n", posix_spawn(&child, "/nowhere", NULL, NULL, args, environ));
+    print_all("after", 1);
+    return 0;
+}
+
+static int case_loads(char **argv)
+{
+    int opened = 0;
+    for (int i = 0; i < 20; i++) {
+        void *const library = dlopen("libresolv.so.2", RTLD_NOW);
+        errno = 33;
+        opened +=
+            library != NULL && dlsym(library, "ns_name_ntop") != NULL && dlclose(library) == 0;
+        if (errno != 33) printf("errno %d\n", errno);
+    }
+    void *const none = dlopen("libnowhere.so", RTLD_NOW);
+    printf("%d opened, %d, %s\n", opened, none != NULL, dlerror());
+    print_all("after", 1);
+    return 0;
+}
+
+static int case_few_descriptors(char **argv)
+{
+    const struct rlimit few = {6, 6};
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    print_all("limited", 1);
+    int opened = 0;
+    while (open("/dev/null", O_RDONLY) >= 0)
+        opened++;
+    printf("%d opened, errno %d\n", opened, errno);
+    join(short_worker, NULL);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) exit(open("/dev/null", O_RDONLY) < 0 ? 3 : 4);
+    printf("child: %x\n", (unsigned)wait_for(child));
+    return 0;
+}
+
+/* Threads that still begin when the process ends. */
+static void *chain(void *arg)
+{
+    detach(chain, NULL);
+    return NULL;
+}
+
+static int case_exits_among(char **argv)
+{
+    for (int i = 0; i < 4; i++)
+        detach(chain, NULL);
+    printf("begins\n");
+    work();
+    exit(12);
+}
+
 /* ---- which ---- */
 
 static const struct {
@@ -462,10 +821,29 @@ static const struct {
     {"strict", case_strict},
     {"forked", case_forked},
     {"starts", case_starts},
+    {"reports", case_reports},
+    {"fast_exit", case_fast_exit},
+    {"quick_exit", case_quick_exit},
+    {"abort", case_abort},
+    {"raise", case_raise},
+    {"exec_in_thread", case_exec_in_thread},
+    {"fork_in_thread", case_fork_in_thread},
+    {"vfork", case_vfork},
+    {"daemon", case_daemon},
+    {"closes", case_closes},
+    {"drops", case_drops},
+    {"chroots", case_chroots},
+    {"serves_signals", case_serves_signals},
+    {"reaps", case_reaps},
+    {"spawns", case_spawns},
+    {"loads", case_loads},
+    {"few_descriptors", case_few_descriptors},
+    {"exits_among", case_exits_among},
 };
 
 int main(int argc, char **argv)
 {
+    own_path = argv[0];
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
         if (strcmp(cases[i].name, argv[1]) == 0) return cases[i].run(argv + 1);
     return 2;

@@ -47,6 +47,11 @@ static tick_kind kind_of(int signo, const siginfo_t *info)
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP ? EVENT_TICK : NO_TICK;
 }
 
+bool pt_tick_is_tick(int signo, const siginfo_t *info)
+{
+    return kind_of(signo, info) != NO_TICK;
+}
+
 /* How many periods this signal stands for. */
 static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info,
                           const void *context)
@@ -204,6 +209,27 @@ static void end_the_host(int signo, siginfo_t *info)
     syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
 }
 
+/* The thread had blocked it before we came, so it is for another one, or for sigwait: it becomes
+ * pending again, and stays so here. */
+static bool give_back(int signo, siginfo_t *info, void *context)
+{
+    const unsigned bit = 1U << (signo != pt_tick.signo);
+    if (pt_tick_self == NULL || info->si_code > 0 ||
+        (atomic_load(&pt_tick_self->was_blocked) & bit) == 0)
+        return false;
+    ucontext_t *const interrupted = context;
+    uint64_t mask;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    mask |= UINT64_C(1) << (signo - 1);
+    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    if (info->si_code == SI_TKILL)
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signo, info);
+    else if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0)
+        syscall(SYS_kill, getpid(),
+                signo); /* the kernel believes only the first thread who sent it */
+    return true;
+}
+
 /* A program that profiles itself with the same signal goes on doing so. */
 static void pass_to_host(int signo, siginfo_t *info, void *context)
 {
@@ -225,6 +251,8 @@ static void pass_to_host(int signo, siginfo_t *info, void *context)
         action(signo, info, context);
     else if (handler != NULL)
         handler(signo);
+    else if (give_back(signo, info, context))
+        ;
     else if (signo != pt_tick.signo && (info->si_code > 0 || !atomic_load(&host->is_ignored)))
         end_the_host(signo, info);
     if (is_handled) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);

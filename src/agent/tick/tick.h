@@ -46,6 +46,9 @@ typedef struct pt_thread {
     _Atomic(uintptr_t) wants_stack;  /* a stack pointer whose bounds the drain should find, or 0 */
     _Atomic(int) busy;               /* its handler is running */
     _Atomic(int) live;
+    /* Of the signals of pt_tick.host, bit by bit: which the thread had blocked before we took them
+     * out of its mask. */
+    _Atomic(unsigned) was_blocked;
     _Atomic(int) tid;
     pt_tick_stack stack;
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
@@ -131,6 +134,8 @@ extern _Thread_local pt_thread *pt_tick_self;
 
 /* The handler. Saves errno. Signals that are not ours go to the host's own. */
 void pt_tick_handler(int signo, siginfo_t *info, void *context);
+/* Is the signal a tick, and nothing that the host should see? */
+bool pt_tick_is_tick(int signo, const siginfo_t *info);
 
 /* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
  * periods that went by after the last tick are counted for the stack of that one, or, if there was
