@@ -74,6 +74,8 @@ enum {
     PT_TELLS_ALL = 1 << 9,
     /* Answers from call arcs, too: a profile without samples may have some. */
     PT_READS_CALLS = 1 << 10,
+    /* ->as_read is kept. */
+    PT_KEEPS_READ = 1 << 11,
 };
 
 struct pt_cmd_context;
@@ -127,6 +129,8 @@ typedef struct pt_cmd_context {
     /* PT_NEEDS_PROFILE */
     pt_loaded loaded;
     const pt_profile *profile; /* as loaded, and symbolized if so asked */
+    const pt_profile *as_read; /* PT_KEEPS_READ: as it was before files gave it names; or NULL */
+    bool confined;             /* a page: it shows no source that the profile alone names */
     const char *title;         /* the profile's file name, or "N profiles" */
     char *title_memory;        /* what is to be freed of it */
 

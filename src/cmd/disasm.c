@@ -57,7 +57,7 @@ static int disasm_run(pt_cmd_context *context, void *own)
     if (status != PT_EXIT_OK) return status;
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(&code.search, &settings->text);
+    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
     const pt_disasm_request request = {
         .event = context->event,
         .whole = context->whole,

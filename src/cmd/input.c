@@ -115,6 +115,8 @@ int pt_cmd_symbolize(pt_cmd_context *context)
     if (pt_symbolize(context->profile, &options, context->pool, &named, &context->diag, &error) !=
         PT_OK)
         return pt_cmd_fail(&error);
+    if (context->command->needs & PT_KEEPS_READ && context->as_read == NULL)
+        context->as_read = pt_profile_ref(context->profile);
     pt_profile_unref(context->profile);
     context->profile = named;
     const bool asks = context->loaded.remote_count > 0 && options.mode != PT_SYMBOLIZE_OFF;

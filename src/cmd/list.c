@@ -52,7 +52,7 @@ static int list_run(pt_cmd_context *context, void *own)
     PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, context->place);
     pt_source_search search = {.options = &lookup.source, .diag = &context->diag};
-    pt_source_texts *texts = pt_cmd_texts(&search, &settings->text);
+    pt_source_texts *texts = pt_cmd_texts(context, &search, &settings->text);
     const pt_listing_request request = {
         .event = context->event,
         .whole = context->whole,

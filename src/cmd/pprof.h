@@ -105,6 +105,7 @@ typedef struct pt_pprof_source {
 /* A loaded and symbolized profile: what every command, and a shell, works on. */
 typedef struct pt_pprof_session {
     const pt_profile *profile;
+    const pt_profile *as_read; /* before files gave it names; or NULL */
     pt_pool *pool;
     const char *tools; /* -tools, PPROF_TOOLS; or NULL */
     bool damaged;      /* of some source only a part could be read: exit status 4 */

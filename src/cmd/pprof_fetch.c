@@ -27,6 +27,7 @@ typedef struct {
     bool damaged; /* of something only a part could be read */
     pt_remote_mapping *remote;
     size_t remote_count;
+    const pt_profile *as_read; /* before files gave it names; or NULL */
     pt_diag diag;
 } fetching;
 
@@ -262,7 +263,7 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
         const pt_status status =
             pt_symbolize(*profile, &options, f->pool, &named, &f->diag, reterr);
         if (status != PT_OK) return status;
-        pt_profile_unref(*profile);
+        f->as_read = *profile;
         *profile = named;
     }
     if (f->fetched && may_ask_servers(f->source->symbolize)) {
@@ -358,16 +359,21 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
     free(f.folders_text);
     pt_lookup_done(&f.lookup);
     if (status == PT_OK)
-        *ret_session = (pt_pprof_session){
-            .profile = profile, .pool = f.pool, .tools = source->tools, .damaged = f.damaged};
+        *ret_session = (pt_pprof_session){.profile = profile,
+                                          .as_read = f.as_read,
+                                          .pool = f.pool,
+                                          .tools = source->tools,
+                                          .damaged = f.damaged};
     else
         pt_pool_free(f.pool);
+    if (status != PT_OK) pt_profile_unref(f.as_read);
     return status;
 }
 
 void pt_pprof_session_done(pt_pprof_session *session)
 {
     pt_profile_unref(session->profile);
+    pt_profile_unref(session->as_read);
     pt_pool_free(session->pool);
     *session = (pt_pprof_session){0};
 }

@@ -104,6 +104,7 @@ pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *co
         .place = &place,
         .pool = session.pool,
         .profile = session.profile,
+        .as_read = session.as_read,
         .title = name != NULL && name[1] != '\0' ? name + 1 : source->sources[0],
     };
     defaults d = {.count = 0};

@@ -219,6 +219,7 @@ static int run_command(const pt_first *first, const char *const *args, size_t co
     status = finish_output(&out, status);
     pt_filtered_done(&context.filtered);
     pt_profile_unref(context.profile);
+    pt_profile_unref(context.as_read);
     pt_loaded_done(&context.loaded);
     pt_diag_done(&context.diag);
     pt_pool_free(context.pool);
@@ -243,6 +244,8 @@ int pt_cmd_run_resident(const pt_cmd_context *base, const pt_command *command,
         .pool = base->pool,
         .loaded = base->loaded,
         .profile = pt_profile_ref(base->profile),
+        .as_read = base->as_read,
+        .confined = base->confined,
         .title = base->title,
     };
     const int status = parse_and_run(&context, args, count);

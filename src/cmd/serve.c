@@ -29,7 +29,9 @@ static const pt_option serve_options[] = {
      .offset = offsetof(serve_settings, source_path),
      .metavar = "DIR[:DIR...]",
      .help = "where source files are (default: the current folder)",
-     .details = "Folders that the views of source look in, after the recorded path.",
+     .details = "The views of source show files below these folders and the current one, and those "
+                "whose names come from the debug information of a file, but none that the profile "
+                "alone names.",
      .group = "Sources and instructions"},
     {.name = "trim-path",
      .type = PT_OPT_STRING,
@@ -83,7 +85,7 @@ const pt_command pt_command_serve = {
         (const char *const[]){"pitot serve app.pb.gz", "opens a browser",
                               "pitot serve --http=:8080 --no-browser --base=old.pb.gz new.pb.gz",
                               "a difference, at a port of your choice", NULL},
-    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
+    .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_KEEPS_READ,
     .max_args = SIZE_MAX,
     .options = &serve_table,
     .settings_bytes = sizeof(serve_settings),

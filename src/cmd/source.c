@@ -2,15 +2,30 @@
 #include "cmd/source.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/near.h"
 
-pt_source_texts *pt_cmd_texts(pt_source_search *search, const pt_text_settings *settings)
+/* A name that the profile did not have when it was read comes from an image. */
+static bool is_name_of_image(void *context, const char *name)
 {
-    PT_FREE char *here = settings->source_path == NULL ? getcwd(NULL, 0) : NULL;
+    const pt_profile *as_read = ((const pt_cmd_context *)context)->as_read;
+    if (as_read == NULL) return false;
+    for (uint32_t i = 0; i < as_read->string->t.count; i++)
+        if (strcmp(pt_text(as_read, i), name) == 0) return false;
+    return true;
+}
+
+pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
+                              const pt_text_settings *settings)
+{
+    PT_FREE char *here = getcwd(NULL, 0);
     const char *path = settings->source_path != NULL ? settings->source_path : here;
-    return pt_source_texts_new(path, settings->trim_path, pt_source_fetch_text, search);
+    pt_source_texts *texts =
+        pt_source_texts_new(path, settings->trim_path, pt_source_fetch_text, search);
+    if (context->confined) pt_source_texts_confine(texts, here, is_name_of_image, context);
+    return texts;
 }
 
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings)

@@ -90,8 +90,10 @@ typedef struct pt_cmd_code {
 void pt_cmd_code_init(pt_cmd_code *code, pt_cmd_context *context, const pt_code_settings *settings);
 void pt_cmd_code_done(pt_cmd_code *code);
 
-/* The sources, to be freed with pt_source_texts_free; search is used until then. */
-pt_source_texts *pt_cmd_texts(pt_source_search *search, const pt_text_settings *settings);
+/* The sources, to be freed with pt_source_texts_free; context and search are used until then. For
+ * pages (context->confined) only those that the user's folders hold or images name. */
+pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
+                              const pt_text_settings *settings);
 
 /* Compiles context->pattern; the exit status of what was said if that fails. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);

@@ -191,6 +191,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     struct sigaction before[2];
     pt_cmd_context alone = *base;
     alone.pool = NULL;
+    alone.confined = true;
     web w = {.base = &alone, .options = options};
     pt_server *server = NULL;
     pt_error error = PT_ERROR_INIT;

@@ -74,7 +74,7 @@ static int weblist_run(pt_cmd_context *context, void *own)
     if (status != PT_EXIT_OK) return status;
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(&code.search, &settings->text);
+    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
     const pt_weblist_request request = {
         .listing =
             {

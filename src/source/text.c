@@ -20,6 +20,12 @@ struct pt_source_texts {
     char *source_path, *trim_path;
     pt_find_source *find;
     void *context;
+    bool confined;
+    char **folders; /* of source_path, without links, with a slash at the end */
+    size_t folder_count, folder_cap;
+    char *here; /* the same of the current folder; or NULL */
+    pt_source_vouch *vouch;
+    void *vouch_context;
     pt_source_file **items;
     size_t count, cap;
     pt_index index;
@@ -115,6 +121,62 @@ const char *pt_source_trim(const char *name, const char *trim_path, const char *
     return name;
 }
 
+/* ---- What may be shown ---- */
+
+/* The folder without links, with a slash at its end; NULL if there is none, and for "/". */
+static char *real_folder(const char *path)
+{
+    PT_FREE char *real = realpath(path, NULL);
+    return real != NULL && real[1] != '\0' ? pt_strf("%s/", real) : NULL;
+}
+
+void pt_source_texts_confine(pt_source_texts *texts, const char *here, pt_source_vouch *vouch,
+                             void *context)
+{
+    const char *item;
+    size_t size;
+    const char *list = list_of(texts->source_path);
+    texts->here = here != NULL ? real_folder(here) : NULL;
+    while (next_item(&list, &item, &size)) {
+        PT_FREE char *folder = pt_strndup(item, size);
+        char *real = real_folder(folder);
+        if (real == NULL) continue;
+        if (texts->here != NULL && strcmp(real, texts->here) == 0) { /* its rule is stricter */
+            free(real);
+            continue;
+        }
+        texts->folders = pt_grow(texts->folders, &texts->folder_cap, texts->folder_count + 1,
+                                 sizeof *texts->folders);
+        texts->folders[texts->folder_count++] = real;
+    }
+    texts->confined = true;
+    texts->vouch = vouch;
+    texts->vouch_context = context;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    return folder != NULL && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+/* path: without links. */
+static bool is_in_folders(const pt_source_texts *texts, const char *path)
+{
+    for (size_t i = 0; i < texts->folder_count; i++)
+        if (is_below(path, texts->folders[i])) return true;
+    return is_below(path, texts->here) && strstr(path + strlen(texts->here) - 1, "/.") == NULL;
+}
+
+/* May the open file be shown, wherever its name led to? */
+static bool may_show(const pt_source_texts *texts, const pt_source_file *file, int fd)
+{
+    if (!texts->confined || file->of_image) return true;
+    if (texts->vouch != NULL && texts->vouch(texts->vouch_context, file->name)) return true;
+    PT_FREE char *link = pt_strf("/proc/self/fd/%d", fd);
+    PT_FREE char *path = realpath(link, NULL);
+    return path != NULL && is_in_folders(texts, path);
+}
+
 /* ---- Finding and reading ---- */
 
 /* Cuts the text into lines; what follows the last newline is a line unless it is empty. */
@@ -137,12 +199,16 @@ static void cut_lines(pt_source_file *file)
 }
 
 /* What is no regular file counts as found and has no lines, as a folder does for pprof. */
-static bool read_at(pt_source_file *file, const char *path)
+static bool read_at(const pt_source_texts *texts, pt_source_file *file, const char *path)
 {
     PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     pt_error error = PT_ERROR_INIT;
     if (fd < 0) return false;
+    if (!may_show(texts, file, fd)) {
+        errno = EACCES;
+        return false;
+    }
     file->path = pt_strdup(path);
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return true;
     file->changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
@@ -164,16 +230,16 @@ static char *join(const char *folder, const char *name)
 }
 
 /* In each folder of the list and all above it. */
-static bool find_below(pt_source_file *file, const char *name, const char *source_path)
+static bool find_below(const pt_source_texts *texts, pt_source_file *file, const char *name)
 {
     const char *item;
     size_t size;
-    const char *list = list_of(source_path);
+    const char *list = list_of(texts->source_path);
     while (next_item(&list, &item, &size)) {
         char *folder = pt_strndup(item, size);
         for (;;) {
             PT_FREE char *path = join(folder, name);
-            if (read_at(file, path)) {
+            if (read_at(texts, file, path)) {
                 free(folder);
                 return true;
             }
@@ -197,22 +263,33 @@ static char *open_error(const char *path, int errnum)
     return text;
 }
 
+/* Why there is no such file. In confinement that is the same whether it is there or not. */
+static char *missing_error(const pt_source_texts *texts, const char *name, int errnum)
+{
+    if (texts->confined)
+        return pt_strf(
+            "%s: not below the folders of --source-path and the current one, and named by "
+            "the profile alone; --source-path=FOLDER shows what is below FOLDER",
+            name);
+    return name[0] == '/' ? open_error(name, errnum)
+                          : pt_strf("could not find file %s on path %s", name, texts->source_path);
+}
+
 static void find_file(pt_source_texts *texts, pt_source_file *file, const char *build_id)
 {
     const char *name = pt_source_trim(file->name, texts->trim_path, texts->source_path);
-    if (name[0] == '/') {
-        if (read_at(file, name)) return;
-        file->error = open_error(name, errno);
-    } else {
-        if (find_below(file, name, texts->source_path)) return;
-        file->error = pt_strf("could not find file %s on path %s", name, texts->source_path);
-    }
+    if (name[0] == '/' ? read_at(texts, file, name) : find_below(texts, file, name)) return;
+    file->error = missing_error(texts, name, errno);
     PT_FREE char *found =
         texts->find != NULL ? texts->find(texts->context, build_id, file->name) : NULL;
     if (found == NULL) return;
     PT_FREE char *error = file->error;
     file->error = NULL;
-    if (!read_at(file, found)) file->error = pt_strdup(error);
+    /* Found by build id, not by a path of the profile. */
+    const bool of_image = file->of_image;
+    file->of_image = true;
+    if (!read_at(texts, file, found)) file->error = pt_strdup(error);
+    file->of_image = of_image;
 }
 
 /* ---- The cache ---- */
@@ -244,6 +321,10 @@ void pt_source_texts_free(pt_source_texts *texts)
     if (texts == NULL) return;
     for (size_t i = 0; i < texts->count; i++)
         file_free(texts->items[i]);
+    for (size_t i = 0; i < texts->folder_count; i++)
+        free(texts->folders[i]);
+    free(texts->folders);
+    free(texts->here);
     pt_index_done(&texts->index);
     free(texts->items);
     free(texts->source_path);
@@ -251,22 +332,36 @@ void pt_source_texts_free(pt_source_texts *texts)
     free(texts);
 }
 
-const pt_source_file *pt_source_texts_file(pt_source_texts *texts, const char *name,
-                                           const char *build_id)
+static const pt_source_file *find_text(pt_source_texts *texts, const char *name,
+                                       const char *build_id, bool of_image)
 {
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
     pt_probe probe = {0};
     for (uint32_t i = pt_index_first(&texts->index, hash, &probe); i != PT_NONE;
          i = pt_index_next(&texts->index, &probe))
-        if (strcmp(texts->items[i]->name, name) == 0) return texts->items[i];
+        if (strcmp(texts->items[i]->name, name) == 0 && texts->items[i]->of_image == of_image)
+            return texts->items[i];
     pt_source_file *file = pt_alloc(1, sizeof *file);
     file->text = PT_BLOB_INIT;
     file->name = pt_strdup(name);
+    file->of_image = of_image;
     find_file(texts, file, build_id != NULL ? build_id : "");
     PT_GROW(*texts, texts->count + 1);
     texts->items[texts->count] = file;
     pt_index_add(&texts->index, hash, (uint32_t)texts->count++);
     return file;
+}
+
+const pt_source_file *pt_source_texts_file(pt_source_texts *texts, const char *name,
+                                           const char *build_id)
+{
+    return find_text(texts, name, build_id, false);
+}
+
+const pt_source_file *pt_source_texts_of_image(pt_source_texts *texts, const char *name,
+                                               const char *build_id)
+{
+    return find_text(texts, name, build_id, texts->confined);
 }
 
 bool pt_source_line(const pt_source_file *file, int64_t number, const char **ret_text,

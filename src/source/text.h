@@ -31,6 +31,7 @@ typedef char *pt_find_source(void *context, const char *build_id, const char *na
 /* A source file, or why there is none. */
 typedef struct pt_source_file {
     char *name;         /* as asked for */
+    bool of_image;      /* by pt_source_texts_of_image */
     char *path;         /* where it was found, or NULL */
     char *error;        /* why there is none, in pprof's words, or NULL */
     int64_t changed_ns; /* when it was last written to, Unix time; 0 = unknown */
@@ -48,10 +49,23 @@ pt_source_texts *pt_source_texts_new(const char *source_path, const char *trim_p
                                      pt_find_source *find, void *context);
 void pt_source_texts_free(pt_source_texts *texts); /* accepts NULL */
 
+/* Does that name come from elsewhere than the profile's own text? */
+typedef bool pt_source_vouch(void *context, const char *name);
+
+/* From now on only these files are shown: below a folder of source_path; below `here` (NULL =
+ * nowhere; not "/"), unless a part of the path begins with a dot; those that vouch (may be NULL)
+ * stands for; those of pt_source_texts_of_image. Symbolic links are followed before that is asked.
+ * For whoever shows a stranger's profile to somebody else: a browser. */
+void pt_source_texts_confine(pt_source_texts *texts, const char *here, pt_source_vouch *vouch,
+                             void *context);
+
 /* The file of that name; never NULL, lives as long as texts. Only regular files of up to 64 MiB are
  * read. build_id is of the image that was built from it: hex, or "". */
 const pt_source_file *pt_source_texts_file(pt_source_texts *texts, const char *name,
                                            const char *build_id);
+/* The same for a name that was read in the debug information of that image. */
+const pt_source_file *pt_source_texts_of_image(pt_source_texts *texts, const char *name,
+                                               const char *build_id);
 
 /* Line number (from 1) without its end ("\n" or "\r\n"): true, and *ret_text, not terminated. False
  * when the file has no such line. */

@@ -232,7 +232,7 @@ static pt_disasm_line line_of(const search *s, const pt_code_image *image, const
     line.frame = text->frame + in->frame_first;
     if (line.frame->file[0] == '\0') return line;
     const pt_source_file *file =
-        pt_source_texts_file(s->request->texts, line.frame->file, image->build_id);
+        pt_source_texts_of_image(s->request->texts, line.frame->file, image->build_id);
     pt_source_line(file, line.frame->line, &line.source, &line.source_size);
     return line;
 }

@@ -303,6 +303,81 @@ P
 expect_stdout "HTTP/1.1 200 OK
 b'' b'' b''"
 
+# source_profile FILE: a profile.proto in which the function "leaf" is on line 1 of that file.
+source_profile() {
+    python3 - "$1" <<'P'
+import sys
+def varint(n):
+    out = b''
+    while n >= 0x80:
+        out += bytes([n & 0x7f | 0x80])
+        n >>= 7
+    return out + bytes([n])
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+strings = ['', 'samples', 'count', 'leaf', sys.argv[1]]
+p = field(1, field(1, 1) + field(2, 2)) + field(2, field(1, b'\1') + field(2, b'\7'))
+p += field(4, field(1, 1) + field(3, 16) + field(4, field(1, 1) + field(2, 1))) + field(5, field(1, 1) + field(2, 3) + field(4, 4))
+sys.stdout.buffer.write(p + b''.join(field(6, s.encode()) for s in strings))
+P
+}
+
+it 'shows no source that the profile alone names, unless the user gives its folder'
+outside=$t_out/outside
+mkdir -p "$outside/.git" .hidden
+echo 'int secret = 1;' | tee "$outside/s.c" "$outside/.git/s.c" here.c >.hidden/s.c
+ln -s "$outside/s.c" link.c
+shown() { get '/api/source?p=leaf&whole=1'; expect_equal "$1 $code" "$(grep -c 'int secret' body)" "$2"; }
+for file in "$outside/s.c" "$PWD/link.c" "$PWD/.hidden/s.c" "$PWD/../${outside#/tmp/}/s.c" "/proc/self/root$outside/s.c" link.c \
+    ../../../../../../../..$outside/s.c .hidden/s.c; do
+    source_profile "$file" >source.pb
+    start url "$PITOT" serve --no-browser source.pb
+    shown "$file" 0
+    grep -q 'no source: .*--source-path=FOLDER shows' body || fail "$file: it does not say what shows it"
+    kill "$pid"
+done
+expect_equal 'on a terminal' "$(source_profile "$outside/s.c" >source.pb && pitot list leaf source.pb 2>/dev/null | grep -c secret)" 1
+start url "$PITOT" serve --no-browser --source-path="$outside" source.pb
+shown 'with its folder' 1
+start url "$PITOT" pprof -http=localhost: -no_browser source.pb
+shown 'pprof' 0
+start url "$PITOT" pprof -http=localhost: -no_browser -source_path="$outside" source.pb
+shown 'pprof with its folder' 1
+for file in here.c "$PWD/here.c"; do
+    source_profile "$file" >source.pb
+    start url "$PITOT" serve --no-browser source.pb
+    shown "$file" 1
+done
+
+it 'shows the source that the debug information of a program names'
+if needs gcc nm; then
+    printf 'int leaf(int n)\n{\n    return n * 3; /* int secret */\n}\nint main(int c, char **v)\n{\n    return leaf(c);\n}\n' >"$outside/prog.c"
+    gcc -g -O0 -no-pie -fno-pie -o prog "$outside/prog.c"
+    python3 - "$PWD/prog" "$(nm prog | awk '$3 == "leaf" { print $1 }')" <<'P' >named.pb
+import sys
+def varint(n):
+    out = b''
+    while n >= 0x80:
+        out += bytes([n & 0x7f | 0x80])
+        n >>= 7
+    return out + bytes([n])
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+strings = ['', 'samples', 'count', sys.argv[1]]
+at = int(sys.argv[2], 16) + 8
+p = field(1, field(1, 1) + field(2, 2)) + field(2, field(1, b'\1') + field(2, b'\7'))
+p += field(3, field(1, 1) + field(2, 0x401000) + field(3, 0x402000) + field(4, 0x1000) + field(5, 3))
+p += field(4, field(1, 1) + field(2, 1) + field(3, at))
+sys.stdout.buffer.write(p + b''.join(field(6, s.encode()) for s in strings))
+P
+    start url "$PITOT" serve --no-browser named.pb
+    shown 'a source' 1
+fi
+
 it 'begins with what the command line asks for'
 start url "$PITOT" serve --no-browser --focus='parse|read' --no-inlines --base=older.folded a.folded
 get / -D headers

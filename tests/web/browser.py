@@ -24,6 +24,7 @@ FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-
          '--hide-scrollbars', '--remote-debugging-pipe',
          # frames in a sandbox stay in the process of their page, where its session reaches them
          '--disable-features=IsolateSandboxedIframes']
+READY = 'document.documentElement.dataset.ready !== undefined || document.querySelector(".broken") !== null'
 KEYS = {'Enter': 13, 'Escape': 27, 'Backspace': 8, 'Home': 36, 'Tab': 9,
         'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
 
@@ -52,6 +53,8 @@ class Browser:
         os.close(answers_in)
         self.last_id, self.buffer = 0, b''
         self.complaints = []  # what pages threw and what the browser refused them
+        self.requests = []  # addresses that watched pages asked for
+        self.dialogs = []  # what they showed in dialogs
         return self
 
     def __exit__(self, *_):
@@ -97,11 +100,27 @@ class Browser:
                 self.complaints.append(message['params']['exceptionDetails']['text'])
             if message.get('method') == 'Log.entryAdded':
                 self.complaints.append(message['params']['entry']['text'])
+            if message.get('method') == 'Network.requestWillBeSent':
+                self.requests.append(message['params']['request']['url'])
+            if message.get('method') == 'Page.javascriptDialogOpening':
+                self.dialogs.append(message['params']['message'])
+                self._close_dialog(message['sessionId'])
 
-    def open(self, path, width=1280, height=800, dark=False, fragment=''):
+    def _close_dialog(self, session):
+        """Without waiting for an answer: another command is under way."""
+        self.last_dialog = getattr(self, 'last_dialog', 1 << 30) + 1
+        command = {'id': self.last_dialog, 'method': 'Page.handleJavaScriptDialog', 'sessionId': session,
+                   'params': {'accept': True}}
+        os.write(self.commands, json.dumps(command).encode() + b'\0')
+
+    def open(self, path, width=1280, height=800, dark=False, fragment='', ready=READY, watch=False):
+        """A new page, when `ready` is true in it. watch: what it asks for and shows is noted."""
         target = self.send('Target.createTarget', url='about:blank')['targetId']
         session = self.send('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-        page = Page(self, session)
+        page = Page(self, session, target)
+        if watch:
+            page.send('Network.enable')
+            page.send('Page.enable')
         page.send('Runtime.enable')
         page.send('Log.enable')
         page.send('Emulation.setDeviceMetricsOverride', width=width, height=height,
@@ -110,15 +129,16 @@ class Browser:
             {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
         url = path if path.startswith('http:') else pathlib.Path(path).resolve().as_uri()
         page.send('Page.navigate', url=url + fragment)
-        page.wait('document.readyState === "complete"'
-                  ' && (document.documentElement.dataset.ready !== undefined'
-                  ' || document.querySelector(".broken") !== null)')
+        page.wait(f'document.readyState === "complete" && ({ready})')
         return page
 
 
 class Page:
-    def __init__(self, browser, session):
-        self.browser, self.session = browser, session
+    def __init__(self, browser, session, target):
+        self.browser, self.session, self.target = browser, session, target
+
+    def close(self):
+        self.browser.send('Target.closeTarget', targetId=self.target)
 
     def send(self, method, **params):
         return self.browser.send(method, session=self.session, **params)

@@ -86,7 +86,7 @@ static int list_with(pt_cmd_context *context, const dcpilist_settings *settings,
     if (status != PT_EXIT_OK) return status;
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
-    pt_source_texts *texts = pt_cmd_texts(&code.search, &settings->text);
+    pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
     const pt_procedures_request request = {
         .pattern = pattern,
         .address = pt_dcpi_address(context->pattern),
