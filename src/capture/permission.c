@@ -109,8 +109,8 @@ static pt_status refuse(const pt_permission_kernel *kernel, const pt_event_plan 
                             level);
     if (pid == 0)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
-                            "all processes can be recorded with kernel.perf_event_paranoid at 0 or "
-                            "less, it is %d; run with sudo, or once: sudo setcap "
+                            "recording the whole machine needs kernel.perf_event_paranoid at 0 or "
+                            "less (it is %d); run with sudo, or once: sudo setcap "
                             "cap_perfmon,cap_sys_ptrace=ep %s",
                             level, program);
     if (is_refusal(error) || error == ESRCH)
@@ -171,9 +171,9 @@ pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_p
             wanted.kernel = p.has_kernel = false;
             error = try_all(kernel, &wanted, pids, pid_count, &pid);
             snprintf(p.note, sizeof p.note,
-                     "time in the kernel is not sampled, kernel.perf_event_paranoid is %d: run "
-                     "with sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user says that "
-                     "it is not wanted)",
+                     "no kernel time: kernel.perf_event_paranoid is %d; to include it, run with "
+                     "sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user leaves it out "
+                     "without this line)",
                      paranoid_level(kernel));
         }
     }

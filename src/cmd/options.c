@@ -69,17 +69,18 @@ static const pt_option input_rows[] = {
      .min = 0,
      .max = 86400,
      .metavar = "N",
-     .help = "let servers collect for so long",
-     .details = "Of a server's name (HOST:PORT, a URL, unix:SOCKET) in place of a file. Without "
-                "it the address may say (?seconds=5); a CPU profile is collected for 10 s."},
+     .help = "ask servers for N seconds of profile",
+     .details =
+         "For a server (HOST:PORT, a URL, unix:SOCKET) in place of a file. Without this option "
+         "the address decides (?seconds=5), else a CPU profile takes 10 s."},
     {.name = "timeout",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, timeout),
      .min = 0,
      .max = 86400,
      .metavar = "N",
-     .help = "seconds until a server is given up",
-     .details = "Without it one and a half times the collecting, or 60."},
+     .help = "give up on a server after N seconds",
+     .details = "The default is one and a half times --seconds, or 60."},
     {.name = "tls-cert",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_input_settings, tls_cert),
@@ -96,9 +97,9 @@ static const pt_option input_rows[] = {
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_input_settings, tls_ca),
      .metavar = "FILE",
-     .help = "trust servers that these authorities vouch for",
+     .help = "CA certificates to trust",
      .details =
-         "A PEM file. Without it the system's. https+insecure://HOST takes any certificate."},
+         "A PEM file. The default is the system's. https+insecure://HOST accepts any certificate."},
 };
 const pt_option_table pt_input_options = PT_OPTION_TABLE(input_rows);
 
@@ -138,8 +139,8 @@ static const pt_option symbol_rows[] = {
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_symbol_settings, force),
-     .help = "name anew what the profile names already",
-     .details = "Names that the profile brings are replaced where the program's file tells more."},
+     .help = "look up names even where the profile has them",
+     .details = "Names of the profile are replaced where the program's file has better ones."},
 };
 const pt_option_table pt_symbol_options = PT_OPTION_TABLE(symbol_rows);
 

@@ -264,8 +264,8 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
     if (pt_cmd_writes_stdout(settings) && isatty(STDOUT_FILENO) &&
         format->capabilities & PT_CAN_MAPPINGS)
         return pt_cmd_usage(context,
-                            "%s is binary and would not do a terminal good; name a file "
-                            "with -o FILE",
+                            "%s is a binary format; name a file with -o FILE, or redirect standard "
+                            "output",
                             format->name);
     if (event == PT_NONE || !(format->capabilities & PT_CAN_EVENTS))
         return write_and_tell(context, settings, profile, format, event);

@@ -49,7 +49,7 @@ static const pt_option record_rows[] = {
      .type = PT_OPT_LIST,
      .offset = offsetof(pt_record_settings, pids),
      .metavar = "PID|NAME[,...]",
-     .group = "What runs already",
+     .group = "Running processes",
      .help = "record this process, or all of this name, and what they start",
      .details =
          "The process is only looked at, by the kernel's perf events: nothing is loaded into "
@@ -112,7 +112,7 @@ static const pt_option record_rows[] = {
     {.name = "off-cpu",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, off_cpu),
-     .help = "add the time that threads wait, where they wait",
+     .help = "add the time that threads wait; see it with -e off-cpu",
      .details =
          "pitot top -e off-cpu shows the time that they wait for something, -e ready the time that "
          "they could run and another thread had their CPU. A thread that waits all the while is "
@@ -125,11 +125,11 @@ static const pt_option record_rows[] = {
     {.name = "each-thread",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, each_thread),
-     .help = "sample by events of threads even where those of cpus are allowed",
-     .details = "As an ordinary user has to. Each thread's time is then exact, also where it is "
-                "switched all the while: an event of a cpu counts the switching, which no "
-                "interrupt can break, for the thread that runs next. Threads of less than a "
-                "millisecond may be missed."},
+     .help = "one perf event for each thread, not for each CPU",
+     .details =
+         "Exact for threads that switch all the time: an event of a CPU counts the switching, "
+         "which no interrupt can break, for the thread that runs next. Threads of less than "
+         "a millisecond may be missed. Ordinary users always get events of threads."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 

@@ -168,8 +168,10 @@ static void say_children(const perf_run *run)
     for (size_t i = 0; i < children.count && i < SHOWN; i++)
         pt_putf(&list, "%s%d", i > 0 ? "," : "", children.items[i]);
     if (children.count > 0)
-        pt_cmd_say("what it had started is recorded by numbers of its own%s: pitot record -p %s",
-                   children.count > SHOWN ? ", for instance" : "", pt_buf_text(&list));
+        pt_cmd_say("%zu child process%s started earlier %s not recorded%s: pitot record -p %s",
+                   children.count, children.count > 1 ? "es that" : " that",
+                   children.count > 1 ? "were" : "was",
+                   children.count > SHOWN ? "; the first of them" : "", pt_buf_text(&list));
     pt_buf_done(&list);
     free(children.items);
 }
@@ -187,8 +189,8 @@ static void say_nothing(const perf_run *run)
         if (state[0] == 'T' || state[0] == 't') return;
     }
     if (run->facts.used_ns >= run->facts.period_ns) return;
-    pt_cmd_say("nothing of it ran while it was recorded%s",
-               run->settings->off_cpu ? "" : "; --off-cpu shows where threads wait");
+    pt_cmd_say("the process used no CPU time while it was recorded%s",
+               run->settings->off_cpu ? "" : "; --off-cpu shows where its threads wait");
     say_children(run);
 }
 
@@ -197,30 +199,29 @@ static void say_doubts(const perf_run *run)
     const pt_capture_facts *const f = &run->facts;
     say_nothing(run);
     if (f->throttled > 0)
-        pt_cmd_say("the kernel paused sampling %" PRIu64 " times, since it took too long: a lower "
-                   "-F, or kernel.perf_cpu_time_max_percent",
-                   f->throttled);
+        pt_cmd_say("the kernel throttled sampling %" PRIu64 " time%s; use a lower -F, or raise "
+                   "kernel.perf_cpu_time_max_percent",
+                   f->throttled, f->throttled == 1 ? "" : "s");
     if (f->unreadable > 0)
-        pt_cmd_say("what %" PRIu32 " processes have mapped could not be read: their stacks are one "
-                   "frame",
-                   f->unreadable);
+        pt_cmd_say("the mappings of %" PRIu32 " process%s could not be read; such a process's "
+                   "stacks are one frame deep",
+                   f->unreadable, f->unreadable == 1 ? "" : "es");
     const uint64_t used = used_ns(run, f);
     if (!f->is_each_thread && run->pids.count > 0 && f->lost == 0 && f->stacks >= 200 &&
         f->seen_ns < used - used / 10)
-        pt_cmd_say("%.0f %% of its CPU time was counted for the threads that it takes turns with; "
-                   "--each-thread goes by its own clocks",
+        pt_cmd_say("%.0f %% of the process's CPU time was counted for other threads on the same "
+                   "CPU; --each-thread counts each thread by its own clock",
                    100.0 * (double)(used - f->seen_ns) / (double)used);
     if (f->missed_threads > 0)
         pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
                    f->missed_threads);
     if (f->period_ns == 0 && f->lost > f->stacks / 100)
-        pt_cmd_say("%" PRIu64
-                   " samples came faster than they could be taken; a larger -c takes one "
-                   "each so many",
+        pt_cmd_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
+                   "larger -c",
                    f->lost);
     if (f->period_ns != 0 && f->lost > f->stacks / 100)
-        pt_cmd_say("%" PRIu64 " samples came faster than they could be taken; a lower -F, or more "
-                   "memory that may be locked (ulimit -l, kernel.perf_event_mlock_kb)",
+        pt_cmd_say("%" PRIu64 " samples were lost: they came faster than pitot reads them; use a "
+                   "lower -F, or allow more locked memory (ulimit -l, kernel.perf_event_mlock_kb)",
                    f->lost);
 }
 

@@ -97,14 +97,14 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
     char share[32];
     if (reached >= weight || weight - reached <= weight / 20) return;
     if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0) {
-        pt_cmd_say("%s of the samples do not reach where their thread began: code that a compiler "
-                   "makes at run time is to keep frame pointers (java -XX:+PreserveFramePointer)",
+        pt_cmd_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
+                   "frame pointers (java: -XX:+PreserveFramePointer)",
                    percent(share, sizeof share, weight - reached, weight));
         return;
     }
-    pt_cmd_say("%s of the samples do not reach where their thread began: functions of %s have no "
-               "unwind tables and keep no frame pointers; their own time is right, their callers "
-               "are missing (gcc -fno-omit-frame-pointer)",
+    pt_cmd_say("%s of the stacks are cut in %s, which has functions without unwind tables and "
+               "without frame pointers: their own time is right, their callers are missing (gcc "
+               "-fno-omit-frame-pointer)",
                percent(share, sizeof share, weight - reached, weight),
                dead_ends[0] != '\0' ? dead_ends : "the program");
 }

@@ -88,8 +88,9 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr)
 {
     struct stat is;
     if (pt_record_to_stdout(path) && isatty(STDOUT_FILENO))
-        return pt_error_set(reterr, PT_ERR_USAGE,
-                            "a profile would not do a terminal good; name a file with -o");
+        return pt_error_set(
+            reterr, PT_ERR_USAGE,
+            "a profile is binary; name a file with -o FILE, or redirect standard output");
     if (pt_record_to_stdout(path)) return PT_OK;
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);

@@ -58,7 +58,8 @@ static const char *looks_like(const pt_probe_input *input)
         const char *what;
     } known[] = {
         {"\177ELF", 4, "it is an ELF image: a program, not a profile"},
-        {"heap profile:", 13, "it is a gperftools heap profile, which is not read yet"},
+        {"heap profile:", 13,
+         "it begins like a gperftools heap profile, but its first line has no counts"},
         {"\211PNG", 4, "it is a picture"},
         {"PK\3\4", 4, "it is a zip archive"},
         {"#!", 2, "it is a script"},

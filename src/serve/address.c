@@ -40,7 +40,7 @@ pt_status pt_serve_parse(const char *text, pt_serve_address *ret, pt_error *rete
         return pt_error_set(reterr, PT_ERR_USAGE,
                             "'%s' is not HOST:PORT; an IPv6 address stands in brackets", text);
     if (!is_port(port))
-        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is no port: 0 to 65535", port);
+        return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not a port (0 to 65535)", port);
     if (ret->host[0] == '\0') snprintf(ret->host, sizeof ret->host, "localhost");
     snprintf(ret->port, sizeof ret->port, "%s", port[0] != '\0' ? port : "0");
     return PT_OK;

@@ -638,10 +638,11 @@ static void say_doubt(const work *w, image *m, const pt_elf *elf, int64_t file_n
 {
     if (m->build_id[0] != '\0' || named == 0) return;
     if (differs_in_size(w, m, elf))
-        pt_diag_add(&m->diag, named,
-                    "addresses named from %s, whose size is not that of what was profiled: names "
-                    "may be wrong",
-                    m->path);
+        pt_diag_add(
+            &m->diag, named,
+            "addresses named from %s, which differs in size from the file that was profiled: "
+            "names may be wrong",
+            m->path);
     else if (pt_doubt_is_newer(file_ns, taken_ns(w)))
         pt_diag_add(&m->diag, named,
                     "addresses named from %s, which is newer than the profile: names may be wrong",

@@ -366,7 +366,7 @@ static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_to
         if (values[i] < 0)
             return pt_error_set(
                 reterr, PT_ERR_UNSUPPORTED,
-                "negative values have no width in a flame graph; pitot top shows them");
+                "a flame graph cannot show negative values; for a difference use pitot diff A B");
         if (__builtin_add_overflow(total, values[i], &total))
             return pt_error_set(reterr, PT_ERR_LIMIT, "the values add up to 2^63 or more");
     }

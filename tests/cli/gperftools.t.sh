@@ -173,6 +173,6 @@ if ready; then
     sed -i 's/00400000-00402000/00400000-00440000/' old.prof
     run pitot top old.prof
     expect_status 0
-    expect_stderr_line 'pitot: * addresses named from */prog, whose size is not that of what was profiled: names may be wrong'
+    expect_stderr_line 'pitot: * addresses named from */prog, which differs in size from the file that was profiled: names may be wrong'
     touch prog
 fi

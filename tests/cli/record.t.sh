@@ -163,7 +163,7 @@ it 'without unwind tables and frame pointers the share of complete stacks is low
 run pitot record -o no-tables.pb.gz ./burn-no-tables 0.2
 expect_status 0
 expect [ "$(python3 -c "print($(summary complete) < 50)")" = True ]
-expect_stderr_line '*do not reach where their thread began: *burn-no-tables*frame pointers*'
+expect_stderr_line '*of the stacks are cut in *burn-no-tables*frame pointers*'
 
 it 'walks code without frame pointers by its unwind tables, in every thread'
 run pitot record -o nofp.pb.gz ./burn-no-fp 0.3 3

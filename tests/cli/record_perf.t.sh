@@ -947,7 +947,7 @@ if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
     wait $target
     expect within "$(summary seen)" "$(cat truth)" 0.06
     expect at_least "$(summary complete)" 99
-    [ "$level" != 2 ] || expect_stderr_line 'pitot: time in the kernel is not sampled, kernel.perf_event_paranoid is 2: *sudo sysctl kernel.perf_event_paranoid=1*'
+    [ "$level" != 2 ] || expect_stderr_line 'pitot: no kernel time: kernel.perf_event_paranoid is 2; *sudo sysctl kernel.perf_event_paranoid=1*'
     run pitot top open/own.pb.gz
     expect_stdout_line '*  spin  burn.c:*'
 else
@@ -963,7 +963,7 @@ if [ -n "$can_be_nobody" ] && [ "$level" -le 2 ]; then
     if [ "$level" -ge 1 ]; then
         run nobody ./pitot record -a -o all.pb.gz
         expect_status 1
-        expect_stderr_line 'pitot: all processes can be recorded with kernel.perf_event_paranoid at 0 or less, it is *; run with sudo, *'
+        expect_stderr_line 'pitot: recording the whole machine needs kernel.perf_event_paranoid at 0 or less (it is *); run with sudo, *'
     fi
 else
     skip 'it takes root to become another'
@@ -1057,8 +1057,8 @@ until [ -s child ]; do sleep 0.01; done
 run pitot record -p $parent -d 50ms -o parent.pb.gz
 kill -KILL $parent "$(cat child)"
 expect_status 0
-expect_stderr_line 'pitot: nothing of it ran while it was recorded; --off-cpu shows where threads wait'
-expect_stderr_line "pitot: what it had started is recorded by numbers of its own: pitot record -p $(cat child)"
+expect_stderr_line 'pitot: the process used no CPU time while it was recorded; --off-cpu shows where its threads wait'
+expect_stderr_line "pitot: 1 child process that started earlier was not recorded: pitot record -p $(cat child)"
 
 it 'options that exclude one another are refused'
 for wrong in '-p 1 -a' '-p 1 ls' '--user --kernel ls' '--engine=preload -p 1' '--count 5 ls' '--split -p 1' '-d 0 ls' '-a --each-thread' \

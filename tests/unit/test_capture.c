@@ -597,9 +597,9 @@ static void what_is_missed_is_said_with_the_command_that_allows_it(void **state)
     pt_error error;
     assert_int_equal(ask(&k, 812, true, true, &p, &error), PT_OK);
     assert_string_equal(p.note,
-                        "time in the kernel is not sampled, kernel.perf_event_paranoid is 2: run "
-                        "with sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user says that "
-                        "it is not wanted)");
+                        "no kernel time: kernel.perf_event_paranoid is 2; to include it, run with "
+                        "sudo, or: sudo sysctl kernel.perf_event_paranoid=1 (--user leaves it out "
+                        "without this line)");
     assert_int_equal(ask(&k, 812, true, false, &p, &error), PT_OK);
     assert_string_equal(p.note, "");
     assert_int_equal(ask(&k, 812, false, true, &p, &error), PT_ERR_SYSTEM);
@@ -625,7 +625,7 @@ static void what_is_refused_is_said_with_the_command_that_allows_it(void **state
          "sudo sysctl kernel.perf_event_paranoid=2"},
         {{.level = 2},
          0,
-         "all processes can be recorded with kernel.perf_event_paranoid at 0 or less, it is 2; run "
+         "recording the whole machine needs kernel.perf_event_paranoid at 0 or less (it is 2); run "
          "with sudo, or once: sudo setcap cap_perfmon,cap_sys_ptrace=ep /usr/bin/pitot"},
         {{.level = 2},
          813,
