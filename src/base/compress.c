@@ -6,6 +6,8 @@
  */
 #include "base/compress.h"
 
+#include "base/memory.h"
+
 #include <endian.h>
 #include <inttypes.h>
 #include <libdeflate.h>
@@ -54,12 +56,14 @@ static pt_status reserve_room(struct inflating *z, pt_compression compression)
     const uint64_t most_ratio = compression == PT_GZIP ? 1032 : 32768;
     uint64_t room;
     if (__builtin_mul_overflow((uint64_t)z->in_size + 64, most_ratio, &room)) room = UINT64_MAX;
+    const uint64_t left = pt_memory_left();
+    if (z->max_bytes > left) z->max_bytes = left;
     if (room > z->max_bytes) room = z->max_bytes;
     if (room > SIZE_MAX / 4) room = SIZE_MAX / 4;
     z->whole_room = true;
     pt_status status = PT_ERR_NOMEM;
     for (; status != PT_OK; room /= 2) {
-        status = pt_blob_new((size_t)room, &z->out, z->reterr);
+        status = pt_blob_reserve((size_t)room, &z->out, z->reterr);
         if (status != PT_OK) z->whole_room = false;
         if (status != PT_OK && room < 1024 * 1024) return status;
     }
@@ -73,8 +77,8 @@ static pt_status no_room(const struct inflating *z)
                             "inflates to more than the %zu bytes that the system has left",
                             z->out.size);
     return pt_error_set(z->reterr, PT_ERR_LIMIT,
-                        "inflates to more than the limit of %" PRIu64 " bytes of memory",
-                        z->max_bytes);
+                        "inflates to more than the limit of %" PRIu64 " bytes of memory%s",
+                        z->max_bytes, pt_memory_hint());
 }
 
 static pt_status damaged(const struct inflating *z, const char *kind, const char *what)
@@ -263,6 +267,70 @@ pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_d
     }
     if (ret_peeled != NULL) *ret_peeled = peeled;
     return status;
+}
+
+/* The first bytes of one layer: *ret_bytes of to[0, room). */
+static pt_status inflate_head(pt_compression compression, const uint8_t *data, size_t size,
+                              uint8_t *to, size_t room, size_t *ret_bytes, pt_error *reterr)
+{
+    struct inflating z = {
+        .in = data,
+        .in_size = size,
+        .out = {.data = to, .size = room, .kind = PT_BLOB_ANONYMOUS, .guard_slot = -1},
+        .max_bytes = room,
+        .whole_room = true,
+        .reterr = reterr};
+    pt_status status;
+    do {
+        status = compression == PT_GZIP ? salvage_member(&z) : salvage_frame(&z);
+    } while (status == PT_OK && z.out_pos < room && continues(&z, compression));
+    *ret_bytes = z.out_pos;
+    return status == PT_ERR_LIMIT ? PT_OK : status; /* there is more than the head */
+}
+
+pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room, size_t *ret_bytes,
+                       pt_error *reterr)
+{
+    PT_FREE uint8_t *outer =
+        pt_alloc(room, 1); /* the layer around, of which only the head is had */
+    const uint8_t *at = data;
+    bool is_cut = false;
+    pt_status status = PT_OK;
+    *ret_bytes = 0;
+    for (int layers = 0; status == PT_OK; layers++) {
+        const pt_compression compression = pt_compression_of(at, size);
+        if (compression == PT_PLAIN) break;
+        if (layers == PT_PEEL_MAX)
+            return pt_error_set(reterr, PT_ERR_LIMIT, "is compressed more than %d times over",
+                                PT_PEEL_MAX);
+        if (layers > 0) {
+            memcpy(outer, head, size);
+            at = outer;
+            is_cut = size == room;
+        }
+        status = inflate_head(compression, at, size, head, room, ret_bytes, reterr);
+        if (status == PT_ERR_DAMAGED && is_cut) status = PT_OK; /* the cut is ours */
+        at = head;
+        size = *ret_bytes;
+    }
+    if (at == data) { /* not compressed at all */
+        *ret_bytes = size < room ? size : room;
+        if (*ret_bytes > 0) memcpy(head, data, *ret_bytes);
+    }
+    return status;
+}
+
+uint64_t pt_declared_bytes(const void *data, size_t size)
+{
+    const pt_compression compression = pt_compression_of(data, size);
+    if (compression == PT_GZIP && size >= GZIP_LEAST_BYTES) {
+        uint32_t last; /* ISIZE: RFC 1952 section 2.3.1 */
+        memcpy(&last, (const uint8_t *)data + size - sizeof last, sizeof last);
+        return le32toh(last);
+    }
+    if (compression != PT_ZSTD) return UINT64_MAX;
+    const unsigned long long bytes = ZSTD_getFrameContentSize(data, size);
+    return bytes < ZSTD_CONTENTSIZE_ERROR ? bytes : UINT64_MAX;
 }
 
 /* --- deflating --- */

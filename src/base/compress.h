@@ -44,6 +44,16 @@ typedef struct pt_peeled {
 pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_diag *diag,
                   pt_error *reterr);
 
+/* The first bytes of what pt_peel would leave of data: at most room, which is the same for every
+ * layer on the way. PT_OK: there may be more; PT_ERR_DAMAGED, PT_ERR_LIMIT, PT_ERR_NOMEM as
+ * pt_peel. head is filled as far as *ret_bytes says in every case. */
+pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room, size_t *ret_bytes,
+                       pt_error *reterr);
+
+/* What the compressed data says that it inflates to, if that is one member or frame; UINT64_MAX:
+ * nothing. gzip tells the size modulo 2^32. */
+uint64_t pt_declared_bytes(const void *data, size_t size);
+
 /* One zstd stream that comes in pieces, as the compressed records of perf.data. */
 typedef struct pt_unzstd pt_unzstd;
 pt_unzstd *pt_unzstd_new(void);

@@ -1,7 +1,10 @@
 /* error.c: statuses with a message, counted facts, and memory that must be there. */
 #include "base/error.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,16 +120,18 @@ _Noreturn void pt_bug(const char *file, int line, const char *what)
     abort();
 }
 
-static _Noreturn void out_of_memory(size_t bytes)
+/* Counts what is about to be asked for; malloc's own words count, too. */
+static void count_bytes(size_t bytes)
 {
-    fprintf(stderr, "pitot: out of memory (%zu bytes more were needed)\n", bytes);
-    exit(1);
+    enum { WORDS_BYTES = 16 };
+    if (!pt_memory_take(bytes + WORDS_BYTES)) pt_memory_exhausted(bytes, true);
 }
 
 void *pt_alloc(size_t count, size_t size)
 {
+    count_bytes(count * size);
     void *ptr = calloc(count ? count : 1, size ? size : 1);
-    if (ptr == NULL) out_of_memory(count * size);
+    if (ptr == NULL) pt_memory_exhausted(count * size, false);
     return ptr;
 }
 
@@ -149,8 +154,10 @@ void *pt_alloc_table(size_t count, size_t size)
 
 void *pt_realloc(void *ptr, size_t count, size_t size)
 {
+    const size_t had = malloc_usable_size(ptr);
+    if (count * size > had) count_bytes(count * size - had);
     void *bigger = reallocarray(ptr, count ? count : 1, size ? size : 1);
-    if (bigger == NULL) out_of_memory(count * size);
+    if (bigger == NULL) pt_memory_exhausted(count * size, false);
     return bigger;
 }
 
@@ -193,7 +200,8 @@ char *pt_strf(const char *format, ...)
     va_start(args, format);
     const int length = vasprintf(&text, format, args);
     va_end(args);
-    if (length < 0) out_of_memory(0);
+    if (length < 0) pt_memory_exhausted(0, false);
+    count_bytes((size_t)length);
     return text;
 }
 

@@ -1,6 +1,8 @@
 /* file.c: blobs, reading whole files, writing files atomically. */
 #include "base/file.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -96,6 +98,7 @@ void pt_blob_done(pt_blob *blob)
 {
     if (blob->kind != PT_BLOB_BORROWED && blob->map_bytes > 0)
         munmap((void *)(uintptr_t)blob->data, blob->map_bytes);
+    if (blob->uncounted > 0) pt_memory_uncount(-(int64_t)blob->uncounted);
     guard_release(blob->guard_slot);
     *blob = PT_BLOB_INIT;
 }
@@ -105,7 +108,7 @@ pt_blob pt_blob_borrow(const void *data, size_t size)
     return (pt_blob){.data = data, .size = size, .kind = PT_BLOB_BORROWED, .guard_slot = -1};
 }
 
-pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
+static pt_status map_memory(size_t size, pt_blob *ret_blob, pt_error *reterr)
 {
     const size_t bytes = whole_pages(size > 0 ? size : 1);
     if (bytes < size)
@@ -119,12 +122,39 @@ pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
     return PT_OK;
 }
 
+static pt_status count_memory(size_t bytes, pt_error *reterr)
+{
+    if (pt_memory_take(bytes)) return PT_OK;
+    return pt_error_set(reterr, PT_ERR_LIMIT,
+                        "needs %zu bytes more than the limit of %llu bytes of memory has left%s",
+                        bytes, (unsigned long long)pt_memory_limit(), pt_memory_hint());
+}
+
+pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr)
+{
+    const pt_status status = count_memory(size, reterr);
+    return status == PT_OK ? map_memory(size, ret_blob, reterr) : status;
+}
+
+pt_status pt_blob_reserve(size_t size, pt_blob *ret_blob, pt_error *reterr)
+{
+    const pt_status status = map_memory(size, ret_blob, reterr);
+    if (status != PT_OK) return status;
+    ret_blob->uncounted = ret_blob->map_bytes;
+    pt_memory_uncount((int64_t)ret_blob->uncounted);
+    return PT_OK;
+}
+
 pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr)
 {
     PT_BUG_IF(blob->kind != PT_BLOB_ANONYMOUS);
     const size_t bytes = whole_pages(size > 0 ? size : 1);
     if (bytes < size)
         return pt_error_set(reterr, PT_ERR_NOMEM, "%zu bytes do not fit memory", size);
+    if (bytes > blob->map_bytes) {
+        const pt_status status = count_memory(bytes - blob->map_bytes, reterr);
+        if (status != PT_OK) return status;
+    }
     if (bytes != blob->map_bytes) {
         void *const at =
             mremap((void *)(uintptr_t)blob->data, blob->map_bytes, bytes, MREMAP_MAYMOVE);
@@ -132,6 +162,8 @@ pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr)
         blob->data = at;
         blob->map_bytes = bytes;
     }
+    if (blob->uncounted > 0) pt_memory_uncount(-(int64_t)blob->uncounted);
+    blob->uncounted = 0;
     blob->size = size;
     return PT_OK;
 }
@@ -169,8 +201,8 @@ static pt_status read_stream(int fd, size_t expected, uint64_t max_bytes, pt_blo
         size += (size_t)n;
         if (size > max_bytes)
             status = pt_error_set(reterr, PT_ERR_LIMIT,
-                                  "is longer than the limit of %llu bytes of memory",
-                                  (unsigned long long)max_bytes);
+                                  "is longer than the limit of %llu bytes of memory%s",
+                                  (unsigned long long)max_bytes, pt_memory_hint());
     }
     if (status == PT_OK) status = pt_blob_resize(&blob, size, reterr);
     if (status != PT_OK) {
@@ -220,8 +252,9 @@ static pt_status read_fd(int fd, pt_file_flags flags, uint64_t max_bytes, pt_blo
             return PT_OK;
         if (size > max_bytes)
             return pt_error_set(reterr, PT_ERR_LIMIT,
-                                "has %llu bytes, more than the limit of %llu bytes of memory",
-                                (unsigned long long)size, (unsigned long long)max_bytes);
+                                "has %llu bytes, more than the limit of %llu bytes of memory%s",
+                                (unsigned long long)size, (unsigned long long)max_bytes,
+                                pt_memory_hint());
         expected = (size_t)size;
     }
     pt_blob blob = PT_BLOB_INIT;
@@ -278,6 +311,27 @@ static char *follow_links(const char *path)
     return at;
 }
 
+/* The temporary files that writers have now. A slot is free when it is NULL; who finds none free
+ * has a file that stays when the process ends too early. */
+static char *_Atomic unfinished[64];
+
+/* Replaces the first `from` by `to`; nothing if there is none. */
+static void swap_unfinished(char *from, char *to)
+{
+    for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
+        char *expected = from;
+        if (atomic_compare_exchange_strong(&unfinished[i], &expected, to)) return;
+    }
+}
+
+void pt_file_remove_unfinished(void)
+{
+    for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
+        const char *const path = atomic_exchange(&unfinished[i], NULL);
+        if (path != NULL) unlink(path);
+    }
+}
+
 /* "folder/.name.PID-N.tmp", created; -1 with errno. */
 static int open_temp(const char *path, char **ret_temp_path)
 {
@@ -291,6 +345,7 @@ static int open_temp(const char *path, char **ret_temp_path)
                                    (int)getpid(), atomic_fetch_add(&serial, 1));
         const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
+            swap_unfinished(NULL, temp);
             *ret_temp_path = temp;
             return fd;
         }
@@ -327,6 +382,7 @@ pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error 
 
 static void writer_free(pt_file_writer *w)
 {
+    if (w->temp_path != NULL) swap_unfinished(w->temp_path, NULL);
     free(w->path);
     free(w->temp_path);
     *w = (pt_file_writer){.fd = -1};

@@ -27,7 +27,9 @@ typedef struct pt_blob {
     pt_blob_kind kind;
     size_t map_bytes; /* what munmap takes; a multiple of the page size */
     size_t discarded; /* bytes from the start that have been given back */
-    int guard_slot;   /* MAPPED: index in the guard's table */
+    size_t
+        uncounted; /* pt_blob_reserve: of map_bytes, what does not count as memory yet (memory.h) */
+    int guard_slot; /* MAPPED: index in the guard's table */
 } pt_blob;
 
 #define PT_BLOB_INIT ((pt_blob){.guard_slot = -1})
@@ -36,8 +38,11 @@ void pt_blob_done(pt_blob *blob);
 /* A blob over memory that stays the caller's. */
 pt_blob pt_blob_borrow(const void *data, size_t size);
 /* Zeroed anonymous memory that costs nothing until it is touched; its bytes may be written through
- * pt_blob_bytes. PT_ERR_NOMEM if the system has no room. */
+ * pt_blob_bytes. PT_ERR_NOMEM if the system has no room, PT_ERR_LIMIT if the limit has none. */
 pt_status pt_blob_new(size_t size, pt_blob *ret_blob, pt_error *reterr);
+/* The same as room of which an unknown part will be used: the limit is not asked. The caller writes
+ * no more than pt_memory_left(), and cuts the blob to what it used, which counts from then on. */
+pt_status pt_blob_reserve(size_t size, pt_blob *ret_blob, pt_error *reterr);
 /* Cuts or extends an anonymous blob; may move it. Pages that are cut off go back at once. */
 pt_status pt_blob_resize(pt_blob *blob, size_t size, pt_error *reterr);
 static inline uint8_t *pt_blob_bytes(pt_blob *blob)
@@ -93,6 +98,10 @@ pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error 
 pt_status pt_file_commit(pt_file_writer *writer, bool sync, pt_error *reterr);
 /* Removes the temporary file and frees the writer. */
 void pt_file_abandon(pt_file_writer *writer);
+
+/* For a process that ends now, whatever else is going on: removes all temporary files of writers.
+ */
+void pt_file_remove_unfinished(void);
 
 /* Keeps what lies at path as path.old (replacing an older one), leaving path in place until it is
  * replaced. No file at path is no error; ret_kept (may be NULL) says whether there was one. */

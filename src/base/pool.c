@@ -2,6 +2,8 @@
  * is shared out inside a job is the job's own affair: a counter of ranges, or a window of items. */
 #include "base/pool.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -70,8 +72,20 @@ pt_pool *pt_pool_new(unsigned threads)
     return pool;
 }
 
+/* Of one thread: address space of which little is ever used. */
+static int64_t stack_bytes(void)
+{
+    pthread_attr_t usual;
+    size_t bytes = 0;
+    if (pthread_attr_init(&usual) != 0) return 0;
+    pthread_attr_getstacksize(&usual, &bytes);
+    pthread_attr_destroy(&usual);
+    return (int64_t)bytes;
+}
+
 static void make_threads(pt_pool *pool)
 {
+    pt_memory_uncount(stack_bytes() * (pool->count - 1));
     pool->threads = pt_alloc(pool->count, sizeof *pool->threads);
     for (; pool->thread_count + 1 < pool->count; pool->thread_count++) {
         if (pthread_create(&pool->threads[pool->thread_count], NULL, worker_main, pool) != 0) break;
@@ -87,6 +101,7 @@ void pt_pool_free(pt_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->thread_count; i++)
         pthread_join(pool->threads[i], NULL);
+    if (pool->threads != NULL) pt_memory_uncount(-stack_bytes() * (pool->count - 1));
     pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->posted);
     pthread_mutex_destroy(&pool->lock);

@@ -31,6 +31,9 @@
 /* The name that `record` writes to and reports read when nothing is named. */
 #define PT_DEFAULT_PROFILE "pitot.pb.gz"
 
+/* Where --max-memory is not given, and for programs that have no such option. */
+#define PT_MEMORY_VARIABLE "PITOT_MAX_MEMORY"
+
 /* Exit statuses; `pitot help` lists them. */
 typedef enum {
     PT_EXIT_OK = 0,

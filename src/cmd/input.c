@@ -200,8 +200,7 @@ int pt_cmd_load(pt_cmd_context *context)
                             context->command->name);
     if (usual_one) pt_cmd_say("showing " PT_DEFAULT_PROFILE);
     const pt_fetch_options fetch = pt_remote_options(context);
-    pt_load_options options = {.inflated_bytes = context->input->max_memory,
-                               .word_bytes = program_word_bytes(names, count),
+    pt_load_options options = {.word_bytes = program_word_bytes(names, count),
                                .strict = context->input->strict,
                                .fetch = &fetch,
                                .annotate = context->input->annotate,

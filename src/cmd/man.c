@@ -77,7 +77,9 @@ void pt_man_main(pt_out *out)
     }
     put_exit_statuses(out);
     pt_out_text(out, ".SH ENVIRONMENT\n.TP\nNO_COLOR\nif it is set to something, reports have no "
-                     "colour unless \\-\\-color asks for it\n");
+                     "colour unless \\-\\-color asks for it\n.TP\n" PT_MEMORY_VARIABLE
+                     "\nthe most memory that a command may take where \\-\\-max\\-memory is not "
+                     "given, or not an option: 64k, 1.5G\n");
 }
 
 void pt_man_command(pt_out *out, const pt_command *command)

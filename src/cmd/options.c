@@ -42,9 +42,14 @@ static const pt_option input_rows[] = {
      .type = PT_OPT_SIZE,
      .offset = offsetof(pt_input_settings, max_memory),
      .metavar = "SIZE",
-     .help = "the most that one file may inflate to",
-     .details = "Of each file, also when several are read at once. If not given, all that are "
-                "read at once share half of the machine's memory. 64k, 1.5G: steps are 1024."},
+     .help = "the most memory that this may take",
+     .details =
+         "Of files as inflated and of all that is made of them, together; the program itself "
+         "takes up to 16M more. Without it the environment variable PITOT_MAX_MEMORY says, "
+         "or it is a quarter of what the machine allows: its memory, the limits of the "
+         "control groups that pitot runs in, `ulimit -v` and `ulimit -d`; and a file that "
+         "inflates to more than 1G and 200 times its size is refused. 64k, 1.5G: steps are "
+         "1024."},
     {.name = "threads",
      .letter = 'j',
      .type = PT_OPT_INT,

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/first.h"
 #include "cmd/help.h"
@@ -56,6 +58,24 @@ static int finish_output(pt_out *out, int status)
     if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
     pt_cmd_say("cannot write to standard output: %s", error.message);
     return PT_EXIT_FAILED;
+}
+
+/* ---- Memory ---- */
+
+/* What --max-memory says, or PITOT_MAX_MEMORY, or a share of what the machine allows. A recorder
+ * has bounds of its own: what it would lose by ending here cannot be had again. */
+static int limit_memory(uint64_t chosen, const char *hint)
+{
+    const char *const text = getenv(PT_MEMORY_VARIABLE);
+    pt_error error = PT_ERROR_INIT;
+    if (chosen == 0 && text != NULL && text[0] != '\0' &&
+        pt_parse_size(text, &chosen, &error) != PT_OK) {
+        pt_cmd_say(PT_MEMORY_VARIABLE ": %s", error.message);
+        return PT_EXIT_USAGE;
+    }
+    pt_memory_limit_set(chosen != 0 ? chosen : pt_memory_of_machine("") / PT_MEMORY_SHARE,
+                        chosen != 0, hint);
+    return PT_EXIT_OK;
 }
 
 /* ---- One command ---- */
@@ -180,8 +200,12 @@ static int parse_and_run(pt_cmd_context *context, const char *const *args, size_
     pt_command_options_init(&o, command, settings, context);
     pt_options_init(&o.options);
     int status;
+    const bool is_limited = !context->resident && command->group != PT_GROUP_COLLECT;
     if (pt_options_parse(&o.options, args, count, &operands, &error) != PT_OK) {
         status = pt_cmd_usage(context, "%s: %s", command->name, error.message);
+    } else if (is_limited && (status = limit_memory(context->input->max_memory,
+                                                    "; --max-memory=SIZE allows more")) != 0) {
+        /* said */
     } else {
         context->args = operands.items;
         context->arg_count = operands.count;
@@ -273,6 +297,9 @@ int pt_cmd_main(int argc, char **argv)
     const pt_first first = pt_first_word(argc, argv);
     if (first.command == NULL) return first.status;
     const size_t skip = (size_t)first.skip < (size_t)argc ? (size_t)first.skip : (size_t)argc;
+    if (first.command->personality != NULL &&
+        limit_memory(0, "; " PT_MEMORY_VARIABLE "=SIZE in the environment allows more") != 0)
+        return PT_EXIT_USAGE;
     if (first.command->personality != NULL)
         return first.command->personality((const char *const *)argv + skip, (size_t)argc - skip);
     return run_command(&first, (const char *const *)argv + skip, (size_t)argc - skip);

@@ -8,6 +8,7 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/memory.h"
 #include "load/perf_folder.h"
 #include "load/unwind.h"
 #include "model/builder.h"
@@ -20,6 +21,14 @@
 
 #define HEAD_BYTES     65536
 #define HEAD_BYTES_MIN 64
+
+/* What is inflated before anybody has seen a byte of it: so much, or so many times the file. */
+#define QUICK_BYTES (UINT64_C(16) << 20)
+#define QUICK_RATIO 4
+/* Profiles shrink to a third, texts of repeated stacks to a hundredth. Beyond FREE_BYTES more than
+ * RATIO_MAX is no profile, or one that a person has chosen. */
+#define FREE_BYTES (UINT64_C(1) << 30)
+#define RATIO_MAX  200
 
 /* What a task makes of one name. */
 typedef struct {
@@ -49,17 +58,17 @@ typedef struct {
     } remote;
 } loading;
 
-static uint64_t half_of_memory(void)
+/* Of all inputs together. */
+static uint64_t memory_bytes(void)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return (uint64_t)1 << 30;
-    return (uint64_t)pages * (uint64_t)page / 2;
+    const uint64_t limit = pt_memory_limit();
+    return limit != UINT64_MAX ? limit : pt_memory_of_machine("") / PT_MEMORY_SHARE;
 }
 
-uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count)
+uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count)
 {
     const uint64_t at_once = threads < count ? threads : count;
-    return at_once > 1 ? memory_bytes / at_once : memory_bytes;
+    return at_once > 1 ? bytes / at_once : bytes;
 }
 
 /* ---- One input ---- */
@@ -87,21 +96,72 @@ static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, 
     return PT_OK;
 }
 
-static pt_status probe(const pt_blob *blob, const char *name, const pt_format **ret_format,
-                       pt_error *reterr)
+static pt_status probe(const uint8_t *data, size_t size, uint64_t file_bytes, const char *name,
+                       const pt_format **ret_format, pt_error *reterr)
 {
     uint8_t padded[HEAD_BYTES_MIN] = {0};
     pt_probe_input input = {
-        .head = blob->data,
-        .head_bytes = blob->size < HEAD_BYTES ? blob->size : HEAD_BYTES,
-        .file_bytes = blob->size,
+        .head = data,
+        .head_bytes = size < HEAD_BYTES ? size : HEAD_BYTES,
+        .file_bytes = file_bytes,
         .name = pt_base_name(name),
     };
-    if (blob->size < sizeof padded) {
-        if (blob->size > 0) memcpy(padded, blob->data, blob->size);
+    if (size < sizeof padded) {
+        if (size > 0) memcpy(padded, data, size);
         input.head = padded;
     }
     return pt_format_probe(&input, ret_format, reterr);
+}
+
+/* ---- Peeling ---- */
+
+/* Does a format take the first bytes of what is inside for its own? PT_ERR_FORMAT: none does. */
+static pt_status probe_head(const pt_blob *blob, const char *name, pt_error *reterr)
+{
+    PT_FREE uint8_t *head = pt_alloc(HEAD_BYTES, 1);
+    const pt_format *format;
+    size_t bytes;
+    pt_status status = pt_peel_head(blob->data, blob->size, head, HEAD_BYTES, &bytes, reterr);
+    if (status == PT_ERR_DAMAGED) return PT_OK; /* peeling will end there, and say so */
+    if (status == PT_OK) status = probe(head, bytes, UINT64_MAX, name, &format, reterr);
+    if (status != PT_ERR_FORMAT) return status;
+    /* Some go by the whole size. */
+    return probe(head, bytes, pt_declared_bytes(blob->data, blob->size), name, &format, reterr);
+}
+
+static pt_status peel_whole(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+{
+    const uint64_t file_bytes = it->input.file_bytes;
+    uint64_t most = file_bytes < UINT64_MAX / RATIO_MAX ? file_bytes * RATIO_MAX : UINT64_MAX;
+    if (most < FREE_BYTES) most = FREE_BYTES;
+    const bool is_by_ratio = !pt_memory_is_chosen() && most < l->max_bytes;
+    const pt_status status =
+        pt_peel(blob, is_by_ratio ? most : l->max_bytes, NULL, &it->diag, reterr);
+    if (status == PT_ERR_LIMIT && is_by_ratio && pt_memory_left() > most)
+        pt_error_set(reterr, status, "inflates to more than %d times its size, and 1 GiB%s",
+                     RATIO_MAX, pt_memory_hint());
+    return status;
+}
+
+/* PT_ERR_DAMAGED, PT_ERR_LIMIT, PT_ERR_NOMEM as pt_peel; PT_ERR_FORMAT: nobody knows the first
+ * bytes, and the rest was left as it is. */
+static pt_status peel(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+{
+    if (it->input.file_bytes == 0 || pt_compression_of(blob->data, blob->size) == PT_PLAIN)
+        return PT_OK;
+    if (l->options->from != NULL) return peel_whole(l, it, blob, reterr);
+    uint64_t quick = it->input.file_bytes * QUICK_RATIO;
+    if (quick < QUICK_BYTES) quick = QUICK_BYTES;
+    if (quick > l->max_bytes) quick = l->max_bytes;
+    pt_peeled peeled = {0};
+    const uint64_t declared = pt_declared_bytes(blob->data, blob->size);
+    if (declared <= quick || declared == UINT64_MAX) {
+        const pt_status status = pt_peel(blob, quick, &peeled, &it->diag, reterr);
+        if (status != PT_ERR_LIMIT || peeled.count == PT_PEEL_MAX) return status;
+    }
+    *reterr = PT_ERROR_INIT;
+    const pt_status status = probe_head(blob, it->input.name, reterr);
+    return status == PT_OK ? peel_whole(l, it, blob, reterr) : status;
 }
 
 /* What the hooks of a reader work on. */
@@ -198,7 +258,9 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
     if (blob->size == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
-    if (!it->input.format) status = probe(blob, it->input.name, &it->input.format, reterr);
+    if (!it->input.format)
+        status =
+            probe(blob->data, blob->size, blob->size, it->input.name, &it->input.format, reterr);
     if (status != PT_OK && !pt_blob_intact(blob)) pt_error_set(reterr, status, PT_FILE_SHRANK);
     if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
     if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
@@ -222,13 +284,13 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
     if (blob.size >= 4 && memcmp(blob.data, "\177ELF", 4) == 0 && !l->options->from) {
         it->input.is_program = true;
     } else {
-        pt_error peel = PT_ERROR_INIT;
-        status = pt_peel(&blob, l->max_bytes, NULL, &it->diag, &peel);
+        pt_error peeling = PT_ERROR_INIT;
+        status = peel(l, it, &blob, &peeling);
         it->input.peeled_bytes = blob.size;
         if (status == PT_OK || (status == PT_ERR_DAMAGED && !l->options->strict))
-            status = read_peeled(l, it, &blob, &peel, reterr);
+            status = read_peeled(l, it, &blob, &peeling, reterr);
         else
-            *reterr = peel;
+            *reterr = peeling;
     }
     pt_blob_done(&blob);
     return status;
@@ -467,7 +529,7 @@ pt_status pt_load(const char *const *names, size_t count, const pt_load_options 
         .options = options,
         .max_bytes = options->inflated_bytes
                          ? options->inflated_bytes
-                         : pt_load_share(half_of_memory(), pt_pool_threads(options->pool), count),
+                         : pt_load_share(memory_bytes(), pt_pool_threads(options->pool), count),
         .loaded = ret_loaded,
     };
     status = load_batches(&l, count, reterr);

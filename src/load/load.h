@@ -4,6 +4,10 @@
  * -> read -> freeze several profiles -> merged by content (transform/merge.h), in the order of the
  * names
  *
+ * What inflates to little is peeled at once. Of anything else the first 64 KiB are, and the rest
+ * only when a format takes them for its own; more than 200 times the file's size, beyond 1 GB, only
+ * when the user has chosen a memory limit.
+ *
  * An ELF image among the names is the program, not a profile: it is set aside for symbolizing.
  * Files are read in parallel and committed in order: any number of threads gives the same profile.
  */
@@ -18,8 +22,8 @@
 
 typedef struct pt_load_options {
     const pt_format *from;   /* --from=: read as this format; NULL = probe */
-    uint64_t inflated_bytes; /* --max-memory: the most that one input may inflate to; 0 = its share
-                                of half of the machine's memory */
+    uint64_t inflated_bytes; /* the most that one input may inflate to; 0 = its share of the memory
+                                limit (base/memory.h) */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
     bool pprof;              /* merges to the letter of google/pprof: pt_merge_new_pprof */
@@ -74,7 +78,7 @@ void pt_loaded_done(pt_loaded *loaded);
 const char *pt_loaded_program(const pt_loaded *loaded);
 
 /* Which share of the memory one of count inputs may take when `threads` read at once. */
-uint64_t pt_load_share(uint64_t memory_bytes, unsigned threads, size_t count);
+uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count);
 
 /* Loads names[0, count). PT_OK also when inputs were damaged but gave something (damaged_count
  * tells; each input's error says what) or were left out (failed_count). Any other failure of any

@@ -41,18 +41,20 @@ static void list_ranges(pt_dwarf *d, uint64_t *budget)
     for (size_t i = 0; i<d->file.units.count && * budget> 0; i++) {
         pt_dwarf_unit *unit = &d->file.units.items[i];
         unit_ranges to = {d, unit};
-        uint64_t addr, end_addr, steps = 0;
+        uint64_t addr, end_addr, steps = 1;
         unit->range_first = (uint32_t)d->ranges.count;
         if (!unit->is_searched) continue;
         pt_dwarf_ranges ranges;
         pt_dwarf_ranges_init(&ranges, unit, &unit->extent);
-        while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr) && steps++ < *budget)
+        while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr) && ranges.steps < *budget)
             add_range(&to, addr, end_addr);
+        steps += ranges.steps;
         if (unit->lists_too_little) {
             if (!pt_dwarf_abbrevs_are_of(&table, unit))
                 steps += pt_dwarf_abbrevs_read(&table, unit);
             steps += unit->end_off - unit->off;
-            pt_dwarf_walk_ranges(&table, unit, add_range, &to);
+            if (steps < *budget)
+                steps += pt_dwarf_walk_ranges(&table, unit, *budget - steps, add_range, &to);
         }
         *budget -= steps < *budget ? steps : *budget;
     }

@@ -83,7 +83,7 @@ struct pt_dwarf_unit {
 struct pt_dwarf_file {
     pt_dwarf_bytes sections[PT_DWARF_SECTIONS];
     pt_blob inflated[PT_DWARF_SECTIONS];
-    bool is_terminated[PT_DWARF_SECTIONS]; /* the last byte is zero: every string ends */
+    uint64_t text_bytes[PT_DWARF_SECTIONS]; /* behind the last zero: strings before that end */
     bool swap;
     bool is_split; /* a .dwo or .dwp */
     pt_dwarf_file *supplement;
@@ -249,6 +249,7 @@ typedef struct {
     pt_dwarf_cursor list;
     uint64_t addr, end_addr; /* the one range of an entry without a list */
     uint64_t base;
+    uint64_t steps; /* entries of the list that were looked at, those without a range too */
     bool is_list, is_one;
 } pt_dwarf_ranges;
 
@@ -446,10 +447,11 @@ typedef enum { PT_DWARF_QUICK, PT_DWARF_LOCAL, PT_DWARF_THOROUGH } pt_dwarf_dept
  * walk would see more. */
 bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uint64_t *addrs,
                    size_t count, uint32_t *node_of, pt_dwarf_depth depth);
-/* Calls add for each range of each function of the unit, without regard to addresses. */
+/* Calls add for each range of each function of the unit, without regard to addresses. Returns the
+ * entries of lists that it looked at, no more than most and one list. */
 typedef void pt_dwarf_add_range(void *context, uint64_t addr, uint64_t end_addr);
-void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
-                          pt_dwarf_add_range *add, void *context);
+uint64_t pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                              uint64_t most, pt_dwarf_add_range *add, void *context);
 
 /* Finds the entries around those at offs (ascending), from the one below the unit's first to the
  * innermost, and calls found for each. */

@@ -67,6 +67,7 @@ static bool next_pair(pt_dwarf_ranges *r, uint64_t *ret_addr, uint64_t *ret_end_
     const unsigned width = r->unit->addr_bytes;
     const uint64_t max = addr_max(r->unit);
     while (pt_dwarf_left(&r->list) >= 2 * (uint64_t)width) {
+        r->steps++;
         const uint64_t first = pt_dwarf_sized(&r->list, width);
         const uint64_t second = pt_dwarf_sized(&r->list, width);
         if (first == 0 && second == 0) return false;
@@ -87,6 +88,7 @@ static bool next_entry(pt_dwarf_ranges *r, uint64_t *ret_addr, uint64_t *ret_end
     pt_dwarf_cursor *c = &r->list;
     const uint64_t max = addr_max(unit);
     while (c->pos < c->end) {
+        r->steps++;
         const uint8_t kind = pt_dwarf_u8(c);
         uint64_t first = 0, second = 0;
         bool known = true;

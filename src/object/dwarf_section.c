@@ -8,11 +8,13 @@
  * Sizes in headers are believed only as far as the compressed bytes could give so many; the output
  * is address space that costs nothing until it is written. */
 #include <elf.h>
+#include <inttypes.h>
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
+#include "base/memory.h"
 #include "object/dwarf_int.h"
 
 #ifndef ELFCOMPRESS_ZSTD
@@ -27,8 +29,9 @@ enum {
      * shrink further. Beyond RATIO_FREE_BYTES more than this is no debug information. */
     RATIO_MAX = 64,
     RATIO_FREE_BYTES = 64 << 20,
+    MEMORY_SHARE = 2, /* of the memory that is left: tables are made of them, too */
 };
-#define INFLATED_MAX (UINT64_C(16) << 30)
+#define INFLATED_MAX (UINT64_C(16) << 30) /* of all sections of a file */
 
 /* The part of the name that follows ".debug_". */
 static const char *const names[PT_DWARF_SECTIONS] = {
@@ -111,9 +114,30 @@ typedef struct {
 static bool is_believable(const found_section *f)
 {
     const uint64_t ratio = f->packing == ZLIB ? ZLIB_RATIO_MAX : ZSTD_RATIO_MAX;
-    if (f->inflated_bytes > RATIO_FREE_BYTES && f->inflated_bytes / RATIO_MAX > f->bytes.size_bytes)
-        return false;
-    return f->inflated_bytes <= INFLATED_MAX && f->inflated_bytes / ratio <= f->bytes.size_bytes;
+    return f->inflated_bytes / ratio <= f->bytes.size_bytes;
+}
+
+/* May all compressed sections together become what their headers say? */
+static pt_status check_sum(const found_section *found, const int *packed, size_t count,
+                           pt_error *reterr)
+{
+    uint64_t sum = 0, packed_sum = 0, most = pt_memory_left() / MEMORY_SHARE;
+    if (most > INFLATED_MAX) most = INFLATED_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const found_section *const f = &found[packed[i]];
+        packed_sum += f->bytes.size_bytes;
+        if (__builtin_add_overflow(sum, f->inflated_bytes, &sum)) sum = UINT64_MAX;
+    }
+    if (sum > RATIO_FREE_BYTES && sum / RATIO_MAX > packed_sum)
+        return pt_error_set(reterr, PT_ERR_DAMAGED,
+                            "compressed debug information says that it grows more than %d times",
+                            RATIO_MAX);
+    if (sum > most)
+        return pt_error_set(reterr, PT_ERR_LIMIT,
+                            "debug information inflates to %" PRIu64 " bytes, more than half of "
+                            "the memory that is left%s",
+                            sum, pt_memory_hint());
+    return PT_OK;
 }
 
 static bool inflate_zlib(const found_section *f, uint8_t *out)
@@ -179,10 +203,12 @@ pt_status pt_dwarf_file_init(pt_dwarf_file *file, const pt_elf *elf, pt_pool *po
         packed[at] = i;
     }
     inflation all = {file, found, packed};
-    const pt_status status = pt_pool_for(pool, packed_count, 1, inflate_range, &all, reterr);
+    pt_status status = check_sum(found, packed, packed_count, reterr);
+    if (status == PT_OK) status = pt_pool_for(pool, packed_count, 1, inflate_range, &all, reterr);
     for (int i = 0; i < PT_DWARF_SECTIONS; i++) {
         const pt_dwarf_bytes *b = &file->sections[i];
-        file->is_terminated[i] = b->size_bytes > 0 && b->data[b->size_bytes - 1] == 0;
+        const uint8_t *const zero = b->size_bytes > 0 ? memrchr(b->data, 0, b->size_bytes) : NULL;
+        file->text_bytes[i] = zero != NULL ? (uint64_t)(zero - b->data) + 1 : 0;
     }
     return status;
 }
@@ -209,7 +235,6 @@ pt_dwarf_cursor pt_dwarf_cursor_at(const pt_dwarf_file *file, pt_dwarf_section s
 
 const char *pt_dwarf_string_at(const pt_dwarf_file *file, pt_dwarf_section section, uint64_t off)
 {
-    pt_dwarf_cursor c = pt_dwarf_cursor_at(file, section, off, UINT64_MAX);
-    if (c.pos >= c.end) return NULL;
-    return file->is_terminated[section] ? (const char *)c.pos : pt_dwarf_cstring(&c);
+    return off < file->text_bytes[section] ? (const char *)file->sections[section].data + off
+                                           : NULL;
 }

@@ -176,6 +176,7 @@ static bool find_abbrev(pt_dwarf_cursor *c, uint64_t code, uint64_t *ret_tag)
 static uint64_t read_root(const pt_dwarf_unit *unit, root_values *root, uint64_t *budget)
 {
     pt_dwarf_cursor entry = pt_dwarf_entry_cursor(unit, unit->root_off);
+    const uint64_t entry_bytes = pt_dwarf_left(&entry);
     pt_dwarf_cursor c =
         pt_dwarf_cursor_at(unit->file, PT_DWARF_ABBREV, unit->abbrev_off, UINT64_MAX);
     const uint8_t *begin = c.pos;
@@ -190,7 +191,7 @@ static uint64_t read_root(const pt_dwarf_unit *unit, root_values *root, uint64_t
         pt_dwarf_value *slot = slot_of(root, name);
         if (slot != NULL) *slot = value;
     }
-    const uint64_t taken = (uint64_t)(c.pos - begin) + 16;
+    const uint64_t taken = (uint64_t)(c.pos - begin) + entry_bytes - pt_dwarf_left(&entry) + 16;
     *budget -= taken < *budget ? taken : *budget;
     return tag;
 }

@@ -204,6 +204,7 @@ static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint
         pt_dwarf_ranges_init(&ranges, w->unit, extent);
         while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr))
             claim_range(w, &s, addr, end_addr);
+        w->work += ranges.steps;
     }
     if (s.first == s.end) return PT_NONE;
     PT_GROW(worker->nodes, worker->nodes.count + 1);
@@ -352,16 +353,17 @@ bool pt_dwarf_walk(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, const uin
     return w.was_partial;
 }
 
-void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
-                          pt_dwarf_add_range *add, void *context)
+uint64_t pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit,
+                              uint64_t most, pt_dwarf_add_range *add, void *context)
 {
     pt_dwarf_cursor c;
-    if (!enter_root(table, unit, &c)) return;
-    while (c.pos < c.end) {
+    uint64_t steps = 0;
+    if (!enter_root(table, unit, &c)) return steps;
+    while (c.pos < c.end && steps < most) {
         const uint64_t code = pt_dwarf_uleb(&c);
         if (code == 0) continue;
         const pt_dwarf_abbrev *a = pt_dwarf_abbrev_of(table, code);
-        if (a == NULL) return;
+        if (a == NULL) return steps;
         if (a->kind != PT_DWARF_FUNCTION) {
             skip_entry(table, unit, a, &c);
             continue;
@@ -373,7 +375,9 @@ void pt_dwarf_walk_ranges(const pt_dwarf_abbrevs *table, const pt_dwarf_unit *un
         pt_dwarf_ranges_init(&ranges, unit, &extent);
         while (pt_dwarf_ranges_next(&ranges, &addr, &end_addr))
             add(context, addr, end_addr);
+        steps += ranges.steps;
     }
+    return steps;
 }
 
 /* ---- the entries around an entry ---- */

@@ -16,7 +16,7 @@ pt_status pt_xz_inflate(const void *data, size_t size, uint64_t max_bytes, pt_bl
     lzma_stream stream = LZMA_STREAM_INIT;
     pt_blob out;
     if (lzma_stream_decoder(&stream, MEMORY_MAX, 0) != LZMA_OK ||
-        pt_blob_new(max_bytes, &out, reterr) != PT_OK) {
+        pt_blob_reserve(max_bytes, &out, reterr) != PT_OK) {
         lzma_end(&stream);
         return pt_error_set(reterr, PT_ERR_NOMEM, "no memory to inflate xz");
     }

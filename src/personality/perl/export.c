@@ -214,6 +214,9 @@ static bool split_place(const char *text, bool to_end, place *ret)
     return false;
 }
 
+/* What has no name, and so no "FILE:LINE:FUNCTION", is said to be nowhere. */
+static const place no_place = {.file = "", .line = "", .function = ""};
+
 typedef struct {
     place from, to;
     bool has_to;
@@ -270,7 +273,8 @@ void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *pr
     for (size_t i = 0; i < c.count; i++) {
         const char *from = pt_perl_text_of(session, c.items[i].caller);
         const bool has_to = c.items[i].callee != PT_NONE;
-        records[i] = (record){.cost = trunc(c.items[i].cost), .order = i};
+        records[i] =
+            (record){.from = no_place, .to = no_place, .cost = trunc(c.items[i].cost), .order = i};
         records[i].text =
             has_to ? pt_strf("%s -> %s", from, pt_perl_text_of(session, c.items[i].callee))
                    : pt_strdup(from);

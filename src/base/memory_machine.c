@@ -1,0 +1,153 @@
+/* memory_machine.c: what the machine, the shell and the container allow.
+ *
+ *   /proc/self/cgroup      "4:memory:/a/b" (version 1), "0::/a/b" (version 2)
+ *   /proc/self/mountinfo   "ID PARENT DEV ROOT MOUNT OPTIONS ... - TYPE SOURCE SUPER" (proc(5))
+ *
+ * A container may see its own group as ROOT of the mount: a group "/x/y" below a ROOT "/x" lies at
+ * MOUNT/y. Every folder from there up to MOUNT may have a limit of its own. */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { TEXT_MAX_BYTES = 4 << 20 };
+
+static char *read_text(const char *root, const char *path)
+{
+    PT_FREE char *whole = pt_strf("%s%s", root, path);
+    pt_blob blob = PT_BLOB_INIT;
+    if (pt_file_read(whole, PT_FILE_EMPTY_OK, TEXT_MAX_BYTES, &blob, NULL) != PT_OK) return NULL;
+    char *const text = pt_strndup(blob.data != NULL ? (const char *)blob.data : "", blob.size);
+    pt_blob_done(&blob);
+    return text;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The number in a file; UINT64_MAX for "max", for what is no number and where there is no file. */
+static uint64_t limit_in(const char *root, const char *folder, const char *name)
+{
+    PT_FREE char *path = pt_strf("%s/%s", folder, name);
+    PT_FREE char *text = read_text(root, path);
+    if (text == NULL || text[0] < '0' || text[0] > '9') return UINT64_MAX;
+    return strtoull(text, NULL, 10);
+}
+
+/* The least limit of group and of all above it, up to the mount. */
+static uint64_t limit_up_the_path(const char *root, const char *mount, const char *group,
+                                  const char *name)
+{
+    PT_FREE char *folder = pt_strf("%s%s", mount, strcmp(group, "/") == 0 ? "" : group);
+    const size_t stem = strlen(mount);
+    uint64_t limit = limit_in(root, folder, name);
+    while (strlen(folder) > stem) {
+        char *const slash = strrchr(folder + stem, '/');
+        if (slash == NULL) break;
+        *slash = '\0';
+        limit = least(limit, limit_in(root, folder, name));
+    }
+    return limit;
+}
+
+/* Has the list "cpu,memory" the word? */
+static bool list_has(const char *list, size_t length, const char *word)
+{
+    const size_t word_bytes = strlen(word);
+    while (length > 0) {
+        const char *const comma = memchr(list, ',', length);
+        const size_t bytes = comma != NULL ? (size_t)(comma - list) : length;
+        if (bytes == word_bytes && memcmp(list, word, bytes) == 0) return true;
+        if (comma == NULL) return false;
+        list += bytes + 1;
+        length -= bytes + 1;
+    }
+    return false;
+}
+
+/* The group of this process in version 1's hierarchy of memory, or in version 2's; NULL: none. */
+static char *own_group(const char *cgroups, bool is_second)
+{
+    for (const char *line = cgroups; line != NULL && *line != '\0';) {
+        const char *const end = strchrnul(line, '\n');
+        const char *const first = memchr(line, ':', (size_t)(end - line));
+        const char *const second =
+            first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+        if (second != NULL) {
+            const size_t list = (size_t)(second - first - 1);
+            if (is_second ? list == 0 : list_has(first + 1, list, "memory"))
+                return pt_strndup(second + 1, (size_t)(end - second - 1));
+        }
+        line = *end != '\0' ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* group as seen from a mount whose root is mount_root; NULL: it lies elsewhere. */
+static const char *group_in_mount(const char *group, const char *mount_root)
+{
+    if (strcmp(mount_root, "/") == 0) return group;
+    const size_t bytes = strlen(mount_root);
+    if (strncmp(group, mount_root, bytes) == 0 && (group[bytes] == '/' || group[bytes] == '\0'))
+        return group + bytes;
+    /* A group namespace (cgroup_namespaces(7)) shows groups outside as "/..": its own is "/". */
+    return strcmp(group, "/") == 0 ? group : NULL;
+}
+
+/* What the hierarchy that a line of mountinfo mounts says; UINT64_MAX: nothing. Cuts it up. */
+static uint64_t limit_of_mount(const char *root, char *line, const char *cgroups)
+{
+    enum { ROOT_FIELD = 3, MOUNT_FIELD = 4, FIELDS };
+    char *const dash = strstr(line, " - ");
+    if (dash == NULL || strncmp(dash + 3, "cgroup", 6) != 0) return UINT64_MAX;
+    const bool is_second = dash[9] == '2';
+    const char *const options = strrchr(dash + 3, ' ');
+    if (!is_second && (options == NULL || !list_has(options + 1, strlen(options + 1), "memory")))
+        return UINT64_MAX;
+    char *state = NULL, *fields[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = strtok_r(i == 0 ? line : NULL, " ", &state);
+        if (fields[i] == NULL) return UINT64_MAX;
+    }
+    PT_FREE char *group = own_group(cgroups, is_second);
+    const char *const inside = group != NULL ? group_in_mount(group, fields[ROOT_FIELD]) : NULL;
+    if (inside == NULL) return UINT64_MAX;
+    return limit_up_the_path(root, fields[MOUNT_FIELD], inside,
+                             is_second ? "memory.max" : "memory.limit_in_bytes");
+}
+
+static uint64_t limit_of_groups(const char *root)
+{
+    PT_FREE char *cgroups = read_text(root, "/proc/self/cgroup");
+    PT_FREE char *mounts = read_text(root, "/proc/self/mountinfo");
+    if (cgroups == NULL || mounts == NULL) return UINT64_MAX;
+    uint64_t limit = UINT64_MAX;
+    char *state = NULL;
+    for (char *line = strtok_r(mounts, "\n", &state); line != NULL;
+         line = strtok_r(NULL, "\n", &state))
+        limit = least(limit, limit_of_mount(root, line, cgroups));
+    return limit;
+}
+
+static uint64_t limit_of_shell(__rlimit_resource_t resource)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+    return limit.rlim_cur;
+}
+
+uint64_t pt_memory_of_machine(const char *root)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t limit = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    limit = least(limit, limit_of_shell(RLIMIT_AS));
+    limit = least(limit, limit_of_shell(RLIMIT_DATA));
+    return least(limit, limit_of_groups(root));
+}
