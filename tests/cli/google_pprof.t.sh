@@ -72,6 +72,16 @@ run pitot google-pprof --callgrind guide.prof
 expect_stdout_line 'events: Hits'
 expect_stdout_line 'calls=36 0'
 
+it 'gives callgrind calls of functions without a name: of a cut file, names are missing'
+gzip -dc "$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz" >whole.pb
+for bytes in 400 500 600; do
+    head -c $bytes whole.pb >cut.pb
+    run pitot google-pprof --callgrind cut.pb
+    expect_status 4
+    expect_stdout_line 'fl='
+    expect_stdout_line 'fn='
+done
+
 it 'writes profiles with symbols that it reads again'
 run pitot google-pprof --raw guide.prof
 expect_status 0
