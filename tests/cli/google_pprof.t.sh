@@ -76,8 +76,8 @@ it 'gives callgrind calls of functions without a name: of a cut file, names are 
 gzip -dc "$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz" >whole.pb
 for bytes in 400 500 600; do
     head -c $bytes whole.pb >cut.pb
-    run pitot google-pprof --callgrind cut.pb
-    expect_status 4
+    run pitot google-pprof --callgrind "$PITOT" cut.pb
+    expect_status 0
     expect_stdout_line 'fl='
     expect_stdout_line 'fn='
 done
