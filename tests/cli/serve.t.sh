@@ -57,7 +57,6 @@ first=$pid
 
 it 'says where it serves, on this machine alone'
 matches 'the address' "$url" 'http://localhost:[0-9]*'
-first_token=$token
 expect_equal 'what it says' "$(sed 's/:[0-9][0-9]*/:PORT/; s/t=[0-9a-f]\{32\} /t=TOKEN /' said.url)" \
     'pitot: http://localhost:PORT/?t=TOKEN shows it; Ctrl-C ends'
 
@@ -252,7 +251,7 @@ for signal in INT TERM KILL; do
     eventually [ -e dot.pid ]
     kill "-$signal" "$server"
     wait "$server" 2>/dev/null
-    expect_equal "$signal" $? $([ $signal = KILL ] && echo 137 || echo 0)
+    expect_equal "$signal" $? "$([ $signal = KILL ] && echo 137 || echo 0)"
     eventually is_gone "$(cat dot.pid)"
 done
 
