@@ -76,8 +76,11 @@ static void put_frame(void *context, const pt_node_info *info, bool inlined)
     pt_out_text(t->out, "    ");
     pt_text_put_name(t->out, t->look, name, t->look->width > 40 ? t->look->width - 4 : 0);
     const char *slash = strrchr(info->file, '/');
-    if (info->line != 0)
-        pt_outf(t->out, "  %s:%lld", slash != NULL ? slash + 1 : info->file, (long long)info->line);
+    if (info->line != 0) {
+        pt_out_text(t->out, "  ");
+        pt_text_put(t->out, slash != NULL ? slash + 1 : info->file, 0);
+        pt_outf(t->out, ":%lld", (long long)info->line);
+    }
     pt_out_text(t->out, inlined ? "  (inlined)\n" : "\n");
 }
 

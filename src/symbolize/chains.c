@@ -336,8 +336,9 @@ void pt_chains_expect(const pt_chains *chains, uint32_t id, unsigned step)
         __builtin_prefetch(r);
         return;
     }
+    if (r->frame_count == 0) return;
     const pt_chain_frame *frames = chains->frames.items + r->frame_first;
-    if (step == 1 && r->frame_count > 0) __builtin_prefetch(frames);
+    if (step == 1) __builtin_prefetch(frames);
     for (uint32_t i = 0; step > 1 && i < r->frame_count; i++) {
         const function *f = &chains->functions.items[frames[i].function];
         if (step == 2) {

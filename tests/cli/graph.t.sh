@@ -107,6 +107,17 @@ for by in function file line function-and-file address; do
         expect_status 0
     done
 done
+
+it 'writes any text as text in the graphs of the Perl pprof, too'
+pitot google-pprof --dot /bin/true plain.pb 2>/dev/null | attributes_of >expected
+pitot google-pprof --dot /bin/true attack.pb 2>/dev/null | attributes_of >got
+run diff expected got
+expect_status 0
+expect_equal 'labels' "$(grep -c '^label=' got)" 2
+printf -- '--- symbol\nbinary=x"];stylesheet="y\n0x0000000000401000 f"];URL="z\\\n---\n--- profile\n' >brings.raw
+cat "$PITOT_ROOT/fuzz/corpus/formats/gperftools64le" >>brings.raw
+pitot google-pprof --dot brings.raw 2>/dev/null | attributes_of >got
+expect_equal 'attributes of the profile' "$(grep -c 'stylesheet\|URL' got)" 0
 run test -s expected
 expect_status 0
 pitot pprof -dot plain.pb 2>/dev/null | attributes_of >expected

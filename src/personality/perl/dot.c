@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "personality/perl/perl.h"
+#include "render/pprof_report.h"
 
 /* ---- Which nodes ---- */
 
@@ -45,20 +46,33 @@ static uint32_t *choose_nodes(const pt_perl_session *s, const pt_perl_reduced *r
 
 /* ---- Nodes ---- */
 
+static void put_quoted(pt_out *out, const char *text)
+{
+    pt_buf quoted = PT_BUF_INIT;
+    pt_put_dot_text(&quoted, text);
+    pt_out_put(out, quoted.data, quoted.size);
+    pt_buf_done(&quoted);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Spaces and "::" break lines. */
 static void put_label(pt_out *out, const char *name)
 {
     for (const char *p = name; *p != '\0';) {
-        const bool space = *p == ' ' || (*p >= '\t' && *p <= '\r');
-        if (space) {
-            while (*p == ' ' || (*p >= '\t' && *p <= '\r'))
+        if (is_space(*p)) {
+            while (is_space(*p))
                 p++;
             pt_out_text(out, "\\n");
         } else if (p[0] == ':' && p[1] == ':') {
             p += 2;
             pt_out_text(out, "\\n");
         } else {
-            pt_out_char(out, *p++);
+            const char one[] = {*p++, '\0'};
+            put_quoted(out, one);
         }
     }
 }
@@ -173,13 +187,17 @@ static void put_head(pt_perl_session *s, pt_out *out, double overall, double tot
                      double node_limit, double edge_limit)
 {
     const char *units = pt_perl_units(s);
-    pt_outf(out, "digraph \"%s; %s %s\" {\n", s->program, pt_perl_unparse(s, overall).text, units);
+    pt_out_text(out, "digraph \"");
+    put_quoted(out, s->program);
+    pt_outf(out, "; %s %s\" {\n", pt_perl_unparse(s, overall).text, units);
     if (s->mode == PT_PERL_PDF) pt_out_text(out, "size=\"8,11\"\n");
+    pt_out_text(out, "node [width=0.375,height=0.25];\n"
+                     "Legend [shape=box,fontsize=24,shape=plaintext,label=\"");
+    put_quoted(out, s->program);
     pt_outf(out,
-            "node [width=0.375,height=0.25];\n"
-            "Legend [shape=box,fontsize=24,shape=plaintext,label=\"%s\\lTotal %s: %s\\lFocusing "
-            "on: %s\\lDropped nodes with <= %s abs(%s)\\lDropped edges with <= %s %s\\l\"];\n",
-            s->program, units, pt_perl_unparse(s, overall).text, pt_perl_unparse(s, total).text,
+            "\\lTotal %s: %s\\lFocusing on: %s\\lDropped nodes with <= %s abs(%s)\\l"
+            "Dropped edges with <= %s %s\\l\"];\n",
+            units, pt_perl_unparse(s, overall).text, pt_perl_unparse(s, total).text,
             pt_perl_unparse(s, node_limit).text, units, pt_perl_unparse(s, edge_limit).text, units);
 }
 
