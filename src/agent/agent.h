@@ -8,7 +8,8 @@
  *   timers.c      which engine makes the ticks, how often
  *   timer_*.c     the engines
  *   tick/         the signal handler
- *   journal.c     the file that holds everything (layout: wire/journal.h)
+ *   journal.c     the journal's image, which holds everything (layout: wire/journal.h)
+ *   publish.c     the image -> its file
  *   maps.c        what is mapped, with build ids, into the journal
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
  *   fold.c        rings -> distinct stacks and counts, in the journal
@@ -57,6 +58,8 @@ typedef struct {
  * lock is a cancellation point (pthreads(7)), and a thread that ended there would keep it. */
 void pt_agent_lock(pt_caller *ret_caller);
 void pt_agent_unlock(const pt_caller *caller);
+/* The same, if that takes no longer; false: the lock is another's, and nothing has changed. */
+bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns);
 /* In a child of fork: the lock is held by the forking thread; makes it a free one again. */
 void pt_agent_lock_reset(void);
 
@@ -68,6 +71,7 @@ uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
 void *pt_agent_map(size_t bytes);            /* zeroed private memory; NULL if there is none */
 bool pt_agent_write(int fd, const void *bytes,
                     size_t size); /* all of it, through EINTR; under the lock */
+bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at); /* the same, there */
 /* first and then second, terminated; "" and false with ENAMETOOLONG when they do not fit. first may
  * be `to` itself. */
 bool pt_agent_join(char *to, size_t size, const char *first, const char *second);
@@ -111,41 +115,71 @@ _Noreturn void pt_own_leave_as_first_thread(void);
 
 /* ---- journal.c ---- */
 
-/* A journal being written, mapped whole. Blocks of the file are there before they are used. */
+enum { PT_JOURNAL_MAX_BYTES = 256 << 20 }; /* as large as a journal gets */
+
+/* The image of a journal: private memory, of which a child of fork has nothing. */
 typedef struct {
     pt_journal_header *header; /* NULL = none open */
     uint8_t *base;
-    size_t size_bytes; /* of the mapping, as large as the file may get */
-    size_t file_bytes; /* of the (sparse) file, which grows in steps */
-    dev_t device;      /* which file it is, whatever has its name by then */
-    ino_t inode;
-    int fd;            /* while it is handed over to its keeper; -1 = closed */
-    pid_t keeper_tid;  /* the thread that has the file open in a table of its own; 0 = none */
-    int keeper_fd;     /* there */
+    size_t size_bytes; /* of the address space, as large as the image may get */
+    size_t open_bytes; /* of it, memory */
     size_t used_bytes; /* handed out as areas */
-    size_t safe_bytes; /* backed by blocks up to here */
-    char path[PATH_MAX];
 } pt_agent_journal;
 
-/* Creates the file, mode 0600, in place of a regular file that is there, and maps it. Returns false
- * and errno: ELOOP for a symbolic link, EEXIST for anything else that is no regular file. */
-bool pt_journal_create(pt_agent_journal *journal, const char *path);
+/* An empty one, the header zeroed. Returns false and ENOMEM. */
+bool pt_journal_open(pt_agent_journal *journal);
+/* A new area of size_bytes (rounded up), empty; NULL when there is no room or no memory. */
+pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
+/* Where the area's next record of size bytes is to be put; NULL if it does not fit, or there is no
+ * area. Then the record is added. */
+void *pt_journal_room(pt_journal_area *area, size_t size);
+void pt_journal_add(pt_journal_area *area, size_t size);
+void pt_journal_close(pt_agent_journal *journal);
+
+/* ---- publish.c ---- */
+
+/* The file that the image is copied to. */
+typedef struct {
+    char path[PATH_MAX];
+    bool is_made;
+    dev_t device; /* which file it is, whatever has its name by then */
+    ino_t inode;
+    int fd;           /* in the host's table while it is handed over to its keeper; -1 = none */
+    pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
+    int keeper_fd;    /* there; -1 = not yet */
+} pt_agent_file;
+
+/* For a new image: nothing of it is in a file yet, which will have that name (in a recording: one
+ * of its own). */
+void pt_publish_begin(const char *path);
+/* Makes the file, mode 0600, in place of a regular file that is there; without this the first copy
+ * does. It stays open until pt_publish_handed_over. Returns false and errno: ELOOP for a symbolic
+ * link, EEXIST for anything else that is no regular file. */
+bool pt_publish_make(void);
 /* Before that: if this process left its journal there, as another program that worked for a while
  * and then called exec, it gets the name path_PID (path_PID.2, ...). */
-void pt_journal_keep_earlier(const char *path);
-/* A new area of size_bytes (rounded up), backed by blocks and zeroed; NULL when full or no space.
- * The caller fills the area's own header and then commits it. */
-pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
-void pt_journal_area_commit(pt_journal_area *area);
-/* Called by a thread of ours that is to keep the file open: takes a table of descriptors of its own
- * with nothing else in it, so that the host meets none of them. */
-void pt_journal_keep(pt_agent_journal *journal);
-/* Closes the descriptor that pt_journal_create left open. Nobody keeps the file: it gets its full
- * length. */
-void pt_journal_handed_over(pt_agent_journal *journal);
-/* The file grows ahead of what is used, or to its full length: later it may be out of reach. */
-void pt_journal_grow(pt_agent_journal *journal, bool fully);
-void pt_journal_close(pt_agent_journal *journal);
+void pt_publish_keep_earlier(const char *path);
+/* Bytes of the image, not of its header, have changed. */
+void pt_publish_note(const void *at, size_t bytes);
+/* Called by the keeper: what has changed goes to the file. False: it could not, and goes next time.
+ */
+bool pt_publish(void);
+/* The same, by any thread that holds the lock. */
+bool pt_publish_all(void);
+/* All of the image, whatever happened to the file. True if a file has it; its name is then in
+ * ret_name, of PATH_MAX bytes. */
+bool pt_publish_whole(char *ret_name);
+/* Called by a thread of ours that is to be the keeper: takes a table of descriptors of its own with
+ * nothing but the file in it, so that the host meets none of them. */
+void pt_publish_keep(void);
+/* Called by the keeper without the lock, all the time: does what the one who has it asks for. */
+void pt_publish_answer(void);
+/* Closes the descriptor in the host's table. */
+void pt_publish_handed_over(void);
+/* Copies all, and takes the file back into the host's table, since the keeper is to end. */
+void pt_publish_take_over(void);
+/* In a child of fork. */
+void pt_publish_after_fork(void);
 
 /* ---- maps.c ---- */
 
@@ -272,8 +306,8 @@ _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
 /* The calling thread gets no ticks, until resumed. */
 void pt_thread_pause_self(void);
 void pt_thread_resume_self(void);
-/* The journal and its rings are going. */
-void pt_threads_forget_rings(void);
+/* The rings' memory goes; nobody has one. */
+void pt_threads_free_rings(void);
 /* In a child of fork: only the calling thread is left. */
 void pt_threads_after_fork(void);
 /* Returns when no handler that runs now was running before the call. */
@@ -282,7 +316,7 @@ void pt_threads_wait_for_handlers(void);
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
-void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg);
+void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg);
 
 /* ---- output.c ---- */
 
@@ -336,6 +370,7 @@ typedef struct {
     char path[PATH_MAX];      /* of the result, absolute; "" in recording */
     char base_path[PATH_MAX]; /* what children add their pid to; recording: the directory */
     pt_agent_journal journal;
+    pt_agent_file file;
     pt_own_thread drain;
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
@@ -343,7 +378,7 @@ typedef struct {
     uint64_t drain_before_ns; /* CPU time of those that were before this one */
     bool leaving;             /* the process is at its end */
     bool served;              /* this session is for one who asked over a socket */
-    uint32_t sequence;        /* of the next journal of this process */
+    uint32_t sequence;        /* of the next journal of this process, in a recording */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */

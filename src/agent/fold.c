@@ -1,7 +1,7 @@
 /* fold.c: samples from the rings become distinct stacks with counts.
  *
- * The stacks lie in the journal, appended and never moved; the index that finds them is private
- * memory, open addressing by a 64-bit hash, at most three quarters full.
+ * The stacks lie in the journal's image, appended and never moved; the index that finds them is
+ * memory of its own, open addressing by a 64-bit hash, at most three quarters full.
  */
 #include "agent/agent.h"
 
@@ -75,8 +75,7 @@ static bool index_has_room(void)
     return true;
 }
 
-/* Areas grow with what is in them. Near the file's or the disk's end a smaller one may still fit.
- */
+/* Areas grow with what is in them. Near the end of the image a smaller one may still fit. */
 static pt_journal_area *new_area(void)
 {
     pt_journal_area *area;
@@ -94,15 +93,13 @@ _Static_assert(AREA_FIRST_BYTES >= sizeof(pt_journal_area) + sizeof(pt_journal_s
 /* Room for a record of size bytes in the journal; NULL when it is full. */
 static void *area_room(size_t size)
 {
-    if (fold.area == NULL ||
-        size > fold.area->size_bytes - sizeof *fold.area - fold.area->used_bytes) {
-        pt_journal_area *const area = new_area();
-        if (area == NULL) return NULL;
-        pt_journal_area_commit(area);
-        fold.area = area;
-        if (fold.area_bytes < AREA_LAST_BYTES) fold.area_bytes *= 2;
-    }
-    return (uint8_t *)(fold.area + 1) + fold.area->used_bytes;
+    void *const room = pt_journal_room(fold.area, size);
+    if (room != NULL) return room;
+    pt_journal_area *const area = new_area();
+    if (area == NULL) return NULL;
+    fold.area = area;
+    if (fold.area_bytes < AREA_LAST_BYTES) fold.area_bytes *= 2;
+    return pt_journal_room(area, size);
 }
 
 /* A new stack: its frames may lie in code that was mapped since. At most once a round. */
@@ -135,7 +132,8 @@ static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
         }
     }
     if (at != NULL && at->stack != NULL) {
-        __atomic_store_n(&at->stack->count, at->stack->count + weight, __ATOMIC_RELEASE);
+        at->stack->count += weight;
+        pt_publish_note(&at->stack->count, sizeof at->stack->count);
         return;
     }
     const size_t size = sizeof like + depth * sizeof fold.pcs[0];
@@ -146,32 +144,53 @@ static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
     }
     *record = like;
     memcpy(record + 1, fold.pcs, depth * sizeof fold.pcs[0]);
-    __atomic_store_n(&fold.area->used_bytes, fold.area->used_bytes + size, __ATOMIC_RELEASE);
+    pt_journal_add(fold.area, size);
     *at = (entry){.hash = hash, .stack = record};
     fold.count++;
 }
 
-static void fold_ring(pt_journal_ring *ring, void *arg)
+/* Adds the ring's counters as they are with the head that is returned: at most a tick on its way is
+ * in them, and no sample behind the head. */
+static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
+{
+    uint64_t head, ticks, weight, dropped, filtered;
+    do {
+        head = __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE);
+        ticks = __atomic_load_n(&ring->ticks, __ATOMIC_ACQUIRE);
+        weight = __atomic_load_n(&ring->weight, __ATOMIC_ACQUIRE);
+        dropped = __atomic_load_n(&ring->dropped, __ATOMIC_ACQUIRE);
+        filtered = __atomic_load_n(&ring->filtered, __ATOMIC_ACQUIRE);
+    } while (head != __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE));
+    header->ticks += ticks;
+    header->weight += weight;
+    header->ring_dropped += dropped;
+    header->filtered += filtered;
+    return head;
+}
+
+static void fold_ring(pt_tick_ring *ring, void *arg)
 {
     uint64_t *const fullest = arg;
     const uint64_t mask = ring->ring_words - 1;
-    const uint64_t head = __atomic_load_n(&ring->head_words, __ATOMIC_ACQUIRE);
+    const uint64_t head = count_ring(ring, pt_agent.journal.header);
     if (head - ring->tail_words > *fullest) *fullest = head - ring->tail_words;
     while (ring->tail_words != head) {
         const uint64_t tail = ring->tail_words;
         const uint64_t word = ring->words[tail & mask];
-        const uint32_t depth = pt_journal_ring_depth(word);
+        const uint32_t depth = pt_tick_ring_depth(word);
         for (uint32_t i = 0; i < depth; i++)
             fold.pcs[i] = ring->words[(tail + 1 + i) & mask];
-        count_stack(depth, pt_journal_ring_end(word), pt_journal_ring_weight(word));
+        count_stack(depth, pt_tick_ring_end(word), pt_tick_ring_weight(word));
         __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);
     }
 }
 
 uint64_t pt_fold_rings(void)
 {
+    pt_journal_header *const header = pt_agent.journal.header;
     uint64_t fullest = 0;
     fold.refreshed = false;
+    header->ticks = header->weight = header->ring_dropped = header->filtered = 0;
     pt_threads_each_ring(fold_ring, &fullest);
     return fullest;
 }

@@ -185,7 +185,8 @@ bool pt_exec_begins(void)
         pt_thread_pause_self();
         pt_signals_forget_pending();
         pt_session_drain();
-        __atomic_store_n(&pt_agent.journal.header->end, PT_JOURNAL_BECAME, __ATOMIC_RELEASE);
+        pt_agent.journal.header->end = PT_JOURNAL_BECAME;
+        pt_publish_all();
     }
     pt_agent_unlock(&caller);
     return paused;
@@ -198,7 +199,8 @@ int pt_exec_failed(bool paused, int result)
     if (paused) {
         pt_agent_lock(&caller);
         if (pt_agent.on) {
-            __atomic_store_n(&pt_agent.journal.header->end, PT_JOURNAL_RUNNING, __ATOMIC_RELEASE);
+            pt_agent.journal.header->end = PT_JOURNAL_RUNNING;
+            pt_publish_all();
             pt_timers_resume();
         }
         pt_thread_resume_self();

@@ -155,10 +155,11 @@ static bool start_session(void)
     pt_caller caller;
     if (!temporary_name(collected.path, sizeof collected.path)) return false;
     pt_agent_lock(&caller);
-    const bool started = !pt_agent.on && pt_session_start(collected.path, NULL, NULL);
-    pt_agent.served = started;
-    if (started) pt_journal_grow(&pt_agent.journal, true);
-    if (started) unlink(pt_agent.journal.path); /* nothing is left if we are killed */
+    bool started = false;
+    if (!pt_agent.on) {
+        pt_agent.served = true; /* so there is no journal: nothing is left if we are killed */
+        pt_agent.served = started = pt_session_start(collected.path, NULL, NULL);
+    }
     pt_agent_unlock(&caller);
     return started;
 }

@@ -193,21 +193,20 @@ static size_t build_id_at(uint64_t image, uint8_t *ret_id)
 static pt_journal_map *append(const maps_line *line, const uint8_t *build_id, size_t id_bytes)
 {
     const size_t size = (sizeof(pt_journal_map) + id_bytes + line->map.path_bytes + 7) / 8 * 8;
-    if (maps.area == NULL ||
-        size > maps.area->size_bytes - sizeof *maps.area - maps.area->used_bytes) {
+    uint8_t *at = pt_journal_room(maps.area, size);
+    if (at == NULL) {
         const size_t least = sizeof *maps.area + size;
         maps.area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_MAPS,
                                         least > AREA_BYTES ? least : AREA_BYTES);
         if (maps.area == NULL) return NULL;
-        pt_journal_area_commit(maps.area);
+        at = pt_journal_room(maps.area, size);
     }
-    uint8_t *const at = (uint8_t *)(maps.area + 1) + maps.area->used_bytes;
     pt_journal_map *const record = (pt_journal_map *)at;
     *record = line->map;
     record->build_id_bytes = (uint16_t)id_bytes;
     memcpy(at + sizeof *record, build_id, id_bytes);
     memcpy(at + sizeof *record + id_bytes, line->path, line->map.path_bytes);
-    __atomic_store_n(&maps.area->used_bytes, maps.area->used_bytes + size, __ATOMIC_RELEASE);
+    pt_journal_add(maps.area, size);
     return record;
 }
 
@@ -227,6 +226,7 @@ static void gone(size_t i)
     if (maps.live[i].record != NULL) {
         maps.live[i].record->to_ns = maps.now_ns;
         maps.live[i].record->epoch_to = maps.next_epoch;
+        pt_publish_note(maps.live[i].record, sizeof *maps.live[i].record);
     }
     maps.epoch = maps.next_epoch;
     memmove(&maps.live[i], &maps.live[i + 1], (maps.count - i - 1) * sizeof maps.live[0]);
@@ -263,7 +263,8 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
     pt_journal_map *const last = range->last;
     if (last == NULL || !same(last, line) || !same_build(last, build_id, id_bytes)) return NULL;
     last->to_ns = 0;
-    __atomic_store_n(&last->epoch_to, UINT32_MAX, __ATOMIC_RELEASE);
+    last->epoch_to = UINT32_MAX;
+    pt_publish_note(last, sizeof *last);
     return last;
 }
 
@@ -397,7 +398,6 @@ bool pt_maps_refresh(void)
             changed = true;
         }
     }
-    if (pt_agent.journal.header != NULL) pt_agent.journal.header->epoch = maps.epoch;
     maps.changes += changed;
     return changed;
 }

@@ -86,18 +86,6 @@ const char *const pt_profile_ends[PT_JOURNAL_END_COUNT] = {
     [PT_JOURNAL_END_UNCHECKED] = "unchecked frame pointers",
 };
 
-static void add_dropped(pt_journal_ring *ring, void *arg)
-{
-    *(uint64_t *)arg += ring->dropped;
-}
-
-static uint64_t lost_weight(void)
-{
-    uint64_t lost = pt_agent.journal.header->fold_dropped;
-    pt_threads_each_ring(add_dropped, &lost);
-    return lost;
-}
-
 static void add_count(const pt_journal_stack *stack, void *arg)
 {
     *(uint64_t *)arg += stack->count;
@@ -116,7 +104,8 @@ void pt_profile_facts(char text[PT_PROFILE_FACTS_BYTES])
     snprintf(text, PT_PROFILE_FACTS_BYTES,
              "asked_hz=%u cpu_used_ns=%llu cpu_seen_ns=%llu lost=%llu stack_end=root",
              header->asked_hz, (unsigned long long)header->cpu_used_ns,
-             (unsigned long long)pt_profile_seen_ns(), (unsigned long long)lost_weight());
+             (unsigned long long)pt_profile_seen_ns(),
+             (unsigned long long)(header->fold_dropped + header->ring_dropped));
 }
 
 /* Its first words also tell readers who wrote this (formats/procmaps.h). */

@@ -1,11 +1,13 @@
 /* session.c: a profile from its start to its end, with the drain thread in between.
  *
  *   start     signal, journal, timers for all threads, drain thread
- *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header
+ *   drain     every few milliseconds: rings -> stacks in the journal, facts in its header, and what
+ *             has changed of it goes to its file
  *   fork      the child starts a session of its own: other journal, other timers, other name
  *   stop      timers off, last drain, journal -> gperftools file
  *
  * A process that is killed at any moment leaves its journal, which is a profile that pitot reads.
+ * A child of fork makes no file before there is something to tell.
  */
 #include "agent/agent.h"
 
@@ -29,7 +31,8 @@
 pt_session pt_agent;
 
 enum {
-    DRAIN_MAX_MS = 100,
+    DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
+    ANSWER_EVERY_NS = 1000000,
     MEET_EVERY_NS = 200000000, /* looks at the task list */
     SAMPLE_WORDS = 48,         /* a deep usual stack, for choosing how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
@@ -79,7 +82,6 @@ static void note_start(uint32_t asked_hz)
     header->machine = PT_MACHINE_HOST->elf_machine;
     header->pid = (uint32_t)getpid();
     header->ppid = (uint32_t)getppid();
-    header->sequence = pt_agent.sequence++;
     header->engine = pt_agent.engine->id;
     header->asked_hz = asked_hz;
     header->tick_hz = pt_agent.engine->is_tick_bound ? pt_timers_tick_hz() : 0;
@@ -93,9 +95,7 @@ static void note_start(uint32_t asked_hz)
     header->exe_bytes = exe_bytes > 0 ? (uint32_t)exe_bytes : 0;
     header->command_bytes =
         read_file("/proc/thread-self/cmdline", header->command, sizeof header->command);
-    uint64_t magic;
-    memcpy(&magic, PT_JOURNAL_MAGIC, sizeof magic);
-    __atomic_store_n((uint64_t *)header->magic, magic, __ATOMIC_RELEASE);
+    memcpy(header->magic, PT_JOURNAL_MAGIC, sizeof header->magic);
 }
 
 static void note_progress(void)
@@ -110,7 +110,7 @@ static void note_progress(void)
     header->cpu_used_ns = cpu_ns - header->cpu_before_ns - header->cpu_own_ns;
 }
 
-static void add_ticks(pt_journal_ring *ring, void *arg)
+static void add_ticks(pt_tick_ring *ring, void *arg)
 {
     *(uint64_t *)arg += ring->weight;
 }
@@ -126,11 +126,10 @@ uint64_t pt_session_samples(void)
 
 uint64_t pt_session_drain(void)
 {
+    note_progress(); /* first: what the facts tell of is in the stacks, and perhaps some more */
     const uint64_t fullest = pt_fold_rings();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
-    pt_journal_grow(&pt_agent.journal, false);
-    note_progress();
     return fullest;
 }
 
@@ -140,25 +139,31 @@ static void sleep_unless_over(int round, uint64_t ns)
     syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAIT_PRIVATE, round, &time, NULL, 0);
 }
 
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* As long as a busy thread with usual stacks needs to fill half a ring. */
 static uint64_t longest_sleep_ns(void)
 {
-    const uint64_t ns = pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS);
-    const uint64_t most = UINT64_C(1000000) * DRAIN_MAX_MS;
-    return ns < most ? ns : most;
+    return shorter(pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS),
+                   UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
-/* The file's keeper ends and the session goes on: whoever comes next may not reach the file any
- * more. A host that changes its user has often changed its root before. */
-static void leave_journal(void)
+/* Whoever has the lock may be waiting for the keeper of the file. */
+static void lock_as_keeper(pt_caller *caller)
 {
-    pt_agent_journal *const journal = &pt_agent.journal;
+    do
+        pt_publish_answer();
+    while (!pt_agent_lock_within(caller, ANSWER_EVERY_NS));
+}
+
+static void leave_file(void)
+{
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.on && journal->keeper_tid == gettid()) {
-        pt_journal_grow(journal, true);
-        journal->keeper_tid = 0;
-    }
+    if (pt_agent.file.keeper_tid == gettid()) pt_agent.file.keeper_tid = 0;
     pt_agent_unlock(&caller);
 }
 
@@ -167,18 +172,20 @@ static void leave_journal(void)
 static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
-    uint64_t sleep_ns = longest_sleep_ns(), met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
+    uint64_t sleep_ns = shorter(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
+    uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
-    pt_journal_keep(&pt_agent.journal); /* the one that starts us waits for that, with the lock */
+    pt_publish_keep(); /* the one that starts us waits for that, with the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     while (atomic_load(&pt_agent.drain_round) == round) {
         sleep_unless_over(round, sleep_ns);
         pt_caller caller;
-        pt_agent_lock(&caller);
+        lock_as_keeper(&caller);
         if (pt_agent.on && atomic_load(&pt_agent.drain_round) == round) {
             pt_signals_keep();
             const uint64_t fullest = pt_session_drain();
+            pt_publish();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
                 pt_timers_review();
@@ -188,13 +195,13 @@ static void *drain_main(void *arg)
             if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
                 sleep_ns /= 2; /* deep stacks, or a late wake-up */
             else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
-                sleep_ns += sleep_ns / 2;
+                sleep_ns = shorter(2 * sleep_ns, longest_sleep_ns());
         }
         pt_agent_unlock(&caller);
         pt_own_exit_if_last();
         if (is_alone) pt_own_leave_as_first_thread();
     }
-    leave_journal();
+    leave_file();
     return NULL;
 }
 
@@ -205,7 +212,7 @@ static bool drain_start(void)
     pt_agent.drain_runs = pt_own_begin(&pt_agent.drain, DRAIN_STACK_BYTES, drain_main, round);
     while (pt_agent.drain_runs && !atomic_load(&pt_agent.drain_is_ready))
         syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-    pt_journal_handed_over(&pt_agent.journal);
+    pt_publish_handed_over();
     return pt_agent.drain_runs;
 }
 
@@ -226,6 +233,8 @@ bool pt_session_rest(void)
     if (runs) {
         const uint64_t own_ns = own_cpu_ns();
         pt_timers_stop_threads();
+        pt_session_drain();
+        pt_publish_take_over();
         pt_agent.drain_before_ns = own_ns;
         tell_drain_to_end();
     }
@@ -250,27 +259,23 @@ void pt_session_go_on(void)
 
 /* ---- start ---- */
 
-static bool create_journal(const char *path)
+static bool create_journal(const char *path, bool is_child)
 {
-    if (pt_agent.recording) {
-        char name[PATH_MAX];
-        do {
-            if (snprintf(name, sizeof name, "%s/%d.%u.journal", pt_agent.base_path, (int)getpid(),
-                         pt_agent.sequence) >= (int)sizeof name) {
-                errno = ENAMETOOLONG;
-                return false;
-            }
-        } while (access(name, F_OK) == 0 && ++pt_agent.sequence < 1000000);
-        return pt_journal_create(&pt_agent.journal, name);
-    }
-    pt_journal_keep_earlier(path);
-    return pt_journal_create(&pt_agent.journal, path);
+    if (!pt_journal_open(&pt_agent.journal)) return false;
+    pt_publish_begin(path);
+    if (pt_agent.recording || pt_agent.served || is_child) return true;
+    pt_publish_keep_earlier(path);
+    if (pt_publish_make()) return true;
+    const int saved_errno = errno;
+    pt_journal_close(&pt_agent.journal);
+    errno = saved_errno;
+    return false;
 }
 
-static bool begin(const char *path)
+static bool begin(const char *path, bool is_child)
 {
     const uint32_t asked_hz = pt_timers_choose();
-    if (!create_journal(path)) {
+    if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
                      errno == ELOOP    ? " (symbolic links are not followed; name the file itself)"
@@ -282,7 +287,6 @@ static bool begin(const char *path)
     if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");
     pt_maps_reset();
     pt_fold_reset();
-    pt_threads_forget_rings();
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
     pt_agent.drain_before_ns = 0;
@@ -294,6 +298,7 @@ static bool begin(const char *path)
         /* That was ours. */
         pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
+    if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
     pt_timers_start();
     pt_threads_attach_all();
     if (!drain_start())
@@ -315,36 +320,44 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
     pt_agent.proto = !pt_agent.recording && pt_profile_is_proto(pt_agent.path);
     pt_tick.filter = filter;
     pt_tick.filter_arg = filter_arg;
-    return begin(pt_agent.path);
+    return begin(pt_agent.path, false);
 }
 
 /* ---- end ---- */
 
+/* The journal gave way to it, or is what there is. */
 static void write_result(void)
 {
-    pt_agent_journal *const journal = &pt_agent.journal;
+    char name[PATH_MAX];
     pt_maps_refresh();
-    if (!pt_profile_write(pt_agent.path)) {
+    if (pt_profile_write(pt_agent.path)) {
+        if (pt_agent.file.is_made && strcmp(pt_agent.file.path, pt_agent.path) != 0)
+            unlink(pt_agent.file.path);
+        return;
+    }
+    const int error = errno;
+    if (pt_publish_whole(name))
         pt_agent_say("%s: cannot be written: %s; the samples are in the journal %s, which pitot "
                      "reads as well",
-                     pt_agent.path, strerror(errno), journal->path);
-    } else if (strcmp(journal->path, pt_agent.path) != 0) {
-        unlink(journal->path);
-    }
+                     pt_agent.path, strerror(error), name);
+    else
+        pt_agent_say("%s: cannot be written: %s; the samples are lost: name a file that the "
+                     "program may write to at its end",
+                     pt_agent.path, strerror(error));
 }
 
-/* Of a journal that stays, only what says something keeps its blocks: thousands of short processes
- * may lie in one directory in memory. */
-static void shrink_ring(pt_journal_ring *ring, void *arg)
+static void publish_recorded(void)
 {
-    (void)arg;
-    uint8_t *const area = (uint8_t *)ring - sizeof(pt_journal_area);
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t keep =
-        (size_t)(area - pt_agent.journal.base + page + sizeof(pt_journal_area)) / page * page;
-    const size_t end = (size_t)(area - pt_agent.journal.base) +
-                       (size_t)((pt_journal_area *)area)->size_bytes / page * page;
-    if (end > keep) madvise(pt_agent.journal.base + keep, end - keep, MADV_REMOVE);
+    if (!pt_publish_all())
+        pt_agent_say("%s: cannot be written: %s; samples are lost", pt_agent.base_path,
+                     strerror(errno));
+}
+
+/* A child of fork that came and went has no file. */
+static bool is_worth_a_result(void)
+{
+    const pt_journal_header *const header = pt_agent.journal.header;
+    return pt_agent.file.is_made || pt_agent.served || header->ticks > 0;
 }
 
 /* What no sample stands for, of CPU time by the clocks, is in the file; more of it than chance and
@@ -378,17 +391,15 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_session_drain();
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         note_comm(pt_agent.journal.header);
-        __atomic_store_n(&pt_agent.journal.header->end, end, __ATOMIC_RELEASE);
-        if (pt_agent.recording)
-            pt_threads_each_ring(shrink_ring, NULL);
-        else if (pt_agent.served && end != PT_JOURNAL_STOPPED)
-            unlink(pt_agent.journal.path); /* nobody will read it */
-        else {
-            write_result();
+        pt_agent.journal.header->end = end;
+        if (pt_agent.recording) {
+            publish_recorded();
+        } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else nobody will read it */
+            if (is_worth_a_result()) write_result();
             say_what_was_not_seen();
         }
         pt_agent.on = pt_agent.served = false;
-        pt_threads_forget_rings();
+        pt_threads_free_rings();
         pt_journal_close(&pt_agent.journal);
         pt_tick.filter = NULL;
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
@@ -403,19 +414,17 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
 /* The journal gives its name to the file and lives on beside it until the end. */
 void pt_session_flush(void)
 {
-    pt_agent_journal *const journal = &pt_agent.journal;
+    pt_agent_file *const file = &pt_agent.file;
+    char name[PATH_MAX];
     if (!pt_agent.on || pt_agent.recording || pt_agent.served) return;
     pt_session_drain();
-    if (strcmp(journal->path, pt_agent.path) == 0) {
-        char name[PATH_MAX];
-        if (!pt_agent_join(name, sizeof name, journal->path, ".journal") ||
-            rename(journal->path, name) != 0) {
-            pt_agent_say("%s: cannot be written: %s", pt_agent.path, strerror(errno));
-            return;
-        }
-        pt_agent_join(journal->path, sizeof journal->path, name, "");
+    if (strcmp(file->path, pt_agent.path) == 0 &&
+        pt_agent_join(name, sizeof name, file->path, ".journal")) {
+        if (file->is_made) rename(file->path, name); /* if someone took it away, it has no name */
+        pt_agent_join(file->path, sizeof file->path, name, "");
+        pt_publish_all();
     }
-    if (!pt_profile_write(pt_agent.path))
+    if (strcmp(file->path, pt_agent.path) == 0 || !pt_profile_write(pt_agent.path))
         pt_agent_say("%s: cannot be written: %s", pt_agent.path, strerror(errno));
 }
 
@@ -451,7 +460,8 @@ static void after_fork_in_child(void)
     pt_agent.leaving = false;
     pt_own_after_fork();
     pt_listen_after_fork();
-    pt_agent.journal.header = NULL; /* its mapping stayed with the parent */
+    pt_agent.journal.header = NULL; /* its memory stayed with the parent */
+    pt_publish_after_fork();
     pt_threads_after_fork();
     if (again) {
         if (!pt_agent.recording) {
@@ -459,7 +469,7 @@ static void after_fork_in_child(void)
             pt_name_add_pid(pt_agent.path);
         }
         pt_agent.sequence = 0;
-        begin(pt_agent.path);
+        begin(pt_agent.path, true);
     }
     pt_toggle_after_fork();
     pt_agent_unlock(&caller);

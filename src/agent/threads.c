@@ -1,8 +1,9 @@
 /* threads.c: a slot for every thread of the host, from birth to death, and what a slot is given
- * while a session runs: a ring in the journal and a timer.
+ * while a session runs: a ring and a timer.
  *
  * Slots live in chunks that are never unmapped, so that a handler may look through them at any
- * time. Rings outlive their threads until they are empty, then serve another thread.
+ * time. Rings are memory that a child of fork has not got; they outlive their threads until they
+ * are empty, then serve another thread.
  */
 #include "agent/agent.h"
 
@@ -12,6 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +21,8 @@
 enum {
     CHUNK_SLOTS = 256,
     CHUNKS_MAX = 1024,
-    RINGS_MAX = 65536,
+    RINGS_MAX = 3840, /* 240 MiB, if all of them were filled */
+    RING_BYTES = sizeof(pt_tick_ring) + PT_RING_WORDS * sizeof(uint64_t),
     LISTING_BYTES = 16384,
     OWED_COUNT = 64,
 };
@@ -27,7 +30,7 @@ enum {
 static pt_thread *chunks[CHUNKS_MAX];
 static _Atomic(size_t) chunk_count;
 static pt_thread *free_slots;
-static pt_journal_ring **rings;
+static pt_tick_ring **rings;
 static size_t ring_count;
 static pthread_key_t ended_key;
 static bool ready; /* the key is ours: false in constructors that run before our own */
@@ -127,13 +130,13 @@ void pt_thread_free(pt_thread *thread)
 
 /* ---- rings ---- */
 
-void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg)
+void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 {
     for (size_t i = 0; i < ring_count; i++)
         use(rings[i], arg);
 }
 
-static pt_journal_ring *take_ring(int tid)
+static pt_tick_ring *take_ring(int tid)
 {
     for (size_t i = 0; i < ring_count; i++) {
         if (rings[i]->tid == 0 && rings[i]->head_words == rings[i]->tail_words) {
@@ -142,14 +145,12 @@ static pt_journal_ring *take_ring(int tid)
         }
     }
     if (ring_count == RINGS_MAX) return NULL;
-    pt_journal_area *const area = pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_RING,
-                                                      sizeof *area + sizeof(pt_journal_ring) +
-                                                          PT_RING_WORDS * sizeof(uint64_t));
-    if (area == NULL) return NULL;
-    pt_journal_ring *const ring = (pt_journal_ring *)(area + 1);
+    pt_tick_ring *const ring = pt_agent_map(RING_BYTES);
+    if (ring == NULL) return NULL;
+    madvise(ring, RING_BYTES, MADV_DONTFORK);
+    madvise(ring, RING_BYTES, MADV_NOHUGEPAGE); /* many lie side by side */
     ring->ring_words = PT_RING_WORDS;
     ring->tid = (uint64_t)tid;
-    pt_journal_area_commit(area);
     rings[ring_count++] = ring;
     return ring;
 }
@@ -188,7 +189,7 @@ static void settle_owed(void)
     for (size_t i = 0; i < owed_count; i++) {
         if (atomic_load(&owed[i].ns) < (int64_t)pt_agent.period_ns || owed[i].start_routine == NULL)
             continue;
-        pt_journal_ring *const ring = take_ring(getpid());
+        pt_tick_ring *const ring = take_ring(getpid());
         if (ring == NULL) continue;
         pt_tick_settle_owed(&owed[i].ns, owed[i].start_routine, ring);
         ring->tid = 0;
@@ -212,7 +213,7 @@ static void attach(pt_thread *slot)
      * another stack. Ticks ask for the bounds again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
-    pt_journal_ring *const ring = take_ring(atomic_load(&slot->tid));
+    pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     slot->last_words = 0;
     if (ring != NULL) {
@@ -241,7 +242,7 @@ void pt_threads_wait_for_handlers(void)
 }
 
 /* Ticks that wait for the kernel's own leave the end of a thread uncounted. */
-static void settle(pt_thread *slot, pt_journal_ring *ring, bool is_last)
+static void settle(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
     const bool by_looks = weighing == PT_TICK_BY_LOOKS;
@@ -260,7 +261,7 @@ static void settle(pt_thread *slot, pt_journal_ring *ring, bool is_last)
 static void take_away(pt_thread *slot, bool is_last)
 {
     if (slot->engine == NULL) return;
-    pt_journal_ring *const ring = atomic_load(&slot->ring);
+    pt_tick_ring *const ring = atomic_load(&slot->ring);
     atomic_store(&slot->ring, NULL);
     wait_for_handler(slot);
     settle(slot, ring, is_last);
@@ -317,7 +318,7 @@ static void thread_ended(void *thread)
 
 bool pt_threads_init(void)
 {
-    rings = pt_agent_map(RINGS_MAX * sizeof(pt_journal_ring *));
+    rings = pt_agent_map(RINGS_MAX * sizeof(pt_tick_ring *));
     pt_tick.find = find;
     pt_tick.is_slot = is_slot;
     ready = rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
@@ -463,15 +464,16 @@ void pt_threads_detach_all(void)
     settle_owed();
 }
 
-/* The journal and its rings are going. */
-void pt_threads_forget_rings(void)
+void pt_threads_free_rings(void)
 {
+    for (size_t i = 0; i < ring_count; i++)
+        munmap(rings[i], RING_BYTES);
     ring_count = owed_count = 0;
 }
 
 static void forget_other(pt_thread *slot)
 {
-    /* Timers, events and the journal's mapping are not inherited by a child. */
+    /* Timers, events and rings are not inherited by a child. */
     atomic_store(&slot->ring, NULL);
     atomic_store(&slot->busy, 0);
     slot->engine = NULL;
@@ -485,7 +487,7 @@ void pt_threads_after_fork(void)
 {
     pt_ticker_after_fork();
     each_live(forget_other);
-    pt_threads_forget_rings();
+    ring_count = owed_count = 0;
     if (pt_tick_self != NULL) atomic_store(&pt_tick_self->tid, gettid());
 }
 

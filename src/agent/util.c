@@ -12,22 +12,45 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void pt_agent_lock(pt_caller *ret_caller)
+#define NOWHERE ((off_t)-1) /* where the descriptor is */
+
+static void be_undisturbed(pt_caller *ret_caller)
 {
     sigset_t all;
     ret_caller->error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_caller->cancel);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &ret_caller->mask);
+}
+
+static void be_as_before(const pt_caller *caller)
+{
+    pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
+    errno = caller->error;
+    pthread_setcancelstate(caller->cancel, NULL); /* the thread may end here */
+}
+
+void pt_agent_lock(pt_caller *ret_caller)
+{
+    be_undisturbed(ret_caller);
     pthread_mutex_lock(&lock);
+}
+
+bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns)
+{
+    const uint64_t end_ns = pt_agent_clock_ns(CLOCK_REALTIME) + ns;
+    const struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
+                                 .tv_nsec = (long)(end_ns % 1000000000)};
+    be_undisturbed(ret_caller);
+    if (pthread_mutex_timedlock(&lock, &end) == 0) return true;
+    be_as_before(ret_caller);
+    return false;
 }
 
 void pt_agent_unlock(const pt_caller *caller)
 {
     pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
-    errno = caller->error;
-    pthread_setcancelstate(caller->cancel, NULL); /* the thread may end here */
+    be_as_before(caller);
 }
 
 void pt_agent_lock_reset(void)
@@ -86,13 +109,13 @@ void *pt_agent_map(size_t bytes)
 
 /* A write to a pipe without a reader, or beyond a limit on files, raises a signal in this thread,
  * which would end the host. All signals are blocked: it is taken back, unless one was pending. */
-static ssize_t write_unsignalled(int fd, const void *bytes, size_t size)
+static ssize_t write_unsignalled(int fd, const void *bytes, size_t size, off_t at)
 {
     static const struct timespec at_once = {0};
     sigset_t before, raised;
     sigemptyset(&raised);
     sigpending(&before);
-    const ssize_t done = write(fd, bytes, size);
+    const ssize_t done = at == NOWHERE ? write(fd, bytes, size) : pwrite(fd, bytes, size, at);
     const int saved_errno = errno;
     const int signo = done >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
     if (signo != 0 && sigismember(&before, signo) == 0) {
@@ -104,17 +127,23 @@ static ssize_t write_unsignalled(int fd, const void *bytes, size_t size)
     return done;
 }
 
-bool pt_agent_write(int fd, const void *bytes, size_t size)
+bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at)
 {
-    const char *at = bytes;
+    const char *from = bytes;
     while (size > 0) {
-        const ssize_t done = write_unsignalled(fd, at, size);
+        const ssize_t done = write_unsignalled(fd, from, size, at);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
-        at += done;
+        from += done;
         size -= (size_t)done;
+        if (at != NOWHERE) at += done;
     }
     return true;
+}
+
+bool pt_agent_write(int fd, const void *bytes, size_t size)
+{
+    return pt_agent_write_at(fd, bytes, size, NOWHERE);
 }
 
 uint64_t pt_agent_number(const char *text, uint64_t fallback)

@@ -4,13 +4,13 @@
  * ProfilerFlush beside it, as NAME.journal); a program that is killed leaves it there. pitot reads
  * it as it is; gperftools' and Go's pprof do not.
  */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -46,22 +46,36 @@ static pt_status read_facts(const char *path, pt_journal_facts *ret_facts, pt_er
     return status;
 }
 
-/* Does the process still have the file mapped, and so writes to it? */
+/* Has one of these descriptors the file? */
+static bool is_among(const char *descriptors, const struct stat *file)
+{
+    bool found = false;
+    DIR *const dir = opendir(descriptors);
+    const struct dirent *entry;
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
+        struct stat st;
+        found = fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+                st.st_ino == file->st_ino && st.st_dev == file->st_dev;
+    }
+    if (dir != NULL) closedir(dir);
+    return found;
+}
+
+/* Does a thread of the process still have the file open? The library's has descriptors of its own.
+ */
 static bool is_written_by(uint32_t pid, const char *path)
 {
     struct stat st;
-    char name[64], line[8192];
     bool found = false;
-    snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", pid);
     if (stat(path, &st) != 0) return false;
-    FILE *const maps = fopen(name, "re");
-    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
-        unsigned major_number, minor_number;
-        unsigned long long inode;
-        found = sscanf(line, "%*s %*s %*s %x:%x %llu", &major_number, &minor_number, &inode) == 3 &&
-                inode == st.st_ino && makedev(major_number, minor_number) == st.st_dev;
+    PT_FREE char *threads = pt_strf("/proc/%" PRIu32 "/task", pid);
+    DIR *const dir = opendir(threads);
+    const struct dirent *entry;
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
+        PT_FREE char *descriptors = pt_strf("%s/%s/fd", threads, entry->d_name);
+        found = entry->d_name[0] != '.' && is_among(descriptors, &st);
     }
-    if (maps != NULL) fclose(maps);
+    if (dir != NULL) closedir(dir);
     return found;
 }
 
@@ -146,7 +160,8 @@ const pt_command pt_command_recover = {
     .arguments = "PROFILE...",
     .description =
         "A program with libprofiler.so.0 that is killed leaves its journal under the profile's "
-        "name: all samples up to the last. pitot's commands read it as it is. For other tools "
+        "name: all samples but those of its last tenth of a second. pitot's commands read it as it "
+        "is. For other tools "
         "this makes a gperftools profile of it (or a profile.proto, if the name ends in .pb.gz or "
         "--to says so), in its place unless -o names another.\n\nA journal that a process still "
         "writes is left alone; with -o what it holds now is written.",

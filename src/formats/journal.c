@@ -1,9 +1,9 @@
 /* journal.c: the crash journal of libprofiler.so.0; its layout is drawn in wire/journal.h.
  *
  * The writer may have been killed at any instruction, or may still run. Only what was committed is
- * looked at: areas up to the first without a magic, records up to used_bytes, ring words up to
- * head_words. That is a whole profile and no damage. Damage is what the writer never leaves: sizes
- * that do not fit, records of no frames.
+ * looked at: areas up to the first without a magic, records up to used_bytes. That is a whole
+ * profile and no damage. Damage is what the writer never leaves: sizes that do not fit, records of
+ * no frames.
  *
  * Addresses above the leaf are return addresses: kept as they are, PT_LOCATION_RETURN_ADDR.
  */
@@ -45,9 +45,13 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->cpu_before_ns = pt_read_u64(r);
     f->cpu_used_ns = pt_read_u64(r);
     f->cpu_own_ns = pt_read_u64(r);
-    f->dropped = pt_read_u64(r); /* by the folder; rings add theirs */
+    f->dropped = pt_read_u64(r); /* by the folder */
     f->threads_seen = pt_read_u64(r);
     f->threads_unsampled = pt_read_u64(r);
+    f->ticks = pt_read_u64(r);
+    pt_skip(r, 8); /* weight: counted from the stacks */
+    f->dropped = pt_saturating_count(f->dropped, pt_read_u64(r));
+    f->filtered = pt_read_u64(r);
 }
 
 static void copy_text(char *to, const uint8_t *from, size_t bytes, size_t cap)
@@ -82,7 +86,7 @@ bool pt_journal_is(const uint8_t *head, size_t head_bytes)
 }
 
 /* Leaves the reader at the first area. */
-static pt_status begin(pt_reader *r, pt_journal_facts *f, uint64_t *ret_epoch)
+static pt_status begin(pt_reader *r, pt_journal_facts *f)
 {
     const uint8_t *const head = r->pos;
     memset(f, 0, sizeof *f);
@@ -99,8 +103,6 @@ static pt_status begin(pt_reader *r, pt_journal_facts *f, uint64_t *ret_epoch)
     uint32_t header_bytes;
     fields = *r;
     read_header(&fields, f, &header_bytes);
-    *ret_epoch = pt_read_u64(&fields);
-    pt_skip(&fields, 8);
     const uint32_t exe_bytes = pt_read_u32(&fields), command_bytes = pt_read_u32(&fields);
     memcpy(f->comm, head + offsetof(pt_journal_header, comm), sizeof f->comm);
     f->comm[sizeof f->comm - 1] = '\0';
@@ -346,61 +348,18 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
     }
 }
 
-/* A ring's samples that were not folded. words is where ring word 0 lies. */
-typedef struct {
-    const uint8_t *words;
-    uint64_t mask;
-    bool swap;
-} ring_words;
-
-static uint64_t ring_word(const ring_words *ring, uint64_t n)
-{
-    uint64_t word;
-    memcpy(&word, ring->words + (n & ring->mask) * 8, 8);
-    return ring->swap ? __builtin_bswap64(word) : word;
-}
-
-static void read_ring(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint16_t epoch)
-{
-    const uint64_t words = pt_read_u64(r);
-    pt_skip(r, 8); /* tid */
-    const uint64_t head = pt_read_u64(r), tail = pt_read_u64(r);
-    f->ticks = pt_saturating_count(f->ticks, pt_read_u64(r));
-    pt_skip(r, 8); /* weight: counted from the stacks */
-    f->dropped = pt_saturating_count(f->dropped, pt_read_u64(r));
-    f->filtered = pt_saturating_count(f->filtered, pt_read_u64(r));
-    if (!pt_reader_ok(r) || g == NULL) return;
-    if (words == 0 || (words & (words - 1)) != 0 || head - tail > words) {
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a ring of %" PRIu64 " words that holds %" PRIu64, words,
-                       head - tail);
-        return;
-    }
-    if (!pt_reader_has(r, words, 8)) return;
-    const ring_words ring = {.words = r->pos, .mask = words - 1, .swap = r->swap};
-    for (uint64_t at = tail; at != head;) {
-        const uint64_t first = ring_word(&ring, at);
-        const uint32_t depth = pt_journal_ring_depth(first);
-        if (!plausible_depth(r, depth)) return;
-        if (depth >= head - at) {
-            pt_reader_fail(r, PT_ERR_DAMAGED, "a sample longer than what its ring holds");
-            return;
-        }
-        PT_GROW(g->pc, depth);
-        g->pc.count = depth;
-        for (uint32_t i = 0; i < depth; i++)
-            g->pc.items[i] = ring_word(&ring, at + 1 + i);
-        add_stack(g, f, pt_journal_ring_weight(first), pt_journal_ring_end(first), epoch);
-        at += 1 + depth;
-    }
-}
-
 /* ---- areas ---- */
 
-typedef enum { ONLY_MAPS, ONLY_SAMPLES, ONLY_COUNTERS } what;
+static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t kind)
+{
+    map_record map;
+    if (kind == PT_JOURNAL_STACKS) read_stacks(g, r, f);
+    while (kind == PT_JOURNAL_MAPS && pt_reader_left(r) > 0 && read_map(r, &map))
+        add_map(g, &map, f);
+}
 
-/* Each area, up to the first that was not committed. */
-static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint64_t epoch,
-                       what wanted)
+/* Each area of that kind, up to the first that was not committed. */
+static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t wanted)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) >= sizeof(pt_journal_area)) {
         pt_reader head = *r; /* looked at without moving */
@@ -414,30 +373,22 @@ static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f,
                            size, used);
             return;
         }
-        /* A copy that was cut short ends inside an area. */
+        /* The file may end behind the records; a copy that was cut short ends within them. */
         const uint64_t there = size < pt_reader_left(r) ? size : pt_reader_left(r);
+        const uint64_t records_end = sizeof(pt_journal_area) + used;
         pt_reader area = pt_reader_sub(r, there);
         pt_skip(&area, sizeof(pt_journal_area));
-        pt_reader records = area;
-        if (kind != PT_JOURNAL_RING) records = pt_reader_sub(&area, used);
-        map_record map;
-        while (kind == PT_JOURNAL_MAPS && wanted == ONLY_MAPS && pt_reader_left(&records) > 0 &&
-               read_map(&records, &map))
-            add_map(g, &map, f);
-        if (kind == PT_JOURNAL_STACKS && wanted == ONLY_SAMPLES) read_stacks(g, &records, f);
-        if (kind == PT_JOURNAL_RING && wanted != ONLY_MAPS)
-            read_ring(wanted == ONLY_SAMPLES ? g : NULL, &records, f, (uint16_t)epoch);
-        if (size > there) pt_reader_short(r, size - there);
+        const uint64_t records_there = records_end <= there ? used : pt_reader_left(&area);
+        pt_reader records = pt_reader_sub(&area, records_there);
+        if (kind == wanted) read_records(g, &records, f, kind);
+        if (records_end > there) pt_reader_short(r, records_end - there);
     }
 }
 
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr)
 {
-    uint64_t epoch = 0;
     reader->error = reterr;
-    if (begin(reader, ret_facts, &epoch) == PT_OK)
-        read_areas(NULL, reader, ret_facts, epoch, ONLY_COUNTERS);
-    return reader->status;
+    return begin(reader, ret_facts);
 }
 
 /* ---- many into one builder ---- */
@@ -484,16 +435,15 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
     pt_journal_facts facts;
-    uint64_t epoch = 0;
     reader->error = reterr;
-    if (begin(reader, &facts, &epoch) == PT_OK) {
+    if (begin(reader, &facts) == PT_OK) {
         pt_reader again = *reader;
         g->map.count = 0;
         set_labels(g, &facts);
-        read_areas(g, reader, &facts, epoch, ONLY_MAPS);
+        read_areas(g, reader, &facts, PT_JOURNAL_MAPS);
         sort_maps(g);
         if (!pt_reader_ok(reader)) again.error = NULL; /* the first damage is the one told */
-        read_areas(g, &again, &facts, epoch, ONLY_SAMPLES);
+        read_areas(g, &again, &facts, PT_JOURNAL_STACKS);
         if (pt_reader_ok(reader)) reader->status = again.status;
     }
     if (ret_facts != NULL) *ret_facts = facts;
@@ -544,7 +494,7 @@ static pt_status read_one(pt_reader *reader, pt_builder *builder, const pt_read_
     if (hooks != NULL && hooks->diag != NULL && facts.end == PT_JOURNAL_RUNNING)
         pt_diag_add(hooks->diag, 1,
                     "journal of a process that was killed or still runs (pid %" PRIu32
-                    "): complete up to its last sample",
+                    "): complete up to a tenth of a second before its end",
                     facts.pid);
     return status;
 }

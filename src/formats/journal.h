@@ -37,7 +37,8 @@ typedef struct pt_journal_facts {
 /* Whether these bytes begin a journal. */
 bool pt_journal_is(const uint8_t *head, size_t head_bytes);
 
-/* Header and counters only. PT_ERR_FORMAT if it is no journal or of another version. */
+/* The header only: weight, complete and unchecked stay 0. PT_ERR_FORMAT if it is no journal or of
+ * another version. */
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr);
 
 typedef struct pt_journal_reading pt_journal_reading;

@@ -1,23 +1,23 @@
-/* journal.h: the crash journal, a file that a profiled process maps shared and fills as it runs.
- * Whatever ends the process, the file holds every sample but, at worst, the one in flight.
+/* journal.h: the crash journal, a file to which a profiled process copies, as it runs, what it has
+ * collected in memory of its own. The process never reads the file again.
  *
  *   0      header, 4096 bytes: who, when, how sampled, how it ended
  *   4096   areas, one after the other, each a multiple of 4096 bytes:
  *            maps     what was mapped where, from when to when
  *            stacks   distinct stacks with their counts
- *            ring     samples of one thread that are not yet folded into stacks
  *
  * Numbers have the writer's byte order, told by `byte_order`; all have the same size and place in
  * 32-bit and 64-bit processes. Nothing moves once it is written. Whatever a reader trusts is
- * committed by one aligned store with release order after the bytes it covers:
+ * committed by a write that follows those of the bytes it covers:
  *
- *   header   magic             after the facts that do not change
- *   area     magic             after kind, size_bytes and the area's own header
- *   maps, stacks   used_bytes  after the record; a record never crosses it
- *   ring     head_words        after the record; tail_words after it was folded
+ *   header   magic             after everything else that is there when the file is new
+ *   area     its own header    magic, kind, size_bytes and used_bytes after the records; a record
+ *                              never crosses used_bytes, and the file may end there
  *
- * A sample that was folded when the process died before tail_words moved is counted twice: that is
- * the one in flight. The reader is formats/journal.c.
+ * So the file is a whole profile whenever the process is killed. It lacks the samples that were not
+ * yet copied: those of the last PT_JOURNAL_INTERVAL_MS at most (the first copies follow each other
+ * faster). None is there twice. An exit, exec or fork that the library sees copies all there is.
+ * The reader is formats/journal.c.
  */
 #ifndef PT_WIRE_JOURNAL_H
 #define PT_WIRE_JOURNAL_H
@@ -29,12 +29,13 @@
 #define PT_JOURNAL_BYTE_ORDER 0x01020304u /* as the writer stores it */
 
 enum {
-    PT_JOURNAL_VERSION = 1,
+    PT_JOURNAL_VERSION = 2, /* 1 had the threads' rings in the file, and was mapped shared */
     PT_JOURNAL_HEADER_BYTES = 4096,
     PT_JOURNAL_ALIGN_BYTES = 4096, /* of areas, whatever the machine's page */
     PT_JOURNAL_COMM_BYTES = 16,
     PT_JOURNAL_EXE_BYTES = 1024,
     PT_JOURNAL_COMMAND_BYTES = 2048,
+    PT_JOURNAL_INTERVAL_MS = 100, /* between two copies */
     PT_JOURNAL_DEPTH_MAX = 512, /* frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED */
 };
 
@@ -90,8 +91,10 @@ typedef struct {
     uint64_t fold_dropped;      /* weight lost because the stacks area could not grow */
     uint64_t threads_seen;      /* threads that had a timer */
     uint64_t threads_unsampled; /* threads that could not be given one */
-    uint64_t epoch;             /* the mappings' present epoch, see pt_journal_map */
-    uint64_t reserved;
+    uint64_t ticks;             /* handler runs */
+    uint64_t weight;            /* of their samples: the periods that each stands for */
+    uint64_t ring_dropped;      /* weight of ticks that found no room in memory */
+    uint64_t filtered;          /* weight of ticks that the program's filter refused */
     uint32_t exe_bytes, command_bytes;
     char comm[PT_JOURNAL_COMM_BYTES];       /* zero-terminated */
     char exe[PT_JOURNAL_EXE_BYTES];         /* path of the image; exe_bytes of them */
@@ -102,14 +105,14 @@ _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header out
 
 #define PT_JOURNAL_AREA_MAGIC 0x61544a50u /* "PJTa" as little-endian bytes */
 
-enum { PT_JOURNAL_MAPS = 1, PT_JOURNAL_STACKS = 2, PT_JOURNAL_RING = 3 };
+enum { PT_JOURNAL_MAPS = 1, PT_JOURNAL_STACKS = 2 };
 
 /* At the start of each area. */
 typedef struct {
-    uint32_t magic; /* PT_JOURNAL_AREA_MAGIC, committed last; 0 = nothing more in the file */
+    uint32_t magic; /* PT_JOURNAL_AREA_MAGIC; 0 = nothing more in the file */
     uint32_t kind;
     uint64_t size_bytes; /* of the whole area, this included */
-    uint64_t used_bytes; /* maps, stacks: bytes of records after this header, committed */
+    uint64_t used_bytes; /* bytes of records after this header */
     uint64_t reserved;
 } pt_journal_area;
 
@@ -132,37 +135,5 @@ typedef struct {
     uint8_t end;    /* PT_JOURNAL_END_X */
     uint8_t reserved;
 } pt_journal_stack;
-
-/* A ring area's own header, after pt_journal_area. One thread's handler writes, the folder reads.
- * Words are counted from the start of time; word n lies at words[n % ring_words]. */
-typedef struct {
-    uint64_t ring_words; /* a power of two */
-    uint64_t tid;        /* of the thread that fills it now; 0 = none */
-    uint64_t head_words; /* published */
-    uint64_t tail_words; /* folded */
-    uint64_t ticks;      /* handler runs */
-    uint64_t weight;     /* of the published samples: 1 + timer overruns each */
-    uint64_t dropped;    /* weight of ticks that found no room */
-    uint64_t filtered;   /* weight of ticks that the program's filter refused */
-    uint64_t words[];
-} pt_journal_ring;
-
-/* A ring record's first word; depth addresses follow. Weight is at least 1, so it is never 0. */
-static inline uint64_t pt_journal_ring_word(uint32_t weight, unsigned depth, unsigned end)
-{
-    return (uint64_t)weight << 32 | (uint64_t)(depth & 0xffffff) << 8 | (end & 0xff);
-}
-static inline uint32_t pt_journal_ring_weight(uint64_t word)
-{
-    return (uint32_t)(word >> 32);
-}
-static inline uint32_t pt_journal_ring_depth(uint64_t word)
-{
-    return (uint32_t)(word >> 8) & 0xffffff;
-}
-static inline unsigned pt_journal_ring_end(uint64_t word)
-{
-    return (unsigned)(word & 0xff);
-}
 
 #endif

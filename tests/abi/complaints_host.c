@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "in_journal.h"
+
 static double seconds(clockid_t clock)
 {
     struct timespec now;
@@ -149,6 +151,7 @@ static int case_signalled(char **argv)
     setrlimit(RLIMIT_CORE, &none);
     burn(0.3);
     say_cpu();
+    wait_until_in_journal(getenv("CPUPROFILE"));
     signal(atoi(argv[1]), SIG_DFL); /* whoever runs this may ignore it, as nohup does */
     kill(getpid(), atoi(argv[1]));
     for (;;)

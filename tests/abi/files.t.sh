@@ -22,7 +22,7 @@ CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 run bash -c './host killed; exit $?'
 expect_status 137
 run pitot top prof
 expect_status 0
-expect_stderr_line 'pitot: 1 journal of a process that was killed or still runs (pid *): complete up to its last sample'
+expect_stderr_line 'pitot: 1 journal of a process that was killed or still runs (pid *): complete up to a tenth of a second before its end'
 expect_stdout_line '*burn*'
 
 it 'recover makes the gperftools file of it, in its place'

@@ -1,20 +1,28 @@
 #!/usr/bin/env python3
-"""kills.py FILE CORES: judges what tortures left that were killed at work. A line of FILE is: ticks
-that the library asked the program about, ticks in the journal, weight of its samples, weight found
-in stacks and rings, weight dropped.
+"""kills.py FILE CORES HZ: judges what tortures left that were killed at work. A line of FILE is: ticks
+that the library asked the program about, its CPU time in ns when it was killed, CPU time of the
+process when the journal was written last, ticks in the journal, weight of its samples, weight found
+in stacks, weight dropped.
 
-In flight when the process ends may be one tick on each core: asked about and not yet counted, or
-counted and not yet published. A sample that was being folded is there twice. Exit status 1 if more
-is amiss.
+What is missing came after the journal was written last: no more ticks than fit into the CPU time
+since then, and one of each of the threads that may run. No sample is there twice: the stacks hold
+what was weighed, but for a sample of each thread that was on its way. The journal is written each
+100 ms: on a full machine the time since then may be longer, but not always. Exit status 1 if
+anything is amiss.
 """
 import sys
 
+THREADS = 32  # that run at once in a torture, and a few that come and go
+INTERVAL_NS = 100_000_000
+
 rows = [[int(x) for x in line.split()] for line in open(sys.argv[1])]
-cores = int(sys.argv[2])
-ticks = sum(row[1] for row in rows)
-lost = sum(max(0, weight - samples) for _, _, weight, samples, _ in rows)
-twice = sum(max(0, samples - weight) for _, _, weight, samples, _ in rows)
-print(f'{len(rows)} kills, {ticks} ticks, {lost} periods lost in flight, {twice} there twice, '
-      f'{sum(row[4] for row in rows)} dropped and counted')
-sys.exit(not (rows and ticks > 0 and all(abs(asked - counted) <= cores for asked, counted, *_ in rows)
-              and max(lost, twice) <= len(rows)))
+cores, hz = int(sys.argv[2]), int(sys.argv[3])
+ticks = sum(row[3] for row in rows)
+since = [cpu - written for _, cpu, written, *_ in rows]
+missing = [asked - counted for asked, _, _, counted, *_ in rows]
+twice = [samples + dropped - weight for *_, weight, samples, dropped in rows]
+print(f'{len(rows)} kills, {ticks} ticks, {sum(missing)} came after the last writing, which was '
+      f'{min(since, default=0) / 1e6:.1f} to {max(since, default=0) / 1e6:.1f} ms of CPU time earlier')
+sys.exit(not (rows and ticks > 0 and min(since) <= INTERVAL_NS * cores
+              and all(0 <= m <= s * hz * 1.02 / 1e9 + THREADS for m, s in zip(missing, since))
+              and all(abs(t) <= THREADS for t in twice)))

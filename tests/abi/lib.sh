@@ -81,8 +81,11 @@ nothing_broke() {
 # counted NAME: a figure of the journals that `count_journals FILE...` looked at.
 count_journals() { python3 "$here/journal.py" "$@" >counts || cat counts; }
 counted() { awk -v name="$1" '$1 == name { print $2 }' counts; }
-# The ticks that a torture with a counter was asked about.
-asked_ticks() { python3 -c 'import struct, sys; print(*struct.unpack("=Q", open(sys.argv[1], "rb").read(8)))' "$1"; }
+# counter N: a number that a torture with a counter keeps there: 1, the ticks that it was asked about; 2, its
+# CPU time in ns when it killed itself; 3, those ticks when all threads but one had ended.
+counter() { python3 -c 'import struct, sys; print(struct.unpack_from("=Q", open("counter", "rb").read(), 8 * int(sys.argv[1]) - 8)[0])' "$1"; }
+# counts_all: the journal that was counted has every tick up to then.
+counts_all() { [ "$(counter 3)" -le "$(counted ticks)" ] && [ "$(counted ticks)" -le "$(counter 1)" ]; }
 
 # kill_many N: N tortures, killed while all their threads run; what each left is in the file `kills`.
 kill_many() {
@@ -92,6 +95,7 @@ kill_many() {
         rm -f torture.prof* counter
         CPUPROFILE_FREQUENCY=4000 bash -c './torture "$@"; exit 0' - "-0.0$((i * 7 % 90 + 10))" 40 ./plugin.so counter 2>/dev/null
         count_journals torture.prof
-        echo "$(asked_ticks counter) $(counted ticks) $(counted weight) $(counted samples) $(counted dropped)" >>kills
+        echo "$(counter 1) $(counter 2) $(counted cpu_ns) $(counted ticks) $(counted weight)" \
+            "$(counted samples) $(counted dropped)" >>kills
     done
 }

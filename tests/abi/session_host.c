@@ -13,6 +13,8 @@
 
 #include <gperftools/profiler.h>
 
+#include "in_journal.h"
+
 #ifdef FORBIDS
 const char *pitot_default_options(void)
 {
@@ -215,6 +217,7 @@ static int case_asks(char **argv)
 static int case_killed(char **argv)
 {
     burn(0.3);
+    wait_until_in_journal(getenv("CPUPROFILE"));
     kill(getpid(), SIGKILL);
     return 1;
 }

@@ -30,6 +30,8 @@
 
 #include <gperftools/profiler.h>
 
+#include "in_journal.h"
+
 namespace
 {
 
@@ -343,13 +345,17 @@ void *worker(void *arg)
     return nullptr;
 }
 
+/* Behind it the CPU time when it ends itself, in ns, and how many there were when all other threads
+ * had ended. */
 std::atomic<long> *ticks;
 pid_t self;
+
+std::atomic<bool> refuses;
 
 int count_tick(void *)
 {
     if (getpid() == self) ticks->fetch_add(1, std::memory_order_relaxed); /* not a child's */
-    return 1;
+    return !refuses;
 }
 
 bool start_counting(const char *path)
@@ -362,6 +368,20 @@ bool start_counting(const char *path)
     ProfilerOptions options = {};
     options.filter_in_thread = count_tick;
     return ticks != MAP_FAILED && ProfilerStartWithOptions("torture.prof", &options);
+}
+
+void end_now()
+{
+    ticks[1] = (long)(now_s(CLOCK_PROCESS_CPUTIME_ID) * 1e9);
+    kill(getpid(), SIGKILL);
+}
+
+/* No sample follows, since the filter refuses. */
+void wait_for_journal()
+{
+    ticks[2] = ticks->load();
+    refuses = true;
+    wait_until_in_journal("torture.prof");
 }
 
 } // namespace
@@ -382,7 +402,7 @@ int main(int argc, char **argv)
         pthread_create(&threads[i], nullptr, worker, (void *)(intptr_t)i);
     while (now_s(CLOCK_MONOTONIC) < end)
         usleep(5000);
-    if (seconds < 0) kill(getpid(), SIGKILL);
+    if (seconds < 0) end_now();
     over = true;
     end_pipe();
     for (int i = 0; i < WORKS; i++) {
@@ -394,6 +414,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < WORKS; i++)
         printf("rounds_%d %ld\n", i, rounds[i].load());
     fflush(stdout);
-    if (argc > 4) kill(getpid(), SIGKILL);
+    if (argc > 4) {
+        wait_for_journal();
+        end_now();
+    }
     return 0;
 }

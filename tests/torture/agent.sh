@@ -23,7 +23,7 @@ expect_equal 'exit status' $? 0
 nothing_broke torture.out
 sed 's/^/# /' torture.err
 count_journals recorded/$host.*.journal
-expect_equal 'periods in stacks and rings' "$(counted samples)" "$(counted weight)"
+expect_equal 'periods in stacks' "$(counted samples)" "$(counted weight)"
 echo "# ticks $(counted ticks), samples $(counted samples), dropped $(counted dropped), gdb attached $attached times"
 echo "# $(tr '\n' ' ' <torture.out)"
 rm -rf recorded
@@ -32,11 +32,11 @@ it "ticks that the program was asked about are those of the journal, for $((seco
 CPUPROFILE_FREQUENCY=4000 bash -c './torture "$1" 40 ./plugin.so counter >torture.out' - $((seconds / 6)) 2>/dev/null
 nothing_broke torture.out
 count_journals torture.prof
-expect_equal 'ticks in the journal' "$(counted ticks)" "$(asked_ticks counter)"
-expect_equal 'periods in stacks and rings' "$(counted samples)" "$(counted weight)"
+counts_all || fail "$(counted ticks) ticks in the journal, $(counter 3) to $(counter 1) asked about"
+expect_equal 'periods in stacks' "$(counted samples)" "$(counted weight)"
 echo "# ticks $(counted ticks), samples $(counted samples), dropped $(counted dropped)"
 
-it 'a hundred kills lose no sample but those in flight'
+it 'a hundred kills lose what came after the last writing alone, and nothing is there twice'
 kill_many 100
-said=$(python3 "$here/kills.py" kills "$(nproc)") || fail "$said"
+said=$(python3 "$here/kills.py" kills "$(nproc)" 4000) || fail "$said"
 echo "# $said"

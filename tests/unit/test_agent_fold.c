@@ -1,6 +1,7 @@
 /* test_agent_fold.c: ring, drain and journal of the in-process library with ordinary threads as
  * producers, so that the thread sanitizer sees them too: tsan puts signals off, and the handler's
- * own archive is never instrumented. fold.c, journal.c and util.c are compiled here once more.
+ * own archive is never instrumented. fold.c, journal.c, publish.c and util.c are compiled here once
+ * more.
  */
 #include "base_check.h"
 
@@ -17,11 +18,11 @@
 enum { PRODUCERS = 4, SAMPLES = 20000, STACKS = 37, WORDS = 1024, DEPTH_MAX = 20 };
 
 pt_session pt_agent;
-static pt_journal_ring *rings[PRODUCERS];
+static pt_tick_ring *rings[PRODUCERS];
 static uint64_t refreshes;
 
 /* What fold.c asks of the rest of the library. */
-void pt_threads_each_ring(void (*use)(pt_journal_ring *ring, void *arg), void *arg)
+void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg)
 {
     for (int i = 0; i < PRODUCERS; i++)
         use(rings[i], arg);
@@ -56,7 +57,7 @@ static uint64_t pc_of(unsigned stack, uint32_t frame)
 }
 
 /* As tick.c publishes a sample: the words, then head_words. False: no room. */
-static bool publish(pt_journal_ring *ring, unsigned stack, uint32_t weight)
+static bool publish(pt_tick_ring *ring, unsigned stack, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
@@ -64,14 +65,14 @@ static bool publish(pt_journal_ring *ring, unsigned stack, uint32_t weight)
     if (ring->ring_words - (head - tail) < depth + 1) return false;
     for (uint32_t i = 0; i < depth; i++)
         ring->words[(head + 1 + i) & mask] = pc_of(stack, i);
-    ring->words[head & mask] = pt_journal_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
+    ring->words[head & mask] = pt_tick_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
     return true;
 }
 
 static void *produce(void *arg)
 {
-    pt_journal_ring *const ring = arg;
+    pt_tick_ring *const ring = arg;
     unsigned stack = (unsigned)ring->tid;
     for (int i = 0; i < SAMPLES; i++) {
         stack = stack * 1103515245u + 12345u;
@@ -112,24 +113,16 @@ static void take(const pt_journal_stack *record, void *arg)
     f->records++;
 }
 
-static char path[64];
-
 static int open_journal(void **state)
 {
-    snprintf(path, sizeof path, "/tmp/pitot-fold.XXXXXX");
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    assert_true(pt_journal_create(&pt_agent.journal, path));
+    static uint64_t memory[PRODUCERS][sizeof(pt_tick_ring) / sizeof(uint64_t) + WORDS];
+    memset(memory, 0, sizeof memory);
+    assert_true(pt_journal_open(&pt_agent.journal));
+    pt_publish_begin("");
     for (int i = 0; i < PRODUCERS; i++) {
-        pt_journal_area *const area =
-            pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_RING,
-                                sizeof *area + sizeof(pt_journal_ring) + WORDS * sizeof(uint64_t));
-        assert_non_null(area);
-        rings[i] = (pt_journal_ring *)(area + 1);
+        rings[i] = (pt_tick_ring *)memory[i];
         rings[i]->ring_words = WORDS;
         rings[i]->tid = (uint64_t)i + 1;
-        pt_journal_area_commit(area);
     }
     refreshes = 0;
     pt_fold_reset();
@@ -139,7 +132,6 @@ static int open_journal(void **state)
 static int close_journal(void **state)
 {
     pt_journal_close(&pt_agent.journal);
-    unlink(path);
     return 0;
 }
 
@@ -194,8 +186,8 @@ static void the_present_mappings_are_read_again_once_a_round(void **state)
 {
     static const uint64_t far = 0x10000000;
     for (int i = 0; i < 3; i++) {
-        pt_journal_ring *const ring = rings[i];
-        ring->words[0] = pt_journal_ring_word(1, 1, PT_JOURNAL_END_ROOT);
+        pt_tick_ring *const ring = rings[i];
+        ring->words[0] = pt_tick_ring_word(1, 1, PT_JOURNAL_END_ROOT);
         ring->words[1] = far + (uint64_t)i;
         __atomic_store_n(&ring->head_words, 2, __ATOMIC_RELEASE);
     }

@@ -197,7 +197,7 @@ typedef struct {
     uint64_t weight, dropped, left;
 } counted;
 
-static void count(pt_journal_ring *ring, void *arg)
+static void count(pt_tick_ring *ring, void *arg)
 {
     counted *const sum = arg;
     sum->weight += ring->weight;
@@ -205,15 +205,10 @@ static void count(pt_journal_ring *ring, void *arg)
     sum->left += ring->head_words - ring->tail_words;
 }
 
-static char path[64];
-
 static int begin(void **state)
 {
-    snprintf(path, sizeof path, "/tmp/pitot-ring.XXXXXX");
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    assert_true(pt_journal_create(&pt_agent.journal, path));
+    assert_true(pt_journal_open(&pt_agent.journal));
+    pt_publish_begin("");
     pt_fold_reset();
     pt_tick.signo = SIGPROF;
     pt_tick.period_ns = 1000000;
@@ -230,9 +225,8 @@ static int end(void **state)
 {
     pt_agent.on = false;
     pt_threads_detach_all();
-    pt_threads_forget_rings();
+    pt_threads_free_rings();
     pt_journal_close(&pt_agent.journal);
-    unlink(path);
     return 0;
 }
 

@@ -22,16 +22,16 @@ static int refuse(void *arg)
 
 static const struct ProfilerOptions no_ticks = {.filter_in_thread = refuse};
 
-static void first_ring(pt_journal_ring *ring, void *arg)
+static void first_ring(pt_tick_ring *ring, void *arg)
 {
-    pt_journal_ring **const found = arg;
+    pt_tick_ring **const found = arg;
     if (*found == NULL) *found = ring;
 }
 
 /* A sample of the running session: weight ticks with these addresses, leaf first. */
 static void sample(uint32_t weight, const uint64_t *pcs, uint32_t depth)
 {
-    pt_journal_ring *ring = NULL;
+    pt_tick_ring *ring = NULL;
     pt_caller caller;
     pt_agent_lock(&caller);
     pt_threads_each_ring(first_ring, &ring);
@@ -39,7 +39,7 @@ static void sample(uint32_t weight, const uint64_t *pcs, uint32_t depth)
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     for (uint32_t i = 0; i < depth; i++)
         ring->words[(head + 1 + i) & mask] = pcs[i];
-    ring->words[head & mask] = pt_journal_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
+    ring->words[head & mask] = pt_tick_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
     ring->weight += weight;
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
     pt_agent_unlock(&caller);

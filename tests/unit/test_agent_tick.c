@@ -16,8 +16,8 @@
 enum { STACK_WORDS = 4096, RING_WORDS = 1024 };
 
 static uintptr_t stack[STACK_WORDS];
-static uint64_t memory[sizeof(pt_journal_ring) / sizeof(uint64_t) + RING_WORDS];
-static pt_journal_ring *const ring = (pt_journal_ring *)memory;
+static uint64_t memory[sizeof(pt_tick_ring) / sizeof(uint64_t) + RING_WORDS];
+static pt_tick_ring *const ring = (pt_tick_ring *)memory;
 static pt_thread self;
 static ucontext_t host;
 static siginfo_t info;
@@ -69,9 +69,9 @@ static int setup(void **state)
 static void assert_sample(uint32_t weight, unsigned end, const uint64_t *pcs, uint32_t depth)
 {
     const uint64_t word = ring->words[0];
-    assert_int_equal(pt_journal_ring_weight(word), weight);
-    assert_int_equal(pt_journal_ring_end(word), end);
-    assert_int_equal(pt_journal_ring_depth(word), depth);
+    assert_int_equal(pt_tick_ring_weight(word), weight);
+    assert_int_equal(pt_tick_ring_end(word), end);
+    assert_int_equal(pt_tick_ring_depth(word), depth);
     assert_int_equal(ring->head_words, 1 + depth);
     for (uint32_t i = 0; i < depth; i++)
         assert_int_equal(ring->words[1 + i], pcs[i]);
@@ -160,8 +160,8 @@ static void stack_deeper_than_the_most_is_cut_and_said_to_be(void **state)
         frame(20 + 2 * i, 22 + 2 * i, 0x5000 + i);
     interrupt_at(0x4000, 10, (uintptr_t)&stack[20]);
     pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(pt_journal_ring_depth(ring->words[0]), PT_JOURNAL_DEPTH_MAX);
-    assert_int_equal(pt_journal_ring_end(ring->words[0]), PT_JOURNAL_END_TRUNCATED);
+    assert_int_equal(pt_tick_ring_depth(ring->words[0]), PT_JOURNAL_DEPTH_MAX);
+    assert_int_equal(pt_tick_ring_end(ring->words[0]), PT_JOURNAL_END_TRUNCATED);
 }
 
 static void overruns_are_weight(void **state)
@@ -460,11 +460,20 @@ static void errno_is_as_it_was(void **state)
     assert_int_equal(errno, 4711);
 }
 
+static void ring_word_gives_back_what_was_packed(void **state)
+{
+    const uint64_t word = pt_tick_ring_word(4000000000u, 512, PT_JOURNAL_END_NO_RULE);
+    assert_int_equal(pt_tick_ring_weight(word), 4000000000u);
+    assert_int_equal(pt_tick_ring_depth(word), 512);
+    assert_int_equal(pt_tick_ring_end(word), PT_JOURNAL_END_NO_RULE);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ring_word_gives_back_what_was_packed),
         TEST(chain_that_reaches_the_call_of_main_ends_there_unchecked),
         TEST(thread_s_own_first_frame_is_the_root_and_our_function_is_left_out),
         TEST(start_routine_without_a_frame_keeps_its_place),

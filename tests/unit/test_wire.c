@@ -276,15 +276,6 @@ static void journal_structures_have_the_same_layout_in_32_and_64_bit(void **stat
     assert_int_equal(sizeof(pt_journal_area), 32);
     assert_int_equal(sizeof(pt_journal_map), 72);
     assert_int_equal(sizeof(pt_journal_stack), 16);
-    assert_int_equal(sizeof(pt_journal_ring), 64);
-}
-
-static void ring_word_gives_back_what_was_packed(void **state)
-{
-    const uint64_t word = pt_journal_ring_word(4000000000u, 512, PT_JOURNAL_END_NO_RULE);
-    assert_int_equal(pt_journal_ring_weight(word), 4000000000u);
-    assert_int_equal(pt_journal_ring_depth(word), 512);
-    assert_int_equal(pt_journal_ring_end(word), PT_JOURNAL_END_NO_RULE);
 }
 
 int main(void)
@@ -306,7 +297,6 @@ int main(void)
         cmocka_unit_test(crc32_of_the_check_string_is_the_published_value),
         cmocka_unit_test(what_is_deflated_zlib_inflates),
         cmocka_unit_test(journal_structures_have_the_same_layout_in_32_and_64_bit),
-        cmocka_unit_test(ring_word_gives_back_what_was_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void add(uint64_t *counter, uint64_t n)
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED); /* one writer */
 }
 
-static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, const void *context)
+static void sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
 {
     const uint64_t mask = ring->ring_words - 1;
     const uint64_t head = ring->head_words;
@@ -105,22 +105,22 @@ static void sample(pt_thread *self, pt_journal_ring *ring, uint32_t weight, cons
         }
     }
     if (step == PT_JOURNAL_END_ROOT && walk.state.is_unchecked) step = PT_JOURNAL_END_UNCHECKED;
-    ring->words[head & mask] = pt_journal_ring_word(weight, depth, (unsigned)step);
+    ring->words[head & mask] = pt_tick_ring_word(weight, depth, (unsigned)step);
     self->last_words = head + 1;
     add(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
 /* So many more periods for the last stack, or, if there is none, for where a thread began. */
-static void repeat(uint64_t last_words, uint64_t start, pt_journal_ring *ring, uint32_t weight)
+static void repeat(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
     const bool has_last = last_words != 0;
     const uint64_t last = has_last ? last_words - 1 : 0;
     const uint64_t word =
-        has_last ? ring->words[last & mask] : pt_journal_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
-    const uint32_t depth = pt_journal_ring_depth(word);
+        has_last ? ring->words[last & mask] : pt_tick_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
+    const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
     if (ring->ring_words - (head - tail) < depth + 1) {
         add(&ring->dropped, weight);
@@ -128,12 +128,12 @@ static void repeat(uint64_t last_words, uint64_t start, pt_journal_ring *ring, u
     }
     for (uint32_t i = 1; i <= depth; i++)
         ring->words[(head + i) & mask] = has_last ? ring->words[(last + i) & mask] : start;
-    ring->words[head & mask] = pt_journal_ring_word(weight, depth, pt_journal_ring_end(word));
+    ring->words[head & mask] = pt_tick_ring_word(weight, depth, pt_tick_ring_end(word));
     add(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
-void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
+void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
 {
     const int64_t left_ns = (int64_t)clock_ns - thread->clock_seen_ns;
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
@@ -142,7 +142,7 @@ void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns)
     repeat(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring, (uint32_t)weight);
 }
 
-void pt_tick_settle_looks(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns,
+void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -156,7 +156,7 @@ void pt_tick_settle_looks(pt_thread *thread, pt_journal_ring *ring, uint64_t clo
 }
 
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
-                         pt_journal_ring *ring)
+                         pt_tick_ring *ring)
 {
     if (pt_tick.filter != NULL) return;
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
@@ -176,7 +176,7 @@ static void wake_ticker(pt_thread *self)
 
 static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
-    pt_journal_ring *const ring = atomic_load(&self->ring);
+    pt_tick_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
     const uint32_t weight = weight_of(self, kind, info, context);
     if (self->first_event != NULL && kind == EVENT_TICK) pt_tick_event_arm(self);

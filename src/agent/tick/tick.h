@@ -8,8 +8,7 @@
  *
  *   signal -> this thread's pt_thread -> walk the stack into its ring -> publish
  *
- * The ring lies in the journal (wire/journal.h). The thread that owns it is its only writer; the
- * drain thread is its only reader.
+ * The thread that owns a ring is its only writer; the drain thread is its only reader.
  */
 #ifndef PT_AGENT_TICK_H
 #define PT_AGENT_TICK_H
@@ -21,6 +20,43 @@
 
 #include "unwind/unwind.h"
 #include "wire/journal.h"
+
+/* ---- rings ---- */
+
+/* Samples of one thread that are not yet folded into stacks, in memory that no other process sees.
+ * The thread's handler writes, the folder reads. Words are counted from the start of time; word n
+ * lies at words[n % ring_words]. */
+typedef struct {
+    uint64_t ring_words; /* a power of two */
+    uint64_t tid;        /* of the thread that fills it now; 0 = none */
+    uint64_t head_words; /* published */
+    uint64_t tail_words; /* folded */
+    uint64_t ticks;      /* handler runs */
+    uint64_t weight;     /* of the published samples: 1 + timer overruns each */
+    uint64_t dropped;    /* weight of ticks that found no room */
+    uint64_t filtered;   /* weight of ticks that the program's filter refused */
+    uint64_t words[];
+} pt_tick_ring;
+
+/* A ring record's first word; depth addresses follow. Weight is at least 1, so it is never 0. */
+static inline uint64_t pt_tick_ring_word(uint32_t weight, unsigned depth, unsigned end)
+{
+    return (uint64_t)weight << 32 | (uint64_t)(depth & 0xffffff) << 8 | (end & 0xff);
+}
+static inline uint32_t pt_tick_ring_weight(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+static inline uint32_t pt_tick_ring_depth(uint64_t word)
+{
+    return (uint32_t)(word >> 8) & 0xffffff;
+}
+static inline unsigned pt_tick_ring_end(uint64_t word)
+{
+    return (unsigned)(word & 0xff);
+}
+
+/* ---- threads ---- */
 
 /* Where a thread's stack may be read: from its stack pointer, if that lies in [low, limit), up to
  * limit. All of that is mapped while the thread runs on it. low == limit: not known. */
@@ -42,9 +78,9 @@ enum {
 
 /* A thread of the host. Slots are never unmapped; `live` says whether one is in use. */
 typedef struct pt_thread {
-    _Atomic(pt_journal_ring *) ring; /* NULL: not sampled now */
-    _Atomic(uintptr_t) wants_stack;  /* a stack pointer whose bounds the drain should find, or 0 */
-    _Atomic(int) busy;               /* its handler is running */
+    _Atomic(pt_tick_ring *) ring;   /* NULL: not sampled now */
+    _Atomic(uintptr_t) wants_stack; /* a stack pointer whose bounds the drain should find, or 0 */
+    _Atomic(int) busy;              /* its handler is running */
     _Atomic(int) live;
     /* Of the signals of pt_tick.host, bit by bit: which the thread had blocked before we took them
      * out of its mask. */
@@ -140,14 +176,14 @@ bool pt_tick_is_tick(int signo, const siginfo_t *info);
 /* For a thread that gets no more ticks, and whose handler does not run, with its CPU clock: whole
  * periods that went by after the last tick are counted for the stack of that one, or, if there was
  * none, for the function that the thread began with. */
-void pt_tick_settle(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns);
+void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns);
 /* The same by looks: the rest of its time is owed. least_ns and more of that becomes whole periods
  * for the stack of its last tick, if there was one. */
-void pt_tick_settle_looks(pt_thread *thread, pt_journal_ring *ring, uint64_t clock_ns,
+void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
                           int64_t least_ns);
 /* What is owed becomes whole periods of threads that began with that function. */
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
-                         pt_journal_ring *ring);
+                         pt_tick_ring *ring);
 
 /* ---- events ---- */
 

@@ -1,0 +1,479 @@
+/* publish.c: the image of the journal (journal.c) is copied to its file, a copy after another.
+ *
+ *   note        what changed in the image: a bit a page
+ *   publish     changed pages -> pwrite at the same place: records, then the headers of their
+ *               areas, then the file's header. Killed in between, the file is still whole
+ *
+ * Only a thread of ours, the keeper, has the file open, in a table of descriptors of its own: a
+ * host that closes all descriptors, or counts them, meets none of ours. Others open it by its name,
+ * if that still leads to the same file, or ask the keeper. A file that cannot be written to is no
+ * matter for the host: the image has everything, and the next attempt copies all that is missing.
+ *
+ * The file is made under a temporary name and renamed: a file of an earlier run is replaced, never
+ * cut under another process.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    PAGE_BYTES = 4096, /* of what is noted, whatever the machine's page */
+    PAGES = PT_JOURNAL_MAX_BYTES / PAGE_BYTES,
+    ANSWER_WITHIN_S = 10, /* for a keeper that has not begun */
+};
+
+/* Under the lock; the keeper's part while whoever has the lock waits for it. */
+static struct {
+    uint8_t changed[PAGES / 8];
+    size_t first, limit; /* no other page has changed */
+    size_t length;       /* of the file, as far as it was written */
+    bool is_begun;       /* the header's magic is in the file */
+} copy;
+
+#define FILE_OF (&pt_agent.file)
+
+/* ---- what has changed ---- */
+
+static bool has_changed(size_t page)
+{
+    return (copy.changed[page / 8] >> page % 8 & 1) != 0;
+}
+
+void pt_publish_note(const void *at, size_t bytes)
+{
+    const size_t from = (size_t)((const uint8_t *)at - pt_agent.journal.base);
+    const size_t first = from / PAGE_BYTES, limit = (from + bytes - 1) / PAGE_BYTES + 1;
+    for (size_t page = first; page < limit; page++)
+        copy.changed[page / 8] |= (uint8_t)(1u << page % 8);
+    if (copy.first >= copy.limit) {
+        copy.first = first;
+        copy.limit = limit;
+    }
+    if (first < copy.first) copy.first = first;
+    if (limit > copy.limit) copy.limit = limit;
+}
+
+static void note_all(void)
+{
+    pt_publish_note(pt_agent.journal.base, pt_agent.journal.used_bytes);
+    copy.is_begun = false;
+}
+
+static void forget_changes(void)
+{
+    if (copy.first < copy.limit)
+        memset(copy.changed + copy.first / 8, 0, (copy.limit - 1) / 8 - copy.first / 8 + 1);
+    copy.first = copy.limit = 0;
+}
+
+/* ---- copying ---- */
+
+/* Bytes [from, limit) of the image to where they belong in the file. */
+static bool copy_bytes(int fd, size_t from, size_t limit)
+{
+    if (!pt_agent_write_at(fd, pt_agent.journal.base + from, limit - from, (off_t)from))
+        return false;
+    if (limit > copy.length) copy.length = limit;
+    return true;
+}
+
+static size_t within(size_t value, size_t least, size_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* The changed part of an area: its records, then the header that commits them. */
+static bool copy_area(int fd, size_t at)
+{
+    const pt_journal_area *const area = (const pt_journal_area *)(pt_agent.journal.base + at);
+    const size_t records = at + sizeof *area, end = records + area->used_bytes;
+    const size_t limit = (at + area->size_bytes) / PAGE_BYTES;
+    size_t page = at / PAGE_BYTES > copy.first ? at / PAGE_BYTES : copy.first;
+    while (page < limit && page < copy.limit) {
+        size_t after = page;
+        while (after < limit && has_changed(after))
+            after++;
+        const size_t from = within(page * PAGE_BYTES, records, end);
+        const size_t upto = within(after * PAGE_BYTES, records, end);
+        if (from < upto && !copy_bytes(fd, from, upto)) return false;
+        page = after + 1;
+    }
+    return !has_changed(at / PAGE_BYTES) || copy_bytes(fd, at, records);
+}
+
+static bool copy_areas(int fd, uint32_t kind)
+{
+    const pt_agent_journal *const journal = &pt_agent.journal;
+    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
+        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
+        if (area->kind == kind && !copy_area(fd, at)) return false;
+        at += area->size_bytes;
+    }
+    return true;
+}
+
+/* Someone has cut the file: what was there is written again. */
+static void mend(int fd)
+{
+    struct stat now;
+    if (fstat(fd, &now) == 0 && (uint64_t)now.st_size < copy.length) note_all();
+}
+
+/* Stacks refer to mappings, so these come first. */
+static bool copy_to(int fd)
+{
+    enum { MAGIC_BYTES = sizeof pt_agent.journal.header->magic };
+    if (fd < 0) return false;
+    mend(fd);
+    if (!copy_areas(fd, PT_JOURNAL_MAPS) || !copy_areas(fd, PT_JOURNAL_STACKS) ||
+        !copy_bytes(fd, MAGIC_BYTES, PT_JOURNAL_HEADER_BYTES) ||
+        (!copy.is_begun && !copy_bytes(fd, 0, MAGIC_BYTES)))
+        return false;
+    copy.is_begun = true;
+    forget_changes();
+    return true;
+}
+
+/* ---- the file ---- */
+
+static bool is_the_file(int fd)
+{
+    struct stat there;
+    return fd >= 0 && fstat(fd, &there) == 0 && S_ISREG(there.st_mode) &&
+           there.st_dev == FILE_OF->device && there.st_ino == FILE_OF->inode;
+}
+
+static int close_and_keep_errno(int fd)
+{
+    const int saved_errno = errno;
+    if (fd >= 0) close(fd);
+    errno = saved_errno;
+    return -1;
+}
+
+/* A new file at path, replacing what is there in one step. */
+static int make_file(const char *path)
+{
+    char name[PATH_MAX];
+    struct stat there;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        errno = S_ISLNK(there.st_mode) ? ELOOP : EEXIST;
+        return -1;
+    }
+    if (snprintf(name, sizeof name, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    unlink(name); /* of a killed process with our pid */
+    const int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && rename(name, path) != 0) {
+        const int saved_errno = errno;
+        unlink(name);
+        errno = saved_errno;
+        return close_and_keep_errno(fd);
+    }
+    return fd;
+}
+
+/* A recording's journals are numbered: a process has one for each program that it becomes. */
+static bool name_journal(void)
+{
+    do {
+        if (snprintf(FILE_OF->path, sizeof FILE_OF->path, "%s/%d.%u.journal", pt_agent.base_path,
+                     (int)getpid(), pt_agent.sequence) >= (int)sizeof FILE_OF->path) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+    } while (access(FILE_OF->path, F_OK) == 0 && ++pt_agent.sequence < 1000000);
+    pt_agent.journal.header->sequence = pt_agent.sequence++;
+    return true;
+}
+
+/* -1 and errno. */
+static int make(void)
+{
+    struct stat made;
+    if (pt_agent.recording && !name_journal()) return -1;
+    const int fd = make_file(FILE_OF->path);
+    if (fd < 0 || fstat(fd, &made) != 0) return close_and_keep_errno(fd);
+    FILE_OF->device = made.st_dev;
+    FILE_OF->inode = made.st_ino;
+    FILE_OF->is_made = true;
+    copy.length = 0;
+    note_all();
+    return fd;
+}
+
+/* The file by its name; -1 if that does not lead to it any more. Nothing that lies there instead is
+ * waited for. */
+static int open_again(void)
+{
+    const int fd = open(FILE_OF->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || is_the_file(fd)) return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+void pt_publish_begin(const char *path)
+{
+    copy.first = 0;
+    copy.limit = PAGES;
+    forget_changes();
+    pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
+    FILE_OF->is_made = false;
+    FILE_OF->fd = FILE_OF->keeper_fd = -1;
+    FILE_OF->keeper_tid = 0;
+}
+
+bool pt_publish_make(void)
+{
+    FILE_OF->fd = make();
+    return FILE_OF->fd >= 0;
+}
+
+void pt_publish_keep_earlier(const char *path)
+{
+    enum { WORTH_KEEPING_NS = 100000000 }; /* wrappers take a few milliseconds */
+    char name[PATH_MAX];
+    pt_journal_header header;
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    const bool ours = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                      memcmp(header.magic, PT_JOURNAL_MAGIC, sizeof header.magic) == 0 &&
+                      header.version == PT_JOURNAL_VERSION && header.pid == (uint32_t)getpid() &&
+                      header.end == PT_JOURNAL_BECAME;
+    close(fd);
+    if (!ours || header.cpu_used_ns < WORTH_KEEPING_NS ||
+        !pt_agent_join(name, sizeof name, path, ""))
+        return;
+    pt_name_add_pid(name);
+    const size_t length = strlen(name);
+    for (int n = 2; n < 100 && access(name, F_OK) == 0; n++)
+        snprintf(name + length, sizeof name - length, ".%d", n);
+    if (name[0] != '\0' && access(name, F_OK) != 0) rename(path, name);
+}
+
+/* ---- the keeper ---- */
+
+static bool is_keeper(void)
+{
+    return FILE_OF->keeper_tid != 0 && FILE_OF->keeper_tid == gettid();
+}
+
+/* In the keeper's table, where standard error is no file of ours. */
+static int above_standard_ones(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO) return fd;
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close_and_keep_errno(fd);
+    return above;
+}
+
+void pt_publish_keep(void)
+{
+    const unsigned fd = (unsigned)FILE_OF->fd; /* closed: all others are */
+    if (syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
+    if (FILE_OF->fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
+    FILE_OF->keeper_fd = above_standard_ones(FILE_OF->fd);
+    /* The number may have been another's in the host's table by then. */
+    if (FILE_OF->keeper_fd >= 0 && !is_the_file(FILE_OF->keeper_fd))
+        FILE_OF->keeper_fd = close_and_keep_errno(FILE_OF->keeper_fd);
+    FILE_OF->keeper_tid = gettid();
+}
+
+void pt_publish_handed_over(void)
+{
+    if (is_the_file(FILE_OF->fd)) close(FILE_OF->fd);
+    FILE_OF->fd = -1;
+}
+
+/* The file in the keeper's table, made or opened there if it is not. */
+static int keepers_file(void)
+{
+    if (FILE_OF->keeper_fd < 0)
+        FILE_OF->keeper_fd = above_standard_ones(FILE_OF->is_made ? open_again() : make());
+    return FILE_OF->keeper_fd;
+}
+
+/* ---- asking the keeper ---- */
+
+enum { NOTHING_ASKED, IS_ANSWERED_NOW, COPY_ASKED, FILE_ASKED };
+
+static struct {
+    _Atomic(int) what;
+    bool answer;
+    int error;             /* errno, if that is false */
+    struct sockaddr_un to; /* FILE_ASKED: where the descriptor is to go */
+    socklen_t to_bytes;
+} question;
+
+union control { /* cmsg(3): aligned as a header */
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static bool send_file(int fd)
+{
+    char byte = 0;
+    union control control = {0};
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_name = &question.to,
+                             .msg_namelen = question.to_bytes,
+                             .msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    control.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    const int from = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool sent = from >= 0 && sendmsg(from, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+    close_and_keep_errno(from);
+    return sent;
+}
+
+void pt_publish_answer(void)
+{
+    int what = COPY_ASKED;
+    if (!atomic_compare_exchange_strong(&question.what, &what, IS_ANSWERED_NOW) &&
+        (what != FILE_ASKED ||
+         !atomic_compare_exchange_strong(&question.what, &what, IS_ANSWERED_NOW)))
+        return;
+    question.answer = what == COPY_ASKED ? copy_to(keepers_file()) : send_file(keepers_file());
+    question.error = errno;
+    atomic_store(&question.what, NOTHING_ASKED);
+    syscall(SYS_futex, &question.what, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* The lock is held: the keeper answers without it. */
+static bool ask_keeper(int what)
+{
+    if (FILE_OF->keeper_tid == 0 || is_keeper() || !pt_agent.drain_runs) return false;
+    int left_s = ANSWER_WITHIN_S, seen;
+    question.answer = false;
+    atomic_store(&question.what, what);
+    syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    while ((seen = atomic_load(&question.what)) != NOTHING_ASKED) {
+        const struct timespec second = {.tv_sec = 1};
+        const long waited =
+            syscall(SYS_futex, &question.what, FUTEX_WAIT_PRIVATE, seen, &second, NULL, 0);
+        int unheard = what;
+        if (waited != 0 && errno == ETIMEDOUT && --left_s <= 0 &&
+            atomic_compare_exchange_strong(&question.what, &unheard, NOTHING_ASKED))
+            return false;
+    }
+    errno = question.error;
+    return question.answer;
+}
+
+/* ---- the file in the host's table, while there is no keeper ---- */
+
+/* Of what comes only the file itself is taken: anyone may send to the address. */
+static int receive_file(int socket)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        char byte;
+        union control control = {0};
+        struct iovec data = {&byte, 1};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control.bytes,
+                                 .msg_controllen = sizeof control.bytes};
+        if (recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return -1;
+        const struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
+        int fd;
+        if (header == NULL || header->cmsg_type != SCM_RIGHTS ||
+            header->cmsg_len != CMSG_LEN(sizeof fd))
+            continue;
+        memcpy(&fd, CMSG_DATA(header), sizeof fd);
+        if (is_the_file(fd)) return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+void pt_publish_take_over(void)
+{
+    const int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    question.to = (struct sockaddr_un){.sun_family = AF_UNIX};
+    question.to_bytes = sizeof question.to;
+    pt_publish_all();
+    /* Without a name: the kernel gives it one (unix(7), autobind). */
+    if (socket_fd >= 0 &&
+        bind(socket_fd, (const struct sockaddr *)&question.to, sizeof(sa_family_t)) == 0 &&
+        getsockname(socket_fd, (struct sockaddr *)&question.to, &question.to_bytes) == 0 &&
+        ask_keeper(FILE_ASKED))
+        FILE_OF->fd = receive_file(socket_fd);
+    if (socket_fd >= 0) close(socket_fd);
+}
+
+void pt_publish_after_fork(void)
+{
+    pt_publish_handed_over(); /* another thread was changing its user */
+    atomic_store(&question.what, NOTHING_ASKED);
+    FILE_OF->is_made = false;
+    FILE_OF->keeper_tid = 0;
+}
+
+/* ---- publishing ---- */
+
+/* A process that comes and goes makes no file, until someone asks for one. */
+static bool has_something_to_tell(void)
+{
+    enum { WORTH_TELLING_NS = 10000000 };
+    const pt_journal_header *const header = pt_agent.journal.header;
+    return FILE_OF->is_made || header->ticks > 0 || header->cpu_used_ns >= WORTH_TELLING_NS;
+}
+
+static bool is_for_a_file(void)
+{
+    return pt_agent.journal.header != NULL && !pt_agent.served;
+}
+
+bool pt_publish(void)
+{
+    if (!is_for_a_file() || !has_something_to_tell()) return true;
+    return is_keeper() && copy_to(keepers_file());
+}
+
+bool pt_publish_all(void)
+{
+    if (!is_for_a_file()) return true;
+    if (FILE_OF->fd >= 0) return copy_to(FILE_OF->fd);
+    if (is_keeper()) return copy_to(keepers_file());
+    const int fd = FILE_OF->is_made ? open_again() : make();
+    const bool copied = copy_to(fd);
+    close_and_keep_errno(fd);
+    return copied || ask_keeper(COPY_ASKED);
+}
+
+bool pt_publish_whole(char *ret_name)
+{
+    char link[64];
+    note_all();
+    const bool is_named = pt_publish_all() && FILE_OF->is_made;
+    const int fd = open_again();
+    pt_agent_join(ret_name, PATH_MAX, FILE_OF->path, "");
+    if (fd >= 0 || !is_named || FILE_OF->keeper_tid == 0) {
+        close_and_keep_errno(fd);
+        return is_named && fd >= 0;
+    }
+    /* Someone moved it, or its folder. */
+    snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", (int)FILE_OF->keeper_tid,
+             FILE_OF->keeper_fd);
+    const ssize_t length = readlink(link, ret_name, PATH_MAX - 1);
+    ret_name[length > 0 ? length : 0] = '\0';
+    return length > 0 && ret_name[0] == '/' && access(ret_name, F_OK) == 0;
+}
