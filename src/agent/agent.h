@@ -147,6 +147,7 @@ typedef struct {
     int fd;           /* in the host's table while it is handed over to its keeper; -1 = none */
     pid_t keeper_tid; /* the thread that has the file open in a table of its own; 0 = none */
     int keeper_fd;    /* there; -1 = not yet */
+    int folder_fd;    /* there, of the file's folder while it is not made; -1 = none */
 } pt_agent_file;
 
 /* For a new image: nothing of it is in a file yet, which will have that name (in a recording: one
@@ -161,11 +162,11 @@ bool pt_publish_make(void);
 void pt_publish_keep_earlier(const char *path);
 /* Bytes of the image, not of its header, have changed. */
 void pt_publish_note(const void *at, size_t bytes);
-/* Called by the keeper: what has changed goes to the file. False: it could not, and goes next time.
- */
-bool pt_publish(void);
-/* The same, by any thread that holds the lock. */
+/* What has changed goes to the file, which is made if it is not. False and errno: it could not, and
+ * goes next time. */
 bool pt_publish_all(void);
+/* The same, unless there is no file and nothing to tell yet. */
+bool pt_publish(void);
 /* All of the image, whatever happened to the file. True if a file has it; its name is then in
  * ret_name, of PATH_MAX bytes. */
 bool pt_publish_whole(char *ret_name);

@@ -186,7 +186,7 @@ bool pt_exec_begins(void)
         pt_signals_forget_pending();
         pt_session_drain();
         pt_agent.journal.header->end = PT_JOURNAL_BECAME;
-        pt_publish_all();
+        pt_publish();
     }
     pt_agent_unlock(&caller);
     return paused;
@@ -200,7 +200,7 @@ int pt_exec_failed(bool paused, int result)
         pt_agent_lock(&caller);
         if (pt_agent.on) {
             pt_agent.journal.header->end = PT_JOURNAL_RUNNING;
-            pt_publish_all();
+            pt_publish();
             pt_timers_resume();
         }
         pt_thread_resume_self();

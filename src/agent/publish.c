@@ -147,6 +147,11 @@ static bool copy_to(int fd)
 
 /* ---- the file ---- */
 
+static bool is_keeper(void)
+{
+    return FILE_OF->keeper_tid != 0 && FILE_OF->keeper_tid == gettid();
+}
+
 static bool is_the_file(int fd)
 {
     struct stat there;
@@ -162,28 +167,51 @@ static int close_and_keep_errno(int fd)
     return -1;
 }
 
+/* A name as a call with a folder takes it. The keeper has the file's folder open from the start: a
+ * host that changes its root has soon no path to it. */
+typedef struct {
+    int folder;
+    const char *name;
+} place;
+
+static place place_of(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const bool has_folder = is_keeper() && FILE_OF->folder_fd >= 0 && slash != NULL;
+    return has_folder ? (place){FILE_OF->folder_fd, slash + 1} : (place){AT_FDCWD, path};
+}
+
 /* A new file at path, replacing what is there in one step. */
 static int make_file(const char *path)
 {
     char name[PATH_MAX];
     struct stat there;
-    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        errno = S_ISLNK(there.st_mode) ? ELOOP : EEXIST;
-        return -1;
-    }
     if (snprintf(name, sizeof name, "%s.%d.tmp", path, (int)getpid()) >= (int)sizeof name) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    unlink(name); /* of a killed process with our pid */
-    const int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && rename(name, path) != 0) {
+    const place file = place_of(path), made = place_of(name);
+    if (fstatat(file.folder, file.name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(there.st_mode)) {
+        errno = S_ISLNK(there.st_mode) ? ELOOP : EEXIST;
+        return -1;
+    }
+    unlinkat(made.folder, made.name, 0); /* of a killed process with our pid */
+    const int fd =
+        openat(made.folder, made.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && renameat(made.folder, made.name, file.folder, file.name) != 0) {
         const int saved_errno = errno;
-        unlink(name);
+        unlinkat(made.folder, made.name, 0);
         errno = saved_errno;
         return close_and_keep_errno(fd);
     }
     return fd;
+}
+
+static bool is_there(const char *path)
+{
+    const place file = place_of(path);
+    return faccessat(file.folder, file.name, F_OK, 0) == 0;
 }
 
 /* A recording's journals are numbered: a process has one for each program that it becomes. */
@@ -195,7 +223,7 @@ static bool name_journal(void)
             errno = ENAMETOOLONG;
             return false;
         }
-    } while (access(FILE_OF->path, F_OK) == 0 && ++pt_agent.sequence < 1000000);
+    } while (is_there(FILE_OF->path) && ++pt_agent.sequence < 1000000);
     pt_agent.journal.header->sequence = pt_agent.sequence++;
     return true;
 }
@@ -219,7 +247,9 @@ static int make(void)
  * waited for. */
 static int open_again(void)
 {
-    const int fd = open(FILE_OF->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const place file = place_of(FILE_OF->path);
+    const int fd =
+        openat(file.folder, file.name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || is_the_file(fd)) return fd;
     close(fd);
     errno = ESTALE;
@@ -233,7 +263,7 @@ void pt_publish_begin(const char *path)
     forget_changes();
     pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
     FILE_OF->is_made = false;
-    FILE_OF->fd = FILE_OF->keeper_fd = -1;
+    FILE_OF->fd = FILE_OF->keeper_fd = FILE_OF->folder_fd = -1;
     FILE_OF->keeper_tid = 0;
 }
 
@@ -267,11 +297,6 @@ void pt_publish_keep_earlier(const char *path)
 
 /* ---- the keeper ---- */
 
-static bool is_keeper(void)
-{
-    return FILE_OF->keeper_tid != 0 && FILE_OF->keeper_tid == gettid();
-}
-
 /* In the keeper's table, where standard error is no file of ours. */
 static int above_standard_ones(int fd)
 {
@@ -279,6 +304,17 @@ static int above_standard_ones(int fd)
     const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close_and_keep_errno(fd);
     return above;
+}
+
+/* Of a file that is yet to be made. */
+static int open_folder(void)
+{
+    char folder[PATH_MAX];
+    pt_agent_join(folder, sizeof folder, pt_agent.recording ? pt_agent.base_path : FILE_OF->path,
+                  "");
+    char *const slash = strrchr(folder, '/');
+    if (!pt_agent.recording && slash != NULL) slash[slash == folder] = '\0';
+    return above_standard_ones(open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 void pt_publish_keep(void)
@@ -290,6 +326,7 @@ void pt_publish_keep(void)
     /* The number may have been another's in the host's table by then. */
     if (FILE_OF->keeper_fd >= 0 && !is_the_file(FILE_OF->keeper_fd))
         FILE_OF->keeper_fd = close_and_keep_errno(FILE_OF->keeper_fd);
+    FILE_OF->folder_fd = FILE_OF->is_made || pt_agent.served ? -1 : open_folder();
     FILE_OF->keeper_tid = gettid();
 }
 
@@ -442,12 +479,6 @@ static bool is_for_a_file(void)
     return pt_agent.journal.header != NULL && !pt_agent.served;
 }
 
-bool pt_publish(void)
-{
-    if (!is_for_a_file() || !has_something_to_tell()) return true;
-    return is_keeper() && copy_to(keepers_file());
-}
-
 bool pt_publish_all(void)
 {
     if (!is_for_a_file()) return true;
@@ -457,6 +488,11 @@ bool pt_publish_all(void)
     const bool copied = copy_to(fd);
     close_and_keep_errno(fd);
     return copied || ask_keeper(COPY_ASKED);
+}
+
+bool pt_publish(void)
+{
+    return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
 }
 
 bool pt_publish_whole(char *ret_name)

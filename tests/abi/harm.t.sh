@@ -25,3 +25,14 @@ run_cut 2>/dev/null
 expect [ "$(counted ticks)" -gt 0 ]
 run pitot info prof
 expect_status 0
+
+it 'a program that is recorded may change its root before it has a file'
+mkdir -p empty recorded
+PITOT_RECORD_DIR=$PWD/recorded PITOT_RECORD_HZ=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run ./host 100 leaves
+if [ "$status" = 4 ]; then
+    skip 'chroot is not allowed here'
+else
+    expect_status 7
+    count_journals recorded/*.journal
+    expect [ "$(counted samples)" -gt 100 ]
+fi
