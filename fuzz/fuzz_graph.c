@@ -72,8 +72,9 @@ static void ask(const pt_profile *p, uint32_t event, pt_graph_request request)
 
 static void ask_all(const pt_profile *p, uint32_t event)
 {
+    ask(p, event, (pt_graph_request){.by_cum = true, .fold = {.pprof = true}});
     ask(p, event, (pt_graph_request){.by_cum = true});
-    ask(p, event, (pt_graph_request){.fold = {.granularity = PT_BY_LINE}, .node_count = 3});
+    ask(p, event, (pt_graph_request){.fold = {.by = PT_BY_LINE, .pprof = true}, .node_count = 3});
     ask(p, event,
         (pt_graph_request){.visual = true,
                            .node_count = 5,
@@ -88,7 +89,7 @@ static void ask_all(const pt_profile *p, uint32_t event)
                            .drop_negative = true});
     ask(p, event,
         (pt_graph_request){.call_tree = true,
-                           .fold = {.granularity = PT_BY_ADDRESS, .object_names = true}});
+                           .fold = {.by = PT_BY_ADDRESS, .object_names = true, .pprof = true}});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,7 +21,7 @@ typedef struct {
     double fail_above;
     int64_t rows;
     pt_sort sort;
-    pt_unnamed unnamed;
+    pt_fold_rule fold;
     pt_shape shape;
 } diff_settings;
 
@@ -75,14 +75,7 @@ static const pt_option diff_rows[] = {
      .choices = "self total",
      .help = "the change to sort by; what is more than noise comes first",
      .details = "self is what was spent in the function itself, total includes what it called."},
-    {.name = "unnamed",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(diff_settings, unnamed),
-     .initial = "object",
-     .choices = "address object",
-     .help = "what a frame without a name is counted as",
-     .details = "object: all addresses of a mapped file are one row, since the same address is "
-                "something else in another build."},
+    PT_FOLD_ROWS(diff_settings, "row", "object"),
     PT_SHAPE_JSON_ROW(diff_settings),
     PT_SHAPE_CSV_ROW(diff_settings),
 };
@@ -282,7 +275,7 @@ static int answer(pt_cmd_context *context, const diff_settings *settings, const 
         .normalize = settings->normalize,
         .confidence = settings->confidence,
         .sort = settings->sort,
-        .unnamed = settings->unnamed,
+        .fold = settings->fold,
     };
     for (int s = 0; s < 2; s++) {
         request.run[s] = sides[s].runs;

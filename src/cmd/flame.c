@@ -16,7 +16,7 @@ typedef enum { FORMAT_AUTO, FORMAT_HTML, FORMAT_SVG } flame_format;
 typedef struct {
     const char *output;
     int format; /* flame_format */
-    pt_by_name by;
+    pt_fold_rule fold;
 } flame_settings;
 
 static const pt_option flame_options[] = {
@@ -36,7 +36,7 @@ static const pt_option flame_options[] = {
      .details =
          "Either is one file that needs nothing else. auto takes a name that ends in .svg for "
          "a picture and all others for a page."},
-    PT_BY_ROW(flame_settings, "box"),
+    PT_FOLD_ROWS(flame_settings, "box", "address"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
 
@@ -105,11 +105,11 @@ static int flame_run(pt_cmd_context *context, void *settings_)
         return pt_cmd_usage(context,
                             "'%s' ends neither in .html nor in .svg; name the format with --format",
                             settings->output);
-    pt_cmd_rename(context, settings->by);
     const pt_flame_request request = {.event = context->event,
                                       .width_px = formats[format].width_px,
                                       .max_nodes = formats[format].max_nodes,
-                                      .whole = context->whole};
+                                      .whole = context->whole,
+                                      .fold = settings->fold};
     PT_FREE_FLAME pt_flame *flame = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_flame_new(context->answer, &request, &flame, &error) != PT_OK)

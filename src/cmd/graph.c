@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/graphviz.h"
+#include "cmd/query.h"
 #include "model/builder.h"
 #include "render/brief.h"
 #include "render/pprof_report.h"
@@ -20,7 +21,7 @@ typedef struct {
     const char *output;
     int format; /* position in FORMATS */
     int engine; /* pt_engine */
-    int by;     /* pt_granularity */
+    pt_fold_rule fold;
     int64_t nodes;
     double node_share, edge_share;
     bool labels;
@@ -68,15 +69,7 @@ static const pt_option graph_rows[] = {
      .initial = "0.1%",
      .help = "no arrows below this share of all",
      .details = "A box may lose all its arrows so."},
-    {.name = "by",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(graph_settings, by),
-     .initial = "function",
-     .choices = "function function-and-file file line address",
-     .help = "what a box is",
-     .details =
-         "file: all functions of a source file; line: a line of one; address: an address, and "
-         "what was inlined there."},
+    PT_FOLD_ROWS(graph_settings, "box", "address"),
     {.name = "labels",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -193,7 +186,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
     const pt_event *event = &p->event->row[context->event];
     const pt_graph_request request = {
         .event = context->event,
-        .fold = {.granularity = (pt_granularity)settings->by},
+        .fold = settings->fold,
         .visual = true,
         .edges = PT_EDGES_ALL,
         .node_count = settings->nodes,

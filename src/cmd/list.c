@@ -1,5 +1,6 @@
 /* list.c: pitot list, source lines and what each took. */
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
 #include "render/listing.h"
@@ -8,6 +9,7 @@
 typedef struct {
     pt_text_settings text;
     bool calls;
+    pt_fold_rule fold;
     pt_shape shape;
 } list_settings;
 
@@ -18,6 +20,7 @@ static const pt_option list_rows[] = {
      .help = "under each line, the functions that it called",
      .details = "With what the samples in them, and in what they called, add up to; inlined calls "
                 "are marked. JSON always has them."},
+    PT_UNNAMED_ROW(list_settings, "address"),
     PT_SHAPE_JSON_ROW(list_settings),
     PT_SHAPE_CSV_ROW(list_settings),
     PT_TEXT_ROWS(list_settings, "lines"),
@@ -60,6 +63,7 @@ static int list_run(pt_cmd_context *context, void *own)
         .texts = texts,
         .context = settings->text.whole ? -1 : settings->text.context,
         .limit = (size_t)settings->text.functions,
+        .fold = settings->fold,
         .with_calls = settings->calls || settings->shape == PT_SHAPE_JSON,
     };
     status = show(context, settings, &request);

@@ -2,12 +2,14 @@
 #include "view/peek.h"
 
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
 #include "render/graph_reports.h"
 
 typedef struct {
     int64_t functions, others;
+    pt_fold_rule fold;
     pt_shape shape;
 } peek_settings;
 
@@ -30,6 +32,7 @@ static const pt_option peek_rows[] = {
      .max = INT64_MAX,
      .help = "callers, and callees, of each; 0 shows all",
      .details = "The heaviest come first."},
+    PT_FOLD_ROWS(peek_settings, "row", "address"),
     PT_SHAPE_JSON_ROW(peek_settings),
     PT_SHAPE_CSV_ROW(peek_settings),
 };
@@ -63,6 +66,7 @@ static int peek_run(pt_cmd_context *context, void *own)
         .event = context->event,
         .whole = context->whole,
         .pattern = pattern,
+        .fold = settings->fold,
         .limit = (size_t)settings->functions,
         .other_limit = (size_t)settings->others,
         .from_calls = context->head.shows_calls,

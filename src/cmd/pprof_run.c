@@ -76,15 +76,16 @@ static void override(asking *a)
     if (!trim) c->nodecount = 0, c->nodefraction = c->edgefraction = 0;
 }
 
-static pt_fold fold_of(const asking *a, bool object_names)
+static pt_fold_rule fold_of(const asking *a, bool object_names)
 {
     const pt_pprof_config *c = &a->config;
-    return (pt_fold){
-        .granularity = c->addresses       ? PT_BY_ADDRESS
-                       : c->lines         ? PT_BY_LINE
-                       : c->files         ? PT_BY_FILE
-                       : c->filefunctions ? PT_BY_FILEFUNCTION
-                                          : PT_BY_FUNCTION,
+    return (pt_fold_rule){
+        .pprof = true,
+        .by = c->addresses       ? PT_BY_ADDRESS
+              : c->lines         ? PT_BY_LINE
+              : c->files         ? PT_BY_FILE
+              : c->filefunctions ? PT_BY_FILEFUNCTION
+                                 : PT_BY_FUNCTION,
         .no_inlines = c->noinlines,
         .columns = c->showcolumns,
         .object_names = object_names,
@@ -389,13 +390,13 @@ static pt_status report_graph(asking *a, pt_error *reterr)
 
 static pt_status report_traces(asking *a, pt_error *reterr)
 {
-    pt_fold fold = fold_of(a, false);
+    pt_fold_rule fold = fold_of(a, false);
     fold.trims_paths = false;
-    pt_places places;
-    const pt_status status = pt_places_init(&places, a->profile, &fold, reterr);
+    pt_fold places;
+    const pt_status status = pt_fold_init(&places, a->profile, &fold, reterr);
     if (status != PT_OK) return status;
     pt_pprof_traces(a->out, &a->report, &places);
-    pt_places_done(&places);
+    pt_fold_done(&places);
     return PT_OK;
 }
 

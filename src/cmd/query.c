@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cmd/near.h"
 #include "cmd/options.h"
+#include "transform/aggregate.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
@@ -224,11 +225,6 @@ static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
 {
     pt_profile_unref(context->filtered.profile);
     context->filtered.profile = context->answer = profile;
-}
-
-void pt_cmd_rename(pt_cmd_context *context, pt_by_name by)
-{
-    replace_answer(context, pt_rename(context->answer, by));
 }
 
 int pt_cmd_ask(pt_cmd_context *context)

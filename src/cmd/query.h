@@ -4,8 +4,8 @@
 
 #include "cmd/cmd.h"
 #include "render/report.h"
-#include "transform/aggregate.h"
 #include "transform/filter.h"
+#include "view/fold.h"
 
 /* Applies context->query to context->profile: fills ->filtered, ->answer, ->event, ->whole, ->head.
  * Returns PT_EXIT_OK, or the exit status of what was said: PT_EXIT_USAGE for a bad pattern or
@@ -16,17 +16,27 @@ int pt_cmd_ask(pt_cmd_context *context);
  * caller frees. */
 char *pt_query_text(const pt_query *query);
 
-/* A row for a settings struct with a field `by` (pt_by_name), which pt_cmd_rename applies. */
-#define PT_BY_ROW(settings, what)                                                                  \
-    {                                                                                              \
-        .name = "by", .type = PT_OPT_CHOICE, .offset = offsetof(settings, by),                     \
-        .initial = "function", .choices = "function function-and-file file line address",          \
-        .help = "what a " what " is",                                                              \
-        .details = "file: all functions of a source file; line: a line of a function; address: "   \
-                   "an address, and what was inlined there."                                       \
-    }
+/* Rows for a settings struct with a field `fold` (pt_fold_rule): what a row of a report, a node, a
+ * box (`what`) is; usual: what frames without a name are counted as. */
+#define PT_FOLD_ROWS(settings, what, usual)                                                        \
+    {.name = "by",                                                                                 \
+     .type = PT_OPT_CHOICE,                                                                        \
+     .offset = offsetof(settings, fold.by),                                                        \
+     .initial = "function",                                                                        \
+     .choices = "function function-and-file file line address mapping",                            \
+     .help = "what a " what " is",                                                                 \
+     .details = "file: all functions of a source file; line: a line of a function; address: an "   \
+                "address, and what was inlined there; mapping: a program or library."},            \
+        PT_UNNAMED_ROW(settings, usual)
 
-/* Names the functions of ->answer so that what is folded by names is folded by that. */
-void pt_cmd_rename(pt_cmd_context *context, pt_by_name by);
+#define PT_UNNAMED_ROW(settings, usual)                                                            \
+    {                                                                                              \
+        .name = "unnamed", .type = PT_OPT_CHOICE, .offset = offsetof(settings, fold.unnamed),      \
+        .initial = usual, .choices = "address object",                                             \
+        .help = "what a frame without a name is counted as",                                       \
+        .details = "address: each address by itself, [libfoo.so+0x1234]. object: all addresses "   \
+                   "of a mapped file as one, [libfoo.so], as in pprof; the same address is "       \
+                   "something else in another build."                                              \
+    }
 
 #endif

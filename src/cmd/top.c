@@ -7,8 +7,7 @@
 typedef struct {
     int64_t rows;
     pt_sort sort;
-    pt_unnamed unnamed;
-    pt_by_name by;
+    pt_fold_rule fold;
     pt_shape shape;
 } top_settings;
 
@@ -30,15 +29,7 @@ static const pt_option top_rows[] = {
      .choices = "self total",
      .help = "the column to sort by",
      .details = "self is what was spent in the function itself, total includes what it called."},
-    {.name = "unnamed",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(top_settings, unnamed),
-     .initial = "address",
-     .choices = "address object",
-     .help = "what a frame without a name is counted as",
-     .details = "address: each address is a row, [libfoo.so+0x1234]. object: all addresses of a "
-                "mapped file are one row, [libfoo.so], as in pprof."},
-    PT_BY_ROW(top_settings, "row"),
+    PT_FOLD_ROWS(top_settings, "row", "address"),
     PT_SHAPE_JSON_ROW(top_settings),
     PT_SHAPE_CSV_ROW(top_settings),
 };
@@ -47,12 +38,11 @@ static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
 static int top_run(pt_cmd_context *context, void *own)
 {
     const top_settings *settings = own;
-    pt_cmd_rename(context, settings->by);
     const pt_top_request request = {
         .event = context->event,
         .whole = context->whole,
         .sort = settings->sort,
-        .unnamed = settings->unnamed,
+        .fold = settings->fold,
         .limit = (size_t)settings->rows,
         .pool = context->pool,
     };

@@ -1,5 +1,6 @@
 /* traces.c: pitot traces, whole stacks, and pitot tags, the labels of the samples. */
 #include "cmd/cmd.h"
+#include "cmd/query.h"
 #include "cmd/shape.h"
 #include "render/graph_reports.h"
 #include "transform/tags.h"
@@ -9,6 +10,7 @@
 typedef struct {
     int64_t stacks;
     bool labels, lines;
+    pt_fold_rule fold;
     pt_shape shape;
 } traces_settings;
 
@@ -30,8 +32,9 @@ static const pt_option traces_rows[] = {
     {.name = "lines",
      .type = PT_OPT_FLAG,
      .offset = offsetof(traces_settings, lines),
-     .help = "keep stacks through different lines apart, and show the lines",
-     .details = "Without it a stack is the names of its functions."},
+     .help = "the same as --by=line",
+     .details = "Keeps stacks through different lines apart, and shows the lines."},
+    PT_FOLD_ROWS(traces_settings, "frame", "address"),
     PT_SHAPE_JSON_ROW(traces_settings),
     PT_SHAPE_CSV_ROW(traces_settings),
 };
@@ -39,12 +42,13 @@ static const pt_option_table traces_options = PT_OPTION_TABLE(traces_rows);
 
 static int traces_run(pt_cmd_context *context, void *own)
 {
-    const traces_settings *settings = own;
+    traces_settings *settings = own;
+    if (settings->lines) settings->fold.by = PT_BY_LINE;
     const pt_traces_request request = {
         .event = context->event,
         .whole = context->whole,
         .labels = settings->labels,
-        .lines = settings->lines,
+        .fold = settings->fold,
         .limit = (size_t)settings->stacks,
     };
     PT_UNREF_PROFILE const pt_profile *profile = settings->labels

@@ -7,8 +7,7 @@
 typedef struct {
     double min_share;
     int64_t depth;
-    pt_unnamed unnamed;
-    pt_by_name by;
+    pt_fold_rule fold;
     pt_shape shape;
 } tree_settings;
 
@@ -29,15 +28,7 @@ static const pt_option tree_rows[] = {
      .max = UINT32_MAX,
      .help = "fold what lies deeper than this; 0 shows all",
      .details = "The outermost function is at depth 1."},
-    {.name = "unnamed",
-     .type = PT_OPT_CHOICE,
-     .offset = offsetof(tree_settings, unnamed),
-     .initial = "address",
-     .choices = "address object",
-     .help = "what a frame without a name is counted as",
-     .details = "address: each address is a node, [libfoo.so+0x1234]. object: all addresses of a "
-                "mapped file are one, [libfoo.so]."},
-    PT_BY_ROW(tree_settings, "node"),
+    PT_FOLD_ROWS(tree_settings, "node", "address"),
     PT_SHAPE_JSON_ROW(tree_settings),
     PT_SHAPE_CSV_ROW(tree_settings),
 };
@@ -46,14 +37,13 @@ static const pt_option_table tree_options = PT_OPTION_TABLE(tree_rows);
 static int tree_run(pt_cmd_context *context, void *own)
 {
     const tree_settings *settings = own;
-    pt_cmd_rename(context, settings->by);
     context->head.shows_calls = pt_summary_from_calls(&context->head.summary);
     const pt_tree_request request = {
         .event = context->event,
         .whole = context->whole,
         .min_share = settings->min_share,
         .max_depth = (uint32_t)settings->depth,
-        .unnamed = settings->unnamed,
+        .fold = settings->fold,
         .from_calls = context->head.shows_calls,
     };
     pt_tree tree;

@@ -1,7 +1,7 @@
 /* profile.c: small questions to a frozen profile. */
 #include "model/profile.h"
 
-#include "base/file.h"
+#include "base/buf.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -65,21 +65,52 @@ int64_t pt_profile_total(const pt_profile *p, uint32_t event)
     return total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
 }
 
-int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size)
+const char *pt_object_name(const char *path, size_t *ret_bytes)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const base = slash != NULL ? slash + 1 : path;
+    *ret_bytes = strlen(base);
+    /* "[vdso]" and its like bring their own brackets. */
+    if (*ret_bytes <= 2 || base[0] != '[' || base[*ret_bytes - 1] != ']') return base;
+    *ret_bytes -= 2;
+    return base + 1;
+}
+
+char *pt_object_text(const char *path)
+{
+    size_t bytes;
+    const char *const name = pt_object_name(path, &bytes);
+    return bytes == 0 ? pt_strdup("[unknown]") : pt_strf("[%.*s]", (int)bytes, name);
+}
+
+int pt_place_text(const char *path, uint64_t address, char *buf, size_t size)
+{
+    size_t bytes;
+    const char *const name = pt_object_name(path, &bytes);
+    if (bytes > 0) return snprintf(buf, size, "[%.*s+0x%" PRIx64 "]", (int)bytes, name, address);
+    if (address == 0) return snprintf(buf, size, "[unknown]");
+    return snprintf(buf, size, "[0x%" PRIx64 "]", address);
+}
+
+/* The path of the file that is mapped there; "" = none is known. */
+static const char *path_at(const pt_profile *p, uint32_t location)
+{
+    const uint32_t m = p->location->mapping[location];
+    return m == PT_NONE ? "" : pt_text(p, p->mapping->row[m].file);
+}
+
+uint64_t pt_location_in_image(const pt_profile *p, uint32_t location)
 {
     const uint64_t address = p->location->address[location];
-    const uint32_t m = p->location->mapping[location];
-    if (address == 0) return snprintf(buf, size, "[unknown]");
-    if (m == PT_NONE || pt_text(p, p->mapping->row[m].file)[0] == '\0')
-        return snprintf(buf, size, "[0x%" PRIx64 "]", address);
-    const pt_mapping *map = &p->mapping->row[m];
-    const uint64_t in_image = map->flags & PT_MAPPING_HAS_BIAS
-                                  ? address - map->bias
-                                  : address - map->start + map->file_offset;
-    const char *file = pt_base_name(pt_text(p, map->file));
-    const size_t length = strlen(file);
-    /* "[vdso]" and its like bring their own brackets. */
-    const bool bracketed = length > 2 && file[0] == '[' && file[length - 1] == ']';
-    return snprintf(buf, size, "[%.*s+0x%" PRIx64 "]", (int)(bracketed ? length - 2 : length),
-                    bracketed ? file + 1 : file, in_image);
+    if (path_at(p, location)[0] == '\0') return address;
+    const pt_mapping *map = &p->mapping->row[p->location->mapping[location]];
+    return map->flags & PT_MAPPING_HAS_BIAS ? address - map->bias
+                                            : address - map->start + map->file_offset;
+}
+
+int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size)
+{
+    const bool is_known = p->location->address[location] != 0;
+    return pt_place_text(is_known ? path_at(p, location) : "", pt_location_in_image(p, location),
+                         buf, size);
 }

@@ -343,9 +343,24 @@ uint32_t pt_profile_find_event(const pt_profile *p, const char *name);
 /* Sum of one event's values over all samples; saturates. */
 int64_t pt_profile_total(const pt_profile *p, uint32_t event);
 
-/* A name for a location without lines: "[libfoo.so+0x1234]" (an address in the image's own headers
- * when the mapping's bias is known, else the offset in the file), "[0x1234]" without a mapping,
- * "[unknown]" for address 0. Returns what snprintf does. */
+/* ---- What code without a name is called ---- */
+
+/* The base name of a mapped file, without the brackets of "[vdso]" and its like: *ret_bytes of
+ * path. */
+const char *pt_object_name(const char *path, size_t *ret_bytes);
+
+/* "[libfoo.so]" of a mapped file's path, "[unknown]" of ""; the caller frees. */
+char *pt_object_text(const char *path);
+
+/* "[libfoo.so+0x1234]" of an address in a mapped file; of path "" "[0x1234]", or "[unknown]" for
+ * address 0. Returns what snprintf does. */
+int pt_place_text(const char *path, uint64_t address, char *buf, size_t size);
+
+/* A location's address in the headers of the image itself when the mapping's bias is known, else
+ * the offset in the file; without a mapped file the address as it is. */
+uint64_t pt_location_in_image(const pt_profile *p, uint32_t location);
+
+/* pt_place_text of a location; "[unknown]" for address 0. */
 int pt_location_text(const pt_profile *p, uint32_t location, char *buf, size_t size);
 
 /* Verifies every promise of this header: ids in range, offsets that ascend, string 0 and label set

@@ -24,8 +24,4 @@ void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels);
 void pt_labels_csv(pt_out *out, const pt_labels_view *labels);
 
-/* What a frame without a name is called in our own reports, of pprof's text for it: "[vdso]" for
- * "[[vdso]]", "[unknown]" for "<unknown>"; other texts are given back. The caller frees. */
-char *pt_own_name(const char *text);
-
 #endif

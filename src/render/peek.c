@@ -6,21 +6,9 @@
  *            10   100.0%           parse          self 2 (20.0%)
  *             3             30%  read
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "render/graph_reports.h"
 #include "render/text.h"
 #include "render/value.h"
-
-char *pt_own_name(const char *text)
-{
-    const size_t length = strlen(text);
-    if (strcmp(text, "<unknown>") == 0) return pt_strdup("[unknown]");
-    if (length > 4 && strncmp(text, "[[", 2) == 0 && strcmp(text + length - 2, "]]") == 0)
-        return pt_strndup(text + 1, length - 2);
-    return pt_strdup(text);
-}
 
 typedef struct {
     const pt_peek *peek;
@@ -44,14 +32,13 @@ static void put_calls(const writing *w, const char *text)
 
 static void put_other(const writing *w, const pt_peek_other *other)
 {
-    PT_FREE char *name = pt_own_name(other->name);
     const bool known = w->peek->total_known;
     pt_outf(w->out, "%*s %7s %7s", w->width, pt_known_value(w->unit, other->value, known).text, "",
             pt_known_share(other->share, known).text);
     put_calls(w, pt_calls_of(other->calls).text);
     pt_out_text(w->out, "    ");
     const size_t before = 20 + (size_t)w->width + (size_t)w->calls_width;
-    pt_text_put_name(w->out, w->look, name,
+    pt_text_put_name(w->out, w->look, other->name,
                      w->look->width > before + 20 ? w->look->width - before : 0);
     pt_out_text(w->out, other->inlined ? "  (inlined)\n" : "\n");
 }
@@ -73,7 +60,6 @@ static void put_more(const writing *w, size_t more, const char *what)
 
 static void put_function(const writing *w, const pt_peek_function *f)
 {
-    PT_FREE char *name = pt_own_name(f->name);
     for (size_t i = 0; i < f->caller_count; i++)
         put_other(w, &f->caller[i]);
     put_more(w, f->more_callers, "caller");
@@ -86,7 +72,7 @@ static void put_function(const writing *w, const pt_peek_function *f)
     pt_out_text(w->out, "  ");
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);
-    pt_text_put_name(w->out, w->look, name, 0);
+    pt_text_put_name(w->out, w->look, f->name, 0);
     pt_text_colour_end(w->out, w->look, colour);
     pt_outf(w->out, "  self %s", pt_value_of(w->unit, f->self).text);
     pt_outf(w->out, " (%s)", pt_percent_of(f->self_share).text);
@@ -149,10 +135,9 @@ static void json_others(pt_json_w *w, const pt_peek *peek, const char *key,
     pt_json_key(w, key);
     pt_json_array(w);
     for (size_t i = 0; i < count; i++) {
-        PT_FREE char *name = pt_own_name(other[i].name);
         pt_json_object(w);
         pt_json_key(w, "name");
-        pt_json_text(w, name);
+        pt_json_text(w, other[i].name);
         pt_json_key(w, "value");
         if (peek->total_known)
             pt_json_int(w, other[i].value);
@@ -174,10 +159,9 @@ static void json_others(pt_json_w *w, const pt_peek *peek, const char *key,
 static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek *peek,
                           const pt_peek_function *f)
 {
-    PT_FREE char *name = pt_own_name(f->name);
     pt_json_object(w);
     pt_json_key(w, "name");
-    pt_json_text(w, name);
+    pt_json_text(w, f->name);
     pt_json_key(w, "self");
     pt_json_int(w, f->self);
     pt_json_key(w, "self_share");
@@ -223,10 +207,9 @@ typedef struct {
 
 static void csv_put(pt_out *out, const char *function, bool has_calls, const csv_row *row)
 {
-    PT_FREE char *name = pt_own_name(row->name);
     pt_csv_put(out, function);
     pt_outf(out, ",%s,", row->role);
-    pt_csv_put(out, name);
+    pt_csv_put(out, row->name);
     pt_out_char(out, ',');
     pt_csv_known(out, row->value, row->share, row->known);
     pt_out_text(out, row->inlined ? ",true" : ",false");
@@ -255,21 +238,20 @@ void pt_peek_csv(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_out_text(out, peek->from_calls ? ",calls\n" : "\n");
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++) {
         const pt_peek_function *f = &peek->function[i];
-        PT_FREE char *name = pt_own_name(f->name);
-        csv_others(out, peek, name, "caller", f->caller, f->caller_count);
-        csv_put(out, name, peek->from_calls,
+        csv_others(out, peek, f->name, "caller", f->caller, f->caller_count);
+        csv_put(out, f->name, peek->from_calls,
                 &(csv_row){.role = "self",
                            .name = f->name,
                            .value = f->self,
                            .share = f->total != 0 ? (double)f->self / (double)f->total : 0,
                            .known = true});
-        csv_put(out, name, peek->from_calls,
+        csv_put(out, f->name, peek->from_calls,
                 &(csv_row){.role = "total",
                            .name = f->name,
                            .value = f->total,
                            .share = 1,
                            .known = totals_known(peek, &head->summary),
                            .calls = f->called});
-        csv_others(out, peek, name, "callee", f->callee, f->callee_count);
+        csv_others(out, peek, f->name, "callee", f->callee, f->callee_count);
     }
 }

@@ -124,15 +124,28 @@ static void put_replaced(pt_buf *buf, const char *text)
     }
 }
 
-/* The parts of a node's text on lines of their own. */
-static void put_lines(drawing *d, const pt_node_info *info)
+static void put_address(drawing *d, const pt_node_info *info)
 {
+    char place[512];
+    if (d->graph->is_pprof) {
+        pt_putf(&d->buf, "%016llx\\n", (unsigned long long)info->address);
+        return;
+    }
+    pt_place_text(info->object, info->address, place, sizeof place);
+    pt_put_dot_text(&d->buf, place);
+    pt_put_text(&d->buf, "\\n");
+}
+
+/* The parts of a node's text on lines of their own. */
+static void put_lines(drawing *d, const pt_graph_node *node)
+{
+    const pt_node_info *info = node->info;
     PT_FREE char *brief = pt_pprof_short_name(info->name);
     pt_buf name = PT_BUF_INIT, escaped = PT_BUF_INIT;
     pt_put_dot_text(&escaped, brief);
     put_replaced(&name, pt_buf_text(&escaped));
     const char *file = pt_base_name(info->file);
-    if (info->address != 0) pt_putf(&d->buf, "%016llx\\n", (unsigned long long)info->address);
+    if (info->address != 0) put_address(d, info);
     if (name.size > 0) pt_putf(&d->buf, "%s\\n", pt_buf_text(&name));
     if (info->line != 0) {
         pt_put_dot_text(&d->buf, file);
@@ -143,10 +156,12 @@ static void put_lines(drawing *d, const pt_node_info *info)
         pt_put_dot_text(&d->buf, file);
         pt_put_text(&d->buf, "\\n");
     } else if (name.size == 0) {
-        pt_node_info rest = {.name = "", .file = "", .object = info->object};
-        PT_FREE char *text = pt_node_text(&rest);
-        pt_put_dot_text(&d->buf, text);
-        pt_put_text(&d->buf, "\\n");
+        const pt_node_info rest = {.name = "", .file = "", .object = info->object};
+        PT_FREE char *text = d->graph->is_pprof ? pt_node_text(&rest) : pt_strdup(node->text);
+        if (d->graph->is_pprof || info->address == 0) {
+            pt_put_dot_text(&d->buf, text);
+            pt_put_text(&d->buf, "\\n");
+        }
     }
     pt_buf_done(&name);
     pt_buf_done(&escaped);
@@ -166,7 +181,7 @@ static void put_node(drawing *d, const pt_graph_node *node, uint32_t number)
     PT_FREE char *flat_text = value_text(d, flat);
     PT_FREE char *cum_text = value_text(d, cum);
     pt_putf(&d->buf, "N%u [label=\"", number);
-    put_lines(d, node->info);
+    put_lines(d, node);
     if (flat != 0) {
         pt_putf(&d->buf, "%s (", flat_text);
         put_share(d, flat);

@@ -60,8 +60,8 @@ void pt_pprof_text(pt_out *out, const pt_pprof_report *report, const pt_graph *g
  * legend was put. */
 pt_status pt_pprof_tree(pt_out *out, const pt_pprof_report *report, const pt_graph *graph,
                         const pt_regex *pattern, const char *pattern_text, pt_error *reterr);
-/* -traces; places: PT_BY_x as asked, without object names */
-void pt_pprof_traces(pt_out *out, const pt_pprof_report *report, const pt_places *places);
+/* -traces; places: folded as asked, without object names */
+void pt_pprof_traces(pt_out *out, const pt_pprof_report *report, const pt_fold *places);
 /* -tags */
 void pt_pprof_tags(pt_out *out, const pt_pprof_report *report);
 /* -raw */

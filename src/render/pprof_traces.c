@@ -106,7 +106,7 @@ typedef struct {
 typedef struct {
     pt_out *out;
     const pt_pprof_report *report;
-    const pt_places *places;
+    const pt_fold *places;
     line_text *text; /* per place */
 } tracing;
 
@@ -115,7 +115,7 @@ static const line_text *text_of(tracing *t, uint32_t place)
 {
     line_text *text = &t->text[place];
     if (text->bytes != NULL) return text;
-    PT_FREE char *name = pt_node_text(&t->places->info[place]);
+    PT_FREE char *name = pt_fold_text(t->places, place);
     text->bytes = pt_strf("   %s\n", name);
     text->size = strlen(text->bytes);
     return text;
@@ -128,7 +128,7 @@ static void put_stack(tracing *t, uint32_t stack, const char *value)
     const uint32_t *frames = pt_stack_frames(p, stack);
     for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
         uint32_t one, count;
-        const uint32_t *places = pt_places_of(t->places, frames[i], &one, &count);
+        const uint32_t *places = pt_fold_rows(t->places, frames[i], &one, &count);
         for (uint32_t k = 0; k < count; k++) {
             const line_text *text = text_of(t, places[k]);
             if (i + k == 0)
@@ -161,7 +161,7 @@ static void put_sample(tracing *t, uint32_t sample)
     pt_buf_done(&padded);
 }
 
-void pt_pprof_traces(pt_out *out, const pt_pprof_report *report, const pt_places *places)
+void pt_pprof_traces(pt_out *out, const pt_pprof_report *report, const pt_fold *places)
 {
     pt_pprof_lines labels = pt_pprof_profile_labels(report);
     for (size_t i = 0; i < labels.count; i++)

@@ -6,21 +6,22 @@
 #include "render/text.h"
 #include "render/value.h"
 
-/* "util.h:12", without the folders (JSON and CSV have them); "" = unknown. */
-static char *place_of(const pt_top_row *row)
+/* "util.h:12", without the folders (JSON and CSV have them); "" = unknown, or in the row's name. */
+static char *place_of(const pt_top *top, const pt_top_row *row)
 {
-    if (row->file[0] == '\0') return pt_strdup("");
+    const bool is_beside = top->by == PT_BY_FUNCTION || top->by == PT_BY_ADDRESS;
+    if (!is_beside || row->unnamed || row->file[0] == '\0') return pt_strdup("");
     const char *slash = strrchr(row->file, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : row->file;
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
 static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
-                    const pt_top_row *row)
+                    const pt_top *top, const pt_top_row *row)
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
     const char *inlined = row->inlined ? "  (inlined)" : "";
-    PT_FREE char *place = place_of(row);
+    PT_FREE char *place = place_of(top, row);
     pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(summary->unit, row->self).text,
             pt_percent_of(row->self_share).text, width, pt_total_of(summary, row->total).text,
             pt_total_share_of(summary, row->total_share).text);
@@ -49,7 +50,7 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     pt_outf(out, "%*s %7s %*s %7s  function\n", width, "self", "self%", width, "total", "total%");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
-        put_row(out, look, &head->summary, width, &top->row[i]);
+        put_row(out, look, &head->summary, width, top, &top->row[i]);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
 }
 

@@ -43,7 +43,15 @@ static void put_labels(pt_out *out, const pt_profile *p, uint32_t set)
 
 /* ---- Frames ---- */
 
-typedef void frame_fn(void *context, const pt_node_info *info, bool inlined);
+/* A frame as it is shown. */
+typedef struct {
+    char *name;
+    const char *file;
+    int64_t line; /* 0 = unknown */
+    bool inlined;
+} shown_frame;
+
+typedef void frame_fn(void *context, const shown_frame *frame);
 
 static void each_frame(const pt_traces *traces, uint32_t stack, frame_fn *fn, void *context)
 {
@@ -51,17 +59,18 @@ static void each_frame(const pt_traces *traces, uint32_t stack, frame_fn *fn, vo
     const uint32_t *frames = pt_stack_frames(p, stack);
     for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
         uint32_t one, count;
-        const uint32_t *places = pt_places_of(&traces->places, frames[i], &one, &count);
-        for (uint32_t k = 0; k < count; k++)
-            fn(context, &traces->places.info[places[k]], k + 1 < count);
+        const uint32_t *rows = pt_fold_rows(&traces->fold, frames[i], &one, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            const shown_frame frame = {
+                .name = pt_fold_text(&traces->fold, rows[k]),
+                .file = pt_fold_file_at(&traces->fold, rows[k], frames[i]),
+                .line = pt_fold_line_number(&traces->fold, rows[k]),
+                .inlined = k + 1 < count,
+            };
+            fn(context, &frame);
+            free(frame.name);
+        }
     }
-}
-
-static char *name_of(const pt_node_info *info)
-{
-    const pt_node_info bare = {.name = info->name, .file = "", .object = info->object};
-    PT_FREE char *text = pt_node_text(&bare);
-    return pt_own_name(text);
 }
 
 typedef struct {
@@ -69,19 +78,12 @@ typedef struct {
     const pt_look *look;
 } text_frames;
 
-static void put_frame(void *context, const pt_node_info *info, bool inlined)
+static void put_frame(void *context, const shown_frame *frame)
 {
     const text_frames *t = context;
-    PT_FREE char *name = name_of(info);
     pt_out_text(t->out, "    ");
-    pt_text_put_name(t->out, t->look, name, t->look->width > 40 ? t->look->width - 4 : 0);
-    const char *slash = strrchr(info->file, '/');
-    if (info->line != 0) {
-        pt_out_text(t->out, "  ");
-        pt_text_put(t->out, slash != NULL ? slash + 1 : info->file, 0);
-        pt_outf(t->out, ":%lld", (long long)info->line);
-    }
-    pt_out_text(t->out, inlined ? "  (inlined)\n" : "\n");
+    pt_text_put_name(t->out, t->look, frame->name, t->look->width > 40 ? t->look->width - 4 : 0);
+    pt_out_text(t->out, frame->inlined ? "  (inlined)\n" : "\n");
 }
 
 void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head,
@@ -106,19 +108,18 @@ void pt_traces_text(pt_out *out, const pt_look *look, const pt_report_head *head
                 traces->more == 1 ? "" : "s", pt_percent_of(traces->more_share).text);
 }
 
-static void json_frame(void *context, const pt_node_info *info, bool inlined)
+static void json_frame(void *context, const shown_frame *frame)
 {
     pt_json_w *w = context;
-    PT_FREE char *name = name_of(info);
     pt_json_object(w);
     pt_json_key(w, "name");
-    pt_json_text(w, name);
+    pt_json_text(w, frame->name);
     pt_json_key(w, "file");
-    pt_json_text(w, info->file);
+    pt_json_text(w, frame->file);
     pt_json_key(w, "line");
-    pt_json_int(w, info->line);
+    pt_json_int(w, frame->line);
     pt_json_key(w, "inlined");
-    pt_json_bool(w, inlined);
+    pt_json_bool(w, frame->inlined);
     pt_json_object_end(w);
 }
 
@@ -181,13 +182,11 @@ void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *tr
     pt_json_w_done(&w);
 }
 
-static void csv_frame(void *context, const pt_node_info *info, bool inlined)
+static void csv_frame(void *context, const shown_frame *frame)
 {
-    (void)inlined;
     pt_buf *buf = context;
-    PT_FREE char *name = name_of(info);
     if (buf->size > 0) pt_put_u8(buf, ';');
-    pt_put_text(buf, name);
+    pt_put_text(buf, frame->name);
 }
 
 void pt_traces_csv(pt_out *out, const pt_traces *traces)

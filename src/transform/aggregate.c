@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/grow.h"
-#include "model/builder.h"
 #include "transform/frames.h"
 
 static pt_mappings *keep_mappings(const pt_mappings *old, pt_keep keep)
@@ -83,71 +80,4 @@ const pt_profile *pt_aggregate(const pt_profile *profile, pt_keep keep)
     if (!keep.lines || !keep.columns) tables.line = keep_lines(base->line, keep);
     if (!keep.addresses) tables.location = drop_addresses(base->location);
     return pt_profile_derive(base, &tables);
-}
-
-/* ---- Other names ---- */
-
-static char *name_of(const pt_profile *p, pt_by_name by, uint32_t location, uint32_t row)
-{
-    const uint32_t function = p->line->function[row];
-    const char *const name = pt_text(p, p->function->name[function]);
-    const char *const file = pt_text(p, p->function->file[function]);
-    char address[256];
-    switch (by) {
-    case PT_BY_NAME_FILE: return pt_strf(file[0] != '\0' ? "%s %s" : "%s", name, file);
-    case PT_BY_NAME_OF_FILE: return pt_strdup(file[0] != '\0' ? file : name);
-    case PT_BY_NAME_LINE:
-        if (p->line->line[row] == 0) return pt_strf(file[0] != '\0' ? "%s %s" : "%s", name, file);
-        return pt_strf("%s %s:%lld", name, file, (long long)p->line->line[row]);
-    case PT_BY_NAME_ADDRESS:
-        pt_location_text(p, location, address, sizeof address);
-        return pt_strf("%s %s", address, name);
-    case PT_BY_NAME: break;
-    }
-    return pt_strdup(name);
-}
-
-typedef struct {
-    pt_line *items;
-    size_t count, cap;
-} line_list;
-
-static void rename_location(pt_builder *b, const pt_profile *p, pt_by_name by, uint32_t location,
-                            line_list *lines)
-{
-    const uint32_t first = p->location->line_first[location];
-    const uint32_t end = p->location->line_first[location + 1];
-    lines->count = 0;
-    for (uint32_t row = first; row < end; row++) {
-        pt_line line = {.function = p->line->function[row],
-                        .line = p->line->line[row],
-                        .column = p->line->column != NULL ? p->line->column[row] : 0};
-        if (line.function != PT_NONE) {
-            const pt_functions *const f = p->function;
-            PT_FREE char *name = name_of(p, by, location, row);
-            const pt_function renamed = {.name = pt_builder_text(b, name).v,
-                                         .system_name = f->system_name[line.function],
-                                         .file = f->file[line.function],
-                                         .start_line = f->start_line[line.function]};
-            line.function = pt_builder_function(b, &renamed).v;
-        }
-        PT_GROW(*lines, lines->count + 1);
-        lines->items[lines->count++] = line;
-    }
-    if (end > first)
-        pt_builder_set_lines(b, (pt_location_id){location}, lines->items, lines->count,
-                             p->location->symbol_bytes != NULL ? p->location->symbol_bytes[location]
-                                                               : 0);
-}
-
-const pt_profile *pt_rename(const pt_profile *profile, pt_by_name by)
-{
-    if (by == PT_BY_NAME) return pt_profile_ref(profile);
-    pt_builder *const b = pt_builder_extend(profile);
-    line_list lines = {0};
-    for (uint32_t l = 0; l < profile->location->t.count; l++)
-        rename_location(b, profile, by, l, &lines);
-    free(lines.items);
-    const pt_profile *renamed = NULL;
-    return pt_builder_freeze(b, &renamed, NULL) == PT_OK ? renamed : pt_profile_ref(profile);
 }

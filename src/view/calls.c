@@ -11,15 +11,14 @@
 #include "base/saturate.h"
 #include "view/table.h"
 
-/* What a function is known by: a name in a mapped file, or an address in it, or the file alone. */
+/* What a function is known by: a row of the fold in a mapped file. */
 typedef struct {
-    uint32_t string, file; /* strings; string 0 = no name */
-    uint64_t address;
+    uint32_t row, file; /* file: a string */
 } function_key;
 
 typedef struct {
     const pt_profile *profile;
-    pt_unnamed unnamed;
+    pt_fold fold;
     pt_calls *calls;
     size_t function_cap, call_cap;
     struct {
@@ -30,58 +29,27 @@ typedef struct {
     pt_index functions, pairs;
 } gathering;
 
-static function_key key_of(const gathering *g, uint32_t location)
-{
-    const pt_profile *const p = g->profile;
-    const uint32_t mapping = p->location->mapping[location];
-    function_key key = {.file = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file};
-    const uint32_t end = p->location->line_first[location + 1];
-    if (end > p->location->line_first[location]) {
-        const uint32_t function = p->line->function[end - 1];
-        if (function != PT_NONE) key.string = p->function->name[function];
-    }
-    if (key.string == 0 && g->unnamed == PT_UNNAMED_ADDRESS)
-        key.address = p->location->address[location];
-    return key;
-}
-
-static const char *file_of(const pt_profile *p, uint32_t location, const function_key *key)
-{
-    if (key->string == 0) return pt_text(p, key->file);
-    const uint32_t last = p->location->line_first[location + 1] - 1;
-    return pt_text(p, p->function->file[p->line->function[last]]);
-}
-
-static char *name_of(const gathering *g, uint32_t location, const function_key *key)
-{
-    const pt_profile *const p = g->profile;
-    if (key->string != 0) return pt_strndup(pt_text(p, key->string), pt_text_bytes(p, key->string));
-    if (g->unnamed == PT_UNNAMED_OBJECT) return pt_object_text(p, p->location->mapping[location]);
-    const int length = pt_location_text(p, location, NULL, 0);
-    char *const text = pt_alloc((size_t)length + 1, 1);
-    pt_location_text(p, location, text, (size_t)length + 1);
-    return text;
-}
-
 static uint32_t function_at(gathering *g, uint32_t location)
 {
     if (location == PT_NONE || g->of_location[location] != PT_NONE)
         return location == PT_NONE ? PT_NONE : g->of_location[location];
-    const function_key key = key_of(g, location);
-    const uint64_t hash = pt_hash_mix(key.address, pt_hash_u32_pair(key.string, key.file));
+    const pt_profile *const p = g->profile;
+    const uint32_t mapping = p->location->mapping[location];
+    const function_key key = {.row = g->fold.of_location[location],
+                              .file = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file};
+    const uint64_t hash = pt_hash_u32_pair(key.row, key.file);
     pt_probe probe = {0};
     for (uint32_t f = pt_index_first(&g->functions, hash, &probe); f != PT_NONE;
          f = pt_index_next(&g->functions, &probe)) {
         const function_key *const other = &g->key.items[f];
-        if (other->string == key.string && other->file == key.file && other->address == key.address)
-            return g->of_location[location] = f;
+        if (other->row == key.row && other->file == key.file) return g->of_location[location] = f;
     }
     pt_calls *const calls = g->calls;
     const uint32_t f = calls->count++;
     calls->function =
         pt_grow(calls->function, &g->function_cap, calls->count, sizeof *calls->function);
-    calls->function[f] = (pt_calls_function){.name = name_of(g, location, &key),
-                                             .file = file_of(g->profile, location, &key)};
+    calls->function[f] = (pt_calls_function){.name = pt_fold_text(&g->fold, key.row),
+                                             .file = pt_fold_file_at(&g->fold, key.row, location)};
     PT_GROW(g->key, g->key.count + 1);
     g->key.items[g->key.count++] = key;
     pt_index_add(&g->functions, hash, f);
@@ -197,12 +165,13 @@ static void total_roots(pt_calls *calls)
 /* Names that several functions have are told apart by their files. */
 static void tell_apart(gathering *g)
 {
-    PT_FREE uint32_t *seen = pt_alloc(g->profile->string->t.count, sizeof *seen);
+    PT_FREE uint32_t *seen = pt_alloc((size_t)g->fold.count + 1, sizeof *seen);
     for (size_t f = 0; f < g->key.count; f++)
-        seen[g->key.items[f].string]++;
+        seen[g->key.items[f].row]++;
     for (size_t f = 0; f < g->key.count; f++) {
         const function_key *const key = &g->key.items[f];
-        if (key->string == 0 || seen[key->string] < 2 || key->file == 0) continue;
+        if (seen[key->row] < 2 || key->file == 0 || pt_fold_is_unnamed(&g->fold, key->row))
+            continue;
         const char *const file = pt_base_name(pt_text(g->profile, key->file));
         char **const name = &g->calls->function[f].name;
         char *const longer = pt_strf("%s [%s]", *name, file);
@@ -211,11 +180,15 @@ static void tell_apart(gathering *g)
     }
 }
 
-void pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
-                   pt_unnamed unnamed)
+pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
+                        const pt_fold_rule *rule, pt_error *reterr)
 {
     *ret_calls = (pt_calls){0};
-    gathering g = {.profile = profile, .unnamed = unnamed, .calls = ret_calls};
+    gathering g = {.profile = profile, .calls = ret_calls};
+    pt_fold_rule outermost = *rule;
+    outermost.no_inlines = true;
+    const pt_status status = pt_fold_init(&g.fold, profile, &outermost, reterr);
+    if (status != PT_OK) return status;
     const uint32_t locations = profile->location->t.count;
     g.of_location = pt_alloc((size_t)locations + 1, sizeof *g.of_location);
     memset(g.of_location, 0xff, locations * sizeof *g.of_location);
@@ -230,6 +203,8 @@ void pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t even
     pt_index_done(&g.pairs);
     free(g.key.items);
     free(g.of_location);
+    pt_fold_done(&g.fold);
+    return PT_OK;
 }
 
 void pt_calls_done(pt_calls *calls)

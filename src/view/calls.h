@@ -7,15 +7,15 @@
  *
  *   function parse   self 50, called 3 times, total 60: what calls to it cost with all below
  *
- * A function here is a name in a mapped file: what is inlined into it is a part of it, as it is to
- * who counts calls, and functions of one name in two files are two, since the costs of one include
- * those of the other. Where arcs have calls but no cost (gmon.out), no total is known: gprof's are
- * guesses from the share of calls, and `pitot gprof` makes them.
+ * A function here is a row of the fold in a mapped file: what is inlined into it is a part of it,
+ * as it is to who counts calls, and functions of one name in two files are two, since the costs of
+ * one include those of the other. Where arcs have calls but no cost (gmon.out), no total is known:
+ * gprof's are guesses from the share of calls, and `pitot gprof` makes them.
  */
 #ifndef PT_VIEW_CALLS_H
 #define PT_VIEW_CALLS_H
 
-#include "view/names.h"
+#include "view/fold.h"
 
 typedef struct pt_call {
     uint32_t from, to; /* functions, never the same */
@@ -42,9 +42,10 @@ typedef struct pt_calls {
     uint32_t *in, *out; /* calls of each function, in that order */
 } pt_calls;
 
-/* Borrows texts of the profile; done with pt_calls_done. */
-void pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
-                   pt_unnamed unnamed);
+/* rule: what functions are called; what is inlined is none, whatever it says. Borrows texts of the
+ * profile; done with pt_calls_done. PT_ERR_LIMIT as pt_fold_init. */
+pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t event,
+                        const pt_fold_rule *rule, pt_error *reterr);
 void pt_calls_done(pt_calls *calls);
 
 /* Places in a tree: a function hangs below the call with the most cost (else calls) by which it can

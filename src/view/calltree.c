@@ -45,7 +45,7 @@ typedef struct {
 } groups;
 
 typedef struct {
-    const pt_names *names;
+    const pt_fold *fold;
     const pt_calltree_request *request;
     pt_calltree *tree;
     size_t cap; /* of the tree's columns */
@@ -58,7 +58,7 @@ typedef struct {
 
 static const pt_stacks *stacks_of(const planting *t)
 {
-    return t->names->profile->stack;
+    return t->fold->profile->stack;
 }
 
 /* The next frame of a stack with frames left. */
@@ -72,8 +72,8 @@ static uint32_t next_location(const planting *t, const item *it)
 static uint32_t take_name(const planting *t, item *it, uint32_t location, bool *ret_inlined)
 {
     uint32_t one, count;
-    const uint32_t *names = pt_names_of(t->names, location, &one, &count);
-    const uint32_t name = names[count - 1 - it->lines];
+    const uint32_t *rows = pt_fold_rows(t->fold, location, &one, &count);
+    const uint32_t name = rows[count - 1 - it->lines];
     *ret_inlined = it->lines > 0;
     if (++it->lines == count) {
         it->lines = 0;
@@ -183,7 +183,7 @@ static int compare_children(const void *left, const void *right, void *context)
     const group *a = &t->children.items[*(const uint32_t *)left];
     const group *b = &t->children.items[*(const uint32_t *)right];
     if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
-    const int name = pt_names_compare(t->names, a->name, b->name);
+    const int name = pt_fold_compare(t->fold, a->name, b->name);
     return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
 }
 
@@ -296,7 +296,7 @@ static bool plant(planting *t)
 static group all_stacks(planting *t)
 {
     const pt_stacks *stacks = stacks_of(t);
-    PT_FREE int64_t *value = pt_view_stack_values(t->names->profile, t->request->event);
+    PT_FREE int64_t *value = pt_view_stack_values(t->fold->profile, t->request->event);
     group root = {.name = PT_NONE, .location = PT_NONE};
     for (uint32_t s = 0; s < stacks->t.count; s++) {
         if (value[s] == 0) continue;
@@ -307,16 +307,16 @@ static group all_stacks(planting *t)
     return root;
 }
 
-pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_names *names,
+pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
                            const pt_calltree_request *request, pt_error *reterr)
 {
     pt_calltree tree = {0};
-    planting t = {.names = names, .request = request, .tree = &tree};
+    planting t = {.fold = fold, .request = request, .tree = &tree};
     const uint32_t stacks = stacks_of(&t)->t.count;
     t.item = pt_alloc(stacks, sizeof *t.item);
     t.spare = pt_alloc(stacks, sizeof *t.spare);
-    t.child_of_name = pt_alloc(names->count, sizeof *t.child_of_name);
-    memset(t.child_of_name, 0xff, names->count * sizeof *t.child_of_name);
+    t.child_of_name = pt_alloc(fold->count, sizeof *t.child_of_name);
+    memset(t.child_of_name, 0xff, fold->count * sizeof *t.child_of_name);
     const group root = all_stacks(&t);
     push_group(&t, &root);
     const bool whole = plant(&t);

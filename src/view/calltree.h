@@ -15,7 +15,7 @@
 #ifndef PT_VIEW_CALLTREE_H
 #define PT_VIEW_CALLTREE_H
 
-#include "view/names.h"
+#include "view/fold.h"
 
 typedef struct pt_calltree_request {
     uint32_t event;
@@ -28,7 +28,7 @@ typedef struct pt_calltree {
     uint32_t *parent;      /* parent[0] = 0 */
     uint32_t *end;         /* the first node after the subtree */
     uint32_t *depth;       /* 0 for the root */
-    uint32_t *name;        /* of pt_names; PT_NONE for the root and for folded nodes */
+    uint32_t *name;        /* row of the fold; PT_NONE for the root and for folded nodes */
     uint32_t *location;    /* one location that the node's frame had; PT_NONE as for name */
     uint8_t *inlined;      /* 1: in every stack the frame is inlined into its parent */
     uint32_t *folded;      /* 0, or how many children of the parent this node stands for; what lies
@@ -37,7 +37,7 @@ typedef struct pt_calltree {
 } pt_calltree;
 
 /* Builds the tree; nothing is borrowed. PT_ERR_LIMIT when there are 2^32-1 nodes or more. */
-pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_names *names,
+pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
                            const pt_calltree_request *request, pt_error *reterr);
 void pt_calltree_done(pt_calltree *tree);
 

@@ -67,8 +67,7 @@ static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_er
     t->scale = 1;
     if (run->profile == NULL) return PT_OK;
     const int64_t whole = pt_view_magnitude(run->profile, run->event);
-    const pt_top_request request = {
-        .event = run->event, .whole = whole, .unnamed = d->request->unnamed};
+    const pt_top_request request = {.event = run->event, .whole = whole, .fold = d->request->fold};
     t->whole = (double)whole;
     t->weight = weight_of(run->profile, run->event, t->whole);
     return pt_top_init(&t->top, run->profile, &request, reterr);

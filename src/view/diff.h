@@ -33,7 +33,7 @@ typedef struct pt_diff_request {
     bool normalize;
     double confidence; /* of intervals and marks, e.g. 0.95 */
     pt_sort sort;      /* by the change of self or of total; marked ones first */
-    pt_unnamed unnamed;
+    pt_fold_rule fold;
 } pt_diff_request;
 
 typedef struct pt_change {

@@ -12,20 +12,20 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "view/calltree.h"
-#include "view/names.h"
+#include "view/fold.h"
 #include "view/table.h"
 
 typedef struct {
     const pt_profile *profile;
-    const pt_names *names;
+    const pt_fold *fold;
     const pt_calltree *tree;
     pt_flame *flame;
     pt_index strings, groups, frames;
     size_t string_cap, group_cap, frame_cap;
     struct {
-        uint32_t *items; /* the pt_names name of each frame */
+        uint32_t *items; /* the row of each frame */
         size_t count, cap;
-    } frame_name;
+    } frame_row;
 } building;
 
 static uint32_t add_string(building *b, const char *text, size_t bytes)
@@ -105,32 +105,22 @@ static bool is_kernel(const pt_profile *p, uint32_t location)
 static pt_flame_kind kind_of(const building *b, uint32_t node)
 {
     const uint32_t location = b->tree->location[node];
-    if (pt_names_is_unnamed(b->names, b->tree->name[node])) return PT_FLAME_UNRESOLVED;
+    if (pt_fold_is_unnamed(b->fold, b->tree->name[node])) return PT_FLAME_UNRESOLVED;
     if (is_kernel(b->profile, location)) return PT_FLAME_KERNEL;
     return b->tree->inlined[node] ? PT_FLAME_INLINED : PT_FLAME_FUNCTION;
-}
-
-/* The function behind a name at a location: its names stand in the order of its lines. */
-static uint32_t function_at(const building *b, uint32_t location, uint32_t name)
-{
-    uint32_t one, count;
-    const uint32_t *names = pt_names_of(b->names, location, &one, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (names[i] == name)
-            return b->profile->line->function[b->profile->location->line_first[location] + i];
-    return PT_NONE;
 }
 
 static void fill_frame(building *b, pt_flame_frame *frame, uint32_t name, uint32_t location)
 {
     const pt_profile *p = b->profile;
-    PT_FREE char *text = pt_names_text(b->names, name);
+    PT_FREE char *text = pt_fold_text(b->fold, name);
     const char *module = module_path(p, location);
     frame->name = add_text(b, text);
     frame->module = add_text(b, module);
     frame->shade = (uint8_t)(stable_hash(text, strlen(text)) / PT_FLAME_HUES % PT_FLAME_SHADES);
     if (frame->kind != PT_FLAME_UNRESOLVED) {
-        const uint32_t function = function_at(b, location, name);
+        const uint32_t line = pt_fold_line_at(b->fold, name, location);
+        const uint32_t function = line == PT_NONE ? PT_NONE : p->line->function[line];
         if (function != PT_NONE) {
             frame->file = add_profile_string(b, p->function->file[function]);
             frame->line = p->function->start_line[function];
@@ -155,13 +145,13 @@ static uint32_t frame_of(building *b, uint32_t node)
     pt_probe probe = {0};
     for (uint32_t id = pt_index_first(&b->frames, hash, &probe); id != PT_NONE;
          id = pt_index_next(&b->frames, &probe))
-        if (b->frame_name.items[id] == name && f->frame[id].kind == kind) return id;
+        if (b->frame_row.items[id] == name && f->frame[id].kind == kind) return id;
     const uint32_t id = f->frame_count++;
     f->frame = pt_grow(f->frame, &b->frame_cap, f->frame_count, sizeof *f->frame);
     f->frame[id] = (pt_flame_frame){.kind = (uint8_t)kind};
     fill_frame(b, &f->frame[id], name, b->tree->location[node]);
-    PT_GROW(b->frame_name, f->frame_count);
-    b->frame_name.items[id] = name;
+    PT_GROW(b->frame_row, f->frame_count);
+    b->frame_row.items[id] = name;
     pt_index_add(&b->frames, hash, id);
     return id;
 }
@@ -173,8 +163,8 @@ static void add_root_frame(building *b)
     f->frame = pt_grow(f->frame, &b->frame_cap, 1, sizeof *f->frame);
     f->frame[f->frame_count++] =
         (pt_flame_frame){.name = add_text(b, "all"), .group = add_group(b, "", 0)};
-    PT_GROW(b->frame_name, 1);
-    b->frame_name.items[0] = PT_NONE;
+    PT_GROW(b->frame_row, 1);
+    b->frame_row.items[0] = PT_NONE;
 }
 
 /* ---- which nodes are kept ---- */
@@ -332,10 +322,12 @@ static void add_function(building *b, const pt_top_row *row)
 }
 
 /* The rows that lead by self, then those that lead by total and are not among them. */
-static pt_status add_functions(building *b, uint32_t event, pt_error *reterr)
+static pt_status add_functions(building *b, const pt_flame_request *asked, pt_error *reterr)
 {
-    const pt_top_request request = {
-        .event = event, .whole = b->flame->total, .limit = PT_FLAME_FUNCTIONS};
+    const pt_top_request request = {.event = asked->event,
+                                    .whole = b->flame->total,
+                                    .fold = asked->fold,
+                                    .limit = PT_FLAME_FUNCTIONS};
     pt_top self, total;
     const pt_status status = pt_top_leaders(&self, &total, b->profile, &request, reterr);
     if (status != PT_OK) return status;
@@ -382,7 +374,7 @@ static pt_status fill(building *b, const pt_flame_request *request, pt_error *re
     b->flame->event_unit = add_profile_string(b, event->unit);
     add_root_frame(b);
     keep_nodes(b, request);
-    return b->flame->cut_nodes > 0 ? add_functions(b, request->event, reterr) : PT_OK;
+    return b->flame->cut_nodes > 0 ? add_functions(b, request, reterr) : PT_OK;
 }
 
 pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *request,
@@ -393,8 +385,8 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
     int64_t total = 0;
     pt_status status = sum_values(profile, request->event, &total, reterr);
     if (status != PT_OK) return status;
-    pt_names names;
-    status = pt_names_init(&names, profile, PT_UNNAMED_ADDRESS, reterr);
+    pt_fold fold;
+    status = pt_fold_init(&fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     const uint64_t slots = 2 * (uint64_t)request->width_px;
     const pt_calltree_request wanted = {
@@ -403,9 +395,9 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         .max_depth = request->max_nodes == 0 ? 0 : depth_limit(profile, slots),
     };
     pt_calltree tree;
-    status = pt_calltree_init(&tree, &names, &wanted, reterr);
+    status = pt_calltree_init(&tree, &fold, &wanted, reterr);
     if (status == PT_OK) {
-        building b = {.profile = profile, .names = &names, .tree = &tree};
+        building b = {.profile = profile, .fold = &fold, .tree = &tree};
         b.flame = pt_alloc(1, sizeof *b.flame);
         b.flame->total = total;
         b.flame->whole = request->whole > 0 ? request->whole : total;
@@ -416,14 +408,14 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         pt_index_done(&b.strings);
         pt_index_done(&b.groups);
         pt_index_done(&b.frames);
-        free(b.frame_name.items);
+        free(b.frame_row.items);
         pt_calltree_done(&tree);
         if (status == PT_OK)
             *ret_flame = b.flame;
         else
             pt_flame_free(b.flame);
     }
-    pt_names_done(&names);
+    pt_fold_done(&fold);
     return status;
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/index.h"
-#include "model/profile.h"
+#include "view/fold.h"
 
 typedef enum {
     PT_FLAME_FUNCTION,
@@ -31,6 +31,7 @@ typedef struct pt_flame_request {
     uint32_t width_px;  /* boxes of half a pixel at this width are still kept; 0 = cut nothing */
     uint32_t max_nodes; /* 0 = any number; else at least 1 */
     int64_t whole;      /* what 100 % is; 0 = the sum of the values */
+    pt_fold_rule fold;
 } pt_flame_request;
 
 typedef struct pt_flame_frame {

@@ -58,16 +58,16 @@ static void count_stack(const pt_graph_making *m, cell *cells, uint32_t stack)
     const int64_t value = m->value[stack];
     for (uint32_t i = 0; i < depth; i++) {
         const uint32_t place = of_location[frames[i]];
-        if (__builtin_expect(!(place & PT_PLACES_SEVERAL), 1)) {
+        if (__builtin_expect(!(place & PT_FOLD_SEVERAL), 1)) {
             count_place(m, cells, place, stack, value);
             continue;
         }
-        const uint32_t *several = m->places->several + (place & ~PT_PLACES_SEVERAL);
+        const uint32_t *several = m->places->several + (place & ~PT_FOLD_SEVERAL);
         for (uint32_t k = 1; k <= several[0]; k++)
             count_place(m, cells, several[k], stack, value);
     }
     uint32_t one, count;
-    const uint32_t leaf = pt_places_of(m->places, frames[0], &one, &count)[0];
+    const uint32_t leaf = pt_fold_rows(m->places, frames[0], &one, &count)[0];
     pt_graph_sum(&cells[leaf].flat, value);
     if (m->div != NULL) pt_graph_sum(&m->graph->node[leaf].flat_div, m->div[stack]);
 }
@@ -81,7 +81,7 @@ static void count_all(pt_graph_making *m)
     for (uint32_t s = 0; s < m->profile->stack->t.count; s++)
         if (m->counts[s] && pt_stack_depth(m->profile, s) > 0) count_stack(m, cells, s);
     for (uint32_t n = 0; n < g->node_count; n++) {
-        g->node[n].info = &m->places->info[n];
+        g->node[n].info = &g->memory->info[n];
         g->node[n].cum = cells[n].cum;
         g->node[n].flat = cells[n].flat;
     }
@@ -94,7 +94,7 @@ static void find_inlined(pt_graph_making *m)
     m->may_inline = pt_alloc(m->places->count, 1);
     for (uint32_t l = 0; l < m->profile->location->t.count; l++) {
         uint32_t one, count;
-        const uint32_t *places = pt_places_of(m->places, l, &one, &count);
+        const uint32_t *places = pt_fold_rows(m->places, l, &one, &count);
         for (uint32_t i = 0; i + 1 < count; i++)
             m->may_inline[places[i]] = 1;
     }
@@ -253,11 +253,16 @@ static void making_done(pt_graph_making *m)
 pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
                         const pt_graph_request *request, pt_error *reterr)
 {
-    pt_graph g = {.memory = pt_alloc(1, sizeof *g.memory)};
+    pt_graph g = {.memory = pt_alloc(1, sizeof *g.memory), .is_pprof = request->fold.pprof};
     pt_graph_making m = {.profile = profile, .request = request, .graph = &g};
     m.places = &g.memory->places;
-    pt_status status = pt_places_init(m.places, profile, &request->fold, reterr);
-    if (status == PT_OK) fold_samples(&m);
+    pt_status status = pt_fold_init(m.places, profile, &request->fold, reterr);
+    if (status == PT_OK) {
+        g.memory->info = pt_alloc(m.places->count, sizeof *g.memory->info);
+        for (uint32_t row = 0; row < m.places->count; row++)
+            g.memory->info[row] = pt_fold_info(m.places, row);
+        fold_samples(&m);
+    }
     if (status == PT_OK && request->call_tree) status = pt_graph_make_tree(&m, reterr);
     if (status == PT_OK && !request->call_tree) count_all(&m);
     if (status == PT_OK) {
@@ -285,7 +290,8 @@ void pt_graph_done(pt_graph *graph)
     free(graph->node);
     free(graph->listed);
     free(graph->edge);
-    pt_places_done(&graph->memory->places);
+    pt_fold_done(&graph->memory->places);
+    free(graph->memory->info);
     free(graph->memory->lists);
     free(graph->memory);
     *graph = (pt_graph){0};

@@ -1,7 +1,7 @@
 /* graph.h: pprof's call graph: who calls whom with how much, cut down to what can be looked at.
  *
  *   stack  main > run > alloc        one distinct stack at a time, never one sample at a time
- *   node   what frames fold into: a function, a file, a line, an address (granularity)
+ *   node   a row of the fold (view/fold.h): a function, a file, a line, an address
  *          flat: stacks that end there; cum: stacks with it anywhere, once each
  *   edge   caller -> callee, once a stack; inlined if every one of its calls was inlined;
  *          residual if it leads over frames whose nodes were cut
@@ -20,27 +20,7 @@
 #ifndef PT_VIEW_GRAPH_H
 #define PT_VIEW_GRAPH_H
 
-#include "model/profile.h"
-
-typedef enum {
-    PT_BY_FUNCTION,     /* name */
-    PT_BY_FILEFUNCTION, /* name and file */
-    PT_BY_FILE,
-    PT_BY_LINE, /* name, file, line */
-    PT_BY_ADDRESS,
-} pt_granularity;
-
-/* What frames fold by. */
-typedef struct pt_fold {
-    pt_granularity granularity;
-    bool no_inlines;       /* of each location only the outermost line */
-    bool columns;          /* lines keep their columns (addresses with inlined frames always do) */
-    bool object_names;     /* equal names of different mapped files, or that start on different
-                              lines, stay apart */
-    bool trims_paths;      /* source files are cut by the two paths below */
-    const char *trim_path; /* "a:b": prefixes to take off; NULL or "" = guess by source_path */
-    const char *source_path; /* "a:b": what lies behind the base name of one of them stays */
-} pt_fold;
+#include "view/fold.h"
 
 typedef enum {
     PT_EDGES_NONE,
@@ -52,7 +32,7 @@ typedef enum {
 typedef struct pt_graph_request {
     uint32_t event;
     bool mean; /* values are averages: sums divided by the sums of event 0 */
-    pt_fold fold;
+    pt_fold_rule fold;
     bool call_tree;     /* a node for every path instead of one a place */
     bool drop_negative; /* nodes whose flat, or with none whose cum, is below 0 are not listed */
     bool visual;        /* for a picture */
@@ -64,15 +44,6 @@ typedef struct pt_graph_request {
     const char *unit;     /* that numeric tags are shown in: pt_unit_convert */
     const char *tag_unit; /* of the label "bytes", the only numeric tag; NULL = "bytes" */
 } pt_graph_request;
-
-/* What a node stands for. Texts are "" when unknown or folded away. */
-typedef struct pt_node_info {
-    const char *name;
-    const char *file; /* cut by the request's paths, and without needless parts */
-    const char *object;
-    uint64_t address;
-    int64_t start_line, line, column;
-} pt_node_info;
 
 /* A label of samples at a node. */
 typedef struct pt_graph_tag {
@@ -99,7 +70,7 @@ typedef struct pt_graph_edge {
 
 typedef struct pt_graph_node {
     const pt_node_info *info;
-    char *text; /* pprof's PrintableName; NULL for nodes that are neither listed nor at an edge */
+    char *text;        /* of its row; NULL for nodes that are neither listed nor at an edge */
     uint32_t function; /* nodes of one function (and of one caller, in a tree) have the same */
     bool inlined;      /* some edge into it is inlined ... */
     bool called;       /* ... and some is not */
@@ -121,6 +92,7 @@ typedef struct pt_graph {
     uint32_t original_count; /* listed after rule 1 */
     uint32_t dropped_nodes;  /* by rule 1 */
     uint32_t dropped_edges;  /* by the last application of rule 4 */
+    bool is_pprof;           /* texts and addresses of nodes are pprof's (pt_fold_rule) */
     struct pt_graph_memory *memory;
 } pt_graph;
 
@@ -146,46 +118,10 @@ static inline int64_t pt_graph_mean(int64_t value, int64_t div)
     return div == 0 ? value : div == -1 ? (int64_t)(0 - (uint64_t)value) : value / div;
 }
 
-/* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
- * frees. */
-char *pt_node_text(const pt_node_info *info);
-
 /* Orders tags by |flat|, or by |cum| first, then by name. */
 void pt_graph_sort_tags(pt_graph_tag *tags, size_t count, bool by_flat);
 
 /* Puts edges in the order of lists: the heaviest first, then by the texts of their ends. */
 void pt_graph_sort_edges(const pt_graph *graph, uint32_t *edges, size_t count);
-
-/* ---- Folding alone, for reports on single stacks ---- */
-
-#define PT_PLACES_SEVERAL 0x80000000u
-
-typedef struct pt_places {
-    pt_node_info *info;
-    uint32_t count;
-    uint32_t *of_location; /* the only one, or PT_PLACES_SEVERAL | where they begin in `several` */
-    uint32_t *several;     /* how many, then they, innermost first */
-    struct pt_text_pool *pool;
-} pt_places;
-
-/* A place a node info. PT_ERR_LIMIT as above. */
-pt_status pt_places_init(pt_places *places, const pt_profile *profile, const pt_fold *fold,
-                         pt_error *reterr);
-void pt_places_done(pt_places *places);
-
-/* The places of a location, innermost first. *one is where a single one is put. */
-static inline const uint32_t *pt_places_of(const pt_places *places, uint32_t location,
-                                           uint32_t *one, uint32_t *ret_count)
-{
-    const uint32_t place = places->of_location[location];
-    if (!(place & PT_PLACES_SEVERAL)) {
-        *one = place;
-        *ret_count = 1;
-        return one;
-    }
-    const uint32_t *several = places->several + (place & ~PT_PLACES_SEVERAL);
-    *ret_count = several[0];
-    return several + 1;
-}
 
 #endif

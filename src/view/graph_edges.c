@@ -56,7 +56,7 @@ static void connect_stack(connecting *c, uint32_t stack)
     bool residual = false; /* a frame that is not kept lies between */
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
-        const uint32_t *nodes = pt_places_of(m->places, frames[i], &one, &count);
+        const uint32_t *nodes = pt_fold_rows(m->places, frames[i], &one, &count);
         for (uint32_t k = count; k-- > 0;) {
             const uint32_t n = nodes[k];
             if (m->kept != NULL && !m->kept[n]) {

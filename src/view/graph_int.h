@@ -6,9 +6,10 @@
 
 /* What a graph owns beside its public arrays. */
 struct pt_graph_memory {
-    pt_places places;
-    uint32_t *lists; /* edges of all nodes' lists */
-    char **text;     /* of tags */
+    pt_fold places;
+    pt_node_info *info; /* per row of places */
+    uint32_t *lists;    /* edges of all nodes' lists */
+    char **text;        /* of tags */
     size_t text_count, text_cap;
 };
 
@@ -19,7 +20,7 @@ typedef struct pt_graph_making {
     const pt_profile *profile;
     const pt_graph_request *request;
     pt_graph *graph;
-    pt_places *places;
+    pt_fold *places;
     /* Per stack: its samples' sums; a stack without a sample that is not 0 is skipped. */
     int64_t *value, *div; /* div: NULL without mean */
     bool *counts;

@@ -13,7 +13,9 @@
 void pt_graph_name(pt_graph *graph, uint32_t node)
 {
     pt_graph_node *n = &graph->node[node];
-    if (n->text == NULL) n->text = pt_node_text(n->info);
+    const struct pt_graph_memory *memory = graph->memory;
+    if (n->text == NULL)
+        n->text = pt_fold_text(&memory->places, (uint32_t)(n->info - memory->info));
 }
 
 /* What distinguishes nodes whose values and texts are equal: all fields, as Go prints a struct. */

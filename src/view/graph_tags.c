@@ -152,7 +152,7 @@ static uint32_t walk_graph(tagging *t, uint32_t stack, uint32_t group, int64_t v
     uint32_t leaf = PT_NONE;
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
-        const uint32_t *nodes = pt_places_of(m->places, frames[i], &one, &count);
+        const uint32_t *nodes = pt_fold_rows(m->places, frames[i], &one, &count);
         for (uint32_t k = count; k-- > 0;) {
             leaf = m->kept == NULL || m->kept[nodes[k]] ? nodes[k] : PT_NONE;
             if (leaf == PT_NONE || t->seen[leaf] == t->samples) continue;

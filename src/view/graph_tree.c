@@ -63,7 +63,7 @@ static void grow_stack(paths *t, uint32_t stack)
     uint32_t n = PT_NONE;
     for (uint32_t i = pt_stack_depth(m->profile, stack); i-- > 0;) {
         uint32_t one, count;
-        const uint32_t *places = pt_places_of(m->places, frames[i], &one, &count);
+        const uint32_t *places = pt_fold_rows(m->places, frames[i], &one, &count);
         for (uint32_t k = count; k-- > 0;) {
             n = find_child(t, n, places[k]);
             pt_graph_sum(&t->value[n].cum, m->value[stack]);
@@ -122,7 +122,7 @@ static void make_node(paths *t, uint32_t path, uint32_t n)
 {
     pt_graph_making *m = t->m;
     pt_graph_node *node = &m->graph->node[n];
-    *node = (pt_graph_node){.info = &m->places->info[t->place[path]],
+    *node = (pt_graph_node){.info = &m->graph->memory->info[t->place[path]],
                             .flat = t->value[path].flat,
                             .cum = t->value[path].cum};
     if (t->div != NULL) node->flat_div = t->div[path].flat;

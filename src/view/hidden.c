@@ -25,7 +25,7 @@ static bool is_listed(const listed_texts *l, const char *text)
 }
 
 /* By place: it belongs to a listed node. The caller frees. */
-static bool *listed_places(const pt_graph *graph, const pt_places *places)
+static bool *listed_places(const pt_graph *graph, const pt_fold *places)
 {
     listed_texts l = {.graph = graph};
     pt_index_init(&l.index);
@@ -35,7 +35,7 @@ static bool *listed_places(const pt_graph *graph, const pt_places *places)
     }
     bool *listed = pt_alloc((size_t)places->count + 1, sizeof *listed);
     for (uint32_t i = 0; i < places->count; i++) {
-        PT_FREE char *text = pt_node_text(&places->info[i]);
+        PT_FREE char *text = pt_fold_text(places, i);
         listed[i] = is_listed(&l, text);
     }
     pt_index_done(&l.index);
@@ -43,14 +43,13 @@ static bool *listed_places(const pt_graph *graph, const pt_places *places)
 }
 
 /* Whether a stack has, from its first listed frame on (seen from the root), one that is not. */
-static bool has_gap(const pt_profile *p, uint32_t stack, const pt_places *places,
-                    const bool *listed)
+static bool has_gap(const pt_profile *p, uint32_t stack, const pt_fold *places, const bool *listed)
 {
     bool inside = false;
     const uint32_t *frames = pt_stack_frames(p, stack);
     for (uint32_t k = pt_stack_depth(p, stack); k-- > 0;) {
         uint32_t one, count;
-        const uint32_t *at = pt_places_of(places, frames[k], &one, &count);
+        const uint32_t *at = pt_fold_rows(places, frames[k], &one, &count);
         for (uint32_t i = count; i-- > 0;) {
             if (inside && !listed[at[i]]) return true;
             inside |= listed[at[i]];
@@ -62,8 +61,8 @@ static bool has_gap(const pt_profile *p, uint32_t stack, const pt_places *places
 pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
                           const pt_graph_request *request, int64_t *ret_value, pt_error *reterr)
 {
-    pt_places places;
-    const pt_status status = pt_places_init(&places, profile, &request->fold, reterr);
+    pt_fold places;
+    const pt_status status = pt_fold_init(&places, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     PT_FREE bool *listed = listed_places(graph, &places);
     PT_FREE uint8_t *gap = pt_alloc((size_t)profile->stack->t.count + 1, 1); /* 1 no, 2 yes */
@@ -74,7 +73,7 @@ pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
         if (gap[stack] == 0) gap[stack] = has_gap(profile, stack, &places, listed) ? 2 : 1;
         if (gap[stack] == 2) sum = pt_saturating_add(sum, values[i] < 0 ? -values[i] : values[i]);
     }
-    pt_places_done(&places);
+    pt_fold_done(&places);
     *ret_value = sum;
     return PT_OK;
 }

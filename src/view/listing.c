@@ -31,10 +31,9 @@ typedef struct {
     size_t pair_first, pair_count;
 } cell;
 
-/* callee: a string, or ~location of a frame without a name. */
+/* callee: a row of the fold. */
 typedef struct {
-    uint32_t cell, seen;
-    uint64_t callee;
+    uint32_t cell, seen, callee;
     int64_t value;
     bool inlined;
 } pair;
@@ -42,6 +41,7 @@ typedef struct {
 typedef struct {
     const pt_profile *profile;
     const pt_listing_request *request;
+    pt_fold fold; /* what is called; only with calls */
     struct {
         group *items;
         size_t count, cap;
@@ -158,10 +158,10 @@ static void make_cells(counting *t, const bool *matches)
     }
 }
 
-static void count_call(counting *t, uint32_t in_cell, uint64_t callee, bool inlined, uint32_t mark,
+static void count_call(counting *t, uint32_t in_cell, uint32_t callee, bool inlined, uint32_t mark,
                        int64_t value)
 {
-    const uint64_t hash = pt_hash_mix(callee << 1 | inlined, in_cell);
+    const uint64_t hash = pt_hash_mix((uint64_t)callee << 1 | inlined, in_cell);
     pt_probe probe = {0};
     uint32_t id = pt_index_first(&t->pair_index, hash, &probe);
     for (; id != PT_NONE; id = pt_index_next(&t->pair_index, &probe)) {
@@ -179,15 +179,6 @@ static void count_call(counting *t, uint32_t in_cell, uint64_t callee, bool inli
     if (x->seen == mark) return;
     x->seen = mark;
     x->value = pt_saturating_add(x->value, value);
-}
-
-/* The name of a line, or of a location without one. */
-static uint64_t callee_of(const pt_profile *p, uint32_t location, uint32_t line)
-{
-    const bool has_line = line < p->location->line_first[location + 1];
-    const uint32_t f = has_line ? p->line->function[line] : PT_NONE;
-    const uint32_t name = f != PT_NONE ? p->function->name[f] : 0;
-    return name != 0 ? name : ~(uint64_t)location;
 }
 
 /* ---- Counting ---- */
@@ -221,14 +212,14 @@ static void count_frame(counting *t, const uint32_t *frames, uint64_t at, uint32
         if (in_cell == PT_NONE) continue;
         count_line(t, in_cell, at == 0 && i == first, mark, value);
         if (!t->request->with_calls) continue;
+        uint32_t one, count;
         if (i > first) {
-            count_call(t, in_cell, callee_of(p, frames[at], i - 1), true, mark, value);
+            const uint32_t *rows = pt_fold_rows(&t->fold, frames[at], &one, &count);
+            count_call(t, in_cell, rows[i - 1 - first], true, mark, value);
         } else if (at > 0) {
             /* Called: the outermost line of the frame below. */
-            const uint32_t below = frames[at - 1];
-            const uint32_t last = line_first[below + 1];
-            const uint32_t line = last > line_first[below] ? last - 1 : last;
-            count_call(t, in_cell, callee_of(p, below, line), false, mark, value);
+            const uint32_t *rows = pt_fold_rows(&t->fold, frames[at - 1], &one, &count);
+            count_call(t, in_cell, rows[count - 1], false, mark, value);
         }
     }
 }
@@ -306,14 +297,6 @@ static void sort_all(counting *t)
 }
 
 /* ---- Results ---- */
-
-static char *callee_text(const pt_profile *p, uint64_t callee)
-{
-    if (callee <= UINT32_MAX) return pt_strdup(pt_text(p, (uint32_t)callee));
-    char text[512];
-    pt_location_text(p, (uint32_t)~callee, text, sizeof text);
-    return pt_strdup(text);
-}
 
 typedef struct {
     pt_listing_line *items;
@@ -433,7 +416,7 @@ static void make_result(const counting *t, pt_listing *listing)
     listing->call = pt_alloc(t->pairs.count + 1, sizeof *listing->call);
     for (size_t i = 0; i < t->pairs.count; i++)
         listing->call[listing->call_count++] =
-            (pt_listing_call){.name = callee_text(t->profile, t->pairs.items[i].callee),
+            (pt_listing_call){.name = pt_fold_text(&t->fold, t->pairs.items[i].callee),
                               .value = t->pairs.items[i].value,
                               .inlined = t->pairs.items[i].inlined};
 }
@@ -443,10 +426,12 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
 {
     PT_FREE bool *matches = NULL;
     size_t match_count = 0;
-    const pt_status status =
+    pt_status status =
         pt_matching_functions(profile, request->pattern, &matches, &match_count, reterr);
     if (status != PT_OK) return status;
     counting t = {.profile = profile, .request = request};
+    if (request->with_calls) status = pt_fold_init(&t.fold, profile, &request->fold, reterr);
+    if (status != PT_OK) return status;
     t.cell_of_line = pt_alloc(profile->line->t.count + 1, sizeof *t.cell_of_line);
     t.is_listed = pt_alloc(profile->location->t.count + 1, sizeof *t.is_listed);
     pt_listing listing = {0};
@@ -456,6 +441,7 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
         sort_all(&t);
         make_result(&t, &listing);
     }
+    pt_fold_done(&t.fold);
     pt_index_done(&t.group_index);
     pt_index_done(&t.cell_index);
     pt_index_done(&t.pair_index);

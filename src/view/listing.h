@@ -15,17 +15,18 @@
 #define PT_VIEW_LISTING_H
 
 #include "base/regex.h"
-#include "model/profile.h"
 #include "source/text.h"
+#include "view/fold.h"
 
 typedef struct pt_listing_request {
     uint32_t event;
     int64_t whole;           /* what 100 % is */
     const pt_regex *pattern; /* of names; where none matches, of source files */
     pt_source_texts *texts;
-    int64_t context; /* lines shown around those with a value; -1: the whole function */
-    size_t limit;    /* functions; 0 = all */
-    bool with_calls; /* what each line called: several times as much work */
+    int64_t context;   /* lines shown around those with a value; -1: the whole function */
+    size_t limit;      /* functions; 0 = all */
+    bool with_calls;   /* what each line called: several times as much work */
+    pt_fold_rule fold; /* by function: what a call is of */
 } pt_listing_request;
 
 /* What a line called. */

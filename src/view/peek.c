@@ -147,12 +147,16 @@ static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, 
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,
                        pt_error *reterr)
 {
-    const pt_graph_request whole = {
-        .event = request->event, .by_cum = true, .edges = PT_EDGES_ALL, .unit = "auto"};
+    const pt_graph_request whole = {.event = request->event,
+                                    .fold = request->fold,
+                                    .by_cum = true,
+                                    .edges = PT_EDGES_ALL,
+                                    .unit = "auto"};
     pt_peek peek = {.from_calls = request->from_calls, .total_known = true};
     pt_status status;
     if (request->from_calls) {
-        pt_calls_init(&peek.calls, profile, request->event, PT_UNNAMED_ADDRESS);
+        status = pt_calls_init(&peek.calls, profile, request->event, &request->fold, reterr);
+        if (status != PT_OK) return status;
         peek.total_known = peek.calls.has_cost;
         status = choose_of_calls(&peek, request, reterr);
     } else {

@@ -20,6 +20,7 @@ typedef struct pt_peek_request {
     uint32_t event;
     int64_t whole; /* what 100 % is; see pt_view_magnitude */
     const pt_regex *pattern;
+    pt_fold_rule fold;
     size_t limit;       /* functions wanted, the largest totals first; 0 = all */
     size_t other_limit; /* callers, and callees, of each; 0 = all */
     bool from_calls;    /* of arcs; see pt_summary_from_calls */

@@ -376,7 +376,8 @@ static pt_status make_graph(const pt_profile *profile, const pt_pprof_list_reque
     const pt_graph_request graph_request = {
         .event = request->event,
         .mean = request->mean,
-        .fold = {.granularity = PT_BY_ADDRESS,
+        .fold = {.pprof = true,
+                 .by = PT_BY_ADDRESS,
                  .no_inlines = true,
                  .columns = request->columns,
                  .object_names = true,

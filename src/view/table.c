@@ -38,7 +38,7 @@ typedef struct {
     const pt_profile *profile;
     const pt_top_request *request;
     pt_sort sort;
-    pt_names names;
+    pt_fold fold;
     tally all;
     int64_t *self;        /* per name */
     const int64_t *value; /* per stack; while counting */
@@ -83,7 +83,7 @@ count_stacks(const counting *t, tally *to, uint32_t begin, uint32_t end, bool fi
 {
     const pt_stacks *const stacks = t->profile->stack;
     const uint64_t *const offset = stacks->offset;
-    const uint32_t *const of_location = t->names.of_location;
+    const uint32_t *const of_location = t->fold.of_location;
     uint8_t *const used = to->used;
     cell *const cells = to->cell;
     for (uint32_t s = begin; s < end; s++) {
@@ -97,11 +97,11 @@ count_stacks(const counting *t, tally *to, uint32_t begin, uint32_t end, bool fi
         for (; frame < frames_end; frame++) {
             const uint32_t name = of_location[*frame];
             used[*frame] = 1;
-            if (__builtin_expect(!(name & PT_NAMES_SEVERAL), 1)) {
+            if (__builtin_expect(!(name & PT_FOLD_SEVERAL), 1)) {
                 count_name(&cells[name], mark, value, fits);
                 continue;
             }
-            const uint32_t *several = t->names.several + (name & ~PT_NAMES_SEVERAL);
+            const uint32_t *several = t->fold.several + (name & ~PT_FOLD_SEVERAL);
             for (uint32_t k = 1; k <= several[0]; k++)
                 count_name(&cells[several[k]], mark, value, fits);
         }
@@ -113,7 +113,7 @@ static void tally_init(tally *to, const counting *t)
     *to = (tally){
         .leaf_value = pt_alloc(t->profile->location->t.count, sizeof *to->leaf_value),
         .used = pt_alloc(t->profile->location->t.count, 1),
-        .cell = pt_alloc(t->names.count, sizeof *to->cell),
+        .cell = pt_alloc(t->fold.count, sizeof *to->cell),
     };
 }
 
@@ -131,7 +131,7 @@ static void tally_add(tally *to, const tally *from, const counting *t)
         to->leaf_value[l] += from->leaf_value[l];
         to->used[l] |= from->used[l];
     }
-    for (uint32_t n = 0; n < t->names.count; n++)
+    for (uint32_t n = 0; n < t->fold.count; n++)
         to->cell[n].total += from->cell[n].total;
 }
 
@@ -153,7 +153,7 @@ static pt_status count_range(void *context, unsigned worker, size_t begin, size_
 static bool is_worth_threads(const counting *t, unsigned threads)
 {
     const uint64_t frames = t->profile->stack->offset[t->profile->stack->t.count];
-    const uint64_t sums = (uint64_t)t->names.count + t->profile->location->t.count;
+    const uint64_t sums = (uint64_t)t->fold.count + t->profile->location->t.count;
     return threads > 1 && frames >= FRAMES_FOR_THREADS && frames / 16 >= sums * threads;
 }
 
@@ -184,7 +184,7 @@ static void count_all(counting *t)
     for (uint32_t l = 0; l < t->profile->location->t.count; l++) {
         if (t->all.leaf_value[l] == 0) continue;
         uint32_t one, names;
-        int64_t *self = &t->self[pt_names_of(&t->names, l, &one, &names)[0]];
+        int64_t *self = &t->self[pt_fold_rows(&t->fold, l, &one, &names)[0]];
         *self = pt_saturating_add(*self, t->all.leaf_value[l]);
     }
 }
@@ -195,12 +195,12 @@ static void counting_init(counting *t, const pt_profile *profile, const pt_top_r
     t->request = request;
     t->sort = request->sort;
     tally_init(&t->all, t);
-    t->self = pt_alloc(t->names.count, sizeof *t->self);
+    t->self = pt_alloc(t->fold.count, sizeof *t->self);
 }
 
 static void counting_done(counting *t)
 {
-    pt_names_done(&t->names);
+    pt_fold_done(&t->fold);
     tally_done(&t->all);
     free(t->self);
 }
@@ -222,7 +222,7 @@ static int compare_entries(const void *left, const void *right, void *context)
     const bool by_self = t->sort == PT_SORT_SELF;
     if ((by_self ? self : total) != 0) return by_self ? self : total;
     if ((by_self ? total : self) != 0) return by_self ? total : self;
-    const int name = pt_names_compare(&t->names, a->name, b->name);
+    const int name = pt_fold_compare(&t->fold, a->name, b->name);
     return name != 0 ? name : (a->name > b->name) - (a->name < b->name);
 }
 
@@ -244,9 +244,9 @@ static void sort_front(counting *t, entry *entries, size_t count, size_t limit)
 static entry *sorted_entries(counting *t, size_t *ret_count)
 {
     const size_t limit = t->request->limit;
-    entry *entries = pt_alloc(t->names.count, sizeof *entries);
+    entry *entries = pt_alloc(t->fold.count, sizeof *entries);
     size_t count = 0;
-    for (uint32_t n = 0; n < t->names.count; n++)
+    for (uint32_t n = 0; n < t->fold.count; n++)
         if (t->self[n] != 0 || t->all.cell[n].total != 0)
             entries[count++] = (entry){t->self[n], t->all.cell[n].total, n};
     if (limit > 0 && limit <= 100) /* most reports: the first few of many */
@@ -280,6 +280,12 @@ static int compare_lines(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
+/* Rows of these are functions, which begin at one line and have most of self at another. */
+static bool is_by_function(const counting *t)
+{
+    return t->fold.rule.by == PT_BY_FUNCTION || t->fold.rule.by == PT_BY_FILEFUNCTION;
+}
+
 static void place_at(const pt_profile *p, pt_top_row *row, uint32_t function, int64_t line)
 {
     row->file = pt_text(p, p->function->file[function]);
@@ -307,19 +313,19 @@ static void place_by_self(const pt_profile *p, pt_top *top, line_values *lines)
 
 /* Looks at every used frame of the rows that are shown: whether all are inlined, where they start,
  * and how much self each line has. */
-static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_name)
+static void place_rows(const counting *t, pt_top *top, const uint32_t *shown_as)
 {
     const pt_profile *p = t->profile;
     line_values lines = {0};
     for (uint32_t l = 0; l < p->location->t.count; l++) {
         if (!t->all.used[l]) continue;
         uint32_t one, count;
-        const uint32_t *names = pt_names_of(&t->names, l, &one, &count);
+        const uint32_t *rows = pt_fold_rows(&t->fold, l, &one, &count);
         for (uint32_t i = 0; i < count; i++) {
-            if (row_of_name[names[i]] == PT_NONE) continue;
-            pt_top_row *row = &top->row[row_of_name[names[i]]];
+            if (shown_as[rows[i]] == PT_NONE) continue;
+            pt_top_row *row = &top->row[shown_as[rows[i]]];
             if (i + 1 == count) row->inlined = false;
-            if (row->unnamed) continue;
+            if (row->unnamed || !is_by_function(t)) continue;
             const uint32_t line = p->location->line_first[l] + i;
             const uint32_t function = p->line->function[line];
             if (row->line == 0 || row->file[0] == '\0')
@@ -327,7 +333,7 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_na
             if (i == 0 && t->all.leaf_value[l] != 0 && p->line->line[line] > 0) {
                 PT_GROW(lines, lines.count + 1);
                 lines.items[lines.count++] = (line_value){
-                    row_of_name[names[i]], function, p->line->line[line], t->all.leaf_value[l]};
+                    shown_as[rows[i]], function, p->line->line[line], t->all.leaf_value[l]};
             }
         }
     }
@@ -337,24 +343,25 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *row_of_na
 
 static void fill_rows(const counting *t, pt_top *top, const entry *entries)
 {
-    PT_FREE uint32_t *row_of_name = pt_alloc(t->names.count, sizeof *row_of_name);
-    memset(row_of_name, 0xff, t->names.count * sizeof *row_of_name);
+    PT_FREE uint32_t *shown_as = pt_alloc(t->fold.count, sizeof *shown_as);
+    memset(shown_as, 0xff, t->fold.count * sizeof *shown_as);
     for (size_t i = 0; i < top->count; i++) {
         const entry *e = &entries[i];
-        row_of_name[e->name] = (uint32_t)i;
+        shown_as[e->name] = (uint32_t)i;
         top->row[i] = (pt_top_row){
-            .name = pt_names_text(&t->names, e->name),
-            .file = "",
+            .name = pt_fold_text(&t->fold, e->name),
+            .file = pt_fold_file_at(&t->fold, e->name, t->fold.location[e->name]),
+            .line = pt_fold_line_number(&t->fold, e->name),
             .self = e->self,
             .total = e->total,
             .self_share = pt_share(e->self, top->whole),
             .total_share = pt_share(e->total, top->whole),
             .inlined = true,
-            .unnamed = pt_names_is_unnamed(&t->names, e->name),
+            .unnamed = pt_fold_is_unnamed(&t->fold, e->name),
             .id = e->name,
         };
     }
-    place_rows(t, top, row_of_name);
+    place_rows(t, top, shown_as);
 }
 
 /* The rows in the order of t->sort. */
@@ -369,6 +376,7 @@ static pt_top rows_of(counting *t)
         .count = shown,
         .more = count - shown,
         .whole = t->request->whole,
+        .by = t->fold.rule.by,
     };
     fill_rows(t, &top, entries);
     return top;
@@ -377,7 +385,7 @@ static pt_top rows_of(counting *t)
 static pt_status count_names(counting *t, const pt_profile *profile, const pt_top_request *request,
                              pt_error *reterr)
 {
-    const pt_status status = pt_names_init(&t->names, profile, request->unnamed, reterr);
+    const pt_status status = pt_fold_init(&t->fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
     counting_init(t, profile, request);
     count_all(t);

@@ -1,16 +1,15 @@
-/* table.h: the flat table: one row a name, with the value of the samples that end in it (self) and
- * of those that pass through it (total).
+/* table.h: the flat table: one row of the fold each, with the value of the samples that end in it
+ * (self) and of those that pass through it (total).
  *
  * Rules, which are those of `pprof -top`: self goes to the innermost line of the leaf; total counts
- * a stack once however often a recursive function is on it; inlined frames are rows of their own;
- * functions of one name are one row.
+ * a stack once however often a recursive function is on it; frames are rows as the fold says.
  */
 #ifndef PT_VIEW_TABLE_H
 #define PT_VIEW_TABLE_H
 
 #include "base/pool.h"
 #include "base/saturate.h"
-#include "view/names.h"
+#include "view/fold.h"
 
 typedef enum { PT_SORT_SELF, PT_SORT_TOTAL } pt_sort;
 
@@ -18,7 +17,7 @@ typedef struct pt_top_request {
     uint32_t event; /* column of the samples */
     int64_t whole;  /* what 100 % is; see pt_view_magnitude */
     pt_sort sort;   /* largest magnitude first; equal ones by the other column, then by name */
-    pt_unnamed unnamed;
+    pt_fold_rule fold;
     size_t limit;  /* rows wanted; 0 = all */
     pt_pool *pool; /* counts large profiles with these threads; NULL = alone */
 } pt_top_request;
@@ -26,12 +25,13 @@ typedef struct pt_top_request {
 typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
-    int64_t line; /* where most of self is; without self where the function starts; 0 = unknown */
+    int64_t line; /* by line and address, that of the row; else where most of self is, and without
+                     self where the function starts; 0 = unknown */
     int64_t self, total;
     double self_share, total_share; /* of the whole, 0 to 1 (beyond it when values cancel out) */
     bool inlined;                   /* every frame of it was inlined into another */
     bool unnamed;                   /* the name is an address or a file */
-    uint32_t id;                    /* of the name: the same in every table of one count */
+    uint32_t id;                    /* of the fold: the same in every table of one count */
 } pt_top_row;
 
 typedef struct pt_top {
@@ -39,6 +39,7 @@ typedef struct pt_top {
     size_t count;
     size_t more; /* rows beyond the limit */
     int64_t whole;
+    pt_grain by; /* what its rows are */
 } pt_top;
 
 /* Builds the table; *ret_top is done with pt_top_done and borrows strings of the profile. */

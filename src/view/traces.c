@@ -13,39 +13,39 @@
 
 typedef struct {
     const pt_profile *profile;
-    const pt_places *places;
+    const pt_fold *fold;
     pt_trace *items;
     size_t count, cap;
     pt_index index;
     uint32_t *trace_of_stack; /* of the last label set seen with it; PT_NONE = not yet */
 } tracing;
 
-/* Walks a stack place by place, innermost first. */
+/* Walks a stack row by row, innermost first. */
 typedef struct {
     const pt_profile *profile;
-    const pt_places *places;
+    const pt_fold *fold;
     uint32_t stack, frame, in_frame;
 } walk;
 
-static uint32_t next_place(walk *w)
+static uint32_t next_row(walk *w)
 {
     if (w->frame == pt_stack_depth(w->profile, w->stack)) return PT_NONE;
     uint32_t one, count;
-    const uint32_t *places =
-        pt_places_of(w->places, pt_stack_frames(w->profile, w->stack)[w->frame], &one, &count);
-    const uint32_t place = places[w->in_frame++];
+    const uint32_t *rows =
+        pt_fold_rows(w->fold, pt_stack_frames(w->profile, w->stack)[w->frame], &one, &count);
+    const uint32_t row = rows[w->in_frame++];
     if (w->in_frame == count) {
         w->in_frame = 0;
         w->frame++;
     }
-    return place;
+    return row;
 }
 
 static bool read_alike(const tracing *t, uint32_t a, uint32_t b)
 {
-    walk x = {t->profile, t->places, a, 0, 0}, y = {t->profile, t->places, b, 0, 0};
+    walk x = {t->profile, t->fold, a, 0, 0}, y = {t->profile, t->fold, b, 0, 0};
     for (;;) {
-        const uint32_t p = next_place(&x), q = next_place(&y);
+        const uint32_t p = next_row(&x), q = next_row(&y);
         if (p != q) return false;
         if (p == PT_NONE) return true;
     }
@@ -54,8 +54,8 @@ static bool read_alike(const tracing *t, uint32_t a, uint32_t b)
 static uint64_t hash_of(const tracing *t, uint32_t stack, uint32_t labels)
 {
     uint64_t h = labels;
-    walk w = {t->profile, t->places, stack, 0, 0};
-    for (uint32_t p = next_place(&w); p != PT_NONE; p = next_place(&w))
+    walk w = {t->profile, t->fold, stack, 0, 0};
+    for (uint32_t p = next_row(&w); p != PT_NONE; p = next_row(&w))
         h = pt_hash_mix(h, p);
     return h;
 }
@@ -105,10 +105,9 @@ pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
                          const pt_traces_request *request, pt_error *reterr)
 {
     pt_traces traces = {.profile = profile};
-    const pt_fold fold = {.granularity = request->lines ? PT_BY_LINE : PT_BY_FUNCTION};
-    const pt_status status = pt_places_init(&traces.places, profile, &fold, reterr);
+    const pt_status status = pt_fold_init(&traces.fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
-    tracing t = {.profile = profile, .places = &traces.places};
+    tracing t = {.profile = profile, .fold = &traces.fold};
     t.trace_of_stack = pt_alloc(profile->stack->t.count, sizeof *t.trace_of_stack);
     memset(t.trace_of_stack, 0xff, profile->stack->t.count * sizeof *t.trace_of_stack);
     pt_index_init(&t.index);
@@ -129,7 +128,7 @@ pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
 
 void pt_traces_done(pt_traces *traces)
 {
-    pt_places_done(&traces->places);
+    pt_fold_done(&traces->fold);
     free(traces->trace);
     *traces = (pt_traces){0};
 }

@@ -1,16 +1,16 @@
-/* traces.h: whole stacks, the heaviest first. Stacks that read alike are one: the same functions in
+/* traces.h: whole stacks, the heaviest first. Stacks that read alike are one: the same rows in
  * the same order, wherever in them the samples were taken; with labels, under the same labels. */
 #ifndef PT_VIEW_TRACES_H
 #define PT_VIEW_TRACES_H
 
-#include "view/graph.h"
+#include "view/fold.h"
 
 typedef struct pt_traces_request {
     uint32_t event;
     int64_t whole; /* what 100 % is; see pt_view_magnitude */
     bool labels;   /* stacks under other labels are others */
-    bool lines;    /* lines tell frames apart, too */
-    size_t limit;  /* stacks wanted; 0 = all */
+    pt_fold_rule fold;
+    size_t limit; /* stacks wanted; 0 = all */
 } pt_traces_request;
 
 typedef struct pt_trace {
@@ -23,14 +23,14 @@ typedef struct pt_trace {
 
 typedef struct pt_traces {
     const pt_profile *profile; /* borrowed */
-    pt_places places;          /* of its locations: what the frames read */
+    pt_fold fold;              /* what its frames are called */
     pt_trace *trace;
     size_t count;
     size_t more;       /* stacks beyond the limit ... */
     double more_share; /* ... and what they are of the whole */
 } pt_traces;
 
-/* Stacks without frames are left out. Done with pt_traces_done. PT_ERR_LIMIT as pt_places_init. */
+/* Stacks without frames are left out. Done with pt_traces_done. PT_ERR_LIMIT as pt_fold_init. */
 pt_status pt_traces_init(pt_traces *ret_traces, const pt_profile *profile,
                          const pt_traces_request *request, pt_error *reterr);
 void pt_traces_done(pt_traces *traces);

@@ -6,28 +6,11 @@
 
 #include "view/table.h"
 
-static const char *file_of(const pt_names *names, uint32_t name, uint32_t location)
-{
-    const pt_profile *p = names->profile;
-    if (pt_names_is_unnamed(names, name)) {
-        const uint32_t mapping = p->location->mapping[location];
-        return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
-    }
-    const uint32_t first = p->location->line_first[location];
-    const uint32_t end = p->location->line_first[location + 1];
-    for (uint32_t line = first; line < end; line++) {
-        const uint32_t function = p->line->function[line];
-        if (function != PT_NONE && p->function->name[function] == names->string[name])
-            return pt_text(p, p->function->file[function]);
-    }
-    return "";
-}
-
 /* The text of a name, made when it is first asked for. */
 static const char *text_of(pt_tree *t, uint32_t name)
 {
     char **text = &t->name_text[name];
-    if (*text == NULL) *text = pt_names_text(&t->names, name);
+    if (*text == NULL) *text = pt_fold_text(&t->fold, name);
     return *text;
 }
 
@@ -63,7 +46,7 @@ static pt_tree_row row_of(pt_tree *t, uint32_t node)
                                 : text_of(t, name),
         .file = folded          ? ""
                 : t->from_calls ? t->calls.function[name].file
-                                : file_of(&t->names, name, nodes->location[node]),
+                                : pt_fold_file_at(&t->fold, name, nodes->location[node]),
         .is_call = call != PT_NONE,
         .calls = call != PT_NONE ? t->calls.call[call].calls : 0,
         .elsewhere = t->from_calls && t->call_node[node].elsewhere,
@@ -102,7 +85,7 @@ static uint64_t min_weight_of(const pt_tree_request *request)
 /* Parents stand before their children, so one pass forward tells how far each is indented. */
 static void lay_out(pt_tree *t)
 {
-    if (!t->from_calls) t->name_text = pt_alloc(t->names.count, sizeof *t->name_text);
+    if (!t->from_calls) t->name_text = pt_alloc(t->fold.count, sizeof *t->name_text);
     t->indent = pt_alloc(t->nodes.count, sizeof *t->indent);
     t->rootless = t->nodes.self[0];
     t->next = 1;
@@ -124,18 +107,20 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
         .min_weight = t.min_weight,
         .max_depth = request->max_depth,
     };
+    pt_status status;
     if (t.from_calls) {
-        pt_calls_init(&t.calls, profile, request->event, request->unnamed);
+        status = pt_calls_init(&t.calls, profile, request->event, &request->fold, reterr);
+        if (status != PT_OK) return status;
         pt_calls_tree(&t.calls, &merged, &t.nodes, &t.call_node);
         lay_out(&t);
         *ret_tree = t;
         return PT_OK;
     }
-    pt_status status = pt_names_init(&t.names, profile, request->unnamed, reterr);
+    status = pt_fold_init(&t.fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
-    status = pt_calltree_init(&t.nodes, &t.names, &merged, reterr);
+    status = pt_calltree_init(&t.nodes, &t.fold, &merged, reterr);
     if (status != PT_OK) {
-        pt_names_done(&t.names);
+        pt_fold_done(&t.fold);
         return status;
     }
     lay_out(&t);
@@ -145,13 +130,13 @@ pt_status pt_tree_init(pt_tree *ret_tree, const pt_profile *profile, const pt_tr
 
 void pt_tree_done(pt_tree *tree)
 {
-    for (uint32_t i = 0; i < tree->names.count; i++)
+    for (uint32_t i = 0; i < tree->fold.count; i++)
         free(tree->name_text[i]);
     free(tree->name_text);
     free(tree->indent);
     free(tree->call_node);
     pt_calltree_done(&tree->nodes);
     pt_calls_done(&tree->calls);
-    pt_names_done(&tree->names);
+    pt_fold_done(&tree->fold);
     *tree = (pt_tree){0};
 }

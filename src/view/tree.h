@@ -12,7 +12,7 @@ typedef struct pt_tree_request {
     int64_t whole;      /* what 100 % is; see pt_view_magnitude */
     double min_share;   /* nodes below this share of the whole are folded, e.g. 0.005 */
     uint32_t max_depth; /* 0 = none */
-    pt_unnamed unnamed;
+    pt_fold_rule fold;
     bool from_calls; /* of arcs; see pt_summary_from_calls */
 } pt_tree_request;
 
@@ -36,14 +36,14 @@ typedef struct pt_tree_row {
 
 /* Rows are made as they are asked for: a whole tree may have many more than a screen. */
 typedef struct pt_tree {
-    pt_names names; /* of stacks ... */
+    pt_fold fold;   /* of stacks ... */
     pt_calls calls; /* ... or of arcs, with what is said of each node */
     pt_calls_node *call_node;
     bool from_calls;
     pt_calltree nodes;
     uint64_t min_weight;
     int64_t whole;
-    char **name_text;  /* per name: its text, once it was asked for */
+    char **name_text;  /* per row of it: its text, once it was asked for */
     uint32_t *indent;  /* per node */
     uint32_t next;     /* the node to show next */
     int64_t rootless;  /* value of samples without any frame */

@@ -16,6 +16,7 @@ static pt_graph graph_of(const pt_profile *p, pt_graph_request request)
 {
     pt_graph graph;
     pt_error error = PT_ERROR_INIT;
+    request.fold.pprof = true;
     if (request.edges == PT_EDGES_NONE) request.edges = PT_EDGES_ALL;
     if (request.unit == NULL) request.unit = "auto";
     assert_int_equal(pt_graph_init(&graph, p, &request, &error), PT_OK);
@@ -218,10 +219,10 @@ static void granularities_fold_by_what_they_say(void **state)
     PT_UNREF_PROFILE const pt_profile *p =
         profile_of(SAMPLES, "f@./x/../a.c:1 1\nf@a.c:2 2\nf@b.c:1 4\n");
     expect_graph(p, (pt_graph_request){0}, "f 7 7\n");
-    expect_graph(p, (pt_graph_request){.fold = {.granularity = PT_BY_FILEFUNCTION}},
+    expect_graph(p, (pt_graph_request){.fold = {.by = PT_BY_FILEFUNCTION}},
                  "f b.c 4 4\nf a.c 3 3\n");
-    expect_graph(p, (pt_graph_request){.fold = {.granularity = PT_BY_FILE}}, "b.c 4 4\na.c 3 3\n");
-    expect_graph(p, (pt_graph_request){.fold = {.granularity = PT_BY_LINE}},
+    expect_graph(p, (pt_graph_request){.fold = {.by = PT_BY_FILE}}, "b.c 4 4\na.c 3 3\n");
+    expect_graph(p, (pt_graph_request){.fold = {.by = PT_BY_LINE}},
                  "f b.c:1 4 4\nf a.c:2 2 2\nf a.c:1 1 1\n");
 }
 
@@ -286,7 +287,7 @@ static void stacks_that_read_alike_are_one_trace(void **state)
     assert_int_equal(traces.trace[0].value, 5);
     assert_int_equal(traces.trace[1].value, 4);
     pt_traces_done(&traces);
-    const pt_traces_request apart = {.whole = 18, .lines = true, .limit = 1};
+    const pt_traces_request apart = {.whole = 18, .fold = {.by = PT_BY_LINE}, .limit = 1};
     assert_int_equal(pt_traces_init(&traces, p, &apart, NULL), PT_OK);
     assert_int_equal(traces.count, 1);
     assert_int_equal(traces.more, 2);

@@ -282,27 +282,6 @@ static void without_inlines_the_outermost_function_stays(void **state)
     expect_text(coarse, "main;a 1\n");
 }
 
-static void frames_are_renamed_to_what_they_are_folded_by(void **state)
-{
-    PT_UNREF_PROFILE const pt_profile *p =
-        profile_of("samples/count", "main@m.c:3;a@m.c:9~b@b.c:2 1\nmain@m.c:4;x.so!c 2\n");
-    static const struct {
-        pt_by_name by;
-        const char *text;
-    } expected[] = {
-        {PT_BY_NAME, "main;a~b 1\nmain;c 2\n"},
-        {PT_BY_NAME_FILE, "main m.c;a m.c~b b.c 1\nmain m.c;c 2\n"},
-        {PT_BY_NAME_OF_FILE, "m.c;m.c~b.c 1\nm.c;c 2\n"},
-        {PT_BY_NAME_LINE, "main m.c:3;a m.c:9~b b.c:2 1\nmain m.c:4;c 2\n"},
-        {PT_BY_NAME_ADDRESS, "[unknown] main;[unknown] a~[unknown] b 1\n"
-                             "[unknown] main;[unknown] c 2\n"},
-    };
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        PT_UNREF_PROFILE const pt_profile *renamed = pt_rename(p, expected[i].by);
-        expect_text(renamed, expected[i].text);
-    }
-}
-
 static void the_event_is_named_as_sample_index_names_it(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of("objects/count space/bytes", "a 1 2\n");
@@ -341,7 +320,6 @@ int main(void)
         cmocka_unit_test(profiles_without_a_common_type_are_refused),
         cmocka_unit_test(a_single_profile_is_merged_as_it_is),
         cmocka_unit_test(without_inlines_the_outermost_function_stays),
-        cmocka_unit_test(frames_are_renamed_to_what_they_are_folded_by),
         cmocka_unit_test(the_event_is_named_as_sample_index_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void unnamed_frames_are_their_address_or_their_file(void **state)
                             "main;/lib/y.so+0x10 1\n");
     expect_top(p, (pt_top_request){0},
                "[x.so+0x10] 6 6\n[y.so+0x10] 1 1\nmain 0 7\n[x.so+0x20] 0 2\n");
-    expect_top(p, (pt_top_request){.unnamed = PT_UNNAMED_OBJECT},
+    expect_top(p, (pt_top_request){.fold = {.unnamed = PT_UNNAMED_OBJECT}},
                "[x.so] 6 6\n[y.so] 1 1\nmain 0 7\n");
 }
 
@@ -208,11 +208,11 @@ static void a_row_lies_on_its_hottest_line_and_is_inlined_if_all_of_it_is(void *
 static void expect_tree(const pt_profile *profile, pt_calltree_request request,
                         const char *expected)
 {
-    pt_names names;
+    pt_fold fold;
     pt_calltree tree;
     pt_error error = PT_ERROR_INIT;
-    assert_int_equal(pt_names_init(&names, profile, PT_UNNAMED_ADDRESS, &error), PT_OK);
-    assert_int_equal(pt_calltree_init(&tree, &names, &request, &error), PT_OK);
+    assert_int_equal(pt_fold_init(&fold, profile, &(pt_fold_rule){0}, &error), PT_OK);
+    assert_int_equal(pt_calltree_init(&tree, &fold, &request, &error), PT_OK);
     pt_buf text = PT_BUF_INIT;
     for (uint32_t i = 0; i < tree.count; i++) {
         assert_true(i == 0 || tree.parent[i] < i);
@@ -227,14 +227,14 @@ static void expect_tree(const pt_profile *profile, pt_calltree_request request,
             pt_putf(&text, "(%u folded) %lld\n", tree.folded[i], (long long)tree.total[i]);
             continue;
         }
-        PT_FREE char *name = i == 0 ? pt_strdup("all") : pt_names_text(&names, tree.name[i]);
+        PT_FREE char *name = i == 0 ? pt_strdup("all") : pt_fold_text(&fold, tree.name[i]);
         pt_putf(&text, "%s%s %lld %lld\n", name, tree.inlined[i] ? "~" : "",
                 (long long)tree.self[i], (long long)tree.total[i]);
     }
     assert_string_equal(pt_buf_text(&text), expected);
     pt_buf_done(&text);
     pt_calltree_done(&tree);
-    pt_names_done(&names);
+    pt_fold_done(&fold);
 }
 
 static void a_tree_merges_stacks_from_the_root(void **state)

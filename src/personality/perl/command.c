@@ -183,10 +183,10 @@ static const char *choose(pt_perl_session *session)
         return "choose one of --functions, --lines, --addresses and --files";
     if (mode < 0) return "choose one kind of output";
     session->mode = (pt_perl_mode)mode;
-    session->grain = by_address || s->addresses ? PT_PERL_ADDRESSES
-                     : s->lines                 ? PT_PERL_LINES
-                     : s->files                 ? PT_PERL_FILES
-                                                : PT_PERL_FUNCTIONS;
+    session->grain = by_address || s->addresses ? PT_BY_ADDRESS
+                     : s->lines                 ? PT_BY_LINE
+                     : s->files                 ? PT_BY_FILE
+                                                : PT_BY_FUNCTION;
     return NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "base/regex.h"
 #include "cmd/cmd.h"
+#include "view/fold.h"
 
 /* ---- Options ---- */
 
@@ -41,8 +42,6 @@ typedef enum {
     PT_PERL_COLLAPSED,
     PT_PERL_INTERACTIVE,
 } pt_perl_mode;
-
-typedef enum { PT_PERL_FUNCTIONS, PT_PERL_LINES, PT_PERL_ADDRESSES, PT_PERL_FILES } pt_perl_grain;
 
 typedef struct pt_perl_settings {
     bool help, version, self_test, debug;
@@ -113,7 +112,7 @@ typedef struct pt_perl_leak {
 typedef struct pt_perl_session {
     const pt_perl_settings *settings;
     pt_perl_mode mode;
-    pt_perl_grain grain;
+    pt_grain grain;
     pt_cmd_context *context;
     pt_out *out;
 

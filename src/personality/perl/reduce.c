@@ -335,15 +335,17 @@ static char *node_text(const pt_perl_session *s, const char *address, const char
     const bool no_line = strcmp(file_line, "??:0") == 0;
     const bool shows_address = s->settings->show_addresses;
     switch (s->grain) {
-    case PT_PERL_ADDRESSES: return pt_strf("%s %s %s", address, function, file_line);
-    case PT_PERL_LINES:
+    case PT_BY_ADDRESS: return pt_strf("%s %s %s", address, function, file_line);
+    case PT_BY_LINE:
         if (unknown && no_line) return pt_strdup(address);
         return shows_address ? pt_strf("%s %s (%s)", function, file_line, address)
                              : pt_strf("%s %s", function, file_line);
-    case PT_PERL_FUNCTIONS:
+    case PT_BY_FUNCTION:
         if (unknown) return pt_strdup(address);
         return shows_address ? pt_strf("%s (%s)", function, address) : pt_strdup(function);
-    case PT_PERL_FILES: break;
+    case PT_BY_FILE:
+    case PT_BY_FILEFUNCTION: /* none of pprof's in Perl */
+    case PT_BY_MAPPING: break;
     }
     if (no_line || file_line[0] == '\0') return pt_strdup(address);
     const char *colon = strrchr(file_line, ':');

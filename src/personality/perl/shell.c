@@ -44,7 +44,7 @@ static void take_words(shell *s, const pt_shell_words *words)
     for (size_t i = 1; i < words->count; i++) {
         const char *word = words->items[i];
         if (strcmp(word, "--lines") == 0 || strcmp(word, "-lines") == 0)
-            s->session->grain = PT_PERL_LINES;
+            s->session->grain = PT_BY_LINE;
         else if (strcmp(word, "--cum") == 0 || strcmp(word, "-cum") == 0)
             s->settings.cum = true;
         else
@@ -158,7 +158,7 @@ static void listing(shell *s, const pt_perl_profile *profile, bool instructions)
 {
     pt_perl_session *session = s->session;
     session->mode = instructions ? PT_PERL_DISASM : PT_PERL_LIST;
-    session->grain = PT_PERL_ADDRESSES;
+    session->grain = PT_BY_ADDRESS;
     if (s->focus[0] == '\0')
         pt_perl_say("name the functions: %s REGEX\n", instructions ? "disasm" : "list");
     else if (instructions)
@@ -203,7 +203,7 @@ static void run_line(shell *s, const pt_shell_words *words)
 int pt_perl_interact(pt_perl_session *session, double total)
 {
     const pt_perl_settings *settings = session->settings;
-    const pt_perl_grain grain = session->grain;
+    const pt_grain grain = session->grain;
     const bool asks = isatty(STDIN_FILENO); /* else the prompt is no part of the report */
     PT_FREE char *history = pt_line_history_path("google_pprof_history");
     const pt_line_options options = {.prompt = asks ? "(pprof) " : "", .history_path = history};

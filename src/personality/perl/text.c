@@ -88,8 +88,8 @@ static char *row_name(pt_perl_session *s, const char *node)
     if (count == 0) return pt_strdup(node);
     const char *function = pt_perl_text_of(s, names[0].short_name);
     const char *line = pt_perl_text_of(s, names[0].file_line);
-    return s->grain == PT_PERL_ADDRESSES ? pt_strf("%s %s %s", node, function, line)
-                                         : pt_strf("%s %s", function, line);
+    return s->grain == PT_BY_ADDRESS ? pt_strf("%s %s %s", node, function, line)
+                                     : pt_strf("%s %s", function, line);
 }
 
 static void print_leaks(pt_perl_session *s);

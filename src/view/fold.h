@@ -1,0 +1,121 @@
+/* fold.h: which row of a report each frame of a profile belongs to. Decided here and nowhere else.
+ *
+ *   location 7 -> lines [alloc inlined in grow, grow] -> rows 3, 12    innermost first
+ *   location 8 -> no lines                            -> row 40        [libfoo.so+0x1234]
+ *
+ * A row is what a table's row, a tree's node, a frame of a trace or a box stands for. A rule says
+ * what tells frames apart: by function, functions of the same name are one row wherever they come
+ * from; inlined frames have rows of their own; a frame without a name is a row by its address or by
+ * its mapped file. Two frames are one row exactly when a report calls them the same.
+ *
+ * pprof's reports fold by the same mechanism with google/pprof's own rules, and have a printer of
+ * their own: pt_node_text. A fold is derived once for a profile, and shared by its views.
+ */
+#ifndef PT_VIEW_FOLD_H
+#define PT_VIEW_FOLD_H
+
+#include "model/profile.h"
+
+/* What a row is, and what it is called. */
+typedef enum {
+    PT_BY_FUNCTION,     /* a function's name: "main" */
+    PT_BY_FILEFUNCTION, /* "main /src/main.c" */
+    PT_BY_FILE,         /* "/src/main.c"; the function where no file is known */
+    PT_BY_LINE,         /* "main /src/main.c:7" */
+    PT_BY_ADDRESS,      /* "[app+0x1139] main"; each function that was inlined there is a row */
+    PT_BY_MAPPING,      /* "[app]" */
+} pt_grain;
+
+/* What a frame that no function name is known for is called. */
+typedef enum {
+    PT_UNNAMED_ADDRESS, /* each address is a row: "[libfoo.so+0x1234]" */
+    PT_UNNAMED_OBJECT,  /* each mapped file is one: "[libfoo.so]"; "[unknown]" without a mapping */
+} pt_unnamed;
+
+typedef struct pt_fold_rule {
+    pt_grain by;
+    pt_unnamed unnamed;
+    bool no_inlines; /* of each location only the outermost line */
+    /* As google/pprof folds: unnamed frames by the path of their mapped file, and the rest of this
+     * struct. */
+    bool pprof;
+    bool columns;          /* lines keep their columns (addresses with inlined frames always do) */
+    bool object_names;     /* equal names of different mapped files, or that start on different
+                              lines, stay apart */
+    bool trims_paths;      /* source files are cut by the two paths below */
+    const char *trim_path; /* "a:b": prefixes to take off; NULL or "" = guess by source_path */
+    const char *source_path; /* "a:b": what lies behind the base name of one of them stays */
+} pt_fold_rule;
+
+/* What the frames of a row have in common; "" and 0 for what they need not, or what is unknown. */
+typedef struct pt_node_info {
+    const char *name;
+    const char *file;   /* pprof: cut by the rule's paths, and without needless parts */
+    const char *object; /* path of a mapped file; not of pprof's, of one with the same base name */
+    uint64_t address;   /* pprof: as it was when sampled; else in the image's own headers */
+    int64_t start_line, line, column; /* start_line and column: pprof only */
+} pt_node_info;
+
+/* In `of_location`: the location has several lines; the rest is where they begin in `several`. */
+#define PT_FOLD_SEVERAL 0x80000000u
+
+typedef struct pt_fold {
+    const pt_profile *profile; /* borrowed */
+    pt_fold_rule rule;
+    uint32_t count;        /* rows */
+    uint32_t *of_location; /* per location: its only row, or PT_FOLD_SEVERAL | place */
+    uint32_t *several;     /* at place: how many (at least 2), then the rows, innermost first */
+    uint32_t *location;    /* per row: a location that has it ... */
+    uint32_t *line;        /* ... and the line that is it; PT_NONE: the location has no lines */
+    const char **object;   /* per mapping: the path that stands for all of that base name */
+    struct pt_text_pool *files; /* pprof: texts of source files */
+} pt_fold;
+
+/* Borrows the profile and the rule's texts; done with pt_fold_done. PT_ERR_LIMIT if there may be
+ * 2^31 rows or more. */
+pt_status pt_fold_init(pt_fold *ret_fold, const pt_profile *profile, const pt_fold_rule *rule,
+                       pt_error *reterr);
+void pt_fold_done(pt_fold *fold);
+
+/* The rows of a location, innermost first. *one is where a single row is put. */
+static inline const uint32_t *pt_fold_rows(const pt_fold *fold, uint32_t location, uint32_t *one,
+                                           uint32_t *ret_count)
+{
+    const uint32_t row = fold->of_location[location];
+    if (!(row & PT_FOLD_SEVERAL)) {
+        *one = row;
+        *ret_count = 1;
+        return one;
+    }
+    const uint32_t *several = fold->several + (row & ~PT_FOLD_SEVERAL);
+    *ret_count = several[0];
+    return several + 1;
+}
+
+/* Texts live as long as the fold and its profile. */
+pt_node_info pt_fold_info(const pt_fold *fold, uint32_t row);
+
+/* What reports call the row, spelled as the rule says; the caller frees. */
+char *pt_fold_text(const pt_fold *fold, uint32_t row);
+
+/* Whether the text is an address or a mapped file for want of a name. */
+bool pt_fold_is_unnamed(const pt_fold *fold, uint32_t row);
+
+/* The line of a location that is the row; PT_NONE if the location has no lines. */
+uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location);
+
+/* The source file of the row's frame there; of one without a name, and by mapping, the mapped file.
+ * "" = unknown. */
+const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location);
+
+/* The line number that the frames of a row share; 0 = unknown, or rows are no lines. */
+int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row);
+
+/* Order of two rows by their texts: below, equal to or above 0. */
+int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
+
+/* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
+ * frees. */
+char *pt_node_text(const pt_node_info *info);
+
+#endif
