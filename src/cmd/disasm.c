@@ -52,15 +52,14 @@ static int show(pt_cmd_context *context, const disasm_settings *settings,
 static int disasm_run(pt_cmd_context *context, void *own)
 {
     const disasm_settings *settings = own;
-    pt_regex *pattern;
-    int status = pt_cmd_pattern(context, &pattern);
-    if (status != PT_EXIT_OK) return status;
+    pt_regex *pattern = pt_cmd_name_pattern(context);
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
     pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
     const pt_disasm_request request = {
         .event = context->event,
         .whole = context->whole,
+        .name = context->pattern,
         .pattern = pattern,
         .address = address_of(context->pattern),
         .code = &code.options,
@@ -68,7 +67,7 @@ static int disasm_run(pt_cmd_context *context, void *own)
         .context = settings->text.whole ? -1 : settings->text.context,
         .limit = (size_t)settings->text.functions,
     };
-    status = show(context, settings, &request);
+    const int status = show(context, settings, &request);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&code);
     pt_regex_free(pattern);
@@ -89,8 +88,9 @@ const pt_command pt_command_disasm = {
     .summary = "instructions with the time of each",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Shows the machine code of the functions whose name matches the pattern (a regular "
-        "expression that may match anywhere in it); where there is none, of those that a matching "
+        "Shows the machine code of the function of this name, as any report shows it, or else of "
+        "those whose name matches the pattern (a regular expression that may match anywhere in "
+        "it); where there is none, of those that a matching "
         "function was inlined into. A hexadecimal number (0x...) stands for the function that "
         "holds "
         "this address, too. self is the value of the samples that were taken at an "

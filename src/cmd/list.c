@@ -49,9 +49,7 @@ static int show(pt_cmd_context *context, const list_settings *settings,
 static int list_run(pt_cmd_context *context, void *own)
 {
     const list_settings *settings = own;
-    pt_regex *pattern;
-    int status = pt_cmd_pattern(context, &pattern);
-    if (status != PT_EXIT_OK) return status;
+    pt_regex *pattern = pt_cmd_name_pattern(context);
     PT_LOOKUP pt_lookup lookup;
     pt_lookup_init(&lookup, context->place);
     pt_source_search search = {.options = &lookup.source, .diag = &context->diag};
@@ -59,6 +57,7 @@ static int list_run(pt_cmd_context *context, void *own)
     const pt_listing_request request = {
         .event = context->event,
         .whole = context->whole,
+        .name = context->pattern,
         .pattern = pattern,
         .texts = texts,
         .context = settings->text.whole ? -1 : settings->text.context,
@@ -66,7 +65,7 @@ static int list_run(pt_cmd_context *context, void *own)
         .fold = settings->fold,
         .with_calls = settings->calls || settings->shape == PT_SHAPE_JSON,
     };
-    status = show(context, settings, &request);
+    const int status = show(context, settings, &request);
     pt_source_texts_free(texts);
     pt_regex_free(pattern);
     return status;
@@ -89,8 +88,9 @@ const pt_command pt_command_list = {
     .summary = "source lines with the time of each",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Shows the source of the functions whose name matches the pattern (a regular expression "
-        "that may match anywhere in it), or, when there is none, of those in source files that "
+        "Shows the source of the function of this name, as any report shows it, or else of those "
+        "whose name matches the pattern (a regular expression that may match anywhere in it), or, "
+        "when there is none, of those in source files that "
         "match. self is the value of the samples that were taken on a line, total that of the "
         "samples that were on it or in what it called. A sample counts once for a line and once "
         "for a function. What was inlined into a line counts for it, and is listed in its own "

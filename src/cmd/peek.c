@@ -58,20 +58,19 @@ static int show(pt_cmd_context *context, const peek_settings *settings,
 static int peek_run(pt_cmd_context *context, void *own)
 {
     const peek_settings *settings = own;
-    pt_regex *pattern;
-    int status = pt_cmd_pattern(context, &pattern);
-    if (status != PT_EXIT_OK) return status;
+    pt_regex *pattern = pt_cmd_name_pattern(context);
     context->head.shows_calls = pt_summary_from_calls(&context->head.summary);
     const pt_peek_request request = {
         .event = context->event,
         .whole = context->whole,
+        .name = context->pattern,
         .pattern = pattern,
         .fold = settings->fold,
         .limit = (size_t)settings->functions,
         .other_limit = (size_t)settings->others,
         .from_calls = context->head.shows_calls,
     };
-    status = show(context, settings, &request);
+    const int status = show(context, settings, &request);
     pt_regex_free(pattern);
     return status;
 }
@@ -82,8 +81,9 @@ const pt_command pt_command_peek = {
     .summary = "functions between their callers and callees",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Shows each function whose name matches the pattern (a regular expression that may match "
-        "anywhere in it) with those that called it above and those that it called below. total is "
+        "Shows the function of this name, as any report shows it, or else each whose name matches "
+        "the pattern (a regular expression that may match anywhere in it), with those that called "
+        "it above and those that it called below. total is "
         "the value of the samples with the function on the stack; beside a caller or callee stands "
         "how much of that came or went that way, as a share of it. A recursive call counts once a "
         "sample, and from a function to itself there is none.\n\n"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/near.h"
+#include "view/fold.h"
 
 /* A name that the profile did not have when it was read comes from an image. */
 static bool is_name_of_image(void *context, const char *name)
@@ -64,8 +65,33 @@ int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern)
     return pt_cmd_usage(context, "%s: %s", context->command->name, error.message);
 }
 
-int pt_cmd_unmatched(const pt_cmd_context *context)
+pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context)
 {
+    pt_regex *pattern = NULL;
+    return pt_regex_new(context->pattern, 0, &pattern, NULL) == PT_OK ? pattern : NULL;
+}
+
+/* Whether a report calls something so. */
+static bool is_name(const pt_cmd_context *context)
+{
+    pt_fold fold;
+    if (pt_fold_init(&fold, context->answer, &(pt_fold_rule){0}, NULL) != PT_OK) return false;
+    PT_FREE bool *rows = pt_fold_find(&fold, context->pattern, NULL);
+    pt_fold_done(&fold);
+    return rows != NULL;
+}
+
+int pt_cmd_unmatched(pt_cmd_context *context)
+{
+    if (context->answer != NULL && is_name(context)) {
+        pt_cmd_say("%s: '%s' has no code that can be shown: none is found, or no samples are in it",
+                   context->title, context->pattern);
+        return PT_EXIT_NO_MATCH;
+    }
+    pt_regex *pattern = NULL;
+    const int status = pt_cmd_pattern(context, &pattern);
+    pt_regex_free(pattern);
+    if (status != PT_EXIT_OK) return status;
     const pt_profile *p = context->profile;
     pt_near near;
     pt_near_init(&near, context->pattern);

@@ -98,7 +98,11 @@ pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
 /* Compiles context->pattern; the exit status of what was said if that fails. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
 
+/* The same of what may be a name as any report shows it, in which case it need not be an
+ * expression: NULL then. */
+pt_regex *pt_cmd_name_pattern(const pt_cmd_context *context);
+
 /* Says that the pattern matches nothing, and which names are near. Returns PT_EXIT_NO_MATCH. */
-int pt_cmd_unmatched(const pt_cmd_context *context);
+int pt_cmd_unmatched(pt_cmd_context *context);
 
 #endif

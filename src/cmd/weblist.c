@@ -69,9 +69,7 @@ static int show(pt_cmd_context *context, const char *path, const pt_weblist_requ
 static int weblist_run(pt_cmd_context *context, void *own)
 {
     const weblist_settings *settings = own;
-    pt_regex *pattern;
-    int status = pt_cmd_pattern(context, &pattern);
-    if (status != PT_EXIT_OK) return status;
+    pt_regex *pattern = pt_cmd_name_pattern(context);
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
     pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
@@ -80,6 +78,7 @@ static int weblist_run(pt_cmd_context *context, void *own)
             {
                 .event = context->event,
                 .whole = context->whole,
+                .name = context->pattern,
                 .pattern = pattern,
                 .texts = texts,
                 .context = settings->text.whole ? -1 : settings->text.context,
@@ -88,7 +87,7 @@ static int weblist_run(pt_cmd_context *context, void *own)
         .code = &code.options,
         .symbol_limit = SYMBOL_LIMIT,
     };
-    status = show(context, settings->output, &request);
+    const int status = show(context, settings->output, &request);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&code);
     pt_regex_free(pattern);
@@ -109,8 +108,9 @@ const pt_command pt_command_weblist = {
     .summary = "source lines and their instructions as a page for a browser",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
     .description =
-        "Writes one file that needs no other and no network: the source lines of the functions "
-        "that match, with the values that `pitot list` shows. A line that has machine code opens "
+        "Writes one file that needs no other and no network: the source lines of the function "
+        "of this name, or of those that match, with the values that `pitot list` shows. A line "
+        "that has machine code opens "
         "and shows it, each instruction with its own values; what was inlined into the line is "
         "indented below the call. All can be done with the keyboard; the page says how.\n\n"
         "Where a source file is missing lines are shown by number; where the program is, without "

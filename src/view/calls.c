@@ -18,7 +18,6 @@ typedef struct {
 
 typedef struct {
     const pt_profile *profile;
-    pt_fold fold;
     pt_calls *calls;
     size_t function_cap, call_cap;
     struct {
@@ -35,7 +34,7 @@ static uint32_t function_at(gathering *g, uint32_t location)
         return location == PT_NONE ? PT_NONE : g->of_location[location];
     const pt_profile *const p = g->profile;
     const uint32_t mapping = p->location->mapping[location];
-    const function_key key = {.row = g->fold.of_location[location],
+    const function_key key = {.row = g->calls->fold.of_location[location],
                               .file = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file};
     const uint64_t hash = pt_hash_u32_pair(key.row, key.file);
     pt_probe probe = {0};
@@ -48,8 +47,10 @@ static uint32_t function_at(gathering *g, uint32_t location)
     const uint32_t f = calls->count++;
     calls->function =
         pt_grow(calls->function, &g->function_cap, calls->count, sizeof *calls->function);
-    calls->function[f] = (pt_calls_function){.name = pt_fold_text(&g->fold, key.row),
-                                             .file = pt_fold_file_at(&g->fold, key.row, location)};
+    calls->function[f] =
+        (pt_calls_function){.name = pt_fold_text(&g->calls->fold, key.row),
+                            .file = pt_fold_file_at(&g->calls->fold, key.row, location),
+                            .row = key.row};
     PT_GROW(g->key, g->key.count + 1);
     g->key.items[g->key.count++] = key;
     pt_index_add(&g->functions, hash, f);
@@ -165,12 +166,12 @@ static void total_roots(pt_calls *calls)
 /* Names that several functions have are told apart by their files. */
 static void tell_apart(gathering *g)
 {
-    PT_FREE uint32_t *seen = pt_alloc((size_t)g->fold.count + 1, sizeof *seen);
+    PT_FREE uint32_t *seen = pt_alloc((size_t)g->calls->fold.count + 1, sizeof *seen);
     for (size_t f = 0; f < g->key.count; f++)
         seen[g->key.items[f].row]++;
     for (size_t f = 0; f < g->key.count; f++) {
         const function_key *const key = &g->key.items[f];
-        if (seen[key->row] < 2 || key->file == 0 || pt_fold_is_unnamed(&g->fold, key->row))
+        if (seen[key->row] < 2 || key->file == 0 || pt_fold_is_unnamed(&g->calls->fold, key->row))
             continue;
         const char *const file = pt_base_name(pt_text(g->profile, key->file));
         char **const name = &g->calls->function[f].name;
@@ -187,7 +188,7 @@ pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t
     gathering g = {.profile = profile, .calls = ret_calls};
     pt_fold_rule outermost = *rule;
     outermost.no_inlines = true;
-    const pt_status status = pt_fold_init(&g.fold, profile, &outermost, reterr);
+    const pt_status status = pt_fold_init(&ret_calls->fold, profile, &outermost, reterr);
     if (status != PT_OK) return status;
     const uint32_t locations = profile->location->t.count;
     g.of_location = pt_alloc((size_t)locations + 1, sizeof *g.of_location);
@@ -203,7 +204,6 @@ pt_status pt_calls_init(pt_calls *ret_calls, const pt_profile *profile, uint32_t
     pt_index_done(&g.pairs);
     free(g.key.items);
     free(g.of_location);
-    pt_fold_done(&g.fold);
     return PT_OK;
 }
 
@@ -211,6 +211,7 @@ void pt_calls_done(pt_calls *calls)
 {
     for (uint32_t f = 0; f < calls->count; f++)
         free(calls->function[f].name);
+    pt_fold_done(&calls->fold);
     free(calls->function);
     free(calls->call);
     free(calls->in);

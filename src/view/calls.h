@@ -26,6 +26,7 @@ typedef struct pt_call {
 typedef struct pt_calls_function {
     char *name; /* followed by " [FILE]" if another mapped file has one of this name */
     const char *file;
+    uint32_t row; /* of the fold */
     int64_t self;
     int64_t total;   /* what the calls to it cost; of one that nobody calls self and its calls */
     uint64_t called; /* by others */
@@ -35,6 +36,7 @@ typedef struct pt_calls_function {
 
 typedef struct pt_calls {
     bool has_cost; /* for this event; without there are no totals */
+    pt_fold fold;
     pt_calls_function *function;
     uint32_t count;
     pt_call *call; /* those with the most cost, then calls, first */

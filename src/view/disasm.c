@@ -30,8 +30,9 @@ typedef struct {
     const pt_profile *profile;
     const pt_disasm_request *request;
     pt_code code;
-    bool *used;    /* per location: it is on a stack that has a value */
-    bool *matches; /* per function */
+    bool *used; /* per location: it is on a stack that has a value */
+    pt_fold fold;
+    pt_matching matching;
     struct {
         sampled_symbol *items;
         size_t count, cap;
@@ -64,9 +65,11 @@ static bool location_matches(const search *s, uint32_t location, bool outermost)
     const uint32_t first = l->line_first[location], end = l->line_first[location + 1];
     for (uint32_t i = outermost && end > first ? end - 1 : first; i < end; i++) {
         const uint32_t f = s->profile->line->function[i];
-        if (f != PT_NONE && s->matches[f]) return true;
+        if (f != PT_NONE && s->matching.function[f]) return true;
     }
-    return false;
+    uint32_t one, count;
+    const uint32_t *rows = pt_fold_rows(&s->fold, location, &one, &count);
+    return first == end && s->matching.row != NULL && s->matching.row[rows[0]];
 }
 
 /* Only images that can hold something that matches are opened: those of locations with a matching
@@ -121,6 +124,10 @@ static pt_status name_matches(const search *s, const sampled_symbol *symbol, boo
     const char *linkage = symbol->symbol.name;
     const char *name =
         pt_code_name(&s->code.image[symbol->image], linkage, s->request->code->demangle);
+    if (s->matching.row != NULL || s->request->pattern == NULL) {
+        *ret_match = s->request->name != NULL && strcmp(name, s->request->name) == 0;
+        return PT_OK;
+    }
     return pt_regex_match(s->request->pattern, name, strlen(name), ret_match, reterr);
 }
 
@@ -329,7 +336,8 @@ static void make_result(search *s, pt_disassembly *result)
 static void search_done(search *s)
 {
     free(s->used);
-    free(s->matches);
+    pt_fold_done(&s->fold);
+    pt_matching_done(&s->matching);
     free(s->symbols.items);
     free(s->addrs.items);
     free(s->addr_of);
@@ -342,9 +350,13 @@ pt_status pt_disassembly_init(pt_disassembly *ret_disassembly, const pt_profile 
                               const pt_disasm_request *request, pt_error *reterr)
 {
     search s = {.profile = p, .request = request};
-    size_t match_count;
-    pt_status status = pt_matching_functions(p, request->pattern, &s.matches, &match_count, reterr);
+    pt_status status = pt_fold_init(&s.fold, p, &(pt_fold_rule){0}, reterr);
     if (status != PT_OK) return status;
+    status = pt_matching_init(&s.matching, &s.fold, request->name, request->pattern, reterr);
+    if (status != PT_OK) {
+        pt_fold_done(&s.fold);
+        return status;
+    }
     const uint32_t count = p->location->t.count;
     s.used = pt_alloc(count + 1, sizeof *s.used);
     s.addr_of = pt_alloc(count + 1, sizeof *s.addr_of);

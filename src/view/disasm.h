@@ -15,7 +15,8 @@
 
 typedef struct pt_disasm_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is */
+    int64_t whole;    /* what 100 % is */
+    const char *name; /* as of pt_listing_request */
     const pt_regex *pattern;
     uint64_t address; /* not 0: the function that holds this address, as linked or in the process,
                          is chosen, too */

@@ -15,6 +15,9 @@
 /* The one empty text: infos are compared by pointers. */
 static const char no_text[] = "";
 
+/* Longer names of mapped files are compared by nobody. */
+#define PT_PLACE_BYTES 4096
+
 /* ---- Texts of source files, as pprof has them ---- */
 
 /* Texts made here: each once, so that equal texts are one pointer. */
@@ -365,11 +368,12 @@ uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location)
 const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location)
 {
     const pt_profile *p = fold->profile;
-    const uint32_t line = pt_fold_line_at(fold, row, location);
-    if (line != PT_NONE && fold->rule.by != PT_BY_MAPPING && !pt_fold_is_unnamed(fold, row))
-        return pt_text(p, p->function->file[p->line->function[line]]);
     const uint32_t mapping = p->location->mapping[location];
-    return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
+    if (fold->rule.by == PT_BY_MAPPING)
+        return mapping == PT_NONE ? "" : pt_text(p, p->mapping->row[mapping].file);
+    const uint32_t line = pt_fold_line_at(fold, row, location);
+    if (line == PT_NONE || pt_fold_is_unnamed(fold, row)) return "";
+    return pt_text(p, p->function->file[p->line->function[line]]);
 }
 
 int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row)
@@ -388,6 +392,115 @@ int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b)
     PT_FREE char *x = pt_fold_text(fold, a);
     PT_FREE char *y = pt_fold_text(fold, b);
     return strcmp(x, y);
+}
+
+/* ---- Which rows a name means ---- */
+
+static bool is_object(const pt_profile *p, uint32_t location, const char *text)
+{
+    const uint32_t m = p->location->mapping[location];
+    PT_FREE char *object = pt_object_text(m == PT_NONE ? "" : pt_text(p, p->mapping->row[m].file));
+    return strcmp(object, text) == 0;
+}
+
+/* text: what stands behind a function's name and a blank: its file, or that with a line, or the
+ * mapped file that tells it from others of its name. */
+static bool is_place(const pt_profile *p, uint32_t location, uint32_t line, const char *text)
+{
+    const char *const file = pt_text(p, p->function->file[p->line->function[line]]);
+    const size_t bytes = strlen(file);
+    if (text[0] == '[') return is_object(p, location, text);
+    if (bytes == 0 || strncmp(text, file, bytes) != 0) return false;
+    if (text[bytes] == '\0') return true;
+    PT_FREE char *number = pt_strf(":%" PRId64, p->line->line[line]);
+    return strcmp(text + bytes, number) == 0;
+}
+
+/* Whether some report calls this frame so, and nothing but such frames. */
+static bool is_called(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
+{
+    const uint32_t function = function_of(p, line);
+    const char *const own = function == PT_NONE ? "" : pt_text(p, p->function->name[function]);
+    const size_t bytes = strlen(own);
+    if (bytes > 0 && strncmp(name, own, bytes) == 0) {
+        if (name[bytes] == '\0') return true;
+        if (name[bytes] == ' ' && is_place(p, location, line, name + bytes + 1)) return true;
+    }
+    if (name[0] != '[') return false;
+    char place[PT_PLACE_BYTES];
+    const int length = pt_location_text(p, location, place, sizeof place);
+    if (length > 0 && (size_t)length < sizeof place && strncmp(name, place, (size_t)length) == 0) {
+        const char *const rest = name + length;
+        if (bytes == 0 ? rest[0] == '\0' : rest[0] == ' ' && strcmp(rest + 1, own) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the frame has no name, and its mapped file this one. */
+static bool is_nameless_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
+{
+    const uint32_t function = function_of(p, line);
+    if (function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0) return false;
+    return name[0] == '[' && is_object(p, location, name);
+}
+
+/* Whether the frame lies in a mapped file or source file of that name. */
+static bool lies_in(const pt_profile *p, uint32_t location, uint32_t line, const char *name)
+{
+    const uint32_t function = function_of(p, line);
+    if (name[0] == '[') return is_object(p, location, name);
+    return function != PT_NONE && strcmp(pt_text(p, p->function->file[function]), name) == 0;
+}
+
+typedef bool frame_test(const pt_profile *p, uint32_t location, uint32_t line, const char *name);
+
+/* Per row: some sample has it. The caller frees. */
+static bool *sampled_rows(const pt_fold *fold)
+{
+    const pt_profile *p = fold->profile;
+    bool *sampled = pt_alloc((size_t)fold->count + 1, sizeof *sampled);
+    PT_FREE bool *seen = pt_alloc((size_t)p->stack->t.count + 1, sizeof *seen);
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        seen[p->sample->stack[i]] = true;
+    for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        for (uint64_t i = p->stack->offset[s]; seen[s] && i < p->stack->offset[s + 1]; i++) {
+            uint32_t one, count;
+            const uint32_t *rows = pt_fold_rows(fold, p->stack->frame[i], &one, &count);
+            for (uint32_t k = 0; k < count; k++)
+                sampled[rows[k]] = true;
+        }
+    }
+    return sampled;
+}
+
+static bool find_rows(const pt_fold *fold, const bool *shown, frame_test *test, const char *name,
+                      bool *found)
+{
+    const pt_profile *p = fold->profile;
+    bool any = false;
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        const uint32_t first = p->location->line_first[l], end = p->location->line_first[l + 1];
+        uint32_t one, count;
+        const uint32_t *rows = pt_fold_rows(fold, l, &one, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t line = first == end ? PT_NONE : end - count + i;
+            if (shown[rows[i]] && test(p, l, line, name)) found[rows[i]] = any = true;
+        }
+    }
+    return any;
+}
+
+bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown)
+{
+    static frame_test *const tests[] = {is_called, is_nameless_in, lies_in};
+    if (name[0] == '\0') return NULL;
+    PT_FREE bool *sampled = shown == NULL ? sampled_rows(fold) : NULL;
+    bool *found = pt_alloc((size_t)fold->count + 1, sizeof *found);
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (find_rows(fold, shown != NULL ? shown : sampled, tests[i], name, found)) return found;
+    free(found);
+    return NULL;
 }
 
 /* ---- pprof's spelling ---- */

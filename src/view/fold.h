@@ -104,8 +104,8 @@ bool pt_fold_is_unnamed(const pt_fold *fold, uint32_t row);
 /* The line of a location that is the row; PT_NONE if the location has no lines. */
 uint32_t pt_fold_line_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
-/* The source file of the row's frame there; of one without a name, and by mapping, the mapped file.
- * "" = unknown. */
+/* The source file of the row's frame there, by mapping the mapped file; "" = unknown, as of a frame
+ * without a name. */
 const char *pt_fold_file_at(const pt_fold *fold, uint32_t row, uint32_t location);
 
 /* The line number that the frames of a row share; 0 = unknown, or rows are no lines. */
@@ -113,6 +113,12 @@ int64_t pt_fold_line_number(const pt_fold *fold, uint32_t row);
 
 /* Order of two rows by their texts: below, equal to or above 0. */
 int pt_fold_compare(const pt_fold *fold, uint32_t a, uint32_t b);
+
+/* Which rows are meant by a name as any report shows it, by this rule or another: one flag a row,
+ * which the caller frees; NULL if no row is. A mapped file or a source file means all that lies in
+ * it, unless something else is called so. shown: a flag a row, which others are not looked for;
+ * NULL: those of samples. Not for pprof's rules. */
+bool *pt_fold_find(const pt_fold *fold, const char *name, const bool *shown);
 
 /* pprof's PrintableName: address, name, and file with line or else file or else object; the caller
  * frees. */

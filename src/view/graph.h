@@ -102,6 +102,11 @@ pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
                         const pt_graph_request *request, pt_error *reterr);
 void pt_graph_done(pt_graph *graph);
 
+/* Of nodes by pitot's own rules: the row of the fold that one is, and pt_fold_find of those listed.
+ */
+uint32_t pt_graph_row(const pt_graph *graph, const pt_graph_node *node);
+bool *pt_graph_find(const pt_graph *graph, const char *name);
+
 /* What 100 % is: the sum of |value| over all samples, or over those labelled pprof::base=true if
  * there are any with a value; with mean divided by the same sum of event 0. */
 int64_t pt_graph_total(const pt_profile *profile, uint32_t event, bool mean);

@@ -10,12 +10,24 @@
 #include "base/index.h"
 #include "base/saturate.h"
 
+uint32_t pt_graph_row(const pt_graph *graph, const pt_graph_node *node)
+{
+    return (uint32_t)(node->info - graph->memory->info);
+}
+
+bool *pt_graph_find(const pt_graph *graph, const char *name)
+{
+    const pt_fold *fold = &graph->memory->places;
+    PT_FREE bool *listed = pt_alloc((size_t)fold->count + 1, sizeof *listed);
+    for (uint32_t i = 0; i < graph->listed_count; i++)
+        listed[pt_graph_row(graph, &graph->node[graph->listed[i]])] = true;
+    return pt_fold_find(fold, name, listed);
+}
+
 void pt_graph_name(pt_graph *graph, uint32_t node)
 {
     pt_graph_node *n = &graph->node[node];
-    const struct pt_graph_memory *memory = graph->memory;
-    if (n->text == NULL)
-        n->text = pt_fold_text(&memory->places, (uint32_t)(n->info - memory->info));
+    if (n->text == NULL) n->text = pt_fold_text(&graph->memory->places, pt_graph_row(graph, n));
 }
 
 /* What distinguishes nodes whose values and texts are equal: all fields, as Go prints a struct. */

@@ -18,6 +18,7 @@
 
 typedef struct {
     uint32_t name, file; /* strings */
+    uint32_t row;        /* of the fold, of frames without a name; else PT_NONE */
     uint32_t mapping;    /* of one of its locations, or PT_NONE */
     int64_t start_line;
     int64_t self, total;
@@ -41,7 +42,8 @@ typedef struct {
 typedef struct {
     const pt_profile *profile;
     const pt_listing_request *request;
-    pt_fold fold; /* what is called; only with calls */
+    pt_fold fold;
+    pt_matching matching;
     struct {
         group *items;
         size_t count, cap;
@@ -56,6 +58,7 @@ typedef struct {
     } pairs;
     pt_index group_index, cell_index, pair_index;
     uint32_t *cell_of_line; /* per row of the line table */
+    uint32_t *cell_of_bare; /* per location without lines */
     bool *is_listed;        /* per location: one of its lines has a cell */
 } counting;
 
@@ -83,22 +86,52 @@ static pt_status match_strings(const pt_profile *p, const pt_regex *pattern, con
     return PT_OK;
 }
 
-pt_status pt_matching_functions(const pt_profile *p, const pt_regex *pattern, bool **ret_matches,
-                                size_t *ret_count, pt_error *reterr)
+/* The functions of the rows, in all their frames. */
+static size_t functions_of_rows(const pt_fold *fold, const bool *rows, bool *matches)
 {
+    const pt_profile *p = fold->profile;
+    size_t count = 0;
+    for (uint32_t l = 0; l < p->location->t.count; l++) {
+        uint32_t one, lines;
+        const uint32_t first = p->location->line_first[l], end = p->location->line_first[l + 1];
+        const uint32_t *row = pt_fold_rows(fold, l, &one, &lines);
+        for (uint32_t i = first; i < end; i++) {
+            const uint32_t f = p->line->function[i];
+            if (!rows[row[i - first]] || f == PT_NONE || matches[f]) continue;
+            if (pt_fold_is_unnamed(fold, row[i - first])) continue;
+            matches[f] = true;
+            count++;
+        }
+    }
+    return count;
+}
+
+pt_status pt_matching_init(pt_matching *ret_matching, const pt_fold *fold, const char *name,
+                           const pt_regex *pattern, pt_error *reterr)
+{
+    const pt_profile *const p = fold->profile;
     const uint32_t *const columns[] = {p->function->name, p->function->system_name,
                                        p->function->file};
-    bool *matches = pt_alloc(p->function->t.count + 1, sizeof *matches);
+    pt_matching m = {.function = pt_alloc((size_t)p->function->t.count + 1, sizeof *m.function)};
+    if (name != NULL) m.row = pt_fold_find(fold, name, NULL);
+    if (m.row != NULL) m.count = functions_of_rows(fold, m.row, m.function);
     pt_status status = PT_OK;
-    size_t count = 0;
-    for (size_t c = 0; c < 3 && status == PT_OK && count == 0; c++)
-        status = match_strings(p, pattern, columns[c], matches, &count, reterr);
-    *ret_count = count;
+    for (size_t c = 0; c < 3 && pattern != NULL && m.row == NULL && m.count == 0; c++) {
+        status = match_strings(p, pattern, columns[c], m.function, &m.count, reterr);
+        if (status != PT_OK) break;
+    }
     if (status == PT_OK)
-        *ret_matches = matches;
+        *ret_matching = m;
     else
-        free(matches);
+        pt_matching_done(&m);
     return status;
+}
+
+void pt_matching_done(pt_matching *matching)
+{
+    free(matching->function);
+    free(matching->row);
+    *matching = (pt_matching){0};
 }
 
 /* ---- Groups, cells, pairs ---- */
@@ -113,13 +146,16 @@ static uint32_t group_of(counting *t, uint32_t function)
     for (uint32_t id = pt_index_first(&t->group_index, hash, &probe); id != PT_NONE;
          id = pt_index_next(&t->group_index, &probe)) {
         group *g = &t->groups.items[id];
-        if (g->name != name || g->file != file) continue;
+        if (g->name != name || g->file != file || g->row != PT_NONE) continue;
         if (start > 0 && (g->start_line == 0 || start < g->start_line)) g->start_line = start;
         return id;
     }
     PT_GROW(t->groups, t->groups.count + 1);
-    t->groups.items[t->groups.count] = (group){
-        .name = name, .file = file, .mapping = PT_NONE, .start_line = start > 0 ? start : 0};
+    t->groups.items[t->groups.count] = (group){.name = name,
+                                               .file = file,
+                                               .row = PT_NONE,
+                                               .mapping = PT_NONE,
+                                               .start_line = start > 0 ? start : 0};
     pt_index_add(&t->group_index, hash, (uint32_t)t->groups.count);
     return (uint32_t)t->groups.count++;
 }
@@ -137,17 +173,48 @@ static uint32_t cell_of(counting *t, uint32_t in_group, int64_t line)
     return (uint32_t)t->cells.count++;
 }
 
-static void make_cells(counting *t, const bool *matches)
+/* Frames of a row without a name are one group, with one cell. */
+static uint32_t bare_group(counting *t, uint32_t row, uint32_t mapping)
+{
+    const uint64_t hash = pt_hash_mix(row, UINT32_MAX);
+    pt_probe probe = {0};
+    for (uint32_t id = pt_index_first(&t->group_index, hash, &probe); id != PT_NONE;
+         id = pt_index_next(&t->group_index, &probe))
+        if (t->groups.items[id].row == row) return id;
+    PT_GROW(t->groups, t->groups.count + 1);
+    t->groups.items[t->groups.count] = (group){.row = row, .mapping = mapping};
+    pt_index_add(&t->group_index, hash, (uint32_t)t->groups.count);
+    return (uint32_t)t->groups.count++;
+}
+
+static void make_bare_cells(counting *t, uint32_t location)
+{
+    const pt_profile *p = t->profile;
+    const uint32_t first = p->location->line_first[location];
+    const bool has_lines = p->location->line_first[location + 1] > first;
+    uint32_t one, count;
+    const uint32_t *rows = pt_fold_rows(&t->fold, location, &one, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!t->matching.row[rows[i]] || !pt_fold_is_unnamed(&t->fold, rows[i])) continue;
+        const uint32_t in_group = bare_group(t, rows[i], p->location->mapping[location]);
+        *(has_lines ? &t->cell_of_line[first + i] : &t->cell_of_bare[location]) =
+            cell_of(t, in_group, 0);
+        t->is_listed[location] = true;
+    }
+}
+
+static void make_cells(counting *t)
 {
     const pt_profile *p = t->profile;
     const pt_locations *locations = p->location;
     PT_FREE uint32_t *group_of_function = pt_alloc(p->function->t.count + 1, sizeof(uint32_t));
     memset(group_of_function, 0xff, p->function->t.count * sizeof(uint32_t));
     memset(t->cell_of_line, 0xff, p->line->t.count * sizeof *t->cell_of_line);
+    memset(t->cell_of_bare, 0xff, locations->t.count * sizeof *t->cell_of_bare);
     for (uint32_t l = 0; l < locations->t.count; l++) {
         for (uint32_t i = locations->line_first[l]; i < locations->line_first[l + 1]; i++) {
             const uint32_t f = p->line->function[i];
-            if (f == PT_NONE || !matches[f]) continue;
+            if (f == PT_NONE || !t->matching.function[f]) continue;
             if (group_of_function[f] == PT_NONE) group_of_function[f] = group_of(t, f);
             group *g = &t->groups.items[group_of_function[f]];
             if (g->mapping == PT_NONE) g->mapping = locations->mapping[l];
@@ -155,6 +222,7 @@ static void make_cells(counting *t, const bool *matches)
             t->cell_of_line[i] = cell_of(t, group_of_function[f], line > 0 ? line : 0);
             t->is_listed[l] = true;
         }
+        if (t->matching.row != NULL) make_bare_cells(t, l);
     }
 }
 
@@ -201,26 +269,33 @@ static void count_line(counting *t, uint32_t in_cell, bool is_leaf, uint32_t mar
     }
 }
 
+/* What the frame calls at its line `i`, innermost first: what is inlined there, else the outermost
+ * function of the frame below. */
+static void count_callee(counting *t, uint32_t in_cell, const uint32_t *frames, uint64_t at,
+                         uint32_t i, uint32_t mark, int64_t value)
+{
+    uint32_t one, count;
+    if (i > 0) {
+        const uint32_t *rows = pt_fold_rows(&t->fold, frames[at], &one, &count);
+        count_call(t, in_cell, rows[i - 1], true, mark, value);
+    } else if (at > 0) {
+        const uint32_t *rows = pt_fold_rows(&t->fold, frames[at - 1], &one, &count);
+        count_call(t, in_cell, rows[count - 1], false, mark, value);
+    }
+}
+
 static void count_frame(counting *t, const uint32_t *frames, uint64_t at, uint32_t mark,
                         int64_t value)
 {
-    const pt_profile *p = t->profile;
-    const uint32_t *line_first = p->location->line_first;
-    const uint32_t first = line_first[frames[at]], end = line_first[frames[at] + 1];
-    for (uint32_t i = first; i < end; i++) {
-        const uint32_t in_cell = t->cell_of_line[i];
+    const uint32_t *line_first = t->profile->location->line_first;
+    const uint32_t first = line_first[frames[at]];
+    const uint32_t lines = line_first[frames[at] + 1] - first;
+    for (uint32_t i = 0; i < (lines > 0 ? lines : 1); i++) {
+        const uint32_t in_cell =
+            lines > 0 ? t->cell_of_line[first + i] : t->cell_of_bare[frames[at]];
         if (in_cell == PT_NONE) continue;
-        count_line(t, in_cell, at == 0 && i == first, mark, value);
-        if (!t->request->with_calls) continue;
-        uint32_t one, count;
-        if (i > first) {
-            const uint32_t *rows = pt_fold_rows(&t->fold, frames[at], &one, &count);
-            count_call(t, in_cell, rows[i - 1 - first], true, mark, value);
-        } else if (at > 0) {
-            /* Called: the outermost line of the frame below. */
-            const uint32_t *rows = pt_fold_rows(&t->fold, frames[at - 1], &one, &count);
-            count_call(t, in_cell, rows[count - 1], false, mark, value);
-        }
+        count_line(t, in_cell, at == 0 && i == 0, mark, value);
+        if (t->request->with_calls) count_callee(t, in_cell, frames, at, i, mark, value);
     }
 }
 
@@ -375,8 +450,10 @@ static pt_listing_function function_of(const counting *t, const group *g)
 {
     const pt_profile *p = t->profile;
     const pt_provenance *facts = pt_profile_provenance(p);
+    char *const made_name = g->row != PT_NONE ? pt_fold_text(&t->fold, g->row) : NULL;
     pt_listing_function f = {
-        .name = pt_text(p, g->name),
+        .name = made_name != NULL ? made_name : pt_text(p, g->name),
+        .made_name = made_name,
         .file = pt_text(p, g->file),
         .start_line = g->start_line,
         .self = g->self,
@@ -424,24 +501,26 @@ static void make_result(const counting *t, pt_listing *listing)
 pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr)
 {
-    PT_FREE bool *matches = NULL;
-    size_t match_count = 0;
-    pt_status status =
-        pt_matching_functions(profile, request->pattern, &matches, &match_count, reterr);
-    if (status != PT_OK) return status;
     counting t = {.profile = profile, .request = request};
-    if (request->with_calls) status = pt_fold_init(&t.fold, profile, &request->fold, reterr);
+    pt_status status = pt_fold_init(&t.fold, profile, &request->fold, reterr);
     if (status != PT_OK) return status;
+    status = pt_matching_init(&t.matching, &t.fold, request->name, request->pattern, reterr);
+    if (status != PT_OK) {
+        pt_fold_done(&t.fold);
+        return status;
+    }
     t.cell_of_line = pt_alloc(profile->line->t.count + 1, sizeof *t.cell_of_line);
+    t.cell_of_bare = pt_alloc(profile->location->t.count + 1, sizeof *t.cell_of_bare);
     t.is_listed = pt_alloc(profile->location->t.count + 1, sizeof *t.is_listed);
     pt_listing listing = {0};
-    if (match_count > 0) {
-        make_cells(&t, matches);
+    if (t.matching.count > 0 || t.matching.row != NULL) {
+        make_cells(&t);
         count_all(&t);
         sort_all(&t);
         make_result(&t, &listing);
     }
     pt_fold_done(&t.fold);
+    pt_matching_done(&t.matching);
     pt_index_done(&t.group_index);
     pt_index_done(&t.cell_index);
     pt_index_done(&t.pair_index);
@@ -449,6 +528,7 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
     free(t.cells.items);
     free(t.pairs.items);
     free(t.cell_of_line);
+    free(t.cell_of_bare);
     free(t.is_listed);
     if (listing.count > 0) {
         *ret_listing = listing;
@@ -460,8 +540,10 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
 
 void pt_listing_done(pt_listing *listing)
 {
-    for (size_t i = 0; i < listing->count; i++)
+    for (size_t i = 0; i < listing->count; i++) {
+        free(listing->function[i].made_name);
         free(listing->function[i].line);
+    }
     for (size_t i = 0; i < listing->call_count; i++)
         free(listing->call[i].name);
     free(listing->function);

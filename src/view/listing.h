@@ -21,12 +21,14 @@
 typedef struct pt_listing_request {
     uint32_t event;
     int64_t whole;           /* what 100 % is */
-    const pt_regex *pattern; /* of names; where none matches, of source files */
+    const char *name;        /* the functions that a report calls so, or, if there are none, ... */
+    const pt_regex *pattern; /* ... those whose names match; where none does, whose source files
+                                do. Either may be NULL */
     pt_source_texts *texts;
     int64_t context;   /* lines shown around those with a value; -1: the whole function */
     size_t limit;      /* functions; 0 = all */
     bool with_calls;   /* what each line called: several times as much work */
-    pt_fold_rule fold; /* by function: what a call is of */
+    pt_fold_rule fold; /* by function: what is called, and frames without a name */
 } pt_listing_request;
 
 /* What a line called. */
@@ -48,6 +50,7 @@ typedef struct pt_listing_line {
 
 typedef struct pt_listing_function {
     const char *name, *file; /* of the profile; file "" = unknown */
+    char *made_name;         /* the name of frames without one; else NULL */
     const char *path;        /* where the source was found, or NULL */
     const char *error;       /* why there is no source, or NULL */
     bool source_is_newer;    /* it was written to after the profile began */
@@ -72,10 +75,17 @@ pt_status pt_listing_init(pt_listing *ret_listing, const pt_profile *profile,
                           const pt_listing_request *request, pt_error *reterr);
 void pt_listing_done(pt_listing *listing);
 
-/* Which functions of the profile a pattern means: by name (also the mangled one), or, where none
- * has such a name, by source file. One flag a function; the caller frees. *ret_count is how many.
- */
-pt_status pt_matching_functions(const pt_profile *profile, const pt_regex *pattern,
-                                bool **ret_matches, size_t *ret_count, pt_error *reterr);
+/* What of a profile a name or a pattern means. */
+typedef struct pt_matching {
+    bool *function; /* per function */
+    size_t count;   /* of those */
+    bool *row;      /* per row of the fold, of a name; NULL: nothing is called so */
+} pt_matching;
+
+/* By name as any report shows it (pt_fold_find), or else by an expression for names (also mangled
+ * ones) or, where none matches, source files. Either may be NULL. Done with pt_matching_done. */
+pt_status pt_matching_init(pt_matching *ret_matching, const pt_fold *fold, const char *name,
+                           const pt_regex *pattern, pt_error *reterr);
+void pt_matching_done(pt_matching *matching);
 
 #endif

@@ -47,23 +47,43 @@ static pt_peek_function function_of(const pt_graph *g, const pt_peek_request *re
     return f;
 }
 
+/* Which functions are asked for. */
+typedef struct {
+    bool *found;  /* by name: a flag a row of the fold; NULL = none */
+    bool by_text; /* functions of arcs may have longer names: some is called so */
+} choice;
+
+static pt_status is_chosen(const choice *c, const pt_peek_request *request, uint32_t row,
+                           const char *text, bool *ret_match, pt_error *reterr)
+{
+    *ret_match = c->by_text ? strcmp(text, request->name) == 0 : c->found ? c->found[row] : false;
+    if (c->by_text || c->found != NULL || request->pattern == NULL) return PT_OK;
+    return pt_regex_match(request->pattern, text, strlen(text), ret_match, reterr);
+}
+
+static pt_status judge_count(const pt_peek *peek, pt_error *reterr)
+{
+    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+}
+
 static pt_status choose(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
 {
     const pt_graph *g = &peek->graph;
     peek->function = pt_alloc(g->listed_count, sizeof *peek->function);
-    for (uint32_t i = 0; i < g->listed_count; i++) {
+    const choice c = {.found = request->name != NULL ? pt_graph_find(g, request->name) : NULL};
+    pt_status status = PT_OK;
+    for (uint32_t i = 0; i < g->listed_count && status == PT_OK; i++) {
         const pt_graph_node *node = &g->node[g->listed[i]];
-        bool match;
-        const pt_status status =
-            pt_regex_match(request->pattern, node->text, strlen(node->text), &match, reterr);
-        if (status != PT_OK) return status;
-        if (!match) continue;
+        bool match = false;
+        status = is_chosen(&c, request, pt_graph_row(g, node), node->text, &match, reterr);
+        if (status != PT_OK || !match) continue;
         if (request->limit > 0 && peek->count == request->limit)
             peek->more++;
         else
             peek->function[peek->count++] = function_of(g, request, node);
     }
-    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+    free(c.found);
+    return status != PT_OK ? status : judge_count(peek, reterr);
 }
 
 /* ---- Of arcs ---- */
@@ -129,19 +149,27 @@ static pt_status choose_of_calls(pt_peek *peek, const pt_peek_request *request, 
     for (uint32_t f = 0; f < c->count; f++)
         order[f] = f;
     qsort_r(order, c->count, sizeof *order, by_total, (void *)c);
-    for (uint32_t i = 0; i < c->count; i++) {
+    choice chosen = {0};
+    for (uint32_t f = 0; f < c->count && request->name != NULL; f++)
+        chosen.by_text |= strcmp(c->function[f].name, request->name) == 0;
+    PT_FREE bool *shown = pt_alloc((size_t)c->fold.count + 1, sizeof *shown);
+    for (uint32_t f = 0; f < c->count; f++)
+        shown[c->function[f].row] = true;
+    if (request->name != NULL && !chosen.by_text)
+        chosen.found = pt_fold_find(&c->fold, request->name, shown);
+    pt_status status = PT_OK;
+    for (uint32_t i = 0; i < c->count && status == PT_OK; i++) {
         const pt_calls_function *const f = &c->function[order[i]];
-        bool match;
-        const pt_status status =
-            pt_regex_match(request->pattern, f->name, strlen(f->name), &match, reterr);
-        if (status != PT_OK) return status;
-        if (!match) continue;
+        bool match = false;
+        status = is_chosen(&chosen, request, f->row, f->name, &match, reterr);
+        if (status != PT_OK || !match) continue;
         if (request->limit > 0 && peek->count == request->limit)
             peek->more++;
         else
             peek->function[peek->count++] = function_of_calls(c, request, f);
     }
-    return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+    free(chosen.found);
+    return status != PT_OK ? status : judge_count(peek, reterr);
 }
 
 pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_peek_request *request,

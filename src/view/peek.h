@@ -18,8 +18,10 @@
 
 typedef struct pt_peek_request {
     uint32_t event;
-    int64_t whole; /* what 100 % is; see pt_view_magnitude */
-    const pt_regex *pattern;
+    int64_t whole;    /* what 100 % is; see pt_view_magnitude */
+    const char *name; /* the functions that a report calls so, or, ... */
+    const pt_regex
+        *pattern; /* ... if there are none, those whose names match. Either may be NULL */
     pt_fold_rule fold;
     size_t limit;       /* functions wanted, the largest totals first; 0 = all */
     size_t other_limit; /* callers, and callees, of each; 0 = all */

@@ -18,7 +18,7 @@ typedef struct pt_tree_request {
 
 typedef struct pt_tree_row {
     const char *name; /* of the tree's own; "" for a folded row */
-    const char *file; /* of the function, or of the mapped file if it has no name; "" = unknown */
+    const char *file; /* as of pt_top_row */
     uint32_t depth;   /* 1 for outermost functions */
     uint32_t folded;  /* 0, or how many siblings the row stands for */
     int64_t self, total;

@@ -184,6 +184,7 @@ pt_status pt_weblist_init(pt_weblist *ret_weblist, const pt_profile *profile,
         const pt_disasm_request code = {
             .event = request->listing.event,
             .whole = request->listing.whole,
+            .name = request->listing.name,
             .pattern = request->listing.pattern,
             .code = request->code,
             .texts = request->listing.texts,

@@ -13,7 +13,7 @@ expect_stdout_line ' *9   75.0%      -       -  [[]x+0x4]'
 run pitot tree flat.dcpicat
 expect_stdout_line '      -      -   75.0%      9  [[]x+0x4]'
 run pitot peek . flat.dcpicat
-expect_stdout_line ' *-       -          [[]x]  self 12 (100.0%)'
+expect_stdout_line ' *-       -          [[]x+0x4]  self 9 (75.0%)'
 expect_no_stdout_line '*called by nothing known*'
 
 it 'JSON says null and CSV nothing'
