@@ -1,11 +1,10 @@
-/* file.c: blobs, reading whole files, writing files atomically. */
+/* file.c: blobs, reading whole files. */
 #include "base/file.h"
 
 #include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/temp.h"
 
 enum {
     MAP_FROM_BYTES = 64 * 1024, /* below this a read() is as cheap as the mapping */
@@ -59,6 +60,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 
 void pt_file_guard(void)
 {
+    pt_temp_guard();
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGBUS, &action, NULL) == 0) atomic_store(&guard_installed, true);
@@ -288,154 +290,6 @@ pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes
         return status;
     }
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
-}
-
-/* --- writing --- */
-
-/* path with the symbolic links of its last part followed, whether or not the end exists. */
-static char *follow_links(const char *path)
-{
-    char *at = pt_strdup(path);
-    for (int hops = 0; hops < 40; hops++) {
-        char target[PATH_MAX];
-        const ssize_t length = readlink(at, target, sizeof target - 1);
-        if (length < 0) break;
-        target[length] = '\0';
-        const char *const slash = strrchr(at, '/');
-        char *const next = target[0] == '/' || slash == NULL
-                               ? pt_strdup(target)
-                               : pt_strf("%.*s/%s", (int)(slash - at), at, target);
-        free(at);
-        at = next;
-    }
-    return at;
-}
-
-/* The temporary files that writers have now. A slot is free when it is NULL; who finds none free
- * has a file that stays when the process ends too early. */
-static char *_Atomic unfinished[64];
-
-/* Replaces the first `from` by `to`; nothing if there is none. */
-static void swap_unfinished(char *from, char *to)
-{
-    for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
-        char *expected = from;
-        if (atomic_compare_exchange_strong(&unfinished[i], &expected, to)) return;
-    }
-}
-
-void pt_file_remove_unfinished(void)
-{
-    for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
-        const char *const path = atomic_exchange(&unfinished[i], NULL);
-        if (path != NULL) unlink(path);
-    }
-}
-
-/* "folder/.name.PID-N.tmp", created; -1 with errno. */
-static int open_temp(const char *path, char **ret_temp_path)
-{
-    static atomic_uint serial;
-    const char *const slash = strrchr(path, '/');
-    const int folder_length = slash != NULL ? (int)(slash - path) + 1 : 0;
-    const char *const name = path + folder_length;
-    for (int tries = 0; tries < 100; tries++) {
-        /* Names are at most 255 bytes, so a long one is shortened. */
-        char *const temp = pt_strf("%.*s.%.200s.%d-%u.tmp", folder_length, path, name,
-                                   (int)getpid(), atomic_fetch_add(&serial, 1));
-        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            swap_unfinished(NULL, temp);
-            *ret_temp_path = temp;
-            return fd;
-        }
-        free(temp);
-        if (errno != EEXIST) return -1;
-    }
-    return -1;
-}
-
-pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error *reterr)
-{
-    pt_file_writer w = {.path = follow_links(path), .fd = -1};
-    struct stat st;
-    const bool exists = stat(w.path, &st) == 0;
-    if (exists && S_ISDIR(st.st_mode))
-        errno = EISDIR;
-    else if (exists && !S_ISREG(st.st_mode))
-        w.fd = open(w.path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    else
-        w.fd = open_temp(w.path, &w.temp_path);
-    if (w.fd < 0) {
-        const pt_status status = pt_error_errno(reterr, errno, "cannot create");
-        pt_error_where(reterr, path, NULL, -1);
-        free(w.path);
-        return status;
-    }
-    if (exists && w.temp_path != NULL && fchmod(w.fd, st.st_mode & 0777) != 0) {
-        /* Not ours to set: the umask's mode stays, which is never more than was asked. */
-    }
-    pt_out_to_fd(&w.out, w.fd);
-    *ret_writer = w;
-    return PT_OK;
-}
-
-static void writer_free(pt_file_writer *w)
-{
-    if (w->temp_path != NULL) swap_unfinished(w->temp_path, NULL);
-    free(w->path);
-    free(w->temp_path);
-    *w = (pt_file_writer){.fd = -1};
-}
-
-pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
-{
-    pt_error error = PT_ERROR_INIT;
-    pt_status status = pt_out_done(&w->out, &error);
-    if (status == PT_OK && sync && w->temp_path != NULL && fsync(w->fd) != 0)
-        status = pt_error_errno(&error, errno, "cannot write");
-    if (close(w->fd) != 0 && status == PT_OK)
-        status = pt_error_errno(&error, errno, "cannot write");
-    if (w->temp_path != NULL && status == PT_OK && rename(w->temp_path, w->path) != 0)
-        status = pt_error_errno(&error, errno, "cannot create");
-    if (status != PT_OK) {
-        if (w->temp_path != NULL) unlink(w->temp_path);
-        pt_error_where(&error, w->path, NULL, -1);
-        if (reterr != NULL) *reterr = error;
-    }
-    writer_free(w);
-    return status;
-}
-
-void pt_file_abandon(pt_file_writer *w)
-{
-    if (w->path == NULL) return;
-    /* What is pending is thrown away: the file it was for goes too. */
-    w->out.pending_count = 0;
-    pt_out_done(&w->out, NULL);
-    close(w->fd);
-    if (w->temp_path != NULL) unlink(w->temp_path);
-    writer_free(w);
-}
-
-pt_status pt_file_keep_old(const char *path, bool *ret_kept, pt_error *reterr)
-{
-    PT_FREE char *real = follow_links(path);
-    PT_FREE char *old = pt_strf("%s.old", real);
-    struct stat st;
-    bool kept = false;
-    if (stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
-        /* A hard link leaves the name in place; where links are not to be had, move. */
-        if ((unlink(old) != 0 && errno != ENOENT) ||
-            (link(real, old) != 0 && rename(real, old) != 0)) {
-            const pt_status status = pt_error_errno(reterr, errno, "cannot keep it as %s", old);
-            pt_error_where(reterr, path, NULL, -1);
-            return status;
-        }
-        kept = true;
-    }
-    if (ret_kept != NULL) *ret_kept = kept;
-    return PT_OK;
 }
 
 const char *pt_base_name(const char *path)

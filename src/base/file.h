@@ -14,6 +14,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/place.h"
+#include "base/temp.h"
 
 typedef enum {
     PT_BLOB_BORROWED,  /* somebody else's memory, or nothing */
@@ -82,29 +84,44 @@ const char *pt_base_name(const char *path);
 
 /* A file being written: the bytes go to a temporary file in the same folder, which takes the name
  * at commit, so that a reader sees the old file or the whole new one. A symbolic link is followed
- * and stays. An existing file's permission bits are kept; a new one gets 0666 less the umask. What
- * is not a regular file (/dev/stdout, a FIFO) is written directly. */
+ * and stays; base/place.h tells which are refused. What is not a regular file (a FIFO, a device,
+ * what /dev/stdout leads to) is written directly. */
 typedef struct pt_file_writer {
-    pt_out out;      /* put here */
-    char *path;      /* with symbolic links followed */
-    char *temp_path; /* NULL when written directly */
+    pt_out out;     /* put here */
+    char *path;     /* as given */
+    pt_place place; /* of the file */
+    pt_temp temp;   /* its name is NULL when the file is written directly */
     int fd;
+    bool is_addition; /* commit fails, with errno EEXIST, if the name was taken meanwhile */
 } pt_file_writer;
 
-pt_status pt_file_create(const char *path, pt_file_writer *ret_writer, pt_error *reterr);
+/* A mode: 0666 less the umask, or that of the file which is replaced if this user owns it. */
+#define PT_MODE_USUAL ((mode_t)0)
+/* What only this user may read: recordings, caches. */
+#define PT_MODE_PRIVATE ((mode_t)0600)
+
+/* mode: PT_MODE_USUAL, or the permission bits of the new file whatever the umask. */
+pt_status pt_file_create(const char *path, mode_t mode, pt_file_writer *ret_writer,
+                         pt_error *reterr);
+/* Whether pt_file_create may replace what lies there, asked before work is done for it: it creates
+ * nothing. */
+pt_status pt_file_may_create(const char *path, pt_error *reterr);
 /* Flushes, gives the file its name and frees the writer; on any failure (an earlier one of out too)
  * removes the temporary file instead and leaves the old one. sync: the bytes are on the disk before
- * the name is, for data that cannot be made again. */
+ * the name is; only what can be made again, as caches can, does without. */
 pt_status pt_file_commit(pt_file_writer *writer, bool sync, pt_error *reterr);
 /* Removes the temporary file and frees the writer. */
 void pt_file_abandon(pt_file_writer *writer);
+/* The three in one, for an output whose bytes are there. */
+pt_status pt_file_replace(const char *path, const void *bytes, size_t size, pt_error *reterr);
 
-/* For a process that ends now, whatever else is going on: removes all temporary files of writers.
- */
-void pt_file_remove_unfinished(void);
+/* The same for a name that nothing has yet. ret_taken: something has it; then the status is
+ * PT_ERR_SYSTEM and it stays as it is. */
+pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t size,
+                      bool *ret_taken, pt_error *reterr);
 
-/* Keeps what lies at path as path.old (replacing an older one), leaving path in place until it is
- * replaced. No file at path is no error; ret_kept (may be NULL) says whether there was one. */
-pt_status pt_file_keep_old(const char *path, bool *ret_kept, pt_error *reterr);
+/* Keeps the file that the writer will replace as PATH.old (replacing an older one), in place until
+ * then. No file there is no error; ret_kept (may be NULL) tells whether there was one. */
+pt_status pt_file_keep_old(pt_file_writer *writer, bool *ret_kept, pt_error *reterr);
 
 #endif

@@ -12,11 +12,30 @@
 
 #include "base/grow.h"
 
-enum { TOUCH_AFTER_S = 600, STALE_TEMP_S = 3600 };
+enum { TOUCH_AFTER_S = 600, LATELY_S = 2 };
 
 static char *path_of(const pt_kept_folder *folder, const char *key)
 {
-    return pt_strf("%s/%s%s", folder->path, key, folder->suffix);
+    return pt_strf("%s/%s.%u%s", folder->path, key, folder->version, folder->suffix);
+}
+
+/* The change time alone, of times: a program may set the others. */
+char *pt_kept_key(const char *id, const struct stat *st)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!S_ISREG(st->st_mode) || !pt_owner_is_trusted(st->st_uid) ||
+        st->st_ctim.tv_sec + LATELY_S >= now.tv_sec)
+        return NULL;
+    return pt_strf("%s-%llx-%llx-%llx-%llx.%lx", id, (unsigned long long)st->st_dev,
+                   (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
+                   (unsigned long long)st->st_ctim.tv_sec, (unsigned long)st->st_ctim.tv_nsec);
+}
+
+bool pt_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 /* What others could write to is not believed. */
@@ -37,28 +56,20 @@ pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *r
 {
     if (folder->path == NULL || key == NULL) return nothing(reterr, "");
     PT_FREE char *path = path_of(folder, key);
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !is_ours(&st))
-        return nothing(reterr, path);
+    PT_CLOSE int fd = pt_open_regular_nofollow(path, &st);
+    if (fd < 0 || !is_ours(&st)) return nothing(reterr, path);
     const pt_status status =
         pt_file_read_fd(fd, path, PT_FILE_MAP, folder->max_bytes, ret_blob, reterr);
     if (status == PT_OK && st.st_mtim.tv_sec + TOUCH_AFTER_S < time(NULL)) futimens(fd, NULL);
     return status;
 }
 
-/* Makes the folder with those above it, as the XDG base directory specification wants them. */
-static bool make_folder(const char *folder)
+/* 0700: as the XDG base directory specification wants them. */
+static bool make_own_folder(const char *folder)
 {
     struct stat st;
-    PT_FREE char *path = pt_strdup(folder);
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    mkdir(path, 0700);
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && is_ours(&st);
+    return pt_make_folder(folder, 0700) && stat(folder, &st) == 0 && is_ours(&st);
 }
 
 typedef struct {
@@ -78,21 +89,21 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Our files in the folder; removes what killed writers left. */
+/* Our files in the folder; removes those of other versions. */
 static kept_files list_files(const pt_kept_folder *folder)
 {
     kept_files list = {0};
+    PT_FREE char *own_end = pt_strf(".%u%s", folder->version, folder->suffix);
     DIR *dir = folder->path != NULL ? opendir(folder->path) : NULL;
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
-        const bool is_temp = name[0] == '.' && ends_with(name, ".tmp");
         struct stat st;
-        if ((!is_temp && (name[0] == '.' || !ends_with(name, folder->suffix))) ||
+        if (name[0] == '.' || !ends_with(name, folder->suffix) ||
             fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        if (is_temp) {
-            if (st.st_mtim.tv_sec + STALE_TEMP_S < time(NULL)) unlinkat(dirfd(dir), name, 0);
+        if (!ends_with(name, own_end)) {
+            unlinkat(dirfd(dir), name, 0);
             continue;
         }
         PT_GROW(list, list.count + 1);
@@ -135,7 +146,7 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
 {
     if (folder->path == NULL || key == NULL || folder->path[0] != '/')
         return pt_error_set(reterr, PT_ERR_USAGE, "there is no folder to keep it in");
-    if (!make_folder(folder->path)) {
+    if (!make_own_folder(folder->path)) {
         pt_error_set(reterr, PT_ERR_SYSTEM, "is not a folder of yours alone; nothing is kept");
         pt_error_where(reterr, folder->path, NULL, -1);
         return PT_ERR_SYSTEM;
@@ -145,9 +156,8 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
                             "%zu bytes are more than a quarter of what may be kept", size);
     PT_FREE char *path = path_of(folder, key);
     pt_file_writer writer;
-    pt_status status = pt_file_create(path, &writer, reterr);
+    pt_status status = pt_file_create(path, PT_MODE_PRIVATE, &writer, reterr);
     if (status == PT_OK) {
-        fchmod(writer.fd, 0600);
         pt_out_put(&writer.out, bytes, size);
         status = pt_file_commit(&writer, false, reterr);
     }

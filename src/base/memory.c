@@ -2,7 +2,7 @@
 #include "base/memory.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/temp.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -161,7 +161,7 @@ _Noreturn void pt_memory_exhausted(size_t bytes, bool is_limit)
 {
     while (atomic_flag_test_and_set(&memory.is_exhausted)) /* another thread says it and ends */
         pause();
-    pt_file_remove_unfinished();
+    pt_temp_remove_all();
     say_exhausted(bytes, is_limit);
     _exit(1);
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/kept.h"
 #include "elf/image.h"
 #include "unwind/heap.h"
 
@@ -116,7 +117,8 @@ static bool share_table(pt_image *image, const pt_images *images)
     enum { ID_BYTES_MIN = 8 };
     for (size_t i = 0; i < images->all.count && image->build_id_bytes >= ID_BYTES_MIN; i++) {
         const pt_image *const other = images->all.items[i];
-        if (other->blob == NULL || other->is_shared || other->file_bytes != image->file_bytes ||
+        if (other->blob == NULL || other->is_shared || image->status.st_ino == 0 ||
+            !pt_same_file(&other->status, &image->status) ||
             other->build_id_bytes != image->build_id_bytes || !has_id(image, id_of(other)))
             continue;
         image->blob = other->blob;
@@ -135,7 +137,7 @@ static void find_table(pt_image *image, const pt_images *images, const pt_elf *e
 {
     const pt_table_cache *const cache = &images->cache;
     if (share_table(image, images)) return;
-    if (pt_table_kept(cache, id_of(image), image->file_bytes, &image->blob, &image->blob_bytes,
+    if (pt_table_kept(cache, id_of(image), &image->status, &image->blob, &image->blob_bytes,
                       &image->table))
         return;
     if (pt_unwind_compile_elf(elf, image->build_id, image->build_id_bytes, &pt_unwind_heap,
@@ -160,7 +162,6 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
         image->build_id_bytes = id.size_bytes;
     }
     keep_segments(image, &elf);
-    image->file_bytes = size;
     find_table(image, images, &elf);
     if (image->blob != NULL && !image->is_shared)
         pt_unwind_compile_base(&elf, &image->table, &pt_unwind_heap, &image->base_blob,
@@ -175,24 +176,26 @@ static void forget(pt_image *image)
     image->blob = image->base_blob = NULL;
     image->is_shared = image->is_compiled = false;
     image->segment.count = 0;
+    image->status = (struct stat){0};
 }
 
 /* Is it the file that the kernel said? Without a build id its inode must be. */
-static bool is_that_file(const pt_image *image, const char *path, bool is_mapping)
+static bool is_that_file(const pt_image *image, const struct stat *st, bool is_mapping)
 {
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
     if (is_mapping || image->build_id_bytes > 0 || image->inode == 0) return true;
-    return st.st_ino == image->inode && (image->major == 0 || (major(st.st_dev) == image->major &&
-                                                               minor(st.st_dev) == image->minor));
+    return st->st_ino == image->inode && (image->major == 0 || (major(st->st_dev) == image->major &&
+                                                                minor(st->st_dev) == image->minor));
 }
 
-static bool look_at_file(pt_image *image, const pt_images *images, const char *path,
-                         bool is_mapping)
+/* root: of the process that has the image, or NULL for our own. */
+static bool look_at_file(pt_image *image, const pt_images *images, const char *root,
+                         const char *path, bool is_mapping)
 {
     pt_blob blob = PT_BLOB_INIT;
-    if (!is_that_file(image, path, is_mapping) ||
-        pt_file_read(path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
+    PT_CLOSE int fd = root != NULL ? pt_open_regular_in(root, path, &image->status)
+                                   : pt_open_regular(path, &image->status);
+    if (fd < 0 || !is_that_file(image, &image->status, is_mapping) ||
+        pt_file_read_fd(fd, path, PT_FILE_MAP, FILE_MAX, &blob, NULL) != PT_OK)
         return false;
     const bool is_it = look_at_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
@@ -228,11 +231,11 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     if (pid != 0) {
         PT_FREE char *mapping =
             pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);
-        PT_FREE char *below = pt_strf("/proc/%" PRIu32 "/root%s", pid, image->path);
-        image->is_found =
-            look_at_file(image, images, mapping, true) || look_at_file(image, images, below, false);
+        PT_FREE char *root = pt_strf("/proc/%" PRIu32 "/root", pid);
+        image->is_found = look_at_file(image, images, NULL, mapping, true) ||
+                          look_at_file(image, images, root, image->path, false);
     }
-    if (!image->is_found) image->is_found = look_at_file(image, images, image->path, false);
+    if (!image->is_found) image->is_found = look_at_file(image, images, NULL, image->path, false);
     /* A process that is gone cannot be asked; the next one that maps it can. */
     if (!image->is_found && pid == 0) image->is_looked_at = false;
 }
@@ -242,7 +245,7 @@ void pt_images_keep(const pt_images *images)
     for (size_t i = 0; i < images->all.count; i++) {
         const pt_image *const image = images->all.items[i];
         if (image->is_compiled)
-            pt_table_keep(&images->cache, id_of(image), image->file_bytes, image->blob,
+            pt_table_keep(&images->cache, id_of(image), &image->status, image->blob,
                           image->blob_bytes);
     }
 }

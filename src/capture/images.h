@@ -50,8 +50,8 @@ typedef struct pt_image {
     void *base_blob; /* NULL, or where the base register is saved (unwind.h) */
     size_t base_blob_bytes;
     pt_unwind_table base_table;
-    size_t file_bytes;
-    bool is_compiled; /* the table was made now, and not found on disk */
+    struct stat status; /* of the file that was looked at; zeros: the vDSO, or none */
+    bool is_compiled;   /* the table was made now, and not found on disk */
 } pt_image;
 
 typedef struct pt_images {

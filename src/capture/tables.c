@@ -13,33 +13,35 @@ enum { ID_BYTES_MIN = 8 }; /* of a build id that tells files apart */
 static pt_kept_folder kept_of(const pt_table_cache *cache)
 {
     return (pt_kept_folder){
-        .path = cache->folder, .suffix = ".table", .max_bytes = PT_TABLE_KEPT_BYTES};
+        .path = cache->folder, .suffix = ".table", .version = 2, .max_bytes = PT_TABLE_KEPT_BYTES};
 }
 
 /* NULL: it cannot be told from others. */
-static char *key_of(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes)
+static char *key_of(const pt_table_cache *cache, pt_elf_id id, const struct stat *file)
 {
     char hex[2 * PT_UNWIND_ID_MAX + 1];
     if (cache->folder == NULL || id.size_bytes < ID_BYTES_MIN || id.size_bytes > PT_UNWIND_ID_MAX)
         return NULL;
     pt_elf_id_hex(id, hex, sizeof hex);
-    return pt_strf("%s-%zx-%016" PRIx64, hex, file_bytes,
-                   pt_hash_bytes(cache->stamp, strlen(cache->stamp)));
+    PT_FREE char *key = pt_kept_key(hex, file);
+    return key != NULL
+               ? pt_strf("%s-%016" PRIx64, key, pt_hash_bytes(cache->stamp, strlen(cache->stamp)))
+               : NULL;
 }
 
-bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes, void **ret_blob,
-                   size_t *ret_blob_bytes, pt_unwind_table *ret_table)
+bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
+                   void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table)
 {
     const pt_kept_folder kept = kept_of(cache);
-    PT_FREE char *key = key_of(cache, id, file_bytes);
-    pt_blob file = PT_BLOB_INIT;
+    PT_FREE char *key = key_of(cache, id, file);
+    pt_blob on_disk = PT_BLOB_INIT;
     pt_unwind_table table;
-    if (key == NULL || pt_kept_open(&kept, key, &file, NULL) != PT_OK) return false;
+    if (key == NULL || pt_kept_open(&kept, key, &on_disk, NULL) != PT_OK) return false;
     /* A file that is mapped may change after it was checked. */
-    const size_t bytes = file.size;
+    const size_t bytes = on_disk.size;
     void *const copy = pt_alloc(bytes, 1);
-    memcpy(copy, file.data, bytes);
-    pt_blob_done(&file);
+    memcpy(copy, on_disk.data, bytes);
+    pt_blob_done(&on_disk);
     if (pt_unwind_table_open(copy, bytes, &table) != PT_UNWIND_OK ||
         table.id_bytes != id.size_bytes || memcmp(table.id, id.bytes, id.size_bytes) != 0) {
         free(copy);
@@ -51,11 +53,11 @@ bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes,
     return true;
 }
 
-void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes, const void *blob,
-                   size_t blob_bytes)
+void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
+                   const void *blob, size_t blob_bytes)
 {
     const pt_kept_folder kept = kept_of(cache);
-    PT_FREE char *key = key_of(cache, id, file_bytes);
+    PT_FREE char *key = key_of(cache, id, file);
     if (key != NULL && blob_bytes >= PT_TABLE_WORTH_BYTES)
         pt_kept_save(&kept, key, blob, blob_bytes, NULL);
 }

@@ -1,14 +1,17 @@
 /* tables.h: unwind tables that took a while to compile, kept on disk for the next recording.
  *
- *   FOLDER/BUILDID-BYTES-STAMP.table      the blob of unwind/table.h
+ *   FOLDER/KEY-STAMP.VERSION.table      the blob of unwind/table.h
  *
- * BYTES is the file's size: a stripped copy has the same build id, and fewer symbols to follow code
- * from. STAMP is of the program that compiled it: another may know better. What is found is copied,
- * then all of it is checked (magic, version, sizes, checksum, build id, each row): a file that was
- * cut, or changed, is as good as none, and replaced.
+ * KEY is the build id with what tells the file from others that say they have it (pt_kept_key): a
+ * stripped copy has fewer symbols to follow code from. STAMP is of the program that compiled it:
+ * another may know better. What is found is copied, then all of it is checked (magic, version,
+ * sizes, checksum, build id, each row): a file that was cut, or changed, is as good as none, and
+ * replaced.
  */
 #ifndef PT_CAPTURE_TABLES_H
 #define PT_CAPTURE_TABLES_H
+
+#include <sys/stat.h>
 
 #include "elf/image.h"
 #include "unwind/table.h"
@@ -23,12 +26,12 @@ enum {
     PT_TABLE_WORTH_BYTES = 96 << 10, /* what is smaller is compiled as fast as it is read */
 };
 
-/* The table of that image, whose file has so many bytes: the caller frees *ret_blob. False if none
- * is kept, or it is not to be believed; outputs are untouched. */
-bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes, void **ret_blob,
-                   size_t *ret_blob_bytes, pt_unwind_table *ret_table);
+/* The table of that image, whose file has that status: the caller frees *ret_blob. False if none is
+ * kept, or it is not to be believed; outputs are untouched. */
+bool pt_table_kept(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
+                   void **ret_blob, size_t *ret_blob_bytes, pt_unwind_table *ret_table);
 /* Keeps it, if that is worth it and can be done. */
-void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, size_t file_bytes, const void *blob,
-                   size_t blob_bytes);
+void pt_table_keep(const pt_table_cache *cache, pt_elf_id id, const struct stat *file,
+                   const void *blob, size_t blob_bytes);
 
 #endif

@@ -74,11 +74,11 @@ static pt_status write_file(const char *path, flame_format format, const pt_flam
                             const pt_report_head *head, uint64_t *ret_bytes, pt_error *reterr)
 {
     pt_file_writer writer;
-    const pt_status status = pt_file_create(path, &writer, reterr);
+    const pt_status status = pt_file_create(path, PT_MODE_USUAL, &writer, reterr);
     if (status != PT_OK) return status;
     formats[format].render(&writer.out, flame, head);
     *ret_bytes = writer.out.count;
-    return pt_file_commit(&writer, false, reterr);
+    return pt_file_commit(&writer, true, reterr);
 }
 
 static void say_what_was_written(pt_cmd_context *context, const char *path, uint32_t boxes,

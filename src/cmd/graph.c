@@ -226,11 +226,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
 
 static pt_status write_file(const char *path, const pt_buf *picture, pt_error *reterr)
 {
-    pt_file_writer writer;
-    const pt_status status = pt_file_create(path, &writer, reterr);
-    if (status != PT_OK) return status;
-    pt_out_put(&writer.out, picture->data, picture->size);
-    return pt_file_commit(&writer, false, reterr);
+    return pt_file_replace(path, picture->data, picture->size, reterr);
 }
 
 static int say_written(pt_cmd_context *context, const char *path, uint32_t boxes,

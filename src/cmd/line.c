@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "base/error.h"
+#include "base/file.h"
 #include "base/grow.h"
 
 #ifdef PT_WITH_LIBEDIT
@@ -39,26 +39,13 @@ void pt_line_choice(pt_line_choices *choices, const char *text)
 
 /* ---- History ---- */
 
-static bool make_folder(const char *path)
-{
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 char *pt_line_history_path(const char *name)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    PT_FREE char *base = NULL;
-    if (state != NULL && state[0] == '/') {
-        base = pt_strdup(state);
-    } else if (home != NULL && home[0] == '/') {
-        PT_FREE char *local = pt_strf("%s/.local", home);
-        base = pt_strf("%s/.local/state", home);
-        if (!make_folder(local)) return NULL;
-    } else {
-        return NULL;
-    }
-    PT_FREE char *folder = pt_strf("%s/pitot", base);
-    if (!make_folder(base) || !make_folder(folder)) return NULL;
+    PT_FREE char *folder = state != NULL && state[0] == '/' ? pt_strf("%s/pitot", state)
+                           : home != NULL && home[0] == '/' ? pt_strf("%s/.local/state/pitot", home)
+                                                            : NULL;
+    if (folder == NULL || !pt_make_folder(folder, 0700)) return NULL;
     return pt_strf("%s/%s", folder, name);
 }
 
@@ -239,14 +226,22 @@ static const char *edit_read(pt_line *line)
     return line->plain;
 }
 
-/* Nobody else's business, whatever the umask. */
+/* Only its user may read it. A history that cannot be saved is no failure of the session. */
 static void save_history(const pt_line *line)
 {
     HistEvent event;
+    pt_file_writer writer;
     if (line->history == NULL || line->options.history_path == NULL) return;
-    const mode_t mask = umask(077);
-    libedit->history(line->history, &event, H_SAVE, line->options.history_path);
-    umask(mask);
+    if (pt_file_create(line->options.history_path, PT_MODE_PRIVATE, &writer, NULL) != PT_OK) return;
+    const int fd = fcntl(writer.fd, F_DUPFD_CLOEXEC, 0);
+    FILE *const file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    const bool is_saved =
+        file != NULL && libedit->history(line->history, &event, H_SAVE_FP, file) >= 0;
+    if (file == NULL && fd >= 0) close(fd);
+    if ((file != NULL && fclose(file) != 0) || !is_saved)
+        pt_file_abandon(&writer);
+    else
+        pt_file_commit(&writer, true, NULL);
 }
 
 #endif

@@ -19,6 +19,17 @@ bool pt_cmd_writes_stdout(const pt_output_settings *settings)
     return settings->output == NULL || strcmp(settings->output, "-") == 0;
 }
 
+int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mode)
+{
+    const size_t digits = strspn(text, "01234567");
+    const unsigned long mode = strtoul(text, NULL, 8);
+    const bool is_octal = digits > 0 && text[digits] == '\0' && mode <= 0777 && (mode & 0600) != 0;
+    if (!is_octal && strcmp(text, "umask") != 0)
+        return pt_cmd_usage(context, "--mode=%s: write an octal mode such as 0640, or umask", text);
+    *ret_mode = is_octal ? (mode_t)mode : PT_MODE_USUAL;
+    return PT_EXIT_OK;
+}
+
 static int no_such_format(const pt_cmd_context *context, const char *name)
 {
     const char *names[64];
@@ -132,9 +143,10 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
         put_losses(context->out, format, written, losses, changes);
         return PT_EXIT_OK;
     }
-    if (pt_file_create(settings->losses, &file, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_create(settings->losses, PT_MODE_USUAL, &file, &error) != PT_OK)
+        return pt_cmd_fail(&error);
     put_losses(&file.out, format, written, losses, changes);
-    if (pt_file_commit(&file, false, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_commit(&file, true, &error) != PT_OK) return pt_cmd_fail(&error);
     return PT_EXIT_OK;
 }
 
@@ -159,7 +171,7 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
     }
     PT_FREE char *path = pt_strf("%s%s", files->settings->output, suffix);
     pt_file_writer *file = pt_alloc(1, sizeof *file);
-    if (pt_file_create(path, file, reterr) != PT_OK) {
+    if (pt_file_create(path, files->settings->mode, file, reterr) != PT_OK) {
         free(file);
         return NULL;
     }
@@ -178,7 +190,7 @@ static pt_status close_files(output_files *files, pt_status status, pt_error *re
         if (status != PT_OK)
             pt_file_abandon(file);
         else
-            status = pt_file_commit(file, false, reterr);
+            status = pt_file_commit(file, true, reterr);
         if (status == PT_OK && several) pt_cmd_say("wrote %s", path);
         free(file);
     }

@@ -3,6 +3,8 @@
 #ifndef PT_CMD_OUTPUT_H
 #define PT_CMD_OUTPUT_H
 
+#include <sys/types.h>
+
 #include "cmd/cmd.h"
 
 /* The options of commands that write a profile. */
@@ -13,6 +15,7 @@ typedef struct pt_output_settings {
     const char *losses; /* file for the losses as JSON; NULL: none */
     bool raw;
     bool canonical;
+    mode_t mode; /* of files of the profile; PT_MODE_USUAL (0) unless the command sets it */
 } pt_output_settings;
 
 /* Rows for a settings struct with a field `output` of this type. */
@@ -64,6 +67,19 @@ typedef struct pt_output_settings {
  * Returns the exit status. */
 int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
                  const pt_profile *profile, const char *otherwise);
+
+/* --mode of commands whose output is a recording: only this user may read it unless the option says
+ * otherwise. */
+#define PT_MODE_ROW(settings, field)                                                               \
+    {                                                                                              \
+        .name = "mode", .type = PT_OPT_STRING, .offset = offsetof(settings, field),                \
+        .initial = "0600", .metavar = "MODE",                                                      \
+        .help = "permissions of the file: octal, or umask for those that other files get",         \
+        .details = "A recording holds command lines, paths and labels, so only its user may read " \
+                   "it. --mode=0644 lets everybody read it."                                       \
+    }
+/* What --mode says; a usage error's exit status otherwise. */
+int pt_cmd_mode(const pt_cmd_context *context, const char *text, mode_t *ret_mode);
 
 /* True if the output goes to standard output. */
 bool pt_cmd_writes_stdout(const pt_output_settings *settings);

@@ -1,11 +1,10 @@
 /* pprof_output.c: where a report's bytes go. */
 #include "cmd/pprof.h"
 
+#include "base/file.h"
 #include "cmd/graphviz.h"
 #include "cmd/viewer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +21,25 @@ static pt_status write_all(int fd, const pt_buf *bytes, const char *name, pt_err
     return pt_error_set(reterr, error.status, "write %s: %s", name, error.message);
 }
 
+/* Go's words for a file that cannot be opened, or written. */
+static pt_status file_error(const char *path, const pt_error *error, pt_error *reterr)
+{
+    static const char opening[] = "cannot create: ", writing[] = "cannot write: ";
+    const char *why = error->message;
+    const bool is_writing = strncmp(why, writing, sizeof writing - 1) == 0;
+    if (is_writing)
+        why += sizeof writing - 1;
+    else if (strncmp(why, opening, sizeof opening - 1) == 0)
+        why += sizeof opening - 1;
+    return pt_error_set(reterr, error->status, "%s %s: %s", is_writing ? "write" : "open", path,
+                        why);
+}
+
 static pt_status write_file(const char *path, const pt_buf *bytes, pt_error *reterr)
 {
-    PT_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return pt_error_errno(reterr, errno, "open %s", path);
-    return write_all(fd, bytes, path, reterr);
+    pt_error error = PT_ERROR_INIT;
+    if (pt_file_replace(path, bytes->data, bytes->size, &error) == PT_OK) return PT_OK;
+    return file_error(path, &error, reterr);
 }
 
 /* The first of profile001.TYPE, profile002.TYPE, ... that is not there yet, here. */
@@ -34,11 +47,14 @@ static pt_status write_numbered(const char *type, const pt_buf *bytes, pt_error 
 {
     for (int number = 1; number < 10000; number++) {
         PT_FREE char *name = pt_strf("profile%03d.%s", number, type);
-        PT_CLOSE int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno == EEXIST) continue;
-        if (fd < 0) return pt_error_errno(reterr, errno, "open %s", name);
+        bool is_taken;
+        pt_error error = PT_ERROR_INIT;
+        const pt_status status =
+            pt_file_add(name, PT_MODE_USUAL, bytes->data, bytes->size, &is_taken, &error);
+        if (is_taken) continue;
+        if (status != PT_OK) return file_error(name, &error, reterr);
         fprintf(stderr, "Generating report in %s\n", name);
-        return write_all(fd, bytes, name, reterr);
+        return PT_OK;
     }
     return pt_error_set(reterr, PT_ERR_SYSTEM, "could not create file of the form profileNNN.%s",
                         type);

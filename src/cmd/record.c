@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/record_int.h"
 
 #define HZ_MAX 20000
@@ -29,6 +30,7 @@ static const pt_option record_rows[] = {
      .help = "write the profile here; a file that is there becomes FILE.old",
      .details =
          "The format follows from the name; profile.proto, gzipped, unless it says another."},
+    PT_MODE_ROW(pt_record_settings, mode),
     {.name = "duration",
      .letter = 'd',
      .type = PT_OPT_DURATION,
@@ -218,8 +220,9 @@ static int check(const pt_cmd_context *context, const pt_record_settings *s)
 
 static int record_run(pt_cmd_context *context, void *settings_memory)
 {
-    const pt_record_settings *const settings = settings_memory;
-    const int checked = check(context, settings);
+    pt_record_settings *const settings = settings_memory;
+    int checked = check(context, settings);
+    if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
     if (only_perf(settings) != NULL || settings->engine == PT_ENGINE_PERF)
         return pt_record_perf(context, settings, NULL, false);

@@ -29,7 +29,8 @@ typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD } pt_record_eng
 
 typedef struct pt_record_settings {
     int64_t hz, count, duration_ns;
-    const char *output, *cgroup, *event;
+    const char *output, *cgroup, *event, *mode;
+    mode_t file_mode; /* what mode says */
     pt_option_list pids;
     int engine; /* pt_record_engine */
     bool split, all, user, kernel, off_cpu, timeline, each_thread;
@@ -87,9 +88,9 @@ void pt_record_child_wait(pt_record_child *child);
 /* ---- record_write.c ---- */
 
 /* To the file, in the format of its name, as far as that can hold it. An older file of that name
- * becomes .old only when the new one is whole. */
+ * becomes .old only when the new one is whole. mode: as pt_file_create has it. */
 pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
-                          pt_error *reterr);
+                          mode_t mode, pt_error *reterr);
 /* "-" is standard output. */
 bool pt_record_to_stdout(const char *path);
 /* Asked before the command runs: it would be a pity to find out after it. */
@@ -210,6 +211,7 @@ typedef struct pt_record_story {
     const pt_record_run *run;
     const pt_recorded *recorded;
     uint32_t hz;
+    mode_t mode; /* of the files */
 } pt_record_story;
 
 /* The profile of processes [first, first + count). Caller unrefs. */

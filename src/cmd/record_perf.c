@@ -232,7 +232,8 @@ static void save_elsewhere(perf_run *run, const pt_profile *profile)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i] == NULL || places[i][0] != '/') continue;
         PT_FREE char *path = pt_strf("%s/pitot.%d.pb.gz", places[i], (int)getpid());
-        if (access(path, F_OK) == 0 || pt_record_write(run->context, profile, path, NULL) != PT_OK)
+        if (access(path, F_OK) == 0 ||
+            pt_record_write(run->context, profile, path, PT_MODE_PRIVATE, NULL) != PT_OK)
             continue;
         pt_cmd_say("the samples are not lost: %s", path);
         return;
@@ -245,7 +246,7 @@ static int write_and_say(perf_run *run, const pt_profile *profile)
     const pt_capture_facts *const f = &run->facts;
     pt_error error = PT_ERROR_INIT;
     char dead_ends[256];
-    if (pt_record_write(run->context, profile, s->output, &error) != PT_OK) {
+    if (pt_record_write(run->context, profile, s->output, s->file_mode, &error) != PT_OK) {
         const int failed = pt_cmd_fail(&error);
         save_elsewhere(run, profile);
         return failed;

@@ -76,7 +76,7 @@ static pt_status write_part(pt_cmd_context *context, const pt_record_story *stor
 {
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
     pt_status status = pt_recorded_profile(story, first, count, &profile, reterr);
-    if (status == PT_OK) status = pt_record_write(context, profile, path, reterr);
+    if (status == PT_OK) status = pt_record_write(context, profile, path, story->mode, reterr);
     if (status != PT_OK) return status;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_add(&all->weight, all->processes[i].facts.weight);
@@ -124,7 +124,8 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
                                    .typed = typed,
                                    .run = run,
                                    .recorded = &all,
-                                   .hz = (uint32_t)settings->hz};
+                                   .hz = (uint32_t)settings->hz,
+                                   .mode = settings->file_mode};
     int status = child_status(run->wait_status);
     if (WIFSIGNALED(run->wait_status))
         pt_cmd_say("%s was ended by signal %d (%s)", context->args[0], WTERMSIG(run->wait_status),

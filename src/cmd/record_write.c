@@ -15,6 +15,7 @@
 typedef struct {
     pt_file_writer writer;
     const char *path;
+    mode_t mode;
     pt_out *out; /* standard output; NULL: a file */
     bool open;
 } one_file;
@@ -32,7 +33,7 @@ static pt_out *open_one(void *context, const char *suffix, pt_error *reterr)
         return NULL;
     }
     if (file->out != NULL) return file->out;
-    if (pt_file_create(file->path, &file->writer, reterr) != PT_OK) return NULL;
+    if (pt_file_create(file->path, file->mode, &file->writer, reterr) != PT_OK) return NULL;
     file->open = true;
     return &file->writer.out;
 }
@@ -66,19 +67,20 @@ static int fit_to_format(pt_cmd_context *context, const pt_profile *profile,
 }
 
 pt_status pt_record_write(pt_cmd_context *context, const pt_profile *profile, const char *path,
-                          pt_error *reterr)
+                          mode_t mode, pt_error *reterr)
 {
     const pt_format *format = format_of(path);
     if (fit_to_format(context, profile, format) != PT_EXIT_OK)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s: not written", path);
-    one_file file = {.path = path, .out = pt_record_to_stdout(path) ? context->out : NULL};
+    one_file file = {
+        .path = path, .mode = mode, .out = pt_record_to_stdout(path) ? context->out : NULL};
     const pt_output output = {.context = &file, .open = open_one};
     const pt_write_options options = {.event = PT_NONE, .diag = &context->diag};
     pt_status status = format->write(context->profile, &output, &options, reterr);
     if (status == PT_OK && file.out != NULL) return pt_out_flush(file.out, reterr);
     if (status == PT_OK && file.open) status = pt_out_flush(&file.writer.out, reterr);
-    if (status == PT_OK) status = pt_file_keep_old(path, NULL, reterr);
-    if (status == PT_OK && file.open) return pt_file_commit(&file.writer, false, reterr);
+    if (status == PT_OK && file.open) status = pt_file_keep_old(&file.writer, NULL, reterr);
+    if (status == PT_OK && file.open) return pt_file_commit(&file.writer, true, reterr);
     if (file.open) pt_file_abandon(&file.writer);
     if (status != PT_OK && reterr->path[0] == '\0') pt_error_where(reterr, path, NULL, -1);
     return status;
@@ -96,7 +98,7 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_USAGE, "%s is a folder; name a file with -o", path);
     PT_FREE char *copy = pt_strdup(path);
     const char *folder = dirname(copy);
-    if (access(folder, W_OK | X_OK) == 0) return PT_OK;
+    if (access(folder, W_OK | X_OK) == 0) return pt_file_may_create(path, reterr);
     const int why = errno;
     return pt_error_errno(reterr, why,
                           "%s cannot be written, nothing is recorded; name another "

@@ -23,10 +23,12 @@
 
 typedef struct {
     pt_output_settings output;
+    const char *mode;
 } recover_settings;
 
 static const pt_option recover_rows[] = {
     PT_OUTPUT_ROWS(recover_settings),
+    PT_MODE_ROW(recover_settings, mode),
 };
 static const pt_option_table recover_options = PT_OPTION_TABLE(recover_rows);
 
@@ -135,12 +137,14 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
 
 static int recover_run(pt_cmd_context *context, void *own)
 {
-    const recover_settings *const settings = own;
+    recover_settings *const settings = own;
     int worst = PT_EXIT_OK;
     if (context->arg_count == 0) return pt_cmd_usage(context, "recover: name a journal");
     if (context->arg_count > 1 && settings->output.output != NULL)
         return pt_cmd_usage(context,
                             "recover: -o is for one journal; `pitot merge` adds several up");
+    const int checked = pt_cmd_mode(context, settings->mode, &settings->output.mode);
+    if (checked != PT_EXIT_OK) return checked;
     for (size_t i = 0; i < context->arg_count; i++) {
         left_behind left;
         pt_error error = PT_ERROR_INIT;

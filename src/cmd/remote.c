@@ -97,17 +97,11 @@ int pt_remote_symbolize(pt_cmd_context *context)
 
 /* ---- Keeping ---- */
 
-/* The folder and those above it. */
-static bool make_folder(const char *path)
+/* A folder that was named may be anybody's; another user's HOME is left alone. */
+static bool is_fit(const char *path, bool is_named)
 {
-    PT_FREE char *part = pt_strdup(path);
-    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(part, 0755);
-        *slash = '/';
-    }
     struct stat st;
-    return mkdir(path, 0755) == 0 || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+    return pt_make_folder(path, 0755) || (is_named && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
 char *pt_remote_folder(void)
@@ -121,7 +115,7 @@ char *pt_remote_folder(void)
     };
     char *found = NULL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        if (folders[i] != NULL && found == NULL && make_folder(folders[i]))
+        if (folders[i] != NULL && found == NULL && is_fit(folders[i], i != 1))
             found = folders[i];
         else
             free(folders[i]);
@@ -154,20 +148,24 @@ static pt_out *open_sink(void *context, const char *suffix, pt_error *reterr)
     return context;
 }
 
-/* Opens the first name that is free; its path goes to *ret_path. */
-static int open_copy(const char *folder, const char *name, char **ret_path)
+/* Writes the file of the first name that is free; its path goes to *ret_path. */
+static pt_status save_copy(const char *folder, const char *name, const pt_buf *bytes,
+                           char **ret_path, pt_error *reterr)
 {
+    pt_error error = PT_ERROR_INIT;
     for (int i = 1; i < COPIES_MAX; i++) {
+        bool is_taken;
         char *const path = pt_strf("%s/%s%03d.pb.gz", folder, name, i);
-        const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd >= 0) {
+        if (pt_file_add(path, PT_MODE_PRIVATE, bytes->data, bytes->size, &is_taken, &error) ==
+            PT_OK) {
             *ret_path = path;
-            return fd;
+            return PT_OK;
         }
         free(path);
-        if (errno != EEXIST) break;
+        if (!is_taken) break;
     }
-    return -1;
+    return pt_error_set(reterr, error.status, "cannot keep the profile in %s: %s", folder,
+                        error.message);
 }
 
 pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_path,
@@ -187,20 +185,8 @@ pt_status pt_remote_save(const pt_profile *profile, pt_pool *pool, char **ret_pa
     if (status == PT_OK) status = put;
     PT_FREE char *name = name_of(profile);
     char *path = NULL;
-    const int fd = status == PT_OK ? open_copy(folder, name, &path) : -1;
-    if (status == PT_OK && fd < 0)
-        status = pt_error_errno(reterr, errno, "cannot keep the profile in %s", folder);
-    if (fd >= 0) {
-        pt_out_to_fd(&out, fd);
-        pt_out_put(&out, bytes.data, bytes.size);
-        status = pt_out_done(&out, reterr);
-        close(fd);
-        if (status != PT_OK) unlink(path);
-    }
+    if (status == PT_OK) status = save_copy(folder, name, &bytes, &path, reterr);
     pt_buf_done(&bytes);
-    if (status == PT_OK)
-        *ret_path = path;
-    else
-        free(path);
+    if (status == PT_OK) *ret_path = path;
     return status;
 }

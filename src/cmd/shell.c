@@ -256,11 +256,9 @@ static void write_report(const pt_buf *report, const line_args *a, const char *p
         fwrite(report->data, 1, report->size, stdout);
         fflush(stdout);
     } else {
-        FILE *file = fopen(a->file, "we");
-        const bool written =
-            file != NULL && fwrite(report->data, 1, report->size, file) == report->size;
-        if ((file != NULL && fclose(file) != 0) || !written)
-            pt_cmd_say("%s: %s", a->file, strerror(errno));
+        pt_error error = PT_ERROR_INIT;
+        if (pt_file_replace(a->file, report->data, report->size, &error) != PT_OK)
+            pt_cmd_fail(&error);
     }
 }
 

@@ -38,10 +38,10 @@ static int write_page(pt_cmd_context *context, const char *path, const pt_weblis
         return PT_EXIT_OK;
     }
     pt_file_writer writer;
-    if (pt_file_create(path, &writer, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_create(path, PT_MODE_USUAL, &writer, &error) != PT_OK) return pt_cmd_fail(&error);
     pt_weblist_html(&writer.out, &context->head, list);
     const uint64_t bytes = writer.out.count;
-    if (pt_file_commit(&writer, false, &error) != PT_OK) return pt_cmd_fail(&error);
+    if (pt_file_commit(&writer, true, &error) != PT_OK) return pt_cmd_fail(&error);
     pt_buf line = PT_BUF_INIT;
     const size_t count = list->listing.count;
     pt_putf(&line, "%s: %zu function%s, ", path, count, count == 1 ? "" : "s");

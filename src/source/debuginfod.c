@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/grow.h"
 #include "base/lazy_curl.h"
+#include "base/place.h"
 
 #define TIMEOUT_S      90
 #define TIMEOUT_BYTES  102400 /* that must come in the timeout */
@@ -115,22 +116,12 @@ typedef enum { KEPT_NOTHING, KEPT_FILE, KEPT_NO } kept;
 static kept look_at_kept(const pt_debuginfod *client, const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return KEPT_NOTHING;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !pt_owner_is_trusted(st.st_uid))
+        return KEPT_NOTHING;
     if (st.st_size > 0) return access(path, R_OK) == 0 ? KEPT_FILE : KEPT_NOTHING;
     if (time(NULL) - st.st_mtim.tv_sec <= cache_miss_s(client)) return KEPT_NO;
     unlink(path);
     return KEPT_NOTHING;
-}
-
-static void make_folders(const char *folder)
-{
-    PT_FREE char *path = pt_strdup(folder);
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    mkdir(path, 0700);
 }
 
 static void keep_no(const char *path)
@@ -405,7 +396,9 @@ pt_status pt_debuginfod_find(pt_debuginfod *client, pt_debuginfod_kind kind, con
         kind == PT_DEBUGINFOD_SOURCE
             ? pt_strdup(source)
             : pt_strf("%s of %s", kind_name(kind), what_for != NULL ? what_for : build_id);
-    make_folders(folder);
+    /* Another user's HOME is no place for our files: nobody is asked then. */
+    if (!pt_make_folder(folder, 0700))
+        return pt_error_set(reterr, PT_ERR_NOTFOUND, "there is no folder of yours to keep it in");
     const pt_status status = ask_all(client, request, what, path, reterr);
     if (status == PT_OK) *ret_path = pt_strdup(path);
     return status;

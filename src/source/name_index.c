@@ -1,23 +1,21 @@
 /* name_index.c: see name_index.h. */
 #include "source/name_index.h"
 
-#include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/kept.h"
 
-#define VERSION     1 /* of the layout and of what the answers mean */
-#define ORDER       UINT32_C(0x01020304)
-#define STAMP_BYTES 32
-#define BLOCK_BYTES 4096
+#define VERSION      1 /* of the layout and of what the answers mean */
+#define KEYS_VERSION 2 /* 1: the build id alone */
+#define ORDER        UINT32_C(0x01020304)
+#define STAMP_BYTES  32
+#define BLOCK_BYTES  4096
 
 static const char magic[8] = "ptnames";
 
@@ -318,27 +316,19 @@ pt_status pt_name_index_put(pt_buf *buf, const pt_name_columns *c, const char *s
 
 char *pt_name_index_key(const pt_elf *elf, int fd)
 {
-    enum { ID_BYTES_MAX = 64, LATELY_S = 2 };
+    enum { ID_BYTES_MAX = 64 };
     char hex[2 * ID_BYTES_MAX + 1];
     struct stat st;
-    struct timespec now;
-    /* Shorter ids (lld's fast ones have 8 bytes) are not told apart well enough to be believed. */
-    const pt_elf_id id = pt_elf_build_id(elf);
-    if (id.bytes != NULL && id.size_bytes >= 8 && pt_elf_id_hex(id, hex, sizeof hex) > 0)
-        return pt_strdup(hex);
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (st.st_ctim.tv_sec + LATELY_S >= now.tv_sec) return NULL;
-    return pt_strf("file-%llx-%llx-%llx-%llx.%lx-%llx.%lx", (unsigned long long)st.st_dev,
-                   (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-                   (unsigned long long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec,
-                   (unsigned long long)st.st_ctim.tv_sec, (unsigned long)st.st_ctim.tv_nsec);
+    if (fd < 0 || fstat(fd, &st) != 0) return NULL;
+    const bool has_id = pt_elf_id_hex(pt_elf_build_id(elf), hex, sizeof hex) > 0;
+    return pt_kept_key(has_id ? hex : "file", &st);
 }
 
 static pt_kept_folder kept_of(const pt_name_cache *cache)
 {
     return (pt_kept_folder){.path = cache->folder,
                             .suffix = ".names",
+                            .version = KEYS_VERSION,
                             .max_bytes =
                                 cache->max_bytes != 0 ? cache->max_bytes : PT_NAME_CACHE_BYTES};
 }

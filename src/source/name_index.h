@@ -1,6 +1,7 @@
 /* name_index.h: what was once found out about the addresses of an image, kept on disk.
  *
- *   FOLDER/KEY.names      one file an image; KEY is its build id
+ *   FOLDER/KEY.VERSION.names      one file an image; KEY is its build id and what the file system
+ *                                 tells the file by (pt_kept_key)
  *
  *   header     what, version, stamp, sizes, CRC-32 of itself and of what follows
  *   checks     CRC-32 of each block of the rest
@@ -111,9 +112,8 @@ typedef struct pt_name_columns {
 pt_status pt_name_index_put(pt_buf *buf, const pt_name_columns *columns, const char *stamp,
                             pt_error *reterr);
 
-/* What an image is known by: its build id in hex; for a file without one, what the file system
- * says of it, so that a changed file is another one. NULL (free it otherwise) when it has neither,
- * or was changed so lately that the next change might not show. */
+/* What an image is known by: pt_kept_key of its build id in hex and of the file. NULL (free it
+ * otherwise) where that is, or when it comes from no file. */
 char *pt_name_index_key(const pt_elf *elf, int fd);
 
 /* Opens what is kept under a key and notes that it was used. PT_ERR_NOTFOUND when nothing is;

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/place.h"
 
 /* Strings are the object's, which keeps them where they are, or the index's on disk. */
 typedef struct {
@@ -36,6 +38,7 @@ struct pt_chains {
         char *first_split; /* where it was looked for */
         bool supplement;
     } missing;
+    bool has_claims; /* a part is a file of neither this user nor root: nothing of it is kept */
     pt_object_detail detail;
     pt_demangle_mode demangle;
     const pt_name_cache *cache;
@@ -70,7 +73,12 @@ struct pt_chains {
 static bool find_companion(void *context, const pt_companion *wanted, pt_image_file *ret_file)
 {
     pt_chains *chains = context;
-    if (pt_source_find_companion(chains->search, wanted, ret_file)) return true;
+    if (pt_source_find_companion(chains->search, wanted, ret_file)) {
+        struct stat status;
+        chains->has_claims |= ret_file->fd >= 0 && fstat(ret_file->fd, &status) == 0 &&
+                              !pt_owner_is_trusted(status.st_uid);
+        return true;
+    }
     /* A package that is not there says nothing: the units may lie beside it. */
     if (wanted->kind == PT_COMPANION_SUPPLEMENT) {
         char id[129];
@@ -504,6 +512,7 @@ static void keep(pt_chains *chains)
 {
     pt_object_facts facts;
     if (chains->missing.supplement || chains->missing.split_count > 0) return;
+    if (chains->has_claims) return;
     if (pt_object_shrunk(chains->object) != NULL) return;
     if (chains->looked_up > 0) {
         pt_object_look(chains->object, chains->detail, &facts);

@@ -210,15 +210,28 @@ stdout >part
 expect_same part whole
 
 it 'answers from what an earlier run kept, when the debug information is gone'
-# A copy of the program that was stripped has the same build id.
-g++ -g -O1 -Wl,--build-id part.cc -o kept
-at=0x$(nm kept | awk '/outeri/ {print $1}')
+# The program stays as it is; what has its names goes.
+part_in_two() {
+    rm -rf "$HOME/.cache/pitot/names"
+    g++ -g -O1 -Wl,--build-id part.cc -o kept
+    at=0x$(nm kept | awk '/outeri/ {print $1}')
+    objcopy --only-keep-debug kept kept.debug
+    objcopy --strip-all --add-gnu-debuglink=kept.debug kept
+}
+# Names of a file that was changed just now are not kept: looks until they are.
+is_kept() {
+    pitot symbolize -e kept -p "$at" >/dev/null
+    ls "$HOME"/.cache/pitot/names/*.names
+}
+part_in_two
+expect eventually is_kept
 run pitot symbolize -e kept -p "$at"
 stdout >with
-strip kept
+rm kept.debug
 run pitot symbolize -e kept -p "$at"
 stdout >without_debug
 expect_same without_debug with
+expect_stdout_has part.cc
 run pitot symbolize --no-cache -e kept -p "$at"
 expect_stdout_line '*?? at ??:0:0'
 
@@ -231,7 +244,8 @@ run pitot symbolize --cache-info
 expect_stdout_line "$HOME/.cache/pitot/names: 0 files, 0 bytes"
 
 it 'replaces a damaged file of the cache'
-g++ -g -O1 -Wl,--build-id part.cc -o kept
+part_in_two
+expect eventually is_kept
 run pitot symbolize -e kept -p "$at"
 stdout >with
 for file in "$HOME"/.cache/pitot/names/*.names; do echo damage >"$file"; done
@@ -240,7 +254,7 @@ expect_status 0
 expect_no_stderr
 stdout >again
 expect_same again with
-strip kept
+rm kept.debug
 run pitot symbolize -e kept -p "$at"
 stdout >again
 expect_same again with
@@ -250,7 +264,7 @@ chmod go+w "$HOME/.cache/pitot/names"
 g++ -g -O1 -Wl,--build-id=0x1234567890abcdef part.cc -o kept
 run pitot symbolize -e kept -p "$at"
 expect_status 0
-expect test ! -e "$HOME/.cache/pitot/names/1234567890abcdef.names"
+expect_equal 'kept files' "$(find "$HOME/.cache/pitot/names" -name '1234567890abcdef*')" ''
 chmod go-w "$HOME/.cache/pitot/names"
 
 it 'answers the same when eight of it look up and keep at once'
@@ -279,13 +293,16 @@ expect test -z "$(find "$HOME/.cache/pitot" -name '*.tmp')"
 it 'is not harmed by others that are killed while they keep'
 names=$HOME/.cache/pitot/names
 rm -rf "$names"
-# A limit on the size of files kills it in the middle of writing.
+expect eventually is_kept
+rm "$names"/*
+# A limit on the size of files ends the writing in the middle.
 (
     ulimit -f 1
     "$PITOT" symbolize -e kept -p <addresses 2>killed.err
 ) 2>/dev/null | cat >killed.out
+expect_same killed.out whole
 expect_equal 'files that are in the way' "$(find "$names" -name '*.names' | wc -l)" 0
-expect_equal 'files that were begun' "$(find "$names" -name '.*.tmp' | wc -l)" 1
+expect_equal 'files that were begun' "$(find "$names" -name '.*.tmp' | wc -l)" 0
 for i in $(seq 20); do
     split -n "r/$((i % 8 + 1))/8" addresses >some
     "$PITOT" symbolize -e kept -p <some >/dev/null 2>&1 &
@@ -297,9 +314,8 @@ for i in $(seq 20); do
     expect_same again whole
     expect_no_stderr
 done
-find "$names" -name '.*.tmp' -exec touch -d '1 day ago' {} +
-g++ -g -O1 -Wl,--build-id=0xabcdefabcdefabcdee part.cc -o other
-run pitot symbolize -e other -p "$at"
+rm -f "$names"/*.names
+run pitot symbolize -e kept -p "$at"
 expect_equal 'files that were begun' "$(find "$names" -name '.*.tmp' | wc -l)" 0
 
 it 'says once that split units are missing, and where the first was looked for'

@@ -71,18 +71,57 @@ static char *the_file(void)
     return path;
 }
 
-static bool is_kept(const pt_table_cache *from, pt_elf_id of, size_t file_bytes)
+/* A file of ours of that size, last changed in 2001. */
+static struct stat file_of(off_t size)
+{
+    return (struct stat){.st_mode = S_IFREG | 0755,
+                         .st_uid = geteuid(),
+                         .st_ino = 17,
+                         .st_size = size,
+                         .st_ctim.tv_sec = 1000000000};
+}
+
+static void keep_of(const pt_table_cache *to, pt_elf_id of, off_t size, size_t bytes)
+{
+    const struct stat file = file_of(size);
+    pt_table_keep(to, of, &file, blob, bytes);
+}
+
+static bool is_kept_of(const pt_table_cache *from, pt_elf_id of, const struct stat *file)
 {
     void *got = NULL;
     size_t got_bytes = 0;
     pt_unwind_table table;
-    const bool is = pt_table_kept(from, of, file_bytes, &got, &got_bytes, &table);
+    const bool is = pt_table_kept(from, of, file, &got, &got_bytes, &table);
     if (is) {
         assert_int_equal(got_bytes, blob_bytes);
         assert_memory_equal(got, blob, blob_bytes);
     }
     free(got);
     return is;
+}
+
+static bool is_kept(const pt_table_cache *from, pt_elf_id of, off_t size)
+{
+    const struct stat file = file_of(size);
+    return is_kept_of(from, of, &file);
+}
+
+static void a_table_is_of_one_file_as_it_was(void **state)
+{
+    if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
+    const struct stat kept = file_of(1000);
+    struct stat file = kept;
+    pt_table_keep(&cache, id, &file, blob, blob_bytes);
+    assert_true(is_kept_of(&cache, id, &file));
+    file.st_ctim.tv_nsec++; /* rewritten */
+    assert_false(is_kept_of(&cache, id, &file));
+    file = kept;
+    file.st_ino++; /* another that says it has the same build id */
+    assert_false(is_kept_of(&cache, id, &file));
+    file.st_uid = geteuid() + 1000; /* another user's claim is neither believed nor kept */
+    pt_table_keep(&cache, id, &file, blob, blob_bytes);
+    assert_false(is_kept_of(&cache, id, &file));
 }
 
 static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
@@ -94,9 +133,9 @@ static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
     const pt_elf_id no_id = {0};
     other.stamp = "test 2";
     assert_false(is_kept(&cache, id, 1000));
-    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
-    pt_table_keep(&none, id, 1000, blob, blob_bytes);
-    pt_table_keep(&cache, no_id, 1000, blob, blob_bytes);
+    keep_of(&cache, id, 1000, blob_bytes);
+    keep_of(&none, id, 1000, blob_bytes);
+    keep_of(&cache, no_id, 1000, blob_bytes);
     assert_true(is_kept(&cache, id, 1000));
     assert_false(is_kept(&cache, id, 1001));
     assert_false(is_kept(&other, id, 1000));
@@ -107,7 +146,7 @@ static void a_table_is_found_by_build_id_size_and_who_made_it(void **state)
 
 static void small_tables_are_not_worth_a_file(void **state)
 {
-    pt_table_keep(&cache, id, 1000, blob, PT_TABLE_WORTH_BYTES - 1);
+    keep_of(&cache, id, 1000, PT_TABLE_WORTH_BYTES - 1);
     PT_FREE char *path = the_file();
     assert_null(path);
 }
@@ -115,7 +154,7 @@ static void small_tables_are_not_worth_a_file(void **state)
 static void a_broken_file_is_none_and_is_replaced(void **state)
 {
     if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
-    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    keep_of(&cache, id, 1000, blob_bytes);
     PT_FREE char *path = the_file();
     assert_non_null(path);
     for (size_t at = 0; at < blob_bytes; at += at < 200 ? 1 : 997) { /* one bit, anywhere */
@@ -135,14 +174,14 @@ static void a_broken_file_is_none_and_is_replaced(void **state)
         assert_int_equal(truncate(path, (off_t)size - 1), 0);
         assert_false(is_kept(&cache, id, 1000));
     }
-    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    keep_of(&cache, id, 1000, blob_bytes);
     assert_true(is_kept(&cache, id, 1000));
 }
 
 static void what_others_may_write_to_is_not_read(void **state)
 {
     if (blob_bytes < PT_TABLE_WORTH_BYTES) skip();
-    pt_table_keep(&cache, id, 1000, blob, blob_bytes);
+    keep_of(&cache, id, 1000, blob_bytes);
     PT_FREE char *path = the_file();
     assert_int_equal(chmod(path, 0666), 0);
     assert_false(is_kept(&cache, id, 1000));
@@ -152,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_table_is_found_by_build_id_size_and_who_made_it, empty),
+        cmocka_unit_test_setup(a_table_is_of_one_file_as_it_was, empty),
         cmocka_unit_test_setup(small_tables_are_not_worth_a_file, empty),
         cmocka_unit_test_setup(a_broken_file_is_none_and_is_replaced, empty),
         cmocka_unit_test_setup(what_others_may_write_to_is_not_read, empty),

@@ -149,14 +149,14 @@ static void a_file_is_kept_under_its_key(void **state)
 /* Sets when a file was used. */
 static void used_at(const char *key, time_t when)
 {
-    PT_FREE char *path = pt_strf("%s/%s.names", folder, key);
+    PT_FREE char *path = pt_strf("%s/%s.2.names", folder, key);
     const struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 static bool is_kept(const char *key)
 {
-    PT_FREE char *path = pt_strf("%s/%s.names", folder, key);
+    PT_FREE char *path = pt_strf("%s/%s.2.names", folder, key);
     return access(path, R_OK) == 0;
 }
 

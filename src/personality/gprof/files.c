@@ -1,11 +1,9 @@
 /* files.c: see files.h. */
 #include "personality/gprof/files.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/grow.h"
@@ -136,27 +134,19 @@ static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *r
     return false;
 }
 
-/* NAME-ann in the current folder; -1, having said why. */
-static int open_annotated(const char *name)
-{
-    const char *const slash = strrchr(name, '/');
-    PT_FREE char *path = pt_strf("%s-ann", slash != NULL ? slash + 1 : name);
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) perror(path);
-    return fd;
-}
-
+/* NAME-ann in the current folder. */
 static void annotate_apart(const pt_gprof *g, const pt_gprof_source *source,
                            pt_gprof_annotation *how, const pt_blob *text)
 {
-    const char *const name = g->file.items[source->file];
-    PT_CLOSE int fd = open_annotated(name);
-    if (fd < 0) return;
-    pt_out out;
+    PT_FREE char *path = pt_strf("%s-ann", pt_base_name(g->file.items[source->file]));
+    pt_file_writer writer;
     pt_error error = PT_ERROR_INIT;
-    pt_out_to_fd(&out, fd);
-    pt_gprof_source_text(&out, g, source, how, (const char *)text->data, text->size);
-    if (pt_out_done(&out, &error) != PT_OK) fprintf(stderr, "%s-ann: %s\n", name, error.message);
+    pt_status status = pt_file_create(path, PT_MODE_USUAL, &writer, &error);
+    if (status == PT_OK) {
+        pt_gprof_source_text(&writer.out, g, source, how, (const char *)text->data, text->size);
+        status = pt_file_commit(&writer, true, &error);
+    }
+    if (status != PT_OK) fprintf(stderr, "%s: %s\n", path, error.message);
 }
 
 void pt_gprof_annotate(pt_gprof_settings *s, const pt_gprof *g, pt_out *out)
@@ -200,12 +190,7 @@ bool pt_gprof_write_sum(const pt_gprof_settings *s, const pt_profile *const *pro
     bool ok = pt_gmon_sum(profiles, s->profile_count, bsd, &sum, &diag, &error) == PT_OK;
     for (size_t i = 0; i < diag.count; i++)
         pt_gprof_say(s, "%llu %s", (unsigned long long)diag.facts[i].count, diag.facts[i].text);
-    pt_file_writer writer;
-    if (ok) ok = pt_file_create(path, &writer, &error) == PT_OK;
-    if (ok) {
-        pt_out_put(&writer.out, sum.data, sum.size);
-        ok = pt_file_commit(&writer, false, &error) == PT_OK;
-    }
+    if (ok) ok = pt_file_replace(path, sum.data, sum.size, &error) == PT_OK;
     if (!ok) pt_gprof_say(s, "%s: %s", path, error.message);
     pt_buf_done(&sum);
     pt_diag_done(&diag);

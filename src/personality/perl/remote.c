@@ -116,14 +116,9 @@ static void announce(const char *url, const char *file, int64_t seconds, bool al
 
 static bool write_file(const char *path, const pt_blob *body)
 {
-    pt_file_writer file;
     pt_error error = PT_ERROR_INIT;
-    pt_status status = pt_file_create(path, &file, &error);
-    if (status == PT_OK) {
-        pt_out_put(&file.out, body->data, body->size);
-        status = pt_file_commit(&file, false, &error);
-    }
-    if (status != PT_OK) return pt_cmd_fail(&error), false;
+    if (pt_file_replace(path, body->data, body->size, &error) != PT_OK)
+        return pt_cmd_fail(&error), false;
     pt_perl_say("Wrote profile to %s\n", path);
     return true;
 }

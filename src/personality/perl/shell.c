@@ -130,13 +130,8 @@ static void callgrind(shell *s, const char *file)
     if (file == NULL) {
         status = pt_view("kcachegrind", &report, "callgrind", true, &error);
     } else {
-        pt_file_writer writer;
         pt_perl_say("Writing callgrind file to '%s'.\n", file);
-        status = pt_file_create(file, &writer, &error);
-        if (status == PT_OK) {
-            pt_out_put(&writer.out, report.data, report.size);
-            status = pt_file_commit(&writer, false, &error);
-        }
+        status = pt_file_replace(file, report.data, report.size, &error);
     }
     if (status != PT_OK) pt_cmd_fail(&error);
     pt_buf_done(&report);

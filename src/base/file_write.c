@@ -1,0 +1,205 @@
+/* file_write.c: files that appear at once or not at all. See file.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* ---- written directly ---- */
+
+/* The number of our own descriptor that a link of /proc leads to, or -1. */
+static int own_descriptor(const pt_place *place)
+{
+    char self[64], folder[64], ours[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", place->folder_fd);
+    const ssize_t length = readlink(self, folder, sizeof folder - 1);
+    if (length < 0) return -1;
+    folder[length] = '\0';
+    snprintf(ours, sizeof ours, "/proc/%d/fd", (int)getpid());
+    return strcmp(folder, ours) == 0 ? atoi(place->name) : -1;
+}
+
+/* A descriptor keeps its position and may append, so our own are duplicated. */
+static int open_magic(const pt_place *place)
+{
+    const int own = own_descriptor(place);
+    if (own >= 0) return fcntl(own, F_DUPFD_CLOEXEC, 0);
+    return openat(place->folder_fd, place->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
+}
+
+/* A FIFO, a device: the one that was judged. */
+static int open_special(const pt_place *place)
+{
+    const int fd =
+        openat(place->folder_fd, place->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    struct stat status;
+    if (fd < 0 || (fstat(fd, &status) == 0 && status.st_dev == place->status.st_dev &&
+                   status.st_ino == place->status.st_ino))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+/* ---- creating ---- */
+
+static int open_writer(pt_file_writer *w, mode_t mode)
+{
+    const bool is_usual = mode == PT_MODE_USUAL;
+    const struct stat *const there = w->place.is_there ? &w->place.status : NULL;
+    if (there != NULL && S_ISDIR(there->st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (w->place.is_magic) return open_magic(&w->place);
+    if (there != NULL && !S_ISREG(there->st_mode)) return open_special(&w->place);
+    const int fd =
+        pt_temp_open(w->place.folder_fd, w->place.name, is_usual ? 0666 : 0600, &w->temp);
+    const bool keeps_mode = is_usual && there != NULL && there->st_uid == geteuid();
+    if (fd >= 0 && (keeps_mode || !is_usual) &&
+        fchmod(fd, keeps_mode ? there->st_mode & 0777 : mode) != 0) {
+        const int why = errno;
+        pt_temp_remove(&w->temp);
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+static void free_writer(pt_file_writer *w)
+{
+    pt_place_done(&w->place);
+    free(w->path);
+    *w = (pt_file_writer){.place = PT_PLACE_INIT, .fd = -1};
+}
+
+pt_status pt_file_create(const char *path, mode_t mode, pt_file_writer *ret_writer,
+                         pt_error *reterr)
+{
+    pt_file_writer w = {.place = PT_PLACE_INIT, .fd = -1};
+    pt_status status = pt_place_find(path, &w.place, reterr);
+    if (status != PT_OK) return status;
+    w.path = pt_strdup(path);
+    w.fd = open_writer(&w, mode);
+    if (w.fd < 0) {
+        status = pt_error_errno(reterr, errno, "cannot create");
+        if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
+        free_writer(&w);
+        return status;
+    }
+    pt_out_to_fd(&w.out, w.fd);
+    *ret_writer = w;
+    return PT_OK;
+}
+
+pt_status pt_file_may_create(const char *path, pt_error *reterr)
+{
+    pt_place place;
+    pt_status status = pt_place_find(path, &place, reterr);
+    if (status != PT_OK) return status;
+    if (place.is_there && S_ISDIR(place.status.st_mode)) {
+        status = pt_error_errno(reterr, EISDIR, "cannot create");
+        if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
+    }
+    pt_place_done(&place);
+    return status;
+}
+
+/* ---- ending ---- */
+
+pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
+{
+    pt_error error = PT_ERROR_INIT;
+    const bool is_beside = w->temp.name != NULL;
+    pt_status status = pt_out_done(&w->out, &error);
+    if (status == PT_OK && sync && is_beside && fsync(w->fd) != 0)
+        status = pt_error_errno(&error, errno, "cannot write");
+    if (close(w->fd) != 0 && status == PT_OK)
+        status = pt_error_errno(&error, errno, "cannot write");
+    if (is_beside && status != PT_OK)
+        pt_temp_remove(&w->temp);
+    else if (is_beside && pt_temp_rename(&w->temp, w->place.name, !w->is_addition) != 0)
+        status = pt_error_errno(&error, errno, "cannot create");
+    const int why = errno;
+    if (status != PT_OK) {
+        pt_error_where(&error, w->path, NULL, -1);
+        if (reterr != NULL) *reterr = error;
+    }
+    free_writer(w);
+    errno = why;
+    return status;
+}
+
+void pt_file_abandon(pt_file_writer *w)
+{
+    if (w->path == NULL) return;
+    /* What is pending is thrown away: the file it was for goes too. */
+    w->out.pending_count = 0;
+    pt_out_done(&w->out, NULL);
+    close(w->fd);
+    if (w->temp.name != NULL) pt_temp_remove(&w->temp);
+    free_writer(w);
+}
+
+pt_status pt_file_replace(const char *path, const void *bytes, size_t size, pt_error *reterr)
+{
+    pt_file_writer w;
+    const pt_status status = pt_file_create(path, PT_MODE_USUAL, &w, reterr);
+    if (status != PT_OK) return status;
+    pt_out_put(&w.out, bytes, size);
+    return pt_file_commit(&w, true, reterr);
+}
+
+pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t size,
+                      bool *ret_taken, pt_error *reterr)
+{
+    pt_file_writer w;
+    *ret_taken = false;
+    pt_status status = pt_file_create(path, mode, &w, reterr);
+    if (status != PT_OK) return status;
+    w.is_addition = true;
+    *ret_taken = w.place.is_there;
+    if (w.place.is_there) {
+        pt_file_abandon(&w);
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "is there already");
+    }
+    pt_out_put(&w.out, bytes, size);
+    status = pt_file_commit(&w, true, reterr);
+    *ret_taken = status != PT_OK && errno == EEXIST;
+    return status;
+}
+
+/* ---- the file before ---- */
+
+/* `old` becomes another name of the file, in one step where links are to be had. */
+static int link_as(int folder_fd, const char *name, const char *old)
+{
+    PT_FREE char *beside = pt_strf(".%.200s.%d.old", name, (int)getpid());
+    unlinkat(folder_fd, beside, 0); /* of a killed process with our number */
+    if (linkat(folder_fd, name, folder_fd, beside, 0) != 0)
+        return renameat(folder_fd, name, folder_fd, old);
+    const int result = renameat(folder_fd, beside, folder_fd, old);
+    const int why = errno;
+    unlinkat(folder_fd, beside, 0); /* still there if `old` was that file already */
+    errno = why;
+    return result;
+}
+
+pt_status pt_file_keep_old(pt_file_writer *w, bool *ret_kept, pt_error *reterr)
+{
+    const bool kept = w->temp.name != NULL && w->place.is_there;
+    PT_FREE char *old = pt_strf("%s.old", w->place.name);
+    if (kept && link_as(w->place.folder_fd, w->place.name, old) != 0 && errno != ENOENT) {
+        const pt_status status = pt_error_errno(reterr, errno, "cannot keep it as %s", old);
+        if (reterr != NULL) pt_error_where(reterr, w->path, NULL, -1);
+        return status;
+    }
+    if (ret_kept != NULL) *ret_kept = kept;
+    return PT_OK;
+}
