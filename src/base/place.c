@@ -1,5 +1,5 @@
 /* place.c: see place.h. */
-#include "base/place.h"
+#include "base/place_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +26,7 @@ typedef struct {
     char *rest;       /* the path from there */
     unsigned links;   /* followed so far */
     bool is_wary;     /* refuse what others planted */
+    bool keeps_last;  /* a link in the last part is not followed */
     pt_error *reterr; /* receives a refusal */
 } walk;
 
@@ -120,7 +121,8 @@ static step look_at_part(walk *w, const char *name, bool is_last, pt_place *plac
     struct stat status;
     if (fd < 0 && errno == ENOENT && is_last) return WALK_OVER;
     if (fd < 0 || fstat(fd, &status) != 0) return WALK_FAILED;
-    if (S_ISLNK(status.st_mode)) return follow_link(w, fd, name, &status, is_last, place);
+    if (S_ISLNK(status.st_mode) && !(is_last && w->keeps_last))
+        return follow_link(w, fd, name, &status, is_last, place);
     errno = ENOTDIR;
     if (!is_last) return WALK_FAILED;
     errno = 0;
@@ -180,16 +182,15 @@ static bool walk_all(walk *w, pt_place *place)
 }
 
 /* False with errno; 0 when *reterr has a refusal. */
-static bool find_place(const char *path, int root_fd, bool is_wary, pt_place *ret_place,
-                       pt_error *reterr)
+static bool find_place(const char *path, const walk *how, pt_place *ret_place)
 {
-    walk w = {.root_fd = root_fd, .is_wary = is_wary, .reterr = reterr, .at_fd = -1};
+    walk w = *how;
     pt_place place = PT_PLACE_INIT;
     w.rest = pt_strdup(path);
     w.at_fd = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     errno = w.at_fd < 0 ? errno : ENOENT;
-    const bool found =
-        w.at_fd >= 0 && path[0] != '\0' && (root_fd < 0 || go_to_root(&w)) && walk_all(&w, &place);
+    const bool found = w.at_fd >= 0 && path[0] != '\0' && (w.root_fd < 0 || go_to_root(&w)) &&
+                       walk_all(&w, &place);
     const int why = errno;
     free(w.rest);
     if (found) {
@@ -206,7 +207,8 @@ static bool find_place(const char *path, int root_fd, bool is_wary, pt_place *re
 pt_status pt_place_find(const char *path, pt_place *ret_place, pt_error *reterr)
 {
     pt_error refusal = PT_ERROR_INIT;
-    if (find_place(path, -1, true, ret_place, &refusal)) return PT_OK;
+    const walk how = {.root_fd = -1, .is_wary = true, .reterr = &refusal};
+    if (find_place(path, &how, ret_place)) return PT_OK;
     if (errno != 0) pt_error_errno(&refusal, errno, "cannot create");
     pt_error_where(&refusal, path, NULL, -1);
     if (reterr != NULL) *reterr = refusal;
@@ -250,9 +252,15 @@ int pt_open_regular_nofollow(const char *path, struct stat *ret_status)
 
 int pt_open_regular_in(const char *root, const char *path, struct stat *ret_status)
 {
+    return pt_open_regular_below(root, path, true, ret_status);
+}
+
+int pt_open_regular_below(const char *root, const char *path, bool follows, struct stat *ret_status)
+{
     PT_CLOSE int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     pt_place place = PT_PLACE_INIT;
-    if (root_fd < 0 || !find_place(path, root_fd, false, &place, NULL)) return -1;
+    const walk how = {.root_fd = root_fd, .keeps_last = !follows};
+    if (root_fd < 0 || !find_place(path, &how, &place)) return -1;
     const int fd = open_if_regular(
         openat(place.folder_fd, place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC), ret_status);
     const int why = errno;

@@ -42,8 +42,9 @@ typedef struct pt_proc {
     struct {
         pt_unwind_module *items;
         size_t count, cap;
-    } module;        /* one a mapping */
-    uint32_t labels; /* for the sink: row + 1, 0 = none yet */
+    } module;          /* one a mapping */
+    bool is_user_told; /* by the sink */
+    uint32_t labels;   /* for the sink: row + 1, 0 = none yet */
 } pt_proc;
 
 typedef struct pt_procs {

@@ -1,12 +1,15 @@
 /* sink.c: distinct stacks and their counts. See sink.h. */
 #include "capture/sink.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "elf/image.h"
+#include "model/process_user.h"
 
 /* A stack of a process as it was sampled, and how often. */
 typedef struct {
@@ -47,6 +50,7 @@ struct pt_sink {
         size_t count, cap;
     } map;
     uint32_t frames[PT_SINK_DEPTH_MAX];
+    uint32_t told_count; /* processes whose user is told */
 };
 
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
@@ -152,7 +156,23 @@ static uint32_t kernel_location(pt_sink *sink, uint64_t pc, bool is_return)
     return pt_builder_location(sink->builder, &location, NULL, 0).v;
 }
 
-static uint32_t user_location(pt_sink *sink, const pt_proc *proc, uint64_t pc, bool is_return)
+/* Whose a process is whose code is in no file: who wrote a map of it is judged by that. */
+static void tell_user(pt_sink *sink, pt_proc *proc)
+{
+    enum { TOLD_MAX = 1024 }; /* a comment each */
+    char who[16], users[64];
+    uint32_t user;
+    if (proc->is_user_told || sink->told_count >= TOLD_MAX) return;
+    proc->is_user_told = true;
+    snprintf(who, sizeof who, "%" PRIu32, proc->pid);
+    pt_proc_status(sink->procs->root, who, "Uid", users, sizeof users);
+    /* Real, effective, saved, and that of the files it makes. */
+    if (sscanf(users, "%*u %*u %*u %" SCNu32, &user) != 1) return;
+    pt_builder_process_user(sink->builder, proc->pid, user);
+    sink->told_count++;
+}
+
+static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is_return)
 {
     /* A call at the end of a mapping returns behind it. */
     const pt_proc_map *const map = pt_proc_map_at(proc, is_return && pc > 0 ? pc - 1 : pc);
@@ -161,6 +181,7 @@ static uint32_t user_location(pt_sink *sink, const pt_proc *proc, uint64_t pc, b
                             .flags = PT_LOCATION_USER | (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
     if (map != NULL) {
         const shared_map *const shared = builder_map(sink, map);
+        if (is_generated(sink->procs->images.all.items[map->image]->path)) tell_user(sink, proc);
         location.mapping = shared->mapping;
         location.address = pc - map->start + shared->start;
     }

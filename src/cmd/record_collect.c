@@ -15,6 +15,8 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/place.h"
+#include "model/process_user.h"
 
 #define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
 
@@ -31,10 +33,8 @@ static bool ends_with(const char *name, const char *end)
 static pt_status read_own(const char *path, pt_file_flags flags, uint64_t max_bytes,
                           pt_blob *ret_blob, pt_error *reterr)
 {
-    struct stat st;
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return pt_error_set(reterr, PT_ERR_NOTFOUND, "its journal is gone");
+    PT_CLOSE int fd = pt_open_regular_nofollow(path, NULL);
+    if (fd < 0) return pt_error_set(reterr, PT_ERR_NOTFOUND, "its journal is gone");
     return pt_file_read_fd(fd, path, flags, max_bytes, ret_blob, reterr);
 }
 
@@ -207,6 +207,19 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
             (double)story->run->duration_ns / 1e9);
 }
 
+/* Whose the processes of a command are that became another user's: their journals are that user's.
+ */
+static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
+{
+    enum { TOLD_MAX = 1024 };
+    struct stat st;
+    for (size_t i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
+        if (lstat(processes[i].path, &st) != 0 || st.st_uid == geteuid()) continue;
+        pt_builder_process_user(b, processes[i].facts.pid, st.st_uid);
+        told++;
+    }
+}
+
 /* One journal into the reading. What cannot be read is noted in its process. */
 static void add_journal(pt_journal_reading *reading, pt_recorded_process *process)
 {
@@ -236,6 +249,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell(b, story, weight, lost);
+    tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 

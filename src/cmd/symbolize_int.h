@@ -84,7 +84,7 @@ typedef struct process_map {
 } process_map;
 
 typedef struct process {
-    int64_t pid;
+    int64_t pid, user;  /* user: whose it is; -1 = unknown */
     process_map *items; /* ascending */
     size_t count, cap;
 } process;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "cmd/symbolize_int.h"
@@ -35,7 +36,8 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
                                     "with sudo",
                                     pid);
     }
-    process p = {.pid = pid};
+    struct stat st;
+    process p = {.pid = pid, .user = fstat(fileno(maps), &st) == 0 ? (int64_t)st.st_uid : -1};
     char *line = NULL;
     size_t cap = 0;
     ssize_t length;

@@ -80,8 +80,9 @@ static void place_in_compiled(symbolize_job *j, request *r, const char *path)
 {
     const pt_source_search search = {.options = j->images.source};
     if (!j->code.has_compiled)
-        pt_source_jit_names(&search, j->process.pid, pt_source_dump_pid(path) != 0 ? path : NULL,
-                            &j->code.dump, &j->code.map);
+        pt_source_jit_names(&search, j->process.pid, j->process.user,
+                            pt_source_dump_pid(path) != 0 ? path : NULL, &j->code.dump,
+                            &j->code.map);
     j->code.has_compiled = true;
     if (!look_up(r, &j->code.dump)) look_up(r, &j->code.map);
 }

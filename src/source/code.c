@@ -2,7 +2,6 @@
 #include "source/code.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/claim.h"
+#include "base/place.h"
+
 #define TEXT_BYTES_MAX (UINT64_C(256) << 20)
 #define CLOCK_SLACK_NS INT64_C(2000000000)
 
@@ -20,14 +22,12 @@ static const char *root_of(const pt_source_options *options)
     return options->root != NULL ? options->root : "";
 }
 
-/* The file whose path is put together and freed. Files of /proc have no size. */
-static bool read_owned(char *path, bool check_owner, pt_blob *ret_blob)
+/* A file of the kernel's, or of perf's cache; its path is put together and freed. */
+static bool read_owned(char *path, pt_blob *ret_blob)
 {
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (ok && check_owner) ok = st.st_uid == 0 || st.st_uid == geteuid() || geteuid() == 0;
-    ok = ok && pt_file_read_fd(fd, path, 0, TEXT_BYTES_MAX, ret_blob, NULL) == PT_OK;
+    PT_CLOSE int fd = pt_open_regular(path, NULL);
+    const bool ok =
+        fd >= 0 && pt_file_read_fd(fd, path, 0, TEXT_BYTES_MAX, ret_blob, NULL) == PT_OK;
     free(path);
     return ok;
 }
@@ -38,7 +38,7 @@ void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_
 {
     pt_blob notes = PT_BLOB_INIT;
     id[0] = '\0';
-    if (!read_owned(pt_strf("%s/sys/kernel/notes", root_of(options)), false, &notes)) return;
+    if (!read_owned(pt_strf("%s/sys/kernel/notes", root_of(options)), &notes)) return;
     const uint16_t one = 1;
     const bool is_big_endian = *(const uint8_t *)&one == 0;
     pt_elf_id_hex(pt_elf_build_id_in_notes(notes.data, notes.size, 4, is_big_endian), id,
@@ -59,9 +59,9 @@ static pt_status names_of_running_kernel(const pt_source_options *options, pt_co
                                          pt_error *reterr)
 {
     pt_blob symbols = PT_BLOB_INIT, modules = PT_BLOB_INIT;
-    if (!read_owned(pt_strf("%s/proc/kallsyms", root_of(options)), false, &symbols))
+    if (!read_owned(pt_strf("%s/proc/kallsyms", root_of(options)), &symbols))
         return pt_error_set(reterr, PT_ERR_NOTFOUND, "/proc/kallsyms is not there to be read");
-    read_owned(pt_strf("%s/proc/modules", root_of(options)), false, &modules);
+    read_owned(pt_strf("%s/proc/modules", root_of(options)), &modules);
     const pt_status status =
         pt_kallsyms_read((const char *)symbols.data, symbols.size, (const char *)modules.data,
                          modules.size, ret_names, reterr);
@@ -75,7 +75,7 @@ static bool names_kept_by_perf(const pt_source_options *options, const char *id,
 {
     pt_blob symbols = PT_BLOB_INIT;
     if (options->perf_dir == NULL || strlen(id) < 4 ||
-        !read_owned(pt_strf("%s/.build-id/%.2s/%s/kallsyms", options->perf_dir, id, id + 2), false,
+        !read_owned(pt_strf("%s/.build-id/%.2s/%s/kallsyms", options->perf_dir, id, id + 2),
                     &symbols))
         return false;
     const pt_status status =
@@ -161,55 +161,88 @@ static int64_t pid_inside(int64_t pid)
     return inside;
 }
 
-static bool try_dump(char *path, pt_code_names *ret_names)
+/* A search for what a compiler wrote of one process. */
+typedef struct {
+    const pt_source_search *search;
+    int64_t pid, user; /* user: -1, unknown */
+} claims;
+
+/* The file, if it is believed. root: of the process, or NULL for ours. */
+static bool read_claim(const claims *c, const char *root, const char *path, pt_blob *ret_blob)
+{
+    char *refusal;
+    PT_CLOSE int fd = pt_claim_open(root, path, c->user, &refusal);
+    PT_FREE char *why = refusal;
+    if (why != NULL)
+        pt_diag_add(c->search->diag, 1, "maps of compilers not believed: %s: %s", path, why);
+    return fd >= 0 && pt_file_read_fd(fd, path, 0, TEXT_BYTES_MAX, ret_blob, NULL) == PT_OK;
+}
+
+static bool try_dump(const claims *c, const char *root, const char *path, pt_code_names *ret_names)
 {
     pt_blob dump = PT_BLOB_INIT;
-    if (!read_owned(path, true, &dump)) return false;
+    if (!read_claim(c, root, path, &dump)) return false;
     const bool ok = pt_jitdump_read(dump.data, dump.size, ret_names, NULL) == PT_OK;
     pt_blob_done(&dump);
     return ok;
 }
 
-static bool try_map(char *path, pt_code_names *ret_names)
+static bool try_map(const claims *c, const char *root, const char *path, pt_code_names *ret_names)
 {
     pt_blob map = PT_BLOB_INIT;
-    if (!read_owned(path, true, &map)) return false;
+    if (!read_claim(c, root, path, &map)) return false;
     const bool ok = pt_perf_map_read((const char *)map.data, map.size, ret_names, NULL) == PT_OK;
     pt_blob_done(&map);
     return ok;
 }
 
 /* Where perf's agents put dumps: ~/.debug/jit/java-jit-20260101.../jit-PID.dump. */
-static bool try_perf_dumps(const char *perf_dir, long long pid, pt_code_names *ret_names)
+static bool try_perf_dumps(const claims *c, long long pid, pt_code_names *ret_names)
 {
+    const char *const perf_dir = c->search->options->perf_dir;
     if (perf_dir == NULL) return false;
     PT_FREE char *pattern = pt_strf("%s/jit/*/jit-%lld.dump", perf_dir, pid);
     glob_t found = {0};
     bool ok = false;
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = found.gl_pathc; i > 0 && !ok; i--) /* names end in the date: latest last */
-            ok = try_dump(pt_strdup(found.gl_pathv[i - 1]), ret_names);
+            ok = try_dump(c, NULL, found.gl_pathv[i - 1], ret_names);
     globfree(&found);
     return ok;
 }
 
-bool pt_source_jit_names(const pt_source_search *search, int64_t pid, const char *dump_path,
-                         pt_code_names *ret_dump, pt_code_names *ret_map)
+static bool find_dump(const claims *c, const char *dump_path, long long inside,
+                      pt_code_names *ret_dump)
 {
-    const char *root = root_of(search->options);
-    const long long here = pid, inside = pid_inside(pid);
+    const char *const root = root_of(c->search->options);
+    PT_FREE char *process_root = pt_strf("/proc/%lld/root", (long long)c->pid);
+    PT_FREE char *mapped = dump_path != NULL ? pt_strf("%s%s", root, dump_path) : NULL;
+    PT_FREE char *usual = pt_strf("%s/tmp/jit-%lld.dump", root, (long long)c->pid);
+    PT_FREE char *here = pt_strf("jit-%lld.dump", inside);
+    PT_FREE char *below = pt_strf("/tmp/jit-%lld.dump", inside);
+    return (dump_path != NULL && (try_dump(c, NULL, mapped, ret_dump) ||
+                                  try_dump(c, process_root, dump_path, ret_dump))) ||
+           try_dump(c, NULL, usual, ret_dump) || try_dump(c, NULL, here, ret_dump) ||
+           try_dump(c, process_root, below, ret_dump) || try_perf_dumps(c, inside, ret_dump);
+}
+
+static bool find_map(const claims *c, long long inside, pt_code_names *ret_map)
+{
+    PT_FREE char *process_root = pt_strf("/proc/%lld/root", (long long)c->pid);
+    PT_FREE char *usual =
+        pt_strf("%s/tmp/perf-%lld.map", root_of(c->search->options), (long long)c->pid);
+    PT_FREE char *below = pt_strf("/tmp/perf-%lld.map", inside);
+    return try_map(c, NULL, usual, ret_map) || try_map(c, process_root, below, ret_map);
+}
+
+bool pt_source_jit_names(const pt_source_search *search, int64_t pid, int64_t user,
+                         const char *dump_path, pt_code_names *ret_dump, pt_code_names *ret_map)
+{
+    const claims c = {.search = search, .pid = pid, .user = user};
+    const long long inside = pid_inside(pid);
     *ret_dump = *ret_map = (pt_code_names){0};
-    const bool has_dump =
-        (dump_path != NULL &&
-         (try_dump(pt_strf("%s%s", root, dump_path), ret_dump) ||
-          try_dump(pt_strf("/proc/%lld/root%s", here, dump_path), ret_dump))) ||
-        try_dump(pt_strf("%s/tmp/jit-%lld.dump", root, here), ret_dump) ||
-        try_dump(pt_strf("jit-%lld.dump", inside), ret_dump) ||
-        try_dump(pt_strf("/proc/%lld/root/tmp/jit-%lld.dump", here, inside), ret_dump) ||
-        try_perf_dumps(search->options->perf_dir, inside, ret_dump);
-    const bool has_map =
-        try_map(pt_strf("%s/tmp/perf-%lld.map", root, here), ret_map) ||
-        try_map(pt_strf("/proc/%lld/root/tmp/perf-%lld.map", here, inside), ret_map);
+    const bool has_dump = find_dump(&c, dump_path, inside, ret_dump);
+    const bool has_map = find_map(&c, inside, ret_map);
     if (!has_dump) *ret_dump = (pt_code_names){0};
     if (!has_map) *ret_map = (pt_code_names){0};
     return has_dump || has_map;

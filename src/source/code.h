@@ -7,7 +7,8 @@
  *            jit-PID.dump here, PERF/jit/(any)/jit-PID.dump; /tmp/perf-PID.map, as seen from here
  * or by the process
  *
- * As for perf, a map is believed when it belongs to root or the user.
+ * A map or dump is believed when it is a regular file, no link, belongs to root, to the user or to
+ * the user whose process it is of, and nobody else may write to it. A fact tells which are not.
  */
 #ifndef PT_SOURCE_CODE_H
 #define PT_SOURCE_CODE_H
@@ -31,10 +32,10 @@ pt_status pt_source_kernel_names(const pt_source_search *search, const char *bui
 bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id,
                             pt_image_file *ret_file);
 
-/* dump_path: where the profile has the dump mapped, or NULL. Each of the two is empty when it is
- * not there; false when both are. */
-bool pt_source_jit_names(const pt_source_search *search, int64_t pid, const char *dump_path,
-                         pt_code_names *ret_dump, pt_code_names *ret_map);
+/* user: whose process it was, -1 = unknown. dump_path: where the profile has the dump mapped, or
+ * NULL. Each of the two is empty when it is not there; false when both are. */
+bool pt_source_jit_names(const pt_source_search *search, int64_t pid, int64_t user,
+                         const char *dump_path, pt_code_names *ret_dump, pt_code_names *ret_map);
 
 /* The process that wrote a dump of that path ("jit-PID.dump"), or 0. */
 int64_t pt_source_dump_pid(const char *path);

@@ -1,10 +1,10 @@
 /* images.c: candidates, one after the other, each opened and judged. */
 #include "source/images.h"
 #include "base/file.h"
+#include "base/place.h"
+#include "source/text.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +38,36 @@ static const char *const *debug_dirs_of(const pt_source_options *options, size_t
 
 /* ---- one candidate ---- */
 
+/* "/proc/PID/root" at the beginning of a path, whose rest is a path as that process sees it: how
+ * many bytes; else 0. */
+static size_t root_bytes(const char *path)
+{
+    static const char proc[] = "/proc/", root[] = "/root/";
+    if (strncmp(path, proc, sizeof proc - 1) != 0) return 0;
+    const size_t digits = strspn(path + sizeof proc - 1, "0123456789");
+    const size_t at = sizeof proc - 1 + digits;
+    return digits > 0 && strncmp(path + at, root, sizeof root - 1) == 0 ? at + sizeof root - 2 : 0;
+}
+
+/* A path comes from a profile and may be anything. What a process sees stays below its root. */
+static int open_candidate(const char *path, struct stat *ret_status)
+{
+    const size_t root = root_bytes(path);
+    if (root == 0) return pt_open_regular(path, ret_status);
+    PT_FREE char *root_path = pt_strndup(path, root);
+    return pt_open_regular_in(root_path, path + root, ret_status);
+}
+
 static bool open_regular(const pt_source_options *options, const char *path,
                          pt_image_file *ret_file)
 {
-    /* A path comes from a profile and may be anything: a FIFO must not make us wait. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
+    const int fd = open_candidate(path, &status);
     pt_image_file file = PT_IMAGE_FILE_INIT;
     if (fd < 0) return false;
     const uint64_t max = options->max_bytes != 0 ? options->max_bytes : DEFAULT_MAX_BYTES;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
-        pt_file_read_fd(fd, path, PT_FILE_MAP | PT_FILE_OF_ANY_SIZE, max, &file.blob, NULL) !=
-            PT_OK) {
+    if (status.st_size == 0 || pt_file_read_fd(fd, path, PT_FILE_MAP | PT_FILE_OF_ANY_SIZE, max,
+                                               &file.blob, NULL) != PT_OK) {
         close(fd);
         return false;
     }
@@ -131,6 +149,14 @@ static bool try_owned(const trial *t, char *path, pt_image_file *ret_file)
     return found;
 }
 
+/* Tries a path below the folder; it is freed. A name that leads out of the folder is not tried. */
+static bool try_below(const trial *t, const char *folder, char *name, pt_image_file *ret_file)
+{
+    char *const path = pt_path_below(folder, name + strspn(name, "/"));
+    free(name);
+    return path != NULL && try_owned(t, path, ret_file);
+}
+
 /* ---- ids ---- */
 
 /* Lower-case hex, or "" for what is no build id of the GNU kind. */
@@ -209,18 +235,18 @@ static bool try_binary_dir(const trial *t, const char *dir, const char *path,
                            pt_image_file *ret_file)
 {
     const char *id = t->wanted_id, *base = pt_base_name(path);
-    if (id[0] != '\0' && (try_owned(t, pt_strf("%s/%s/%s", dir, id, base), ret_file) ||
-                          try_folder(t, dir, ret_file) ||
-                          try_owned(t, pt_strf("%s/%s/%s", dir, path, id), ret_file) ||
-                          try_owned(t, pt_strf("%s/%.2s/%s.debug", dir, id, id + 2), ret_file)))
+    if (id[0] != '\0' &&
+        (try_below(t, dir, pt_strf("%s/%s", id, base), ret_file) || try_folder(t, dir, ret_file) ||
+         try_below(t, dir, pt_strf("%s/%s", path, id), ret_file) ||
+         try_below(t, dir, pt_strf("%.2s/%s.debug", id, id + 2), ret_file)))
         return true;
     if (base[0] == '\0') return false;
     PT_FREE char *folder = folder_of(path);
-    return try_owned(t, pt_strf("%s/%s", dir, base), ret_file) ||
-           try_owned(t, pt_strf("%s/%s", dir, path), ret_file) ||
-           try_owned(t, pt_strf("%s/%s.debug", dir, path), ret_file) ||
-           try_owned(t, pt_strf("%s/%s/.debug/%s.debug", dir, folder, base), ret_file) ||
-           try_owned(t, pt_strf("%s/usr/lib/debug/%s/%s.debug", dir, folder, base), ret_file);
+    return try_below(t, dir, pt_strdup(base), ret_file) ||
+           try_below(t, dir, pt_strdup(path), ret_file) ||
+           try_below(t, dir, pt_strf("%s.debug", path), ret_file) ||
+           try_below(t, dir, pt_strf("%s/.debug/%s.debug", folder, base), ret_file) ||
+           try_below(t, dir, pt_strf("usr/lib/debug/%s/%s.debug", folder, base), ret_file);
 }
 
 /* As a process sees it, which may be in a container. Its id must be known: the process may be
@@ -317,17 +343,6 @@ pt_status pt_source_find_image(const pt_source_search *search, const char *path,
 
 /* ---- companions ---- */
 
-/* "/proc/PID/root" at the beginning of a path, whose rest is a path as that process sees it: how
- * many bytes; else 0. */
-static size_t root_bytes(const char *path)
-{
-    static const char proc[] = "/proc/", root[] = "/root/";
-    if (strncmp(path, proc, sizeof proc - 1) != 0) return 0;
-    const size_t digits = strspn(path + sizeof proc - 1, "0123456789");
-    const size_t at = sizeof proc - 1 + digits;
-    return digits > 0 && strncmp(path + at, root, sizeof root - 1) == 0 ? at + sizeof root - 2 : 0;
-}
-
 /* The root of the process that the image is of, as a path; NULL when it is not known. Free it. */
 static char *root_of(const trial *t, const char *image_path)
 {
@@ -358,24 +373,23 @@ static bool try_debug_link(const trial *t, const char *image_path, const char *l
     const size_t root = root_bytes(image_path);
     PT_FREE char *folder = real_folder(image_path);
     if (strchr(link_name, '/') != NULL) return false;
-    if (try_owned(t, pt_strf("%s/%s", folder, link_name), ret_file) ||
-        try_owned(t, pt_strf("%s/.debug/%s", folder, link_name), ret_file))
+    PT_FREE char *below = pt_strf("%s/%s", folder + root, link_name);
+    if (try_below(t, folder, pt_strdup(link_name), ret_file) ||
+        try_below(t, folder, pt_strf(".debug/%s", link_name), ret_file))
         return true;
     size_t count;
     const char *const *dirs = debug_dirs_of(options, &count);
-    for (size_t i = 0; i < count && root > 0; i++)
-        if (try_owned(t,
-                      pt_strf("%.*s%s%s/%s", (int)root, folder, dirs[i], folder + root, link_name),
-                      ret_file))
-            return true;
+    for (size_t i = 0; i < count && root > 0; i++) {
+        PT_FREE char *inside = pt_strf("%.*s%s", (int)root, folder, dirs[i]);
+        if (try_below(t, inside, pt_strdup(below), ret_file)) return true;
+    }
     for (size_t i = 0; i < count; i++)
-        if (try_owned(t, pt_strf("%s%s/%s", dirs[i], folder + root, link_name), ret_file))
-            return true;
+        if (try_below(t, dirs[i], pt_strdup(below), ret_file)) return true;
     for (size_t i = 0; i < options->binary_dir_count; i++) {
         const char *dir = options->binary_dirs[i];
-        if (try_owned(t, pt_strf("%s/%s", dir, link_name), ret_file) ||
-            try_owned(t, pt_strf("%s%s/.debug/%s", dir, folder, link_name), ret_file) ||
-            try_owned(t, pt_strf("%s/usr/lib/debug%s/%s", dir, folder, link_name), ret_file))
+        if (try_below(t, dir, pt_strdup(link_name), ret_file) ||
+            try_below(t, dir, pt_strf("%s/.debug/%s", folder, link_name), ret_file) ||
+            try_below(t, dir, pt_strf("usr/lib/debug%s/%s", folder, link_name), ret_file))
             return true;
     }
     return false;
@@ -413,17 +427,40 @@ static bool try_dwz_trees(const trial *t, const char *link_name, pt_image_file *
     const char *const *dirs = debug_dirs_of(t->search->options, &count);
     const char *rest = strstr(link_name, "/.dwz/");
     for (size_t i = 0; rest != NULL && i < count; i++)
-        if (try_owned(t, pt_strf("%s%s", dirs[i], rest), ret_file)) return true;
+        if (try_below(t, dirs[i], pt_strdup(rest), ret_file)) return true;
     return false;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || length == 0);
+}
+
+/* The file that a link of dwz names, whose path mostly begins with "../": it lies beside the image
+ * or below it, in a debug folder, or in one called .dwz; other places are none for it. Free it. */
+static char *supplement_path(const trial *t, const pt_companion *wanted)
+{
+    PT_FREE char *folder = real_folder(wanted->image_path);
+    PT_FREE char *joined = wanted->link_name[0] == '/'
+                               ? pt_strdup(wanted->link_name)
+                               : pt_strf("%s/%s", folder, wanted->link_name);
+    char *const path = pt_source_clean(joined);
+    size_t count;
+    const char *const *dirs = debug_dirs_of(t->search->options, &count);
+    bool is_meant = is_below(path, folder) || strstr(path, "/.dwz/") != NULL;
+    for (size_t i = 0; i < count && !is_meant; i++)
+        is_meant = is_below(path, dirs[i]);
+    if (is_meant) return path;
+    free(path);
+    return NULL;
 }
 
 static bool find_supplement(const trial *t, const pt_companion *wanted, pt_image_file *ret_file)
 {
     if (t->wanted_id[0] == '\0' || wanted->link_name == NULL) return false;
-    PT_FREE char *folder = real_folder(wanted->image_path);
-    const bool is_absolute = wanted->link_name[0] == '/';
-    return (is_absolute ? try_path(t, wanted->link_name, ret_file)
-                        : try_owned(t, pt_strf("%s/%s", folder, wanted->link_name), ret_file)) ||
+    PT_FREE char *path = supplement_path(t, wanted);
+    return (path != NULL && try_path(t, path, ret_file)) ||
            try_dwz_trees(t, wanted->link_name, ret_file) ||
            try_build_id_trees(t, ".debug", ret_file) ||
            try_debuginfod(t, PT_DEBUGINFOD_DEBUGINFO, ret_file);

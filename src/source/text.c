@@ -3,11 +3,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
@@ -201,16 +199,16 @@ static void cut_lines(pt_source_file *file)
 /* What is no regular file counts as found and has no lines, as a folder does for pprof. */
 static bool read_at(const pt_source_texts *texts, pt_source_file *file, const char *path)
 {
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     pt_error error = PT_ERROR_INIT;
-    if (fd < 0) return false;
-    if (!may_show(texts, file, fd)) {
+    PT_CLOSE int fd = pt_open_regular(path, &status);
+    if (fd < 0 && errno != EINVAL) return false;
+    if (fd >= 0 && !may_show(texts, file, fd)) {
         errno = EACCES;
         return false;
     }
     file->path = pt_strdup(path);
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return true;
+    if (fd < 0) return true;
     file->changed_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if ((uint64_t)status.st_size > MAX_FILE_BYTES) {
         file->error = pt_strf("%s is larger than 64 MiB", path);

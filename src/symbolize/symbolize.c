@@ -12,6 +12,7 @@
 #include "base/index.h"
 #include "base/rows.h"
 #include "model/builder.h"
+#include "model/process_user.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
 #include "symbolize/doubt.h"
@@ -600,7 +601,10 @@ static void resolve_process(const work *w, image *m)
     const pt_source_search search = {.options = &w->options->source, .diag = &m->diag};
     pt_code_names dump, map;
     take_addresses(w, m);
-    const bool any = pt_source_jit_names(&search, m->pid, m->dump_path, &dump, &map);
+    uint32_t user;
+    const bool knows_user = pt_profile_process_user(w->profile, m->pid, &user);
+    const bool any = pt_source_jit_names(&search, m->pid, knows_user ? (int64_t)user : -1,
+                                         m->dump_path, &dump, &map);
     take_code_names(m, &dump, w->options->demangle);
     take_code_names(m, &map, w->options->demangle);
     const size_t nameless = count_nameless(m);

@@ -264,3 +264,57 @@ if twins; then
     expect eventually new_is_kept
     expect test ! -e "$HOME/.cache/pitot/names/1234567890abcdef1234567890abcdef12345678.names"
 fi
+
+# A process that sleeps, in $sleeper, and where its heap is, in $heap. name_of_heap: what it is called.
+start_sleeper() {
+    "$@" sleep 600 &
+    sleeper=$!
+    expect eventually sleeps $sleeper
+    heap=$(awk '$6 == "[heap]" {split($1, a, "-"); print a[1]; exit}' /proc/$sleeper/maps)
+    [ -n "$heap" ] || skip 'the process has no heap'
+}
+sleeps() { [ "$(cat /proc/$1/comm)" = sleep ] && grep -q '^State:.S' /proc/$1/status && grep -qF '[heap]' /proc/$1/maps; }
+name_of_heap() { run pitot symbolize --pid $sleeper -p "0x$heap"; }
+end_sleeper() {
+    rm -f /tmp/perf-$sleeper.map
+    kill $sleeper
+    wait $sleeper 2>/dev/null
+}
+
+it "believes a compiler's map of the process's user, and of nobody else"
+if needs_other; then
+    start_sleeper
+    map=/tmp/perf-$sleeper.map
+    echo "$heap 40 planted" >plant
+    chmod 644 plant
+    as_other cp plant $map
+    name_of_heap
+    expect_stdout_line '*?? at ??:0:0'
+    expect_stderr_line "pitot: * $map: it belongs to user 65534, and the process to user 0"
+    rm $map
+    as_other ln -s "$PWD/plant" $map
+    name_of_heap
+    expect_stdout_line '*?? at ??:0:0'
+    expect_stderr_line "pitot: * $map: it is a link"
+    rm $map
+    as_other mkfifo $map
+    name_of_heap
+    expect_stderr_line "pitot: * $map: it is no regular file"
+    rm $map
+    cp plant $map
+    chmod 666 $map
+    name_of_heap
+    expect_stdout_line '*?? at ??:0:0'
+    expect_stderr_line "pitot: * $map: others may write to it (chmod go-w)"
+    chmod 644 $map
+    name_of_heap
+    expect_stdout_line 'planted at ??:0:0'
+    end_sleeper
+    start_sleeper setpriv --reuid=65534 --regid=65534 --clear-groups
+    map=/tmp/perf-$sleeper.map
+    echo "$heap 40 its_own" >plant
+    as_other cp plant $map
+    name_of_heap
+    expect_stdout_line 'its_own at ??:0:0'
+    end_sleeper
+fi

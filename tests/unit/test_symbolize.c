@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "model/builder.h"
+#include "model/process_user.h"
 #include "symbolize/symbolize.h"
 
 #define BASE UINT64_C(0x7f1200000000)
@@ -791,9 +792,54 @@ static void compiled_code_is_named_by_the_map_of_its_process(void **state)
     pt_diag_done(&diag);
 }
 
+static void a_map_is_believed_of_the_user_whose_process_it_was(void **state)
+{
+    (void)state;
+    static const char text[] = "10000 100 named\n";
+    const pt_symbolize_options options = {.names_code = true, .source = {.root = root}};
+    for (uint32_t pid = 1999999981; pid <= 1999999986; pid++) {
+        PT_FREE char *name = pt_strf("tmp/perf-%u.map", pid);
+        PT_FREE char *path = pt_strf("%s/%s", root, name);
+        write_below_root(name, text, sizeof text - 1);
+        if (pid == 1999999982) assert_int_equal(chmod(path, 0666), 0);
+        if (pid == 1999999983) {
+            assert_int_equal(unlink(path), 0);
+            assert_int_equal(symlink("perf-1999999981.map", path), 0);
+        }
+        if (pid >= 1999999984 && geteuid() == 0) assert_int_equal(chown(path, 65534, 65534), 0);
+    }
+    pt_diag diag;
+    pt_diag_init(&diag);
+    making m = begin();
+    pt_builder_append_mapping(m.b, &(pt_mapping){.start = 0x10000,
+                                                 .limit = 0x20000,
+                                                 .file = pt_builder_text(m.b, "//anon").v,
+                                                 .flags = PT_MAPPING_JIT});
+    pt_builder_process_user(m.b, 1999999985, 65534);
+    pt_builder_process_user(m.b, 1999999986, 65533);
+    for (uint32_t pid = 1999999981; pid <= 1999999986; pid++)
+        sample_of_process(&m, 0x10004, pid);
+    const pt_profile *p = named(finish(&m), &options, 2, &diag);
+    assert_int_equal(line_count(p, 0), 1);
+    assert_int_equal(line_count(p, 1), 0);
+    assert_int_equal(line_count(p, 2), 0);
+    assert_true(any_fact(&diag, "perf-1999999982.map: others may write to it", ""));
+    assert_true(any_fact(&diag, "perf-1999999983.map: it is a link", ""));
+    if (geteuid() == 0) {
+        assert_int_equal(line_count(p, 3), 0);
+        assert_int_equal(line_count(p, 4), 1);
+        assert_int_equal(line_count(p, 5), 0);
+        assert_true(any_fact(&diag, "perf-1999999984.map: it belongs to user 65534", "chown"));
+        assert_true(any_fact(&diag, "perf-1999999986.map: it belongs to user 65534", "65533"));
+    }
+    pt_profile_unref(p);
+    pt_diag_done(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_is_believed_of_the_user_whose_process_it_was),
         cmocka_unit_test(a_location_gets_function_file_and_line),
         cmocka_unit_test(inlined_frames_become_lines_innermost_first),
         cmocka_unit_test(a_return_address_is_looked_up_inside_the_call),
