@@ -78,7 +78,7 @@ static void place_in_kernel(symbolize_job *j, request *r)
 /* Code that the process made itself, by its compiler's dump or map. */
 static void place_in_compiled(symbolize_job *j, request *r, const char *path)
 {
-    const pt_source_search search = {.options = j->images.source};
+    const pt_source_search search = {.options = j->images.source, .diag = &j->context->diag};
     if (!j->code.has_compiled)
         pt_source_jit_names(&search, j->process.pid, j->process.user,
                             pt_source_dump_pid(path) != 0 ? path : NULL, &j->code.dump,
