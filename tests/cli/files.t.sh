@@ -278,7 +278,7 @@ name_of_heap() { run pitot symbolize --pid $sleeper -p "0x$heap"; }
 end_sleeper() {
     rm -f /tmp/perf-$sleeper.map
     kill $sleeper
-    wait $sleeper 2>/dev/null
+    wait $sleeper 2>/dev/null || :
 }
 
 it "believes a compiler's map of the process's user, and of nobody else"

@@ -168,7 +168,7 @@ static int take_too_much(void *arg)
 static int exhaust_while_writing(void *arg)
 {
     pt_file_writer writer;
-    if (pt_file_create(arg, &writer, NULL) != PT_OK) return 2;
+    if (pt_file_create(arg, PT_MODE_USUAL, &writer, NULL) != PT_OK) return 2;
     pt_out_text(&writer.out, "half");
     pt_out_flush(&writer.out, NULL);
     size_t size = MIB;
