@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+#include "base/visible.h"
+
 enum { PENDING_BYTES = 64 * 1024 };
 
 void pt_buf_done(pt_buf *buf)
@@ -111,7 +114,10 @@ void pt_put_varint_slow(pt_buf *buf, uint64_t value)
 
 void pt_out_to_fd(pt_out *out, int fd)
 {
-    *out = (pt_out){.fd = fd, .error = PT_ERROR_INIT, .pending = pt_alloc(PENDING_BYTES, 1)};
+    *out = (pt_out){.fd = fd,
+                    .error = PT_ERROR_INIT,
+                    .pending = pt_alloc(PENDING_BYTES, 1),
+                    .is_terminal = isatty(fd) == 1};
 }
 
 void pt_out_to_buf(pt_out *out, pt_buf *buf)
@@ -169,7 +175,7 @@ static void send_pending(pt_out *out)
     send_bytes(out, out->pending, size);
 }
 
-void pt_out_put(pt_out *out, const void *data, size_t size)
+static void put_bytes(pt_out *out, const void *data, size_t size)
 {
     if (!pt_out_ok(out) || size == 0) return;
     out->count += size;
@@ -184,6 +190,91 @@ void pt_out_put(pt_out *out, const void *data, size_t size)
     }
     memcpy(out->pending + out->pending_count, data, size);
     out->pending_count += size;
+}
+
+static bool is_plain(uint8_t byte)
+{
+    return (byte >= 0x20 && byte < 0x7f) || byte == '\n' || byte == '\t';
+}
+
+static void put_escape(pt_out *out, const uint8_t *bytes, size_t count)
+{
+    char escape[PT_VISIBLE_MAX];
+    put_bytes(out, escape, pt_visible_escape(bytes, count, escape));
+}
+
+/* Puts one character that is not plain ASCII. Returns its bytes; 0 if its rest is to come. */
+static size_t put_character(pt_out *out, const uint8_t *text, size_t size)
+{
+    uint32_t character;
+    int valid;
+    const size_t bytes = pt_utf8_decode(text, size, &character, &valid);
+    const size_t whole = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    if (!valid && bytes == size && bytes < whole && text[0] >= 0xc2 && text[0] <= 0xf4) return 0;
+    if (valid && pt_is_visible(character))
+        put_bytes(out, text, bytes);
+    else
+        put_escape(out, text, bytes);
+    return bytes;
+}
+
+/* What is held turned out to be no character. */
+static void put_held(pt_out *out)
+{
+    put_escape(out, out->held, out->held_count);
+    out->held_count = 0;
+}
+
+/* Continues the character that is held. Returns how many bytes of text it took. */
+static size_t continue_held(pt_out *out, const uint8_t *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < 0x80 || text[i] > 0xbf) {
+            put_held(out);
+            return i;
+        }
+        out->held[out->held_count++] = text[i];
+        const size_t used = put_character(out, out->held, out->held_count);
+        if (used == 0) continue;
+        if (used < out->held_count) put_escape(out, out->held + used, out->held_count - used);
+        out->held_count = 0;
+        return i + 1;
+    }
+    return size;
+}
+
+static void put_visible(pt_out *out, const uint8_t *text, size_t size)
+{
+    size_t at = out->held_count > 0 ? continue_held(out, text, size) : 0;
+    while (at < size) {
+        size_t end = at;
+        while (end < size && is_plain(text[end]))
+            end++;
+        put_bytes(out, text + at, end - at);
+        at = end;
+        if (at == size) return;
+        const size_t used = put_character(out, text + at, size - at);
+        if (used == 0) {
+            out->held_count = (uint8_t)(size - at);
+            memcpy(out->held, text + at, out->held_count);
+            return;
+        }
+        at += used;
+    }
+}
+
+void pt_out_put(pt_out *out, const void *data, size_t size)
+{
+    if (out->is_terminal)
+        put_visible(out, data, size);
+    else
+        put_bytes(out, data, size);
+}
+
+void pt_out_sequence(pt_out *out, const char *sequence)
+{
+    if (out->held_count > 0) put_held(out);
+    put_bytes(out, sequence, strlen(sequence));
 }
 
 void pt_out_text(pt_out *out, const char *text)
@@ -218,6 +309,7 @@ void pt_outf(pt_out *out, const char *format, ...)
 
 pt_status pt_out_flush(pt_out *out, pt_error *reterr)
 {
+    if (out->held_count > 0) put_held(out);
     send_pending(out);
     if (!pt_out_ok(out) && reterr != NULL) *reterr = out->error;
     return out->error.status;

@@ -2,6 +2,10 @@
  *
  * pt_buf collects bytes in memory. pt_out sends them to a descriptor, a pt_buf or a callback, with
  * a sticky error: after the first failure puts do nothing, and pt_out_done tells.
+ *
+ * A descriptor that is a terminal gets nothing that a terminal obeys but newlines and tabs: all
+ * else is shown (visible.h), whoever puts it. What the program itself wants a terminal to obey goes
+ * through pt_out_sequence. Files and pipes get the bytes as they are.
  */
 #ifndef PT_BASE_BUF_H
 #define PT_BASE_BUF_H
@@ -82,7 +86,10 @@ typedef struct pt_out {
     pt_buf *buf;
     uint8_t *pending; /* bytes not yet sent; fd and callback only */
     size_t pending_count;
-    uint64_t count; /* bytes put so far, sent or pending */
+    uint64_t count;     /* bytes put so far, sent or pending */
+    bool is_terminal;   /* controls and wrong UTF-8 are shown */
+    uint8_t held_count; /* terminal: bytes of a character whose rest is to come */
+    uint8_t held[4];
     pt_error error; /* .status is PT_OK until the first failure */
     bool
         broken_pipe; /* the failure was EPIPE: the reader has left, which is no cause to complain */
@@ -95,6 +102,9 @@ void pt_out_to_buf(pt_out *out, pt_buf *buf);
 void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx);
 
 void pt_out_put(pt_out *out, const void *data, size_t size);
+/* Bytes of our own that a terminal is to obey: colours, the beginning of a line. Never text that
+ * came from elsewhere. */
+void pt_out_sequence(pt_out *out, const char *sequence);
 void pt_out_text(pt_out *out, const char *text);
 void pt_out_char(pt_out *out, char c);
 void pt_outf(pt_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

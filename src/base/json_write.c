@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -110,7 +111,7 @@ static size_t put_escape(pt_json_w *w, const uint8_t *text, size_t left)
         pt_out_put(w->out, escape, 2);
         return 1;
     }
-    if (byte < 0x20 || (byte == '<' && (w->flags & PT_JSON_IN_HTML))) {
+    if (byte < 0x20 || byte == 0x7f || (byte == '<' && (w->flags & PT_JSON_IN_HTML))) {
         pt_outf(w->out, "\\u%04x", byte);
         return 1;
     }
@@ -118,7 +119,9 @@ static size_t put_escape(pt_json_w *w, const uint8_t *text, size_t left)
     uint32_t character;
     int valid;
     const size_t length = pt_utf8_decode(text, left, &character, &valid);
-    if (valid)
+    if (valid && !pt_is_visible(character))
+        pt_outf(w->out, "\\u%04x", character);
+    else if (valid)
         pt_out_put(w->out, text, length);
     else
         pt_out_text(w->out, "\xef\xbf\xbd"); /* U+FFFD */
@@ -132,7 +135,7 @@ static void put_string(pt_json_w *w, const char *string, size_t length)
     size_t plain = 0; /* where the run that needs no escape begins */
     for (size_t i = 0; i < length;) {
         const uint8_t byte = text[i];
-        if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<') {
+        if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<') {
             i++;
             continue;
         }

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "cmd/print.h"
 
 #ifdef PT_WITH_LIBEDIT
 #include "cmd/lazy_edit.h"
@@ -106,11 +107,10 @@ static void put_in(EditLine *edit, const char *word, const char *text, bool fina
 
 static void show(const pt_line_choices *c)
 {
-    putchar('\n');
+    pt_cmd_print("\n");
     for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
-        printf("%s\n", c->items[i]);
-    if (c->count > MOST_SHOWN) printf("... and %zu more\n", c->count - MOST_SHOWN);
-    fflush(stdout);
+        pt_cmd_print("%s\n", c->items[i]);
+    if (c->count > MOST_SHOWN) pt_cmd_print("... and %zu more\n", c->count - MOST_SHOWN);
 }
 
 /* One choice is put in; what several begin with, too, if it is more than was typed; else they are
@@ -211,11 +211,11 @@ static const char *edit_read(pt_line *line)
     uint64_t interrupts;
     if (read(interrupted, &interrupts, sizeof interrupts) > 0) {
         libedit->el_reset(line->edit);
-        fputs("^C\n", stdout);
+        pt_cmd_print("^C\n");
         return "";
     }
     if (got == NULL || count <= 0) {
-        fputs("\n", stdout);
+        pt_cmd_print("\n");
         return NULL;
     }
     free(line->plain);
@@ -260,12 +260,10 @@ pt_line *pt_line_open(const pt_line_options *options)
 
 const char *pt_line_read(pt_line *line)
 {
-    fflush(stdout);
 #ifdef PT_WITH_LIBEDIT
     if (line->edit != NULL) return edit_read(line);
 #endif
-    fputs(line->options.prompt, stdout);
-    fflush(stdout);
+    pt_cmd_print("%s", line->options.prompt);
     const ssize_t bytes = getline(&line->plain, &line->plain_cap, stdin);
     if (bytes < 0) return NULL;
     line->plain[strcspn(line->plain, "\r\n")] = '\0';

@@ -1,5 +1,6 @@
 /* lookup.c: see lookup.h. */
 #include "cmd/lookup.h"
+#include "cmd/print.h"
 
 #include <inttypes.h>
 #include <link.h>
@@ -105,17 +106,17 @@ static void show_download(void *context, const pt_debuginfod_progress *p)
     if (shown->now != p->what) shown->was_told = false;
     shown->now = p->is_over ? NULL : p->what;
     if (shown->is_terminal && !p->is_over) {
-        fprintf(stderr, "\r\033[Kfetching %s from %s: %.1f%s MB", p->what, p->server,
-                (double)p->done_bytes / mb, size);
+        PT_FREE char *line = pt_strf("fetching %s from %s: %.1f%s MB", p->what, p->server,
+                                     (double)p->done_bytes / mb, size);
+        pt_cmd_progress(line);
         shown->is_shown = true;
     } else if (shown->is_terminal && shown->is_shown) {
-        fputs("\r\033[K", stderr);
+        pt_cmd_progress(NULL);
         shown->is_shown = false;
     } else if (!shown->is_terminal && !p->is_over && !shown->was_told && p->elapsed_ms > QUIET_MS) {
         pt_cmd_say("fetching %s from %s (DEBUGINFOD_URLS= asks no server)", p->what, p->server);
         shown->was_told = true;
     }
-    fflush(stderr);
 }
 
 /* As elfutils chooses it. */

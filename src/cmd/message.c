@@ -1,8 +1,9 @@
-/* message.c: what the command line says on standard error. */
+/* message.c: what the command line says on standard error, and the shells on standard output. */
 #include <stdarg.h>
-#include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/print.h"
 #include "render/text.h"
 
 static _Thread_local pt_buf *heard;
@@ -11,6 +12,8 @@ void pt_cmd_hear(pt_buf *into)
 {
     heard = into;
 }
+
+/* ---- The program's own messages ---- */
 
 /* Messages quote names from files and arguments: control characters must not reach a terminal. */
 static void say(const char *format, va_list args)
@@ -23,9 +26,8 @@ static void say(const char *format, va_list args)
     pt_buf line = PT_BUF_INIT;
     pt_put_text(&line, "pitot: ");
     pt_vputf(&line, format, args);
-    fflush(stderr);
     pt_out err;
-    pt_out_to_fd(&err, 2);
+    pt_out_to_fd(&err, STDERR_FILENO);
     pt_text_put(&err, pt_buf_text(&line), 0);
     pt_out_char(&err, '\n');
     pt_out_done(&err, NULL);
@@ -57,4 +59,47 @@ int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
     if (context->command != NULL && heard == NULL)
         pt_cmd_say("`pitot help %s` shows how it is used", context->command->name);
     return PT_EXIT_USAGE;
+}
+
+/* ---- Words of personalities and shells ---- */
+
+static void print_to(int fd, const char *format, va_list args)
+{
+    pt_buf text = PT_BUF_INIT;
+    pt_out out;
+    pt_vputf(&text, format, args);
+    pt_out_to_fd(&out, fd);
+    pt_out_put(&out, text.data, text.size);
+    pt_out_done(&out, NULL);
+    pt_buf_done(&text);
+}
+
+void pt_cmd_print(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_to(STDOUT_FILENO, format, args);
+    va_end(args);
+}
+
+void pt_cmd_verr(const char *format, va_list args)
+{
+    print_to(STDERR_FILENO, format, args);
+}
+
+void pt_cmd_err(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_to(STDERR_FILENO, format, args);
+    va_end(args);
+}
+
+void pt_cmd_progress(const char *line)
+{
+    pt_out err;
+    pt_out_to_fd(&err, STDERR_FILENO);
+    pt_out_sequence(&err, "\r\033[K");
+    if (line != NULL) pt_text_put(&err, line, 0);
+    pt_out_done(&err, NULL);
 }

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cmd/print.h"
 #include "cmd/remote.h"
 #include "model/builder.h"
 #include "symbolize/symbolize.h"
@@ -58,7 +59,7 @@ static const pt_profile *tell_binary(void *context, const pt_profile *profile)
 static void say_line(void *context, const char *line)
 {
     (void)context;
-    fprintf(stderr, "%s\n", line);
+    pt_cmd_err("%s\n", line);
 }
 
 /* What became of inputs that did not come whole. */
@@ -67,9 +68,9 @@ static void say_errors(const pt_loaded *loaded)
     for (size_t i = 0; i < loaded->input_count; i++) {
         const pt_load_input *input = &loaded->inputs[i];
         if (input->is_program)
-            fprintf(stderr, "%s: a program, not a profile\n", input->name);
+            pt_cmd_err("%s: a program, not a profile\n", input->name);
         else if (input->error != NULL)
-            fprintf(stderr, "%s: %s\n", input->name, input->error->message);
+            pt_cmd_err("%s: %s\n", input->name, input->error->message);
     }
 }
 
@@ -120,7 +121,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
         status = PT_ERR_USAGE;
     }
     if (status == PT_OK && loaded.profile != NULL) {
-        if (got < count) fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, kind, count);
+        if (got < count) pt_cmd_err("Fetched %zu %s profiles out of %zu\n", got, kind, count);
         *ret_profile = pt_profile_ref(loaded.profile);
         pt_diag_merge(&f->diag, &loaded.diag);
         note_servers(f, &loaded);
@@ -187,11 +188,10 @@ static void read_symbolize(const char *text, pt_symbolize_options *ret)
             for (size_t i = 0; i < 3; i++)
                 if (strcmp(w + 9, modes[i]) == 0) ret->demangle = demangle[i];
         } else {
-            fprintf(stderr,
-                    "ignoring unrecognized symbolization option: %s\n"
-                    "expecting -symbolize=[local|fastlocal|remote|none][:force]"
-                    "[:demangle=[none|full|templates|default]\n",
-                    w);
+            pt_cmd_err("ignoring unrecognized symbolization option: %s\n"
+                       "expecting -symbolize=[local|fastlocal|remote|none][:force]"
+                       "[:demangle=[none|full|templates|default]\n",
+                       w);
         }
     }
 }
@@ -308,9 +308,9 @@ static void keep_fetched(const fetching *f, const pt_profile *profile)
     PT_FREE char *path = NULL;
     pt_error error = PT_ERROR_INIT;
     if (pt_remote_save(profile, f->pool, &path, &error) == PT_OK)
-        fprintf(stderr, "Saved profile in %s\n", path);
+        pt_cmd_err("Saved profile in %s\n", path);
     else
-        fprintf(stderr, "Could not save profile: %s\n", error.message);
+        pt_cmd_err("Could not save profile: %s\n", error.message);
 }
 
 static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
@@ -347,8 +347,7 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
     const pt_profile *profile = NULL;
     const pt_status status = fetch(&f, &profile, reterr);
     for (size_t i = 0; i < f.diag.count; i++)
-        fprintf(stderr, "%llu %s\n", (unsigned long long)f.diag.facts[i].count,
-                f.diag.facts[i].text);
+        pt_cmd_err("%llu %s\n", (unsigned long long)f.diag.facts[i].count, f.diag.facts[i].text);
     pt_diag_done(&f.diag);
     for (size_t i = 0; i < f.remote_count; i++) {
         free(f.remote[i].url);

@@ -7,6 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/print.h"
 #include "cmd/web.h"
 
 /* What shapes pprof's text and dot, and nothing on a page. */
@@ -83,7 +84,7 @@ static void take_defaults(const pt_pprof_config *c, defaults *d)
 
 static void say_url(const char *url)
 {
-    fprintf(stderr, "Serving web UI on %s\n", url);
+    pt_cmd_err("Serving web UI on %s\n", url);
 }
 
 pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,

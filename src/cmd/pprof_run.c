@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/print.h"
 #include "formats/format.h"
 #include "render/pprof_list.h"
 #include "render/pprof_report.h"
@@ -134,14 +135,14 @@ static void say_unmatched(const pt_filtered *filtered)
         [PT_FILTER_TAG_HIDE] = "TagHide",
     };
     if (filtered->range[PT_FILTER_TAG_FOCUS] != NULL)
-        fprintf(stderr, "tagfocus:Interpreted '%s' as range, not regexp\n",
-                filtered->range[PT_FILTER_TAG_FOCUS]);
+        pt_cmd_err("tagfocus:Interpreted '%s' as range, not regexp\n",
+                   filtered->range[PT_FILTER_TAG_FOCUS]);
     if (filtered->range[PT_FILTER_TAG_IGNORE] != NULL)
-        fprintf(stderr, "tagignore:Interpreted '%s' as range, not regexp\n",
-                filtered->range[PT_FILTER_TAG_IGNORE]);
+        pt_cmd_err("tagignore:Interpreted '%s' as range, not regexp\n",
+                   filtered->range[PT_FILTER_TAG_IGNORE]);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
         if (filtered->asked[k] && !filtered->matched[k] && names[k] != NULL)
-            fprintf(stderr, "%s expression matched no samples\n", names[k]);
+            pt_cmd_err("%s expression matched no samples\n", names[k]);
 }
 
 pt_query pt_pprof_query(const pt_pprof_config *c)
@@ -202,9 +203,9 @@ static pt_status filter(asking *a, pt_error *reterr)
     status = pt_tag_frames(a->session->profile, &query, &tagged, NULL, reterr);
     if (status != PT_OK) return status;
     if (is_set(query.tag_root) && !tagged.root_matched)
-        fprintf(stderr, "TagRoot expression matched no samples\n");
+        pt_cmd_err("TagRoot expression matched no samples\n");
     if (is_set(query.tag_leaf) && !tagged.leaf_matched)
-        fprintf(stderr, "TagLeaf expression matched no samples\n");
+        pt_cmd_err("TagLeaf expression matched no samples\n");
     a->whole = tagged.profile;
     pt_filtered filtered;
     status = pt_filter(a->whole, &query, &filtered, NULL, reterr);
@@ -231,8 +232,8 @@ static void say_units(asking *a)
     for (size_t i = 0; i < a->units.count; i++) {
         const pt_tag_unit *unit = &a->units.items[i];
         if (unit->others != NULL)
-            fprintf(stderr, "For tag %s used unit %s, also encountered unit(s) %s\n",
-                    pt_text(a->session->profile, unit->key), unit->unit, unit->others);
+            pt_cmd_err("For tag %s used unit %s, also encountered unit(s) %s\n",
+                       pt_text(a->session->profile, unit->key), unit->unit, unit->others);
     }
 }
 
@@ -444,7 +445,7 @@ static pt_status report_disasm(asking *a, pt_error *reterr)
     pt_pprof_disasm disasm;
     const pt_status status = pt_pprof_disasm_init(&disasm, a->profile, &request, reterr);
     for (size_t i = 0; i < diag.count; i++)
-        fprintf(stderr, "%s\n", diag.facts[i].text);
+        pt_cmd_err("%s\n", diag.facts[i].text);
     pt_diag_done(&diag);
     if (status != PT_OK) return status;
     pt_pprof_disasm_text(a->out, &a->report, &disasm);

@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "cmd/line.h"
+#include "cmd/print.h"
 #include "cmd/shell_words.h"
 #include "transform/pprof.h"
 
@@ -37,7 +38,7 @@ static const char *keep(shell *s, const char *text)
 static void say(const char *text)
 {
     const size_t length = strlen(text);
-    fprintf(stderr, "%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
+    pt_cmd_err("%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
 }
 
 /* ---- Assignments ---- */
@@ -66,7 +67,7 @@ static bool try_assignment(shell *s, const char *line)
         pt_shell_trimmed(line, equals != NULL ? (size_t)(equals - line) : strlen(line));
     if (!pt_pprof_is_option(name)) return false;
     if (equals == NULL && !pt_pprof_is_switch(name)) {
-        fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
+        pt_cmd_err("please specify a value, e.g. %s=<val>\n", name);
         return true;
     }
     const char *value = equals != NULL ? equals + 1 : "";
@@ -205,24 +206,23 @@ static void put_help_line(void *context, const char *name)
 {
     (void)context;
     const char *help = pt_pprof_option_help(name);
-    fprintf(stderr, "    %-16s %s\n", name, help != NULL ? help : "");
+    pt_cmd_err("    %-16s %s\n", name, help != NULL ? help : "");
 }
 
 static void say_all_help(void)
 {
-    fputs("  Commands:\n", stderr);
+    pt_cmd_err("  Commands:\n");
     for (size_t i = 0; i < pt_pprof_command_count; i++)
-        fprintf(stderr, "    %-16s %s\n", pt_pprof_commands[i].name, pt_pprof_commands[i].help);
-    fputs("    o/options        all options and what they are set to\n"
-          "    q/quit/exit/^D   leave\n"
-          "\n  A command takes rows, -cum, patterns to focus on, -patterns to ignore, >FILE, | "
-          "PROGRAM.\n"
-          "\n  Options:\n",
-          stderr);
+        pt_cmd_err("    %-16s %s\n", pt_pprof_commands[i].name, pt_pprof_commands[i].help);
+    pt_cmd_err(
+        "    o/options        all options and what they are set to\n"
+        "    q/quit/exit/^D   leave\n"
+        "\n  A command takes rows, -cum, patterns to focus on, -patterns to ignore, >FILE, | "
+        "PROGRAM.\n"
+        "\n  Options:\n");
     pt_pprof_each_option(put_help_line, NULL);
-    fputs("\n    :                no focus, ignore, hide, tagfocus, tagignore any more\n"
-          "\n  \"help NAME\" tells of one of them\n",
-          stderr);
+    pt_cmd_err("\n    :                no focus, ignore, hide, tagfocus, tagignore any more\n"
+               "\n  \"help NAME\" tells of one of them\n");
 }
 
 static void help(const char *name)
@@ -232,12 +232,12 @@ static void help(const char *name)
     if (name[0] == '\0') {
         say_all_help();
     } else if (command != NULL) {
-        fprintf(stderr, "%s\n  %s%s [ROWS] [FOCUS...] [-IGNORE...] [-cum] [>FILE] [| PROGRAM]\n",
-                command->help, command->name, command->takes_pattern ? " PATTERN" : "");
+        pt_cmd_err("%s\n  %s%s [ROWS] [FOCUS...] [-IGNORE...] [-cum] [>FILE] [| PROGRAM]\n",
+                   command->help, command->name, command->takes_pattern ? " PATTERN" : "");
     } else if (option != NULL) {
-        fprintf(stderr, "%s\n", option);
+        pt_cmd_err("%s\n", option);
     } else {
-        fprintf(stderr, "Unknown command: %s\n", name);
+        pt_cmd_err("Unknown command: %s\n", name);
     }
 }
 
@@ -335,8 +335,8 @@ static void complete_function(const shell *s, const char *word, pt_line_choices 
 {
     const pt_profile *p = s->session->profile;
     for (uint32_t f = 0; f < p->function->t.count && choices->count < MOST_CHOICES; f++) {
-        const char *name = pt_text(p, p->function->name[f]);
-        if (strstr(name, word) != NULL) pt_line_choice(choices, name);
+        PT_FREE char *pattern = pt_shell_pattern(pt_text(p, p->function->name[f]));
+        if (strstr(pattern, word) != NULL) pt_line_choice(choices, pattern);
     }
 }
 

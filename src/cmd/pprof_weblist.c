@@ -6,6 +6,7 @@
 
 #include "cmd/lookup.h"
 #include "cmd/pprof.h"
+#include "cmd/print.h"
 #include "render/pprof_report.h"
 #include "render/weblist.h"
 #include "transform/scale.h"
@@ -42,7 +43,7 @@ static char *query_of(const pt_pprof_report *report)
 static void say_facts(const pt_diag *diag)
 {
     for (size_t i = 0; i < diag->count; i++)
-        fprintf(stderr, "%s\n", diag->facts[i].text);
+        pt_cmd_err("%s\n", diag->facts[i].text);
 }
 
 static pt_status put_page(const pt_pprof_session *session, const pt_pprof_config *config,

@@ -18,6 +18,7 @@
 #include "capture/procs.h"
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
+#include "cmd/print.h"
 #include "cmd/record_int.h"
 
 typedef struct {
@@ -80,13 +81,15 @@ static void show_progress(void *arg, const pt_capture_facts *f)
 {
     (void)arg;
     const double seconds = (double)f->duration_ns / 1e9;
-    fprintf(stderr, "\rpitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost\033[K",
-            seconds, f->samples, seconds > 0 ? (double)f->samples / seconds : 0, f->lost);
+    PT_FREE char *line =
+        pt_strf("pitot: %.1f s, %" PRIu64 " samples, %.0f a second, %" PRIu64 " lost", seconds,
+                f->samples, seconds > 0 ? (double)f->samples / seconds : 0, f->lost);
+    pt_cmd_progress(line);
 }
 
 static void end_progress(const perf_run *run)
 {
-    if (run->shows_progress) fputs("\r\033[K", stderr);
+    if (run->shows_progress) pt_cmd_progress(NULL);
 }
 
 /* ---- what the profile says of itself ---- */

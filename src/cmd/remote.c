@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "cmd/print.h"
 #include "formats/format.h"
 #include "object/demangle.h"
 
@@ -40,8 +41,7 @@ void pt_remote_progress(void *unused, const pt_fetch_progress *p)
         if (p->bytes > 0)
             n += snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " kB", p->bytes / 1000);
     }
-    fprintf(stderr, "\r%.*s\033[K", n, line);
-    fflush(stderr);
+    pt_cmd_progress(n > 0 ? line : NULL);
 }
 
 static char *demangle(void *opaque, const char *name)

@@ -14,11 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 #include "cmd/line.h"
 #include "cmd/options.h"
+#include "cmd/print.h"
 #include "cmd/shell_words.h"
 
 /* An option of the query that was set. */
@@ -112,7 +114,7 @@ static void show_settings(const shell *s)
         for (size_t k = 0; k < s->set.count; k++)
             if (s->set.items[k].row == row) set = &s->set.items[k];
         const char *value = set == NULL ? "" : set->value != NULL ? set->value : "true";
-        printf("  %-14s %-24s %s\n", row->name, value, row->help);
+        pt_cmd_print("  %-14s %-24s %s\n", row->name, value, row->help);
     }
 }
 
@@ -242,24 +244,33 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
     return true;
 }
 
-static pt_look look_of(const shell *s, bool elsewhere)
+static void write_file(const pt_buf *report, const char *path)
 {
-    if (!elsewhere) return s->base->look;
-    return (pt_look){.long_names = s->base->look.long_names};
+    pt_error error = PT_ERROR_INIT;
+    if (pt_file_replace(path, report->data, report->size, &error) != PT_OK) pt_cmd_fail(&error);
 }
 
-static void write_report(const pt_buf *report, const line_args *a, const char *pipe)
+/* Collects a report and hands it to a file or a program; nothing if it is empty. */
+static void run_elsewhere(shell *s, const pt_command *command, const line_args *a, const char *pipe)
 {
-    if (pipe != NULL) {
-        pt_shell_send(report, pipe);
-    } else if (a->file == NULL) {
-        fwrite(report->data, 1, report->size, stdout);
-        fflush(stdout);
-    } else {
-        pt_error error = PT_ERROR_INIT;
-        if (pt_file_replace(a->file, report->data, report->size, &error) != PT_OK)
-            pt_cmd_fail(&error);
-    }
+    const pt_look look = {.long_names = s->base->look.long_names};
+    pt_buf report = PT_BUF_INIT;
+    pt_out out;
+    pt_out_to_buf(&out, &report);
+    s->status = pt_cmd_run_resident(s->base, command, a->items, a->count, &out, &look);
+    pt_out_done(&out, NULL);
+    if (report.size > 0 && pipe != NULL)
+        pt_shell_send(&report, pipe);
+    else if (report.size > 0)
+        write_file(&report, a->file);
+    pt_buf_done(&report);
+}
+
+static void run_here(shell *s, const pt_command *command, const line_args *a)
+{
+    const pt_cmd_context *base = s->base;
+    s->status = pt_cmd_run_resident(base, command, a->items, a->count, base->out, &base->look);
+    pt_out_flush(base->out, NULL);
 }
 
 static void run(shell *s, const pt_command *command, const char *digits, const pt_shell_words *w,
@@ -272,16 +283,10 @@ static void run(shell *s, const pt_command *command, const char *digits, const p
     for (size_t at = 1; at < w->count && fine; at++)
         fine = add_word(command, w, &at, &a);
     if (a.focus.size > 0) arg_make(&a, pt_strf("--focus=%s", pt_buf_text(&a.focus)));
-    if (fine) {
-        const pt_look look = look_of(s, pipe != NULL || a.file != NULL);
-        pt_buf report = PT_BUF_INIT;
-        pt_out out;
-        pt_out_to_buf(&out, &report);
-        s->status = pt_cmd_run_resident(s->base, command, a.items, a.count, &out, &look);
-        pt_out_done(&out, NULL);
-        if (report.size > 0) write_report(&report, &a, pipe);
-        pt_buf_done(&report);
-    }
+    if (fine && (pipe != NULL || a.file != NULL))
+        run_elsewhere(s, command, &a, pipe);
+    else if (fine)
+        run_here(s, command, &a);
     args_done(&a);
 }
 
@@ -289,17 +294,18 @@ static void run(shell *s, const pt_command *command, const char *digits, const p
 
 static void show_commands(void)
 {
-    printf("commands, with their options as on the command line:\n");
+    pt_cmd_print("commands, with their options as on the command line:\n");
     for (const pt_command *const *c = pt_commands; *c != NULL; c++)
-        if (works_here(*c)) printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-    printf("\n"
-           "  NAME=VALUE sets an option of the query for all commands, NAME= takes it back, : all\n"
-           "  o          lists them and what they are set to\n"
-           "  help NAME  tells of a command\n"
-           "  q          leaves\n"
-           "\n"
-           "top10, or a number, says how many rows; bare words are --focus; >FILE and | PROGRAM\n"
-           "take the report.\n");
+        if (works_here(*c)) pt_cmd_print("  %-10s %s\n", (*c)->name, (*c)->summary);
+    pt_cmd_print(
+        "\n"
+        "  NAME=VALUE sets an option of the query for all commands, NAME= takes it back, : all\n"
+        "  o          lists them and what they are set to\n"
+        "  help NAME  tells of a command\n"
+        "  q          leaves\n"
+        "\n"
+        "top10, or a number, says how many rows; bare words are --focus; >FILE and | PROGRAM\n"
+        "take the report.\n");
 }
 
 static void help(const shell *s, const char *name)
@@ -309,13 +315,13 @@ static void help(const shell *s, const char *name)
     if (name == NULL) {
         show_commands();
     } else if (command != NULL) {
-        fflush(stdout);
         pt_out out;
         pt_out_to_fd(&out, STDOUT_FILENO);
         pt_help_command(&out, command, s->base->look.width);
         pt_out_done(&out, NULL);
     } else if (row != NULL) {
-        printf("%s: %s\n%s\n", row->name, row->help, row->details != NULL ? row->details : "");
+        pt_cmd_print("%s: %s\n%s\n", row->name, row->help,
+                     row->details != NULL ? row->details : "");
     } else {
         pt_cmd_say("there is no command and no option '%s'; help lists them", name);
     }
@@ -403,8 +409,8 @@ static void complete_function(const shell *s, const char *word, pt_line_choices 
 {
     const pt_profile *p = s->base->profile;
     for (uint32_t f = 0; f < p->function->t.count && choices->count < MOST_CHOICES; f++) {
-        const char *name = pt_text(p, p->function->name[f]);
-        if (strstr(name, word) != NULL) pt_line_choice(choices, name);
+        PT_FREE char *pattern = pt_shell_pattern(pt_text(p, p->function->name[f]));
+        if (strstr(pattern, word) != NULL) pt_line_choice(choices, pattern);
     }
 }
 

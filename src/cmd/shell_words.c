@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+#include "cmd/print.h"
 
 static void add(pt_shell_words *w, char *word)
 {
@@ -70,6 +73,30 @@ char *pt_shell_trimmed(const char *text, size_t length)
     return pt_strndup(text, length);
 }
 
+char *pt_shell_pattern(const char *name)
+{
+    pt_buf pattern = PT_BUF_INIT;
+    const uint8_t *at = (const uint8_t *)name;
+    size_t left = strlen(name);
+    if (left > 0 && strchr("<>|-:", name[0]) != NULL) {
+        pt_put_u8(&pattern, '.');
+        at++;
+        left--;
+    }
+    while (left > 0) {
+        uint32_t c;
+        int valid;
+        const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
+        if (valid && pt_is_visible(c) && (c >= 0x80 || strchr(" '\"\\", (int)c) == NULL))
+            pt_put(&pattern, at, bytes);
+        else
+            pt_put_u8(&pattern, '.');
+        at += bytes;
+        left -= bytes;
+    }
+    return pt_buf_take(&pattern, NULL);
+}
+
 const char *pt_shell_cut_pipe(char *line)
 {
     for (char *bar = line; (bar = strchr(bar, '|')) != NULL; bar++) {
@@ -85,10 +112,9 @@ const char *pt_shell_cut_pipe(char *line)
 void pt_shell_send(const pt_buf *report, const char *command)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
-    fflush(NULL);
     FILE *pipe = popen(command, "we");
     if (pipe == NULL) {
-        fprintf(stderr, "%s: %s\n", command, strerror(errno));
+        pt_cmd_err("%s: %s\n", command, strerror(errno));
         return;
     }
     sigaction(SIGINT, &ignore, &interrupt);

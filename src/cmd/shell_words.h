@@ -19,6 +19,11 @@ void pt_shell_words_done(pt_shell_words *words);
 /* A copy without white space at both ends; the caller frees. */
 char *pt_shell_trimmed(const char *text, size_t length);
 
+/* A pattern that finds a name of the profile and is one word of a line: "." stands for white space,
+ * quotes, backslashes, controls, and a first character that the shells obey. So a name that is
+ * completed brings no pipe, file or option into the line. The caller frees. */
+char *pt_shell_pattern(const char *name);
+
 /* Cuts the line before a | that stands alone between white space; what follows it, or NULL. */
 const char *pt_shell_cut_pipe(char *line);
 

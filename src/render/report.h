@@ -50,7 +50,8 @@ void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree);
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree);
 
-/* A CSV field, quoted if it must be (RFC 4180, section 2). */
+/* A CSV cell of text: quoted if it must be (RFC 4180, section 2), with an apostrophe before what a
+ * spreadsheet would compute (csv.c). Texts go to CSV through nothing else. */
 void pt_csv_put(pt_out *out, const char *text);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 typedef struct {
     uint32_t first, last;
@@ -32,12 +33,6 @@ static const range two_wide[] = {
     {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 };
 
-/* What a terminal would obey, or what turns the direction of writing. */
-static const range unsafe[] = {
-    {0x00, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
-    {0x2028, 0x202e}, {0x2066, 0x2069}, {PT_UTF8_REPLACEMENT, PT_UTF8_REPLACEMENT},
-};
-
 #define IN(table, c) is_in(table, sizeof table / sizeof *table, c)
 
 static bool is_in(const range *table, size_t count, uint32_t c)
@@ -47,10 +42,17 @@ static bool is_in(const range *table, size_t count, uint32_t c)
     return false;
 }
 
-static size_t width_of(uint32_t c)
+static bool is_shown(uint32_t c, int valid)
 {
+    return valid && pt_is_visible(c);
+}
+
+/* Columns of a character of so many bytes. */
+static size_t width_of(uint32_t c, int valid, const uint8_t *bytes, size_t count)
+{
+    char escape[PT_VISIBLE_MAX];
+    if (!is_shown(c, valid)) return pt_visible_escape(bytes, count, escape);
     if (c < 0x300) return 1;
-    if (IN(unsafe, c)) return 1;
     if (IN(zero_width, c)) return 0;
     return IN(two_wide, c) ? 2 : 1;
 }
@@ -63,7 +65,7 @@ size_t pt_text_width(const char *text)
         uint32_t c;
         int valid;
         const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
-        width += width_of(c);
+        width += width_of(c, valid, at, bytes);
         at += bytes;
         left -= bytes;
     }
@@ -79,12 +81,13 @@ static void put_columns(pt_out *out, const char *text, size_t from, size_t to)
         uint32_t c;
         int valid;
         const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
-        const size_t width = width_of(c);
+        const size_t width = width_of(c, valid, at, bytes);
         if (column >= from && column + width <= to) {
-            if (!valid || IN(unsafe, c))
-                pt_out_char(out, '?');
-            else
+            char escape[PT_VISIBLE_MAX];
+            if (is_shown(c, valid))
                 pt_out_put(out, at, bytes);
+            else
+                pt_out_put(out, escape, pt_visible_escape(at, bytes, escape));
         }
         column += width;
         at += bytes;
@@ -133,12 +136,12 @@ static const char *const sequences[] = {
 
 void pt_text_colour(pt_out *out, const pt_look *look, pt_colour colour)
 {
-    if (look->colour) pt_out_text(out, sequences[colour]);
+    if (look->colour) pt_out_sequence(out, sequences[colour]);
 }
 
 void pt_text_colour_end(pt_out *out, const pt_look *look, pt_colour colour)
 {
-    if (look->colour && colour != PT_COLOUR_NONE) pt_out_text(out, "\033[0m");
+    if (look->colour && colour != PT_COLOUR_NONE) pt_out_sequence(out, "\033[0m");
 }
 
 pt_percent pt_percent_of(double share)

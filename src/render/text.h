@@ -1,9 +1,8 @@
 /* text.h: text for people: columns that line up, whatever script a name is written in, and nothing
  * from a file that a terminal would obey.
  *
- * Names come from files. Control characters (and C1, and the marks that turn the direction of
- * writing) are shown as U+FFFD's stand-in "?", so that no profile can move the cursor or dress up
- * as another.
+ * Names come from files. What a terminal obeys is shown (base/visible.h: ESC as ^[), in pipes and
+ * files, too, so that no profile can move the cursor or dress up as another.
  */
 #ifndef PT_RENDER_TEXT_H
 #define PT_RENDER_TEXT_H
@@ -12,7 +11,7 @@
 #include "render/look.h"
 
 /* Columns that a text takes on a terminal: 0 for combining marks, 2 for wide characters (East Asian
- * wide and fullwidth, emoji), else 1. A control character or a wrong byte counts 1. */
+ * wide and fullwidth, emoji), else 1. What is shown by an escape has the columns of that. */
 size_t pt_text_width(const char *text);
 
 /* Puts the text without anything a terminal obeys. If it is wider than limit (0 = no limit) its

@@ -4,6 +4,7 @@
     send TEXT     types the text; \\n, \\t and \\xNN as in C
     expect TEXT   waits until the program has printed it, or fails after five minutes
     end           waits until the program ends
+    show          prints, as they came, the bytes that the terminal got
 
 Exit status: the program's, or 1 with what was printed if something did not come.
 """
@@ -45,6 +46,9 @@ def main():
         verb, _, text = line.partition(" ")
         if verb == "send":
             os.write(terminal, unescape(text))
+            continue
+        if verb == "show":
+            sys.stdout.buffer.write(seen)
             continue
         wanted, deadline = unescape(text), time.monotonic() + PATIENCE
         while verb == "end" or wanted not in rest:

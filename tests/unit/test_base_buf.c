@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 
 static void puts_bytes_in_the_order_that_was_asked(void **state)
@@ -176,6 +177,63 @@ static void a_full_non_blocking_pipe_is_waited_for(void **state)
     close(fds[0]);
 }
 
+/* What the other side of a pseudo terminal gets. */
+static size_t on_a_terminal(const char *const *pieces, size_t count, char *got, size_t room)
+{
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master) | unlockpt(master), 0);
+    const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    struct termios raw;
+    assert_int_equal(tcgetattr(terminal, &raw), 0);
+    cfmakeraw(&raw);
+    assert_int_equal(tcsetattr(terminal, TCSANOW, &raw), 0);
+    pt_out out;
+    pt_out_to_fd(&out, terminal);
+    for (size_t i = 0; i < count; i++)
+        pt_out_text(&out, pieces[i]);
+    pt_out_sequence(&out, "\033[0m");
+    assert_int_equal(pt_out_done(&out, NULL), PT_OK);
+    size_t size = 0;
+    while (size < 4 || memcmp(got + size - 4, "\033[0m", 4) != 0) {
+        const ssize_t n = read(master, got + size, room - 1 - size);
+        assert_true(n > 0);
+        size += (size_t)n;
+    }
+    got[size - 4] = '\0';
+    close(terminal);
+    close(master);
+    return size - 4;
+}
+
+static void a_terminal_gets_nothing_to_obey(void **state)
+{
+    static const struct {
+        const char *pieces[4], *shown;
+    } rows[] = {
+        {{"\tplain \u00e9 \u95a2\n"}, "\tplain \u00e9 \u95a2\n"},
+        {{"\033[2J\a\b\r\f\177"}, "^[[2J^G^H^M^L^?"},
+        {{"\xc2\x9b"
+          "31m",
+          "\x9b"
+          "31m"},
+         "\\xc2\\x9b31m\\x9b31m"},
+        {{"\u202e", "\u2066", "\u061c"}, "\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xd8\\x9c"},
+        {{"\xe9\x96", "\xa2", "\xf0", "\x9f\x94\xa5"}, "\u95a2\U0001f525"}, /* in pieces */
+        {{"\xc2", "\x9b"}, "\\xc2\\x9b"},
+        {{"\xe9\x96", "x\xe2", "\x80", "\xae"}, "\\xe9\\x96x\\xe2\\x80\\xae"},
+        {{"\xed\xa0\x80", "\xff", "\xf0\x9f"}, "\\xed\\xa0\\x80\\xff\\xf0\\x9f"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char got[512];
+        size_t count = 0;
+        while (count < 4 && rows[i].pieces[count] != NULL)
+            count++;
+        on_a_terminal(rows[i].pieces, count, got, sizeof got);
+        assert_string_equal(got, rows[i].shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_closed_pipe_is_told_apart_from_other_failures),
         cmocka_unit_test(a_callbacks_refusal_ends_the_stream),
         cmocka_unit_test(a_full_non_blocking_pipe_is_waited_for),
+        cmocka_unit_test(a_terminal_gets_nothing_to_obey),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }

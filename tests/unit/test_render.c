@@ -39,7 +39,7 @@ static void widths_are_columns_of_a_terminal(void **state)
     assert_int_equal(pt_text_width("\u95a2\u6570"), 4);
     assert_int_equal(pt_text_width("\uff46"), 2);
     assert_int_equal(pt_text_width("\U0001f525"), 2);
-    assert_int_equal(pt_text_width("a\xff\xfe"), 3);
+    assert_int_equal(pt_text_width("a\xff\xfe"), 9);
 }
 
 static char *put(const char *text, size_t limit)
@@ -58,15 +58,17 @@ static void expect_put(const char *text, size_t limit, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void what_a_terminal_would_obey_becomes_a_question_mark(void **state)
+static void what_a_terminal_would_obey_is_shown(void **state)
 {
-    expect_put("a\033[2Jb", 0, "a?[2Jb");
-    expect_put("a\rb\nc\td", 0, "a?b?c?d");
-    expect_put("a\xc2\x9b;b", 0, "a?;b");      /* CSI of eight bits */
-    expect_put("a\u202eb\u2066c", 0, "a?b?c"); /* marks that turn the direction of writing */
+    expect_put("a\033[2Jb", 0, "a^[[2Jb");
+    expect_put("a\rb\nc\td\177", 0, "a^Mb^Jc^Id^?");
+    expect_put("a\xc2\x9b;b", 0, "a\\xc2\\x9b;b"); /* CSI of eight bits */
+    /* marks that turn the direction of writing */
+    expect_put("a\u202eb\u2066c", 0, "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c");
     expect_put("a\xff"
                "b\xc3",
-               0, "a?b?");
+               0, "a\\xffb\\xc3");
+    assert_int_equal(pt_text_width("\033\177\u202e\xff"), 2 + 2 + 12 + 4);
     expect_put("\u95a2\u6570", 0, "\u95a2\u6570");
 }
 
@@ -79,7 +81,7 @@ static void a_long_name_loses_its_middle_and_keeps_both_ends(void **state)
     assert_true(pt_text_width(wide) <= 12);
 }
 
-static void fields_of_csv_are_quoted_when_they_must_be(void **state)
+static void fields_of_csv_are_quoted_and_never_computed(void **state)
 {
     static const struct {
         const char *text, *field;
@@ -87,6 +89,14 @@ static void fields_of_csv_are_quoted_when_they_must_be(void **state)
                 {"a,b", "\"a,b\""},
                 {"say \"x\"", "\"say \"\"x\"\"\""},
                 {"two\nlines", "\"two\nlines\""},
+                {"a;b", "\"a;b\""}, /* ends a cell where the comma is the decimal point */
+                {"=1+1", "'=1+1"},
+                {"@a,b", "\"'@a,b\""},
+                {"-[NSView draw]", "'-[NSView draw]"},
+                {"\t+x", "\"'\t+x\""},
+                {"'=x", "''=x"},
+                {"'", "'"},
+                {"a=b", "a=b"},
                 {"", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         pt_buf buf = PT_BUF_INIT;
@@ -295,9 +305,9 @@ int main(void)
         cmocka_unit_test(shares_are_percentages_that_say_when_they_are_small),
         cmocka_unit_test(counts_have_thousands_separated),
         cmocka_unit_test(widths_are_columns_of_a_terminal),
-        cmocka_unit_test(what_a_terminal_would_obey_becomes_a_question_mark),
+        cmocka_unit_test(what_a_terminal_would_obey_is_shown),
         cmocka_unit_test(a_long_name_loses_its_middle_and_keeps_both_ends),
-        cmocka_unit_test(fields_of_csv_are_quoted_when_they_must_be),
+        cmocka_unit_test(fields_of_csv_are_quoted_and_never_computed),
         cmocka_unit_test(a_table_lines_up_values_with_units_and_names_lines),
         cmocka_unit_test(nothing_is_cut_without_a_terminal_and_lines_fit_with_one),
         cmocka_unit_test(colour_changes_nothing_but_colour),

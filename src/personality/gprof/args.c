@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "cmd/print.h"
 #include "personality/gprof/command.h"
 
 enum { DEMANGLE = 256, NO_DEMANGLE, INLINE_FILES, JSON };
@@ -70,10 +71,12 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 /* ---- Help ---- */
 
-static void print_usage(FILE *to)
+static void print_usage(int fd)
 {
-    fprintf(to, "usage: gprof [OPTIONS] [PROGRAM [PROFILE...]]\n\n"
-                "Without arguments the program is a.out and the profile gmon.out.\n\n");
+    pt_out to;
+    pt_out_to_fd(&to, fd);
+    pt_outf(&to, "usage: gprof [OPTIONS] [PROGRAM [PROFILE...]]\n\n"
+                 "Without arguments the program is a.out and the profile gmon.out.\n\n");
     for (size_t i = 0; i < ROWS; i++) {
         char text[80] = "  ";
         size_t n = 2;
@@ -90,19 +93,21 @@ static void print_usage(FILE *to)
                      : r->name != NULL                ? "=%s"
                                                       : " %s",
                      r->metavar);
-        fprintf(to, "%-38s %s\n", text, r->help);
+        pt_outf(&to, "%-38s %s\n", text, r->help);
     }
-    fprintf(to, "\nSPEC is FUNCTION, FILE.c, FILE.c:FUNCTION, FILE.c:LINE or LINE; FROM/TO for "
-                "arcs.\n"
-                "A PROFILE with stacks, beside gmon.out or alone, adds a column of true times.\n"
-                "Pitot answers here as GNU gprof does; docs/gprof.md tells what differs.\n");
+    pt_outf(&to, "\nSPEC is FUNCTION, FILE.c, FILE.c:FUNCTION, FILE.c:LINE or LINE; FROM/TO for "
+                 "arcs.\n"
+                 "A PROFILE with stacks, beside gmon.out or alone, adds a column of true times.\n"
+                 "Pitot answers here as GNU gprof does; docs/gprof.md tells what differs.\n");
+    pt_out_done(&to, NULL);
 }
 
 static void print_version(void)
 {
-    printf("pitot " PT_VERSION ", answering as GNU gprof 2.40\n"
-           "Based on the rules of BSD gprof, 1983, of the Regents of the University of California."
-           "\n");
+    pt_cmd_print(
+        "pitot " PT_VERSION ", answering as GNU gprof 2.40\n"
+        "Based on the rules of BSD gprof, 1983, of the Regents of the University of California."
+        "\n");
 }
 
 /* ---- What options do ---- */
@@ -168,7 +173,7 @@ static bool set_format(pt_gprof_settings *s, const char *text)
     case '4': s->needs_44 = true; __attribute__((fallthrough));
     case 'b': s->from = pt_format_find("gmon-bsd"); return true;
     case 'p': s->is_prof = true; return true;
-    default: fprintf(stderr, "%s: unknown file format %s\n", text, s->whoami); return false;
+    default: pt_cmd_err("%s: unknown file format %s\n", text, s->whoami); return false;
     }
 }
 
@@ -179,7 +184,7 @@ static bool set_demangling(pt_gprof_settings *s, const char *style)
     if (style == NULL || s->mangled) return true;
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
         if (strcmp(style, styles[i]) == 0) return true;
-    fprintf(stderr, "%s: unknown demangling style `%s'\n", s->whoami, style);
+    pt_cmd_err("%s: unknown demangling style `%s'\n", s->whoami, style);
     return false;
 }
 
@@ -229,7 +234,7 @@ static pt_gprof_parsed take(pt_gprof_settings *s, int letter)
     case 'c': s->static_calls = true; break;
     case 'd': s->debug = true; break;
     case 'D': s->functions_only = true; break;
-    case 'h': print_usage(stdout); return PT_GPROF_DONE;
+    case 'h': print_usage(STDOUT_FILENO); return PT_GPROF_DONE;
     case 'I': add_folders(s, optarg); break;
     case 'l': s->by_line = true; break;
     case 'L': s->look.full_paths = true; break;
@@ -247,7 +252,7 @@ static pt_gprof_parsed take(pt_gprof_settings *s, int letter)
     case NO_DEMANGLE: s->mangled = true; break;
     case INLINE_FILES: s->look.inline_files = true; break;
     case JSON: s->json = true; break;
-    default: print_usage(stderr); return PT_GPROF_WRONG;
+    default: print_usage(STDERR_FILENO); return PT_GPROF_WRONG;
     }
     return PT_GPROF_RUN;
 }
@@ -301,9 +306,8 @@ pt_gprof_parsed pt_gprof_parse(pt_gprof_settings *s, int argc, char **argv)
     if (parsed != PT_GPROF_RUN) return parsed;
     const unsigned orders = PT_GPROF_FUNCTION_ORDER | PT_GPROF_FILE_ORDER;
     if ((s->touched & orders) == orders) {
-        fprintf(stderr,
-                "\n%s: Only one of --function-ordering and --file-ordering may be specified.\n",
-                s->whoami);
+        pt_cmd_err("\n%s: Only one of --function-ordering and --file-ordering may be specified.\n",
+                   s->whoami);
         return PT_GPROF_WRONG;
     }
     if (s->styles & PT_GPROF_SUM) s->by_line = true;

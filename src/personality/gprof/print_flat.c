@@ -29,7 +29,7 @@ static const char explanation[] =
 
 void pt_gprof_begin_output(pt_out *out, pt_gprof_look *look)
 {
-    if (look->has_output) pt_out_text(out, "\f\n");
+    if (look->has_output) pt_gprof_put_page_break(out);
     look->has_output = true;
 }
 

@@ -371,7 +371,8 @@ void pt_gprof_index_text(pt_out *out, pt_gprof_look *look, pt_gprof *g)
         if (indexed[g->by_name[i]]) list[count++] = g->by_name[i];
     for (uint32_t i = 0; i < g->cycle_count; i++)
         list[count++] = (uint32_t)g->symbol.count + i;
-    pt_out_text(out, "\f\nIndex by function name\n\n");
+    pt_gprof_put_page_break(out);
+    pt_out_text(out, "Index by function name\n\n");
     const size_t rows = (count + 2) / 3, column_width = (look->width - 1) / 3;
     for (size_t row = 0; row < rows; row++) {
         place at = {0};

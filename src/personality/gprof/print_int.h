@@ -13,6 +13,13 @@ size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimal
 /* How many symbols before its turn a symbol, and its name, are expected. */
 enum { PT_GPROF_SOON = 12, PT_GPROF_VERY_SOON = 4 };
 
+/* A new page, for printers: one control character that a terminal obeys, too. */
+static inline void pt_gprof_put_page_break(pt_out *out)
+{
+    pt_out_sequence(out, "\f");
+    pt_out_char(out, '\n');
+}
+
 static inline size_t pt_gprof_put_blanks(char *to, size_t count)
 {
     memset(to, ' ', count);

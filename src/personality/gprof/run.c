@@ -1,4 +1,5 @@
 /* run.c: one run of the gprof personality: program, profiles, reports. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/print.h"
 #include "formats/gmon.h"
 #include "load/load.h"
 #include "personality/gprof/files.h"
@@ -30,9 +32,9 @@ void pt_gprof_say(const pt_gprof_settings *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "%s: ", s->whoami);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    pt_cmd_err("%s: ", s->whoami);
+    pt_cmd_verr(format, args);
+    pt_cmd_err("\n");
     va_end(args);
 }
 
@@ -43,7 +45,7 @@ static bool open_image(session *v)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     pt_error error = PT_ERROR_INIT;
     if (pt_file_read(v->s->image, 0, UINT64_MAX, &file.blob, &error) != PT_OK) {
-        fprintf(stderr, "%s: %s\n", v->s->image, error.message);
+        pt_cmd_err("%s: %s\n", v->s->image, error.message);
         return false;
     }
     file.path = pt_strdup(v->s->image);
@@ -135,7 +137,7 @@ static bool load_one(session *v, size_t i)
                                      .word_bytes = pt_object_elf(v->object)->is_64 ? 8 : 4};
     pt_error error = PT_ERROR_INIT;
     if (strcmp(s->profiles[i], "-") != 0 && access(s->profiles[i], R_OK) != 0) {
-        perror(s->profiles[i]);
+        pt_cmd_err("%s: %s\n", s->profiles[i], strerror(errno));
         return false;
     }
     if (pt_load(&s->profiles[i], 1, &options, &v->loaded[i], &error) != PT_OK) {
@@ -284,12 +286,12 @@ static void print_reports(session *v)
 static void say_what_is_missing(const session *v)
 {
     const pt_gprof *const g = &v->g;
-    fprintf(stderr,
-            "%s: %zu symbols, %zu arcs, %u cycles, %zu bins; in no symbol: %llu ticks, %llu arcs, "
-            "%llu blocks\n",
-            v->s->whoami, g->symbol.count, g->arc.count, g->cycle_count, g->bin.count,
-            (unsigned long long)g->lost_ticks, (unsigned long long)g->lost_arcs,
-            (unsigned long long)g->lost_blocks);
+    pt_cmd_err(
+        "%s: %zu symbols, %zu arcs, %u cycles, %zu bins; in no symbol: %llu ticks, %llu arcs, "
+        "%llu blocks\n",
+        v->s->whoami, g->symbol.count, g->arc.count, g->cycle_count, g->bin.count,
+        (unsigned long long)g->lost_ticks, (unsigned long long)g->lost_arcs,
+        (unsigned long long)g->lost_blocks);
 }
 
 /* Do the specs or reports speak of files or lines? */

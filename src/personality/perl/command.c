@@ -9,6 +9,7 @@
 #include "cmd/graphviz.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/print.h"
 #include "cmd/viewer.h"
 #include "personality/perl/perl.h"
 
@@ -16,7 +17,7 @@ void pt_perl_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    pt_cmd_verr(format, args);
     va_end(args);
 }
 
@@ -127,7 +128,7 @@ static void print_usage(const pt_options *options, int fd)
 
 static int usage(const pt_options *options, const char *message)
 {
-    fprintf(stderr, "%s\n\n", message);
+    pt_cmd_err("%s\n\n", message);
     print_usage(options, STDERR_FILENO);
     return PT_EXIT_FAILED;
 }
@@ -194,7 +195,7 @@ static const char *choose(pt_perl_session *session)
 
 static void say_local(const char *path)
 {
-    fprintf(stderr, "Using local file %s.\n", path);
+    pt_cmd_err("Using local file %s.\n", path);
 }
 
 static bool read_all(pt_perl_session *s, const char *const *files, size_t count)
@@ -349,7 +350,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     if (count > 0 && pt_perl_is_remote(args[0]) && s->mode != PT_PERL_SYMBOLS) {
         if (s->settings->lines) return usage(options, "--lines needs a program");
         if (s->mode == PT_PERL_DISASM) return usage(options, "--disasm needs a program");
-        fprintf(stderr, "Using remote profile at %s.\n", args[0]);
+        pt_cmd_err("Using remote profile at %s.\n", args[0]);
         return pt_perl_ask_program(s, args, count) ? fetch_and_analyse(s, args, count)
                                                    : PT_EXIT_FAILED;
     }
@@ -362,7 +363,7 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
     }
     if (count == 0) return usage(options, "no program is named");
     if (access(args[0], F_OK) != 0) {
-        fprintf(stderr, "%s does not exist.\n", args[0]);
+        pt_cmd_err("%s does not exist.\n", args[0]);
         return PT_EXIT_FAILED;
     }
     s->program = pt_strdup(args[0]);
@@ -416,12 +417,12 @@ int pt_perl_main(const char *const *args, size_t count)
     pt_options_init(&options);
     int status = PT_EXIT_OK;
     if (pt_options_parse(&options, args, count, &operands, &error) != PT_OK) {
-        fprintf(stderr, "%s\n", error.message);
+        pt_cmd_err("%s\n", error.message);
         status = usage(&options, "Invalid option(s)");
     } else if (settings.help) {
         print_usage(&options, STDOUT_FILENO);
     } else if (settings.version) {
-        printf("pitot " PT_VERSION ", answering as pprof (part of gperftools 2.0)\n");
+        pt_cmd_print("pitot " PT_VERSION ", answering as pprof (part of gperftools 2.0)\n");
     } else {
         status = run_session(&settings, &options, &operands);
     }
