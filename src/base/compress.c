@@ -339,11 +339,12 @@ uint64_t pt_declared_bytes(const void *data, size_t size)
  * last block may be marked final. So each chunk but the last gets the mark of its last block
  * cleared and an empty stored block added, which ends on a byte (RFC 1951 section 3.2.4). Where the
  * last block begins only reading the stream tells; zlib stops at block boundaries when asked. */
-static void unmark_final_block(uint8_t *deflated, size_t *size)
+static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *reterr)
 {
     static _Thread_local uint8_t scratch[64 * 1024];
     z_stream stream = {.next_in = deflated, .avail_in = (uInt)*size};
-    PT_BUG_IF(inflateInit2(&stream, -MAX_WBITS) != Z_OK);
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        return pt_error_set(reterr, PT_ERR_NOMEM, "zlib has no memory");
     size_t mark_bit = 0; /* of the present block's header */
     int result = Z_OK;
     while (result == Z_OK) {
@@ -361,7 +362,7 @@ static void unmark_final_block(uint8_t *deflated, size_t *size)
             memcpy(deflated + at, "\0\0\xff\xff", 4);
             *size = at + 4;
             inflateEnd(&stream);
-            return;
+            return PT_OK;
         }
     }
     pt_bug(__FILE__, __LINE__, "zlib cannot read what libdeflate wrote");
@@ -382,6 +383,13 @@ struct gzip_job {
     pt_out *out;
 };
 
+static void drop_chunk(void *ctx, void *item)
+{
+    struct gzip_chunk *const chunk = item;
+    free(chunk->deflated);
+    free(chunk);
+}
+
 static pt_status deflate_chunk(void *ctx, unsigned worker, size_t index, void **ret_item,
                                pt_error *reterr)
 {
@@ -400,17 +408,13 @@ static pt_status deflate_chunk(void *ctx, unsigned worker, size_t index, void **
     chunk->size = libdeflate_deflate_compress(job->compressors[worker], plain, plain_size,
                                               chunk->deflated, room);
     PT_BUG_IF(chunk->size == 0);
-    if (!last) unmark_final_block(chunk->deflated, &chunk->size);
+    if (!last && unmark_final_block(chunk->deflated, &chunk->size, reterr) != PT_OK) {
+        drop_chunk(ctx, chunk);
+        return PT_ERR_NOMEM;
+    }
     chunk->crc = libdeflate_crc32(0, plain, plain_size);
     *ret_item = chunk;
     return PT_OK;
-}
-
-static void drop_chunk(void *ctx, void *item)
-{
-    struct gzip_chunk *const chunk = item;
-    free(chunk->deflated);
-    free(chunk);
 }
 
 static pt_status write_chunk(void *ctx, size_t index, void *item, pt_error *reterr)

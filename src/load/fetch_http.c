@@ -154,18 +154,21 @@ static void set_up_bounds(const transfer *t)
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 }
 
-static void set_up_post(transfer *t)
+/* False if there is no memory. */
+static bool set_up_post(transfer *t)
 {
     const char *const type =
         t->request->content_type != NULL ? t->request->content_type : "application/octet-stream";
     PT_FREE char *line = pt_strf("Content-Type: %s", type);
-    t->headers = curl_slist_append(t->headers, line);
-    t->headers = curl_slist_append(t->headers, "Expect:"); /* no waiting for 100 Continue */
+    t->headers = curl_slist_append(NULL, line);
+    if (t->headers == NULL || curl_slist_append(t->headers, "Expect:") == NULL)
+        return false; /* "Expect:": no waiting for 100 Continue */
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
     curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
     curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->request->post);
     curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->request->post_bytes);
     curl_easy_setopt(t->easy, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
+    return true;
 }
 
 static const char *address_of(const transfer *t)
@@ -189,7 +192,7 @@ static bool begin(transfer *t, CURLM *multi)
         return false;
     }
     set_up_bounds(t);
-    if (t->request->post != NULL) set_up_post(t);
+    bool has_memory = multi != NULL && (t->request->post == NULL || set_up_post(t));
     curl_easy_setopt(t->easy, CURLOPT_USERAGENT,
                      t->options->agent != NULL ? t->options->agent : "pitot");
     curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_body);
@@ -198,8 +201,9 @@ static bool begin(transfer *t, CURLM *multi)
     curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->message);
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
-    curl_multi_add_handle(multi, t->easy);
-    return true;
+    has_memory = has_memory && curl_multi_add_handle(multi, t->easy) == CURLM_OK;
+    if (!has_memory) pt_error_set(&t->to->error, PT_ERR_NOMEM, "libcurl has no memory");
+    return has_memory;
 }
 
 /* The beginning of a text, its lines joined by spaces. */

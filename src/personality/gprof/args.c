@@ -257,6 +257,20 @@ static pt_gprof_parsed take(pt_gprof_settings *s, int letter)
     return PT_GPROF_RUN;
 }
 
+/* getopt_long, whose complaint goes out as every other of ours: it quotes arguments. */
+static int next_letter(int argc, char **argv, const char *letters, const struct option *names)
+{
+    char *said = NULL;
+    size_t size;
+    FILE *const terminal = stderr, *const memory = open_memstream(&said, &size);
+    if (memory != NULL) stderr = memory;
+    const int letter = getopt_long(argc, argv, letters, names, NULL);
+    stderr = terminal;
+    if (memory != NULL && fclose(memory) == 0 && size > 0) pt_cmd_err("%s", said);
+    free(said);
+    return letter;
+}
+
 static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
 {
     struct option names[ROWS + 1] = {{0}};
@@ -275,7 +289,7 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
     pt_gprof_parsed parsed = PT_GPROF_RUN;
     optind = 0;
     for (int letter;
-         parsed == PT_GPROF_RUN && (letter = getopt_long(argc, argv, letters, names, NULL)) != -1;)
+         parsed == PT_GPROF_RUN && (letter = next_letter(argc, argv, letters, names)) != -1;)
         parsed = take(s, letter);
     return parsed;
 }
