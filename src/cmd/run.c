@@ -56,6 +56,8 @@ static int finish_output(pt_out *out, int status)
     const bool reader_left = out->broken_pipe;
     pt_error error = PT_ERROR_INIT;
     if (pt_out_done(out, &error) == PT_OK || reader_left || out->broken_pipe) return status;
+    /* Other failures than the system's came from whoever wrote, and were said. */
+    if (status != PT_EXIT_OK && error.status != PT_ERR_SYSTEM) return status;
     pt_cmd_say("cannot write to standard output: %s", error.message);
     return PT_EXIT_FAILED;
 }

@@ -241,7 +241,7 @@ printf 'main;evil\033[2Jname 1\n' >evil.folded
 run pitot top evil.folded
 expect_status 0
 expect [ "$(stdout | grep -c $'\033')" = 0 ]
-expect_stdout_has 'evil?[2Jname'
+expect_stdout_has 'evil^[[2Jname'
 run pitot "$(printf 'a\033b')"
 expect [ "$(stderr | grep -c $'\033')" = 0 ]
 

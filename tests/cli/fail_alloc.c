@@ -8,6 +8,7 @@
  *
  * A right end is status 1 and one line on standard error, or status 0: the program could do without.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

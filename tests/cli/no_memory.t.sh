@@ -27,6 +27,6 @@ each_fails top -j1 a.pb.gz
 it 'ends flame with one line, whichever allocation fails'
 each_fails flame -j1 -o - a.pb.gz
 it 'ends convert with one line, whichever allocation fails'
-each_fails convert -j1 --to=pprof -o out.pb.gz a.folded
+each_fails convert -j1 --to=pprof -o - a.folded
 it 'ends merge with one line, whichever allocation fails'
-each_fails merge -j1 -o out.pb.gz a.folded b.folded a.pb.gz
+each_fails merge -j1 -o - a.folded b.folded a.pb.gz
