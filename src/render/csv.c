@@ -6,19 +6,27 @@
  * apostrophes and then such a character takes one off. Numbers are not put here and keep their
  * sign.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "render/report.h"
 
 #define FORMULA "=+-@\t\r\n"
-/* What ends a cell somewhere: where the comma is the decimal point semicolons do. */
-#define NEEDS_QUOTES ",;\"\t\r\n"
+
+/* True if cells end at semicolons or tabs, as where the comma is the decimal point, and one of the
+ * text would then begin with a formula. */
+static bool hides_formula(const char *text)
+{
+    while ((text = strpbrk(text, ";\t")) != NULL)
+        if (*++text != '\0' && strchr(FORMULA, *text) != NULL) return true;
+    return false;
+}
 
 void pt_csv_put(pt_out *out, const char *text)
 {
     const char first = text[strspn(text, "'")];
     const bool is_formula = first != '\0' && strchr(FORMULA, first) != NULL;
-    const bool quotes = strpbrk(text, NEEDS_QUOTES) != NULL;
+    const bool quotes = strpbrk(text, ",\"\r\n") != NULL || hides_formula(text);
     if (quotes) pt_out_char(out, '"');
     if (is_formula) pt_out_char(out, '\'');
     while (text[0] != '\0') {

@@ -89,7 +89,8 @@ static void fields_of_csv_are_quoted_and_never_computed(void **state)
                 {"a,b", "\"a,b\""},
                 {"say \"x\"", "\"say \"\"x\"\"\""},
                 {"two\nlines", "\"two\nlines\""},
-                {"a;b", "\"a;b\""}, /* ends a cell where the comma is the decimal point */
+                {"a;b", "a;b"},
+                {"a;=b", "\"a;=b\""}, /* where cells end at semicolons */
                 {"=1+1", "'=1+1"},
                 {"@a,b", "\"'@a,b\""},
                 {"-[NSView draw]", "'-[NSView draw]"},
