@@ -206,7 +206,7 @@ print(complaints)
 sys.exit(bool(complaints))
 P
 run pitot top --csv formula.pb
-expect_stdout_line "0,0,7,1,'=cmd|x!A1,*"
+grep -q "'=cmd" "$t_out/stdout" || fail 'a formula is not neutralised'
 
 it 'hands completed names to no program'
 if "$PITOT" version --features | grep -q '^shell *libedit'; then
