@@ -2,11 +2,13 @@
  *
  * At each allocation the program forks. In the child it fails, and the child goes on alone to its
  * end; the parent waits for that, notes what is wrong with it, and has its memory. So n failures
- * cost n forks and the ends of n runs, not n runs. For programs of one thread: fork copies no other.
+ * cost n forks and the ends of n runs, not n runs. For programs of one thread: fork copies no
+ * other.
  *
  *   FAIL_ALLOC_LOG=FILE   gets a line a wrong end, and "N allocations" at the end
  *
- * A right end is status 1 and one line on standard error, or status 0: the program could do without.
+ * A right end is status 1 and one line on standard error, or status 0: the program could do
+ * without.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
