@@ -157,8 +157,10 @@ void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_
     regs[PT_MACHINE_HOST->sp] = host->uc_mcontext.sp;
     regs[PT_MACHINE_HOST->pc] = host->uc_mcontext.pc;
 #endif
-    *ret_state = (pt_unwind_state){
-        .pc = regs[PT_MACHINE_HOST->pc], .sp = regs[PT_MACHINE_HOST->sp], .fp = regs[PT_MACHINE_HOST->fp], .regs = regs};
+    *ret_state = (pt_unwind_state){.pc = regs[PT_MACHINE_HOST->pc],
+                                   .sp = regs[PT_MACHINE_HOST->sp],
+                                   .fp = regs[PT_MACHINE_HOST->fp],
+                                   .regs = regs};
 }
 
 pt_unwind_limits limits_of_thread(void)

@@ -31,7 +31,8 @@ typedef struct {
 void make_process(made_process *ret_process);
 void free_process(made_process *process);
 
-/* The registers of a signal's context. regs: PT_MACHINE_REGS_MAX words that *ret_state then points to.
+/* The registers of a signal's context. regs: PT_MACHINE_REGS_MAX words that *ret_state then points
+ * to.
  */
 void state_of_context(const void *context, uint64_t *regs, pt_unwind_state *ret_state);
 /* The calling thread's stack. */
