@@ -509,7 +509,10 @@ bool pt_publish_whole(char *ret_name)
     /* Someone moved it, or its folder. */
     snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", (int)FILE_OF->keeper_tid,
              FILE_OF->keeper_fd);
-    const ssize_t length = readlink(link, ret_name, PATH_MAX - 1);
-    ret_name[length > 0 ? length : 0] = '\0';
-    return length > 0 && ret_name[0] == '/' && access(ret_name, F_OK) == 0;
+    char now[PATH_MAX];
+    const ssize_t length = readlink(link, now, sizeof now - 1);
+    if (length <= 0) return true; /* below another root: the name is the one that it was made by */
+    now[length] = '\0';
+    pt_agent_join(ret_name, PATH_MAX, now, "");
+    return now[0] == '/' && access(now, F_OK) == 0;
 }
