@@ -230,10 +230,20 @@ static void attach(pt_thread *slot)
     header->threads_unsampled++;
 }
 
+static bool has_died(int tid)
+{
+    const pid_t pid = getpid();
+    return syscall(SYS_tgkill, pid, tid, 0) != 0 || (tid == pid && pt_own_first_thread_is_dead());
+}
+
+/* A handler is short. A filter of system calls may have ended its thread in the middle of it. */
 static void wait_for_handler(pt_thread *slot)
 {
-    while (atomic_load(&slot->busy) && slot != pt_tick_self)
-        sched_yield(); /* its handler is short */
+    enum { LOOK_EVERY = 1000 };
+    for (unsigned turn = 1; atomic_load(&slot->busy) && slot != pt_tick_self; turn++) {
+        if (turn % LOOK_EVERY == 0 && has_died(atomic_load(&slot->tid))) return;
+        sched_yield();
+    }
 }
 
 void pt_threads_wait_for_handlers(void)
