@@ -8,7 +8,7 @@
 
 src=$PITOT_ROOT/src
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I"$src" -I"$PITOT_ROOT/tests/unit" -o step \
-    "$PITOT_ROOT/tests/torture/unwind_step.c" "$PITOT_ROOT/tests/unit/unwind_maker.c" \
+    "$PITOT_ROOT/tests/torture/unwind_step.c" "$PITOT_ROOT/src/machine/machine.c" "$PITOT_ROOT/tests/unit/unwind_maker.c" \
     "$src"/unwind/*.c "$src/elf/image.c" || exit 1
 
 cat >plain.c <<'C'
