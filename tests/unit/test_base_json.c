@@ -50,12 +50,12 @@ static void check_written(pt_json_flags flags, void (*writes)(pt_json_w *), cons
 static void writes_compactly_or_indented(void **state)
 {
     check_written(0, write_sample,
-                  "{\"name\":\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\x7f\","
+                  "{\"name\":\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u007f\","
                   "\"least\":-9223372036854775808,\"most\":18446744073709551615,"
                   "\"list\":[true,null,0.1,[]],\"\":{}}");
     check_written(PT_JSON_INDENT, write_sample,
                   "{\n"
-                  "  \"name\": \"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\x7f\",\n"
+                  "  \"name\": \"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u007f\",\n"
                   "  \"least\": -9223372036854775808,\n"
                   "  \"most\": 18446744073709551615,\n"
                   "  \"list\": [\n"
