@@ -63,7 +63,7 @@ static struct {
     bool is_last;  /* and none is any more */
 } middle = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The size is told beside it: bits, how many, where (nptl_db/db_info.c). */
+/* The descriptor beside the word gives its size: bits, count, offset (nptl_db/db_info.c). */
 void pt_own_init(void)
 {
     const uint32_t *const shape = dlsym(RTLD_DEFAULT, "_thread_db___nptl_nthreads");

@@ -417,7 +417,7 @@ static bool ask_keeper(int what)
 
 /* ---- the file in the host's table, while there is no keeper ---- */
 
-/* Of what comes only the file itself is taken: anyone may send to the address. */
+/* Anyone may send to the address: only the journal's own file is accepted. */
 static int receive_file(int socket)
 {
     for (int tries = 0; tries < 8; tries++) {

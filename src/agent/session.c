@@ -126,7 +126,7 @@ uint64_t pt_session_samples(void)
 
 uint64_t pt_session_drain(void)
 {
-    note_progress(); /* first: what the facts tell of is in the stacks, and perhaps some more */
+    note_progress(); /* first: the stacks then hold at least the samples that the facts count */
     const uint64_t fullest = pt_fold_rings();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
