@@ -112,9 +112,10 @@ expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
 run pitot record -o x.pb.gz ./burn.c
 expect_status 126
 
+# What a process has sampled is in its file a tenth of a second later (abi/harm has the rest).
 it 'a command that is killed loses nothing'
 mkfifo burnt
-run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 1 stay >burnt & read line <burnt; kill -KILL $!; kill -KILL $$'
+run pitot record -o killed.pb.gz sh -c './burn 0.3 >/dev/null; ./burn 0.3 1 stay >burnt & read line <burnt; sleep 1; kill -KILL $!; kill -KILL $$'
 expect_status 137
 expect [ "$(summary samples)" -ge 550 ]
 
