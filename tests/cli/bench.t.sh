@@ -36,7 +36,7 @@ what = the program against itself
 ours = pitot version
 peer = pitot version
 floor = inflate {test.pb.gz}
-must = 100 s, 100000 MB
+must = 100 x peer, 100000 MB
 END
 bench() { run "$PITOT_ROOT/bench/run" --build "$PITOT_BUILD" --rows rows.ini --history history "$@"; }
 
@@ -48,6 +48,13 @@ run python3 -c 'import json
 entry, = map(json.loads, open("history"))
 print(entry["rows"]["self"]["ours"]["runs"], entry["rows"]["self"]["met"])'
 expect_stdout '2 must'
+
+it 'a limit is judged by the side that it is a multiple of, or not at all'
+sed 's/^must = .*/must = 0.001 x peer/' rows.ini >strict.ini
+run "$PITOT_ROOT/bench/run" --build "$PITOT_BUILD" --rows strict.ini --history - -n 2 self
+expect_stdout_line 'self * MISSED must 0.001 x peer'
+bench --no-peer -n 2 self
+expect_stdout_line 'self * - *must 100 x peer*'
 
 it 'a row that cannot be done is an error that says why'
 sed -i 's/^ours = .*/ours = pitot merge --no-such-option/' rows.ini
