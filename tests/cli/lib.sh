@@ -32,7 +32,7 @@ unset XDG_CACHE_HOME PPROF_BINARY_PATH DEBUGINFOD_URLS
 cd "$t_dir" || exit 1
 exec </dev/null
 
-t_name= t_count=0 t_failed=0 t_skip= status=0
+t_name= t_count=0 t_failed=0 t_skip= t_before=0 status=0
 
 pitot() { "$PITOT" "$@"; }
 
@@ -209,8 +209,25 @@ t_lines() {
     [ "$lines" = "$2" ] || t_missed "$1" "$lines lines, expected $2"
 }
 
+# "# CPU 1.25 s": what the test and its commands have used since the one before ended.
+t_cpu() {
+    local rest user system centiseconds
+    times >"$t_out/times"
+    { read -r rest; read -r user system rest; } <"$t_out/times"
+    centiseconds=0
+    for rest in "$user" "$system"; do
+        rest=${rest%s}
+        rest=${rest//[m.]/ }
+        set -- $rest
+        centiseconds=$((centiseconds + 6000 * $1 + 100 * $2 + 10#$3 / 10))
+    done
+    printf '# CPU %d.%02d s\n' $(((centiseconds - t_before) / 100)) $(((centiseconds - t_before) % 100))
+    t_before=$centiseconds
+}
+
 t_finish() {
     [ -n "$t_name" ] || return 0
+    t_cpu
     t_count=$((t_count + 1))
     if [ -n "$t_skip" ]; then
         echo "ok $t_count - $t_name # SKIP $t_skip"
