@@ -1,16 +1,10 @@
 /* fuzz_graph.c: bytes taken for profile.proto, as pprof's graph, whole and cut, and in all reports
  * on it: flat of all nodes is what samples with a frame add up to. */
 #include "formats_fuzz.h"
-#include "render/pprof_report.h"
-#include "transform/pprof.h"
+#include "personality/pprof/as_pprof.h"
+#include "personality/pprof/print.h"
 
 #include <string.h>
-
-static const char *label_unit(const void *context, const char *key)
-{
-    (void)context;
-    return key;
-}
 
 static uint64_t value_of_stacks(const pt_profile *p, uint32_t event)
 {
@@ -31,7 +25,7 @@ static void check_graph(const pt_graph *g, const pt_graph_request *request, uint
     if (g->listed_count > g->original_count) fuzz_fail("graph", "more nodes after a cut");
 }
 
-static void put_reports(const pt_pprof_report *report, const pt_graph *graph, bool visual)
+static void put_reports(const pt_graph_report *report, const pt_graph *graph, bool visual)
 {
     pt_buf buf = PT_BUF_INIT;
     pt_out out;
@@ -40,7 +34,7 @@ static void put_reports(const pt_pprof_report *report, const pt_graph *graph, bo
     if (pt_pprof_tree(&out, report, graph, NULL, NULL, NULL) != PT_OK)
         fuzz_fail("tree", "it failed");
     pt_pprof_callgrind(&out, report, graph);
-    if (visual) pt_pprof_dot(&out, report, graph);
+    if (visual) pt_graph_dot(&out, report, graph);
     pt_out_done(&out, NULL);
     pt_buf_done(&buf);
 }
@@ -54,9 +48,8 @@ static void ask(const pt_profile *p, uint32_t event, pt_graph_request request)
     request.unit = "minimum";
     if (pt_graph_init(&graph, p, &request, &error) != PT_OK) fuzz_fail("graph", error.message);
     check_graph(&graph, &request, value_of_stacks(p, event));
-    pt_pprof_report report = {
+    pt_graph_report report = {
         .profile = p,
-        .label_unit = label_unit,
         .event = event,
         .mean = request.mean,
         .total = pt_graph_total(p, event, request.mean),

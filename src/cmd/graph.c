@@ -12,7 +12,7 @@
 #include "cmd/query.h"
 #include "model/builder.h"
 #include "render/brief.h"
-#include "render/pprof_report.h"
+#include "render/graph_report.h"
 #include "transform/filter.h"
 #include "view/graph.h"
 #include "view/hidden.h"
@@ -103,24 +103,6 @@ static const char *format_of(const graph_settings *settings)
 
 /* ---- The graph as dot ---- */
 
-/* The legend ends with where pprof's graphs are explained; ours with what is hidden. */
-static void edit_legend(pt_buf *dot, const char *hidden)
-{
-    static const char see[] = "\\l\\lSee https://git.io/JfYMW for how to read the graph";
-    char *at = dot->size > 0 ? memmem(dot->data, dot->size, see, sizeof see - 1) : NULL;
-    if (at == NULL) return;
-    const size_t before = (size_t)(at - (char *)dot->data);
-    pt_buf edited = PT_BUF_INIT;
-    pt_put(&edited, dot->data, before);
-    if (hidden != NULL) {
-        pt_put_text(&edited, "\\l");
-        pt_put_dot_text(&edited, hidden);
-    }
-    pt_put(&edited, dot->data + before + sizeof see - 1, dot->size - before - (sizeof see - 1));
-    pt_buf_done(dot);
-    *dot = edited;
-}
-
 static bool has_residual(const pt_graph *graph)
 {
     for (uint32_t i = 0; i < graph->listed_count; i++) {
@@ -134,14 +116,14 @@ static bool has_residual(const pt_graph *graph)
 /* What passes through functions that are not drawn, in words; NULL when no arrow stands for it. The
  * caller frees. */
 static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
-                         const pt_pprof_report *report)
+                         const pt_graph_report *report)
 {
     int64_t value;
     if (!has_residual(graph) ||
         pt_graph_hidden(graph, report->profile, request, &value, NULL) != PT_OK)
         return NULL;
     pt_buf text = PT_BUF_INIT;
-    pt_pprof_put_value(&text, report, value);
+    pt_graph_put_value(&text, report, value);
     pt_put_text(&text, " (");
     pt_buf percent = PT_BUF_INIT;
     pt_put_percent(&percent, value, report->total);
@@ -199,7 +181,7 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
     if (status != PT_OK) return status;
     PT_FREE char *filter = context->query_text != NULL ? pt_strdup(context->query_text) : NULL;
     const char *const filters[] = {filter};
-    pt_pprof_report report = {.profile = p,
+    pt_graph_report report = {.profile = p,
                               .event = context->event,
                               .total = context->whole,
                               .type = pt_text(p, event->type),
@@ -211,13 +193,12 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
                               .filters = filters,
                               .filter_count = filter != NULL && filter[0] != '\0' ? 1 : 0};
     report.unit = pt_graph_unit(&graph, report.total, "minimum", report.sample_unit, 1, false);
+    report.last_line = *ret_hidden = hidden_text(&graph, &request, &report);
     pt_out out;
     pt_out_to_buf(&out, dot);
-    pt_pprof_dot(&out, &report, &graph);
+    pt_graph_dot(&out, &report, &graph);
     pt_out_done(&out, NULL);
     *ret_boxes = graph.listed_count;
-    *ret_hidden = hidden_text(&graph, &request, &report);
-    edit_legend(dot, *ret_hidden);
     pt_graph_done(&graph);
     return PT_OK;
 }

@@ -52,7 +52,7 @@ expect_stdout_line 'pitot *'
 
 it 'installs a man page for the program and for each command'
 expect [ -s "$prefix/share/man/man1/pitot.1" ]
-for command in $(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT/src/cmd/commands.def" "$PITOT_ROOT/src/main/personalities.def"); do
+for command in $(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT"/src/cmd/commands.def "$PITOT_ROOT"/src/personality/*/commands.def); do
     expect grep -q "^\\.TH" "$prefix/share/man/man1/pitot-${command//_/-}.1"
 done
 
@@ -65,7 +65,7 @@ it 'a link called like another tool, beside the program, is that tool; the optio
 tools=$(sed -n '/foreach tool/,/endforeach/p' "$PITOT_ROOT/meson.build" | grep -o "'[a-z-]*'" | tr -d "'" |
     grep -vx -e links -e pitot -e bindir)
 expect_equal 'tools with a link' "$(printf '%s\n' $tools | sort | tr '\n' ' ')" \
-    "$(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT/src/main/personalities.def" | grep -e '^dcpi' -e prof$ | tr _ - | sort | tr '\n' ' ')"
+    "$(sed -n 's/^X(\(.*\))$/\1/p' "$PITOT_ROOT"/src/personality/*/commands.def | grep -e '^dcpi' -e prof$ | tr _ - | sort | tr '\n' ' ')"
 for tool in $tools; do
     ln -sf pitot "$prefix/bin/$tool"
     run "$prefix/bin/$tool" --help

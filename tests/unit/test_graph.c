@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "render/pprof_report.h"
+#include "render/graph_report.h"
 #include "view/graph.h"
 #include "view/labels.h"
 #include "view/traces.h"
@@ -271,7 +271,7 @@ static void long_names_lose_what_the_picture_needs_not(void **state)
         {"com.foo.Bar.run more", "com.foo.Bar.run more"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        PT_FREE char *brief = pt_pprof_short_name(names[i][0]);
+        PT_FREE char *brief = pt_short_name(names[i][0]);
         assert_string_equal(brief, names[i][1]);
     }
 }

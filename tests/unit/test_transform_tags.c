@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "personality/pprof/as_pprof.h"
 #include "transform/aggregate.h"
 #include "transform/filter.h"
 #include "transform/merge.h"
-#include "transform/pprof.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
 

@@ -7,7 +7,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "personality/perl/perl.h"
-#include "render/pprof_report.h"
+#include "render/graph_report.h"
 
 /* ---- Which nodes ---- */
 

@@ -1,0 +1,67 @@
+/* command.c: pitot pprof: the row of the personality. */
+#include "personality/pprof/pprof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/print.h"
+
+/* Is args[at] an option of that name, after one dash or two? */
+static bool is_option(const char *arg, const char *name)
+{
+    if (arg[0] != '-') return false;
+    return strcmp(arg + 1 + (arg[1] == '-'), name) == 0;
+}
+
+/* The Perl pprof's command line, for the command that stands in for it. */
+static int run_perl(const char *const *args, size_t count)
+{
+    const pt_command *perl = pt_command_find("google-pprof");
+    if (perl != NULL) return perl->personality(args, count);
+    pt_cmd_err(
+        "pitot pprof: this build has no google-pprof, whose options these are; run gperftools' "
+        "pprof for them\n");
+    return PT_PPROF_EXIT;
+}
+
+/* --compat=perl anywhere among the options: the Perl pprof's options, words and bytes. What only
+ * that one can do (names for addresses on standard input, leaks with their stacks) is its, too. */
+static int pprof_main(const char *const *args, size_t count)
+{
+    PT_FREE const char **rest = pt_alloc(count + 1, sizeof *rest);
+    size_t kept = 0;
+    bool perl = false;
+    for (size_t i = 0; i < count; i++) {
+        const bool compat = is_option(args[i], "compat=perl");
+        perl |= compat || is_option(args[i], "symbols") || is_option(args[i], "stacks");
+        if (!compat) rest[kept++] = args[i];
+    }
+    return perl ? run_perl(rest, kept) : pt_pprof_main(args, count);
+}
+
+static const char *const pprof_examples[] = {
+    "pitot pprof -top cpu.pb.gz",
+    "the flat table, in pprof's columns",
+    "pitot pprof -peek=malloc -symbolize=none heap.pb.gz",
+    "callers and callees of malloc",
+    NULL,
+};
+
+const pt_command pt_command_pprof = {
+    .name = "pprof",
+    .group = PT_GROUP_ANSWER,
+    .summary = "what Go's pprof prints, to the byte, from its own options",
+    .arguments = "FORMAT [OPTIONS] [BINARY] SOURCE...",
+    .description =
+        "Takes the command line of google/pprof and prints what it prints: formats (-top, -tree, "
+        "-peek=REGEX, -traces, ...), options, messages and exit status are its own. `pitot pprof "
+        "-help` lists them. A link to pitot called pprof does the same. With "
+        "--compat=perl (and for --symbols and --stacks, which only that one has) it is `pitot "
+        "google-pprof`.\n\n"
+        "Every format that pitot reads is read. What differs from pprof, and why, is in "
+        "docs/compat.md.",
+    .examples = pprof_examples,
+    .max_args = SIZE_MAX,
+    .personality = pprof_main,
+};

@@ -1,0 +1,150 @@
+/* pprof.h: the pprof personality: `pitot pprof ARGS`, or a link to pitot called pprof, is google/
+ * pprof to whoever calls it: its options, its words, its exit status, its bytes.
+ *
+ *   config.c         options -> pt_pprof_config, one table for command line and shell
+ *   args.c           the command line: Go's flag package, and which formats were asked for
+ *   fetch.c          sources and bases -> one profile with names -> pt_pprof_session
+ *   run.c            session, config, command -> a report's bytes
+ *   http.c           -http: session, config -> a page that is served
+ *   output.c         bytes -> standard output, a file, a program that shows them
+ *
+ * The facts are those of google/pprof's internal/driver and of cmd/pprof in Go 1.23.
+ */
+#ifndef PT_PPROF_PPROF_H
+#define PT_PPROF_PPROF_H
+
+#include "base/buf.h"
+#include "base/options.h"
+#include "base/pool.h"
+#include "load/load.h"
+#include "model/profile.h"
+#include "personality/pprof/print.h"
+#include "transform/query.h"
+
+#define PT_PPROF_EXIT 2 /* whatever went wrong */
+
+/* What pprof calls its configuration: what a shell can set and every report honours. */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of pprof's own list */
+typedef struct pt_pprof_config {
+    const char *output;
+    bool call_tree, relative_percentages;
+    const char *unit;
+    bool compact_labels;
+    const char *source_path, *trim_path;
+    bool intel_syntax, mean;
+    const char *sample_index;
+    double divide_by;
+    bool normalize;
+    bool flat, cum; /* sort: at most one */
+    const char *tagroot, *tagleaf;
+    bool drop_negative;
+    int64_t nodecount;
+    double nodefraction, edgefraction;
+    bool trim;
+    const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
+    const char *tagfocus, *tagignore, *tagshow, *taghide;
+    bool noinlines, showcolumns;
+    bool functions, filefunctions, files, lines, addresses; /* granularity: at most one */
+    int64_t max_degree; /* edges of a node in a graph, each way; 0 = any number. Of the command line
+                           only: google/pprof has no such option */
+} pt_pprof_config;
+
+extern const pt_option_table pt_pprof_config_options;
+/* PT_ERR_USAGE if choices of one group contradict each other. */
+pt_status pt_pprof_config_check(const pt_pprof_config *config, pt_error *reterr);
+
+/* Filters, and frames made of labels; the event is not in it. */
+pt_query pt_pprof_query(const pt_pprof_config *config);
+
+/* A command, which is an output format. */
+typedef enum {
+    PT_PPROF_TEXT,
+    PT_PPROF_TREE,
+    PT_PPROF_TRACES,
+    PT_PPROF_TAGS,
+    PT_PPROF_RAW,
+    PT_PPROF_COMMENTS,
+    PT_PPROF_CALLGRIND,
+    PT_PPROF_PROTO,
+    PT_PPROF_TOPPROTO,
+    PT_PPROF_DOT,
+    PT_PPROF_LIST,
+    PT_PPROF_DISASM,
+    PT_PPROF_WEBLIST,
+    PT_PPROF_COLLAPSED,
+} pt_pprof_format;
+
+typedef struct pt_pprof_command {
+    const char *name;
+    pt_pprof_format format;
+    bool takes_pattern;    /* -peek=REGEX */
+    const char *graphviz;  /* the report is dot, sent through `dot -Tgraphviz`; or NULL */
+    const char *file_type; /* extension of the file that keeps it off a terminal, or NULL */
+    const char *viewer;    /* programs that show it, tried in order: "evince"; "browser"; or NULL */
+    const char *help;
+} pt_pprof_command;
+extern const pt_pprof_command pt_pprof_commands[];
+extern const size_t pt_pprof_command_count;
+/* NULL if there is none of that name. */
+const pt_pprof_command *pt_pprof_command_find(const char *name);
+
+/* Where profiles come from, and how they get names. */
+typedef struct pt_pprof_source {
+    const char *const *sources;
+    size_t source_count;
+    const char *program; /* object file of the main mapping, or NULL */
+    pt_option_list base, diff_base;
+    const char *symbolize, *build_id, *add_comment, *tools;
+    int64_t seconds, timeout;
+    const char *tls_cert, *tls_key, *tls_ca;
+    const char *lib_prefix; /* "a,b": where else programs and libraries are; or NULL */
+    bool all_frames;
+    bool normalize;
+} pt_pprof_source;
+
+/* A loaded and symbolized profile: what every command, and a shell, works on. */
+typedef struct pt_pprof_session {
+    const pt_profile *profile;
+    const pt_profile *as_read; /* before files gave it names; or NULL */
+    pt_pool *pool;
+    const char *tools; /* -tools, PPROF_TOOLS; or NULL */
+    bool damaged;      /* of some source only a part could be read: exit status 4 */
+} pt_pprof_session;
+
+/* Fetches, merges, subtracts bases, symbolizes; says on standard error what pprof says. On success
+ * the session is done with pt_pprof_session_done. */
+pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_session,
+                         pt_error *reterr);
+void pt_pprof_session_done(pt_pprof_session *session);
+
+/* Makes a report's bytes. pattern: of commands that take one, else NULL. The session stays as it
+ * is, so that a shell never loads or symbolizes again. Notices ("Focus expression matched no
+ * samples") go to standard error. */
+pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *config,
+                       const pt_pprof_command *command, const char *pattern, pt_out *out,
+                       pt_error *reterr);
+
+/* -weblist: pitot's own page (render/weblist.h), with the profile that the filters left. -mean is
+ * refused. */
+pt_status pt_pprof_weblist(const pt_pprof_session *session, const pt_pprof_config *config,
+                           const pt_graph_report *report, const pt_regex *pattern,
+                           const char *pattern_text, pt_out *out, pt_error *reterr);
+
+/* What a shell greets with: the legend about the profile, a line each, and what 100 % is. The
+ * caller frees; NULL, with the reason, if the configuration fits no event. */
+char *pt_pprof_legend(const pt_pprof_session *session, const pt_pprof_config *config,
+                      int64_t *ret_total, pt_error *reterr);
+
+/* Puts a report's bytes where they belong: -output, standard output, a temporary file where binary
+ * bytes would reach a terminal (or `interactive`), a viewer. */
+pt_status pt_pprof_deliver(const pt_pprof_command *command, const pt_pprof_config *config,
+                           bool interactive, const pt_buf *report, pt_error *reterr);
+
+/* -http: fetches, and serves pitot's page until a signal. */
+pt_status pt_pprof_http(const pt_pprof_source *source, const pt_pprof_config *config,
+                        const char *address, bool no_browser, bool *ret_damaged, pt_error *reterr);
+
+/* The whole personality; args without the program's name. Returns the exit status. */
+int pt_pprof_main(const char *const *args, size_t count);
+
+#endif

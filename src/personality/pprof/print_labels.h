@@ -1,0 +1,29 @@
+/* print_labels.h: inside render: the labels of a sample as pprof groups them: for each key all its
+ * texts, or all its numbers, in order. */
+#ifndef PT_PPROF_PRINT_LABELS_H
+#define PT_PPROF_PRINT_LABELS_H
+
+#include "base/buf.h"
+#include "model/profile.h"
+
+/* pprof reads a number 0 without a unit as no label at all. */
+static inline bool pt_pprof_is_label(const pt_profile *p, const pt_label *label)
+{
+    return label->kind == PT_LABEL_STRING || label->num != 0 || pt_text_bytes(p, label->unit) > 0;
+}
+
+/* Lines made of label groups, sorted as bytes. */
+typedef struct pt_pprof_groups {
+    char **text;
+    size_t count;
+} pt_pprof_groups;
+
+/* For every key of that kind in the set, in sorted order: what `put` appends for its labels. */
+pt_pprof_groups pt_pprof_group_labels(const pt_profile *p, uint32_t set, pt_label_kind kind,
+                                      void (*put)(pt_buf *buf, const pt_profile *p,
+                                                  const pt_label *const *labels, size_t count,
+                                                  const void *context),
+                                      const void *context);
+void pt_pprof_groups_done(pt_pprof_groups *groups);
+
+#endif
