@@ -281,10 +281,14 @@ pt_status pt_file_read_fd(int fd, const char *name, pt_file_flags flags, uint64_
 pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
                        pt_error *reterr)
 {
-    PT_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const bool any_kind = (flags & PT_FILE_REGULAR) == 0;
+    PT_CLOSE int fd =
+        any_kind ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : pt_open_regular(path, NULL);
     if (fd < 0) {
         const pt_status status = errno == ENOENT
                                      ? pt_error_set(reterr, PT_ERR_NOTFOUND, "no such file")
+                                 : errno == EINVAL && !any_kind
+                                     ? pt_error_set(reterr, PT_ERR_SYSTEM, "is not a regular file")
                                      : pt_error_errno(reterr, errno, "cannot open");
         pt_error_where(reterr, path, NULL, -1);
         return status;

@@ -67,10 +67,12 @@ typedef enum {
     PT_FILE_EMPTY_OK = 1,    /* an empty file is no error */
     PT_FILE_MAP = 2,         /* only parts of it will be looked at: map it however small it is */
     PT_FILE_OF_ANY_SIZE = 4, /* if it can be mapped: max_bytes is only of what takes memory */
+    PT_FILE_REGULAR = 8, /* a stranger named it: a FIFO or device is not even opened (place.h) */
 } pt_file_flags;
 
 /* Reads the file, FIFO or device at path to its end, which may be at max_bytes. Fails with one
- * line, path set: PT_ERR_NOTFOUND; PT_ERR_SYSTEM for no permission, a directory, an I/O error;
+ * line, path set: PT_ERR_NOTFOUND; PT_ERR_SYSTEM for no permission, a directory, an I/O error,
+ * what is not regular;
  * PT_ERR_FORMAT "is empty"; PT_ERR_LIMIT. */
 pt_status pt_file_read(const char *path, pt_file_flags flags, uint64_t max_bytes, pt_blob *ret_blob,
                        pt_error *reterr);

@@ -178,6 +178,58 @@ else
 fi
 
 
+it 'costs no more than what is there: a header of four thousand million words, in 64 bytes'
+{
+    words 0
+    printf '\0\0\0\377\0\0\0\0'
+    words 0 10000 0 1 1
+    printf 'tail-end'
+} >long-header.prof
+run bash -c 'ulimit -t 1; exec "$PITOT" google-pprof --text /bin/true long-header.prof'
+expect_status 0
+
+it 'opens an image once, however often and under however many names it is mapped'
+libc=$(ldd /bin/true | sed -n 's/.*=> \(.*libc\.so[^ ]*\) .*/\1/p')
+if [ -n "$libc" ]; then
+    python3 - "$libc" >mapped.prof <<'P'
+import struct, sys
+at = lambda i: 0x10000000 * (i + 1)
+records = b''.join(struct.pack('<3Q', 1, 1, at(i) + 0x30000) for i in range(3000))
+folder, name = sys.argv[1].rsplit('/', 1)
+maps = ''.join('%x-%x: %s/%s%s\n' % (at(i), at(i) + 0xfffffff, folder, './' * (i % 9), name) for i in range(3000))
+sys.stdout.buffer.write(struct.pack('<5Q', 0, 3, 0, 10000, 0) + records + struct.pack('<3Q', 0, 1, 0) + maps.encode())
+P
+    run bash -c 'ulimit -t 2; exec "$PITOT" google-pprof --text /bin/true mapped.prof'
+    expect_status 0
+    expect_stdout_line 'Total: 3000 samples'
+    expect_stdout_lines 2
+else
+    skip 'libc is not found'
+fi
+
+it 'opens no FIFO that a profile calls a library, or debug information a source file'
+mkfifo wait.so
+{
+    words 0 3 0 10000 0 1 1 0x1000 0 1 0
+    echo "00001000-00002000 r-xp 00000000 08:01 12 $PWD/wait.so"
+} >fifo.prof
+for report in --text --list=. --raw; do
+    run pitot google-pprof "$report" /bin/true fifo.prof
+    expect_status 0
+done
+if needs cc; then
+    printf 'int main(void) { return 0; }\n' >waited.c
+    expect cc -g waited.c -o waited
+    rm waited.c
+    mkfifo waited.c
+    python3 -c 'import struct, sys
+sys.stdout.buffer.write(struct.pack("<11Q", 0, 3, 0, 10000, 0, 1, 1, int(sys.argv[1], 16) + 4, 0, 1, 0))' \
+        "$(nm waited | sed -n 's/ T main$//p')" >waited.prof
+    run pitot google-pprof --list=main ./waited waited.prof
+    expect_status 0
+    expect_stderr_line '*waited.c: is not a regular file'
+fi
+
 it 'asks for commands: top, list, ignored stacks, quit'
 printf 'top1\ntop --cum -snprintf\nfoo\n\nquit\ntop\n' >commands
 run sh -c '"$PITOT" google-pprof --interactive guide.prof <commands'

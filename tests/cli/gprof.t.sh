@@ -259,6 +259,17 @@ if have O1; then
     mv away/calls.c calls.c
 fi
 
+it 'waits for no FIFO that debug information calls a source file'
+if have O1; then
+    mv calls.c away/calls.c
+    mkfifo calls.c
+    run pitot gprof -A O1 O1.gmon
+    expect_status 0
+    expect_stderr_has 'could not locate'
+    rm calls.c
+    mv away/calls.c calls.c
+fi
+
 it 'adds up several profiles, and what it sums up in gmon.sum reads alike'
 if have O1; then
     cp O1.gmon twice.gmon

@@ -120,15 +120,21 @@ void pt_gprof_table_file_done(pt_gprof_table_file *file)
 
 /* ---- Source ---- */
 
+/* The name comes from the program: what it leads to need not be a file that anybody meant. */
+static bool read_source(const char *path, pt_blob *ret)
+{
+    return pt_file_read(path, PT_FILE_REGULAR, TEXT_MAX, ret, NULL) == PT_OK;
+}
+
 /* The source file by its name, in the folders of -I, and there by the last part of its name. */
 static bool find_source(const pt_gprof_settings *s, const char *name, pt_blob *ret)
 {
     const char *const slash = strrchr(name, '/');
-    if (pt_file_read(name, 0, TEXT_MAX, ret, NULL) == PT_OK) return true;
+    if (read_source(name, ret)) return true;
     for (unsigned pass = name[0] == '/' ? 1 : 0; pass < (slash != NULL ? 2 : 1); pass++) {
         for (size_t i = 0; i < s->folder.count; i++) {
             PT_FREE char *path = pt_strf("%s/%s", s->folder.items[i], pass == 1 ? slash + 1 : name);
-            if (pt_file_read(path, 0, TEXT_MAX, ret, NULL) == PT_OK) return true;
+            if (read_source(path, ret)) return true;
         }
     }
     pt_gprof_say(s, "could not locate `%s'", name);

@@ -150,7 +150,8 @@ static void open_debug_symbols(pt_perl_addr2line *tool)
     const pt_elf *elf = pt_object_elf(tool->object);
     pt_object_look(tool->object, PT_OBJECT_LINES, &facts);
     if (facts.debug_path != NULL &&
-        pt_file_read(facts.debug_path, 0, UINT64_MAX, &tool->debug_blob, NULL) == PT_OK &&
+        pt_file_read(facts.debug_path, PT_FILE_REGULAR, UINT64_MAX, &tool->debug_blob, NULL) ==
+            PT_OK &&
         pt_elf_open(tool->debug_blob.data, tool->debug_blob.size, &tool->debug_elf) == PT_ELF_OK)
         elf = &tool->debug_elf;
     collect_symbols(tool, elf);
@@ -159,7 +160,7 @@ static void open_debug_symbols(pt_perl_addr2line *tool)
 pt_perl_addr2line *pt_perl_addr2line_new(pt_perl_session *session, const char *path)
 {
     pt_image_file file = PT_IMAGE_FILE_INIT;
-    if (pt_file_read(path, 0, UINT64_MAX, &file.blob, NULL) != PT_OK) return NULL;
+    if (pt_file_read(path, PT_FILE_REGULAR, UINT64_MAX, &file.blob, NULL) != PT_OK) return NULL;
     file.path = pt_strdup(path);
     pt_perl_addr2line *tool = pt_alloc(1, sizeof *tool);
     tool->session = session;
@@ -309,6 +310,8 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context)
 {
+    pt_index_done(&tool->asked); /* each question is another run of addr2line */
+    tool->asked_count = 0;
     PT_FREE bool *answered = pt_alloc(count + 1, sizeof *answered);
     const question q = {.tool = tool,
                         .addrs = addrs,

@@ -20,8 +20,8 @@ typedef struct pt_perl_line {
 typedef void pt_perl_lines_sink(void *context, size_t index, const pt_perl_line *lines,
                                 size_t count);
 
-/* Asks for addrs[0, count), which ascend. With inlines all functions at an address are given, else
- * the innermost. */
+/* Asks for addrs[0, count), which ascend; nothing is remembered of earlier questions. With inlines
+ * all functions at an address are given, else the innermost. */
 void pt_perl_addr2line_ask(pt_perl_addr2line *tool, const uint64_t *addrs, size_t count,
                            bool inlines, pt_perl_lines_sink *sink, void *context);
 

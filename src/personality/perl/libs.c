@@ -46,14 +46,18 @@ static char *find_library(const char *path, const char *prefixes)
     return pt_strdup(path);
 }
 
-/* Where .text is in the image; false when there is none. */
-static bool text_section(const char *path, pt_elf_section *ret)
+bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text)
 {
     pt_blob blob = PT_BLOB_INIT;
     pt_elf elf;
-    const bool found = pt_file_read(path, 0, UINT64_MAX, &blob, NULL) == PT_OK &&
-                       pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK &&
-                       pt_elf_section_named(&elf, ".text", ret) && pt_blob_intact(&blob);
+    pt_elf_section text;
+    const bool found =
+        pt_file_read(path, PT_FILE_REGULAR | PT_FILE_MAP, UINT64_MAX, &blob, NULL) == PT_OK &&
+        pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK &&
+        pt_elf_section_named(&elf, ".text", &text) && pt_blob_intact(&blob);
+    if (found)
+        *ret_text = (pt_perl_text_section){
+            .address = text.addr, .offset = text.off, .bytes = text.size_bytes};
     pt_blob_done(&blob);
     return found;
 }
@@ -191,9 +195,10 @@ static void take_line(pt_perl_session *s, const pt_regex *library, const char *l
     PT_FREE char *named = expand_build(found.path, found.path_length, build);
     char *path = find_library(named, s->settings->lib_prefix);
     uint64_t offset = found.offset;
-    pt_elf_section text;
+    pt_perl_text_section text;
     PT_FREE char *debugging = pt_perl_debugging_library(path);
-    if (debugging == NULL && text_section(path, &text)) offset += text.addr - text.off;
+    pt_perl_image *image = debugging == NULL ? pt_perl_image_find(&s->images, path) : NULL;
+    if (image != NULL && pt_perl_image_text(image, &text)) offset += text.address - text.offset;
     add_lib(s, path, found.start, found.finish, in_width(s, offset));
 }
 
@@ -219,11 +224,11 @@ void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
         take_line(s, library, line, program, build);
     }
     pt_regex_free(library);
-    pt_elf_section section;
+    pt_perl_text_section section;
     const char *more = s->settings->add_lib;
-    if (more != NULL && more[0] != '\0' && text_section(more, &section))
-        add_lib(s, pt_strdup(more), section.addr, in_width(s, section.addr + section.size_bytes),
-                section.addr);
+    if (more != NULL && more[0] != '\0' && pt_perl_find_text(more, &section))
+        add_lib(s, pt_strdup(more), section.address, in_width(s, section.address + section.bytes),
+                section.address);
     uint64_t max_pc = 0;
     for (size_t i = 0; i < s->stacks.address_count; i++)
         if (s->stacks.address[i] > max_pc) max_pc = s->stacks.address[i];

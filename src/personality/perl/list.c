@@ -17,6 +17,7 @@
 #include "personality/perl/perl.h"
 #include "source/objdump.h"
 
+#define SOURCE_BYTES_MAX    ((uint64_t)64 << 20)
 #define PROCEDURE_BYTES_MAX ((uint64_t)16 << 20) /* what is longer is no function */
 
 /* ---- Samples by address ---- */
@@ -102,13 +103,14 @@ typedef void show_fn(const costs *c, const pt_perl_lib *lib, const pt_perl_proce
 static void show_matching(const costs *c, const pt_perl_lib *lib, const pt_regex *pattern,
                           show_fn *show)
 {
-    pt_perl_nm nm;
-    pt_perl_nm_init(&nm, c->session, lib->path, pattern);
-    PT_FREE chosen *list = pt_alloc(nm.count + 1, sizeof *list);
+    pt_perl_image *image = pt_perl_image_find(&c->session->images, lib->path);
+    if (image == NULL) return;
+    const pt_perl_nm *nm = pt_perl_image_matching(c->session, image, pattern);
+    PT_FREE chosen *list = pt_alloc(nm->count + 1, sizeof *list);
     size_t count = 0;
     const uint64_t offset = lib->start - lib->offset;
-    for (size_t i = 0; i < nm.count; i++) {
-        const pt_perl_procedure *p = &nm.items[i];
+    for (size_t i = 0; i < nm->count; i++) {
+        const pt_perl_procedure *p = &nm->items[i];
         const size_t at = cost_from(c, p->start + offset);
         const bool sampled = at < c->count && p->end > p->start &&
                              c->items[at].address - (p->start + offset) < p->end - p->start;
@@ -121,7 +123,6 @@ static void show_matching(const costs *c, const pt_perl_lib *lib, const pt_regex
         show(c, lib, list[i].procedure, list[i].brief);
         free(list[i].brief);
     }
-    pt_perl_nm_done(&nm);
 }
 
 static bool show_all(pt_perl_session *s, const pt_perl_profile *profile, const char *pattern,
@@ -134,6 +135,7 @@ static bool show_all(pt_perl_session *s, const pt_perl_profile *profile, const c
         return false;
     }
     costs c = gather_costs(s, profile);
+    pt_perl_images_forget_matching(&s->images);
     for (size_t i = 0; i < s->lib_count; i++)
         show_matching(&c, &s->libs[i], regex, show);
     free(c.items);
@@ -181,7 +183,8 @@ static bool open_source(const char *path, source *ret)
 {
     pt_error error = PT_ERROR_INIT;
     *ret = (source){.blob = PT_BLOB_INIT, .path = path};
-    if (pt_file_read(path, PT_FILE_EMPTY_OK, UINT64_MAX, &ret->blob, &error) != PT_OK) {
+    if (pt_file_read(path, PT_FILE_EMPTY_OK | PT_FILE_REGULAR, SOURCE_BYTES_MAX, &ret->blob,
+                     &error) != PT_OK) {
         pt_perl_say("%s: %s\n", path,
                     error.status == PT_ERR_NOTFOUND ? "No such file or directory" : error.message);
         return false;

@@ -212,10 +212,9 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
                      const pt_regex *pattern)
 {
     *nm = (pt_perl_nm){0};
-    PT_FREE char *debugging = pt_perl_debugging_library(path);
     pt_blob blob = PT_BLOB_INIT;
     pt_elf elf;
-    if (pt_file_read(debugging != NULL ? debugging : path, 0, UINT64_MAX, &blob, NULL) == PT_OK &&
+    if (pt_file_read(path, PT_FILE_REGULAR, UINT64_MAX, &blob, NULL) == PT_OK &&
         pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK) {
         static const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
         for (size_t i = 0; nm->count == 0 && i < sizeof tables / sizeof tables[0]; i++) {
@@ -227,8 +226,7 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
             cut(nm, session, &list, tables[i] == SHT_DYNSYM ? &v : NULL, pattern);
             free(list.items);
         }
-        if (!pt_blob_intact(&blob))
-            pt_perl_say("%s: " PT_FILE_SHRANK "\n", debugging != NULL ? debugging : path);
+        if (!pt_blob_intact(&blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", path);
     }
     pt_blob_done(&blob);
 }

@@ -102,6 +102,14 @@ typedef struct pt_perl_name {
     uint32_t short_name, file_line, full_name; /* words */
 } pt_perl_name;
 
+/* The files that libraries lie in (images.c). */
+typedef struct pt_perl_image pt_perl_image;
+typedef struct pt_perl_images {
+    pt_perl_image **items;
+    size_t count, cap;
+    pt_index index;
+} pt_perl_images;
+
 /* One line of a heap profile, for --stacks. */
 typedef struct pt_perl_leak {
     double objects, bytes;
@@ -126,6 +134,7 @@ typedef struct pt_perl_session {
     pt_perl_profile profile; /* all files, less the base */
     pt_perl_lib *libs;       /* of the first file; the program is the last */
     size_t lib_count, lib_cap;
+    pt_perl_images images;
     pt_perl_leak *leaks;
     size_t leak_count, leak_cap;
 
@@ -194,13 +203,18 @@ bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t co
 /* Names of all addresses from session->server. */
 bool pt_perl_ask_names(pt_perl_session *session);
 
-/* ---- Objects and names (libs.c, nm.c, symbols.c) ---- */
+/* ---- Objects and names (libs.c, images.c, nm.c, symbols.c) ---- */
 
 /* The list of mapped objects of the first file, text[0, size), becomes session->libs. */
 void pt_perl_libs_parse(pt_perl_session *session, const char *text, size_t size);
 /* The debugging copy of a library, "/usr/lib/debug" before its path; NULL if there is none. The
  * caller frees. */
 char *pt_perl_debugging_library(const char *path);
+/* Where .text is in the image at path; false when there is none. */
+typedef struct pt_perl_text_section {
+    uint64_t address, offset, bytes; /* offset: in the file */
+} pt_perl_text_section;
+bool pt_perl_find_text(const char *path, pt_perl_text_section *ret_text);
 
 /* What `nm -n --demangle` says of an image, as procedures with an end. */
 typedef struct pt_perl_procedure {
@@ -212,10 +226,24 @@ typedef struct pt_perl_nm {
     size_t count, cap;
     bool has_separator; /* there is a symbol _fini: then inlined frames are shown */
 } pt_perl_nm;
-/* Of the procedures that match the pattern (NULL = all). What is no image has none. */
+/* Of the procedures that match the pattern (NULL = all) in the image at path itself. What is no
+ * image has none. */
 void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char *path,
                      const pt_regex *pattern);
 void pt_perl_nm_done(pt_perl_nm *nm);
+
+/* The regular file at path, or its debugging copy: the same image for all names of one file, the
+ * session's; NULL when there is none. What is asked of it is found out once. */
+pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path);
+bool pt_perl_image_text(pt_perl_image *image, pt_perl_text_section *ret_text);
+/* NULL: no image. */
+struct pt_perl_addr2line *pt_perl_image_tool(pt_perl_session *session, pt_perl_image *image);
+const pt_perl_nm *pt_perl_image_procedures(const pt_perl_session *session, pt_perl_image *image);
+/* One pattern for all calls until pt_perl_images_forget_matching. */
+const pt_perl_nm *pt_perl_image_matching(const pt_perl_session *session, pt_perl_image *image,
+                                         const pt_regex *pattern);
+void pt_perl_images_forget_matching(pt_perl_images *images);
+void pt_perl_images_done(pt_perl_images *images);
 
 /* Names for addrs[0, count), which ascend, in the image at path; offset is what lies between the
  * addresses of the process and those of the image. sink is called once an address, with its names

@@ -198,7 +198,7 @@ static bool read_cpu(pt_perl_session *s, pt_reader *r, const char *path, bool fi
         pt_cmd_say("%s: not a profile, or its header is damaged", path);
         return false;
     }
-    for (uint64_t i = 2; i < header_words; i++)
+    for (uint64_t i = 2; i < header_words && pt_reader_ok(r); i++)
         pt_read_word(r);
     if (!pt_reader_ok(r)) return true;
     if (!read_records(s, r, profile, path)) return false;

@@ -90,25 +90,20 @@ void pt_perl_map_to_symbols(pt_perl_session *session, const char *path, uint64_t
                             const uint64_t *addrs, size_t count, pt_perl_names_sink *sink,
                             void *context)
 {
-    if (count == 0) return;
-    PT_FREE char *debugging = pt_perl_debugging_library(path);
-    const char *image = debugging != NULL ? debugging : path;
-    pt_perl_addr2line *tool = pt_perl_addr2line_new(session, image);
+    pt_perl_image *image = count > 0 ? pt_perl_image_find(&session->images, path) : NULL;
+    pt_perl_addr2line *tool = image != NULL ? pt_perl_image_tool(session, image) : NULL;
     if (tool == NULL) return; /* no image: nothing is known, as when addr2line fails */
-    pt_perl_nm nm;
-    pt_perl_nm_init(&nm, session, image, NULL);
+    const pt_perl_nm *nm = pt_perl_image_procedures(session, image);
     PT_FREE uint64_t *there = pt_alloc(count, sizeof *there);
     for (size_t i = 0; i < count; i++)
         there[i] = in_image(session, addrs[i], offset);
     naming n = {.session = session,
-                .nm = &nm,
+                .nm = nm,
                 .addrs = addrs,
                 .offset = offset,
                 .sink = sink,
                 .context = context};
-    pt_perl_addr2line_ask(tool, there, count, nm.has_separator, take_lines, &n);
-    pt_perl_nm_done(&nm);
-    pt_perl_addr2line_free(tool);
+    pt_perl_addr2line_ask(tool, there, count, nm->has_separator, take_lines, &n);
 }
 
 /* ---- All addresses ---- */
@@ -141,49 +136,80 @@ static void gather(void *context, size_t index, const pt_perl_name *names, size_
     s->name_count += count;
 }
 
-/* Libraries by their start, the highest first; equal ones in the order of the list. */
-static size_t *sorted_libs(const pt_perl_session *s)
+/* The highest start first; equal ones in the order of the list, which is that of memory. */
+static int by_start(const void *a, const void *b)
 {
-    size_t *order = pt_alloc(s->lib_count + 1, sizeof *order);
-    for (size_t i = 0; i < s->lib_count; i++) {
-        size_t at = i;
-        for (; at > 0 && s->libs[order[at - 1]].start < s->libs[i].start; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    return order;
+    const pt_perl_lib *x = *(const pt_perl_lib *const *)a, *y = *(const pt_perl_lib *const *)b;
+    if (x->start != y->start) return x->start > y->start ? -1 : 1;
+    return x < y ? -1 : x > y;
 }
 
-/* Takes the addresses of a library out of pcs and names them; returns how many are left. */
-static size_t name_lib(gathering *g, const pt_perl_lib *lib, pc *pcs, size_t count)
+/* Addresses in ascending order, which libraries take away. */
+typedef struct {
+    pc *items;
+    size_t count;
+    size_t *next; /* [count + 1]: of each taken one, one behind it; a free one's own index */
+} free_pcs;
+
+/* The first free one at or behind index i; count if there is none. */
+static size_t find_free(free_pcs *pcs, size_t i)
 {
-    size_t first = 0, end;
-    while (first < count && pcs[first].address < lib->start)
-        first++;
-    for (end = first; end < count && pcs[end].address <= lib->finish; end++) {
+    while (pcs->next[i] != i) {
+        pcs->next[i] = pcs->next[pcs->next[i]];
+        i = pcs->next[i];
     }
-    const size_t taken = end - first;
-    PT_FREE uint64_t *addrs = pt_alloc(taken + 1, sizeof *addrs);
-    for (size_t i = 0; i < taken; i++)
-        addrs[i] = pcs[first + i].address;
-    g->pcs = pcs + first;
-    pt_perl_map_to_symbols(g->session, lib->path, lib->start - lib->offset, addrs, taken, gather,
+    return i;
+}
+
+static size_t first_from(const free_pcs *pcs, uint64_t address)
+{
+    size_t low = 0, high = pcs->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (pcs->items[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Takes the free addresses of a library and names them. addrs and taken have room for all. */
+static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64_t *addrs,
+                     pc *taken)
+{
+    size_t count = 0;
+    for (size_t i = find_free(pcs, first_from(pcs, lib->start));
+         i < pcs->count && pcs->items[i].address <= lib->finish; i = find_free(pcs, i)) {
+        addrs[count] = pcs->items[i].address;
+        taken[count++] = pcs->items[i];
+        pcs->next[i] = i + 1;
+    }
+    g->pcs = taken;
+    pt_perl_map_to_symbols(g->session, lib->path, lib->start - lib->offset, addrs, count, gather,
                            g);
-    memmove(pcs + first, pcs + end, (count - end) * sizeof *pcs);
-    return count - taken;
 }
 
 static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
 {
-    size_t count = s->stacks.address_count;
-    PT_FREE pc *pcs = pt_alloc(count + 1, sizeof *pcs);
+    const size_t count = s->stacks.address_count;
+    PT_FREE pc *items = pt_alloc(count + 1, sizeof *items);
+    PT_FREE pc *taken = pt_alloc(count + 1, sizeof *taken);
+    PT_FREE uint64_t *addrs = pt_alloc(count + 1, sizeof *addrs);
+    PT_FREE size_t *next = pt_alloc(count + 1, sizeof *next);
     for (size_t i = 0; i < count; i++)
-        pcs[i] = (pc){.address = s->stacks.address[i], .id = (uint32_t)i};
-    qsort(pcs, count, sizeof *pcs, by_address);
-    PT_FREE size_t *order = sorted_libs(s);
+        items[i] = (pc){.address = s->stacks.address[i], .id = (uint32_t)i};
+    for (size_t i = 0; i <= count; i++)
+        next[i] = i;
+    qsort(items, count, sizeof *items, by_address);
+    PT_FREE const pt_perl_lib **order = pt_alloc(s->lib_count + 1, sizeof *order);
+    for (size_t i = 0; i < s->lib_count; i++)
+        order[i] = &s->libs[i];
+    qsort(order, s->lib_count, sizeof *order, by_start);
+    free_pcs pcs = {.items = items, .count = count, .next = next};
     gathering g = {.session = s, .out = out};
     for (size_t i = 0; i < s->lib_count; i++)
-        count = name_lib(&g, &s->libs[order[i]], pcs, count);
+        name_lib(&g, order[i], &pcs, addrs, taken);
 }
 
 /* Names that a symbolized file brings: "main--helper", outermost first. */

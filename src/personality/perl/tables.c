@@ -151,6 +151,7 @@ void pt_perl_session_done(pt_perl_session *session)
     for (size_t i = 0; i < session->leak_count; i++)
         free(session->leaks[i].addresses);
     free(session->libs);
+    pt_perl_images_done(&session->images);
     free(session->leaks);
     free(session->program);
     free(session->names);
