@@ -368,8 +368,7 @@ static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
         return PT_OK;
     }
     pt_status status = PT_OK;
-    if (!l->merge)
-        l->merge = (l->options->pprof ? pt_merge_new_pprof : pt_merge_new)(&l->loaded->diag);
+    if (!l->merge) l->merge = pt_merge_new_by(l->options->rules, &l->loaded->diag);
     if (l->only) {
         status = add_to_merge(l, l->only, l->only_name, reterr);
         pt_profile_unref(l->only);

@@ -19,6 +19,7 @@
 #include "load/fetch.h"
 #include "model/profile.h"
 #include "source/images.h"
+#include "transform/merge.h"
 
 typedef struct pt_load_options {
     const pt_format *from;   /* --from=: read as this format; NULL = probe */
@@ -26,8 +27,8 @@ typedef struct pt_load_options {
                                 limit (base/memory.h) */
     uint32_t word_bytes;     /* of the program, for formats that do not say; 0 = unknown */
     bool strict;             /* damage is an error even if something could be read */
-    bool pprof;              /* merges to the letter of google/pprof: pt_merge_new_pprof */
-    bool all_events;         /* of several profiles the events of all, not those that all have */
+    const pt_merge_rules *rules; /* how several are merged; NULL: as transform/merge.h says */
+    bool all_events; /* of several profiles the events of all, not those that all have */
     /* May be NULL: what is made of each profile before they are merged, on any thread. Takes the
        reference and returns one. */
     const pt_profile *(*prepare)(void *context, const pt_profile *profile);

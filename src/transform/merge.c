@@ -35,15 +35,17 @@ pt_merge *pt_merge_new(pt_diag *diag)
     return merge_new(diag, false);
 }
 
-pt_merge *pt_merge_new_group(pt_diag *diag)
+pt_merge *pt_merge_new_to_the_letter(pt_diag *diag)
 {
     return merge_new(diag, true);
 }
 
-pt_merge *pt_merge_new_pprof(pt_diag *diag)
+pt_merge *pt_merge_new_by(const pt_merge_rules *rules, pt_diag *diag)
 {
-    pt_merge *m = merge_new(diag, true);
-    m->groups = pt_merge_groups_new(diag);
+    pt_merge *m = merge_new(diag, false);
+    if (rules == NULL) return m;
+    m->rules = rules;
+    m->merging = rules->begin(diag);
     return m;
 }
 
@@ -55,7 +57,7 @@ void pt_merge_samples_only(pt_merge *merge)
 void pt_merge_free(pt_merge *merge)
 {
     if (!merge) return;
-    pt_merge_groups_free(merge->groups);
+    if (merge->rules != NULL) merge->rules->end(merge->merging);
     pt_merge_sides_free(merge->sides);
     pt_builder_free(merge->builder);
     free(merge->everywhere);
@@ -516,9 +518,9 @@ static void add_samples(adding *a)
 
 pt_status pt_merge_add(pt_merge *merge, const pt_profile *profile, pt_error *reterr)
 {
-    if (merge->groups != NULL) {
+    if (merge->rules != NULL) {
         merge->profile_count++;
-        return pt_merge_groups_add(merge->groups, profile, reterr);
+        return merge->rules->add(merge->merging, profile, reterr);
     }
     adding a = {
         .merge = merge,
@@ -620,8 +622,8 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         pt_merge_free(merge);
         return pt_error_set(reterr, PT_ERR_USAGE, "no profiles to merge");
     }
-    if (merge->groups != NULL) {
-        const pt_status status = pt_merge_groups_finish(merge->groups, ret_profile, reterr);
+    if (merge->rules != NULL) {
+        const pt_status status = merge->rules->finish(merge->merging, ret_profile, reterr);
         pt_merge_free(merge);
         return status;
     }

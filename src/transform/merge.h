@@ -22,17 +22,26 @@ typedef struct pt_merge pt_merge;
 
 /* diag (may be NULL) must outlive the merge. */
 pt_merge *pt_merge_new(pt_diag *diag);
-/* The same to the letter of google/pprof (profile/merge.go, CompatibilizeSampleTypes and
- * measurement.ScaleProfiles), so that the result is written with the same bytes:
+/* The same to the letter of google/pprof (profile/merge.go), so that the result is written with the
+ * same bytes; for profiles of the same events:
  *
- *   events    matched by type alone; of units that convert the smallest wins, the period's too
  *   mapping   build id or else file; of the source's own id nothing is known
  *   location  of the lines only the last one's column counts
  *   header    period types must agree; a start of 0 forgets the earlier ones
- *
- * Profiles of the same events are added up as they come; where events or units change, what was
- * added up so far is kept apart until the end. A single profile passes as it is. */
-pt_merge *pt_merge_new_pprof(pt_diag *diag);
+ */
+pt_merge *pt_merge_new_to_the_letter(pt_diag *diag);
+
+/* Rules of somebody else, who may put them together from merges: what is added to such a merge goes
+ * to `add`, with what `begin` gave; `finish` gives the result with one reference; then comes `end`,
+ * or without a result. */
+typedef struct pt_merge_rules {
+    void *(*begin)(pt_diag *diag);
+    pt_status (*add)(void *merging, const pt_profile *profile, pt_error *reterr);
+    pt_status (*finish)(void *merging, const pt_profile **ret_profile, pt_error *reterr);
+    void (*end)(void *merging);
+} pt_merge_rules;
+/* rules NULL: pt_merge_new. */
+pt_merge *pt_merge_new_by(const pt_merge_rules *rules, pt_diag *diag);
 void pt_merge_free(pt_merge *merge); /* accepts NULL */
 /* For sums that are differences, before anything is added: what only counts up (arcs, bins, blocks)
  * is left out, and counted. */

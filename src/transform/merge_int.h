@@ -23,8 +23,9 @@ struct pt_merge_quirks {
 };
 
 struct pt_merge {
-    struct pt_merge_groups *groups; /* of pt_merge_new_pprof: does it all; else NULL */
-    bool pprof;                     /* its rules, to the letter */
+    const pt_merge_rules *rules; /* of pt_merge_new_by: they do it all; or NULL */
+    void *merging;               /* theirs */
+    bool pprof;                  /* google/pprof's keys and header, to the letter */
     pt_builder *builder;
     pt_diag *diag;
     uint32_t profile_count;
@@ -92,15 +93,5 @@ void pt_merge_extras(pt_merge_adding *adding);
 void pt_merge_sides_add(pt_merge_adding *adding);
 void pt_merge_sides_finish(pt_merge *merge);
 void pt_merge_sides_free(struct pt_merge_sides *sides); /* accepts NULL */
-
-/* merge_pprof.c: profiles whose events differ, as pprof makes them agree. */
-struct pt_merge_groups *pt_merge_groups_new(pt_diag *diag);
-void pt_merge_groups_free(struct pt_merge_groups *groups); /* accepts NULL */
-pt_status pt_merge_groups_add(struct pt_merge_groups *groups, const pt_profile *profile,
-                              pt_error *reterr);
-pt_status pt_merge_groups_finish(struct pt_merge_groups *groups, const pt_profile **ret_profile,
-                                 pt_error *reterr);
-/* merge.c: a merge with pprof's keys, of profiles with the same events. */
-pt_merge *pt_merge_new_group(pt_diag *diag);
 
 #endif

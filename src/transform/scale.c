@@ -194,7 +194,7 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
         scaled = pt_profile_ref(profile);
     if (status != PT_OK) return status;
     PT_UNREF_PROFILE const pt_profile *less = negated(marked);
-    pt_merge *const merge = options->pprof ? pt_merge_new_pprof(diag) : pt_merge_new(diag);
+    pt_merge *const merge = pt_merge_new_by(options->rules, diag);
     pt_merge_samples_only(merge);
     status = pt_merge_add(merge, scaled, reterr);
     if (status == PT_OK) status = pt_merge_add(merge, less, reterr);

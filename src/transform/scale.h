@@ -8,6 +8,7 @@
 #define PT_TRANSFORM_SCALE_H
 
 #include "model/profile.h"
+#include "transform/merge.h"
 
 /* Multiplies each event's values by its ratio and rounds to the nearest, halves away from zero.
  * Samples of which every value that was multiplied (its ratio is not 1) became 0 are dropped; with
@@ -34,9 +35,9 @@ const pt_profile *pt_set_label(const pt_profile *profile, const char *key, const
 #define PT_BASE_TEXT "true"
 
 typedef struct pt_subtract_options {
-    bool marks_base; /* -diff_base: label the base's samples with PT_BASE_KEY */
-    bool normalizes; /* profile is scaled to the base's totals first */
-    bool pprof;      /* merges as pprof does; see pt_merge_new_pprof */
+    bool marks_base;             /* -diff_base: label the base's samples with PT_BASE_KEY */
+    bool normalizes;             /* profile is scaled to the base's totals first */
+    const pt_merge_rules *rules; /* how both are merged; NULL: as merge.h says */
 } pt_subtract_options;
 
 /* profile less base: base's values negated, then both merged (merge.h). */

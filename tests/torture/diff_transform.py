@@ -96,7 +96,7 @@ def made_profiles(rng, label):
     shape = Shape(rng)
     paths = []
     # Of three and more whose units differ, pprof drops samples one profile at a time; see
-    # src/transform/merge_pprof.c.
+    # src/personality/pprof/merge.c.
     for i in range(rng.choice([1, 1, 2] if shape.mixed else [1, 1, 1, 2, 3, 4])):
         paths.append(f'{label}-{i}.pb')
         with open(paths[-1], 'wb') as f:

@@ -14,6 +14,7 @@
 #include "formats/format.h"
 #include "load/load.h"
 #include "personality/pprof/as_pprof.h"
+#include "personality/pprof/merge.h"
 #include "transform/aggregate.h"
 #include "transform/filter.h"
 #include "transform/merge.h"
@@ -72,7 +73,7 @@ static void set(request *r, const char *name, const char *value)
 static const pt_profile *merged(const name_list *names)
 {
     pt_error error = PT_ERROR_INIT;
-    pt_merge *merge = pt_merge_new_pprof(NULL);
+    pt_merge *merge = pt_merge_new_by(&pt_pprof_merge_rules, NULL);
     for (size_t i = 0; i < names->count; i++) {
         pt_loaded loaded;
         must(pt_load(&names->items[i], 1, &(pt_load_options){0}, &loaded, &error), &error);
@@ -93,7 +94,7 @@ static const pt_profile *fetched(const request *r)
     if (r->bases.count > 0) {
         PT_UNREF_PROFILE const pt_profile *base = merged(&r->bases);
         const pt_subtract_options options = {
-            .marks_base = r->diff, .normalizes = r->normalize, .pprof = true};
+            .marks_base = r->diff, .normalizes = r->normalize, .rules = &pt_pprof_merge_rules};
         must(pt_subtract(source, base, &options, &whole, NULL, &error), &error);
     } else {
         whole = pt_profile_ref(source);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "personality/pprof/as_pprof.h"
+#include "personality/pprof/merge.h"
 #include "transform/aggregate.h"
 #include "transform/filter.h"
 #include "transform/merge.h"
@@ -238,7 +239,7 @@ static const pt_profile *merged_as_pprof(const char *events_a, const char *a, co
 {
     PT_UNREF_PROFILE const pt_profile *first = profile_of(events_a, a);
     PT_UNREF_PROFILE const pt_profile *second = profile_of(events_b, b);
-    pt_merge *merge = pt_merge_new_pprof(NULL);
+    pt_merge *merge = pt_merge_new_by(&pt_pprof_merge_rules, NULL);
     assert_int_equal(pt_merge_add(merge, first, error), PT_OK);
     assert_int_equal(pt_merge_add(merge, second, error), PT_OK);
     const pt_profile *result = NULL;
@@ -267,7 +268,7 @@ static void profiles_without_a_common_type_are_refused(void **state)
 static void a_single_profile_is_merged_as_it_is(void **state)
 {
     PT_UNREF_PROFILE const pt_profile *p = profile_of("samples/count", "a 1\na 1\nb 0\n");
-    pt_merge *merge = pt_merge_new_pprof(NULL);
+    pt_merge *merge = pt_merge_new_by(&pt_pprof_merge_rules, NULL);
     assert_int_equal(pt_merge_add(merge, p, NULL), PT_OK);
     PT_UNREF_PROFILE const pt_profile *result = NULL;
     assert_int_equal(pt_merge_finish(merge, &result, NULL), PT_OK);

@@ -13,6 +13,7 @@
 #include "cmd/remote.h"
 #include "model/builder.h"
 #include "personality/pprof/as_pprof.h"
+#include "personality/pprof/merge.h"
 #include "symbolize/symbolize.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
@@ -103,7 +104,7 @@ static pt_status load_all(fetching *f, const char *const *names, size_t count, c
                           const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_load_options options = {.pool = f->pool,
-                                     .pprof = true,
+                                     .rules = &pt_pprof_merge_rules,
                                      .skip_failures = true,
                                      .fetch = &f->fetch,
                                      .source = &f->lookup.source,
@@ -152,7 +153,7 @@ static pt_status load_difference(fetching *f, const pt_profile **ret_profile, pt
     if (status == PT_OK) {
         const pt_subtract_options options = {.marks_base = source->diff_base.count > 0,
                                              .normalizes = source->normalize,
-                                             .pprof = true};
+                                             .rules = &pt_pprof_merge_rules};
         status = pt_subtract(profile, base, &options, ret_profile, &f->diag, reterr);
         pt_profile_unref(base);
     }

@@ -1,4 +1,4 @@
-/* merge_pprof.c: merging as google/pprof does where profiles do not measure the same: the types
+/* merge.c: merging as google/pprof does where profiles do not measure the same: the types
  * that all have, each in the smallest of their units (CompatibilizeSampleTypes in profile/merge.go,
  * ScaleProfiles in internal/measurement).
  *
@@ -12,11 +12,12 @@
 
 #include "base/grow.h"
 #include "base/units.h"
+#include "model/builder.h"
+#include "personality/pprof/merge.h"
 #include "transform/frames.h"
-#include "transform/merge_int.h"
 #include "transform/scale.h"
 
-struct pt_merge_groups {
+typedef struct {
     pt_diag *diag;
     const pt_profile *first; /* of the group at hand; NULL = there is none */
     pt_merge *merge;         /* NULL while the group is one profile */
@@ -24,18 +25,18 @@ struct pt_merge_groups {
         const pt_profile **items;
         size_t count, cap;
     } group; /* closed ones */
-};
+} grouping;
 
-struct pt_merge_groups *pt_merge_groups_new(pt_diag *diag)
+static void *begin_merge(pt_diag *diag)
 {
-    struct pt_merge_groups *g = pt_alloc(1, sizeof *g);
+    grouping *g = pt_alloc(1, sizeof *g);
     g->diag = diag;
     return g;
 }
 
-void pt_merge_groups_free(struct pt_merge_groups *g)
+static void end_merge(void *merging)
 {
-    if (g == NULL) return;
+    grouping *g = merging;
     pt_profile_unref(g->first);
     pt_merge_free(g->merge);
     for (size_t i = 0; i < g->group.count; i++)
@@ -64,7 +65,7 @@ static bool same_events(const pt_profile *a, const pt_profile *b)
     return equal;
 }
 
-static pt_status close_group(struct pt_merge_groups *g, pt_error *reterr)
+static pt_status close_group(grouping *g, pt_error *reterr)
 {
     if (g->first == NULL) return PT_OK;
     const pt_profile *profile = NULL;
@@ -83,9 +84,9 @@ static pt_status close_group(struct pt_merge_groups *g, pt_error *reterr)
     return PT_OK;
 }
 
-pt_status pt_merge_groups_add(struct pt_merge_groups *g, const pt_profile *profile,
-                              pt_error *reterr)
+static pt_status add_profile(void *merging, const pt_profile *profile, pt_error *reterr)
 {
+    grouping *g = merging;
     pt_status status = PT_OK;
     if (g->first != NULL && !same_events(g->first, profile)) status = close_group(g, reterr);
     if (status != PT_OK) return status;
@@ -94,7 +95,7 @@ pt_status pt_merge_groups_add(struct pt_merge_groups *g, const pt_profile *profi
         return PT_OK;
     }
     if (g->merge == NULL) {
-        g->merge = pt_merge_new_group(g->diag);
+        g->merge = pt_merge_new_to_the_letter(g->diag);
         status = pt_merge_add(g->merge, g->first, reterr);
     }
     return status == PT_OK ? pt_merge_add(g->merge, profile, reterr) : status;
@@ -266,12 +267,11 @@ static const pt_profile *agreeing(const agreement *a, const pt_profile *p)
     return pt_scale(derived, ratio);
 }
 
-static pt_status merge_groups(struct pt_merge_groups *g, const pt_profile **ret_profile,
-                              pt_error *reterr)
+static pt_status merge_groups(grouping *g, const pt_profile **ret_profile, pt_error *reterr)
 {
     agreement a = {.group = g->group.items, .group_count = g->group.count};
     pt_status status = agree(&a, reterr);
-    pt_merge *const merge = pt_merge_new_group(g->diag);
+    pt_merge *const merge = pt_merge_new_to_the_letter(g->diag);
     for (size_t i = 0; i < g->group.count && status == PT_OK; i++) {
         PT_UNREF_PROFILE const pt_profile *profile = agreeing(&a, g->group.items[i]);
         status = pt_merge_add(merge, profile, reterr);
@@ -282,12 +282,19 @@ static pt_status merge_groups(struct pt_merge_groups *g, const pt_profile **ret_
     return status;
 }
 
-pt_status pt_merge_groups_finish(struct pt_merge_groups *g, const pt_profile **ret_profile,
-                                 pt_error *reterr)
+static pt_status finish_merge(void *merging, const pt_profile **ret_profile, pt_error *reterr)
 {
+    grouping *g = merging;
     const pt_status status = close_group(g, reterr);
     if (status != PT_OK) return status;
     if (g->group.count > 1) return merge_groups(g, ret_profile, reterr);
     *ret_profile = pt_profile_ref(g->group.items[0]);
     return PT_OK;
 }
+
+const pt_merge_rules pt_pprof_merge_rules = {
+    .begin = begin_merge,
+    .add = add_profile,
+    .finish = finish_merge,
+    .end = end_merge,
+};
