@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Callers and callees of profiles without stacks, from call arcs: against callgrind_annotate and gprof.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 golden=$PITOT_ROOT/tests/golden/callgrind

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # pitot convert and pitot formats: other formats, what they lose, files that appear whole or not.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 golden=$PITOT_ROOT/tests/golden/pprof

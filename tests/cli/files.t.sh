@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Whose files: what pitot creates, replaces, follows, believes and keeps, and what another user of the
 # machine can do to it.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 chmod 755 "$t_dir" # others get in, as into /tmp

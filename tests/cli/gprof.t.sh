@@ -1,4 +1,5 @@
 # gprof.t.sh: pitot gprof beside GNU gprof, on programs that gcc -pg builds and runs here.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/gmon.sh"
 

@@ -1,5 +1,6 @@
 # gprof_differs.t.sh: the rows of docs/gprof.md, "What differs from gprof": what GNU gprof does, and
 # what pitot gprof does.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/gmon.sh"
 

@@ -1,5 +1,6 @@
 # gprof_stacks.t.sh: pitot gprof on profiles with stacks, beside a gmon.out and alone. What must come
 # out is arithmetic: each profile is written here, byte by byte.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/gmon.sh"
 

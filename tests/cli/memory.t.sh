@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Memory and time are bounded: by --max-memory, by what the machine and the control group allow, and
 # by what a file's first bytes say that it is.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 # A gzip stream of NUMBER pieces of zeros, 25 MB each, in one member whose trailer says the size:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # pitot record of what runs already, by the kernel's perf events. Nothing here waits for a time: what
 # is recorded begins when the recorder is there, and ends by itself.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Profiles from servers, all of them on loopback: remote_server.py, and a Go program with
 # net/http/pprof.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 needs_python() { command -v python3 >/dev/null; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # pitot serve, and pprof -http: the page and its reports over HTTP, on loopback.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 "$PITOT" version --features | grep -q '^pages *libmicrohttpd' || skip_all 'built without libmicrohttpd'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # pitot symbolize against addr2line and llvm-symbolizer, on programs that are built here.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 cat >part.cc <<'END'

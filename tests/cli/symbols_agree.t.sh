@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Random addresses of programs that are built here: line and chain of inlined calls are those of
 # llvm-symbolizer, lines those of eu-addr2line. tests/torture/symbols_agree.sh is the large form.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 export PITOT
