@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Hosts of all kinds do under the library what they do alone: what they print, how they end, what they
-# see of themselves.
+# see of themselves. One host is tried in every mode, the others in two; with PITOT_ALL_HOSTS=1 (make torture) all of
+# them in all modes.
 . "$(dirname "$0")/lib.sh"
 unset PITOT_LISTEN PITOT_LISTEN_FIRST PITOT_CPUPROFILE_FIRST PITOT_RECORD_DIR
 
@@ -25,12 +26,13 @@ as() {
         cd here || exit 1
         case $how in
             alone) ../host run ../run ../host "$@" ;;
-            profile) ../host run ../run env CPUPROFILE=prof LD_PRELOAD="$library" ../host "$@" ;;
+            profile) ../host run ../run env CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 LD_PRELOAD="$library" ../host "$@" ;;
             record) "$PITOT" record --engine=preload -o rec.pb.gz ../host run ../run ../host "$@" 2>record.err ;;
             listen) ../host run ../run env PITOT_LISTEN="unix:$PWD/s" LD_PRELOAD="$library" ../host "$@" ;;
             waits) ../host run ../run env CPUPROFILE=prof CPUPROFILESIGNAL=12 LD_PRELOAD="$library" ../host "$@" ;;
             pressed)
-                ../host run ../run env CPUPROFILE=prof CPUPROFILESIGNAL=12 HOST_PRESS=12 LD_PRELOAD="$library" ../host "$@"
+                ../host run ../run env CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 CPUPROFILESIGNAL=12 HOST_PRESS=12 \
+                    LD_PRELOAD="$library" ../host "$@"
                 ;;
             ticker)
                 ../host run ../run ../host refused env CPUPROFILE=prof CPUPROFILE_FREQUENCY=1000 LD_PRELOAD="$library" \
@@ -42,9 +44,15 @@ as() {
     grep -v '^pitot: libprofiler: ' run.err >run.said
 }
 
-# same CASE MODE...: as alone in each of them.
+# same CASE MODE...: as alone in each of the modes, or in two of them, other ones for each case.
+turn=0
 same() {
     local again file how case=$1
+    if [ "${PITOT_ALL_HOSTS:-0}" = 0 ] && [ "$case" != main_first ]; then
+        local -a modes=("${@:2}")
+        turn=$((turn + 1))
+        set -- "$case" "${modes[turn % ${#modes[@]}]}" "${modes[(turn + 1) % ${#modes[@]}]}"
+    fi
     as alone "$case"
     for file in out said status; do mv run.$file alone.$file; done
     for how in "${@:2}"; do
