@@ -77,7 +77,7 @@ if needs python3; then
 fi
 
 it 'what is made of a file counts, too: tables larger than --max-memory end with one line'
-awk 'BEGIN { for (i = 0; i < 1500000; i++) printf "main;f%d;g%d %d\n", i, i * 7, i + 1 }' >many
+awk 'BEGIN { for (i = 0; i < 600000; i++) printf "main;f%d;g%d %d\n", i, i * 7, i + 1 }' >many
 run pitot top --max-memory=50M many
 expect_status 1
 expect_no_stdout
