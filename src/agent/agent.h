@@ -401,8 +401,18 @@ void pt_session_go_on(void);
 
 /* ---- environment.c ---- */
 
-/* An environment variable; NULL if it is unset, empty, or not to be looked at in this program. */
-const char *pt_environment(const char *name);
+/* The environment variables that the library reads: environment.def. */
+typedef enum {
+#define X(name, usage, meaning) PT_ENV_##name,
+#include "agent/environment.def"
+#undef X
+    PT_ENV_COUNT,
+    PT_ENV_NONE = PT_ENV_COUNT,
+} pt_env;
+
+/* The value of a variable; NULL if it is unset or empty, or if the environment of this program is
+ * not to be trusted. */
+const char *pt_environment(pt_env variable);
 /* Does what the environment asks for. Called once, by the constructor. */
 void pt_environment_begin(void);
 

@@ -1,15 +1,13 @@
-/* environment.c: what the environment asks of the library when a program begins, and what the
- * program lets it ask.
+/* environment.c: what the environment asks of the library when a program begins, and whether the
+ * program allows that.
  *
- *   CPUPROFILE=NAME      the process that was given it writes NAME, those it starts NAME_PID; in a
- *                        job of a batch system the process's rank stands before the PID
- *   CPUPROFILESIGNAL=N   nothing is written until signal N comes: toggle.c
- *   PITOT_RECORD_DIR     for `pitot record`
- *   PITOT_LISTEN         listen.c
+ * environment.def has the variables. The process that was given CPUPROFILE=NAME writes NAME, those
+ * that it starts write NAME_PID; in a job of a batch system the number of the process in the job
+ * stands before the PID.
  *
- * Which process is the first is told to others by a variable of our own, which holds the process id
- * and when the process began: exec leaves both as they are, and no later process with that id has
- * them. CPUPROFILE itself is never changed. gperftools marks its children by the high bit of
+ * A variable of our own names the first process for all others: it holds the process id and the
+ * time when the process began. exec keeps both, and no later process with that id has the same
+ * time. CPUPROFILE itself is never changed. gperftools marks its children by the high bit of
  * CPUPROFILE's first byte (2.x) or by CPUPROFILE_USE_PID; both are understood.
  */
 #include "agent/agent.h"
@@ -28,9 +26,15 @@
 
 static bool forbidden; /* to look at the environment */
 
-const char *pt_environment(const char *name)
+static const char *const env_names[PT_ENV_COUNT] = {
+#define X(name, usage, meaning) [PT_ENV_##name] = #name,
+#include "agent/environment.def"
+#undef X
+};
+
+const char *pt_environment(pt_env variable)
 {
-    const char *const value = forbidden ? NULL : getenv(name);
+    const char *const value = forbidden ? NULL : getenv(env_names[variable]);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
@@ -85,37 +89,38 @@ static void own_mark(char *to, size_t size)
     snprintf(to, size, "%d.%s", (int)getpid(), begin_of(stat));
 }
 
-/* Is it this process, in any of its programs, that the variable was first given to? From now on, if
- * it was given to nobody. */
-static bool is_first(const char *variable)
+/* Is the mark in the variable this process's own? A variable that is not set gets this process's
+ * mark: exec keeps it, children see another's. */
+static bool is_first(pt_env variable)
 {
     char own[64];
     own_mark(own, sizeof own);
-    const char *const first = getenv(variable);
-    if (first == NULL) setenv(variable, own, 1);
+    const char *const first = getenv(env_names[variable]);
+    if (first == NULL) setenv(env_names[variable], own, 1);
     return first == NULL || strcmp(first, own) == 0;
 }
 
 /* ---- names ---- */
 
-/* Where a process of a parallel job finds its number, and how the original adds it to the name
- * (sysinfo.cc). rank NULL: the system numbers them in no variable; the process id tells them apart.
- * The first whose `sign` is there counts. */
+/* Parallel jobs, by the first variable `sign` that is set. The number of the process in the job is
+ * in `rank`, and stands behind `prefix` in the name of the profile, as in gperftools (sysinfo.cc).
+ * rank PT_ENV_NONE: no variable has the number, so the process id tells the processes apart. */
 static const struct {
-    const char *sign, *rank, *prefix;
+    pt_env sign, rank;
+    const char *prefix;
 } jobs[] = {
-    {"PMIX_RANK", "PMIX_RANK", ".rank-"},
-    {"SLURM_JOB_ID", "SLURM_PROCID", ".slurmid-"},
-    {"OMPI_HOME", NULL, ""},
-    {"PMI_RANK", "PMI_RANK", ".rank-"},
+    {PT_ENV_PMIX_RANK, PT_ENV_PMIX_RANK, ".rank-"},
+    {PT_ENV_SLURM_JOB_ID, PT_ENV_SLURM_PROCID, ".slurmid-"},
+    {PT_ENV_OMPI_HOME, PT_ENV_NONE, ""},
+    {PT_ENV_PMI_RANK, PT_ENV_PMI_RANK, ".rank-"},
 };
 
-/* Adds what a batch system says; true if the process id must tell processes apart. */
+/* Adds the number in a parallel job to the name. True if the process id must be added, too. */
 static bool add_rank(char *name)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         if (pt_environment(jobs[i].sign) == NULL) continue;
-        const char *const rank = jobs[i].rank != NULL ? pt_environment(jobs[i].rank) : NULL;
+        const char *const rank = jobs[i].rank != PT_ENV_NONE ? pt_environment(jobs[i].rank) : NULL;
         return rank == NULL || strchr(rank, '/') != NULL ||
                !pt_agent_join(name, PATH_MAX, name, jobs[i].prefix) ||
                !pt_agent_join(name, PATH_MAX, name, rank);
@@ -135,9 +140,11 @@ static bool is_marked(const char *name)
 /* The name for this process, and in base what its children add their process ids to. */
 static bool name_profile(const char *asked, char *name, char *base)
 {
-    const bool other_says_child = is_marked(asked) || pt_environment("CPUPROFILE_USE_PID") != NULL;
-    const bool was_told = pt_environment("PITOT_CPUPROFILE_FIRST") != NULL;
-    const bool is_child = !is_first("PITOT_CPUPROFILE_FIRST") || (!was_told && other_says_child);
+    const bool other_says_child =
+        is_marked(asked) || pt_environment(PT_ENV_CPUPROFILE_USE_PID) != NULL;
+    const bool was_told = pt_environment(PT_ENV_PITOT_CPUPROFILE_FIRST) != NULL;
+    const bool is_child =
+        !is_first(PT_ENV_PITOT_CPUPROFILE_FIRST) || (!was_told && other_says_child);
     if (!pt_agent_absolute(asked, base)) return false;
     if (is_marked(asked)) {
         char plain[PATH_MAX];
@@ -180,7 +187,7 @@ static void start_profile(const char *asked)
         pt_agent_say("CPUPROFILE=%s: not a file name: %s", asked, strerror(errno));
         return;
     }
-    const char *const signal_text = pt_environment("CPUPROFILESIGNAL");
+    const char *const signal_text = pt_environment(PT_ENV_CPUPROFILESIGNAL);
     if (signal_text != NULL) {
         pt_toggle_start(signal_text, name, base);
         return;
@@ -197,14 +204,14 @@ void pt_environment_begin(void)
 {
     forbidden = is_privileged();
     take_default_options();
-    const char *const folder = pt_environment("PITOT_RECORD_DIR");
-    const char *const asked = pt_environment("CPUPROFILE");
-    const char *const where = pt_environment("PITOT_LISTEN");
+    const char *const folder = pt_environment(PT_ENV_PITOT_RECORD_DIR);
+    const char *const asked = pt_environment(PT_ENV_CPUPROFILE);
+    const char *const where = pt_environment(PT_ENV_PITOT_LISTEN);
     if (folder != NULL && folder[0] == '/')
         start_recording(folder);
     else if (asked != NULL)
         start_profile(asked);
     /* Processes that this one starts are not the first, and take what is free beside its address.
      */
-    if (where != NULL) pt_listen_start(where, is_first("PITOT_LISTEN_FIRST"));
+    if (where != NULL) pt_listen_start(where, is_first(PT_ENV_PITOT_LISTEN_FIRST));
 }

@@ -165,7 +165,7 @@ static void put_gperftools(void)
 bool pt_profile_is_proto(const char *path)
 {
     static const char ending[] = ".pb.gz";
-    const char *const format = pt_environment("PITOT_FORMAT");
+    const char *const format = pt_environment(PT_ENV_PITOT_FORMAT);
     if (format != NULL && strcmp(format, "pprof") == 0) return true;
     if (format != NULL && strcmp(format, "gperftools") == 0) return false;
     if (format != NULL)

@@ -53,7 +53,7 @@ static bool is_usable(long signo)
 /* As the original reads it: strtol with base 0. */
 static int signal_asked_for(void)
 {
-    const char *const text = pt_environment("CPUPROFILE_TIMER_SIGNAL");
+    const char *const text = pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL);
     char *end = NULL;
     if (text == NULL) return SIGPROF;
     const long signo = strtol(text, &end, 0);
@@ -79,8 +79,8 @@ bool pt_timers_take_signal(void)
 
 static uint64_t rate_asked_for(void)
 {
-    const char *const record_hz = pt_agent.recording ? pt_environment("PITOT_RECORD_HZ") : NULL;
-    const char *const text = record_hz != NULL ? record_hz : pt_environment("CPUPROFILE_FREQUENCY");
+    const char *const record_hz = pt_agent.recording ? pt_environment(PT_ENV_PITOT_RECORD_HZ) : NULL;
+    const char *const text = record_hz != NULL ? record_hz : pt_environment(PT_ENV_CPUPROFILE_FREQUENCY);
     const uint64_t hz = pt_agent_number(text, 0);
     const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
     if (hz == 0 && text != NULL)
@@ -137,10 +137,10 @@ static const pt_timer_engine *or_last_rung(const pt_timer_engine *wanted)
 
 static const pt_timer_engine *choose_engine(void)
 {
-    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording)
+    if (pt_environment(PT_ENV_CPUPROFILE_REALTIME) != NULL && !pt_agent.recording)
         return or_last_rung(&pt_timer_real);
-    const bool by_timers = pt_environment("CPUPROFILE_PER_THREAD_TIMERS") != NULL ||
-                           pt_environment("CPUPROFILE_TIMER_SIGNAL") != NULL;
+    const bool by_timers = pt_environment(PT_ENV_CPUPROFILE_PER_THREAD_TIMERS) != NULL ||
+                           pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL) != NULL;
     const pt_timer_engine *const first = by_timers ? NULL : first_of(tracer() == 0);
     return first != NULL ? first : or_last_rung(&pt_timer_posix);
 }
@@ -153,7 +153,7 @@ static void say_last_rung(uint64_t hz)
     if (is_too_fast) pt_agent.period_ns = pt_tick.period_ns = pt_tick.look_ns / 1000 * 1000;
     if (is_said) return;
     is_said = true;
-    if (pt_environment("CPUPROFILE_REALTIME") != NULL && !pt_agent.recording)
+    if (pt_environment(PT_ENV_CPUPROFILE_REALTIME) != NULL && !pt_agent.recording)
         pt_agent_say("no timers of threads are allowed here: CPU time is counted, not time on the "
                      "clock on the wall");
     else if (is_too_fast)
