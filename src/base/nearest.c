@@ -1,11 +1,17 @@
 /* nearest.c: the word that was probably meant: Damerau and Levenshtein's distance, where no part of
  * a word is edited twice. */
+#include "base/near.h"
 #include "base/options.h"
 
 #include <ctype.h>
+#include <string.h>
 #include <strings.h>
 
-enum { LONGEST = 40 }; /* nobody mistypes a longer word into one of ours */
+enum {
+    LONGEST = 64,
+    LONGEST_OF_OURS = 40, /* nobody mistypes a longer word into one of ours */
+    FAR = 100,
+};
 
 static unsigned least(unsigned a, unsigned b, unsigned c)
 {
@@ -13,8 +19,11 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Letters are compared without case. FAR for what is longer than LONGEST. */
+static unsigned edit_distance(const char *a, const char *b)
 {
+    const size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length > LONGEST || b_length > LONGEST) return FAR;
     /* Three rows of the table are enough: an exchange looks two back. */
     unsigned rows[3][LONGEST + 1];
     for (unsigned j = 0; j <= b_length; j++)
@@ -38,13 +47,13 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 const char *pt_nearest(const char *typed, const char *const *words, size_t count)
 {
     const size_t length = strlen(typed);
-    if (length == 0 || length > LONGEST) return NULL;
+    if (length == 0 || length > LONGEST_OF_OURS) return NULL;
     unsigned best_distance = length < 5 ? 2 : length < 9 ? 3 : 4; /* must be below */
     const char *best = NULL;
     for (size_t i = 0; i < count; i++) {
         const size_t word_length = strlen(words[i]);
-        if (word_length > LONGEST) continue;
-        unsigned d = distance(typed, length, words[i], word_length);
+        if (word_length > LONGEST_OF_OURS) continue;
+        unsigned d = edit_distance(typed, words[i]);
         if (length >= 2 && word_length > length && strncasecmp(typed, words[i], length) == 0 &&
             d > 1)
             d = 1;
@@ -54,4 +63,35 @@ const char *pt_nearest(const char *typed, const char *const *words, size_t count
         }
     }
     return best;
+}
+
+/* ---- Several words ---- */
+
+void pt_near_init(pt_near *near, const char *to)
+{
+    *near = (pt_near){.to = to};
+}
+
+/* A third of the letters may be wrong; a word that contains the other is near too. */
+static unsigned nearness(const char *to, const char *word)
+{
+    const unsigned distance = edit_distance(to, word);
+    const size_t length = strlen(to);
+    if (distance <= (length < 3 ? 1 : (length + 1) / 3)) return distance;
+    return length >= 3 && strcasestr(word, to) != NULL ? LONGEST : FAR;
+}
+
+void pt_near_offer(pt_near *near, const char *word)
+{
+    const unsigned distance = nearness(near->to, word);
+    if (distance == FAR) return;
+    size_t at = near->count;
+    for (size_t i = 0; i < near->count; i++)
+        if (strcmp(near->best[i].word, word) == 0) return;
+    while (at > 0 && near->best[at - 1].distance > distance)
+        at--;
+    if (at == PT_NEAR_WORDS) return;
+    if (near->count < PT_NEAR_WORDS) near->count++;
+    memmove(near->best + at + 1, near->best + at, (near->count - at - 1) * sizeof *near->best);
+    near->best[at] = (pt_near_word){word, distance};
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/units.h"
-#include "cmd/near.h"
 #include "cmd/options.h"
 #include "transform/aggregate.h"
 #include "transform/prune.h"

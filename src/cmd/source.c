@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/near.h"
+#include "base/near.h"
 #include "view/fold.h"
 
 /* A name that the profile did not have when it was read comes from an image. */

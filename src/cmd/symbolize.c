@@ -234,7 +234,7 @@ static const char *function_name(const symbolize_job *j, image_entry *image, uin
 }
 
 /* Puts the frames of a row together and prints them. */
-static void print_chain(symbolize_job *j, const request *r, answer *a)
+static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
     const uint32_t count = chain.frame_count > 1 && !j->names_inlines ? 1 : chain.frame_count;
@@ -251,7 +251,7 @@ static void print_chain(symbolize_job *j, const request *r, answer *a)
             j->names_inlines || j->is_addr2line ? line : &chain.frames[chain.frame_count - 1];
         const pt_chain_function f = pt_chains_function(r->image->chains, line->function);
         const bool is_outermost = i + 1 == chain.frame_count || !j->names_inlines;
-        j->frames.items[i] = (answer_frame){
+        j->frames.items[i] = (pt_answer_frame){
             .function = function_name(j, r->image, named->function, &j->texts.items[i]),
             .file = f.file,
             .line = line->line,
@@ -261,7 +261,33 @@ static void print_chain(symbolize_job *j, const request *r, answer *a)
     }
     a->frames = j->frames.items;
     a->frame_count = count;
-    print_answer(&j->printer, a);
+    pt_print_answer(&j->printer, a);
+}
+
+/* Where no line is known addr2line goes by the nearest function symbol before the address. False:
+ * the row has what it prints. */
+static bool print_nearest(symbolize_job *j, const request *r, pt_answer *a)
+{
+    const pt_chain chain = pt_chains_at(r->image->chains, r->row);
+    const bool has_place =
+        chain.frame_count > 1 ||
+        (chain.frame_count == 1 &&
+         pt_chains_function(r->image->chains, chain.frames[0].function).file[0] != '\0');
+    if (has_place) return false;
+    pt_object_nearest nearest;
+    if (!pt_object_nearest_symbol(pt_chains_object(r->image->chains), r->linked, &nearest)) {
+        pt_print_answer(&j->printer, a);
+        return true;
+    }
+    const pt_demangle_mode mode = j->images.how.demangle;
+    PT_FREE char *readable =
+        pt_demangle(nearest.name, mode == PT_DEMANGLE_FULL ? PT_DEMANGLE_BINUTILS : mode);
+    const pt_answer_frame frame = {.function = readable != NULL ? readable : nearest.name,
+                                   .file = nearest.file != NULL ? nearest.file : ""};
+    a->frames = &frame;
+    a->frame_count = 1;
+    pt_print_answer(&j->printer, a);
+    return true;
 }
 
 static void print_request(symbolize_job *j, request *r)
@@ -270,31 +296,31 @@ static void print_request(symbolize_job *j, request *r)
         pt_outf(j->context->out, "%s\n", r->text);
         return;
     }
-    answer a = {.module = r->text != NULL   ? r->text
-                          : j->file != NULL ? j->file
-                                            : "",
-                .addr = r->asked,
-                .is_data = r->kind == REQUEST_DATA,
-                .is_alone = j->is_stream};
+    pt_answer a = {.module = r->text != NULL   ? r->text
+                             : j->file != NULL ? j->file
+                                               : "",
+                   .addr = r->asked,
+                   .is_data = r->kind == REQUEST_DATA,
+                   .is_alone = j->is_stream};
     const bool is_open = r->image != NULL && r->image->chains != NULL;
     if (is_open) a.is_32 = !pt_chains_elf(r->image->chains)->is_64;
     if (a.is_data && is_open) a.data = image_data_at(r->image, r->linked);
     if (is_open && r->row != PT_NONE) {
-        print_chain(j, r, &a);
+        if (!j->is_addr2line || !print_nearest(j, r, &a)) print_chain(j, r, &a);
         return;
     }
     if (r->code == NULL) {
-        print_answer(&j->printer, &a);
+        pt_print_answer(&j->printer, &a);
         return;
     }
     char *readable = j->is_readable ? pt_demangle(r->code->name, j->images.how.demangle) : NULL;
-    const answer_frame frame = {.function = readable != NULL ? readable : r->code->name,
-                                .file = r->code->file,
-                                .line = r->code->line,
-                                .start_addr = r->code->addr};
+    const pt_answer_frame frame = {.function = readable != NULL ? readable : r->code->name,
+                                   .file = r->code->file,
+                                   .line = r->code->line,
+                                   .start_addr = r->code->addr};
     a.frames = &frame;
     a.frame_count = 1;
-    print_answer(&j->printer, &a);
+    pt_print_answer(&j->printer, &a);
     free(readable);
 }
 
@@ -454,12 +480,12 @@ static int prepare(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
                                         .keeps_clones = !is_addr2line};
     j->is_readable = j->images.how.demangle != PT_DEMANGLE_NONE;
     j->images.source = &lookup->source;
-    j->printer = (printer){.out = j->context->out,
-                           .style = s->style,
-                           .functions = names != PT_NAMES_NONE,
-                           .addresses = s->addresses,
-                           .basenames = s->basenames,
-                           .pretty = s->pretty};
+    j->printer = (pt_answer_printer){.out = j->context->out,
+                                     .style = s->style,
+                                     .functions = names != PT_NAMES_NONE,
+                                     .addresses = s->addresses,
+                                     .basenames = s->basenames,
+                                     .pretty = s->pretty};
     choose_file(j);
     return PT_EXIT_OK;
 }
@@ -487,9 +513,9 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     } else {
         for (size_t i = 0; i < context->arg_count; i++)
             read_request(&j, context->args[i]);
-        print_begin(&j.printer);
+        pt_print_begin(&j.printer);
         answer_batch(&j);
-        print_end(&j.printer);
+        pt_print_end(&j.printer);
     }
     images_done(&j.images, &context->diag);
     process_done(&j.process);

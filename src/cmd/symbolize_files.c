@@ -64,7 +64,7 @@ void images_done(image_table *table, pt_diag *diag)
 
 static int by_addr(const void *x, const void *y)
 {
-    const data_symbol *a = x, *b = y;
+    const pt_data_symbol *a = x, *b = y;
     if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
     return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
 }
@@ -81,13 +81,13 @@ static void collect_data(image_entry *image)
     for (uint32_t i = 1; pt_elf_symbol_at(&table, i, &s); i++) {
         if (s.type != STT_OBJECT || s.section_index == SHN_UNDEF || s.name[0] == '\0') continue;
         PT_GROW(image->data, image->data.count + 1);
-        image->data.items[image->data.count++] = (data_symbol){s.value, s.size_bytes, s.name};
+        image->data.items[image->data.count++] = (pt_data_symbol){s.value, s.size_bytes, s.name};
     }
     if (image->data.count > 0)
         qsort(image->data.items, image->data.count, sizeof *image->data.items, by_addr);
 }
 
-const data_symbol *image_data_at(image_entry *image, uint64_t addr)
+const pt_data_symbol *image_data_at(image_entry *image, uint64_t addr)
 {
     if (!image->has_data) collect_data(image);
     size_t low = 0, high = image->data.count; /* the last that begins at or below addr */
@@ -99,7 +99,7 @@ const data_symbol *image_data_at(image_entry *image, uint64_t addr)
             high = middle;
     }
     if (low == 0) return NULL;
-    const data_symbol *s = &image->data.items[low - 1];
+    const pt_data_symbol *s = &image->data.items[low - 1];
     return addr - s->addr < s->size_bytes || s->size_bytes == 0 ? s : NULL;
 }
 

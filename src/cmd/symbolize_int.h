@@ -10,10 +10,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
+#include "render/answers.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
-
-typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;
 
 /* The order is that of the choices in the option rows. */
 typedef enum { PT_NAMES_NONE, PT_NAMES_SHORT, PT_NAMES_LINKAGE, PT_NAMES_AUTO } pt_name_kind;
@@ -40,19 +39,13 @@ typedef struct symbolize_settings {
 
 /* ---- symbolize_files.c: the files that are asked about ---- */
 
-/* A symbol of data. */
-typedef struct data_symbol {
-    uint64_t addr, size_bytes;
-    const char *name;
-} data_symbol;
-
 typedef struct image_entry {
     char *name;        /* as it was asked for */
     pt_chains *chains; /* NULL: it cannot be looked into, which was said */
     pt_diag diag;
     pt_source_search search;
     struct {
-        data_symbol *items; /* ascending */
+        pt_data_symbol *items; /* ascending */
         size_t count, cap;
     } data;
     bool has_data; /* data was collected */
@@ -72,7 +65,7 @@ image_entry *images_named(image_table *table, const char *name, const char *cons
 /* Gives the facts that were noticed to diag. */
 void images_done(image_table *table, pt_diag *diag);
 /* The data symbol that covers addr, or NULL. */
-const data_symbol *image_data_at(image_entry *image, uint64_t addr);
+const pt_data_symbol *image_data_at(image_entry *image, uint64_t addr);
 /* The address of a section; false when there is none. */
 bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr);
 
@@ -93,38 +86,6 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr);
 void process_done(process *p);
 /* The map that holds addr, or NULL. */
 const process_map *process_find(const process *p, uint64_t addr);
-
-/* ---- symbolize_print.c: the answers ---- */
-
-typedef struct answer_frame {
-    const char *function; /* "" = unknown */
-    const char *file;     /* "" = unknown */
-    uint32_t line, column, start_line;
-    uint64_t start_addr; /* 0 = unknown */
-} answer_frame;
-
-typedef struct answer {
-    const char *module;
-    uint64_t addr; /* as it was asked for */
-    const answer_frame *frames;
-    size_t frame_count;      /* 0 = nothing is known */
-    const data_symbol *data; /* for DATA; NULL = none there */
-    bool is_data, is_32;
-    bool is_alone; /* JSON: the answer is a text of its own, not an element */
-} answer;
-
-typedef struct printer {
-    pt_out *out;
-    pt_style style;
-    bool functions, addresses, basenames, pretty;
-    size_t printed; /* answers so far */
-} printer;
-
-void print_answer(printer *p, const answer *a);
-/* What stands before and after all answers: JSON of the addresses on a command line is one array.
- */
-void print_begin(printer *p);
-void print_end(printer *p);
 
 /* ---- symbolize_request.c: what is asked ---- */
 
@@ -148,7 +109,7 @@ typedef struct {
         pt_code_names kernel, dump, map;
         bool has_kernel, has_compiled; /* they were asked for */
     } code;
-    printer printer;
+    pt_answer_printer printer;
     const char *file; /* of -e, or the default; NULL: lines name theirs */
     uint64_t adjust;
     bool is_addr2line, names_inlines, is_readable, is_short;
@@ -158,7 +119,7 @@ typedef struct {
         size_t count, cap;
     } requests;
     struct {
-        answer_frame *items;
+        pt_answer_frame *items;
         size_t cap;
     } frames; /* of the answer that is being printed */
     struct {

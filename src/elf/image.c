@@ -322,6 +322,64 @@ bool pt_elf_symbol_at(const pt_elf_symbols *symbols, uint32_t i, pt_elf_symbol *
     return true;
 }
 
+/* ---- versions ---- */
+
+void pt_elf_versions_open(const pt_elf *elf, pt_elf_versions *ret_versions)
+{
+    pt_elf_versions v = {.elf = elf};
+    pt_elf_section section, strings;
+    if (pt_elf_section_typed(elf, SHT_GNU_versym, &section))
+        v.of_symbol = pt_elf_section_bytes(elf, &section, &v.of_symbol_bytes);
+    if (pt_elf_section_typed(elf, SHT_GNU_verdef, &section)) {
+        v.definitions = pt_elf_section_bytes(elf, &section, &v.definitions_bytes);
+        if (pt_elf_section_at(elf, section.link, &strings))
+            v.strings = (const char *)pt_elf_section_bytes(elf, &strings, &v.strings_bytes);
+    }
+    *ret_versions = v;
+}
+
+/* The name in the record at `at`, whose first one is the version's own; NULL when it is damaged. */
+static const char *definition_name(const pt_elf_versions *v, uint64_t at)
+{
+    const bool is_big = v->elf->is_big_endian;
+    const uint64_t aux =
+        at + read_u32(v->definitions + at + offsetof(Elf64_Verdef, vd_aux), is_big);
+    if (!in_bounds(aux, sizeof(Elf64_Verdaux), v->definitions_bytes)) return NULL;
+    const uint32_t name =
+        read_u32(v->definitions + aux + offsetof(Elf64_Verdaux, vda_name), is_big);
+    const bool is_whole = v->strings != NULL && name < v->strings_bytes &&
+                          memchr(v->strings + name, '\0', v->strings_bytes - name) != NULL;
+    return is_whole ? v->strings + name : NULL;
+}
+
+/* Both forms of the records are alike. */
+static const char *version_name(const pt_elf_versions *v, uint32_t wanted)
+{
+    const bool is_big = v->elf->is_big_endian;
+    uint64_t at = 0;
+    for (uint32_t i = 0; v->definitions != NULL && i <= UINT16_MAX; i++) {
+        if (!in_bounds(at, sizeof(Elf64_Verdef), v->definitions_bytes)) return NULL;
+        const uint8_t *d = v->definitions + at;
+        if (read_u16(d + offsetof(Elf64_Verdef, vd_ndx), is_big) == wanted) {
+            const uint16_t flags = read_u16(d + offsetof(Elf64_Verdef, vd_flags), is_big);
+            return (flags & VER_FLG_BASE) == 0 ? definition_name(v, at) : NULL;
+        }
+        const uint32_t next = read_u32(d + offsetof(Elf64_Verdef, vd_next), is_big);
+        if (next == 0) return NULL;
+        at += next;
+    }
+    return NULL;
+}
+
+const char *pt_elf_version_of(const pt_elf_versions *v, uint32_t i, bool *ret_is_hidden)
+{
+    if (v->of_symbol == NULL || !in_bounds((uint64_t)i * 2, 2, v->of_symbol_bytes)) return NULL;
+    const uint16_t word = read_u16(v->of_symbol + (size_t)i * 2, v->elf->is_big_endian);
+    const char *name = version_name(v, word & 0x7fff);
+    if (name != NULL) *ret_is_hidden = (word & 0x8000) != 0;
+    return name;
+}
+
 /* ---- identity ---- */
 
 static uint64_t align_up(uint64_t v, uint64_t align)

@@ -82,6 +82,15 @@ typedef struct {
     uint32_t extended_count;
 } pt_elf_symbols;
 
+/* The versions of dynamic symbols; a value like pt_elf. Zeroed: there are none. */
+typedef struct {
+    const pt_elf *elf;
+    const uint8_t *of_symbol;   /* .gnu.version: a half word a symbol */
+    const uint8_t *definitions; /* .gnu.version_d: Verdef records */
+    const char *strings;
+    uint64_t of_symbol_bytes, definitions_bytes, strings_bytes;
+} pt_elf_versions;
+
 typedef struct {
     const uint8_t *bytes; /* NULL: none */
     uint32_t size_bytes;
@@ -108,6 +117,13 @@ const uint8_t *pt_elf_section_bytes(const pt_elf *elf, const pt_elf_section *sec
 bool pt_elf_symbols_open(const pt_elf *elf, uint32_t section_type, pt_elf_symbols *ret_symbols);
 /* Entry i; false past the end. */
 bool pt_elf_symbol_at(const pt_elf_symbols *symbols, uint32_t i, pt_elf_symbol *ret_symbol);
+
+/* The versions that the image itself defines (LSB, "Symbol Versioning"). */
+void pt_elf_versions_open(const pt_elf *elf, pt_elf_versions *ret_versions);
+/* The name of the version of entry i of .dynsym, terminated. *ret_is_hidden: another version of the
+ * name is the default, so that it is NAME@VERSION instead of NAME@@VERSION. NULL: the entry has no
+ * version, or that of the whole file; *ret_is_hidden then untouched. */
+const char *pt_elf_version_of(const pt_elf_versions *versions, uint32_t i, bool *ret_is_hidden);
 
 /* The GNU build id (note type 3, owner "GNU"): from PT_NOTE segments, else from SHT_NOTE sections
  * (relocatable files and separate debug files). bytes is NULL when there is none. */

@@ -21,6 +21,8 @@ struct pt_object {
     bool symbols_asked, is_dynamic_only;
     pt_symbol_index symbols;
     pt_plt plt;
+    bool nearest_asked;
+    pt_nearest nearest;
     bool go_asked;
     pt_go_table *go; /* or NULL */
     bool dwarf_asked;
@@ -74,6 +76,7 @@ void pt_object_free(pt_object *object)
     if (object == NULL) return;
     pt_symbol_index_done(&object->symbols);
     pt_plt_done(&object->plt);
+    pt_nearest_done(&object->nearest);
     pt_dwarf_free(object->dwarf);
     pt_go_table_free(object->go);
     pt_blob_done(&object->small);
@@ -249,6 +252,21 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
                            ? object->dwarf_error.message
                            : NULL,
     };
+}
+
+bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest)
+{
+    if (!object->nearest_asked) {
+        with_symbols(object);
+        with_dwarf(object, NULL); /* either may open the debug file */
+        pt_nearest_init(&object->nearest, &object->elf,
+                        object->has_debug ? &object->debug_elf : &object->elf);
+        object->nearest_asked = true;
+    }
+    const pt_function_symbol *s = pt_nearest_find(&object->nearest, addr);
+    if (s == NULL) return false;
+    *ret_nearest = (pt_object_nearest){.name = s->name, .file = s->file, .addr = s->addr};
+    return true;
 }
 
 void pt_object_keep_as_written(pt_object *object)

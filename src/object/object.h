@@ -99,6 +99,17 @@ typedef struct pt_object_symbol {
  */
 bool pt_object_symbol_at(pt_object *object, uint64_t addr, pt_object_symbol *ret_symbol);
 
+/* What binutils takes for the function of an address that no line is known of: the nearest function
+ * symbol before it in its section, however far. False: there is none, or the address lies in no
+ * section that is loaded. */
+typedef struct pt_object_nearest {
+    const char *name; /* as linked */
+    const char *file; /* of the STT_FILE symbol before it; NULL when unknown. Both live as long as
+                         the object */
+    uint64_t addr;
+} pt_object_nearest;
+bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest);
+
 /* One function at an address: the innermost inlined one, its caller, ... up to the function that
  * has the code. Strings live as long as the object. */
 typedef struct pt_object_frame {

@@ -30,6 +30,27 @@ void pt_symbol_index_done(pt_symbol_index *index);
 bool pt_symbol_index_find(const pt_symbol_index *index, uint64_t addr,
                           pt_object_symbol *ret_symbol);
 
+/* ---- nearest.c: the function symbol before an address, by binutils' choice ---- */
+
+typedef struct {
+    uint64_t addr, size_bytes; /* size_bytes: at least 1 */
+    uint32_t section, index;   /* index: in its table */
+    const char *name, *file;   /* file: NULL when unknown */
+    bool is_typed;             /* not STT_NOTYPE */
+} pt_function_symbol;
+
+typedef struct {
+    const pt_elf *image;
+    pt_function_symbol *items; /* by section, addr, index */
+    size_t count, cap;
+} pt_nearest;
+
+/* image: whose sections hold addresses; symbols: the file with the symbols, the same one or its
+ * debug file. Both stay in use. */
+void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *symbols);
+void pt_nearest_done(pt_nearest *nearest);
+const pt_function_symbol *pt_nearest_find(const pt_nearest *nearest, uint64_t addr);
+
 /* ---- plt.c: names for the stubs of calls into libraries ---- */
 
 typedef struct {

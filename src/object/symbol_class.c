@@ -74,7 +74,8 @@ bool pt_class_table_next(pt_class_table *table, pt_class_symbol *ret_symbol)
                                         .addr = symbol.value,
                                         .letter = letter_of(table, &symbol),
                                         .is_local = symbol.binding == STB_LOCAL,
-                                        .is_function = symbol.type == STT_FUNC};
+                                        .is_function = symbol.type == STT_FUNC,
+                                        .index = table->next - 1};
         return true;
     }
     return false;

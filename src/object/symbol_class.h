@@ -14,6 +14,7 @@ typedef struct pt_class_symbol {
     uint64_t addr;
     char letter;
     bool is_local, is_function; /* STB_LOCAL; STT_FUNC */
+    uint32_t index;             /* in its table */
 } pt_class_symbol;
 
 typedef struct pt_class_table {

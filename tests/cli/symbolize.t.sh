@@ -112,6 +112,29 @@ if needs addr2line; then
     expect_same ours theirs
 fi
 
+it 'goes by the nearest function symbol where no line is known, with the file of its FILE symbol, as addr2line does'
+cat >nod.c <<'END'
+static int (*volatile pick)(int);
+static __attribute__((noinline)) int nod(int x) { return x * 3; }
+static __attribute__((noinline, aligned(64))) int shake(int x) { return x - 7; }
+int both(int x) { pick = nod; int y = pick(x); pick = shake; return y + pick(x); }
+END
+cat >begin.c <<'END'
+int both(int x);
+static __attribute__((noinline, aligned(64))) int twice(int x) { return both(x) + both(x + 1); }
+int main(int n, char **words) { (void)words; return twice(n); }
+END
+if needs gcc addr2line readelf && expect gcc -O1 nod.c begin.c -o plain; then
+    # All of .text, which has padding and the code of libc's start files, and what lies before.
+    read -r start size < <(readelf -SW plain | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\).*/\1 \2/p')
+    for ((k = -40; k < 16#$size + 8; k++)); do printf '0x%x\n' $((16#$start + k)); done >places
+    addr2line -e plain -f -C -a <places >theirs
+    run pitot symbolize --output-style=addr2line -e plain -f -C -a <places
+    stdout >ours
+    expect_same ours theirs
+    expect grep -qx 'nod.c:?' ours
+fi
+
 for options in '' '-p' '-a' '-s' '-p -a -s' '--no-inlines' '--functions=none' '-f=short' \
     '--no-demangle' '-f=none -C -i' '--output-style=GNU' '--output-style=GNU -p'; do
     it "prints what llvm-symbolizer $options prints"

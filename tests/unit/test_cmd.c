@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "cmd/cmd.h"
-#include "cmd/near.h"
 #include "cmd/options.h"
 #include "cmd/query.h"
 

@@ -64,6 +64,68 @@ static made_bytes whole_image(bool is_64, bool big)
     return file;
 }
 
+/* What `version` defines: "" in the base version is the file's own name. */
+static void put_definition(made_bytes *b, bool big, uint16_t flags, uint16_t version, uint32_t name,
+                           bool is_last)
+{
+    const uint16_t halves[] = {1, flags, version, 1};
+    for (size_t i = 0; i < 4; i++)
+        made_put_int(b, halves[i], 2, big);
+    made_put_int(b, 0, 4, big);                /* vd_hash */
+    made_put_int(b, 20, 4, big);               /* vd_aux */
+    made_put_int(b, is_last ? 0 : 28, 4, big); /* vd_next */
+    made_put_int(b, name, 4, big);             /* vda_name */
+    made_put_int(b, 0, 4, big);                /* vda_next */
+}
+
+/* Symbols 1 to 5: of the file itself; of NEW; of OLD, hidden; of a version that nothing defines; of
+ * one whose name lies behind the strings. */
+static made_bytes versioned_image(bool is_64, bool big)
+{
+    static const char strings[] = "\0lib.so\0NEW\0OLD";
+    static const uint16_t of_symbol[] = {0, 1, 2, 0x8003, 9, 4};
+    made_bytes versions = {0}, definitions = {0};
+    for (size_t i = 0; i < sizeof of_symbol / sizeof *of_symbol; i++)
+        made_put_int(&versions, of_symbol[i], 2, big);
+    put_definition(&definitions, big, 1, 1, 1, false);
+    put_definition(&definitions, big, 0, 2, 8, false);
+    put_definition(&definitions, big, 0, 3, 12, false);
+    put_definition(&definitions, big, 0, 4, 1000, true);
+    const made_section sections[] = {
+        {".dynstr", SHT_STRTAB, SHF_ALLOC, 0, strings, sizeof strings, 0, 0, 1, 0},
+        {".gnu.version", SHT_GNU_versym, SHF_ALLOC, 0, versions.bytes, versions.size_bytes, 0, 0, 2,
+         2},
+        {".gnu.version_d", SHT_GNU_verdef, SHF_ALLOC, 0, definitions.bytes, definitions.size_bytes,
+         1, 4, 4, 0},
+    };
+    const made_elf elf = {is_64, big, ET_DYN, EM_MIPS, NULL, 0, sections, 3};
+    made_bytes file = make_elf(&elf);
+    free(versions.bytes);
+    free(definitions.bytes);
+    return file;
+}
+
+static void a_symbol_has_the_version_that_the_image_defines(void **state)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        made_bytes file = versioned_image(kind & 1, kind & 2);
+        pt_elf elf;
+        pt_elf_versions versions;
+        bool is_hidden = true;
+        assert_int_equal(pt_elf_open(file.bytes, file.size_bytes, &elf), PT_ELF_OK);
+        pt_elf_versions_open(&elf, &versions);
+        assert_null(pt_elf_version_of(&versions, 0, &is_hidden));
+        assert_null(pt_elf_version_of(&versions, 1, &is_hidden));
+        assert_string_equal(pt_elf_version_of(&versions, 2, &is_hidden), "NEW");
+        assert_false(is_hidden);
+        assert_string_equal(pt_elf_version_of(&versions, 3, &is_hidden), "OLD");
+        assert_true(is_hidden);
+        for (uint32_t i = 4; i < 7; i++)
+            assert_null(pt_elf_version_of(&versions, i, &is_hidden));
+        free(file.bytes);
+    }
+}
+
 static void check_whole_image(const pt_elf *elf)
 {
     pt_elf_section section;
@@ -471,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_program_linked_at_fixed_addresses_keeps_them),
         cmocka_unit_test(a_mapping_of_the_whole_image_is_laid_over_its_addresses),
         cmocka_unit_test(code_that_shares_a_page_of_the_file_is_the_later_segments),
+        cmocka_unit_test(a_symbol_has_the_version_that_the_image_defines),
         cmocka_unit_test(readelf_names_the_same_build_id_for_this_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

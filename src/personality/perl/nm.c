@@ -7,7 +7,6 @@
  * asked.
  */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,138 +16,65 @@
 #include "base/regex.h"
 #include "elf/image.h"
 #include "object/demangle.h"
+#include "object/symbol_class.h"
 #include "personality/perl/perl.h"
 
 typedef struct {
-    uint64_t value;
-    const char *name;
-    uint32_t index; /* in its table */
-    bool is_code;   /* t or T */
-} raw_symbol;
-
-typedef struct {
-    raw_symbol *items;
+    pt_class_symbol *items;
     size_t count, cap;
-} raw_symbols;
+} symbol_list;
 
-static int by_value(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
-    const raw_symbol *x = a, *y = b;
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    const pt_class_symbol *x = a, *y = b;
+    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
     const int names = strcmp(x->name, y->name);
     return names != 0 ? names : x->index < y->index ? -1 : x->index > y->index;
 }
 
-static bool is_code_symbol(const pt_elf *elf, const pt_elf_symbol *symbol)
+/* False when the image has no such table. */
+static bool list_symbols(const pt_elf *elf, uint32_t section_type, symbol_list *list)
 {
-    pt_elf_section section;
-    return (symbol->binding == STB_GLOBAL || symbol->binding == STB_LOCAL) &&
-           symbol->type != STT_GNU_IFUNC && !symbol->is_reserved_index &&
-           pt_elf_section_at(elf, symbol->section_index, &section) &&
-           (section.flags & SHF_EXECINSTR) != 0;
-}
-
-static void collect(const pt_elf *elf, const pt_elf_symbols *table, raw_symbols *list)
-{
-    pt_elf_symbol symbol;
-    for (uint32_t i = 1; pt_elf_symbol_at(table, i, &symbol); i++) {
-        if (symbol.section_index == SHN_UNDEF || symbol.type == STT_FILE ||
-            symbol.type == STT_SECTION || symbol.name[0] == '\0')
-            continue;
+    pt_class_table table;
+    pt_class_symbol symbol;
+    if (!pt_class_table_open(&table, elf, section_type)) return false;
+    while (pt_class_table_next(&table, &symbol)) {
+        if (symbol.name[0] == '\0') continue;
         PT_GROW(*list, list->count + 1);
-        list->items[list->count++] = (raw_symbol){.value = symbol.value,
-                                                  .name = symbol.name,
-                                                  .index = i,
-                                                  .is_code = is_code_symbol(elf, &symbol)};
+        list->items[list->count++] = symbol;
     }
-    if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_value);
+    pt_class_table_done(&table);
+    if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_address);
+    return true;
 }
 
-/* ---- Versions of dynamic symbols ---- */
-
-/* What GNU's versioning of symbols holds: a half word a symbol, and a list of names. */
-typedef struct {
-    const pt_elf *elf;
-    const uint8_t *of_symbol; /* NULL: none */
-    uint64_t of_symbol_bytes;
-    const uint8_t *names; /* Verdef records */
-    uint64_t names_bytes;
-    const char *strings;
-    uint64_t strings_bytes;
-} versions;
-
-static uint32_t read_half(const pt_elf *elf, const uint8_t *p)
+static bool is_code(const pt_class_symbol *symbol)
 {
-    return elf->is_big_endian ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
-}
-
-static uint32_t read_four(const pt_elf *elf, const uint8_t *p)
-{
-    return elf->is_big_endian ? read_half(elf, p) << 16 | read_half(elf, p + 2)
-                              : read_half(elf, p + 2) << 16 | read_half(elf, p);
-}
-
-static versions versions_of(const pt_elf *elf)
-{
-    versions v = {.elf = elf};
-    pt_elf_section section, strings;
-    if (!pt_elf_section_typed(elf, SHT_GNU_versym, &section)) return v;
-    v.of_symbol = pt_elf_section_bytes(elf, &section, &v.of_symbol_bytes);
-    if (!pt_elf_section_typed(elf, SHT_GNU_verdef, &section)) return v;
-    v.names = pt_elf_section_bytes(elf, &section, &v.names_bytes);
-    if (pt_elf_section_at(elf, section.link, &strings))
-        v.strings = (const char *)pt_elf_section_bytes(elf, &strings, &v.strings_bytes);
-    return v;
-}
-
-/* The name of a version; NULL if there is none. *ret_is_base: it stands for the file itself. */
-static const char *version_name(const versions *v, uint32_t wanted, bool *ret_is_base)
-{
-    uint64_t at = 0;
-    for (uint32_t i = 0; v->names != NULL && v->strings != NULL && i < 65536; i++) {
-        if (v->names_bytes < 20 || at > v->names_bytes - 20) return NULL;
-        const uint8_t *def = v->names + at;
-        const uint64_t aux = at + read_four(v->elf, def + 12);
-        if (read_half(v->elf, def + 4) == wanted) {
-            *ret_is_base = (read_half(v->elf, def + 2) & 1) != 0; /* VER_FLG_BASE */
-            if (v->names_bytes < 8 || aux > v->names_bytes - 8) return NULL;
-            const uint32_t name = read_four(v->elf, v->names + aux);
-            const bool whole = name < v->strings_bytes &&
-                               memchr(v->strings + name, '\0', v->strings_bytes - name) != NULL;
-            return whole ? v->strings + name : NULL;
-        }
-        const uint32_t next = read_four(v->elf, def + 16);
-        if (next == 0) return NULL;
-        at += next;
-    }
-    return NULL;
-}
-
-/* "@@GLIBC_2.2.5", "@GLIBC_2.2.5" where another is the default; "" without a version. */
-static void put_version(pt_buf *text, const versions *v, const raw_symbol *symbol)
-{
-    if (v->of_symbol == NULL || (uint64_t)symbol->index * 2 + 2 > v->of_symbol_bytes) return;
-    const uint32_t word = read_half(v->elf, v->of_symbol + (size_t)symbol->index * 2);
-    const uint32_t number = word & 0x7fff;
-    bool is_base = false;
-    const char *name = number > 0 ? version_name(v, number, &is_base) : NULL;
-    if (name == NULL || is_base || strcmp(name, symbol->name) == 0) return;
-    pt_put_text(text, word & 0x8000 ? "@" : "@@");
-    pt_put_text(text, name);
+    return symbol->letter == 't' || symbol->letter == 'T';
 }
 
 /* ---- Procedures ---- */
 
-/* The caller frees. */
-static char *shown_name(const pt_perl_session *s, const versions *v, const raw_symbol *symbol,
-                        bool tagged)
+/* "@@GLIBC_2.2.5", "@GLIBC_2.2.5" where another is the default; nothing without a version. */
+static void put_version(pt_buf *text, const pt_elf_versions *versions,
+                        const pt_class_symbol *symbol)
+{
+    bool is_hidden;
+    const char *name = pt_elf_version_of(versions, symbol->index, &is_hidden);
+    if (name != NULL && strcmp(name, symbol->name) != 0)
+        pt_putf(text, "%s%s", is_hidden ? "@" : "@@", name);
+}
+
+/* versions: NULL for a table that has none. The caller frees. */
+static char *shown_name(const pt_perl_session *s, const pt_elf_versions *versions,
+                        const pt_class_symbol *symbol, bool tagged)
 {
     pt_buf text = PT_BUF_INIT;
     PT_FREE char *demangled = pt_demangle(symbol->name, PT_DEMANGLE_BINUTILS);
     pt_put_text(&text, demangled != NULL ? demangled : symbol->name);
-    if (v != NULL) put_version(&text, v, symbol);
+    if (versions != NULL) put_version(&text, versions, symbol);
     char hex[17];
-    if (tagged) pt_putf(&text, "<%s>", pt_perl_hex(s, symbol->value, hex));
+    if (tagged) pt_putf(&text, "<%s>", pt_perl_hex(s, symbol->addr, hex));
     return pt_buf_take(&text, NULL);
 }
 
@@ -181,23 +107,23 @@ static void drop_holes(pt_perl_nm *nm)
     nm->count = kept;
 }
 
-static void cut(pt_perl_nm *nm, const pt_perl_session *s, const raw_symbols *list,
-                const versions *v, const pt_regex *pattern)
+static void cut(pt_perl_nm *nm, const pt_perl_session *s, const symbol_list *list,
+                const pt_elf_versions *versions, const pt_regex *pattern)
 {
     pt_index bare;
     pt_index_init(&bare);
     for (size_t i = 0; i < list->count;) {
         size_t chosen = i, next = i + 1;
-        for (; next < list->count && list->items[next].value == list->items[i].value; next++)
-            if (list->items[next].is_code) chosen = next;
+        for (; next < list->count && list->items[next].addr == list->items[i].addr; next++)
+            if (is_code(&list->items[next])) chosen = next;
         if (strcmp(list->items[i].name, "_fini") == 0) nm->has_separator = true;
-        char *name = shown_name(s, v, &list->items[chosen], chosen == i);
+        char *name = shown_name(s, versions, &list->items[chosen], chosen == i);
         if (is_wanted(pattern, name)) {
             if (chosen != i) drop_earlier(nm, &bare, name);
             PT_GROW(*nm, nm->count + 1);
             nm->items[nm->count++] =
-                (pt_perl_procedure){.start = list->items[i].value,
-                                    .end = list->items[next < list->count ? next : i].value,
+                (pt_perl_procedure){.start = list->items[i].addr,
+                                    .end = list->items[next < list->count ? next : i].addr,
                                     .name = name};
         } else {
             free(name);
@@ -218,12 +144,11 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
         pt_elf_open(blob.data, blob.size, &elf) == PT_ELF_OK) {
         static const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
         for (size_t i = 0; nm->count == 0 && i < sizeof tables / sizeof tables[0]; i++) {
-            pt_elf_symbols table;
-            raw_symbols list = {0};
-            if (!pt_elf_symbols_open(&elf, tables[i], &table)) continue;
-            const versions v = versions_of(&elf);
-            collect(&elf, &table, &list);
-            cut(nm, session, &list, tables[i] == SHT_DYNSYM ? &v : NULL, pattern);
+            symbol_list list = {0};
+            if (!list_symbols(&elf, tables[i], &list)) continue;
+            pt_elf_versions versions;
+            pt_elf_versions_open(&elf, &versions);
+            cut(nm, session, &list, tables[i] == SHT_DYNSYM ? &versions : NULL, pattern);
             free(list.items);
         }
         if (!pt_blob_intact(&blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", path);

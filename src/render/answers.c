@@ -1,13 +1,13 @@
-/* symbolize_print.c: answers as llvm-symbolizer and addr2line print them. Spaces, empty lines and
+/* answers.c: answers as llvm-symbolizer and addr2line print them. Spaces, empty lines and
  * the words for what is unknown are theirs (LLVM 14, binutils 2.40). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "cmd/symbolize_int.h"
+#include "render/answers.h"
 
-static const char *shown_file(const printer *p, const char *file)
+static const char *shown_file(const pt_answer_printer *p, const char *file)
 {
     const char *slash = p->basenames ? strrchr(file, '/') : NULL;
     if (file[0] == '\0') return "??";
@@ -31,7 +31,7 @@ static void put_number(pt_out *out, uint32_t value)
     pt_out_put(out, text + at, sizeof text - at);
 }
 
-static void put_function(const printer *p, const char *name)
+static void put_function(const pt_answer_printer *p, const char *name)
 {
     if (!p->functions) return;
     pt_out_text(p->out, or_unknown(name));
@@ -40,7 +40,7 @@ static void put_function(const printer *p, const char *name)
 
 /* ---- addr2line ---- */
 
-static void addr2line_place(const printer *p, const answer_frame *f)
+static void addr2line_place(const pt_answer_printer *p, const pt_answer_frame *f)
 {
     pt_out_text(p->out, shown_file(p, f->file));
     pt_out_char(p->out, ':');
@@ -51,7 +51,7 @@ static void addr2line_place(const printer *p, const answer_frame *f)
     pt_out_char(p->out, '\n');
 }
 
-static void addr2line_answer(const printer *p, const answer *a)
+static void addr2line_answer(const pt_answer_printer *p, const pt_answer *a)
 {
     if (p->addresses)
         pt_outf(p->out, "0x%0*" PRIx64 "%s", a->is_32 ? 8 : 16, a->addr, p->pretty ? ": " : "\n");
@@ -68,7 +68,7 @@ static void addr2line_answer(const printer *p, const answer *a)
 
 /* ---- llvm-symbolizer, and what it calls GNU ---- */
 
-static void llvm_frame(const printer *p, const answer_frame *f)
+static void llvm_frame(const pt_answer_printer *p, const pt_answer_frame *f)
 {
     put_function(p, f->function);
     pt_out_text(p->out, shown_file(p, f->file));
@@ -81,9 +81,9 @@ static void llvm_frame(const printer *p, const answer_frame *f)
     pt_out_char(p->out, '\n');
 }
 
-static void llvm_answer(const printer *p, const answer *a)
+static void llvm_answer(const pt_answer_printer *p, const pt_answer *a)
 {
-    static const answer_frame unknown = {.function = "", .file = ""};
+    static const pt_answer_frame unknown = {.function = "", .file = ""};
     if (p->addresses) pt_outf(p->out, "0x%" PRIx64 "%s", a->addr, p->pretty ? ": " : "\n");
     if (a->is_data) {
         pt_outf(p->out, "%s\n", a->data != NULL ? a->data->name : "??");
@@ -121,7 +121,7 @@ static void json_number(pt_json_w *w, const char *key, uint32_t value)
     pt_json_uint(w, value);
 }
 
-static void json_frame(pt_json_w *w, const printer *p, const answer_frame *f)
+static void json_frame(pt_json_w *w, const pt_answer_printer *p, const pt_answer_frame *f)
 {
     pt_json_object(w);
     json_number(w, "Column", f->column);
@@ -136,7 +136,7 @@ static void json_frame(pt_json_w *w, const printer *p, const answer_frame *f)
     pt_json_object_end(w);
 }
 
-static void json_data(pt_json_w *w, const data_symbol *data)
+static void json_data(pt_json_w *w, const pt_data_symbol *data)
 {
     pt_json_key(w, "Data");
     pt_json_object(w);
@@ -146,9 +146,9 @@ static void json_data(pt_json_w *w, const data_symbol *data)
     pt_json_object_end(w);
 }
 
-static void json_answer(const printer *p, const answer *a)
+static void json_answer(const pt_answer_printer *p, const pt_answer *a)
 {
-    static const answer_frame unknown = {.function = "", .file = ""};
+    static const pt_answer_frame unknown = {.function = "", .file = ""};
     pt_json_w w;
     pt_json_w_init(&w, p->out, a->is_alone && p->pretty ? PT_JSON_INDENT : 0);
     pt_json_object(&w);
@@ -168,17 +168,17 @@ static void json_answer(const printer *p, const answer *a)
     if (a->is_alone && !p->pretty) pt_out_char(p->out, '\n');
 }
 
-void print_begin(printer *p)
+void pt_print_begin(pt_answer_printer *p)
 {
     if (p->style == PT_STYLE_JSON) pt_out_char(p->out, '[');
 }
 
-void print_end(printer *p)
+void pt_print_end(pt_answer_printer *p)
 {
     if (p->style == PT_STYLE_JSON) pt_out_text(p->out, "]\n");
 }
 
-void print_answer(printer *p, const answer *a)
+void pt_print_answer(pt_answer_printer *p, const pt_answer *a)
 {
     switch (p->style) {
     case PT_STYLE_ADDR2LINE: addr2line_answer(p, a); break;

@@ -1,6 +1,6 @@
 /* near.h: the words nearest to one that was not found. */
-#ifndef PT_CMD_NEAR_H
-#define PT_CMD_NEAR_H
+#ifndef PT_BASE_NEAR_H
+#define PT_BASE_NEAR_H
 
 #include <stddef.h>
 

@@ -1,0 +1,116 @@
+/* nearest.c: see pt_object_nearest_symbol. The choice among symbols is that of binutils 2.40
+ * (_bfd_elf_find_function, as it behaves). */
+#include "object/object_int.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static int by_place(const void *a, const void *b)
+{
+    const pt_function_symbol *x = a, *y = b;
+    if (x->section != y->section) return x->section < y->section ? -1 : 1;
+    if (x->addr != y->addr) return x->addr < y->addr ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool may_be_function(const pt_elf_symbol *symbol)
+{
+    if (symbol->section_index == SHN_UNDEF || symbol->is_reserved_index) return false;
+    if (symbol->type != STT_NOTYPE && symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC)
+        return false;
+    return symbol->size_bytes > 0 || symbol->binding != STB_LOCAL || symbol->type != STT_NOTYPE ||
+           symbol->visibility != STV_HIDDEN;
+}
+
+void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *symbols)
+{
+    pt_elf_symbols table;
+    *nearest = (pt_nearest){.image = image};
+    if (!pt_elf_symbols_open(symbols, SHT_SYMTAB, &table) &&
+        !pt_elf_symbols_open(symbols, SHT_DYNSYM, &table))
+        return;
+    /* Global symbols stand behind the local ones of all files: only if there is one file is theirs
+     * known. */
+    enum { NOTHING, SYMBOL, FILE_AFTER_SYMBOL } seen = NOTHING;
+    const char *file = NULL;
+    pt_elf_symbol symbol;
+    for (uint32_t i = 1; pt_elf_symbol_at(&table, i, &symbol); i++) {
+        if (symbol.type == STT_FILE) {
+            file = symbol.name;
+            if (seen == SYMBOL) seen = FILE_AFTER_SYMBOL;
+            continue;
+        }
+        if (seen == NOTHING) seen = SYMBOL;
+        if (!may_be_function(&symbol)) continue;
+        const bool has_file = symbol.binding == STB_LOCAL || seen != FILE_AFTER_SYMBOL;
+        PT_GROW(*nearest, nearest->count + 1);
+        nearest->items[nearest->count++] =
+            (pt_function_symbol){.addr = symbol.value,
+                                 .size_bytes = symbol.size_bytes > 0 ? symbol.size_bytes : 1,
+                                 .section = symbol.section_index,
+                                 .index = i,
+                                 .name = symbol.name,
+                                 .file = has_file ? file : NULL,
+                                 .is_typed = symbol.type != STT_NOTYPE};
+    }
+    if (nearest->count > 0) qsort(nearest->items, nearest->count, sizeof *nearest->items, by_place);
+}
+
+void pt_nearest_done(pt_nearest *nearest)
+{
+    free(nearest->items);
+    *nearest = (pt_nearest){0};
+}
+
+/* Of two symbols that begin together: whether the later is preferred. */
+static bool fits_better(const pt_function_symbol *best, const pt_function_symbol *other,
+                        uint64_t addr)
+{
+    if (best->addr + best->size_bytes <= addr) return other->size_bytes > best->size_bytes;
+    if (other->addr + other->size_bytes <= addr) return false;
+    if (best->is_typed != other->is_typed) return other->is_typed;
+    return other->size_bytes < best->size_bytes;
+}
+
+static const pt_function_symbol *find_symbol(const pt_nearest *nearest, uint32_t section,
+                                             uint64_t addr)
+{
+    size_t low = 0, high = nearest->count; /* the first symbol past (section, addr) */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const pt_function_symbol *s = &nearest->items[middle];
+        if (s->section < section || (s->section == section && s->addr <= addr))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || nearest->items[low - 1].section != section) return NULL;
+    size_t first = low - 1;
+    while (first > 0 && nearest->items[first - 1].section == section &&
+           nearest->items[first - 1].addr == nearest->items[low - 1].addr)
+        first--;
+    const pt_function_symbol *best = &nearest->items[first];
+    for (size_t i = first + 1; i < low; i++)
+        if (fits_better(best, &nearest->items[i], addr)) best = &nearest->items[i];
+    return best;
+}
+
+/* The allocated section that holds an address, 0 if none does. */
+static uint32_t section_of(const pt_elf *elf, uint64_t addr)
+{
+    pt_elf_section section;
+    for (uint32_t i = 1; pt_elf_section_at(elf, i, &section); i++)
+        if ((section.flags & SHF_ALLOC) && !(section.flags & SHF_TLS) && addr >= section.addr &&
+            addr - section.addr < section.size_bytes)
+            return i;
+    return 0;
+}
+
+const pt_function_symbol *pt_nearest_find(const pt_nearest *nearest, uint64_t addr)
+{
+    const uint32_t section = section_of(nearest->image, addr);
+    return section > 0 ? find_symbol(nearest, section, addr) : NULL;
+}

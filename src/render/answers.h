@@ -1,0 +1,48 @@
+/* answers.h: what is known of single addresses, as llvm-symbolizer and addr2line print it, or as
+ * JSON.
+ */
+#ifndef PT_RENDER_ANSWERS_H
+#define PT_RENDER_ANSWERS_H
+
+#include "base/buf.h"
+
+/* The order is that of the choices of --output-style. */
+typedef enum { PT_STYLE_LLVM, PT_STYLE_GNU, PT_STYLE_JSON, PT_STYLE_ADDR2LINE } pt_style;
+
+/* A symbol of data. */
+typedef struct pt_data_symbol {
+    uint64_t addr, size_bytes;
+    const char *name;
+} pt_data_symbol;
+
+typedef struct pt_answer_frame {
+    const char *function; /* "" = unknown */
+    const char *file;     /* "" = unknown */
+    uint32_t line, column, start_line;
+    uint64_t start_addr; /* 0 = unknown */
+} pt_answer_frame;
+
+typedef struct pt_answer {
+    const char *module;
+    uint64_t addr; /* as it was asked for */
+    const pt_answer_frame *frames;
+    size_t frame_count;         /* 0 = nothing is known */
+    const pt_data_symbol *data; /* for DATA; NULL = none there */
+    bool is_data, is_32;
+    bool is_alone; /* JSON: the answer is a text of its own, not an element */
+} pt_answer;
+
+typedef struct pt_answer_printer {
+    pt_out *out;
+    pt_style style;
+    bool functions, addresses, basenames, pretty;
+    size_t printed; /* answers so far */
+} pt_answer_printer;
+
+void pt_print_answer(pt_answer_printer *p, const pt_answer *a);
+/* What stands before and after all answers: JSON of the addresses on a command line is one array.
+ */
+void pt_print_begin(pt_answer_printer *p);
+void pt_print_end(pt_answer_printer *p);
+
+#endif
