@@ -78,10 +78,11 @@ static const pt_option record_rows[] = {
      .initial = "auto",
      .choices = "auto perf preload",
      .group = "How",
-     .help = "sample by the library in the process, or by the kernel from outside",
+     .help = "sample by the kernel from outside, or by the library in the process",
      .details =
-         "auto takes the library for a COMMAND where it can be loaded, and perf events for "
-         "static, setuid and Go programs, for what runs already, and for the options below."},
+         "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, the "
+         "library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells which it was "
+         "and why. --split takes the library."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
@@ -218,15 +219,12 @@ static int check(const pt_cmd_context *context, const pt_record_settings *s)
     return PT_EXIT_OK;
 }
 
-static int record_run(pt_cmd_context *context, void *settings_memory)
+/* By the library; refusal: why not by perf events, NULL where the library was asked for. */
+static int run_preload(pt_cmd_context *context, const pt_record_settings *settings,
+                       const pt_error *refusal)
 {
-    pt_record_settings *const settings = settings_memory;
-    int checked = check(context, settings);
-    if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
-    if (checked != PT_EXIT_OK) return checked;
-    if (only_perf(settings) != NULL || settings->engine == PT_ENGINE_PERF)
-        return pt_record_perf(context, settings, NULL, false);
     pt_target target;
+    pt_error error = PT_ERROR_INIT;
     pt_target_look(context->args[0], &target);
     const char *const why = why_not_preload(target.kind);
     PT_FREE char *reason = NULL;
@@ -234,18 +232,42 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
         reason = pt_strf("%s%s%s %s", context->args[0],
                          target.script != NULL ? ": its interpreter " : "",
                          target.script != NULL ? target.path : "", why);
-    const bool is_privileged = target.kind == PT_TARGET_PRIVILEGED;
     pt_target_done(&target);
-    if (reason == NULL && settings->engine == PT_ENGINE_AUTO) {
-        pt_error error = PT_ERROR_INIT;
-        PT_FREE char *library = pt_record_library(&error);
-        if (library == NULL) reason = pt_strdup(error.message);
+    PT_FREE char *library = reason == NULL ? pt_record_library(&error) : NULL;
+    if (reason == NULL && library == NULL) reason = pt_strdup(error.message);
+    if (reason == NULL) {
+        PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, %s",
+                                       refusal != NULL   ? refusal->message
+                                       : settings->split ? "as --split takes"
+                                                         : "as --engine=preload asks");
+        return pt_record_preload(context, settings, library, engine);
     }
-    if (reason == NULL) return pt_record_preload(context, settings);
-    if (settings->engine == PT_ENGINE_AUTO)
-        return pt_record_perf(context, settings, reason, is_privileged);
-    pt_cmd_say("%s; --engine=perf records it from outside", reason);
-    return PT_EXIT_FAILED;
+    if (refusal == NULL) {
+        pt_cmd_say("%s%s", reason, why != NULL ? "; --engine=perf records it from outside" : "");
+        return PT_EXIT_FAILED;
+    }
+    pt_cmd_say("%s", reason);
+    return pt_cmd_fail(refusal);
+}
+
+static int record_run(pt_cmd_context *context, void *settings_memory)
+{
+    pt_record_settings *const settings = settings_memory;
+    int checked = check(context, settings);
+    if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
+    if (checked != PT_EXIT_OK) return checked;
+    const char *const option = only_perf(settings);
+    pt_error refusal = PT_ERROR_INIT;
+    if (option != NULL || settings->engine == PT_ENGINE_PERF) {
+        PT_FREE char *why =
+            option != NULL ? pt_strf("as %s takes", option) : pt_strdup("as --engine=perf asks");
+        const int status = pt_record_perf(context, settings, why, &refusal);
+        return status == PT_RECORD_REFUSED ? pt_cmd_fail(&refusal) : status;
+    }
+    if (settings->engine == PT_ENGINE_PRELOAD || settings->split)
+        return run_preload(context, settings, NULL);
+    const int status = pt_record_perf(context, settings, "which the kernel allows", &refusal);
+    return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
 static const char *const record_examples[] = {
@@ -266,9 +288,10 @@ const pt_command pt_command_record = {
     .summary = "run a command and profile all processes it starts",
     .arguments = "[-p PID|NAME | -a | --cgroup GROUP] [[--] COMMAND [ARGUMENT...]]",
     .description =
-        "Samples the CPU time of every thread of every process that the command starts, by loading "
-        "libprofiler.so.0 into them; or, with -p, -a or --cgroup, of processes that run already, "
-        "through the kernel's perf events. Nothing needs to be rebuilt: stacks are followed by the "
+        "Samples the CPU time of every thread of every process that the command starts, or, with "
+        "-p, -a or --cgroup, of processes that run already, through the kernel's perf events; of a "
+        "command where these are not allowed, by loading libprofiler.so.0 into its processes. "
+        "Nothing needs to be rebuilt: stacks are followed by the "
         "unwind tables that programs have anyway, else by frame pointers. The last line says how "
         "many stacks are complete, and how many more reach where their thread began by frame "
         "pointers that nothing checks.\n\n"

@@ -69,6 +69,14 @@ pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error 
     return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;
 }
 
+void pt_record_child_refuse(pt_record_child *child)
+{
+    close(child->go_fd);
+    close(child->report_fd);
+    child->go_fd = child->report_fd = -1;
+    pt_record_child_wait(child);
+}
+
 void pt_record_child_wait(pt_record_child *child)
 {
     while (wait4(child->pid, &child->wait_status, 0, &child->usage) < 0 && errno == EINTR)

@@ -201,6 +201,7 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
     p->lost = lost;
     p->word_bytes = sizeof(void *);
     comment(b, "recorded with: %s", story->typed);
+    comment(b, "engine: %s", story->engine);
     comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
     comment(b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s",
             (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,

@@ -8,6 +8,7 @@
  *   record_perf.c     engine perf: processes that run, the whole machine, or a command
  *   record_pids.c       which processes are meant
  *   record_child.c      a command that waits until it may begin
+ *   record_signals.c  those that end a recording, or are the command's
  *   record_write.c    onto the disk
  *   record_say.c      the summary
  */
@@ -42,11 +43,18 @@ char *pt_record_command_text(const char *const *args, size_t count);
  * Caller frees. */
 char *pt_record_typed(const pt_record_settings *settings, const char *const *args, size_t count);
 
-/* The engines: from the settings to the exit status. reason: why the other one is not taken; told
- * unless NULL. is_privileged: the command will have more rights than we. */
-int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings);
-int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *reason,
-                   bool is_privileged);
+/* The engines: from the settings to the exit status. */
+
+/* Perf events gave nothing, and the command has not begun. */
+#define PT_RECORD_REFUSED (-1)
+/* why: this engine, for the profile. PT_RECORD_REFUSED: the reason is in *ret_refusal. */
+int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *why,
+                   pt_error *ret_refusal);
+/* library: its path. engine: for the profile, with the reason. */
+int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings,
+                      const char *library, const char *engine);
+/* The exit status of a command, as shells have it; told if a signal has ended it. */
+int pt_record_status_of(const char *command, int wait_status);
 
 /* ---- record_pids.c ---- */
 
@@ -80,7 +88,9 @@ pt_status pt_record_child_start(const char *const *command, pt_record_child *ret
                                 pt_error *reterr);
 /* Lets it begin. PT_ERR_NOTFOUND, PT_ERR_SYSTEM: it could not be run, and has ended. */
 pt_status pt_record_child_go(pt_record_child *child, const char *name, pt_error *reterr);
-/* Whether it has; then its status and usage are known, and it must not be waited for. */
+/* Ends it without letting it begin. */
+void pt_record_child_refuse(pt_record_child *child);
+/* Whether it has ended; then its status and usage are known, and it must not be waited for. */
 bool pt_record_child_has_ended(pt_record_child *child);
 /* Waits for its end. */
 void pt_record_child_wait(pt_record_child *child);
@@ -208,6 +218,7 @@ void pt_recorded_done(pt_recorded *recorded);
 typedef struct pt_record_story {
     const char *command; /* as typed */
     const char *typed;   /* pt_record_typed */
+    const char *engine;  /* which, and why */
     const pt_record_run *run;
     const pt_recorded *recorded;
     uint32_t hz;

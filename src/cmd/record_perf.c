@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,12 @@
 #include "cmd/lookup.h"
 #include "cmd/print.h"
 #include "cmd/record_int.h"
+#include "cmd/record_signals.h"
 
 typedef struct {
     pt_cmd_context *context;
     const pt_record_settings *settings;
-    const char *reason;
-    bool is_privileged;
+    const char *why; /* this engine */
     pt_pid_list pids;
     pt_record_child child;
     pt_permission permission;
@@ -35,45 +34,6 @@ typedef struct {
     char *table_folder;
     bool shows_progress;
 } perf_run;
-
-/* ---- signals ---- */
-
-static volatile sig_atomic_t stop;
-static volatile sig_atomic_t child_pid;
-
-static void on_end(int signo)
-{
-    (void)signo;
-    stop = 1;
-}
-
-static void on_passed(int signo)
-{
-    if (child_pid > 0) kill((pid_t)child_pid, signo);
-}
-
-/* Those that end us write the profile first. A command gets them, and its end is ours: those of the
- * keyboard reach it by themselves. */
-static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof ending[0], FROM_KEYBOARD = 2 };
-
-static void take_signals(bool has_command, struct sigaction *before)
-{
-    for (size_t i = 0; i < ENDING; i++) {
-        struct sigaction act = {.sa_flags = SA_RESTART};
-        act.sa_handler = !has_command ? on_end : i < FROM_KEYBOARD ? SIG_IGN : on_passed;
-        sigaction(ending[i], NULL, &before[i]);
-        /* Shells ignore the keyboard's for what runs in the background; nohup means it. */
-        const bool is_meant = has_command || ending[i] == SIGHUP;
-        if (before[i].sa_handler != SIG_IGN || !is_meant) sigaction(ending[i], &act, NULL);
-    }
-}
-
-static void give_signals_back(const struct sigaction *before)
-{
-    for (size_t i = 0; i < ENDING; i++)
-        sigaction(ending[i], &before[i], NULL);
-}
 
 /* ---- progress ---- */
 
@@ -124,6 +84,8 @@ static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
     PT_FREE char *typed =
         pt_record_typed(run->settings, run->context->args, run->context->arg_count);
     comment(b, pt_strf("recorded with: %s", typed));
+    comment(b, pt_strf("engine: perf events of %s, %s", f->is_each_thread ? "threads" : "cpus",
+                       run->why));
     comment(b,
             pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
@@ -289,6 +251,16 @@ static bool by_threads(const pt_record_settings *s)
     return s->each_thread || (s->off_cpu && !s->all && s->cgroup == NULL);
 }
 
+/* Events of a thread end where it gets more rights than we have. */
+static bool is_privileged(const char *command)
+{
+    pt_target target;
+    pt_target_look(command, &target);
+    const bool is_it = target.kind == PT_TARGET_PRIVILEGED;
+    pt_target_done(&target);
+    return is_it;
+}
+
 static pt_status ask(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
@@ -315,7 +287,7 @@ static pt_status ask(perf_run *run, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
                             "sudo sysctl kernel.perf_event_paranoid=1");
-    if (run->is_privileged && run->permission.is_each_thread)
+    if (has_command && run->permission.is_each_thread && is_privileged(run->context->args[0]))
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "the kernel does not let you sample it either: run with sudo, or as "
                             "the user that it runs as");
@@ -349,7 +321,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
         .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},
-        .stop = &stop,
+        .stop = &pt_record_stop,
         .progress = run->shows_progress ? show_progress : NULL,
         .describe = describe,
         .describe_arg = run,
@@ -357,11 +329,6 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
 }
 
 /* ---- the command ---- */
-
-static int child_status(int wait_status)
-{
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
 
 /* Takes samples until it is over. With a command: lets it begin, and waits for it. */
 static int sample(perf_run *run, pt_capture *capture)
@@ -384,66 +351,55 @@ static int sample(perf_run *run, pt_capture *capture)
     const int written = write_and_say(run, profile);
     if (run->child.pid <= 0) return written;
     if (!has_ended) pt_record_child_wait(&run->child);
-    const int status = child_status(run->child.wait_status);
+    const int status = pt_record_status_of(run->context->args[0], run->child.wait_status);
     return status != 0 ? status : written;
 }
 
-static int run_capture(perf_run *run)
+static int run_capture(perf_run *run, pt_error *ret_refusal)
 {
-    pt_error error = PT_ERROR_INIT;
     pt_capture *capture = NULL;
     const bool has_command = run->context->arg_count > 0;
     const bool is_whole = run->settings->all || run->settings->cgroup != NULL;
-    struct sigaction before[ENDING];
+    pt_record_signals before;
     if (has_command) {
         const char **const command = pt_alloc(run->context->arg_count + 1, sizeof *command);
         memcpy(command, run->context->args, run->context->arg_count * sizeof *command);
-        const pt_status started = pt_record_child_start(command, &run->child, &error);
+        const pt_status started = pt_record_child_start(command, &run->child, ret_refusal);
         free(command);
-        if (started != PT_OK) return pt_cmd_fail(&error);
-        child_pid = run->child.pid;
+        if (started != PT_OK) return PT_RECORD_REFUSED;
+        pt_record_signals_pass_to(run->child.pid);
     }
     const bool is_child = has_command && !is_whole;
     pt_capture_options options = options_of(run, is_child ? &run->child.pid : run->pids.items,
                                             is_child ? 1 : run->pids.count);
     options.until = has_command ? run->child.pid : 0;
     options.awaits_exec = is_child;
-    take_signals(has_command, before);
-    int status;
-    if (pt_capture_new(&options, &capture, &error) == PT_OK) {
+    pt_record_signals_take(has_command, &before);
+    int status = PT_RECORD_REFUSED;
+    if (pt_capture_new(&options, &capture, ret_refusal) == PT_OK)
         status = sample(run, capture);
-    } else {
-        status = pt_cmd_fail(&error);
-        if (has_command) { /* it has not begun */
-            kill(run->child.pid, SIGKILL);
-            pt_record_child_wait(&run->child);
-        }
-    }
+    else if (has_command)
+        pt_record_child_refuse(&run->child);
     pt_capture_free(capture);
-    give_signals_back(before);
+    pt_record_signals_pass_to(0);
+    pt_record_signals_give_back(&before);
     return status;
 }
 
-int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *reason,
-                   bool is_privileged)
+int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, const char *why,
+                   pt_error *ret_refusal)
 {
-    pt_error error = PT_ERROR_INIT;
     perf_run run = {.context = context,
                     .settings = settings,
-                    .reason = reason,
-                    .is_privileged = is_privileged,
+                    .why = why,
                     .child = {.pid = -1},
                     .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
-    int status;
-    if (prepare(&run, &error) != PT_OK) {
-        if (reason != NULL) pt_cmd_say("%s", reason);
-        status = pt_cmd_fail(&error);
-    } else {
-        if (reason != NULL) pt_cmd_say("%s; recording from outside, by perf events", reason);
+    int status = PT_RECORD_REFUSED;
+    if (prepare(&run, ret_refusal) == PT_OK) {
         if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
         run.command = command_of(&run);
         run.table_folder = pt_user_cache("pitot/tables");
-        status = run_capture(&run);
+        status = run_capture(&run, ret_refusal);
     }
     free(run.command);
     free(run.cgroup);

@@ -108,13 +108,16 @@ static pt_status write_all(pt_cmd_context *context, const pt_record_settings *se
     return status;
 }
 
-static int child_status(int wait_status)
+int pt_record_status_of(const char *command, int wait_status)
 {
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    if (!WIFSIGNALED(wait_status)) return WEXITSTATUS(wait_status);
+    pt_cmd_say("%s was ended by signal %d (%s)", command, WTERMSIG(wait_status),
+               strsignal(WTERMSIG(wait_status)));
+    return 128 + WTERMSIG(wait_status);
 }
 
 static int finish(pt_cmd_context *context, const pt_record_settings *settings, pt_record_run *run,
-                  const char *command)
+                  const char *command, const char *engine)
 {
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
@@ -122,14 +125,12 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
     PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
     const pt_record_story story = {.command = command,
                                    .typed = typed,
+                                   .engine = engine,
                                    .run = run,
                                    .recorded = &all,
                                    .hz = (uint32_t)settings->hz,
                                    .mode = settings->file_mode};
-    int status = child_status(run->wait_status);
-    if (WIFSIGNALED(run->wait_status))
-        pt_cmd_say("%s was ended by signal %d (%s)", context->args[0], WTERMSIG(run->wait_status),
-                   strsignal(WTERMSIG(run->wait_status)));
+    int status = pt_record_status_of(context->args[0], run->wait_status);
     if (all.count == 0) {
         pt_cmd_say("no process could be sampled, nothing is written");
         say_doubts(&all);
@@ -162,12 +163,11 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
     return status;
 }
 
-int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings)
+int pt_record_preload(pt_cmd_context *context, const pt_record_settings *settings,
+                      const char *library, const char *engine)
 {
     pt_error error = PT_ERROR_INIT;
     if (pt_record_can_write(settings->output, &error) != PT_OK) return pt_cmd_fail(&error);
-    PT_FREE char *library = pt_record_library(&error);
-    if (library == NULL) return pt_cmd_fail(&error);
     const char **const command = pt_alloc(context->arg_count + 1, sizeof *command);
     memcpy(command, context->args, context->arg_count * sizeof *command);
     PT_FREE char *text = pt_record_command_text(context->args, context->arg_count);
@@ -176,7 +176,7 @@ int pt_record_preload(pt_cmd_context *context, const pt_record_settings *setting
     const pt_status ran =
         pt_record_run_command(command, library, (uint32_t)settings->hz, &run, &error);
     if (ran == PT_OK) {
-        status = finish(context, settings, &run, text);
+        status = finish(context, settings, &run, text, engine);
     } else { /* as shells say it: 127 not found, 126 not to be run */
         pt_cmd_fail(&error);
         status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;

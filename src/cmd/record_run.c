@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "cmd/record_signals.h"
 
 static int64_t clock_now_ns(clockid_t clock)
 {
@@ -158,45 +158,8 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
     setenv("PITOT_RECORD_HZ", rate, 1);
 }
 
-/* Signals for the whole foreground group reach the child by themselves; we stay to write. Those
- * sent to us alone are passed on. */
-static volatile sig_atomic_t child_pid;
-static const int kept[] = {SIGINT, SIGQUIT};
-static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-enum { KEPT = sizeof kept / sizeof kept[0], PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
-
-static void pass_on(int signo)
-{
-    if (child_pid > 0) kill((pid_t)child_pid, signo);
-}
-
-typedef struct {
-    struct sigaction kept[KEPT], passed_on[PASSED_ON];
-} dispositions;
-
-static void take_signals(dispositions *before)
-{
-    struct sigaction ignore = {0}, pass = {.sa_flags = SA_RESTART};
-    ignore.sa_handler = SIG_IGN;
-    pass.sa_handler = pass_on;
-    for (size_t i = 0; i < KEPT; i++)
-        sigaction(kept[i], &ignore, &before->kept[i]);
-    for (size_t i = 0; i < PASSED_ON; i++) {
-        sigaction(passed_on[i], NULL, &before->passed_on[i]);
-        if (before->passed_on[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &pass, NULL);
-    }
-}
-
-static void give_signals_back(const dispositions *before)
-{
-    for (size_t i = 0; i < KEPT; i++)
-        sigaction(kept[i], &before->kept[i], NULL);
-    for (size_t i = 0; i < PASSED_ON; i++)
-        sigaction(passed_on[i], &before->passed_on[i], NULL);
-}
-
 /* Never returns in the child. The pipe tells whether exec failed, and why. */
-static pid_t start(const char *const *command, const dispositions *before, int *ret_error)
+static pid_t start(const char *const *command, const pt_record_signals *before, int *ret_error)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -205,7 +168,7 @@ static pid_t start(const char *const *command, const dispositions *before, int *
     }
     const pid_t pid = fork();
     if (pid == 0) {
-        give_signals_back(before);
+        pt_record_signals_give_back(before);
         execvp(command[0], (char *const *)(uintptr_t)command);
         const int error = errno;
         (void)!write(report[1], &error, sizeof error);
@@ -214,7 +177,7 @@ static pid_t start(const char *const *command, const dispositions *before, int *
     *ret_error = pid < 0 ? errno : 0;
     close(report[1]);
     if (pid > 0) {
-        child_pid = pid;
+        pt_record_signals_pass_to(pid);
         ssize_t got;
         do
             got = read(report[0], ret_error, sizeof *ret_error);
@@ -227,17 +190,17 @@ static pid_t start(const char *const *command, const dispositions *before, int *
 
 static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt_error *reterr)
 {
-    dispositions before;
+    pt_record_signals before;
     int error;
-    take_signals(&before);
+    pt_record_signals_take(true, &before);
     run->start_ns = clock_now_ns(CLOCK_REALTIME);
     const int64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
     run->pid = start(command, &before, &error);
     while (run->pid > 0 && wait4(run->pid, &run->wait_status, 0, &run->usage) < 0 && errno == EINTR)
         continue;
     run->duration_ns = clock_now_ns(CLOCK_MONOTONIC) - start_ns;
-    child_pid = 0;
-    give_signals_back(&before);
+    pt_record_signals_pass_to(0);
+    pt_record_signals_give_back(&before);
     if (error != 0) {
         pt_error_errno(reterr, error, "%s: cannot be run", command[0]);
         return error == ENOENT ? PT_ERR_NOTFOUND : PT_ERR_SYSTEM;

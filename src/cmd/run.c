@@ -39,15 +39,18 @@ static pt_look look_of_output(pt_when when)
 }
 
 /* A handler instead of SIG_IGN: programs that we start get the default action back. */
-static void reader_has_left(int signal_number)
+static void write_has_failed(int signal_number)
 {
     (void)signal_number;
 }
 
-static void survive_closed_pipes(void)
+/* A pipe without readers (SIGPIPE) and a limit of file sizes (SIGXFSZ) are what write(2) returns.
+ */
+static void survive_failing_writes(void)
 {
-    const struct sigaction action = {.sa_handler = reader_has_left, .sa_flags = SA_RESTART};
+    const struct sigaction action = {.sa_handler = write_has_failed, .sa_flags = SA_RESTART};
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* A reader that has left is no failure: `pitot top x | head -1` wanted one line. */
@@ -293,7 +296,7 @@ static void keep_freed_memory(void)
 
 int pt_cmd_main(int argc, char **argv)
 {
-    survive_closed_pipes();
+    survive_failing_writes();
     keep_freed_memory();
     pt_file_guard();
     const pt_first first = pt_first_word(argc, argv);

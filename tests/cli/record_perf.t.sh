@@ -742,6 +742,64 @@ else
     skip 'events of cpus take root'
 fi
 
+# Two processes that wake each other all the time: what a timer's interrupt misses in switches must not be
+# missing, nor be the other's. The clocks are their own.
+it 'has the CPU time of programs that switch all the time, each its own'
+cat >turns.c <<'C'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+/* Each needs its seconds; who has them says so. */
+static void turns(const char *name, int in, int out, int work, int is_first)
+{
+    char both = 0, own = is_first ? 1 : 2;
+    prctl(PR_SET_NAME, name);
+    if (is_first && write(out, &both, 1) != 1) return;
+    while (read(in, &both, 1) == 1) {
+        for (volatile int i = 0; i < work; i++);
+        both = (char)((both & ~own) | (cpu() < 0.5 ? 0 : own));
+        if (write(out, &both, 1) != 1 || both == 3) break;
+    }
+    printf("%s %.6f\n", name, cpu());
+}
+int main(void)
+{
+    int a[2], b[2];
+    if (pipe(a) || pipe(b)) return 1;
+    const pid_t pid = fork();
+    turns(pid == 0 ? "brief" : "longer", pid == 0 ? a[0] : b[0], pid == 0 ? b[1] : a[1], pid == 0 ? 500 : 3000, pid != 0);
+    if (pid > 0) wait(NULL);
+}
+C
+# seen_is_true NAME: within 3 %, and the 8 ms that the clock of a running thread may be late at both ends.
+seen_is_true() {
+    python3 - "$1" turns.json truth <<'PY'
+import json, sys
+name, profile, truth = sys.argv[1:]
+own = next(float(l.split()[1]) for l in open(truth) if l.startswith(name + ' '))
+seen = sum(s['values'][1] for s in json.load(open(profile))['samples'] if any(l.get('text') == name for l in s['labels'])) / 1e9
+print(name, own, seen)
+sys.exit(abs(seen - own) > 0.03 * own + 0.008)
+PY
+}
+if [ "$(id -u)" = 0 ] && needs python3; then
+    ${CC:-cc} -O1 -o turns turns.c || exit 1
+    for _ in 1 2 3; do
+        run pitot record -F 2000 -o turns.pb.gz ./turns
+        expect_status 0
+        cp "$t_out/stdout" truth
+        pitot dump --json -n 0 turns.pb.gz >turns.json
+        seen_is_true longer >/dev/null && seen_is_true brief >/dev/null && break
+    done
+    expect seen_is_true longer
+    expect seen_is_true brief
+else
+    [ -n "$t_skip" ] || skip 'events of cpus take root'
+fi
+
 it 'records the whole machine while a command runs'
 if [ "$(id -u)" = 0 ]; then
     begin ./burn 0.3
@@ -894,10 +952,49 @@ expect_status 1
 expect [ ! -e ran ]
 expect [ ! -e refused.pb.gz ]
 
-it 'takes the library where perf events are forbidden'
-run ./refuse 1 "$PITOT" record -o library.pb.gz ./burn 0.1
-expect_status 0
-expect_stderr_line 'pitot: library.pb.gz: * samples, *'
+it 'takes perf events for a command, and the library where they are forbidden; the profile tells why'
+run pitot record -o auto.pb.gz sh -c 'echo | ./burn 0.1; exit 7'
+expect_status 7
+expect_stderr_line 'pitot: auto.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot top auto.pb.gz'
+run pitot info auto.pb.gz
+expect_stdout_line '*engine: perf events of *, which the kernel allows'
+if [ "$PITOT_SANITIZED" = 0 ]; then
+    run ./refuse 1 "$PITOT" record -o library.pb.gz sh -c 'echo | ./burn 0.1; exit 7'
+    expect_status 7
+    expect_stderr_line 'pitot: library.pb.gz: * samples, * a second of CPU; * CPU seconds seen, *; next: pitot top library.pb.gz'
+    run pitot info library.pb.gz
+    expect_stdout_line '*engine: libprofiler.so.0 in the processes, a seccomp filter forbids perf events here; *'
+fi
+run pitot record --engine=perf -o asked.pb.gz true
+run pitot info asked.pb.gz
+expect_stdout_line '*engine: perf events of *, as --engine=perf asks'
+
+it 'a signal that is sent to the recorder alone is the command'"'"'s, by either engine'
+for engine in perf preload; do
+    [ $engine = perf ] || [ "$PITOT_SANITIZED" = 0 ] || continue
+    for signal in INT TERM HUP USR1; do
+        mkfifo begun
+        # A shell that starts a job in the background has it ignore SIGINT.
+        env --default-signal "$PITOT" record --engine=$engine -o sent.pb.gz sh -c 'echo >begun; exec sleep 600' 2>"$t_out/stderr" &
+        recorder=$!
+        read -r _ <begun
+        kill -$signal $recorder
+        status=0
+        wait $recorder || status=$?
+        expect_status $((128 + $(kill -l $signal)))
+        [ $engine = preload ] || expect [ -s sent.pb.gz ] # no process lived for a sample
+        rm -f begun sent.pb.gz
+    done
+done
+mkfifo begun
+"$PITOT" record --engine=perf -o sent.pb.gz sh -c 'echo >begun; exec sleep 600' 2>"$t_out/stderr" &
+recorder=$!
+read -r _ <begun
+kill -INT $recorder
+status=0
+wait $recorder || status=$?
+expect_status 143 # the command ignores SIGINT, too
+rm -f begun
 
 # The level is another in a mount namespace only, and the kernel's answer is the filter's.
 for paranoid in 3 4; do

@@ -1,0 +1,32 @@
+/* record_signals.h: signals while a recording runs, the same for both engines.
+ *
+ *                   without a command      with a command
+ *   SIGINT SIGQUIT  end the recording      from the keyboard the command has them too; of others:
+ * passed on SIGTERM SIGHUP  end the recording      passed on SIGUSR1 SIGUSR2 as before passed on
+ *
+ * The end of the command ends its recording.
+ */
+#ifndef PT_CMD_RECORD_SIGNALS_H
+#define PT_CMD_RECORD_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { PT_RECORD_SIGNALS = 6 };
+
+typedef struct pt_record_signals {
+    struct sigaction before[PT_RECORD_SIGNALS];
+} pt_record_signals;
+
+/* Not 0: a signal has ended the recording. */
+extern volatile sig_atomic_t pt_record_stop;
+
+/* To be called once at a time; the table of what was before is the caller's. */
+void pt_record_signals_take(bool has_command, pt_record_signals *ret_before);
+/* Whom signals are passed on to; 0: nobody. */
+void pt_record_signals_pass_to(pid_t pid);
+/* Sets all as they were, in the caller; for a child before it becomes the command, too. */
+void pt_record_signals_give_back(const pt_record_signals *before);
+
+#endif
