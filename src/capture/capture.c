@@ -193,6 +193,32 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     return status;
 }
 
+static bool look_at_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
+{
+    const pt_capture *const c = arg;
+    return pt_thread_clock_read(c->procs.root, pid, tid, ret_clock);
+}
+
+static uint64_t record_clock_ns(void *arg)
+{
+    (void)arg;
+    return (uint64_t)clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Samples of a part of the time have no clock of their own. */
+static void open_ledger(pt_capture *c)
+{
+    const pt_event_plan *const plan = &c->set.plan;
+    if (!plan->source->is_clock || (!plan->is_each_thread && (!plan->user || !plan->kernel)))
+        return;
+    const pt_ledger_options options = {.period_ns = plan->period,
+                                       .is_each_thread = plan->is_each_thread,
+                                       .look = look_at_clock,
+                                       .now_ns = record_clock_ns,
+                                       .arg = c};
+    c->ledger = pt_ledger_new(&options, c->sink);
+}
+
 pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_capture,
                          pt_error *reterr)
 {
@@ -216,6 +242,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     define_events(c);
     const pt_mapping kernel = pt_kernel_mapping(c->builder);
     c->sink = pt_sink_new(c->builder, &c->procs, &kernel, options->timeline);
+    open_ledger(c);
     for (size_t i = 0; i < options->targets.pid_count; i++)
         look_at_target(c, options->targets.pids[i]);
     if (options->targets.pid_count == 0) look_at_all(c);
@@ -237,6 +264,7 @@ void pt_capture_free(pt_capture *c)
     pt_event_set_close(&c->set);
     if (c->group_fd >= 0) close(c->group_fd);
     pt_procs_done(&c->procs);
+    pt_ledger_free(c->ledger);
     pt_sink_free(c->sink);
     pt_builder_free(c->builder);
     for (size_t i = 0; i < c->waiting.count; i++)
@@ -296,12 +324,18 @@ static bool all_ended(const pt_capture *c)
     return c->target.count > 0;
 }
 
+static uint64_t seen_ns(const pt_capture *c)
+{
+    const int64_t moved_ns = c->ledger != NULL ? pt_ledger_moved_ns(c->ledger) : 0;
+    return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
+}
+
 static void fill_facts(pt_capture *c)
 {
     pt_capture_facts *const f = &c->facts;
     f->duration_ns = clock_ns(CLOCK_MONOTONIC) - c->start_ns;
     f->missed_threads = c->set.missed;
-    f->seen_ns = f->samples * f->period_ns;
+    f->seen_ns = seen_ns(c);
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
     f->events = pt_event_set_events(&c->set) - c->events_before;
@@ -381,6 +415,7 @@ void pt_capture_run(pt_capture *c)
     }
     fill_facts(c);
     const uint64_t end_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
+    if (c->ledger != NULL) pt_ledger_look_at_all(c->ledger);
     pt_event_set_disable(&c->set);
     for (bool is_all = false; !is_all;) {
         is_all = pt_spool_take(c->set.spool);
@@ -388,7 +423,7 @@ void pt_capture_run(pt_capture *c)
     }
     pt_feed_end(c, end_ns);
     if (c->has_priority) setpriority(PRIO_PROCESS, 0, c->priority);
-    c->facts.seen_ns = c->facts.samples * c->facts.period_ns;
+    c->facts.seen_ns = seen_ns(c);
     doubt_used(&c->facts);
 }
 

@@ -8,6 +8,7 @@
 
 #include "capture/between.h"
 #include "capture/capture.h"
+#include "capture/ledger.h"
 #include "capture/procs.h"
 #include "capture/set.h"
 #include "capture/sink.h"
@@ -31,6 +32,7 @@ struct pt_capture {
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
+    pt_ledger *ledger; /* NULL: samples weigh what they weigh */
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the sample at hand */
     pt_capture_facts facts;

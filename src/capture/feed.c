@@ -197,8 +197,14 @@ static void forget_wait(pt_capture *c, uint32_t tid, bool is_gone)
 void pt_feed_end(pt_capture *c, uint64_t now_ns)
 {
     pt_between_end(&c->between, c->sink);
+    if (c->ledger != NULL) pt_ledger_finish(c->ledger);
     for (size_t i = 0; i < c->waiting.count; i++)
         end_wait(c, c->waiting.items[i].tid, PT_NONE, now_ns);
+}
+
+static bool is_in_kernel(const pt_perf_record *r)
+{
+    return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
 static void on_sample(pt_capture *c, pt_perf_record *r)
@@ -236,7 +242,10 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
         return;
     }
     pt_between_release(&c->between, c->sink, r->tid, false);
-    pt_sink_add(c->sink, &sample);
+    const uint32_t row = pt_sink_add(c->sink, &sample);
+    if (c->ledger != NULL)
+        pt_ledger_add(c->ledger, proc->pid, r->tid, r->time_ns, row, weight * each,
+                      is_in_kernel(r));
 }
 
 /* ---- records ---- */
@@ -248,6 +257,24 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     pt_between_release(&c->between, c->sink, r->task.tid, false); /* an older one of that number */
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
     if (child != NULL && !child->is_judged) judge(c, child, r->time_ns);
+    const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
+    if (c->ledger != NULL && proc != NULL && proc->is_wanted)
+        pt_ledger_begin(c->ledger, r->task.tid);
+}
+
+static void on_end(pt_capture *c, const pt_perf_record *r)
+{
+    const uint64_t ran_ns = pt_event_set_remove(&c->set, (pid_t)r->task.tid);
+    pt_between_release(&c->between, c->sink, r->task.tid, false);
+    forget_wait(c, r->task.tid, true);
+    if (c->ledger != NULL) pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
+    pt_procs_on_exit(&c->procs, r);
+}
+
+static void on_lost(pt_capture *c, const pt_perf_record *r)
+{
+    c->facts.lost += r->lost;
+    if (c->ledger != NULL) pt_ledger_lost(c->ledger);
 }
 
 /* Who becomes another program, be it another thread than the first, has the number of the first
@@ -269,14 +296,9 @@ static void on_record(pt_capture *c, pt_perf_record *r)
     case PERF_RECORD_MMAP2: pt_procs_on_mmap(&c->procs, r); break;
     case PERF_RECORD_COMM: on_comm(c, r); break;
     case PERF_RECORD_FORK: on_fork(c, r); break;
-    case PERF_RECORD_EXIT:
-        pt_event_set_remove(&c->set, (pid_t)r->task.tid);
-        pt_between_release(&c->between, c->sink, r->task.tid, false);
-        forget_wait(c, r->task.tid, true);
-        pt_procs_on_exit(&c->procs, r);
-        break;
+    case PERF_RECORD_EXIT: on_end(c, r); break;
     case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES: c->facts.lost += r->lost; break;
+    case PERF_RECORD_LOST_SAMPLES: on_lost(c, r); break;
     case PERF_RECORD_THROTTLE: c->facts.throttled++; break;
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE: on_switch(c, r); break;

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "capture/ledger.h"
 #include "capture/procs.h"
 
 enum {
@@ -223,24 +224,15 @@ static void free_thread(pt_event_set *set, pt_event_thread *thread)
     free(thread);
 }
 
-/* CPU time that a new thread has used already (proc(5): the first number of schedstat). */
-static uint64_t used_before(pid_t pid, pid_t tid)
-{
-    char text[64] = "";
-    PT_FREE char *path = pt_strf("/proc/%d/task/%d/schedstat", pid, tid);
-    FILE *const file = fopen(path, "re");
-    if (file == NULL) return 0;
-    if (fgets(text, sizeof text, file) == NULL) text[0] = '\0';
-    fclose(file);
-    return strtoull(text, NULL, 10);
-}
-
 /* A new thread's events begin in the middle of a period. What passed before is made up for: if a
  * sample was due in it, the next tick, at once, stands for that one too. */
 static bool open_new(pt_event_set *set, pt_event_thread *thread, pid_t pid)
 {
     const uint64_t period = set->plan.period;
-    const uint64_t before_ns = used_before(pid, thread->tid);
+    pt_thread_clock clock = {0};
+    pt_thread_clock_read("/proc", (uint32_t)pid, (uint32_t)thread->tid, &clock);
+    const uint64_t before_ns = clock.ran_ns;
+    thread->former_ns = before_ns;
     thread->credit = (before_ns + random_below(set, period)) / period;
     for (uint32_t i = 0; i < set->pair_count; i++) {
         pt_event_row *const row = &thread->rows[i];
@@ -285,13 +277,18 @@ bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new)
     return true;
 }
 
-void pt_event_set_remove(pt_event_set *set, pid_t tid)
+uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid)
 {
-    if (!set->plan.is_each_thread) return;
+    if (!set->plan.is_each_thread) return 0;
     const size_t slot = slot_of(set, tid);
-    if (set->threads.slots[slot] == NULL) return;
-    free_thread(set, set->threads.slots[slot]);
+    pt_event_thread *const thread = set->threads.slots[slot];
+    if (thread == NULL) return 0;
+    uint64_t ran_ns = thread->former_ns;
+    for (uint32_t i = 0; i < set->pair_count; i++)
+        if (thread->rows[i].fd >= 0) ran_ns += pt_event_read(thread->rows[i].fd);
+    free_thread(set, thread);
     take_out(set, slot);
+    return ran_ns;
 }
 
 void pt_event_set_exec(pt_event_set *set, pid_t pid)
@@ -573,10 +570,12 @@ static void open_again(pt_event_set *set, pt_event_thread *thread, uint32_t i)
         if (first < FIRST_PERIOD_MIN_NS) first = FIRST_PERIOD_MIN_NS;
     }
     if (row->fd >= 0) ioctl(row->fd, PERF_EVENT_IOC_DISABLE, 0);
+    const uint64_t ran_ns = row->fd >= 0 ? pt_event_read(row->fd) : 0;
     next.former_switches_id = row->switches_id;
     if (open_row(set, &next, thread->tid, i, first)) {
         close_row(row);
         *row = next;
+        thread->former_ns += ran_ns;
     } else if (row->fd >= 0) {
         ioctl(row->fd, PERF_EVENT_IOC_ENABLE, 0);
     }

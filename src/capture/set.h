@@ -30,6 +30,7 @@ typedef struct pt_event_row {
 typedef struct pt_event_thread {
     pid_t pid, tid;       /* tid -1: of cpus */
     uint32_t stack_bytes; /* that its events copy */
+    uint64_t former_ns;   /* that it ran before its present events were opened */
     uint64_t credit;    /* periods that had passed before it was opened, due with the next sample */
     pt_event_row *rows; /* one a cpu of the set */
 } pt_event_thread;
@@ -77,7 +78,8 @@ void pt_event_set_close(pt_event_set *set);
 /* A thread that was there before, or a new one (is_new), of process pid (0: which it is). False:
  * gone, or refused (errno). Adding one twice does nothing. */
 bool pt_event_set_add(pt_event_set *set, pid_t pid, pid_t tid, bool is_new);
-void pt_event_set_remove(pt_event_set *set, pid_t tid);
+/* Returns how long the thread ran, by its events; 0: it had none. */
+uint64_t pt_event_set_remove(pt_event_set *set, pid_t tid);
 /* A process has become another program. If another thread than its first did so, that one has the
  * number of the first now, which has been removed, and its events go on under it. */
 void pt_event_set_exec(pt_event_set *set, pid_t pid);

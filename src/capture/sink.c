@@ -249,14 +249,14 @@ static counted *find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t lab
     return &sink->stack.items[sink->stack.count++];
 }
 
-void pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
+uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
 {
     /* A timeline's samples have the process in columns of their own. */
     const uint32_t labels = sink->is_timeline ? 0 : labels_of(sink, s->proc);
     counted *const c = find_or_add(sink, s, labels);
     for (int i = 0; i < PT_SINK_VALUES; i++)
         pt_saturating_into(&c->values[i], s->values[i]);
-    if (!sink->is_timeline) return;
+    if (!sink->is_timeline) return (uint32_t)(c - sink->stack.items);
     const pt_sample sample = {.stack = c->stack,
                               .values = s->values,
                               .time_ns = s->time_ns,
@@ -265,6 +265,16 @@ void pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
                               .cpu = s->cpu,
                               .comm = pt_builder_text(sink->builder, s->proc->comm).v};
     pt_builder_timed_sample(sink->builder, &sample);
+    return pt_builder_sample_count(sink->builder) - 1;
+}
+
+void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
+{
+    enum { SECOND = 1 };
+    if (sink->is_timeline)
+        pt_builder_sample_more(sink->builder, row, SECOND, more);
+    else
+        pt_saturating_into(&sink->stack.items[row].values[SECOND], more);
 }
 
 void pt_sink_finish(pt_sink *sink)

@@ -34,7 +34,10 @@ pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mappin
                      bool is_timeline);
 void pt_sink_free(pt_sink *sink);
 
-void pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
+/* The row that got it. */
+uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
+/* Adds to the second value of a row. */
+void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 
 /* Puts what was counted into the builder. Build ids that were found since are filled in. */
 void pt_sink_finish(pt_sink *sink);

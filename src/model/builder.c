@@ -618,6 +618,12 @@ void pt_builder_timed_sample(pt_builder *b, const pt_sample *s)
         fill_optional(&b->sample, b->sample.count - 1, s);
 }
 
+void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t more)
+{
+    PT_BUG_IF(row >= b->sample.count || event >= b->event.count);
+    b->saturated += pt_saturating_into(&b->sample.value[event][row], more);
+}
+
 /* Where the row + 1 of the stack's sample without labels is kept. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {

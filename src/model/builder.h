@@ -123,6 +123,8 @@ typedef struct pt_sample {
 } pt_sample;
 void pt_builder_timed_sample(pt_builder *b, const pt_sample *sample);
 uint32_t pt_builder_sample_count(const pt_builder *b);
+/* Adds to a value of a sample that is there. */
+void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t more);
 /* Sums that hit the limit of 63 bits. */
 uint64_t pt_builder_saturated(const pt_builder *b);
 

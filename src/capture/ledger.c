@@ -1,0 +1,309 @@
+/* ledger.c: see ledger.h. */
+#include "capture/ledger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/grow.h"
+#include "base/hash.h"
+
+enum {
+    BUCKETS = 4096,
+    HELD_MIN = 32,          /* samples that are worth a look at the clock */
+    HELD_MIN_NS = 32000000, /* and so much time: a running thread's clock is late by a tick */
+    ALONE_MIN = 16,         /* periods that a thread must have for its own settlement */
+    POOL_HELD = 64,         /* samples that settle those of short threads */
+    SWITCH_NS = 25000,      /* of a switch, in which nothing interrupts, at most */
+};
+
+typedef struct {
+    uint64_t weight_ns;
+    uint32_t row;
+    bool is_kernel;
+} entry;
+
+typedef struct {
+    entry *items;
+    size_t count, cap;
+} entries;
+
+typedef struct account {
+    struct account *next; /* in its bucket */
+    uint32_t pid, tid;
+    entries held;
+    uint64_t held_ns;
+    bool has_begun;        /* clock was looked at, or is 0 since the thread began */
+    bool has_look;         /* next is such a look */
+    pt_thread_clock clock; /* at the last settlement */
+    pt_thread_clock look;
+    uint64_t look_at_ns;
+    /* Of all settlements: what the samples weighed, what the clock said. */
+    uint64_t all_held_ns, all_clock_ns, all_switches;
+} account;
+
+struct pt_ledger {
+    pt_ledger_options options;
+    pt_sink *sink;
+    account *of_thread[BUCKETS];
+    account *of_process[BUCKETS]; /* short threads; clock.ran_ns: the sum of their clocks */
+    account short_ones;           /* of processes that have ended */
+    int64_t moved_ns;
+};
+
+bool pt_thread_clock_read(const char *root, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
+{
+    PT_FREE char *path = pt_strf("%s/%" PRIu32 "/task/%" PRIu32 "/schedstat", root, pid, tid);
+    FILE *const file = fopen(path, "re");
+    if (file == NULL) return false;
+    pt_thread_clock clock;
+    const int got = fscanf(file, "%" SCNu64 " %*u %" SCNu64, &clock.ran_ns, &clock.switches);
+    fclose(file);
+    if (got == 2) *ret_clock = clock;
+    return got == 2;
+}
+
+/* ---- accounts ---- */
+
+static account **bucket_of(account **table, uint32_t id)
+{
+    return &table[pt_hash_u32_pair(id, 11) % BUCKETS];
+}
+
+static account *account_of(account **table, uint32_t id, bool make)
+{
+    account **const bucket = bucket_of(table, id);
+    for (account *a = *bucket; a != NULL; a = a->next)
+        if (a->tid == id) return a;
+    if (!make) return NULL;
+    account *const a = pt_alloc(1, sizeof *a);
+    a->tid = id;
+    a->next = *bucket;
+    *bucket = a;
+    return a;
+}
+
+static void close_account(account **table, uint32_t id)
+{
+    for (account **at = bucket_of(table, id); *at != NULL; at = &(*at)->next) {
+        account *const a = *at;
+        if (a->tid != id) continue;
+        *at = a->next;
+        free(a->held.items);
+        free(a);
+        return;
+    }
+}
+
+static void free_table(account **table)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (table[i] != NULL)
+            close_account(table, table[i]->tid);
+}
+
+static void hold(account *a, const entry *e)
+{
+    PT_GROW(a->held, a->held.count + 1);
+    a->held.items[a->held.count++] = *e;
+    a->held_ns += e->weight_ns;
+}
+
+pt_ledger *pt_ledger_new(const pt_ledger_options *options, pt_sink *sink)
+{
+    pt_ledger *const l = pt_alloc(1, sizeof *l);
+    l->options = *options;
+    l->sink = sink;
+    return l;
+}
+
+void pt_ledger_free(pt_ledger *l)
+{
+    if (l == NULL) return;
+    free_table(l->of_thread);
+    free_table(l->of_process);
+    free(l->short_ones.held.items);
+    free(l);
+}
+
+int64_t pt_ledger_moved_ns(const pt_ledger *l)
+{
+    return l->moved_ns;
+}
+
+/* ---- settling ---- */
+
+static void weigh(pt_ledger *l, const entry *e, double weight_ns)
+{
+    const int64_t more_ns = (int64_t)weight_ns - (int64_t)e->weight_ns;
+    pt_sink_more(l->sink, e->row, more_ns);
+    l->moved_ns += more_ns;
+}
+
+/* The samples held get together clock_ns. Each is given the sum so far less what was given, so that
+ * nothing is lost by rounding. */
+static void settle_held(pt_ledger *l, account *a, double clock_ns, double switches)
+{
+    double kernel_ns = 0, sum_ns = 0, given_ns = 0;
+    for (size_t i = 0; i < a->held.count; i++)
+        kernel_ns += a->held.items[i].is_kernel ? (double)a->held.items[i].weight_ns : 0;
+    double switching_ns = clock_ns - (double)a->held_ns;
+    const double most_ns = switches * SWITCH_NS;
+    if (switching_ns > most_ns) switching_ns = most_ns;
+    if (switching_ns < -most_ns) switching_ns = -most_ns;
+    if (switching_ns < -kernel_ns || kernel_ns == 0) switching_ns = -kernel_ns;
+    const double kernel_share = kernel_ns > 0 ? 1 + switching_ns / kernel_ns : 1;
+    const double held_ns = (double)a->held_ns + (kernel_ns > 0 ? switching_ns : 0);
+    const double share = held_ns > 0 ? clock_ns / held_ns : 0;
+    for (size_t i = 0; i < a->held.count; i++) {
+        const entry *const e = &a->held.items[i];
+        sum_ns += share * (double)e->weight_ns * (e->is_kernel ? kernel_share : 1);
+        const double now_ns = (double)(int64_t)(sum_ns + 0.5) - given_ns;
+        weigh(l, e, now_ns);
+        given_ns += now_ns;
+    }
+    a->held.count = 0;
+    a->held_ns = 0;
+}
+
+/* What a look at the clock has told. */
+static void settle_look(pt_ledger *l, account *a)
+{
+    a->has_look = false;
+    if (a->has_begun && a->look.ran_ns > a->clock.ran_ns && a->held_ns > 0) {
+        const uint64_t ran_ns = a->look.ran_ns - a->clock.ran_ns;
+        const uint64_t switches = a->look.switches - a->clock.switches;
+        a->all_held_ns += a->held_ns;
+        a->all_clock_ns += ran_ns;
+        a->all_switches += switches;
+        settle_held(l, a, (double)ran_ns, (double)switches);
+    }
+    if (!a->has_begun) a->held.count = a->held_ns = 0; /* from before the first look */
+    a->has_begun = true;
+    a->clock = a->look;
+}
+
+static void look_at(pt_ledger *l, account *a)
+{
+    a->has_look = l->options.look(l->options.arg, a->pid, a->tid, &a->look);
+    a->look_at_ns = l->options.now_ns(l->options.arg);
+}
+
+/* The last samples of a thread whose clock is gone weigh as those before them did. */
+static void settle_last(pt_ledger *l, account *a)
+{
+    if (a->held_ns == 0 || a->all_held_ns == 0) return;
+    const double part = (double)a->held_ns / (double)a->all_held_ns;
+    settle_held(l, a, part * (double)a->all_clock_ns, part * (double)a->all_switches);
+}
+
+/* ---- events of threads ---- */
+
+static void settle_pool(pt_ledger *l, account *pool, size_t least)
+{
+    if (pool->held.count < least) return;
+    settle_held(l, pool, (double)pool->clock.ran_ns, 0);
+    pool->clock.ran_ns = 0;
+}
+
+static void pour(account *from, account *to)
+{
+    for (size_t i = 0; i < from->held.count; i++)
+        hold(to, &from->held.items[i]);
+    to->clock.ran_ns += from->clock.ran_ns;
+    from->held.count = from->held_ns = from->clock.ran_ns = 0;
+}
+
+/* all_held_ns: what was settled. */
+static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
+{
+    if (a->all_held_ns + a->held_ns >= ALONE_MIN * l->options.period_ns) {
+        if (ran_ns > a->all_held_ns) settle_held(l, a, (double)(ran_ns - a->all_held_ns), 0);
+        return;
+    }
+    account *const pool = account_of(l->of_process, a->pid, true);
+    a->clock.ran_ns = ran_ns;
+    pour(a, pool);
+    settle_pool(l, pool, POOL_HELD);
+}
+
+static void end_process(pt_ledger *l, uint32_t pid)
+{
+    account *const pool = account_of(l->of_process, pid, false);
+    if (pool == NULL) return;
+    settle_pool(l, pool, ALONE_MIN);
+    pour(pool, &l->short_ones);
+    settle_pool(l, &l->short_ones, POOL_HELD);
+    close_account(l->of_process, pid);
+}
+
+/* ---- what happens ---- */
+
+void pt_ledger_begin(pt_ledger *l, uint32_t tid)
+{
+    close_account(l->of_thread, tid); /* an older one of that number */
+    account_of(l->of_thread, tid, true)->has_begun = true;
+}
+
+void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t row,
+                   uint64_t weight_ns, bool is_kernel)
+{
+    const entry e = {.weight_ns = weight_ns, .row = row, .is_kernel = is_kernel};
+    account *const a = account_of(l->of_thread, tid, true);
+    a->pid = pid;
+    if (a->has_look && time_ns > a->look_at_ns) settle_look(l, a);
+    hold(a, &e);
+    const bool is_enough = a->held.count >= HELD_MIN && a->held_ns >= HELD_MIN_NS;
+    if (l->options.is_each_thread) {
+        if (!is_enough) return;
+        a->all_held_ns += a->held_ns;
+        settle_held(l, a, (double)a->held_ns, 0);
+    } else if (!a->has_look && (is_enough || !a->has_begun)) {
+        look_at(l, a);
+    }
+}
+
+void pt_ledger_end(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t ran_ns)
+{
+    account *const a = account_of(l->of_thread, tid, l->options.is_each_thread && ran_ns > 0);
+    if (a != NULL) {
+        a->pid = pid;
+        if (a->has_look && time_ns > a->look_at_ns) settle_look(l, a);
+        if (l->options.is_each_thread)
+            end_thread(l, a, ran_ns);
+        else
+            settle_last(l, a);
+    }
+    close_account(l->of_thread, tid);
+    if (pid == tid) end_process(l, pid);
+}
+
+void pt_ledger_lost(pt_ledger *l)
+{
+    for (size_t i = 0; i < BUCKETS && !l->options.is_each_thread; i++)
+        for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
+            a->held.count = a->held_ns = 0;
+            a->has_begun = a->has_look = false;
+        }
+}
+
+void pt_ledger_look_at_all(pt_ledger *l)
+{
+    for (size_t i = 0; i < BUCKETS && !l->options.is_each_thread; i++)
+        for (account *a = l->of_thread[i]; a != NULL; a = a->next)
+            if (a->has_begun) look_at(l, a);
+}
+
+void pt_ledger_finish(pt_ledger *l)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (account *a = l->of_thread[i]; a != NULL; a = a->next) {
+            if (a->has_look) settle_look(l, a);
+            settle_last(l, a);
+        }
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (l->of_process[i] != NULL)
+            end_process(l, l->of_process[i]->tid);
+    settle_pool(l, &l->short_ones, ALONE_MIN);
+}

@@ -1,0 +1,211 @@
+/* test_capture_ledger.c: what samples weigh by threads' own clocks. Known answers are arithmetic:
+ * the clocks are the test's, in periods of 1 ms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "capture/ledger.h"
+
+#define MS UINT64_C(1000000)
+
+enum { PID = 9, USER_PC = 0x1000, KERNEL_PC = 0x2000 };
+
+typedef struct {
+    pt_procs procs;
+    pt_builder *builder;
+    pt_sink *sink;
+    pt_ledger *ledger;
+    pt_thread_clock clock; /* of every thread */
+    uint64_t now_ns;
+    bool is_gone;
+} fixture;
+
+static bool look(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
+{
+    const fixture *const f = arg;
+    *ret_clock = f->clock;
+    return !f->is_gone;
+}
+
+static uint64_t now(void *arg)
+{
+    return ((const fixture *)arg)->now_ns;
+}
+
+static void begin(fixture *f, bool is_each_thread)
+{
+    const pt_event event = {0};
+    *f = (fixture){.builder = pt_builder_new()};
+    for (int i = 0; i < PT_SINK_VALUES; i++)
+        pt_builder_event(f->builder, &event);
+    pt_procs_init(&f->procs, "/nowhere");
+    f->sink = pt_sink_new(f->builder, &f->procs, NULL, false);
+    const pt_ledger_options options = {
+        .period_ns = MS, .is_each_thread = is_each_thread, .look = look, .now_ns = now, .arg = f};
+    f->ledger = pt_ledger_new(&options, f->sink);
+}
+
+/* A sample each millisecond, of one period. */
+static void sample(fixture *f, uint32_t tid, uint64_t pc)
+{
+    f->now_ns += MS;
+    const pt_sink_sample s = {.proc = pt_procs_get(&f->procs, PID),
+                              .tid = tid,
+                              .pcs = &pc,
+                              .count = 1,
+                              .values = {1, (int64_t)MS}};
+    const uint32_t row = pt_sink_add(f->sink, &s);
+    pt_ledger_add(f->ledger, PID, tid, f->now_ns, row, MS, pc == KERNEL_PC);
+}
+
+static void samples(fixture *f, uint32_t tid, uint64_t pc, int count)
+{
+    for (int i = 0; i < count; i++)
+        sample(f, tid, pc);
+}
+
+/* Nanoseconds of all stacks whose pc that is. */
+static int64_t time_of(const pt_profile *p, uint64_t pc)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        if (p->location->address[pt_stack_frames(p, p->sample->stack[i])[0]] == pc)
+            sum += p->sample->value[1][i];
+    return sum;
+}
+
+static const pt_profile *end(fixture *f, int64_t *ret_moved_ns)
+{
+    const pt_profile *profile;
+    pt_ledger_finish(f->ledger);
+    *ret_moved_ns = pt_ledger_moved_ns(f->ledger);
+    pt_sink_finish(f->sink);
+    assert_int_equal(pt_builder_freeze(f->builder, &profile, NULL), PT_OK);
+    pt_ledger_free(f->ledger);
+    pt_sink_free(f->sink);
+    pt_procs_done(&f->procs);
+    return profile;
+}
+
+static void without_switches_all_samples_get_what_the_clock_moved(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    pt_ledger_begin(f.ledger, 1);
+    f.clock = (pt_thread_clock){.ran_ns = 64 * MS};
+    samples(&f, 1, USER_PC, 24);
+    samples(&f, 1, KERNEL_PC, 8); /* the clock is looked at */
+    f.clock.ran_ns = 64 * MS;
+    pt_ledger_look_at_all(f.ledger);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 48 * MS);
+    assert_int_equal(time_of(profile, KERNEL_PC), 16 * MS);
+    assert_int_equal(moved_ns, 32 * MS);
+}
+
+/* User code can always be interrupted: what switches took is the kernel's. */
+static void time_that_switches_may_have_taken_goes_to_samples_in_the_kernel(void **state)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        fixture f;
+        int64_t moved_ns;
+        begin(&f, false);
+        pt_ledger_begin(f.ledger, 1);
+        f.clock = (pt_thread_clock){.ran_ns = (uint64_t)(32 + sign * 10) * MS, .switches = 10000};
+        samples(&f, 1, USER_PC, 16);
+        samples(&f, 1, KERNEL_PC, 16);
+        PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+        assert_int_equal(time_of(profile, USER_PC), 16 * MS);
+        assert_int_equal(time_of(profile, KERNEL_PC), (16 + sign * 10) * (int64_t)MS);
+        assert_int_equal(moved_ns, sign * 10 * (int64_t)MS);
+    }
+}
+
+static void the_last_samples_of_a_thread_that_is_gone_weigh_as_those_before(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    pt_ledger_begin(f.ledger, 1);
+    f.clock = (pt_thread_clock){.ran_ns = 48 * MS};
+    samples(&f, 1, USER_PC, 32);
+    f.is_gone = true;
+    samples(&f, 1, USER_PC, 10);
+    pt_ledger_end(f.ledger, PID, 1, f.now_ns, 0);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 63 * MS); /* 42 of 1.5 ms */
+}
+
+static void samples_from_before_a_clock_was_first_looked_at_keep_their_weight(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    f.clock = (pt_thread_clock){.ran_ns = 1000 * MS}; /* it ran long before */
+    samples(&f, 1, USER_PC, 33);
+    f.clock.ran_ns += 64 * MS;
+    pt_ledger_look_at_all(f.ledger);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 65 * MS);
+}
+
+static void samples_that_were_lost_have_no_other_stand_for_them(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, false);
+    pt_ledger_begin(f.ledger, 1);
+    samples(&f, 1, USER_PC, 10);
+    pt_ledger_lost(f.ledger);
+    f.clock = (pt_thread_clock){.ran_ns = 5000 * MS};
+    samples(&f, 1, USER_PC, 40);
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 50 * MS);
+}
+
+static void a_threads_samples_have_the_time_of_its_events(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, true);
+    pt_ledger_begin(f.ledger, 1);
+    samples(&f, 1, USER_PC, 40);
+    pt_ledger_end(f.ledger, PID, 1, f.now_ns, 42 * MS); /* two after the last tick */
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 42 * MS);
+}
+
+/* Each thread runs 1.5 ms; every second is met, once. */
+static void short_threads_of_a_process_are_settled_together(void **state)
+{
+    fixture f;
+    int64_t moved_ns;
+    begin(&f, true);
+    for (uint32_t tid = 100; tid < 300; tid++) {
+        pt_ledger_begin(f.ledger, tid);
+        if (tid % 2 == 0) sample(&f, tid, USER_PC);
+        pt_ledger_end(f.ledger, PID, tid, f.now_ns, 3 * MS / 2);
+    }
+    PT_UNREF_PROFILE const pt_profile *profile = end(&f, &moved_ns);
+    assert_int_equal(time_of(profile, USER_PC), 300 * MS);
+    assert_int_equal(moved_ns, 200 * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_switches_all_samples_get_what_the_clock_moved),
+        cmocka_unit_test(time_that_switches_may_have_taken_goes_to_samples_in_the_kernel),
+        cmocka_unit_test(the_last_samples_of_a_thread_that_is_gone_weigh_as_those_before),
+        cmocka_unit_test(samples_from_before_a_clock_was_first_looked_at_keep_their_weight),
+        cmocka_unit_test(samples_that_were_lost_have_no_other_stand_for_them),
+        cmocka_unit_test(a_threads_samples_have_the_time_of_its_events),
+        cmocka_unit_test(short_threads_of_a_process_are_settled_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
