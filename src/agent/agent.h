@@ -170,6 +170,9 @@ bool pt_publish(void);
 /* All of the image, whatever happened to the file. True if a file has it; its name is then in
  * ret_name, of PATH_MAX bytes. */
 bool pt_publish_whole(char *ret_name);
+/* Called with the lock before anything is done with the file's name: waits until the keeper writes
+ * no more. */
+void pt_publish_settle(void);
 /* Called by a thread of ours that is to be the keeper: takes a table of descriptors of its own with
  * nothing but the file in it, so that the host meets none of them. */
 void pt_publish_keep(void);
@@ -181,6 +184,25 @@ void pt_publish_handed_over(void);
 void pt_publish_take_over(void);
 /* In a child of fork. */
 void pt_publish_after_fork(void);
+
+/* What the keeper writes from: a part of the image of its own, so that it writes without the lock.
+ * NULL: no memory. */
+typedef struct pt_publisher pt_publisher;
+pt_publisher *pt_publisher_new(void);
+/* Without the lock: removes once what killed processes left beside the file of the session in which
+ * it was made. A child of fork leaves that to its parent. */
+void pt_publisher_tidy(pt_publisher *publisher); /* accepts NULL */
+void pt_publisher_free(pt_publisher *publisher); /* accepts NULL */
+/* Under the lock: takes as much as fits of what has changed. False if there is nothing to tell. */
+bool pt_publisher_take(pt_publisher *publisher);
+/* Then, without the lock: writes it. True if more is to be taken. What could not be written is
+ * taken again next time. */
+bool pt_publisher_write(pt_publisher *publisher);
+
+/* ---- leftovers.c ---- */
+
+/* Removes PATH.PID.tmp of this user's processes that are no more. room: memory for names. */
+void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 
 /* ---- maps.c ---- */
 

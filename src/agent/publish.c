@@ -4,8 +4,12 @@
  *   publish     changed pages -> pwrite at the same place: records, then the headers of their
  *               areas, then the file's header. Killed in between, the file is still whole
  *
- * Only a thread of ours, the keeper, has the file open, in a table of descriptors of its own: a
- * host that closes all descriptors, or counts them, meets none of ours. Others open it by its name,
+ * The keeper, a thread of ours, copies what has changed to memory of its own under the agent's
+ * lock, and writes that to the file without it: a disk that hangs holds up nobody but who asks for
+ * the file (at exit, exec, flush and stop).
+ *
+ * Only the keeper has the file open, in a table of descriptors of its own: a host that
+ * closes all descriptors, or counts them, meets none of ours. Others open it by its name,
  * if that still leads to the same file, or ask the keeper. A file that cannot be written to is no
  * matter for the host: the image has everything, and the next attempt copies all that is missing.
  *
@@ -21,6 +25,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,12 +38,30 @@ enum {
     ANSWER_WITHIN_S = 10, /* for a keeper that has not begun */
 };
 
+/* The keeper's memory: bytes of the image, one piece behind the other, in the order of writing. */
+struct pt_publisher {
+    char result[PATH_MAX]; /* the file that the profile will be; "" = none of a known name */
+    bool is_full;          /* more has changed than fits */
+    size_t length;         /* of the file, as far as it was written before */
+    size_t piece_count, held_bytes;
+    struct {
+        size_t at, bytes; /* in image and file */
+    } piece[512];
+    uint8_t bytes[256 << 10];
+};
+
+/* Is the keeper writing from its memory? Who has the lock waits for the end of that before anything
+ * else is done with the file. */
+static _Atomic(int) is_writing;
+/* Not all that the keeper wrote is in the file. */
+static _Atomic(bool) is_lost;
+
 /* Under the lock; the keeper's part while whoever has the lock waits for it. */
 static struct {
     uint8_t changed[PAGES / 8];
     size_t first, limit; /* no other page has changed */
-    size_t length;       /* of the file, as far as it was written */
-    bool is_begun;       /* the header's magic is in the file */
+    size_t length;       /* of the file, as far as it was written, or is being */
+    bool is_begun;       /* the same of the header's magic */
 } copy;
 
 #define FILE_OF (&pt_agent.file)
@@ -79,13 +102,47 @@ static void forget_changes(void)
 
 /* ---- copying ---- */
 
-/* Bytes [from, limit) of the image to where they belong in the file. */
-static bool copy_bytes(int fd, size_t from, size_t limit)
+/* Where copies go: to the file, or to the keeper's memory (NULL: to the file). */
+typedef struct {
+    int fd;
+    pt_publisher *memory;
+} target;
+
+/* What is in the keeper's memory counts as written: should it be lost, all is copied again. Not the
+ * page that `from` lies within: the header of its area is still to come. */
+static void forget_pages(size_t from, size_t limit)
 {
-    if (!pt_agent_write_at(fd, pt_agent.journal.base + from, limit - from, (off_t)from))
-        return false;
-    if (limit > copy.length) copy.length = limit;
-    return true;
+    for (size_t page = (from + PAGE_BYTES - 1) / PAGE_BYTES; page < limit / PAGE_BYTES; page++)
+        copy.changed[page / 8] &= (uint8_t) ~(1u << page % 8);
+}
+
+/* As much as there is room for. True if that is all. */
+static bool hold_bytes(pt_publisher *memory, size_t from, size_t limit)
+{
+    enum { PIECES = sizeof memory->piece / sizeof memory->piece[0] };
+    const size_t room =
+        memory->piece_count < PIECES ? sizeof memory->bytes - memory->held_bytes : 0;
+    if (limit - from > room) {
+        memory->is_full = true;
+        limit = (from + room) / PAGE_BYTES * PAGE_BYTES;
+        if (limit <= from) return false;
+    }
+    memcpy(memory->bytes + memory->held_bytes, pt_agent.journal.base + from, limit - from);
+    memory->held_bytes += limit - from;
+    memory->piece[memory->piece_count].at = from;
+    memory->piece[memory->piece_count++].bytes = limit - from;
+    if (memory->is_full) forget_pages(from, limit);
+    return !memory->is_full;
+}
+
+/* Bytes [from, limit) of the image to where they belong in the file. */
+static bool copy_bytes(const target *to, size_t from, size_t limit)
+{
+    const bool copied = to->memory != NULL ? hold_bytes(to->memory, from, limit)
+                                           : pt_agent_write_at(to->fd, pt_agent.journal.base + from,
+                                                               limit - from, (off_t)from);
+    if (copied && limit > copy.length) copy.length = limit;
+    return copied;
 }
 
 static size_t within(size_t value, size_t least, size_t most)
@@ -94,7 +151,7 @@ static size_t within(size_t value, size_t least, size_t most)
 }
 
 /* The changed part of an area: its records, then the header that commits them. */
-static bool copy_area(int fd, size_t at)
+static bool copy_area(const target *to, size_t at)
 {
     const pt_journal_area *const area = (const pt_journal_area *)(pt_agent.journal.base + at);
     const size_t records = at + sizeof *area, end = records + area->used_bytes;
@@ -106,43 +163,59 @@ static bool copy_area(int fd, size_t at)
             after++;
         const size_t from = within(page * PAGE_BYTES, records, end);
         const size_t upto = within(after * PAGE_BYTES, records, end);
-        if (from < upto && !copy_bytes(fd, from, upto)) return false;
+        if (from < upto && !copy_bytes(to, from, upto)) return false;
+        if (to->memory != NULL) forget_pages(from, after * PAGE_BYTES);
         page = after + 1;
     }
-    return !has_changed(at / PAGE_BYTES) || copy_bytes(fd, at, records);
+    if (has_changed(at / PAGE_BYTES) && !copy_bytes(to, at, records)) return false;
+    if (to->memory != NULL) forget_pages(at, at + area->size_bytes);
+    return true;
 }
 
-static bool copy_areas(int fd, uint32_t kind)
+static bool copy_areas(const target *to, uint32_t kind)
 {
     const pt_agent_journal *const journal = &pt_agent.journal;
     for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
         const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
-        if (area->kind == kind && !copy_area(fd, at)) return false;
+        if (area->kind == kind && !copy_area(to, at)) return false;
         at += area->size_bytes;
     }
     return true;
 }
 
-/* Someone has cut the file: what was there is written again. */
-static void mend(int fd)
+/* Has someone cut the file? Then what was there is to be written again. */
+static bool is_cut(int fd, size_t length)
 {
     struct stat now;
-    if (fstat(fd, &now) == 0 && (uint64_t)now.st_size < copy.length) note_all();
+    return fstat(fd, &now) == 0 && (uint64_t)now.st_size < length;
+}
+
+static void note_losses(void)
+{
+    if (!atomic_exchange(&is_lost, false)) return;
+    copy.length = 0;
+    note_all();
 }
 
 /* Stacks refer to mappings, so these come first. */
-static bool copy_to(int fd)
+static bool copy_changes(const target *to)
 {
     enum { MAGIC_BYTES = sizeof pt_agent.journal.header->magic };
-    if (fd < 0) return false;
-    mend(fd);
-    if (!copy_areas(fd, PT_JOURNAL_MAPS) || !copy_areas(fd, PT_JOURNAL_STACKS) ||
-        !copy_bytes(fd, MAGIC_BYTES, PT_JOURNAL_HEADER_BYTES) ||
-        (!copy.is_begun && !copy_bytes(fd, 0, MAGIC_BYTES)))
+    if (!copy_areas(to, PT_JOURNAL_MAPS) || !copy_areas(to, PT_JOURNAL_STACKS) ||
+        !copy_bytes(to, MAGIC_BYTES, PT_JOURNAL_HEADER_BYTES) ||
+        (!copy.is_begun && !copy_bytes(to, 0, MAGIC_BYTES)))
         return false;
     copy.is_begun = true;
     forget_changes();
     return true;
+}
+
+static bool copy_to(int fd)
+{
+    if (fd < 0) return false;
+    note_losses();
+    if (is_cut(fd, copy.length)) note_all();
+    return copy_changes(&(target){.fd = fd});
 }
 
 /* ---- the file ---- */
@@ -238,8 +311,6 @@ static int make(void)
     FILE_OF->device = made.st_dev;
     FILE_OF->inode = made.st_ino;
     FILE_OF->is_made = true;
-    copy.length = 0;
-    note_all();
     return fd;
 }
 
@@ -261,6 +332,9 @@ void pt_publish_begin(const char *path)
     copy.first = 0;
     copy.limit = PAGES;
     forget_changes();
+    copy.length = 0;
+    copy.is_begun = false;
+    atomic_store(&is_lost, false);
     pt_agent_join(FILE_OF->path, sizeof FILE_OF->path, path, "");
     FILE_OF->is_made = false;
     FILE_OF->fd = FILE_OF->keeper_fd = FILE_OF->folder_fd = -1;
@@ -346,7 +420,7 @@ static int keepers_file(void)
 
 /* ---- asking the keeper ---- */
 
-enum { NOTHING_ASKED, IS_ANSWERED_NOW, COPY_ASKED, FILE_ASKED };
+enum { NOTHING_ASKED, IS_ANSWERED_NOW, COPY_ASKED, FILE_ASKED, NAME_ASKED };
 
 static struct {
     _Atomic(int) what;
@@ -381,14 +455,22 @@ static bool send_file(int fd)
     return sent;
 }
 
+/* Does any name lead to the file yet? */
+static bool has_name(int fd)
+{
+    struct stat there;
+    return fd >= 0 && fstat(fd, &there) == 0 && there.st_nlink > 0;
+}
+
 void pt_publish_answer(void)
 {
-    int what = COPY_ASKED;
-    if (!atomic_compare_exchange_strong(&question.what, &what, IS_ANSWERED_NOW) &&
-        (what != FILE_ASKED ||
-         !atomic_compare_exchange_strong(&question.what, &what, IS_ANSWERED_NOW)))
+    int what = atomic_load(&question.what);
+    if (what <= IS_ANSWERED_NOW ||
+        !atomic_compare_exchange_strong(&question.what, &what, IS_ANSWERED_NOW))
         return;
-    question.answer = what == COPY_ASKED ? copy_to(keepers_file()) : send_file(keepers_file());
+    question.answer = what == COPY_ASKED   ? copy_to(keepers_file())
+                      : what == FILE_ASKED ? send_file(keepers_file())
+                                           : has_name(FILE_OF->keeper_fd);
     question.error = errno;
     atomic_store(&question.what, NOTHING_ASKED);
     syscall(SYS_futex, &question.what, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -460,6 +542,7 @@ void pt_publish_after_fork(void)
 {
     pt_publish_handed_over(); /* another thread was changing its user */
     atomic_store(&question.what, NOTHING_ASKED);
+    atomic_store(&is_writing, 0);
     FILE_OF->is_made = false;
     FILE_OF->keeper_tid = 0;
 }
@@ -479,9 +562,25 @@ static bool is_for_a_file(void)
     return pt_agent.journal.header != NULL && !pt_agent.served;
 }
 
+/* A host's filter of system calls may have ended it. */
+static bool is_keeper_alive(void)
+{
+    const pid_t tid = FILE_OF->keeper_tid;
+    return tid != 0 && tid != gettid() &&
+           (syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH);
+}
+
+void pt_publish_settle(void)
+{
+    const struct timespec second = {.tv_sec = 1};
+    while (atomic_load(&is_writing) != 0 && is_keeper_alive())
+        syscall(SYS_futex, &is_writing, FUTEX_WAIT_PRIVATE, 1, &second, NULL, 0);
+}
+
 bool pt_publish_all(void)
 {
     if (!is_for_a_file()) return true;
+    pt_publish_settle();
     if (FILE_OF->fd >= 0) return copy_to(FILE_OF->fd);
     if (is_keeper()) return copy_to(keepers_file());
     const int fd = FILE_OF->is_made ? open_again() : make();
@@ -495,9 +594,81 @@ bool pt_publish(void)
     return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
 }
 
+/* ---- publishing without the lock ---- */
+
+pt_publisher *pt_publisher_new(void)
+{
+    pt_publisher *const publisher = pt_agent_map(sizeof *publisher);
+    const bool is_child = strcmp(pt_agent.path, pt_agent.base_path) != 0;
+    if (publisher != NULL && is_for_a_file() && !pt_agent.recording && !is_child)
+        pt_agent_join(publisher->result, sizeof publisher->result, pt_agent.path, "");
+    return publisher;
+}
+
+void pt_publisher_tidy(pt_publisher *publisher)
+{
+    if (publisher != NULL && publisher->result[0] != '\0')
+        pt_leftovers_remove(publisher->result, publisher->bytes, sizeof publisher->bytes);
+    if (publisher != NULL) publisher->result[0] = '\0';
+}
+
+void pt_publisher_free(pt_publisher *publisher)
+{
+    if (publisher != NULL) munmap(publisher, sizeof *publisher);
+}
+
+bool pt_publisher_take(pt_publisher *publisher)
+{
+    if (!is_for_a_file() || !has_something_to_tell()) return false;
+    publisher->is_full = false;
+    publisher->piece_count = publisher->held_bytes = 0;
+    note_losses();
+    publisher->length = copy.length;
+    copy_changes(&(target){.fd = -1, .memory = publisher});
+    atomic_store(&is_writing, 1);
+    return true;
+}
+
+/* A journal gets its number when it is made, which may be after the header was taken. */
+static void number_header(pt_publisher *publisher)
+{
+    const size_t at = offsetof(pt_journal_header, sequence);
+    const uint32_t sequence = pt_agent.journal.header->sequence;
+    uint8_t *bytes = publisher->bytes;
+    for (size_t i = 0; i < publisher->piece_count; i++) {
+        const size_t from = publisher->piece[i].at;
+        if (from <= at && at + sizeof sequence <= from + publisher->piece[i].bytes)
+            memcpy(bytes + (at - from), &sequence, sizeof sequence);
+        bytes += publisher->piece[i].bytes;
+    }
+}
+
+bool pt_publisher_write(pt_publisher *publisher)
+{
+    const int fd = keepers_file();
+    number_header(publisher);
+    bool written = fd >= 0 && !is_cut(fd, publisher->length);
+    const uint8_t *from = publisher->bytes;
+    for (size_t i = 0; fd >= 0 && i < publisher->piece_count; i++) {
+        const size_t bytes = publisher->piece[i].bytes;
+        if (!pt_agent_write_at(fd, from, bytes, (off_t)publisher->piece[i].at)) {
+            written = false;
+            break;
+        }
+        from += bytes;
+    }
+    if (!written) atomic_store(&is_lost, true);
+    atomic_store(&is_writing, 0);
+    syscall(SYS_futex, &is_writing, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    return written && publisher->is_full;
+}
+
+/* ---- at the end ---- */
+
 bool pt_publish_whole(char *ret_name)
 {
     char link[64];
+    pt_publish_settle();
     note_all();
     const bool is_named = pt_publish_all() && FILE_OF->is_made;
     const int fd = open_again();
@@ -506,13 +677,14 @@ bool pt_publish_whole(char *ret_name)
         close_and_keep_errno(fd);
         return is_named && fd >= 0;
     }
+    if (!(is_keeper() ? has_name(FILE_OF->keeper_fd) : ask_keeper(NAME_ASKED))) return false;
     /* Someone moved it, or its folder. */
     snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", (int)FILE_OF->keeper_tid,
              FILE_OF->keeper_fd);
     char now[PATH_MAX];
     const ssize_t length = readlink(link, now, sizeof now - 1);
-    if (length <= 0) return true; /* below another root: the name is the one that it was made by */
-    now[length] = '\0';
-    pt_agent_join(ret_name, PATH_MAX, now, "");
-    return now[0] == '/' && access(now, F_OK) == 0;
+    now[length > 0 ? length : 0] = '\0';
+    /* Below another root it has no path: the name is the one that it was made by. */
+    if (now[0] == '/' && access(now, F_OK) == 0) pt_agent_join(ret_name, PATH_MAX, now, "");
+    return true;
 }

@@ -167,6 +167,23 @@ static void leave_file(void)
     pt_agent_unlock(&caller);
 }
 
+static bool is_our_round(int round)
+{
+    return pt_agent.on && atomic_load(&pt_agent.drain_round) == round;
+}
+
+/* What was taken under the lock is written without it, in parts. */
+static void write_taken(pt_publisher *publisher, int round)
+{
+    while (pt_publisher_write(publisher)) {
+        pt_caller caller;
+        lock_as_keeper(&caller);
+        const bool taken = is_our_round(round) && pt_publisher_take(publisher);
+        pt_agent_unlock(&caller);
+        if (!taken) return;
+    }
+}
+
 /* Another session may begin before the thread of the last one has noticed its end: a flag that the
  * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 static void *drain_main(void *arg)
@@ -175,17 +192,22 @@ static void *drain_main(void *arg)
     uint64_t sleep_ns = shorter(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
+    pt_publisher *const publisher = pt_publisher_new();
     pt_publish_keep(); /* the one that starts us waits for that, with the lock */
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     while (atomic_load(&pt_agent.drain_round) == round) {
         sleep_unless_over(round, sleep_ns);
         pt_caller caller;
+        bool taken = false;
         lock_as_keeper(&caller);
-        if (pt_agent.on && atomic_load(&pt_agent.drain_round) == round) {
+        if (is_our_round(round)) {
             pt_signals_keep();
             const uint64_t fullest = pt_session_drain();
-            pt_publish();
+            if (publisher != NULL)
+                taken = pt_publisher_take(publisher);
+            else
+                pt_publish();
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
                 pt_timers_review();
@@ -198,9 +220,12 @@ static void *drain_main(void *arg)
                 sleep_ns = shorter(2 * sleep_ns, longest_sleep_ns());
         }
         pt_agent_unlock(&caller);
+        if (taken) write_taken(publisher, round);
+        pt_publisher_tidy(publisher);
         pt_own_exit_if_last();
         if (is_alone) pt_own_leave_as_first_thread();
     }
+    pt_publisher_free(publisher);
     leave_file();
     return NULL;
 }
@@ -392,6 +417,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         note_comm(pt_agent.journal.header);
         pt_agent.journal.header->end = end;
+        pt_publish_settle();
         if (pt_agent.recording) {
             publish_recorded();
         } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else nobody will read it */
@@ -417,6 +443,7 @@ void pt_session_flush(void)
     pt_agent_file *const file = &pt_agent.file;
     char name[PATH_MAX];
     if (!pt_agent.on || pt_agent.recording || pt_agent.served) return;
+    pt_publish_settle();
     pt_session_drain();
     if (strcmp(file->path, pt_agent.path) == 0 &&
         pt_agent_join(name, sizeof name, file->path, ".journal")) {

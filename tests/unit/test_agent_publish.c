@@ -7,10 +7,12 @@
 #include "base/file.h"
 #include "formats/journal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { DEPTH = 40, STACKS = 3000, EVERY_WRITE = 1 << 20 };
@@ -35,6 +37,11 @@ bool pt_agent_join(char *to, size_t size, const char *first, const char *second)
 
 void pt_name_add_pid(char *name)
 {
+}
+
+void *pt_agent_map(size_t bytes)
+{
+    return calloc(1, bytes);
 }
 
 /* ---- an image ---- */
@@ -139,6 +146,11 @@ static void file_is(uint64_t weight)
     assert_int_equal(found, weight);
 }
 
+static bool becomes_journal(pt_status status)
+{
+    return status == PT_OK || status == PT_ERR_FORMAT;
+}
+
 /* ---- tests ---- */
 
 static void file_is_whole_after_each_write_and_what_failed_follows(void **state)
@@ -233,6 +245,144 @@ static void file_of_another_process_by_that_name_is_left_alone(void **state)
     assert_int_equal(st.st_size, 0);
 }
 
+/* What the keeper does: parts are taken with the lock, and written without it. */
+static void parts_leave_the_file_whole_after_each_write(void **state)
+{
+    pt_publisher *const publisher = pt_publisher_new();
+    uint64_t published = 0, found;
+    assert_true(pt_publish_make());
+    pt_agent.file.keeper_fd = pt_agent.file.fd;
+    pt_agent.journal.header->ticks = 1;
+    for (int round = 0; round < 3; round++) {
+        work(900, round == 0 ? 0 : 500); /* more than fits in one part */
+        unsigned parts = 0;
+        for (int writes = 0;; writes++) {
+            assert_true(writes < 3000);
+            assert_true(pt_publisher_take(publisher));
+            writes_left = writes;
+            const bool is_more = pt_publisher_write(publisher);
+            parts += is_more;
+            const pt_status status = in_file(&found);
+            assert_true(round == 0 ? becomes_journal(status) : status == PT_OK);
+            assert_true(found >= published && found <= in_image());
+            if (!is_more && writes_left > 0) break;
+        }
+        assert_true(parts > 0);
+        published = in_image();
+        file_is(published);
+    }
+    free(publisher);
+}
+
+static void what_changes_while_a_part_is_written_follows(void **state)
+{
+    pt_publisher *const publisher = pt_publisher_new();
+    assert_true(pt_publish_make());
+    pt_agent.file.keeper_fd = pt_agent.file.fd;
+    pt_agent.journal.header->ticks = 1;
+    work(2500, 0);
+    unsigned parts = 0;
+    do {
+        assert_true(pt_publisher_take(publisher));
+        if (parts++ < 5) work(20, 400);
+    } while (pt_publisher_write(publisher));
+    assert_true(parts > 3);
+    assert_true(pt_publisher_take(publisher)); /* of the last part's time */
+    assert_false(pt_publisher_write(publisher));
+    file_is(in_image());
+    count_again(300);
+    assert_true(pt_publisher_take(publisher));
+    writes_left = 2; /* its page, and the header: all else is in the file */
+    assert_false(pt_publisher_write(publisher));
+    assert_int_equal(writes_left, 0);
+    file_is(in_image());
+    assert_int_equal(truncate(path, 5000), 0);
+    assert_true(pt_publisher_take(publisher));
+    writes_left = EVERY_WRITE;
+    pt_publisher_write(publisher);
+    while (pt_publisher_take(publisher) && pt_publisher_write(publisher)) {
+    }
+    file_is(in_image());
+    free(publisher);
+}
+
+static void who_publishes_waits_for_the_keeper(void **state)
+{
+    pt_publisher *const publisher = pt_publisher_new();
+    assert_true(pt_publish_make());
+    pt_agent.journal.header->ticks = 1;
+    work(100, 0);
+    assert_true(pt_publisher_take(publisher));
+    pt_agent.file.keeper_tid = 0; /* it was ended in the middle: nobody waits for ever */
+    assert_true(pt_publish_all());
+    pt_agent.file.keeper_fd = pt_agent.file.fd;
+    assert_false(pt_publisher_write(publisher));
+    pt_publish_settle();
+    file_is(100);
+    free(publisher);
+}
+
+static void journal_without_a_name_is_no_place_to_look_for_samples(void **state)
+{
+    char name[PATH_MAX];
+    assert_true(pt_publish_make());
+    work(100, 0);
+    pt_agent.file.keeper_fd = pt_agent.file.fd;
+    pt_agent.file.keeper_tid = gettid();
+    assert_true(pt_publish_whole(name));
+    char moved[sizeof path + 8];
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    assert_int_equal(rename(path, moved), 0);
+    assert_true(pt_publish_whole(name));
+    assert_string_equal(name, moved);
+    unlink(moved);
+    assert_false(pt_publish_whole(name));
+    pt_agent.file.keeper_tid = 0;
+}
+
+/* ---- leftovers ---- */
+
+static void put_file(const char *name, bool is_old)
+{
+    close(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    if (is_old) utimensat(AT_FDCWD, name, times, 0);
+}
+
+static bool is_file(const char *name)
+{
+    return access(name, F_OK) == 0;
+}
+
+static void leftovers_of_dead_processes_go_and_nothing_else(void **state)
+{
+    enum { NAMES = 8 };
+    char names[NAMES][sizeof path + 32], room[4096];
+    const pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    snprintf(names[0], sizeof names[0], "%s.%d.tmp", path, (int)dead);
+    snprintf(names[1], sizeof names[1], "%s.%d.tmp", path, (int)getpid());
+    snprintf(names[2], sizeof names[2], "%s.%d.tmp2", path, (int)dead);
+    snprintf(names[3], sizeof names[3], "%s.%d", path, (int)dead);
+    snprintf(names[4], sizeof names[4], "%s_2.%d.tmp", path, (int)dead);
+    snprintf(names[5], sizeof names[5], "%s.0%d.tmp", path, (int)dead);
+    snprintf(names[6], sizeof names[6], "%s.journal", path);
+    snprintf(names[7], sizeof names[7], "%s.tmp", path);
+    put_file(names[0], false);
+    pt_leftovers_remove(path, room, sizeof room);
+    assert_true(is_file(names[0])); /* just made: a process of another namespace may be at it */
+    for (int i = 0; i < NAMES; i++)
+        put_file(names[i], true);
+    pt_leftovers_remove(path, room, sizeof room);
+    assert_false(is_file(names[0]));
+    for (int i = 1; i < NAMES; i++) {
+        assert_true(is_file(names[i]));
+        unlink(names[i]);
+    }
+    assert_true(is_file(path));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -243,6 +393,11 @@ int main(void)
         ROW(whole_journal_is_written_over_whatever_is_there),
         ROW(file_comes_with_the_first_tick_or_some_cpu_time),
         ROW(file_of_another_process_by_that_name_is_left_alone),
+        ROW(parts_leave_the_file_whole_after_each_write),
+        ROW(what_changes_while_a_part_is_written_follows),
+        ROW(who_publishes_waits_for_the_keeper),
+        ROW(journal_without_a_name_is_no_place_to_look_for_samples),
+        ROW(leftovers_of_dead_processes_go_and_nothing_else),
     };
     return cmocka_run_group_tests_name("agent_publish", tests, NULL, NULL);
 }
