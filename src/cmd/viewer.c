@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/graphviz.h"
+#include "render/xml.h"
 
 static bool has_display(void)
 {
@@ -21,12 +22,16 @@ static bool has_display(void)
 
 /* ---- The file ---- */
 
+static const char *temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
+}
+
 /* Written to a new file of ours in TMPDIR; the caller frees its name. */
 static char *write_temporary(const pt_buf *report, const char *extension, pt_error *reterr)
 {
-    const char *folder = getenv("TMPDIR");
-    char *path = pt_strf("%s/pitot-XXXXXX.%s",
-                         folder != NULL && folder[0] != '\0' ? folder : "/tmp", extension);
+    char *path = pt_strf("%s/pitot-XXXXXX.%s", temporary_folder(), extension);
     const int fd = mkostemps(path, (int)strlen(extension) + 1, O_CLOEXEC);
     if (fd < 0) {
         pt_error_errno(reterr, errno, "%s", path);
@@ -143,8 +148,48 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
                         WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code));
 }
 
-void pt_view_address(const char *url)
+/* ---- An address ---- */
+
+/* A page that leads to an address: without a script, and without telling where it was. */
+static void put_leading_page(pt_out *out, const char *url)
 {
+    pt_out_text(out, "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>pitot</title>\n"
+                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                     "<meta http-equiv=\"refresh\" content=\"0; url=");
+    pt_xml_text(out, url, strlen(url));
+    pt_out_text(out, "\">\n<p><a href=\"");
+    pt_xml_text(out, url, strlen(url));
+    pt_out_text(out, "\">The profile</a></p>\n");
+}
+
+static bool write_leading_page(const char *file, const char *url)
+{
+    const int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    pt_out out;
+    pt_out_to_fd(&out, fd);
+    put_leading_page(&out, url);
+    const bool written = pt_out_done(&out, NULL) == PT_OK;
+    close(fd);
+    return written;
+}
+
+char *pt_view_address(const char *url)
+{
+    PT_FREE char *folder = pt_strf("%s/pitot-XXXXXX", temporary_folder());
+    if (mkdtemp(folder) == NULL) return NULL;
+    char *file = pt_strf("%s/open.html", folder);
     pid_t pid; /* nobody waits for it: it may live as long as we do */
-    start_browser(url, &pid);
+    if (write_leading_page(file, url) && start_browser(file, &pid)) return file;
+    pt_view_forget(file);
+    return NULL;
+}
+
+void pt_view_forget(char *file)
+{
+    if (file == NULL) return;
+    unlink(file);
+    *strrchr(file, '/') = '\0';
+    rmdir(file);
+    free(file);
 }

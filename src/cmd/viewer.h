@@ -14,8 +14,12 @@
 pt_status pt_view(const char *program, const pt_buf *report, const char *extension, bool background,
                   pt_error *reterr);
 
-/* Starts a browser at an address, and does not wait for it. Without a display or a browser nothing
- * happens. */
-void pt_view_address(const char *url);
+/* Starts a browser at an address that nobody else is to know, and does not wait for it. Arguments
+ * of programs are seen by all users, so it gets a page that leads there: in a file of mode 0600, in
+ * a folder of mode 0700. Returns the file, for pt_view_forget; NULL without a display or a browser,
+ * or where no file can be made. */
+char *pt_view_address(const char *url);
+/* Removes the file and frees its name. Accepts NULL. */
+void pt_view_forget(char *file);
 
 #endif

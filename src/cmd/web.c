@@ -2,6 +2,7 @@
 #include "cmd/web.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "formats/format.h"
 #include "render/app_html.h"
 #include "render/policy.h"
+#include "render/xml.h"
 #include "serve/serve.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */
@@ -128,6 +130,20 @@ static void answer_download(const web *w, pt_serve_answer *answer)
     answer->attachment = "profile.pb.gz";
 }
 
+/* Leads to a path of ours from a page that the browser knows as ours. */
+static void answer_leading_page(pt_serve_answer *answer, const char *path)
+{
+    pt_out out;
+    pt_out_to_buf(&out, &answer->body);
+    pt_out_text(&out, "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>pitot</title>\n"
+                      "<meta http-equiv=\"refresh\" content=\"0; url=");
+    pt_xml_text(&out, path, strlen(path));
+    pt_out_text(&out, "\">\n");
+    pt_out_done(&out, NULL);
+    answer->type = "text/html; charset=utf-8";
+    answer->place = PAGE_PLACE;
+}
+
 /* To a path of ours, with the request's parameters, or else what the command line asked for. */
 static void redirect(const web *w, const pt_serve_request *request, const char *path,
                      pt_serve_answer *answer)
@@ -138,8 +154,9 @@ static void redirect(const web *w, const pt_serve_request *request, const char *
         pt_web_put_parameters(&to, request);
     else
         pt_web_put_query(&to, &w->options->query);
-    answer->status = 307;
     answer->memory = pt_buf_take(&to, NULL);
+    if (request->from_elsewhere) return answer_leading_page(answer, answer->memory);
+    answer->status = 307;
     answer->location = answer->memory;
 }
 
@@ -177,11 +194,18 @@ static void on_stop(int signal_number)
     errno = before;
 }
 
-static void wait_for_stop(void)
+/* The file that a browser was given goes when it has been there, or at the end. */
+static void wait_for_stop(const pt_server *server, char *file)
 {
-    uint64_t signals;
-    while (read(stopped, &signals, sizeof signals) < 0 && errno == EINTR) {
+    struct pollfd fds[] = {{.fd = stopped, .events = POLLIN},
+                           {.fd = pt_serve_opened_fd(server), .events = POLLIN}};
+    while (fds[0].revents == 0) {
+        fds[0].revents = fds[1].revents = 0;
+        if (poll(fds, file != NULL ? 2 : 1, -1) < 0 || fds[1].revents == 0) continue;
+        pt_view_forget(file);
+        file = NULL;
     }
+    pt_view_forget(file);
 }
 
 int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
@@ -212,8 +236,7 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
             pt_cmd_say(
                 "that address is sent over the network unencrypted: whoever reads it can read "
                 "the profile, and the source and code that belong to it");
-        if (!options->no_browser) pt_view_address(pt_serve_url(server));
-        wait_for_stop();
+        wait_for_stop(server, options->no_browser ? NULL : pt_view_address(pt_serve_url(server)));
         pt_serve_close(server);
     }
     sigaction(SIGINT, &before[0], NULL);

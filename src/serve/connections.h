@@ -13,7 +13,7 @@
 /* More connections than these are not kept: the one that has been idle for longest goes. */
 #define PT_MOST_CONNECTIONS 64
 #define PT_REQUEST_MS       5000  /* for the first whole request to arrive */
-#define PT_IDLE_MS          60000 /* between requests */
+#define PT_IDLE_MS          30000 /* between requests */
 
 typedef struct pt_connection {
     int fd;

@@ -68,12 +68,26 @@ static bool is_own_origin(const pt_gate_request *request)
            strcasecmp(request->origin + sizeof scheme - 1, request->host) == 0;
 }
 
-const char *pt_gate_refusal(const pt_gate *gate, const pt_gate_request *request)
+bool pt_gate_is_from_elsewhere(const pt_gate_request *request)
 {
     const char *site = request->site;
+    return site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+}
+
+/* In a window of its own, where who opened it sees nothing of it (Fetch Metadata, sections 2.1 and
+ * 2.2). */
+static bool is_new_page(const pt_gate_request *request)
+{
+    return request->mode != NULL && strcmp(request->mode, "navigate") == 0 &&
+           request->destination != NULL && strcmp(request->destination, "document") == 0;
+}
+
+const char *pt_gate_refusal(const pt_gate *gate, const pt_gate_request *request)
+{
+    const bool opens_by_token = is_new_page(request) && pt_gate_is_token(gate, request->token);
     if (!pt_serve_may_ask(request->host, gate->host))
         return "This page is for this machine: ask for it as localhost.\n";
-    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+    if (pt_gate_is_from_elsewhere(request) && !opens_by_token)
         return "Another page asked: copy the address that pitot printed into the browser.\n";
     if (request->origin != NULL && !is_own_origin(request))
         return "A page of another server asked; pitot answers its own pages only.\n";

@@ -2,10 +2,11 @@
  * browser here, so an address alone proves nothing:
  *
  *   Host            a name of this machine, or a page from elsewhere has its own name point here
- *   Sec-Fetch-Site  same-origin or none: another page, of another port too, has no request answered
- *   Origin          this server
- *   token           128 random bits: in the address (?t=...), as a bearer (RFC 6750, section 2.1),
- *                   or as the cookie that the address is exchanged for
+ *   Sec-Fetch-Site  same-origin or none: another page, of another port too, has no request
+ * answered; but a whole new page may be opened from elsewhere by who knows the token: the file that
+ * hands it to the browser is elsewhere (cmd/viewer.h) Origin          this server token 128 random
+ * bits: in the address (?t=...), as a bearer (RFC 6750, section 2.1), or as the cookie that the
+ * address is exchanged for
  */
 #ifndef PT_SERVE_GATE_H
 #define PT_SERVE_GATE_H
@@ -25,8 +26,8 @@ typedef struct pt_gate {
 
 /* What a request says about itself; NULL = nothing. */
 typedef struct pt_gate_request {
-    const char *host, *origin, *site, *cookie, *authorization; /* headers */
-    const char *token;                                         /* of the address */
+    const char *host, *origin, *site, *mode, *destination, *cookie, *authorization; /* headers */
+    const char *token; /* of the address */
 } pt_gate_request;
 
 /* Draws the token. PT_ERR_SYSTEM: the kernel has no random bits. */
@@ -34,6 +35,10 @@ pt_status pt_gate_init(pt_gate *gate, const char *host, uint16_t port, pt_error 
 
 /* NULL if the request may be answered, else why not: one line, static. */
 const char *pt_gate_refusal(const pt_gate *gate, const pt_gate_request *request);
+
+/* Does a page of elsewhere, or a file, open this as a new page? Browsers keep cookies of ours from
+ * such a request and what it is redirected to. */
+bool pt_gate_is_from_elsewhere(const pt_gate_request *request);
 
 /* Is it the token? Takes the same time wherever the two differ. NULL is allowed. */
 bool pt_gate_is_token(const pt_gate *gate, const char *text);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,6 +43,11 @@ const char *pt_serve_url(const pt_server *server)
     return "";
 }
 
+int pt_serve_opened_fd(const pt_server *server)
+{
+    return -1;
+}
+
 bool pt_serve_is_private(const pt_server *server)
 {
     return true;
@@ -61,6 +67,7 @@ struct pt_server {
     pt_gate gate;
     pt_connections connections;
     pt_workers *workers;
+    int opened; /* an eventfd */
 };
 
 /* ---- Listening ---- */
@@ -117,6 +124,7 @@ typedef struct {
     struct MHD_Connection *connection;
     pt_job *job;      /* NULL until the request is whole */
     bool give_cookie; /* the address held the token */
+    bool from_elsewhere;
 } http_request;
 
 typedef struct {
@@ -188,6 +196,9 @@ static enum MHD_Result send_answer(http_request *r, pt_answered *a)
     put_headers(r, response, a);
     const enum MHD_Result done = http->queue_response(r->connection, a->status, response);
     http->destroy_response(response);
+    const uint64_t one = 1;
+    if (r->job != NULL && r->from_elsewhere && write(r->server->opened, &one, sizeof one) < 0) {
+    } /* then it is readable already */
     return done;
 }
 
@@ -203,16 +214,19 @@ static const char *header_of(const http_request *r, const char *name)
 }
 
 /* NULL if it is to be answered, else the status and a line. */
-static const char *refusal_of(const http_request *r, const char *method, const parameters *p,
+static const char *refusal_of(http_request *r, const char *method, const parameters *p,
                               unsigned *ret_status)
 {
     const pt_gate_request asked = {.host = header_of(r, "Host"),
                                    .origin = header_of(r, "Origin"),
                                    .site = header_of(r, "Sec-Fetch-Site"),
+                                   .mode = header_of(r, "Sec-Fetch-Mode"),
+                                   .destination = header_of(r, "Sec-Fetch-Dest"),
                                    .cookie = header_of(r, "Cookie"),
                                    .authorization = header_of(r, "Authorization"),
                                    .token = p->token};
     const char *refusal = pt_gate_refusal(&r->server->gate, &asked);
+    r->from_elsewhere = pt_gate_is_from_elsewhere(&asked);
     *ret_status = 403;
     if (refusal != NULL) return refusal;
     *ret_status = 405;
@@ -233,7 +247,8 @@ static pt_connection *connection_of(const http_request *r)
 static enum MHD_Result ask_workers(http_request *r, const char *path, const parameters *p)
 {
     pt_connection *c = connection_of(r);
-    const pt_serve_request request = {path, p->items, p->count, p->token != NULL};
+    const pt_serve_request request = {path, p->items, p->count, p->token != NULL,
+                                      r->from_elsewhere};
     if (c == NULL) return send_short(r, 500, "This connection is not known.\n");
     r->give_cookie = p->token != NULL && pt_gate_is_token(&r->server->gate, p->token);
     r->job = pt_job_new(&request, c->fd, r);
@@ -317,6 +332,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 /* Above what connections.h keeps, so that a new one is heard before an old one is closed. */
 enum { MOST_SOCKETS = 4 * PT_MOST_CONNECTIONS };
+/* A client that takes nothing of its answer for so long is left. */
+enum { STALLED_S = 30 };
 
 static pt_status start(pt_server *s, int fd, pt_error *reterr)
 {
@@ -331,8 +348,8 @@ static pt_status start(pt_server *s, int fd, pt_error *reterr)
     s->daemon = s->http->start_daemon(
         MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_SOCKETS,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        s, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALLED_S, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
     if (s->daemon != NULL) return PT_OK;
     return pt_error_set(reterr, PT_ERR_SYSTEM, "libmicrohttpd cannot serve at %s:%u",
                         s->address.host, (unsigned)port);
@@ -341,6 +358,7 @@ static pt_status start(pt_server *s, int fd, pt_error *reterr)
 static void free_server(pt_server *s)
 {
     pt_workers_free(s->workers);
+    if (s->opened >= 0) close(s->opened);
     pt_connections_done(&s->connections);
     free(s);
 }
@@ -352,6 +370,7 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
     const char *missing;
     int fd = -1;
     pt_connections_init(&s->connections);
+    s->opened = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pt_status status = pt_serve_parse(address, &s->address, reterr);
     if (status == PT_OK && (s->http = pt_microhttpd_load(&missing)) == NULL)
         status = pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s", missing);
@@ -371,6 +390,11 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
 const char *pt_serve_url(const pt_server *server)
 {
     return server->url;
+}
+
+int pt_serve_opened_fd(const pt_server *server)
+{
+    return server->opened;
 }
 
 bool pt_serve_is_private(const pt_server *server)

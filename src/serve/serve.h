@@ -27,6 +27,8 @@ typedef struct pt_serve_request {
     const pt_serve_parameter *parameter;
     size_t parameter_count; /* without the token */
     bool by_token;          /* the address held the token: a page leads to its address without it */
+    bool from_elsewhere;    /* opened by a file or another page: a redirection would be asked for
+                               without    the cookie, so a page of ours has to lead on */
 } pt_serve_request;
 
 /* What the function fills; all is empty when it is called, but for status 200. */
@@ -57,6 +59,8 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
 /* "http://localhost:45123/?t=TOKEN": what to type into a browser; the server's. Whoever has it may
  * read all. */
 const char *pt_serve_url(const pt_server *server);
+/* Readable when a page was opened from elsewhere by the token, as by pt_view_address. */
+int pt_serve_opened_fd(const pt_server *server);
 /* False if others than this machine can reach it. */
 bool pt_serve_is_private(const pt_server *server);
 /* Ends what is being answered. NULL is allowed. */

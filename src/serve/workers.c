@@ -52,7 +52,7 @@ pt_job *pt_job_new(const pt_serve_request *request, int socket, void *context)
         parameter[i].value = pt_strdup(request->parameter[i].value);
     }
     *job = (pt_job){.request = {pt_strdup(request->path), parameter, request->parameter_count,
-                                request->by_token},
+                                request->by_token, request->from_elsewhere},
                     .socket = socket,
                     .context = context,
                     .pid = -1,

@@ -53,6 +53,20 @@ get() {
         "$@" "$url$path")
 }
 
+# Asks for much and takes nothing of it, until the server leaves it: looked at by the last test.
+start patient "$PITOT" serve --no-browser a.folded
+python3 - "${patient##*:}" "$token" >stalled 2>&1 <<'P' &
+import select, socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+s.connect(('127.0.0.1', int(sys.argv[1])))
+s.sendall(f'GET /api/flamegraph?t={sys.argv[2]} HTTP/1.1\r\nHost: localhost\r\n\r\n'.encode() * 200)
+left = select.poll()
+left.register(s, select.POLLRDHUP)
+print(len(left.poll(1000000)))
+P
+stalled=$!
+
 start url "$PITOT" serve --no-browser a.folded
 first=$pid
 
@@ -189,6 +203,55 @@ for header in 'Sec-Fetch-Site: same-origin' 'Sec-Fetch-Site: none' "Origin: $url
     get /api/top -H "$header"
     expect_equal "$header" "$code" 200
 done
+
+it 'opens a new page for who knows the token, wherever that stood, and leads on by itself'
+code=$(curl -s -o body -D headers -w '%{http_code}' -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' \
+    -H 'Sec-Fetch-Dest: document' "$url/?f=a&t=$token")
+expect_equal code "$code" 200
+expect grep -qF '<meta http-equiv="refresh" content="0; url=/ui/?f=a">' body
+expect grep -qi '^Set-Cookie: ' headers
+for pair in cross-site:navigate:iframe cross-site:no-cors:document cross-site:cors:empty; do
+    IFS=: read -r site mode to <<<"$pair"
+    code=$(curl -s -o body -w '%{http_code}' -H "Sec-Fetch-Site: $site" -H "Sec-Fetch-Mode: $mode" \
+        -H "Sec-Fetch-Dest: $to" "$url/?t=$token")
+    expect_equal "$pair" "$code" 403
+done
+code=$(curl -s -o body -w '%{http_code}' -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' \
+    -H 'Sec-Fetch-Dest: document' -H "Cookie: pitot-${url##*:}=$token" "$url/ui/")
+expect_equal 'by the cookie alone' "$code" 403
+
+it 'gives the browser its address in a file that nobody else may read, and takes that away again'
+mkdir -p started
+cat >started/browser <<'B'
+#!/bin/sh
+printf '%s\n' "$@" >"$STARTED/arguments.new"
+stat -c %a "$1" "$(dirname "$1")" >"$STARTED/modes"
+cp "$1" "$STARTED/page.html"
+mv "$STARTED/arguments.new" "$STARTED/arguments"
+B
+chmod +x started/browser
+start_browsed() {
+    local kept=$token
+    STARTED=$PWD/started BROWSER=$PWD/started/browser TMPDIR=$PWD/started start opened "$PITOT" serve a.folded
+    opened_token=$token opened_pid=$pid token=$kept
+    eventually [ -s started/arguments ]
+}
+start_browsed
+expect_equal 'its token among the arguments' "$(grep -c "$opened_token" started/arguments)" 0
+expect_equal modes "$(tr '\n' ' ' <started/modes)" '600 700 '
+expect grep -qF "content=\"0; url=$opened/?t=$opened_token\"" started/page.html
+file=$(cat started/arguments)
+expect [ -e "$file" ]
+curl -s -o body "$opened/?t=$opened_token"
+expect [ -e "$file" ]
+curl -s -o body -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document' "$opened/?t=$opened_token"
+eventually [ ! -e "$(dirname "$file")" ]
+expect [ ! -e "$(dirname "$file")" ]
+rm started/arguments
+start_browsed
+kill "$opened_pid"
+wait "$opened_pid"
+expect [ ! -e "$(cat started/arguments)" ]
 
 it 'lets only the script of each page run, by its hash, and keeps reports strangers to the server'
 hash_of() { printf "'sha256-%s'" "$(openssl dgst -sha256 -binary | base64)"; }
@@ -431,3 +494,7 @@ expect_stderr_line '-http: its pages do not take -mean; *'
 run "$PITOT" pprof -http=localhost: -top a.folded
 expect_status 2
 expect_stderr_line '-http is not compatible with an output format on the command line'
+
+it 'leaves who takes nothing of an answer for 30 s'
+wait "$stalled"
+expect_equal 'what it saw' "$(cat stalled)" 1
