@@ -46,8 +46,8 @@ struct pt_publisher {
     size_t piece_count, held_bytes;
     struct {
         size_t at, bytes; /* in image and file */
-    } piece[512];
-    uint8_t bytes[256 << 10];
+    } piece[2048];
+    uint8_t bytes[4 << 20]; /* memory only as far as it is used; what changes in 100 ms is less */
 };
 
 /* Is the keeper writing from its memory? Who has the lock waits for the end of that before anything
@@ -607,8 +607,9 @@ pt_publisher *pt_publisher_new(void)
 
 void pt_publisher_tidy(pt_publisher *publisher)
 {
+    enum { LIST_BYTES = 256 << 10 };
     if (publisher != NULL && publisher->result[0] != '\0')
-        pt_leftovers_remove(publisher->result, publisher->bytes, sizeof publisher->bytes);
+        pt_leftovers_remove(publisher->result, publisher->bytes, LIST_BYTES);
     if (publisher != NULL) publisher->result[0] = '\0';
 }
 

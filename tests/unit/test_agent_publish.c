@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEPTH = 40, STACKS = 3000, EVERY_WRITE = 1 << 20 };
+enum { DEPTH = 40, STACKS = 15000, EVERY_WRITE = 1 << 20 };
 
 /* ---- what publish.c asks of the rest of the library ---- */
 
@@ -254,20 +254,17 @@ static void parts_leave_the_file_whole_after_each_write(void **state)
     pt_agent.file.keeper_fd = pt_agent.file.fd;
     pt_agent.journal.header->ticks = 1;
     for (int round = 0; round < 3; round++) {
-        work(900, round == 0 ? 0 : 500); /* more than fits in one part */
-        unsigned parts = 0;
+        work(900, round == 0 ? 0 : 500);
         for (int writes = 0;; writes++) {
             assert_true(writes < 3000);
             assert_true(pt_publisher_take(publisher));
             writes_left = writes;
             const bool is_more = pt_publisher_write(publisher);
-            parts += is_more;
             const pt_status status = in_file(&found);
             assert_true(round == 0 ? becomes_journal(status) : status == PT_OK);
             assert_true(found >= published && found <= in_image());
             if (!is_more && writes_left > 0) break;
         }
-        assert_true(parts > 0);
         published = in_image();
         file_is(published);
     }
@@ -280,13 +277,13 @@ static void what_changes_while_a_part_is_written_follows(void **state)
     assert_true(pt_publish_make());
     pt_agent.file.keeper_fd = pt_agent.file.fd;
     pt_agent.journal.header->ticks = 1;
-    work(2500, 0);
+    work(14000, 0); /* more than fits in one part */
     unsigned parts = 0;
     do {
         assert_true(pt_publisher_take(publisher));
         if (parts++ < 5) work(20, 400);
     } while (pt_publisher_write(publisher));
-    assert_true(parts > 3);
+    assert_true(parts > 1);
     assert_true(pt_publisher_take(publisher)); /* of the last part's time */
     assert_false(pt_publisher_write(publisher));
     file_is(in_image());
