@@ -45,17 +45,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t count = 1 + take(&in, 1) % MAPS_MAX;
     uint64_t addr = 0;
     for (size_t i = 0; i < count; i++) {
-        maps[i] = (pt_read_map){.start = addr + take(&in, 4) * PAGE,
+        maps[i] = (pt_read_map){.range.start = addr + take(&in, 4) * PAGE,
                                 .path = paths[i % (sizeof paths / sizeof *paths)],
                                 .build_id = ""};
-        maps[i].limit = addr = maps[i].start + (1 + take(&in, 4)) * PAGE;
-        maps[i].file_offset = take(&in, 8);
+        maps[i].range.limit = addr = maps[i].range.start + (1 + take(&in, 4)) * PAGE;
+        maps[i].range.file_offset = take(&in, 8);
     }
     uint64_t registers[PT_MACHINE_REGS_MAX];
     for (size_t i = 0; i < PT_MACHINE_REGS_MAX; i++)
         registers[i] = take(&in, 8);
     registers[PT_MACHINE_HOST->pc] =
-        maps[0].start + registers[PT_MACHINE_HOST->pc] % (maps[0].limit - maps[0].start);
+        maps[0].range.start +
+        registers[PT_MACHINE_HOST->pc] % (maps[0].range.limit - maps[0].range.start);
     const pt_read_stack stack = {.machine = registers[0] % 16 == 0 ? EM_AARCH64 : EM_X86_64,
                                  .generation = generation,
                                  .maps = maps,

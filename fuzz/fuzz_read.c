@@ -30,7 +30,7 @@ static size_t unwind_none(void *context, const pt_read_stack *stack, uint64_t *r
         sum += stack->registers[i];
     for (size_t i = 0; i < stack->map_count; i++) {
         const pt_read_map *map = (const void *)((const char *)stack->maps + i * stack->map_bytes);
-        sum += map->start + strlen(map->path) + strlen(map->build_id);
+        sum += map->range.start + strlen(map->path) + strlen(map->build_id);
     }
     kept += sum;
     const size_t frames = stack->byte_count / 64 < cap ? stack->byte_count / 64 : cap;

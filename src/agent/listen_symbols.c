@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "elf/image.h"
+#include "process/maps.h"
 
 enum {
     NAME_MAX_BYTES = 4096,
@@ -224,20 +225,15 @@ static void take_symbol(lookup *l, size_t first, size_t limit, const pt_elf_symb
     }
 }
 
-typedef struct {
-    uint64_t start, limit, offset, inode, device;
-    const char *path;
-} maps_row;
-
-static void name_mapping(lookup *l, const maps_row *row)
+static void name_mapping(lookup *l, const pt_maps_line *row)
 {
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     const size_t first = first_from(l, row->start), limit = first_from(l, row->limit);
     image m;
     if (first == limit || row->inode == 0) return;
-    if (open_image(&m, row->path, row->inode, row->device)) {
+    if (open_image(&m, row->path, row->inode, makedev(row->major, row->minor))) {
         for (size_t i = first; i < limit; i++) {
-            if (!pt_elf_addr_of_mapped(&m.elf, row->start, row->limit, row->offset,
+            if (!pt_elf_addr_of_mapped(&m.elf, row->start, row->limit, row->file_offset,
                                        l->items[i].address, &l->items[i].linked))
                 l->items[i].linked = UINT64_MAX;
         }
@@ -256,21 +252,6 @@ static void name_mapping(lookup *l, const maps_row *row)
     close_image(&m);
 }
 
-/* "START-LIMIT PERM OFFSET MAJOR:MINOR INODE PATH" */
-static bool parse_row(char *line, maps_row *ret)
-{
-    unsigned long long start, limit, offset, inode;
-    unsigned major, minor;
-    int path = 0;
-    char prot[8];
-    if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &limit, prot, &offset, &major,
-               &minor, &inode, &path) < 7 ||
-        prot[2] != 'x')
-        return false;
-    *ret = (maps_row){start, limit, offset, inode, makedev(major, minor), line + path};
-    return true;
-}
-
 static void name_all(lookup *l)
 {
     char *const text = pt_agent_map(MAPS_MAX_BYTES + 1);
@@ -285,9 +266,10 @@ static void name_all(lookup *l)
     if (fd >= 0) close(fd);
     for (char *line = text; line != NULL && *line != '\0';) {
         char *const end = strchr(line, '\n');
-        maps_row row;
+        pt_maps_line row;
         if (end != NULL) *end = '\0';
-        if (parse_row(line, &row)) name_mapping(l, &row);
+        if (pt_maps_line_parse(line, strlen(line), &row) && (row.prot & PROT_EXEC))
+            name_mapping(l, &row);
         line = end != NULL ? end + 1 : NULL;
     }
     pt_agent_unmap(text, MAPS_MAX_BYTES + 1);

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "elf/image.h"
+#include "process/maps.h"
+#include "process/path_kind.h"
 
 enum {
     LIVE_MAX = 4096,        /* executable mappings at once; what is beyond stays unknown */
@@ -97,49 +99,22 @@ uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth)
 
 /* ---- reading a line ---- */
 
-static bool number(const char **at, unsigned base, uint64_t *ret_value)
+static bool parse_line(const char *text, maps_line *ret_line)
 {
-    uint64_t value = 0;
-    const char *const start = *at;
-    for (;; (*at)++) {
-        const char c = **at;
-        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                      : 99;
-        if (digit >= base) break;
-        value = value * base + digit;
-    }
-    *ret_value = value;
-    return *at > start;
-}
-
-static bool after(const char **at, char c)
-{
-    if (**at != c) return false;
-    (*at)++;
-    return true;
-}
-
-/* "START-LIMIT rwxp OFFSET MAJOR:MINOR INODE   PATH", ended by a zero byte. */
-static bool parse_line(const char *at, maps_line *ret_line)
-{
-    pt_journal_map map = {0};
-    uint64_t major, minor;
-    if (!number(&at, 16, &map.start) || !after(&at, '-') || !number(&at, 16, &map.limit) ||
-        !after(&at, ' ') || strlen(at) < 5)
-        return false;
-    map.prot = (at[0] == 'r' ? 4u : 0) | (at[1] == 'w' ? 2u : 0) | (at[2] == 'x' ? 1u : 0);
-    at += 5;
-    if (!number(&at, 16, &map.file_offset) || !after(&at, ' ') || !number(&at, 16, &major) ||
-        !after(&at, ':') || !number(&at, 16, &minor) || !after(&at, ' ') ||
-        !number(&at, 10, &map.inode))
-        return false;
-    map.device_major = (uint32_t)major;
-    map.device_minor = (uint32_t)minor;
-    at += strspn(at, " ");
-    const size_t length = strlen(at);
-    map.path_bytes = (uint16_t)(length > UINT16_MAX ? UINT16_MAX : length);
-    *ret_line = (maps_line){.map = map, .path = at};
+    pt_maps_line line;
+    if (!pt_maps_line_parse(text, strlen(text), &line)) return false;
+    *ret_line = (maps_line){
+        .map = {.start = line.start,
+                .limit = line.limit,
+                .file_offset = line.file_offset,
+                .inode = line.inode,
+                .device_major = line.major,
+                .device_minor = line.minor,
+                .prot = (line.prot & PROT_READ ? 4u : 0) | (line.prot & PROT_WRITE ? 2u : 0) |
+                        (line.prot & PROT_EXEC ? 1u : 0),
+                .path_bytes =
+                    (uint16_t)(line.path_bytes > UINT16_MAX ? UINT16_MAX : line.path_bytes)},
+        .path = line.path};
     return true;
 }
 
@@ -306,7 +281,7 @@ static bool take_line(const char *text, void *arg)
     (void)arg;
     maps_line line;
     if (!parse_line(text, &line)) return false;
-    const bool is_vdso = strcmp(line.path, "[vdso]") == 0;
+    const bool is_vdso = pt_mapped_kind_of(line.path, line.map.path_bytes) == PT_MAPPED_VDSO;
     if (line.map.file_offset == 0 && (line.map.inode != 0 || is_vdso)) {
         maps.header_start = line.map.start;
         maps.header_inode = line.map.inode;

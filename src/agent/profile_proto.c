@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "process/path_kind.h"
 #include "wire/proto.h"
 
 /* Field numbers of profile.proto. */
@@ -194,42 +195,40 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
     });
 }
 
+static pt_mapped named_as(const pt_journal_map *map)
+{
+    const char *const path = (const char *)(map + 1) + map->build_id_bytes;
+    return pt_mapped_as(path, map->path_bytes, map->start, map->file_offset);
+}
+
 static void put_mapping(const pt_journal_map *map, void *arg)
 {
     uint32_t *const id = arg;
+    const pt_mapped as = named_as(map);
     ++*id;
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_MAPPING);
         pt_proto_uint(&buf, MAPPING_ID, *id);
         pt_proto_uint_nonzero(&buf, MAPPING_START, map->start);
         pt_proto_uint_nonzero(&buf, MAPPING_LIMIT, map->limit);
-        pt_proto_uint_nonzero(&buf, MAPPING_OFFSET, map->file_offset);
+        pt_proto_uint_nonzero(&buf, MAPPING_OFFSET, as.file_offset);
         pt_proto_uint(&buf, MAPPING_FILE, S_MAPPINGS + 2 * (*id - 1));
         pt_proto_uint(&buf, MAPPING_BUILD, S_MAPPINGS + 2 * (*id - 1) + 1);
         pt_proto_close(&buf, opened);
     });
 }
 
-/* The path without what the kernel adds to that of a file which is gone, as formats/journal.c. */
-static size_t named_bytes(const char *path, size_t bytes)
-{
-    static const char gone[] = " (deleted)";
-    const size_t gone_bytes = sizeof gone - 1;
-    const bool is_gone =
-        bytes > gone_bytes && memcmp(path + bytes - gone_bytes, gone, gone_bytes) == 0;
-    return is_gone ? bytes - gone_bytes : bytes > PATH_MAX ? PATH_MAX : bytes;
-}
-
 static void put_mapping_texts(const pt_journal_map *map, void *arg)
 {
     (void)arg;
     const uint8_t *const id = (const uint8_t *)(map + 1);
-    const char *const path = (const char *)id + map->build_id_bytes;
+    const pt_mapped as = named_as(map);
     char hex[2 * 64 + 1] = "";
     for (size_t i = 0; i < map->build_id_bytes && i < 64; i++)
         snprintf(hex + 2 * i, 3, "%02x", id[i]);
     PT_OUTPUT_PUT(buf, {
-        pt_proto_bytes(&buf, PROFILE_STRING, path, named_bytes(path, map->path_bytes));
+        pt_proto_bytes(&buf, PROFILE_STRING, as.name,
+                       as.name_bytes < PATH_MAX ? as.name_bytes : PATH_MAX);
         pt_proto_bytes(&buf, PROFILE_STRING, hex, strlen(hex));
     });
 }

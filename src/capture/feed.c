@@ -113,8 +113,8 @@ static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
     }
     const uint64_t last = c->stack.pcs[c->stack.count - 1];
     const pt_proc_map *const map = pt_proc_map_at(proc, last - 1);
-    if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->start,
-                                         map->file_offset, last))
+    if (map != NULL && pt_image_is_entry(c->procs.images.all.items[map->image], map->range.start,
+                                         map->range.file_offset, last))
         pt_unwound_set_root(&c->stack);
     bring_in(c, proc, &r->sample);
 }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/kept.h"
 #include "elf/image.h"
+#include "process/path_kind.h"
 #include "unwind/heap.h"
 
 #define FILE_MAX (UINT64_C(8) << 30)
@@ -223,11 +224,11 @@ void pt_images_look(pt_images *images, uint32_t number, uint32_t pid, uint64_t s
     pt_image *const image = images->all.items[number];
     if (image->is_looked_at) return;
     image->is_looked_at = true;
-    if (strcmp(image->path, "[vdso]") == 0) {
+    if (pt_mapped_kind_of_text(image->path) == PT_MAPPED_VDSO) {
         image->is_found = look_at_vdso(image, images);
         return;
     }
-    if (image->path[0] != '/') return;
+    if (pt_mapped_kind_of_text(image->path) != PT_MAPPED_FILE) return;
     if (pid != 0) {
         PT_FREE char *mapping =
             pt_strf("/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, limit);

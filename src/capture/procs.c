@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "process/maps.h"
 
 #define MAPS_MAX_BYTES (64 << 20)
 
@@ -90,91 +91,39 @@ static void set_comm(pt_proc *proc, const char *text)
 
 /* ---- mappings ---- */
 
-static void changed(pt_procs *procs, pt_proc *proc)
+static void mark_changed(pt_procs *procs, pt_proc *proc)
 {
     proc->is_stale = true;
     proc->generation = ++procs->generation;
 }
 
-/* The first mapping that ends above addr. */
-static size_t first_above(const pt_proc *proc, uint64_t addr)
+static bool is_same_map(const pt_proc_map *a, const pt_proc_map *b)
 {
-    size_t low = 0, n = proc->map.count;
-    while (n > 0) {
-        const size_t half = n / 2;
-        if (proc->map.items[low + half].limit <= addr) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low;
+    return a->range.start == b->range.start && a->range.limit == b->range.limit &&
+           a->range.file_offset == b->range.file_offset && a->image == b->image;
 }
 
-static void insert(pt_proc *proc, size_t at, const pt_proc_map *map)
-{
-    PT_GROW(proc->map, proc->map.count + 1);
-    memmove(proc->map.items + at + 1, proc->map.items + at,
-            (proc->map.count - at) * sizeof *proc->map.items);
-    proc->map.items[at] = *map;
-    proc->map.count++;
-}
-
-static bool same_map(const pt_proc_map *a, const pt_proc_map *b)
-{
-    return a->start == b->start && a->limit == b->limit && a->file_offset == b->file_offset &&
-           a->image == b->image;
-}
-
-/* Puts a mapping over what is there: that is cut, split or goes. */
 static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
 {
-    size_t at = first_above(proc, map->start);
-    if (at < proc->map.count && same_map(&proc->map.items[at], map)) return;
-    if (at < proc->map.count && proc->map.items[at].start < map->start) {
-        pt_proc_map *const left = &proc->map.items[at];
-        const pt_proc_map whole = *left;
-        left->limit = map->start;
-        at++;
-        if (whole.limit > map->limit) {
-            pt_proc_map right = whole;
-            right.start = map->limit;
-            right.file_offset += map->limit - whole.start;
-            insert(proc, at, &right);
-        }
-    }
-    size_t end = at;
-    while (end < proc->map.count && proc->map.items[end].limit <= map->limit)
-        end++;
-    if (end < proc->map.count && proc->map.items[end].start < map->limit) {
-        pt_proc_map *const right = &proc->map.items[end];
-        right->file_offset += map->limit - right->start;
-        right->start = map->limit;
-    }
-    if (end > at)
-        memmove(proc->map.items + at, proc->map.items + end,
-                (proc->map.count - end) * sizeof *proc->map.items);
-    proc->map.count -= end - at;
-    insert(proc, at, map);
-    changed(procs, proc);
+    const pt_proc_map *const there = pt_proc_map_at(proc, map->range.start);
+    if (there != NULL && is_same_map(there, map)) return;
+    PT_GROW(proc->map, proc->map.count + PT_MAPPINGS_MORE);
+    proc->map.count =
+        pt_mappings_put(proc->map.items, proc->map.count, sizeof *proc->map.items, map);
+    mark_changed(procs, proc);
 }
 
-/* /proc/PID/maps: "start-limit perms offset major:minor inode   path" (proc(5)). */
-static void read_maps_line(pt_procs *procs, pt_proc *proc, char *line)
+static void read_maps_line(pt_procs *procs, pt_proc *proc, const char *text)
 {
-    pt_proc_map map;
-    pt_image_key key = {.path = ""};
-    char permissions[5];
-    int path_at = 0;
-    if (sscanf(line,
-               "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
-               &map.start, &map.limit, permissions, &map.file_offset, &key.major, &key.minor,
-               &key.inode, &path_at) < 7 ||
-        permissions[2] != 'x' || map.limit <= map.start)
-        return;
-    key.path = line[path_at] != '\0' ? line + path_at : "//anon";
-    map.image = pt_images_add(&procs->images, &key);
+    pt_maps_line line;
+    if (!pt_maps_line_parse(text, strlen(text), &line) || !(line.prot & PROT_EXEC)) return;
+    const pt_image_key key = {.path = line.path, /* to the end of the text */
+                              .major = line.major,
+                              .minor = line.minor,
+                              .inode = line.inode};
+    const pt_proc_map map = {
+        .range = {.start = line.start, .limit = line.limit, .file_offset = line.file_offset},
+        .image = pt_images_add(&procs->images, &key)};
     put_map(procs, proc, &map);
 }
 
@@ -248,9 +197,7 @@ void pt_proc_status(const char *root, const char *who, const char *key, char *bu
 
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr)
 {
-    const size_t at = first_above(proc, addr);
-    if (at == proc->map.count || proc->map.items[at].start > addr) return NULL;
-    return &proc->map.items[at];
+    return pt_mappings_at(proc->map.items, proc->map.count, sizeof *proc->map.items, addr);
 }
 
 /* ---- records ---- */
@@ -267,10 +214,9 @@ pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *r)
         key.build_id_bytes = m->build_id_bytes;
         memcpy(key.build_id, m->build_id, m->build_id_bytes);
     }
-    const pt_proc_map map = {.start = m->start,
-                             .limit = m->start + m->bytes,
-                             .file_offset = m->file_offset,
-                             .image = pt_images_add(&procs->images, &key)};
+    const pt_proc_map map = {
+        .range = {.start = m->start, .limit = m->start + m->bytes, .file_offset = m->file_offset},
+        .image = pt_images_add(&procs->images, &key)};
     put_map(procs, proc, &map);
     return proc;
 }
@@ -288,7 +234,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->labels = 0;
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
-        changed(procs, proc);
+        mark_changed(procs, proc);
     }
     return proc;
 }
@@ -334,7 +280,7 @@ void pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
     *slot = proc;
     if (old == NULL || old == proc || (!old->has_exited && has_threads(procs, old->pid))) return;
     free_maps(old);
-    changed(procs, old);
+    mark_changed(procs, old);
 }
 
 /* ---- unwinding ---- */
@@ -347,12 +293,13 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
         proc->module.count = 0;
         for (size_t i = 0; i < proc->map.count; i++) {
             const pt_proc_map *const map = &proc->map.items[i];
-            pt_unwind_module module = {.start = map->start, .limit = map->limit};
-            pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid, map->start,
-                           map->limit);
+            const pt_map_range *const range = &map->range;
+            pt_unwind_module module = {.start = range->start, .limit = range->limit};
+            pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid,
+                           range->start, range->limit);
             const pt_image *const image = procs->images.all.items[map->image];
             if (image->blob != NULL &&
-                pt_image_bias(image, map->start, map->file_offset, &module.bias))
+                pt_image_bias(image, range->start, range->file_offset, &module.bias))
                 module.table = &image->table;
             if (module.table != NULL && image->base_blob != NULL)
                 module.base_table = &image->base_table;

@@ -12,12 +12,13 @@
 
 #include "capture/images.h"
 #include "capture/ring.h"
+#include "process/mappings.h"
 
 enum { PT_COMM_BYTES = 16 };
 enum { PT_PROCS_GONE = 256 }; /* whose mappings are still known: their last samples may follow */
 
 typedef struct pt_proc_map {
-    uint64_t start, limit, file_offset;
+    pt_map_range range;
     uint32_t image;
 } pt_proc_map;
 

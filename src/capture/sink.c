@@ -10,6 +10,7 @@
 #include "base/saturate.h"
 #include "elf/image.h"
 #include "model/process_user.h"
+#include "process/path_kind.h"
 
 /* A stack of a process as it was sampled, and how often. */
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
     uint32_t image, mapping;
     uint64_t file_offset, bytes;
     uint64_t start; /* in the builder */
+    bool is_memory; /* the code in it is in no file */
 } shared_map;
 
 struct pt_sink {
@@ -82,17 +84,6 @@ void pt_sink_free(pt_sink *sink)
 
 /* ---- mappings ---- */
 
-/* The path without what the kernel adds when the file has been removed: its build id tells whether
- * a file of that name is still the same. */
-static uint32_t path_string(pt_builder *b, const char *path)
-{
-    static const char gone[] = " (deleted)";
-    const size_t bytes = strlen(path), gone_bytes = sizeof gone - 1;
-    const bool is_gone =
-        bytes > gone_bytes && strcmp(path + bytes - gone_bytes, gone) == 0 && path[0] == '/';
-    return pt_builder_string(b, path, is_gone ? bytes - gone_bytes : bytes).v;
-}
-
 static uint32_t id_string(pt_builder *b, const pt_image *image)
 {
     char hex[2 * PT_IMAGE_ID_MAX + 1];
@@ -101,45 +92,39 @@ static uint32_t id_string(pt_builder *b, const pt_image *image)
     return pt_builder_text(b, hex).v;
 }
 
-/* Code that is in no file: what a just-in-time compiler made. */
-static bool is_generated(const char *path)
-{
-    return strcmp(path, "//anon") == 0 || strncmp(path, "/memfd:", 7) == 0 ||
-           strncmp(path, "/dev/zero", 9) == 0 || strncmp(path, "[anon:", 6) == 0 ||
-           strcmp(path, "[heap]") == 0 || strcmp(path, "[stack]") == 0 ||
-           strncmp(path, "/SYSV", 5) == 0;
-}
-
 static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
 {
-    const uint64_t bytes = map->limit - map->start;
+    const pt_map_range *const range = &map->range;
+    const uint64_t bytes = range->limit - range->start;
     const pt_image *const image = sink->procs->images.all.items[map->image];
-    const bool is_jit = is_generated(image->path);
-    uint64_t hash = pt_hash_mix(map->image, pt_hash_mix(map->file_offset, bytes));
-    if (is_jit) hash = pt_hash_mix(hash, map->start); /* the same place is not the same code */
+    const pt_mapped as =
+        pt_mapped_as(image->path, strlen(image->path), range->start, range->file_offset);
+    const bool is_memory = pt_mapped_is_memory(as.kind);
+    uint64_t hash = pt_hash_mix(map->image, pt_hash_mix(as.file_offset, bytes));
+    if (is_memory) hash = pt_hash_mix(hash, range->start);
     pt_probe probe;
     for (uint32_t i = pt_index_first(&sink->shared, hash, &probe); i != PT_NONE;
          i = pt_index_next(&sink->shared, &probe)) {
         const shared_map *const m = &sink->map.items[i];
-        if (m->image == map->image && m->file_offset == map->file_offset && m->bytes == bytes &&
-            (!is_jit || m->start == map->start))
+        if (m->image == map->image && m->file_offset == as.file_offset && m->bytes == bytes &&
+            (!is_memory || m->start == range->start))
             return m;
     }
-    const pt_mapping mapping = {.start = map->start,
-                                .limit = map->limit,
-                                .file_offset = map->file_offset,
-                                .file = is_jit ? pt_builder_text(sink->builder, "[anon:jit]").v
-                                               : path_string(sink->builder, image->path),
-                                .flags = is_jit ? PT_MAPPING_JIT : 0};
+    const pt_mapping mapping = {.start = range->start,
+                                .limit = range->limit,
+                                .file_offset = as.file_offset,
+                                .file = pt_builder_string(sink->builder, as.name, as.name_bytes).v,
+                                .flags = is_memory ? PT_MAPPING_JIT : 0};
     const uint32_t id = pt_builder_append_mapping(sink->builder, &mapping).v;
     pt_index_add(&sink->shared, hash, (uint32_t)sink->map.count);
     PT_GROW(sink->map, sink->map.count + 1);
     shared_map *const added = &sink->map.items[sink->map.count++];
     *added = (shared_map){.image = map->image,
                           .mapping = id,
-                          .file_offset = map->file_offset,
+                          .file_offset = as.file_offset,
                           .bytes = bytes,
-                          .start = map->start};
+                          .start = range->start,
+                          .is_memory = is_memory};
     return added;
 }
 
@@ -181,9 +166,9 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
                             .flags = PT_LOCATION_USER | (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
     if (map != NULL) {
         const shared_map *const shared = builder_map(sink, map);
-        if (is_generated(sink->procs->images.all.items[map->image]->path)) tell_user(sink, proc);
+        if (shared->is_memory) tell_user(sink, proc);
         location.mapping = shared->mapping;
-        location.address = pc - map->start + shared->start;
+        location.address = pc - map->range.start + shared->start;
     }
     return pt_builder_location(sink->builder, &location, NULL, 0).v;
 }

@@ -11,6 +11,7 @@
 #include "capture/procs.h"
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
+#include "process/path_kind.h"
 
 static bool is_in(const pt_pid_list *list, pid_t pid)
 {
@@ -26,16 +27,14 @@ static void add(pt_pid_list *list, pid_t pid)
     list->items[list->count++] = pid;
 }
 
-/* The name without the path and without what the kernel adds to files that are gone. */
+/* Has the program's file that name? */
 static bool program_is(const char *root, const char *pid, const char *name)
 {
     char target[PATH_MAX];
     PT_FREE char *path = pt_strf("%s/%s/exe", root, pid);
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length <= 0) return false;
-    target[length] = '\0';
-    char *const gone = strstr(target, " (deleted)");
-    if (gone != NULL) *gone = '\0';
+    target[pt_mapped_path_bytes(target, (size_t)length)] = '\0';
     const char *const slash = strrchr(target, '/');
     return strcmp(slash != NULL ? slash + 1 : target, name) == 0;
 }

@@ -96,7 +96,8 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
 {
     char share[32];
     if (reached >= weight || weight - reached <= weight / 20) return;
-    if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0) {
+    if (strncmp(dead_ends, "[anon:jit]", strlen("[anon:jit]")) == 0 ||
+        strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
         pt_cmd_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
                    "frame pointers (java: -XX:+PreserveFramePointer)",
                    percent(share, sizeof share, weight - reached, weight));

@@ -8,19 +8,19 @@
 
 #include "base/grow.h"
 #include "cmd/symbolize_int.h"
+#include "process/maps.h"
 
-/* "start-limit perms offset dev inode   path" */
-static void add_line(process *p, const char *line)
+static void add_line(process *p, const char *text, size_t bytes)
 {
-    process_map map;
-    int path_at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &map.start, &map.limit,
-               &map.offset, &path_at) < 3 ||
-        path_at == 0)
-        return;
-    map.path = pt_strdup(line + path_at);
+    pt_maps_line line;
+    if (!pt_maps_line_parse(text, bytes, &line)) return;
+    const pt_mapped as = pt_mapped_as(line.path, line.path_bytes, line.start, line.file_offset);
     PT_GROW(*p, p->count + 1);
-    p->items[p->count++] = map;
+    p->items[p->count++] = (process_map){
+        .range = {.start = line.start, .limit = line.limit, .file_offset = line.file_offset},
+        .kind = as.kind,
+        .path = pt_strndup(line.path, line.path_bytes),
+        .name = pt_strndup(as.name, as.name_bytes)};
 }
 
 pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
@@ -43,8 +43,7 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
     ssize_t length;
     errno = 0;
     while ((length = getline(&line, &cap, maps)) > 0) {
-        if (line[length - 1] == '\n') line[length - 1] = '\0';
-        add_line(&p, line);
+        add_line(&p, line, (size_t)length - (line[length - 1] == '\n'));
     }
     const int why = ferror(maps) ? errno : 0;
     free(line);
@@ -60,21 +59,15 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
 
 void process_done(process *p)
 {
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
         free(p->items[i].path);
+        free(p->items[i].name);
+    }
     free(p->items);
     *p = (process){0};
 }
 
 const process_map *process_find(const process *p, uint64_t addr)
 {
-    size_t low = 0, high = p->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (p->items[middle].limit <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->count && addr >= p->items[low].start ? &p->items[low] : NULL;
+    return pt_mappings_at(p->items, p->count, sizeof *p->items, addr);
 }

@@ -76,12 +76,12 @@ static void place_in_kernel(symbolize_job *j, request *r)
 }
 
 /* Code that the process made itself, by its compiler's dump or map. */
-static void place_in_compiled(symbolize_job *j, request *r, const char *path)
+static void place_in_compiled(symbolize_job *j, request *r, const process_map *map)
 {
     const pt_source_search search = {.options = j->images.source, .diag = &j->context->diag};
     if (!j->code.has_compiled)
         pt_source_jit_names(&search, j->process.pid, j->process.user,
-                            pt_source_dump_pid(path) != 0 ? path : NULL, &j->code.dump,
+                            map->kind == PT_MAPPED_JITDUMP ? map->path : NULL, &j->code.dump,
                             &j->code.map);
     j->code.has_compiled = true;
     if (!look_up(r, &j->code.dump)) look_up(r, &j->code.map);
@@ -96,23 +96,21 @@ static void place_in_process(symbolize_job *j, request *r)
         return;
     }
     if (map == NULL) return;
-    if (map->path[0] == '\0' || map->path[0] == '[' || pt_source_dump_pid(map->path) != 0)
-        place_in_compiled(j, r, map->path);
-    if (map->path[0] == '\0') return;
     free(r->text);
-    r->text = pt_strdup(map->path);
-    if (r->code != NULL) return;
-    if (map->path[0] == '[' && strcmp(map->path, "[vdso]") != 0) return;
+    r->text = pt_strdup(map->name);
+    if (pt_mapped_is_memory(map->kind) || map->kind == PT_MAPPED_JITDUMP)
+        place_in_compiled(j, r, map);
+    if (r->code != NULL || !pt_mapped_is_image(map->kind)) return;
     /* As the process sees it, as we see it, and as it is mapped when its name is gone. */
     const long long pid = (long long)j->process.pid;
     PT_FREE char *inside = pt_strf("/proc/%lld/root%s", pid, map->path);
-    PT_FREE char *mapped =
-        pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid, map->start, map->limit);
+    PT_FREE char *mapped = pt_strf("/proc/%lld/map_files/%" PRIx64 "-%" PRIx64, pid,
+                                   map->range.start, map->range.limit);
     const char *paths[] = {inside, map->path, mapped, NULL}, *vdso[] = {map->path, NULL};
-    r->image = images_named(&j->images, map->path, map->path[0] == '/' ? paths : vdso);
+    r->image = images_named(&j->images, map->path, map->kind == PT_MAPPED_FILE ? paths : vdso);
     if (r->image->chains == NULL ||
-        !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->start, map->limit, map->offset,
-                               r->asked, &r->linked))
+        !pt_elf_addr_of_mapped(pt_chains_elf(r->image->chains), map->range.start, map->range.limit,
+                               map->range.file_offset, r->asked, &r->linked))
         r->image = NULL;
 }
 

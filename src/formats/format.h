@@ -13,6 +13,7 @@
 #include "base/reader.h"
 #include "model/builder.h"
 #include "model/profile.h"
+#include "process/mappings.h"
 
 typedef enum {
     PT_PROBE_MAGIC,     /* the bytes identify themselves; asked first */
@@ -56,7 +57,7 @@ typedef struct pt_probe_input {
 
 /* A mapping of code in a process. */
 typedef struct pt_read_map {
-    uint64_t start, limit, file_offset;
+    pt_map_range range;
     const char *path, *build_id; /* build id in hex; "" = unknown. They live while it is read */
 } pt_read_map;
 

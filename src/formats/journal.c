@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "formats/format.h"
+#include "process/path_kind.h"
 
 /* Overlapping mappings (one library after another at the same place) that a lookup walks through;
  * what is beyond is unknown. */
@@ -211,23 +212,17 @@ static uint32_t builder_mapping(pt_journal_reading *g, const pt_mapping *like, b
     return id;
 }
 
-/* The path without what the kernel adds when the file has been removed: its build id tells whether
- * a file of that name is still the same. */
-static size_t named_bytes(const map_record *m)
-{
-    static const char gone[] = " (deleted)";
-    const size_t gone_bytes = sizeof gone - 1;
-    const bool is_gone = m->path_bytes > gone_bytes &&
-                         memcmp(m->path + m->path_bytes - gone_bytes, gone, gone_bytes) == 0;
-    return is_gone ? m->path_bytes - gone_bytes : m->path_bytes;
-}
-
 static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal_facts *f)
 {
     pt_builder *const b = g->builder;
-    const bool is_file = m->path_bytes > 0 && m->path[0] == '/';
-    pt_mapping mapping = {.start = m->start, .limit = m->limit, .file_offset = m->file_offset};
-    mapping.file = pt_builder_string(b, (const char *)m->path, named_bytes(m)).v;
+    const pt_mapped as =
+        pt_mapped_as((const char *)m->path, m->path_bytes, m->start, m->file_offset);
+    const bool is_memory = pt_mapped_is_memory(as.kind);
+    pt_mapping mapping = {.start = m->start,
+                          .limit = m->limit,
+                          .file_offset = as.file_offset,
+                          .flags = is_memory ? PT_MAPPING_JIT : 0};
+    mapping.file = pt_builder_string(b, as.name, as.name_bytes).v;
     mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
     if (m->to_ns != 0) { /* it was unloaded */
         /* Modulo 2^64: the file may hold anything. */
@@ -235,8 +230,7 @@ static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal
         mapping.valid_from_ns = (int64_t)(base + m->from_ns);
         mapping.valid_to_ns = (int64_t)(base + m->to_ns);
     }
-    if (m->path_bytes == 0) mapping.flags = PT_MAPPING_JIT;
-    const uint32_t id = builder_mapping(g, &mapping, is_file || m->build_id_bytes > 0);
+    const uint32_t id = builder_mapping(g, &mapping, !is_memory);
     if (id == PT_NONE) return;
     const uint64_t at = pt_builder_mapping_at(b, (pt_mapping_id){id})->start;
     PT_GROW(g->map, g->map.count + 1);

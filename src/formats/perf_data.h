@@ -90,12 +90,12 @@ void pt_perf_pool_done(pt_perf_pool *pool);
 /* ---- processes ---- */
 
 typedef struct pt_perf_map {
-    pt_read_map where; /* path and build id lie in the pool */
-    uint32_t mapping;  /* in the builder; PT_NONE = not yet */
-    const char *name;  /* of all its code (KSYMBOL), in the pool; NULL = none */
-    uint64_t whole_start, whole_limit, whole_offset; /* before others were put over it */
-    uint32_t pid;                                    /* whose anonymous memory it is; 0 = a file */
-    uint8_t flags;                                   /* PT_MAPPING_x */
+    pt_read_map where;  /* path and build id lie in the pool */
+    uint32_t mapping;   /* in the builder; PT_NONE = not yet */
+    const char *name;   /* of all its code (KSYMBOL), in the pool; NULL = none */
+    pt_map_range whole; /* before others were put over it */
+    uint32_t pid;       /* whose anonymous memory it is; 0 = a file */
+    uint8_t flags;      /* PT_MAPPING_x */
 } pt_perf_map;
 
 /* What is mapped, ascending and not overlapping. Shared by processes until one of them changes it.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "process/path_kind.h"
 
 enum {
     COMM_MAX_BYTES = 64,
@@ -79,66 +80,9 @@ static pt_perf_maps *own_maps(pt_perf_procs *procs, pt_perf_maps **maps)
     return *maps;
 }
 
-/* The first mapping that ends above addr. */
-static size_t first_above(const pt_perf_maps *maps, uint64_t addr)
-{
-    size_t low = 0, high = maps->map.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (maps->map.items[middle].where.limit <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 pt_perf_map *pt_perf_map_at(pt_perf_maps *maps, uint64_t addr)
 {
-    const size_t at = first_above(maps, addr);
-    if (at == maps->map.count || maps->map.items[at].where.start > addr) return NULL;
-    return &maps->map.items[at];
-}
-
-static void insert(pt_perf_maps *maps, size_t at, const pt_perf_map *map)
-{
-    PT_GROW(maps->map, maps->map.count + 1);
-    memmove(maps->map.items + at + 1, maps->map.items + at,
-            (maps->map.count - at) * sizeof *maps->map.items);
-    maps->map.items[at] = *map;
-    maps->map.count++;
-}
-
-static void cut_start(pt_perf_map *map, uint64_t start)
-{
-    map->where.file_offset += start - map->where.start;
-    map->where.start = start;
-}
-
-/* Puts a mapping over what is there: that is cut, split or goes. */
-static void put_over(pt_perf_maps *maps, const pt_perf_map *map)
-{
-    const uint64_t start = map->where.start, limit = map->where.limit;
-    size_t at = first_above(maps, start);
-    if (at < maps->map.count && maps->map.items[at].where.start < start) {
-        pt_perf_map right = maps->map.items[at];
-        maps->map.items[at].where.limit = start;
-        at++;
-        if (right.where.limit > limit) {
-            cut_start(&right, limit);
-            insert(maps, at, &right);
-        }
-    }
-    size_t end = at;
-    while (end < maps->map.count && maps->map.items[end].where.limit <= limit)
-        end++;
-    if (end < maps->map.count && maps->map.items[end].where.start < limit)
-        cut_start(&maps->map.items[end], limit);
-    if (end > at)
-        memmove(maps->map.items + at, maps->map.items + end,
-                (maps->map.count - end) * sizeof *maps->map.items);
-    maps->map.count -= end - at;
-    insert(maps, at, map);
+    return pt_mappings_at(maps->map.items, maps->map.count, sizeof *maps->map.items, addr);
 }
 
 /* A file that maps more than any kernel lets a process have does not get memory for it. */
@@ -150,7 +94,8 @@ static void put_map(pt_perf_procs *procs, pt_perf_maps **maps, const pt_perf_map
         return;
     }
     pt_perf_maps *const own = own_maps(procs, maps);
-    put_over(own, map);
+    PT_GROW(own->map, own->map.count + PT_MAPPINGS_MORE);
+    own->map.count = pt_mappings_put(own->map.items, own->map.count, sizeof *own->map.items, map);
     procs->map_count += own->map.count - count;
 }
 
@@ -253,30 +198,12 @@ uint32_t pt_perf_thread_get(pt_perf_data *d, uint32_t pid, uint32_t tid)
 
 /* ---- records ---- */
 
-static bool begins(const char *text, const char *with)
+/* perf puts a symbol behind the kernel's name: "[kernel.kallsyms]_text". */
+static size_t named_bytes(const char *path, size_t size)
 {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Code that is in no file: what a just-in-time compiler made. */
-static bool is_generated(const char *path)
-{
-    static const char *const places[] = {
-        "//anon", "/memfd:", "/dev/zero", "[anon:", "[heap]", "[stack", "/SYSV", "anon_inode:"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (begins(path, places[i])) return true;
-    return path[0] == '\0';
-}
-
-/* Without what the kernel adds to the name of a removed file, and perf to that of the kernel. */
-static const char *clean_path(pt_perf_data *d, const char *path, size_t size)
-{
-    static const char gone[] = " (deleted)", kernel[] = "[kernel.kallsyms]";
-    const size_t gone_bytes = sizeof gone - 1;
-    if (size >= sizeof kernel && begins(path, kernel)) size = sizeof kernel - 1;
-    if (size > gone_bytes && memcmp(path + size - gone_bytes, gone, gone_bytes) == 0)
-        size -= gone_bytes;
-    return pt_perf_pool_text(&d->pool, path, size);
+    static const char kernel[] = "[kernel.kallsyms]";
+    const size_t bytes = sizeof kernel - 1;
+    return size > bytes && memcmp(path, kernel, bytes) == 0 ? bytes : size;
 }
 
 static const char *id_text(pt_perf_data *d, const uint8_t *bytes, size_t count)
@@ -313,26 +240,26 @@ void pt_perf_on_mmap(pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_
     const char *const said = (const char *)body + path_at;
     size_t room = size - path_at;
     if (room > PATH_MAX_BYTES) room = PATH_MAX_BYTES;
-    const char *path = clean_path(d, said, strnlen(said, room));
+    const uint64_t file_offset = is_kernel ? 0 : pt_perf_u64(body + 24, d->swap);
+    const pt_mapped as =
+        pt_mapped_as(said, named_bytes(said, strnlen(said, room)), start, file_offset);
     const char *build_id = "";
     if (type == PT_PERF_MMAP2 && (misc & PT_PERF_MISC_BUILD_ID) && body[ID_AT - 4] <= ID_BYTES)
         build_id = id_text(d, body + ID_AT, body[ID_AT - 4]);
-    const bool is_jit = !is_kernel && is_generated(path);
+    const bool is_memory = !is_kernel && pt_mapped_is_memory(as.kind);
     pt_perf_map map = {
-        .where = {.start = start,
-                  .limit = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes,
-                  .file_offset = is_kernel ? 0 : pt_perf_u64(body + 24, d->swap),
-                  .path = is_jit ? pt_perf_pool_text(&d->pool, "[anon:jit]", 10) : path,
+        .where = {.range = {.start = start,
+                            .limit = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes,
+                            .file_offset = is_kernel ? 0 : as.file_offset},
+                  .path = pt_perf_pool_text(&d->pool, as.name, as.name_bytes),
                   .build_id = build_id},
         .mapping = PT_NONE,
-        .pid = is_jit ? pid : 0,
-        .flags = is_kernel ? PT_MAPPING_KERNEL
-                 : is_jit  ? PT_MAPPING_JIT
-                           : 0,
+        .pid = is_memory ? pid : 0,
+        .flags = is_kernel   ? PT_MAPPING_KERNEL
+                 : is_memory ? PT_MAPPING_JIT
+                             : 0,
     };
-    map.whole_start = map.where.start;
-    map.whole_limit = map.where.limit;
-    map.whole_offset = map.where.file_offset;
+    map.whole = map.where.range;
     if (is_kernel) {
         put_map(&d->procs, &d->procs.kernel, &map);
         return;
@@ -394,14 +321,12 @@ void pt_perf_on_ksymbol(pt_perf_data *d, const uint8_t *body, size_t size)
     const char *const place =
         pt_perf_u16(body + 12, d->swap) == BPF ? "[bpf]" : "[kernel out of line]";
     const pt_perf_map map = {
-        .where = {.start = start,
-                  .limit = start + bytes,
+        .where = {.range = {.start = start, .limit = start + bytes},
                   .path = pt_perf_pool_text(&d->pool, place, strlen(place)),
                   .build_id = ""},
         .mapping = PT_NONE,
         .name = pt_perf_pool_text(&d->pool, text, strnlen(text, room)),
-        .whole_start = start,
-        .whole_limit = start + bytes,
+        .whole = {.start = start, .limit = start + bytes},
         .flags = PT_MAPPING_KERNEL | PT_MAPPING_HAS_FUNCTIONS,
     };
     put_map(&d->procs, &d->procs.kernel, &map);

@@ -44,9 +44,9 @@ void pt_perf_stacks_done(pt_perf_stacks *s)
 static uint32_t mapping_row(pt_perf_data *d, const pt_perf_map *map)
 {
     pt_builder *const b = d->builder;
-    const pt_mapping row = {.start = map->whole_start,
-                            .limit = map->whole_limit,
-                            .file_offset = map->whole_offset,
+    const pt_mapping row = {.start = map->whole.start,
+                            .limit = map->whole.limit,
+                            .file_offset = map->whole.file_offset,
                             .file = pt_builder_text(b, map->where.path).v,
                             .build_id = pt_builder_text(b, map->where.build_id).v,
                             .flags = map->flags};
@@ -57,26 +57,26 @@ static uint32_t mapping_row(pt_perf_data *d, const pt_perf_map *map)
 static const struct pt_perf_shared *share(pt_perf_data *d, const pt_perf_map *map)
 {
     pt_perf_stacks *const s = &d->stacks;
-    const uint64_t bytes = map->whole_limit - map->whole_start;
+    const uint64_t bytes = map->whole.limit - map->whole.start;
     const bool is_fixed = map->pid != 0 || map->flags != 0;
     uint64_t hash = pt_hash_mix((uintptr_t)map->where.path, (uintptr_t)map->where.build_id);
-    hash = pt_hash_mix(hash ^ bytes, map->whole_offset ^ (is_fixed ? map->whole_start : 0));
+    hash = pt_hash_mix(hash ^ bytes, map->whole.file_offset ^ (is_fixed ? map->whole.start : 0));
     pt_probe probe;
     for (uint32_t i = pt_index_first(&s->shared, hash, &probe); i != PT_NONE;
          i = pt_index_next(&s->shared, &probe)) {
         const struct pt_perf_shared *const known = &s->image.items[i];
         if (known->path == map->where.path && known->build_id == map->where.build_id &&
-            known->file_offset == map->whole_offset && known->bytes == bytes &&
-            known->pid == map->pid && (!is_fixed || known->start == map->whole_start))
+            known->file_offset == map->whole.file_offset && known->bytes == bytes &&
+            known->pid == map->pid && (!is_fixed || known->start == map->whole.start))
             return known;
     }
     pt_index_add(&s->shared, hash, (uint32_t)s->image.count);
     PT_GROW(s->image, s->image.count + 1);
     s->image.items[s->image.count] = (struct pt_perf_shared){.path = map->where.path,
                                                              .build_id = map->where.build_id,
-                                                             .file_offset = map->whole_offset,
+                                                             .file_offset = map->whole.file_offset,
                                                              .bytes = bytes,
-                                                             .start = map->whole_start,
+                                                             .start = map->whole.start,
                                                              .pid = map->pid,
                                                              .mapping = mapping_row(d, map)};
     return &s->image.items[s->image.count++];
@@ -134,7 +134,7 @@ static uint32_t new_location(pt_perf_data *d, pt_perf_maps *maps, uint64_t addr,
         if (map != NULL) {
             const struct pt_perf_shared *const shared = share(d, map);
             location.mapping = shared->mapping;
-            location.address = addr - map->whole_start + shared->start;
+            location.address = addr - map->whole.start + shared->start;
             if (map->name != NULL) {
                 const uint32_t name = pt_builder_text(d->builder, map->name).v;
                 const pt_function function = {.name = name, .system_name = name};

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "process/path_kind.h"
 
 enum {
     ATTR_BYTES = 112,
@@ -128,9 +129,9 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
     enum { EXECUTABLE = 5, PRIVATE = 2, PATH_MAX_BYTES = 4000 };
     uint8_t id[20] = {0};
     const bool is_kernel = (m->flags & PT_MAPPING_KERNEL) != 0;
-    const bool is_jit = (m->flags & PT_MAPPING_JIT) != 0;
     const size_t bytes = id_bytes(pt_text(w->p, m->build_id), id);
-    const char *const path = is_jit ? "//anon" : pt_text(w->p, m->file);
+    const char *path = pt_text(w->p, m->file);
+    if (pt_mapped_kind_of_text(path) == PT_MAPPED_ANONYMOUS) path = "//anon";
     size_t path_bytes = strlen(path);
     if (path_bytes > PATH_MAX_BYTES) path_bytes = PATH_MAX_BYTES;
     begin(w, PT_PERF_MMAP2,

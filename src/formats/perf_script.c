@@ -23,6 +23,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "formats/perf_events.h"
+#include "process/path_kind.h"
 
 enum {
     EVENTS_MAX = 256,
@@ -321,11 +322,6 @@ static bool parse_frame(span line, frame_line *ret)
         ret->dso = (span){open + 1, s.end - 1};
         s.end = open;
     }
-    static const char gone[] = " (deleted)";
-    const ptrdiff_t gone_bytes = sizeof gone - 1;
-    if (ret->dso.end - ret->dso.at > gone_bytes &&
-        memcmp(ret->dso.end - gone_bytes, gone, (size_t)gone_bytes) == 0)
-        ret->dso.end -= gone_bytes;
     ret->symbol = without_offset(trimmed(s));
     if (is_unknown(ret->symbol)) ret->symbol = (span){0};
     if (is_unknown(ret->dso)) ret->dso = (span){0};
@@ -339,16 +335,17 @@ static bool is_inlined(span dso)
 
 static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
 {
-    static const char kernel[] = "[kernel", guest[] = "[guest.kernel";
     const size_t size = (size_t)(dso.end - dso.at);
-    *ret_is_kernel = (size >= 7 && memcmp(dso.at, kernel, 7) == 0) ||
-                     (size >= 13 && memcmp(dso.at, guest, 13) == 0) ||
-                     (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
+    const pt_mapped as = pt_mapped_as(dso.at, size, 0, 0); /* where it lies is not said */
+    *ret_is_kernel =
+        as.kind == PT_MAPPED_KERNEL || (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
     seen_text *const seen = look_up(&r->dsos, dso);
     if (seen->id == PT_NONE) {
         const pt_mapping mapping = {.limit = UINT64_MAX,
-                                    .file = string_of(r, dso),
-                                    .flags = *ret_is_kernel ? PT_MAPPING_KERNEL : 0};
+                                    .file = string_of(r, (span){as.name, as.name + as.name_bytes}),
+                                    .flags = *ret_is_kernel                 ? PT_MAPPING_KERNEL
+                                             : pt_mapped_is_memory(as.kind) ? PT_MAPPING_JIT
+                                                                            : 0};
         seen->id = pt_builder_append_mapping(r->builder, &mapping).v;
     }
     return seen->id;

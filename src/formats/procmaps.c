@@ -4,9 +4,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "process/maps.h"
+#include "process/path_kind.h"
 
 /* A line being taken apart; text is not NUL-terminated. */
 typedef struct {
@@ -67,25 +70,6 @@ static size_t rest(cursor *c, const char **ret_rest)
     return length;
 }
 
-/* "START-LIMIT", which begins both forms. */
-static bool range(cursor *c, uint64_t *ret_start, uint64_t *ret_limit)
-{
-    return hex(c, ret_start) && skip_char(c, '-') && hex(c, ret_limit) && *ret_limit > *ret_start;
-}
-
-/* After the range: " r-xp OFFSET DEV INODE [PATH]". */
-static bool maps_tail(cursor *c, map_line *m)
-{
-    const char *prot, *unused;
-    if (word(c, &prot) < 3) return false;
-    m->executable = prot[2] == 'x';
-    skip_blanks(c);
-    if (!hex(c, &m->file_offset) || word(c, &unused) == 0 || word(c, &unused) == 0) return false;
-    m->path_bytes = rest(c, &m->path);
-    m->build_id_bytes = 0;
-    return true;
-}
-
 /* "r-xp" */
 static bool is_protection(const char *text, size_t size)
 {
@@ -124,12 +108,20 @@ static bool brief_tail(cursor *c, map_line *m)
 static bool parse_map(const char *line, size_t length, map_line *m)
 {
     cursor c = {line, line + length};
+    pt_maps_line full;
     skip_blanks(&c);
-    if (!range(&c, &m->start, &m->limit)) return false;
-    const cursor after_range = c;
-    if (c.at < c.end && *c.at != ':' && maps_tail(&c, m)) return true;
-    c = after_range;
-    return brief_tail(&c, m);
+    if (pt_maps_line_parse(c.at, (size_t)(c.end - c.at), &full)) {
+        cursor path = {full.path, c.end};
+        *m = (map_line){.start = full.start,
+                        .limit = full.limit,
+                        .file_offset = full.file_offset,
+                        .executable = (full.prot & PROT_EXEC) != 0};
+        m->path_bytes = rest(&path, &m->path);
+        return true;
+    }
+    const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &m->start, &m->limit);
+    c.at += range_bytes;
+    return range_bytes > 0 && brief_tail(&c, m);
 }
 
 /* "TEXT:DIGITS] " without brackets in the text goes (glog). */
@@ -240,7 +232,9 @@ static bool build_id_line(procmaps *s, const char *line, size_t length)
     cursor c = {line + sizeof head - 1, line + length};
     uint64_t start, limit;
     const char *id;
-    if (!range(&c, &start, &limit)) return false;
+    const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &start, &limit);
+    if (range_bytes == 0) return false;
+    c.at += range_bytes;
     const size_t id_bytes = word(&c, &id);
     if (id_bytes == 0 || id_bytes % 2 != 0) return false;
     for (size_t i = 0; i < id_bytes; i++) {
@@ -320,15 +314,15 @@ static void join_pieces(procmaps *s)
     s->maps.count = kept;
 }
 
-/* A shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), in brackets, or no name. */
+/* A shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or no file. */
 static bool is_library(const char *path)
 {
     path += strspn(path, " \t");
-    if (path[0] == '[' || path[0] == '\0' || strncmp(path, "(deleted)", 9) == 0) return true;
+    const size_t bytes = pt_mapped_path_bytes(path, strlen(path));
+    if (pt_mapped_kind_of(path, bytes) != PT_MAPPED_FILE) return true;
     for (const char *so = strstr(path, ".so"); so != NULL; so = strstr(so + 1, ".so")) {
         if ((so[3] == '.' || so[3] == '_') && isdigit((unsigned char)so[4])) return true;
-        const char *const end = so + 3 + strspn(so + 3, " \t");
-        if (*end == '\0' || strcmp(end, "(deleted)") == 0) return true;
+        if ((size_t)(so + 3 - path) == bytes) return true;
     }
     return false;
 }

@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "model/builder.h"
+#include "process/path_kind.h"
 
 typedef struct {
     uint32_t *items; /* locations */
@@ -33,10 +34,9 @@ typedef struct {
 /* Parts of a process that are in no file and never have names. */
 static bool is_system(const char *file)
 {
-    const char *const slash = strrchr(file, '/');
-    const char *const base = slash != NULL ? slash + 1 : file;
-    return base[0] == '[' || strncmp(base, "linux-vdso", 10) == 0 ||
-           strncmp(file, "/dev/dri/", 9) == 0 || strcmp(file, "//anon") == 0;
+    const pt_mapped_kind kind = pt_mapped_kind_of_text(file);
+    return file[0] != '\0' && kind != PT_MAPPED_FILE && kind != PT_MAPPED_SHARED &&
+           kind != PT_MAPPED_JITDUMP;
 }
 
 /* The first server that the mapping (PT_NONE: no mapping) came from. */

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "elf/image.h"
+#include "process/path_kind.h"
 #include "unwind/copied.h"
 #include "unwind/heap.h"
 
@@ -104,8 +105,7 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
     m->path = map->path;
     m->build_id = map->build_id;
     pt_image_file file = PT_IMAGE_FILE_INIT;
-    const bool may_be_file = map->path[0] == '/' || strcmp(map->path, "[vdso]") == 0;
-    if (may_be_file &&
+    if (pt_mapped_is_image(pt_mapped_kind_of_text(map->path)) &&
         pt_source_find_image(&u->search, map->path, map->build_id, &file, NULL) == PT_OK) {
         compile(m, &file.blob);
         pt_image_file_done(&file);
@@ -128,10 +128,10 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
     const uint8_t *at = (const uint8_t *)stack->maps;
     for (size_t i = 0; i < stack->map_count; i++, at += stack->map_bytes) {
         const pt_read_map *const map = (const pt_read_map *)(const void *)at;
-        pt_unwind_module module = {.start = map->start, .limit = map->limit};
+        pt_unwind_module module = {.start = map->range.start, .limit = map->range.limit};
         const image *const m = image_of(u, map);
-        if (m->blob != NULL && pt_elf_bias(m->segment.items, m->segment.count, map->start,
-                                           map->file_offset, &module.bias)) {
+        if (m->blob != NULL && pt_elf_bias(m->segment.items, m->segment.count, map->range.start,
+                                           map->range.file_offset, &module.bias)) {
             module.table = &m->table;
             module.base_table = m->base_blob != NULL ? &m->base_table : NULL;
         }

@@ -130,18 +130,6 @@ bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id
 
 /* ---- just-in-time compilers ---- */
 
-int64_t pt_source_dump_pid(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    long long pid;
-    int length = 0;
-    const char *name = slash != NULL ? slash + 1 : path;
-    return sscanf(name, "jit-%lld.dump%n", &pid, &length) == 1 && length > 0 &&
-                   name[length] == '\0' && pid > 0
-               ? pid
-               : 0;
-}
-
 /* The process's own number for itself (proc(5), NSpid), which is what it puts into names. */
 static int64_t pid_inside(int64_t pid)
 {

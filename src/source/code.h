@@ -37,7 +37,4 @@ bool pt_source_find_vmlinux(const pt_source_search *search, const char *build_id
 bool pt_source_jit_names(const pt_source_search *search, int64_t pid, int64_t user,
                          const char *dump_path, pt_code_names *ret_dump, pt_code_names *ret_map);
 
-/* The process that wrote a dump of that path ("jit-PID.dump"), or 0. */
-int64_t pt_source_dump_pid(const char *path);
-
 #endif

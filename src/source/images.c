@@ -2,6 +2,7 @@
 #include "source/images.h"
 #include "base/file.h"
 #include "base/place.h"
+#include "process/path_kind.h"
 #include "source/text.h"
 
 #include <elf.h>
@@ -302,28 +303,18 @@ static pt_status find_vdso(const trial *t, pt_image_file *ret_file, pt_error *re
                         t->wanted_id);
 }
 
-static bool is_vdso(const char *path)
-{
-    return strcmp(path, "[vdso]") == 0 || strncmp(path, "linux-vdso.so", 13) == 0 ||
-           strncmp(path, "linux-gate.so", 13) == 0;
-}
-
 pt_status pt_source_find_image(const pt_source_search *search, const char *path,
                                const char *build_id, pt_image_file *ret_file, pt_error *reterr)
 {
-    static const char deleted[] = " (deleted)";
     char id[HEX_BYTES_MAX];
     normal_id(build_id, id);
     pt_error passed_over = PT_ERROR_INIT;
     const trial t = {.search = search, .wanted_id = id, .what = path, .passed_over = &passed_over};
-    if (is_vdso(path)) {
+    if (pt_mapped_kind_of_text(path) == PT_MAPPED_VDSO) {
         const pt_status status = find_vdso(&t, ret_file, reterr);
         return status != PT_OK && try_perf_cache(&t, "vdso", ret_file) ? PT_OK : status;
     }
-    PT_FREE char *plain = pt_strdup(path);
-    const size_t n = strlen(plain);
-    if (n > sizeof deleted - 1 && strcmp(plain + n - (sizeof deleted - 1), deleted) == 0)
-        plain[n - (sizeof deleted - 1)] = '\0';
+    PT_FREE char *plain = pt_strndup(path, pt_mapped_path_bytes(path, strlen(path)));
     for (size_t i = 0; i < search->options->binary_dir_count; i++)
         if (try_binary_dir(&t, search->options->binary_dirs[i], plain, ret_file)) return PT_OK;
     if (plain[0] != '\0' && plain[0] != '[' && try_path(&t, plain, ret_file)) return PT_OK;

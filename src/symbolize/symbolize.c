@@ -13,6 +13,7 @@
 #include "base/rows.h"
 #include "model/builder.h"
 #include "model/process_user.h"
+#include "process/path_kind.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
 #include "symbolize/doubt.h"
@@ -112,15 +113,6 @@ bool pt_symbolize_mode_named(const char *text, pt_symbolize_mode *ret_mode)
 
 /* ---- what is wanted ---- */
 
-/* Anonymous memory, devices and the like: no file holds the code. */
-static bool is_a_file(const char *path)
-{
-    if (strcmp(path, "[vdso]") == 0) return true;
-    return path[0] != '\0' && path[0] != '[' && strncmp(path, "//", 2) != 0 &&
-           strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/memfd:", 7) != 0 &&
-           strncmp(path, "/SYSV", 5) != 0 && strncmp(path, "anon_inode:", 11) != 0;
-}
-
 /* path: what it reads, if the string is none of the profile's. Of a process the second string is
  * its number. */
 static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_string,
@@ -154,7 +146,8 @@ static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_str
  */
 static bool is_kernel(const pt_mapping *m, const char *path)
 {
-    return (m->flags & PT_MAPPING_KERNEL) != 0 || strncmp(path, "[kernel", 7) == 0 ||
+    return (m->flags & PT_MAPPING_KERNEL) != 0 ||
+           pt_mapped_kind_of_text(path) == PT_MAPPED_KERNEL ||
            (path[0] == '[' && m->start >> 63 != 0 && strcmp(path, "[vsyscall]") != 0);
 }
 
@@ -174,7 +167,7 @@ static void choose_images(work *w)
         if (w->options->names_code && is_kernel(m, path))
             w->image_of[i] = image_named(w, KERNEL_STRING, m->build_id, "[kernel]");
         else if ((m->flags & (PT_MAPPING_KERNEL | PT_MAPPING_JIT)) == 0 &&
-                 pt_source_dump_pid(path) == 0 && (is_given || is_a_file(path)))
+                 (is_given || pt_mapped_is_image(pt_mapped_kind_of_text(path))))
             w->image_of[i] = image_named(w, is_given ? PT_NONE : m->file, m->build_id, path);
     }
     w->image_of[count] =
@@ -218,10 +211,10 @@ static bool may_be_compiled(const pt_profile *p, uint32_t mapping)
 {
     if (mapping == PT_NONE) return true;
     const pt_mapping *m = &p->mapping->row[mapping];
-    const char *path = pt_text(p, m->file);
-    return (m->flags & PT_MAPPING_JIT) != 0 || pt_source_dump_pid(path) != 0 ||
-           ((m->flags & PT_MAPPING_KERNEL) == 0 && path[0] != '[' && !is_a_file(path)) ||
-           strncmp(path, "[anon", 5) == 0 || strcmp(path, "[heap]") == 0;
+    const pt_mapped_kind kind = pt_mapped_kind_of_text(pt_text(p, m->file));
+    return (m->flags & PT_MAPPING_JIT) != 0 ||
+           ((m->flags & PT_MAPPING_KERNEL) == 0 &&
+            (pt_mapped_is_memory(kind) || kind == PT_MAPPED_JITDUMP || kind == PT_MAPPED_DEVICE));
 }
 
 /* Finds the process of each location whose code is in no file, and makes it the location's image.
@@ -250,7 +243,7 @@ static void choose_processes(work *w, const bool *used)
             const uint32_t id = image_named(w, PROCESS_STRING, of_stacks[s], "[code]");
             w->image_of_location[location] = id;
             const char *path = mapping != PT_NONE ? pt_text(p, p->mapping->row[mapping].file) : "";
-            if (pt_source_dump_pid(path) != 0) w->images[id].dump_path = path;
+            if (pt_mapped_kind_of_text(path) == PT_MAPPED_JITDUMP) w->images[id].dump_path = path;
         }
     }
 }
@@ -288,10 +281,11 @@ static void count_without_file(const pt_profile *p, uint32_t mapping, uint64_t c
     }
     const pt_mapping *m = &p->mapping->row[mapping];
     const char *path = pt_text(p, m->file);
+    const bool is_nameless = pt_mapped_kind_of_text(path) == PT_MAPPED_ANONYMOUS;
     if ((m->flags & PT_MAPPING_HAS_FUNCTIONS) != 0) return;
     if ((m->flags & PT_MAPPING_KERNEL) != 0)
         pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "they are in the kernel");
-    else if ((m->flags & PT_MAPPING_JIT) != 0 || path[0] == '\0')
+    else if ((m->flags & PT_MAPPING_JIT) != 0 || is_nameless)
         pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "their code is in no file");
     else
         pt_diag_add(diag, count, PT_SYMBOLIZE_NAMELESS "%s is not a file", path);

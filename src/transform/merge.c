@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "model/builder.h"
+#include "process/path_kind.h"
 #include "transform/merge_int.h"
 #include "transform/tags.h"
 
@@ -90,7 +91,7 @@ typedef struct {
     uint64_t bytes, file_offset;
     uint32_t name;  /* string of the result: build id, else the source's own, else file */
     uint32_t kind;  /* which of them it is */
-    uint64_t start; /* of what has no name: nothing says that it is the same elsewhere */
+    uint64_t start; /* of memory without a file: nothing says that it is the same elsewhere */
 } mapping_key;
 
 /* gmon.out tells neither its program's name nor its size: addresses as linked are all there is. */
@@ -100,7 +101,7 @@ static bool is_linked_image(const pt_mapping *m)
            !m->foreign_id && !m->file;
 }
 
-static mapping_key key_of(const pt_mapping *m, bool pprof)
+static mapping_key key_of(const pt_builder *b, const pt_mapping *m, bool pprof)
 {
     const uint64_t bytes = m->limit - m->start;
     if (pprof)
@@ -110,6 +111,9 @@ static mapping_key key_of(const pt_mapping *m, bool pprof)
             .name = m->build_id ? m->build_id : m->file,
         };
     if (is_linked_image(m)) return (mapping_key){.kind = 3};
+    const bool is_memory = !m->build_id && !m->foreign_id &&
+                           pt_mapped_is_memory(pt_mapped_kind_of_text(
+                               pt_builder_get_text(b, (pt_string_id){m->file})));
     return (mapping_key){
         .bytes = bytes + (MAPPING_ROUND - bytes % MAPPING_ROUND) % MAPPING_ROUND,
         .file_offset = m->file_offset,
@@ -119,13 +123,13 @@ static mapping_key key_of(const pt_mapping *m, bool pprof)
         .kind = m->build_id     ? 2
                 : m->foreign_id ? 1
                                 : 0,
-        .start = m->build_id || m->foreign_id || m->file ? 0 : m->start,
+        .start = is_memory ? m->start : 0,
     };
 }
 
 static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
 {
-    const mapping_key key = key_of(mapping, a->merge->pprof);
+    const mapping_key key = key_of(a->b, mapping, a->merge->pprof);
     const uint64_t hash =
         pt_hash_mix(key.bytes ^ key.file_offset, pt_hash_u32_pair(key.name, key.kind));
     pt_index *const index = &a->merge->mapping_index;
@@ -133,7 +137,7 @@ static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
     for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
          id = pt_index_next(index, &probe)) {
         pt_mapping *const known = pt_builder_mapping_at(a->b, (pt_mapping_id){id});
-        const mapping_key other = key_of(known, a->merge->pprof);
+        const mapping_key other = key_of(a->b, known, a->merge->pprof);
         if (other.bytes != key.bytes || other.file_offset != key.file_offset ||
             other.name != key.name || other.kind != key.kind || other.start != key.start)
             continue;

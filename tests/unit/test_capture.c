@@ -230,7 +230,7 @@ static const char *maps_of(const pt_procs *procs, const pt_proc *proc)
     for (size_t i = 0; i < proc->map.count; i++) {
         const pt_proc_map *const m = &proc->map.items[i];
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%lx-%lx+%lx %s", i > 0 ? ", " : "",
-                               m->start, m->limit, m->file_offset,
+                               m->range.start, m->range.limit, m->range.file_offset,
                                procs->images.all.items[m->image]->path);
     }
     return text;

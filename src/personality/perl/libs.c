@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/regex.h"
 #include "elf/image.h"
 #include "personality/perl/perl.h"
+#include "process/maps.h"
 
 char *pt_perl_debugging_library(const char *path)
 {
@@ -83,15 +85,6 @@ typedef struct {
     bool executable, full; /* full: of /proc/PID/maps; else "START-END: PATH" */
 } map_line;
 
-static bool scan_hex(const char **p, uint64_t *ret)
-{
-    if (!isxdigit((unsigned char)**p)) return false;
-    char *end;
-    *ret = strtoull(*p, &end, 16);
-    *p = end;
-    return true;
-}
-
 static bool scan_gap(const char **p)
 {
     const char *start = *p;
@@ -111,30 +104,25 @@ static bool scan_word(const char **p, const char **ret, size_t *ret_length)
 
 static bool scan_map_line(const char *line, map_line *ret)
 {
-    const char *p = line, *word;
-    size_t length;
-    while (*p == ' ' || *p == '\t')
-        p++;
-    const bool indented = p != line;
+    const char *p = line + strspn(line, " \t");
+    pt_maps_line full;
     *ret = (map_line){0};
-    if (!scan_hex(&p, &ret->start) || *p++ != '-' || !scan_hex(&p, &ret->finish)) return false;
-    if (*p == ':') {
-        p++;
-        scan_gap(&p);
-        return scan_word(&p, &ret->path, &ret->path_length);
+    if (p == line && pt_maps_line_parse(line, strlen(line), &full)) {
+        *ret = (map_line){.start = full.start,
+                          .finish = full.limit,
+                          .offset = full.file_offset,
+                          .path = full.path,
+                          .path_length = full.path_bytes,
+                          .executable = (full.prot & PROT_EXEC) != 0,
+                          .full = true};
+        return full.path_bytes > 0;
     }
-    if (indented || !scan_gap(&p) || !scan_word(&p, &word, &length) || length != 4) return false;
-    ret->executable = word[2] == 'x' || word[2] == 'X';
-    if (!scan_gap(&p) || !scan_hex(&p, &ret->offset) || !scan_gap(&p)) return false;
-    if (!scan_word(&p, &word, &length) || memchr(word, ':', length) == NULL) return false;
-    if (!scan_gap(&p)) return false;
-    while (isdigit((unsigned char)*p))
-        p++;
-    if (!scan_gap(&p) || *p == '\0') return false;
-    ret->full = true;
-    ret->path = p;
-    ret->path_length = strlen(p);
-    return true;
+    const size_t range_bytes = pt_maps_range(p, strlen(p), &ret->start, &ret->finish);
+    p += range_bytes;
+    if (range_bytes == 0 || *p != ':') return false;
+    p++;
+    scan_gap(&p);
+    return scan_word(&p, &ret->path, &ret->path_length);
 }
 
 /* ".so", ".so.1.2.3" and their like. */

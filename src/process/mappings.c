@@ -1,0 +1,69 @@
+/* mappings.c: see mappings.h. */
+#include "process/mappings.h"
+
+#include <string.h>
+
+static pt_map_range *range_at(void *items, size_t item_bytes, size_t i)
+{
+    return (pt_map_range *)(void *)((char *)items + i * item_bytes);
+}
+
+size_t pt_mappings_above(const void *items, size_t count, size_t item_bytes, uint64_t addr)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const void *const item = (const char *)items + middle * item_bytes;
+        if (((const pt_map_range *)item)->limit <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void *pt_mappings_at(void *items, size_t count, size_t item_bytes, uint64_t addr)
+{
+    const size_t at = pt_mappings_above(items, count, item_bytes, addr);
+    return at < count && range_at(items, item_bytes, at)->start <= addr
+               ? range_at(items, item_bytes, at)
+               : NULL;
+}
+
+static void cut_start(pt_map_range *range, uint64_t start)
+{
+    range->file_offset += start - range->start;
+    range->start = start;
+}
+
+/* Moves items [from, count) to begin at `to`; returns the new count. */
+static size_t move_items(void *items, size_t count, size_t item_bytes, size_t from, size_t to)
+{
+    memmove(range_at(items, item_bytes, to), range_at(items, item_bytes, from),
+            (count - from) * item_bytes);
+    return count - from + to;
+}
+
+size_t pt_mappings_put(void *items, size_t count, size_t item_bytes, const void *item)
+{
+    const pt_map_range *const new = item;
+    size_t at = pt_mappings_above(items, count, item_bytes, new->start);
+    if (at < count && range_at(items, item_bytes, at)->start < new->start) {
+        const uint64_t limit = range_at(items, item_bytes, at)->limit;
+        if (limit > new->limit) { /* a copy becomes what is left above */
+            count = move_items(items, count, item_bytes, at, at + 1);
+            memcpy(range_at(items, item_bytes, at), range_at(items, item_bytes, at + 1),
+                   item_bytes);
+        }
+        range_at(items, item_bytes, at)->limit = new->start;
+        at++;
+    }
+    size_t end = at;
+    while (end < count && range_at(items, item_bytes, end)->limit <= new->limit)
+        end++;
+    if (end < count && range_at(items, item_bytes, end)->start < new->limit)
+        cut_start(range_at(items, item_bytes, end), new->limit);
+    if (end != at + 1) count = move_items(items, count, item_bytes, end, at + 1);
+    memcpy(range_at(items, item_bytes, at), item, item_bytes);
+    return count;
+}
