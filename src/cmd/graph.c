@@ -103,23 +103,13 @@ static const char *format_of(const graph_settings *settings)
 
 /* ---- The graph as dot ---- */
 
-static bool has_residual(const pt_graph *graph)
-{
-    for (uint32_t i = 0; i < graph->listed_count; i++) {
-        const pt_graph_node *node = &graph->node[graph->listed[i]];
-        for (uint32_t k = 0; k < node->out_count; k++)
-            if (graph->edge[node->out[k]].residual) return true;
-    }
-    return false;
-}
-
 /* What passes through functions that are not drawn, in words; NULL when no arrow stands for it. The
  * caller frees. */
 static char *hidden_text(const pt_graph *graph, const pt_graph_request *request,
                          const pt_graph_report *report)
 {
     int64_t value;
-    if (!has_residual(graph) ||
+    if (!pt_graph_has_residual(graph) ||
         pt_graph_hidden(graph, report->profile, request, &value, NULL) != PT_OK)
         return NULL;
     pt_buf text = PT_BUF_INIT;

@@ -16,12 +16,13 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/shell_words.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 #include "cmd/line.h"
 #include "cmd/options.h"
 #include "cmd/print.h"
-#include "cmd/shell_words.h"
+#include "cmd/viewer.h"
 
 /* An option of the query that was set. */
 typedef struct {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/graphviz.h"
+#include "cmd/print.h"
 #include "render/xml.h"
 
 static bool has_display(void)
@@ -192,4 +194,22 @@ void pt_view_forget(char *file)
     *strrchr(file, '/') = '\0';
     rmdir(file);
     free(file);
+}
+
+/* ---- A command of the user ---- */
+
+void pt_shell_send(const pt_buf *report, const char *command)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
+    FILE *pipe = popen(command, "we");
+    if (pipe == NULL) {
+        pt_cmd_err("%s: %s\n", command, strerror(errno));
+        return;
+    }
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGPIPE, &ignore, &broken);
+    fwrite(report->data, 1, report->size, pipe);
+    pclose(pipe);
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGPIPE, &broken, NULL);
 }

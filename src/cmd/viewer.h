@@ -22,4 +22,8 @@ char *pt_view_address(const char *url);
 /* Removes the file and frees its name. Accepts NULL. */
 void pt_view_forget(char *file);
 
+/* Hands a report to a command of the user's shell and waits for it. Ctrl-C meanwhile is the
+ * command's. */
+void pt_shell_send(const pt_buf *report, const char *command);
+
 #endif

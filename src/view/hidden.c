@@ -77,3 +77,13 @@ pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
     *ret_value = sum;
     return PT_OK;
 }
+
+bool pt_graph_has_residual(const pt_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->listed_count; i++) {
+        const pt_graph_node *node = &graph->node[graph->listed[i]];
+        for (uint32_t k = 0; k < node->out_count; k++)
+            if (graph->edge[node->out[k]].residual) return true;
+    }
+    return false;
+}

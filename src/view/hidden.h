@@ -10,4 +10,7 @@
 pt_status pt_graph_hidden(const pt_graph *graph, const pt_profile *profile,
                           const pt_graph_request *request, int64_t *ret_value, pt_error *reterr);
 
+/* Does a listed node have an edge that stands for a path through nodes that are not listed? */
+bool pt_graph_has_residual(const pt_graph *graph);
+
 #endif

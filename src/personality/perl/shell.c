@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/shell_words.h"
 #include "cmd/graphviz.h"
 #include "cmd/line.h"
-#include "cmd/shell_words.h"
 #include "cmd/viewer.h"
 #include "personality/perl/perl.h"
 

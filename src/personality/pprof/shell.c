@@ -15,9 +15,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/shell_words.h"
 #include "cmd/line.h"
 #include "cmd/print.h"
-#include "cmd/shell_words.h"
+#include "cmd/viewer.h"
 #include "personality/pprof/as_pprof.h"
 
 typedef struct {

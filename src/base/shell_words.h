@@ -1,6 +1,6 @@
-/* shell_words.h: what the shells do with a line: words, `| program`, trimming. */
-#ifndef PT_CMD_SHELL_WORDS_H
-#define PT_CMD_SHELL_WORDS_H
+/* shell_words.h: what the shells do with a line: words, trimming, finding `| program`. */
+#ifndef PT_BASE_SHELL_WORDS_H
+#define PT_BASE_SHELL_WORDS_H
 
 #include "base/buf.h"
 
@@ -26,9 +26,5 @@ char *pt_shell_pattern(const char *name);
 
 /* Cuts the line before a | that stands alone between white space; what follows it, or NULL. */
 const char *pt_shell_cut_pipe(char *line);
-
-/* Hands a report to a command of the user's shell and waits for it. Ctrl-C meanwhile is the
- * command's. */
-void pt_shell_send(const pt_buf *report, const char *command);
 
 #endif

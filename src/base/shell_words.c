@@ -1,19 +1,15 @@
 /* shell_words.c: lines of the shells, taken apart. */
-#include "cmd/shell_words.h"
+#include "base/shell_words.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "cmd/print.h"
 
-static void add(pt_shell_words *w, char *word)
+static void add_word(pt_shell_words *w, char *word)
 {
     PT_GROW(*w, w->count + 1);
     w->items[w->count++] = word;
@@ -50,7 +46,7 @@ bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words)
         if (*at == '\0') break;
         char *word = to;
         to = take_word(&at, quotes, to);
-        add(&w, word);
+        add_word(&w, word);
     }
     *ret_words = w;
     if (to != NULL) return true;
@@ -107,20 +103,4 @@ const char *pt_shell_cut_pipe(char *line)
         return bar + 1;
     }
     return NULL;
-}
-
-void pt_shell_send(const pt_buf *report, const char *command)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, broken;
-    FILE *pipe = popen(command, "we");
-    if (pipe == NULL) {
-        pt_cmd_err("%s: %s\n", command, strerror(errno));
-        return;
-    }
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGPIPE, &ignore, &broken);
-    fwrite(report->data, 1, report->size, pipe);
-    pclose(pipe);
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGPIPE, &broken, NULL);
 }
