@@ -149,55 +149,22 @@ static const pt_option_table symbolize_options = PT_OPTION_TABLE(symbolize_rows)
 
 /* ---- answering ---- */
 
-/* An address of a file, and which request it is. */
-typedef struct {
-    uint64_t addr;
-    size_t request;
-} wanted_addr;
-
-/* Sorts by address, a byte of it at a time; what is equal keeps its order. spare: as many. */
-static void sort_wanted(wanted_addr **items, wanted_addr **spare, size_t count)
-{
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t place[256] = {0}, sum = 0;
-        for (size_t i = 0; i < count; i++)
-            place[(*items)[i].addr >> shift & 0xff]++;
-        if (place[(*items)[0].addr >> shift & 0xff] == count) continue; /* all alike */
-        for (unsigned b = 0; b < 256; b++) {
-            const size_t n = place[b];
-            place[b] = sum;
-            sum += n;
-        }
-        for (size_t i = 0; i < count; i++)
-            (*spare)[place[(*items)[i].addr >> shift & 0xff]++] = (*items)[i];
-        wanted_addr *const swap = *items;
-        *items = *spare;
-        *spare = swap;
-    }
-}
-
 /* Resolves what the batch asks of one image. */
 static void resolve_image(symbolize_job *j, image_entry *image)
 {
-    size_t count = 0, distinct = 0;
-    PT_FREE wanted_addr *wanted = pt_alloc(j->requests.count + 1, sizeof *wanted);
+    size_t count = 0;
+    PT_FREE size_t *asking = pt_alloc(j->requests.count + 1, sizeof *asking);
+    PT_FREE uint64_t *addrs = pt_alloc(j->requests.count + 1, sizeof *addrs);
     for (size_t i = 0; i < j->requests.count; i++) {
         const request *r = &j->requests.items[i];
-        if (r->image == image && r->kind == REQUEST_CODE)
-            wanted[count++] = (wanted_addr){r->linked, i};
+        if (r->image != image || r->kind != REQUEST_CODE) continue;
+        asking[count] = i;
+        addrs[count++] = r->linked;
     }
-    if (count == 0) return;
-    PT_FREE wanted_addr *spare = pt_alloc(count, sizeof *spare);
-    sort_wanted(&wanted, &spare, count);
-    PT_FREE uint64_t *addrs = pt_alloc(count, sizeof *addrs);
+    PT_FREE uint32_t *rows = pt_alloc(count + 1, sizeof *rows);
+    pt_chains_resolve_all(image->chains, addrs, count, rows);
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || wanted[i].addr != wanted[i - 1].addr) addrs[distinct++] = wanted[i].addr;
-    PT_FREE uint32_t *rows = pt_alloc(distinct, sizeof *rows);
-    pt_chains_resolve(image->chains, addrs, distinct, rows);
-    for (size_t i = 0, at = 0; i < count; i++) {
-        at += wanted[i].addr != addrs[at];
-        j->requests.items[wanted[i].request].row = rows[at];
-    }
+        j->requests.items[asking[i]].row = rows[i];
 }
 
 /* A clone's suffix, as each tool's demangler shows it: "f() [clone .cold]", "f() (.cold)". */
@@ -304,7 +271,13 @@ static void print_request(symbolize_job *j, request *r)
                    .is_alone = j->is_stream};
     const bool is_open = r->image != NULL && r->image->chains != NULL;
     if (is_open) a.is_32 = !pt_chains_elf(r->image->chains)->is_64;
-    if (a.is_data && is_open) a.data = image_data_at(r->image, r->linked);
+    pt_object_data found;
+    pt_data_symbol data;
+    if (a.is_data && is_open &&
+        pt_object_data_at(pt_chains_object(r->image->chains), r->linked, &found)) {
+        data = (pt_data_symbol){found.addr, found.size_bytes, found.name};
+        a.data = &data;
+    }
     if (is_open && r->row != PT_NONE) {
         if (!j->is_addr2line || !print_nearest(j, r, &a)) print_chain(j, r, &a);
         return;

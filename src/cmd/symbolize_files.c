@@ -1,5 +1,4 @@
 /* symbolize_files.c: each file that is asked about is found and opened once. */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,7 +51,6 @@ void images_done(image_table *table, pt_diag *diag)
         pt_chains_free(image->chains);
         pt_diag_merge(diag, &image->diag);
         pt_diag_done(&image->diag);
-        free(image->data.items);
         free(image->name);
         free(image);
     }
@@ -60,48 +58,7 @@ void images_done(image_table *table, pt_diag *diag)
     *table = (image_table){0};
 }
 
-/* ---- data ---- */
-
-static int by_addr(const void *x, const void *y)
-{
-    const pt_data_symbol *a = x, *b = y;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
-}
-
-static void collect_data(image_entry *image)
-{
-    const pt_elf *elf = pt_chains_elf(image->chains);
-    pt_elf_symbols table;
-    pt_elf_symbol s;
-    image->has_data = true;
-    if (!pt_elf_symbols_open(elf, SHT_SYMTAB, &table) &&
-        !pt_elf_symbols_open(elf, SHT_DYNSYM, &table))
-        return;
-    for (uint32_t i = 1; pt_elf_symbol_at(&table, i, &s); i++) {
-        if (s.type != STT_OBJECT || s.section_index == SHN_UNDEF || s.name[0] == '\0') continue;
-        PT_GROW(image->data, image->data.count + 1);
-        image->data.items[image->data.count++] = (pt_data_symbol){s.value, s.size_bytes, s.name};
-    }
-    if (image->data.count > 0)
-        qsort(image->data.items, image->data.count, sizeof *image->data.items, by_addr);
-}
-
-const pt_data_symbol *image_data_at(image_entry *image, uint64_t addr)
-{
-    if (!image->has_data) collect_data(image);
-    size_t low = 0, high = image->data.count; /* the last that begins at or below addr */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (image->data.items[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return NULL;
-    const pt_data_symbol *s = &image->data.items[low - 1];
-    return addr - s->addr < s->size_bytes || s->size_bytes == 0 ? s : NULL;
-}
+/* ---- sections ---- */
 
 bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr)
 {

@@ -10,8 +10,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
-#include "process/mappings.h"
-#include "process/path_kind.h"
 #include "render/answers.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
@@ -46,11 +44,6 @@ typedef struct image_entry {
     pt_chains *chains; /* NULL: it cannot be looked into, which was said */
     pt_diag diag;
     pt_source_search search;
-    struct {
-        pt_data_symbol *items; /* ascending */
-        size_t count, cap;
-    } data;
-    bool has_data; /* data was collected */
 } image_entry;
 
 typedef struct image_table {
@@ -66,18 +59,14 @@ typedef struct image_table {
 image_entry *images_named(image_table *table, const char *name, const char *const *paths);
 /* Gives the facts that were noticed to diag. */
 void images_done(image_table *table, pt_diag *diag);
-/* The data symbol that covers addr, or NULL. */
-const pt_data_symbol *image_data_at(image_entry *image, uint64_t addr);
 /* The address of a section; false when there is none. */
 bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr);
 
 /* ---- symbolize_process.c: addresses of a running process ---- */
 
 typedef struct process_map {
-    pt_map_range range;
-    pt_mapped_kind kind;
-    char *path; /* as the kernel says it: a file that replaced a removed one is another */
-    char *name; /* as a profile calls it */
+    uint64_t start, limit, offset;
+    char *path;
 } process_map;
 
 typedef struct process {

@@ -21,6 +21,8 @@ struct pt_object {
     bool symbols_asked, is_dynamic_only;
     pt_symbol_index symbols;
     pt_plt plt;
+    bool data_asked;
+    pt_data_symbols data;
     bool nearest_asked;
     pt_nearest nearest;
     bool go_asked;
@@ -77,6 +79,7 @@ void pt_object_free(pt_object *object)
     pt_symbol_index_done(&object->symbols);
     pt_plt_done(&object->plt);
     pt_nearest_done(&object->nearest);
+    pt_data_symbols_done(&object->data);
     pt_dwarf_free(object->dwarf);
     pt_go_table_free(object->go);
     pt_blob_done(&object->small);
@@ -252,6 +255,13 @@ void pt_object_look(pt_object *object, pt_object_detail detail, pt_object_facts 
                            ? object->dwarf_error.message
                            : NULL,
     };
+}
+
+bool pt_object_data_at(pt_object *object, uint64_t addr, pt_object_data *ret_data)
+{
+    if (!object->data_asked) pt_data_symbols_init(&object->data, &object->elf);
+    object->data_asked = true;
+    return pt_data_symbols_find(&object->data, addr, ret_data);
 }
 
 bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest)

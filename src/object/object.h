@@ -110,6 +110,14 @@ typedef struct pt_object_nearest {
 } pt_object_nearest;
 bool pt_object_nearest_symbol(pt_object *object, uint64_t addr, pt_object_nearest *ret_nearest);
 
+/* The symbol of data (STT_OBJECT) that covers addr; the last that begins before it, if that has no
+ * size. False when there is none. */
+typedef struct pt_object_data {
+    const char *name; /* as linked; lives as long as the object */
+    uint64_t addr, size_bytes;
+} pt_object_data;
+bool pt_object_data_at(pt_object *object, uint64_t addr, pt_object_data *ret_data);
+
 /* One function at an address: the innermost inlined one, its caller, ... up to the function that
  * has the code. Strings live as long as the object. */
 typedef struct pt_object_frame {

@@ -51,6 +51,18 @@ void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *sym
 void pt_nearest_done(pt_nearest *nearest);
 const pt_function_symbol *pt_nearest_find(const pt_nearest *nearest, uint64_t addr);
 
+/* ---- data.c: symbols of data ---- */
+
+typedef struct {
+    pt_object_data *items; /* by addr, then by size */
+    size_t count, cap;
+} pt_data_symbols;
+
+/* Of .symtab, or else of .dynsym. The image stays in use. */
+void pt_data_symbols_init(pt_data_symbols *data, const pt_elf *elf);
+void pt_data_symbols_done(pt_data_symbols *data);
+bool pt_data_symbols_find(const pt_data_symbols *data, uint64_t addr, pt_object_data *ret_data);
+
 /* ---- plt.c: names for the stubs of calls into libraries ---- */
 
 typedef struct {

@@ -329,6 +329,57 @@ void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, u
     chains->is_news = true;
 }
 
+/* ---- addresses in any order ---- */
+
+/* An address, and where it was asked for. */
+typedef struct {
+    uint64_t addr;
+    size_t at;
+} wanted_addr;
+
+/* Sorts by address, a byte of it at a time; what is equal keeps its order. spare: as many. */
+static void sort_wanted(wanted_addr **items, wanted_addr **spare, size_t count)
+{
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t place[256] = {0}, sum = 0;
+        for (size_t i = 0; i < count; i++)
+            place[(*items)[i].addr >> shift & 0xff]++;
+        if (place[(*items)[0].addr >> shift & 0xff] == count) continue; /* all alike */
+        for (unsigned b = 0; b < 256; b++) {
+            const size_t n = place[b];
+            place[b] = sum;
+            sum += n;
+        }
+        for (size_t i = 0; i < count; i++)
+            (*spare)[place[(*items)[i].addr >> shift & 0xff]++] = (*items)[i];
+        wanted_addr *const swap = *items;
+        *items = *spare;
+        *spare = swap;
+    }
+}
+
+void pt_chains_resolve_all(pt_chains *chains, const uint64_t *addrs, size_t count,
+                           uint32_t *ret_rows)
+{
+    if (count == 0) return;
+    PT_FREE wanted_addr *sorted = pt_alloc(count, sizeof *sorted);
+    PT_FREE wanted_addr *spare = pt_alloc(count, sizeof *spare);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (wanted_addr){addrs[i], i};
+    sort_wanted(&sorted, &spare, count);
+    PT_FREE uint64_t *distinct = pt_alloc(count, sizeof *distinct);
+    size_t distinct_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || sorted[i].addr != sorted[i - 1].addr)
+            distinct[distinct_count++] = sorted[i].addr;
+    PT_FREE uint32_t *rows = pt_alloc(distinct_count, sizeof *rows);
+    pt_chains_resolve(chains, distinct, distinct_count, rows);
+    for (size_t i = 0, k = 0; i < count; i++) {
+        k += sorted[i].addr != distinct[k];
+        ret_rows[sorted[i].at] = rows[k];
+    }
+}
+
 pt_chain pt_chains_at(const pt_chains *chains, uint32_t id)
 {
     const row *r = &chains->rows.items[id];

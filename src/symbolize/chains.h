@@ -63,6 +63,9 @@ pt_object *pt_chains_object(pt_chains *chains);
 /* Finds the chains of addresses as linked, which must ascend and be distinct. ret_rows gets a row
  * for pt_chains_at for each. */
 void pt_chains_resolve(pt_chains *chains, const uint64_t *addrs, size_t count, uint32_t *ret_rows);
+/* The same for addresses in any order, which may be there several times. */
+void pt_chains_resolve_all(pt_chains *chains, const uint64_t *addrs, size_t count,
+                           uint32_t *ret_rows);
 pt_chain pt_chains_at(const pt_chains *chains, uint32_t row);
 
 /* A row will be wanted soon: fetches what it takes into the cache, a step of PT_CHAINS_STEPS at a
