@@ -16,7 +16,6 @@
 #include "base/kept.h"
 #include "elf/image.h"
 #include "process/path_kind.h"
-#include "unwind/heap.h"
 
 #define FILE_MAX (UINT64_C(8) << 30)
 
@@ -26,18 +25,17 @@ void pt_images_init(pt_images *images)
     pt_index_init(&images->index);
 }
 
-static void free_tables(pt_image *image)
+/* Tables that are another image's stay. */
+static void free_mapped(pt_image *image)
 {
-    if (image->is_shared) return;
-    free(image->blob);
-    free(image->base_blob);
+    if (image->is_shared) image->mapped.blob = image->mapped.base_blob = NULL;
+    pt_mapped_image_done(&image->mapped);
 }
 
 static void free_image(pt_image *image)
 {
     free(image->path);
-    free(image->segment.items);
-    free_tables(image);
+    free_mapped(image);
     free(image);
 }
 
@@ -90,16 +88,6 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
 
 /* ---- looking ---- */
 
-static void keep_segments(pt_image *image, const pt_elf *elf)
-{
-    pt_elf_segment s;
-    for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
-        PT_GROW(image->segment, image->segment.count + 1);
-        image->segment.items[image->segment.count++] = s;
-    }
-    image->entry_addr = elf->entry_addr;
-}
-
 static bool has_id(const pt_image *image, pt_elf_id id)
 {
     return id.size_bytes >= image->build_id_bytes &&
@@ -118,15 +106,15 @@ static bool share_table(pt_image *image, const pt_images *images)
     enum { ID_BYTES_MIN = 8 };
     for (size_t i = 0; i < images->all.count && image->build_id_bytes >= ID_BYTES_MIN; i++) {
         const pt_image *const other = images->all.items[i];
-        if (other->blob == NULL || other->is_shared || image->status.st_ino == 0 ||
+        if (other->mapped.blob == NULL || other->is_shared || image->status.st_ino == 0 ||
             !pt_same_file(&other->status, &image->status) ||
             other->build_id_bytes != image->build_id_bytes || !has_id(image, id_of(other)))
             continue;
-        image->blob = other->blob;
-        image->blob_bytes = other->blob_bytes;
-        image->table = other->table;
-        image->base_blob = other->base_blob;
-        image->base_table = other->base_table;
+        pt_mapped_image *const mapped = &image->mapped;
+        const pt_mapped_image own = *mapped;
+        *mapped = other->mapped;
+        mapped->segments = own.segments;
+        mapped->segment_count = own.segment_count;
         image->is_shared = true;
         return true;
     }
@@ -138,17 +126,12 @@ static void find_table(pt_image *image, const pt_images *images, const pt_elf *e
 {
     const pt_table_cache *const cache = &images->cache;
     if (share_table(image, images)) return;
-    if (pt_table_kept(cache, id_of(image), &image->status, &image->blob, &image->blob_bytes,
-                      &image->table))
-        return;
-    if (pt_unwind_compile_elf(elf, image->build_id, image->build_id_bytes, &pt_unwind_heap,
-                              &image->blob, &image->blob_bytes) != PT_UNWIND_OK)
+    pt_mapped_image *const mapped = &image->mapped;
+    if (pt_table_kept(cache, id_of(image), &image->status, &mapped->blob, &mapped->blob_bytes,
+                      &mapped->table))
         return;
     image->is_compiled =
-        pt_unwind_table_open(image->blob, image->blob_bytes, &image->table) == PT_UNWIND_OK;
-    if (image->is_compiled) return;
-    free(image->blob);
-    image->blob = NULL;
+        pt_mapped_image_compile(mapped, elf, image->build_id, image->build_id_bytes);
 }
 
 /* False if these are not the bytes of the image that was mapped. */
@@ -162,21 +145,19 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
         memcpy(image->build_id, id.bytes, id.size_bytes);
         image->build_id_bytes = id.size_bytes;
     }
-    keep_segments(image, &elf);
+    if (!pt_mapped_image_take_segments(&image->mapped, &elf)) return false;
+    image->entry_addr = elf.entry_addr;
     find_table(image, images, &elf);
-    if (image->blob != NULL && !image->is_shared)
-        pt_unwind_compile_base(&elf, &image->table, &pt_unwind_heap, &image->base_blob,
-                               &image->base_blob_bytes, &image->base_table);
+    if (image->mapped.blob != NULL && !image->is_shared)
+        pt_mapped_image_compile_base(&image->mapped, &elf);
     return true;
 }
 
 /* What was found in a file that was not the one, or was cut while it was looked at. */
 static void forget(pt_image *image)
 {
-    free_tables(image);
-    image->blob = image->base_blob = NULL;
+    free_mapped(image);
     image->is_shared = image->is_compiled = false;
-    image->segment.count = 0;
     image->status = (struct stat){0};
 }
 
@@ -246,14 +227,15 @@ void pt_images_keep(const pt_images *images)
     for (size_t i = 0; i < images->all.count; i++) {
         const pt_image *const image = images->all.items[i];
         if (image->is_compiled)
-            pt_table_keep(&images->cache, id_of(image), &image->status, image->blob,
-                          image->blob_bytes);
+            pt_table_keep(&images->cache, id_of(image), &image->status, image->mapped.blob,
+                          image->mapped.blob_bytes);
     }
 }
 
 bool pt_image_bias(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t *ret_bias)
 {
-    return pt_elf_bias(image->segment.items, image->segment.count, start, file_offset, ret_bias);
+    return pt_elf_bias(image->mapped.segments, image->mapped.segment_count, start, file_offset,
+                       ret_bias);
 }
 
 bool pt_image_is_entry(const pt_image *image, uint64_t start, uint64_t file_offset, uint64_t pc)

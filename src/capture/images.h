@@ -18,7 +18,7 @@
 #include "base/index.h"
 #include "capture/tables.h"
 #include "elf/image.h"
-#include "unwind/unwind.h"
+#include "process/image.h"
 
 enum { PT_IMAGE_ID_MAX = 32 };
 
@@ -38,18 +38,9 @@ typedef struct pt_image {
     bool is_looked_at, is_found;
     uint8_t build_id[PT_IMAGE_ID_MAX]; /* of the key, or of the file once it is looked at */
     uint32_t build_id_bytes;
-    struct {
-        pt_elf_segment *items;
-        size_t count, cap;
-    } segment;           /* of the file */
     uint64_t entry_addr; /* as linked: where the kernel starts it */
-    void *blob;          /* NULL: it has no rules, or no file */
-    size_t blob_bytes;
-    bool is_shared; /* the blob is another image's, of the same file under another name or key */
-    pt_unwind_table table;
-    void *base_blob; /* NULL, or where the base register is saved (unwind.h) */
-    size_t base_blob_bytes;
-    pt_unwind_table base_table;
+    pt_mapped_image mapped;
+    bool is_shared; /* the tables are another image's, of the same file under another name or key */
     struct stat status; /* of the file that was looked at; zeros: the vDSO, or none */
     bool is_compiled;   /* the table was made now, and not found on disk */
 } pt_image;

@@ -294,16 +294,10 @@ pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc)
         for (size_t i = 0; i < proc->map.count; i++) {
             const pt_proc_map *const map = &proc->map.items[i];
             const pt_map_range *const range = &map->range;
-            pt_unwind_module module = {.start = range->start, .limit = range->limit};
             pt_images_look(&procs->images, map->image, proc->has_exited ? 0 : proc->pid,
                            range->start, range->limit);
-            const pt_image *const image = procs->images.all.items[map->image];
-            if (image->blob != NULL &&
-                pt_image_bias(image, range->start, range->file_offset, &module.bias))
-                module.table = &image->table;
-            if (module.table != NULL && image->base_blob != NULL)
-                module.base_table = &image->base_table;
-            proc->module.items[proc->module.count++] = module;
+            proc->module.items[proc->module.count++] =
+                pt_mapped_image_module(&procs->images.all.items[map->image]->mapped, range);
         }
     }
     return (pt_unwind_modules){.modules = proc->module.items,

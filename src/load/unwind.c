@@ -8,20 +8,13 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "elf/image.h"
+#include "process/image.h"
 #include "process/path_kind.h"
 #include "unwind/copied.h"
-#include "unwind/heap.h"
 
 typedef struct {
     const char *path, *build_id; /* the reader's: the same text is the same pointer */
-    struct {
-        pt_elf_segment *items;
-        size_t count, cap;
-    } segment;
-    void *blob; /* NULL: no file, or no rules in it */
-    pt_unwind_table table;
-    void *base_blob; /* NULL, or where the base register is saved (unwind.h) */
-    pt_unwind_table base_table;
+    pt_mapped_image mapped;
 } image;
 
 /* The modules of one state of a process's mappings. */
@@ -57,9 +50,7 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
 {
     if (u == NULL) return;
     for (size_t i = 0; i < u->image.count; i++) {
-        free(u->image.items[i]->segment.items);
-        free(u->image.items[i]->blob);
-        free(u->image.items[i]->base_blob);
+        pt_mapped_image_done(&u->image.items[i]->mapped);
         free(u->image.items[i]);
     }
     for (size_t i = 0; i < LISTS; i++)
@@ -71,26 +62,13 @@ void pt_load_unwinder_free(pt_load_unwinder *u)
 
 /* ---- images ---- */
 
-static void compile(image *m, const pt_blob *bytes)
+static void compile_tables(pt_mapped_image *mapped, const pt_blob *bytes)
 {
     pt_elf elf;
-    pt_elf_segment s;
-    size_t blob_bytes = 0;
-    if (pt_elf_open(bytes->data, bytes->size, &elf) != PT_ELF_OK) return;
-    for (uint32_t i = 0; pt_elf_segment_at(&elf, i, &s); i++) {
-        PT_GROW(m->segment, m->segment.count + 1);
-        m->segment.items[m->segment.count++] = s;
-    }
-    if (pt_unwind_compile_elf(&elf, NULL, 0, &pt_unwind_heap, &m->blob, &blob_bytes) !=
-        PT_UNWIND_OK) {
-        m->blob = NULL;
-    } else if (pt_unwind_table_open(m->blob, blob_bytes, &m->table) != PT_UNWIND_OK) {
-        free(m->blob);
-        m->blob = NULL;
-    } else {
-        pt_unwind_compile_base(&elf, &m->table, &pt_unwind_heap, &m->base_blob, &blob_bytes,
-                               &m->base_table);
-    }
+    if (pt_elf_open(bytes->data, bytes->size, &elf) == PT_ELF_OK &&
+        pt_mapped_image_take_segments(mapped, &elf) &&
+        pt_mapped_image_compile(mapped, &elf, NULL, 0))
+        pt_mapped_image_compile_base(mapped, &elf);
 }
 
 static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
@@ -107,7 +85,7 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
     pt_image_file file = PT_IMAGE_FILE_INIT;
     if (pt_mapped_is_image(pt_mapped_kind_of_text(map->path)) &&
         pt_source_find_image(&u->search, map->path, map->build_id, &file, NULL) == PT_OK) {
-        compile(m, &file.blob);
+        compile_tables(&m->mapped, &file.blob);
         pt_image_file_done(&file);
     }
     pt_index_add(&u->index, hash, (uint32_t)u->image.count);
@@ -128,14 +106,7 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
     const uint8_t *at = (const uint8_t *)stack->maps;
     for (size_t i = 0; i < stack->map_count; i++, at += stack->map_bytes) {
         const pt_read_map *const map = (const pt_read_map *)(const void *)at;
-        pt_unwind_module module = {.start = map->range.start, .limit = map->range.limit};
-        const image *const m = image_of(u, map);
-        if (m->blob != NULL && pt_elf_bias(m->segment.items, m->segment.count, map->range.start,
-                                           map->range.file_offset, &module.bias)) {
-            module.table = &m->table;
-            module.base_table = m->base_blob != NULL ? &m->base_table : NULL;
-        }
-        list->items[i] = module;
+        list->items[i] = pt_mapped_image_module(&image_of(u, map)->mapped, &map->range);
     }
     return list;
 }
