@@ -10,6 +10,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
+#include "process/mappings.h"
+#include "process/path_kind.h"
 #include "render/answers.h"
 #include "source/code.h"
 #include "symbolize/chains.h"
@@ -65,8 +67,10 @@ bool image_section(const image_entry *image, const char *section, uint64_t *ret_
 /* ---- symbolize_process.c: addresses of a running process ---- */
 
 typedef struct process_map {
-    uint64_t start, limit, offset;
-    char *path;
+    pt_map_range range;
+    pt_mapped_kind kind;
+    char *path; /* as the kernel says it: a file that replaced a removed one is another */
+    char *name; /* as a profile calls it */
 } process_map;
 
 typedef struct process {
