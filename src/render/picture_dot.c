@@ -186,13 +186,20 @@ static void put_text_again(pt_out *out, span text)
     pt_buf_done(&plain);
 }
 
+static bool is_blank(span text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (memchr(" \r\n\t", text.at[i], 4) == NULL) return false;
+    return true;
+}
+
 static void take_text(svg_filter *f)
 {
     const char *end = memchr(f->at, '<', (size_t)(f->end - f->at));
     const span text = {f->at, (size_t)((end != NULL ? end : f->end) - f->at)};
     f->at += text.size;
     if (f->depth == 0) {
-        if (text.size != strspn(text.at, " \r\n\t")) refuse_input(f, "text outside of its element");
+        if (!is_blank(text)) refuse_input(f, "text outside of its element");
     } else if (f->dropped == 0 && holds_text(f->open[f->depth - 1])) {
         put_text_again(f->out, text);
     }
