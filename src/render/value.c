@@ -6,13 +6,30 @@
 
 #include "base/units.h"
 
+/* Rows below each other often have the values of the row above: a deep stack tells its own ten
+ * thousand times. */
+typedef struct {
+    char unit[32]; /* "" = none yet */
+    int64_t value;
+    pt_value_text text;
+} known_text;
+
 pt_value_text pt_value_of(const char *unit, int64_t value)
 {
+    static _Thread_local known_text latest[2]; /* zero, and another */
+    known_text *const known = &latest[value != 0];
+    if (known->unit[0] != '\0' && known->value == value && strcmp(known->unit, unit) == 0)
+        return known->text;
     pt_value_text v;
     pt_buf buf = PT_BUF_INIT;
     pt_put_value(&buf, value, unit, NULL, PT_STYLE_SHORT);
     snprintf(v.text, sizeof v.text, "%s", pt_buf_text(&buf));
     pt_buf_done(&buf);
+    if (strlen(unit) < sizeof known->unit) {
+        snprintf(known->unit, sizeof known->unit, "%s", unit);
+        known->value = value;
+        known->text = v;
+    }
     return v;
 }
 

@@ -164,7 +164,7 @@ static void edit_once(pt_random *r, pt_buf *file, const pt_seeds *seeds, size_t 
 
 /* ---- profile.proto by its own structure ---- */
 
-/* How much there is of everything; halved until the file is small enough. */
+/* How much there is of everything. */
 typedef struct {
     size_t names, name_bytes, functions, locations, lines, samples, depth, labels, values, mappings;
     uint64_t salt;
@@ -270,7 +270,7 @@ static void put_samples(pt_random *r, const proportions *p, pt_buf *to)
     pt_buf_done(&m);
 }
 
-static void make_proto(pt_random *r, pt_buf *ret)
+static proportions choose_proportions(pt_random *r)
 {
     proportions p = {.names = some_count(r, 200),
                      .name_bytes = some_count(r, 300000),
@@ -291,9 +291,34 @@ static void make_proto(pt_random *r, pt_buf *ret)
     if (p.locations * p.lines > 100000) p.lines = 1 + 100000 / p.locations;
     if (p.samples * (p.depth + p.labels * 4 + p.values) > LARGE_BYTES_MAX)
         p.samples = 1 + LARGE_BYTES_MAX / (p.depth + p.labels * 4 + p.values);
-    put_samples(r, &p, ret);
-    put_code(r, &p, ret);
-    put_names(r, &p, ret);
+    return p;
+}
+
+static void put_proto(pt_random *r, const proportions *p, pt_buf *ret)
+{
+    ret->size = 0;
+    put_samples(r, p, ret);
+    put_code(r, p, ret);
+    put_names(r, p, ret);
+}
+
+static bool halve(size_t *const *sizes, size_t count)
+{
+    bool is_smaller = false;
+    for (size_t i = 0; i < count; i++) {
+        is_smaller = is_smaller || *sizes[i] > 1;
+        *sizes[i] -= *sizes[i] / 2;
+    }
+    return is_smaller;
+}
+
+/* First there is less of what no two are alike of, which compresses worst; then of the rest. */
+static bool make_less(proportions *p)
+{
+    size_t *const unlike[] = {&p->functions, &p->locations, &p->samples, &p->names, &p->mappings};
+    size_t *const alike[] = {&p->lines, &p->depth, &p->labels, &p->values, &p->name_bytes};
+    return halve(unlike, sizeof unlike / sizeof unlike[0]) ||
+           halve(alike, sizeof alike / sizeof alike[0]);
 }
 
 /* ---- one file ---- */
@@ -304,7 +329,7 @@ static bool squeeze(pt_buf *file)
     pt_buf packed = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &packed);
-    pt_gzip(file->data, file->size, 12, NULL, &out);
+    pt_gzip(file->data, file->size, 9, NULL, &out);
     pt_out_done(&out, NULL);
     const bool fits = packed.size <= PT_SMALL_BYTES_MAX;
     if (fits) {
@@ -321,10 +346,15 @@ void pt_small_file(pt_random *r, const pt_seeds *seeds, bool is_proto, pt_buf *r
     *ret_file = PT_BUF_INIT;
     pt_buf_reserve(ret_file, 1);
     if (is_proto && pt_random_below(r, 2) == 0) {
-        make_proto(r, ret_file);
-        for (size_t edits = pt_random_below(r, 8) == 0; edits > 0; edits--)
-            flip_bytes(r, ret_file);
-        if (squeeze(ret_file)) return;
+        proportions p = choose_proportions(r);
+        const bool is_flipped = pt_random_below(r, 8) == 0;
+        const pt_random same = *r;
+        do {
+            *r = same;
+            put_proto(r, &p, ret_file);
+            if (is_flipped) flip_bytes(r, ret_file);
+            if (squeeze(ret_file)) return;
+        } while (make_less(&p));
         ret_file->size = 0;
     }
     const pt_buf *const seed = &seeds->items[pt_random_below(r, seeds->count)];
