@@ -5,6 +5,7 @@
  *
  * A container may see its own group as ROOT of the mount: a group "/x/y" below a ROOT "/x" lies at
  * MOUNT/y. Every folder from there up to MOUNT may have a limit of its own. */
+#include "base/cgroup_mount.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -57,21 +58,6 @@ static uint64_t limit_up_the_path(const char *root, const char *mount, const cha
     return limit;
 }
 
-/* Has the list "cpu,memory" the word? */
-static bool list_has(const char *list, size_t length, const char *word)
-{
-    const size_t word_bytes = strlen(word);
-    while (length > 0) {
-        const char *const comma = memchr(list, ',', length);
-        const size_t bytes = comma != NULL ? (size_t)(comma - list) : length;
-        if (bytes == word_bytes && memcmp(list, word, bytes) == 0) return true;
-        if (comma == NULL) return false;
-        list += bytes + 1;
-        length -= bytes + 1;
-    }
-    return false;
-}
-
 /* The group of this process in version 1's hierarchy of memory, or in version 2's; NULL: none. */
 static char *own_group(const char *cgroups, bool is_second)
 {
@@ -82,7 +68,7 @@ static char *own_group(const char *cgroups, bool is_second)
             first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
         if (second != NULL) {
             const size_t list = (size_t)(second - first - 1);
-            if (is_second ? list == 0 : list_has(first + 1, list, "memory"))
+            if (is_second ? list == 0 : pt_comma_list_has(first + 1, list, "memory"))
                 return pt_strndup(second + 1, (size_t)(end - second - 1));
         }
         line = *end != '\0' ? end + 1 : NULL;
@@ -104,23 +90,15 @@ static const char *group_in_mount(const char *group, const char *mount_root)
 /* What the hierarchy that a line of mountinfo mounts says; UINT64_MAX: nothing. Cuts it up. */
 static uint64_t limit_of_mount(const char *root, char *line, const char *cgroups)
 {
-    enum { ROOT_FIELD = 3, MOUNT_FIELD = 4, FIELDS };
-    char *const dash = strstr(line, " - ");
-    if (dash == NULL || strncmp(dash + 3, "cgroup", 6) != 0) return UINT64_MAX;
-    const bool is_second = dash[9] == '2';
-    const char *const options = strrchr(dash + 3, ' ');
-    if (!is_second && (options == NULL || !list_has(options + 1, strlen(options + 1), "memory")))
+    pt_cgroup_mount mount;
+    if (!pt_cgroup_mount_parse(line, &mount) ||
+        (!mount.is_second && !pt_cgroup_mount_has(&mount, "memory")))
         return UINT64_MAX;
-    char *state = NULL, *fields[FIELDS];
-    for (int i = 0; i < FIELDS; i++) {
-        fields[i] = strtok_r(i == 0 ? line : NULL, " ", &state);
-        if (fields[i] == NULL) return UINT64_MAX;
-    }
-    PT_FREE char *group = own_group(cgroups, is_second);
-    const char *const inside = group != NULL ? group_in_mount(group, fields[ROOT_FIELD]) : NULL;
+    PT_FREE char *group = own_group(cgroups, mount.is_second);
+    const char *const inside = group != NULL ? group_in_mount(group, mount.root) : NULL;
     if (inside == NULL) return UINT64_MAX;
-    return limit_up_the_path(root, fields[MOUNT_FIELD], inside,
-                             is_second ? "memory.max" : "memory.limit_in_bytes");
+    return limit_up_the_path(root, mount.path, inside,
+                             mount.is_second ? "memory.max" : "memory.limit_in_bytes");
 }
 
 static uint64_t limit_of_groups(const char *root)

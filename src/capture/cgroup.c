@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cgroup_mount.h"
 #include "base/file.h"
 
 enum { TEXT_MAX_BYTES = 4 << 20 };
@@ -24,31 +25,10 @@ static char *read_text(const char *path)
 
 /* ---- where they are ---- */
 
-typedef struct {
-    const char *path;
-    bool is_second, has_perf; /* of version 2; version 1 with the controller perf_event */
-} mount;
-
-/* "36 35 98:0 /ROOT /MOUNT OPTIONS ... - TYPE SOURCE SUPER" (proc(5), mountinfo): the MOUNT, if
- * TYPE is a control group's. Cuts the line up. */
-static bool mount_of(char *line, mount *ret_mount)
-{
-    enum { MOUNT_FIELD = 4 };
-    const char *const dash = strstr(line, " - ");
-    if (dash == NULL || strncmp(dash + 3, "cgroup", 6) != 0) return false;
-    ret_mount->is_second = dash[9] == '2';
-    ret_mount->has_perf = strstr(dash, "perf_event") != NULL;
-    char *state = NULL;
-    ret_mount->path = strtok_r(line, " ", &state);
-    for (int i = 0; i < MOUNT_FIELD && ret_mount->path != NULL; i++)
-        ret_mount->path = strtok_r(NULL, " ", &state);
-    return ret_mount->path != NULL;
-}
-
 /* Asks of each hierarchy's folder until one says yes; false if none does. *ret_any: there are some.
  */
-static bool ask_mounts(const char *root, bool (*ask)(void *arg, const mount *at), void *arg,
-                       bool *ret_any)
+static bool ask_mounts(const char *root, bool (*ask)(void *arg, const pt_cgroup_mount *at),
+                       void *arg, bool *ret_any)
 {
     PT_FREE char *path = pt_strf("%s/self/mountinfo", root);
     PT_FREE char *text = read_text(path);
@@ -57,8 +37,8 @@ static bool ask_mounts(const char *root, bool (*ask)(void *arg, const mount *at)
     *ret_any = false;
     for (char *line = text != NULL ? strtok_r(text, "\n", &state) : NULL; line != NULL && !is_yes;
          line = strtok_r(NULL, "\n", &state)) {
-        mount at;
-        if (!mount_of(line, &at)) continue;
+        pt_cgroup_mount at;
+        if (!pt_cgroup_mount_parse(line, &at)) continue;
         *ret_any = true;
         is_yes = ask(arg, &at);
     }
@@ -70,7 +50,7 @@ typedef struct {
     const char *name; /* of the group, if it is there */
 } wanted_group;
 
-static bool is_there(void *arg, const mount *at)
+static bool is_there(void *arg, const pt_cgroup_mount *at)
 {
     wanted_group *const w = arg;
     const size_t length = strlen(at->path);
@@ -141,13 +121,14 @@ typedef struct {
 } group_places;
 
 /* Goes through all. */
-static bool note_place(void *arg, const mount *at)
+static bool note_place(void *arg, const pt_cgroup_mount *at)
 {
     group_places *const places = arg;
     PT_FREE char *folder = pt_strf("%s%s", at->path, places->group);
-    places->is_first_perf |= at->has_perf;
+    const bool has_perf = pt_cgroup_mount_has(at, "perf_event");
+    places->is_first_perf |= has_perf;
     if (access(folder, F_OK) != 0) return false;
-    char **const place = at->is_second ? &places->second : at->has_perf ? &places->perf : NULL;
+    char **const place = at->is_second ? &places->second : has_perf ? &places->perf : NULL;
     places->is_elsewhere |= place == NULL;
     if (place != NULL && *place == NULL) {
         *place = folder;
@@ -185,7 +166,7 @@ typedef struct {
     uint64_t used_ns;
 } group_use;
 
-static bool has_use(void *arg, const mount *at)
+static bool has_use(void *arg, const pt_cgroup_mount *at)
 {
     group_use *const use = arg;
     PT_FREE char *stat_path = pt_strf("%s%s/cpu.stat", at->path, use->group);
