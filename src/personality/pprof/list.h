@@ -6,7 +6,7 @@
  *             the samples from its address up to the next instruction's
  *
  * The rules are those of google/pprof (internal/report/source.go, printAssembly of report.go,
- * internal/binutils), to the order of rows, because render/pprof_list.h prints pprof's bytes. Sums
+ * internal/binutils), to the order of rows, because print_list.h prints pprof's bytes. Sums
  * of a function are sums of its lines, so what is on several lines of a recursive function counts
  * more than once: that is pprof's number, and view/listing.h has the right one.
  *

@@ -1,4 +1,4 @@
-/* print_labels.h: inside render: the labels of a sample as pprof groups them: for each key all its
+/* print_labels.h: the labels of a sample as pprof groups them: for each key all its
  * texts, or all its numbers, in order. */
 #ifndef PT_PPROF_PRINT_LABELS_H
 #define PT_PPROF_PRINT_LABELS_H
