@@ -233,7 +233,7 @@ static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
 
 /* Where no line is known addr2line goes by the nearest function symbol before the address. False:
  * the row has what it prints. */
-static bool print_nearest(symbolize_job *j, const request *r, pt_answer *a)
+static bool print_nearest(symbolize_job *j, const request *r, const pt_answer *a)
 {
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
     const bool has_place =
@@ -251,9 +251,10 @@ static bool print_nearest(symbolize_job *j, const request *r, pt_answer *a)
         pt_demangle(nearest.name, mode == PT_DEMANGLE_FULL ? PT_DEMANGLE_BINUTILS : mode);
     const pt_answer_frame frame = {.function = readable != NULL ? readable : nearest.name,
                                    .file = nearest.file != NULL ? nearest.file : ""};
-    a->frames = &frame;
-    a->frame_count = 1;
-    pt_print_answer(&j->printer, a);
+    pt_answer named = *a;
+    named.frames = &frame;
+    named.frame_count = 1;
+    pt_print_answer(&j->printer, &named);
     return true;
 }
 
