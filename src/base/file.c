@@ -215,6 +215,13 @@ static pt_status read_stream(int fd, size_t expected, uint64_t max_bytes, pt_blo
     return PT_OK;
 }
 
+/* In memory a page that is read where nothing was written becomes one of its own. */
+static bool is_sparse(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) != 0 || (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size;
+}
+
 static bool map_file(int fd, size_t size, bool in_order, pt_blob *ret_blob)
 {
     if (!atomic_load(&guard_installed)) return false;
@@ -229,7 +236,8 @@ static bool map_file(int fd, size_t size, bool in_order, pt_blob *ret_blob)
     if (in_order) madvise(at, bytes, MADV_SEQUENTIAL);
 #ifdef MADV_POPULATE_READ /* Linux 5.14: all page tables at once, instead of a fault each 64 KiB   \
                            */
-    if (in_order && size <= POPULATE_TO_BYTES) madvise(at, bytes, MADV_POPULATE_READ);
+    if (in_order && size <= POPULATE_TO_BYTES && !is_sparse(fd))
+        madvise(at, bytes, MADV_POPULATE_READ);
 #endif
     *ret_blob = (pt_blob){
         .data = at, .size = size, .kind = PT_BLOB_MAPPED, .map_bytes = bytes, .guard_slot = slot};

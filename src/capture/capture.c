@@ -122,10 +122,22 @@ static void look_at_all(pt_capture *c)
     if (dir != NULL) closedir(dir);
 }
 
+/* Kernels before 5.3, some sandboxes and who has no descriptors left give no pidfd. */
 static void watch(pt_capture *c, pid_t pid)
 {
     PT_GROW(c->target, c->target.count + 1);
-    c->target.items[c->target.count++] = (int)syscall(SYS_pidfd_open, pid, 0);
+    c->target.items[c->target.count++] =
+        (pt_watched){.pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0)};
+}
+
+static bool is_process_gone(const pt_capture *c, pid_t pid)
+{
+    char who[24], state[32], threads[16];
+    snprintf(who, sizeof who, "%d", pid);
+    pt_proc_status(c->procs.root, who, "State", state, sizeof state);
+    pt_proc_status(c->procs.root, who, "Threads", threads, sizeof threads);
+    return state[0] == '\0' ||
+           ((state[0] == 'Z' || state[0] == 'X') && strtol(threads, NULL, 10) <= 1);
 }
 
 static void define_events(pt_capture *c)
@@ -273,7 +285,7 @@ void pt_capture_free(pt_capture *c)
     pt_between_done(&c->between);
     pt_index_done(&c->waiting_of);
     for (size_t i = 0; i < c->target.count; i++)
-        if (c->target.items[i] >= 0) close(c->target.items[i]);
+        if (c->target.items[i].fd >= 0) close(c->target.items[i].fd);
     free(c->target.items);
     free(c->cache);
     free(c);
@@ -320,7 +332,7 @@ void pt_capture_start(pt_capture *c)
 static bool all_ended(const pt_capture *c)
 {
     for (size_t i = 0; i < c->target.count; i++)
-        if (c->target.items[i] >= 0) return false;
+        if (!c->target.items[i].has_ended) return false;
     return c->target.count > 0;
 }
 
@@ -335,6 +347,7 @@ static void fill_facts(pt_capture *c)
     pt_capture_facts *const f = &c->facts;
     f->duration_ns = clock_ns(CLOCK_MONOTONIC) - c->start_ns;
     f->missed_threads = c->set.missed;
+    f->is_out_of_descriptors = c->set.is_out_of_descriptors;
     f->seen_ns = seen_ns(c);
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
@@ -383,7 +396,7 @@ static struct pollfd *make_polled(const pt_capture *c, size_t *ret_count)
     size_t n = 0;
     polled[n++] = (struct pollfd){.fd = pt_spool_fd(c->set.spool), .events = POLLIN};
     for (size_t i = 0; i < c->target.count; i++)
-        polled[n++] = (struct pollfd){.fd = c->target.items[i], .events = POLLIN};
+        polled[n++] = (struct pollfd){.fd = c->target.items[i].fd, .events = POLLIN};
     *ret_count = n;
     return polled;
 }
@@ -392,9 +405,13 @@ static void notice_ends(pt_capture *c, struct pollfd *polled)
 {
     struct pollfd *const targets = polled + 1;
     for (size_t i = 0; i < c->target.count; i++) {
-        if (targets[i].fd < 0 || targets[i].revents == 0) continue;
-        close(c->target.items[i]);
-        c->target.items[i] = targets[i].fd = -1;
+        pt_watched *const target = &c->target.items[i];
+        if (target->has_ended) continue;
+        target->has_ended =
+            target->fd >= 0 ? targets[i].revents != 0 : is_process_gone(c, target->pid);
+        if (!target->has_ended || target->fd < 0) continue;
+        close(target->fd);
+        target->fd = targets[i].fd = -1;
     }
 }
 
@@ -404,7 +421,8 @@ void pt_capture_run(pt_capture *c)
     PT_FREE struct pollfd *polled = make_polled(c, &count);
     for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
-        if (poll(polled, count, wait_ms(c, now_ns)) > 0) notice_ends(c, polled);
+        poll(polled, count, wait_ms(c, now_ns));
+        notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);
         if (is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
         /* In this order: what is fed has been looked at for what is urgent. */

@@ -41,11 +41,12 @@ typedef struct pt_capture_facts {
     uint64_t missed_threads;       /* ended before an event could be opened for them */
     int64_t start_ns;              /* Unix time */
     int64_t duration_ns;
-    uint32_t processes;   /* with samples */
-    uint32_t unreadable;  /* of them: their mappings could not be read */
-    uint32_t stack_bytes; /* that were copied at last */
-    bool is_each_thread;  /* by an event for each thread, not for each cpu */
-    bool has_kernel;      /* time in the kernel was sampled */
+    uint32_t processes;         /* with samples */
+    uint32_t unreadable;        /* of them: their mappings could not be read */
+    uint32_t stack_bytes;       /* that were copied at last */
+    bool is_out_of_descriptors; /* then threads were missed for want of them */
+    bool is_each_thread;        /* by an event for each thread, not for each cpu */
+    bool has_kernel;            /* time in the kernel was sampled */
 } pt_capture_facts;
 
 /* Who is recorded. */

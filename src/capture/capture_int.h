@@ -26,6 +26,13 @@ typedef struct pt_waiting {
     uint64_t *pcs;
 } pt_waiting;
 
+/* A process whose end is waited for. */
+typedef struct pt_watched {
+    pid_t pid;
+    int fd; /* a pidfd; -1: none, /proc is asked */
+    bool has_ended;
+} pt_watched;
+
 struct pt_capture {
     pt_capture_options options;
     pt_event_set set;
@@ -45,7 +52,7 @@ struct pt_capture {
     pt_index waiting_of; /* tid -> row */
     pt_between between;
     struct {
-        int *items; /* pidfds; -1 when it has ended */
+        pt_watched *items;
         size_t count, cap;
     } target;
     int group_fd;           /* the control group whose events these are; -1: none */

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -192,7 +194,14 @@ static bool open_row(pt_event_set *set, pt_event_row *row, pid_t tid, uint32_t p
     row->switches_fd = -1;
     row->taken = 0;
     row->is_first = row->is_beside = first_period != 0;
-    if (row->fd < 0) return false;
+    if (row->fd >= set->fd_limit) {
+        close_fd(&row->fd);
+        errno = EMFILE;
+    }
+    if (row->fd < 0) {
+        set->is_out_of_descriptors |= errno == EMFILE;
+        return false;
+    }
     row->id = pt_event_id(row->fd);
     /* The first sample must wake us: until we have noticed, samples come at the short period. */
     ioctl(row->fd, PERF_EVENT_IOC_SET_OUTPUT, row->is_first ? pair->side_fd : pair->samples_fd);
@@ -417,8 +426,20 @@ static void report_on(pt_event_set *set, pid_t tid)
     }
 }
 
+/* Programs have to be opened for their tables. */
+static int fd_limit(void)
+{
+    enum { KEPT = 24, KEPT_PART = 4 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX) return INT_MAX;
+    const int all = (int)limit.rlim_cur;
+    return all - (all / KEPT_PART < KEPT ? all / KEPT_PART : KEPT);
+}
+
 static pt_status refused(const pt_event_plan *plan, pt_error *reterr)
 {
+    if (errno == EMFILE)
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "too few descriptors: raise ulimit -n");
     return pt_error_errno(reterr, errno, "the kernel gives no events of %s", plan->source->name);
 }
 
@@ -427,6 +448,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
 {
     *set = (pt_event_set){.plan = *plan, .layout = pt_event_layout(plan), .off_cpu = off_cpu};
     if (getrandom(&set->random, sizeof set->random, GRND_NONBLOCK) < 0) set->random = 1;
+    set->fd_limit = fd_limit();
     set->threads.mask = 63;
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     make_pairs(set);

@@ -65,9 +65,11 @@ typedef struct pt_event_set {
     pt_event_fds reporters; /* of what happens to threads */
     pt_event_fds clocks;    /* that count CPU time */
     pt_event_fds counters;  /* that count the event, if it is no clock */
-    uint64_t random;        /* state */
-    uint64_t missed;        /* threads that were gone before an event could be opened */
-    uint64_t max_memory;    /* of a ring of samples */
+    int fd_limit;           /* above are those that are kept for opening programs */
+    bool is_out_of_descriptors;
+    uint64_t random;     /* state */
+    uint64_t missed;     /* threads that were gone before an event could be opened */
+    uint64_t max_memory; /* of a ring of samples */
 } pt_event_set;
 
 /* Opens the rings and, for events of cpus, all events. For events of threads, each is added. */

@@ -256,6 +256,7 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     int checked = check(context, settings);
     if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
+    pt_record_tell_cut_off(false);
     const char *const option = only_perf(settings);
     pt_error refusal = PT_ERROR_INIT;
     if (option != NULL || settings->engine == PT_ENGINE_PERF) {

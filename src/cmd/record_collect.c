@@ -254,6 +254,36 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 
+pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_profile,
+                           pt_error *reterr)
+{
+    pt_builder *const b = pt_builder_new();
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    uint64_t weight = 0, lost = 0, period_ns = 0;
+    for (size_t i = 0; i < left->count; i++) {
+        pt_recorded_process process = {.path = left->items[i]};
+        add_journal(reading, &process);
+        pt_recorded_add(&weight, process.facts.weight);
+        pt_recorded_add(&lost, process.facts.dropped);
+        if (process.facts.period_ns != 0) period_ns = process.facts.period_ns;
+    }
+    pt_journal_reading_free(reading);
+    pt_builder_event_at(b, 0)->period = 1;
+    pt_builder_event_at(b, 1)->period = (int64_t)period_ns;
+    pt_provenance *const p = pt_builder_provenance(b);
+    p->tool = pt_builder_text(b, "pitot record").v;
+    p->source_format = pt_builder_text(b, "journal").v;
+    p->period_type = pt_builder_text(b, "cpu").v;
+    p->period_unit = pt_builder_text(b, "nanoseconds").v;
+    p->has_period_type = true;
+    p->period = (int64_t)period_ns;
+    p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(weight, period_ns);
+    p->lost = lost;
+    p->word_bytes = sizeof(void *);
+    comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
+    return pt_builder_freeze(b, ret_profile, reterr);
+}
+
 /* ---- what is worth a word ---- */
 
 void pt_recorded_dead_ends(const pt_profile *p, char *buf, size_t size)

@@ -17,6 +17,7 @@
 
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -167,9 +168,22 @@ typedef struct pt_record_run {
 pt_status pt_record_run_command(const char *const *command, const char *library, uint32_t hz,
                                 pt_record_run *ret_run, pt_error *reterr);
 void pt_record_run_done(pt_record_run *run);
-/* The folder with the journals stays when the run is done with, for a day at
- * least. */
+/* The folder with the journals stays when the run is done with, until pitot recover has read it. */
 void pt_record_run_keep(pt_record_run *run);
+/* Tells of recordings whose recorder was killed, and how to get their samples; of each once, unless
+ * is_again. How many there are. */
+size_t pt_record_tell_cut_off(bool is_again);
+
+/* The journals in such a folder: their paths, and when the last one was written. */
+typedef struct pt_record_left {
+    char **items;
+    size_t count, cap;
+    time_t last_s;
+} pt_record_left;
+void pt_record_left_find(const char *folder, pt_record_left *ret_left);
+void pt_record_left_done(pt_record_left *left);
+/* Removes it; false if it is none, not this user's, or its recorder still runs. */
+bool pt_record_left_remove(const char *folder);
 
 /* ---- record_collect.c ---- */
 
@@ -228,6 +242,10 @@ typedef struct pt_record_story {
 /* The profile of processes [first, first + count). Caller unrefs. */
 pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t count,
                               const pt_profile **ret_profile, pt_error *reterr);
+
+/* The profile of the journals of a recording whose recorder was killed. Caller unrefs. */
+pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_profile,
+                           pt_error *reterr);
 
 /* Names of the two files in which most incomplete stacks end, "libc.so.6 and prog"; "" if none. */
 void pt_recorded_dead_ends(const pt_profile *profile, char *buf, size_t size);

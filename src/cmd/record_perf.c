@@ -177,7 +177,11 @@ static void say_doubts(const perf_run *run)
         pt_cmd_say("%.0f %% of the process's CPU time was counted for other threads on the same "
                    "CPU; --each-thread counts each thread by its own clock",
                    100.0 * (double)(used - f->seen_ns) / (double)used);
-    if (f->missed_threads > 0)
+    if (f->missed_threads > 0 && f->is_out_of_descriptors)
+        pt_cmd_say("%" PRIu64 " threads could not be sampled for want of descriptors: raise "
+                   "ulimit -n",
+                   f->missed_threads);
+    else if (f->missed_threads > 0)
         pt_cmd_say("%" PRIu64 " threads ended, or were refused, before they could be sampled",
                    f->missed_threads);
     if (f->period_ns == 0 && f->lost > f->stacks / 100)
@@ -196,13 +200,15 @@ static void save_elsewhere(perf_run *run, const pt_profile *profile)
     const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i] == NULL || places[i][0] != '/') continue;
+        pt_error error = PT_ERROR_INIT;
         PT_FREE char *path = pt_strf("%s/pitot.%d.pb.gz", places[i], (int)getpid());
         if (access(path, F_OK) == 0 ||
-            pt_record_write(run->context, profile, path, PT_MODE_PRIVATE, NULL) != PT_OK)
+            pt_record_write(run->context, profile, path, PT_MODE_PRIVATE, &error) != PT_OK)
             continue;
         pt_cmd_say("the samples are not lost: %s", path);
         return;
     }
+    pt_cmd_say("the samples are lost: they fit neither in /dev/shm nor in TMPDIR nor in /tmp");
 }
 
 static int write_and_say(perf_run *run, const pt_profile *profile)

@@ -137,7 +137,8 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
         status = status != 0 ? status : PT_EXIT_FAILED;
     } else if (write_all(context, settings, &story, &all, &error) != PT_OK) {
         const int failed = pt_cmd_fail(&error);
-        pt_cmd_say("the samples are not lost: pitot merge %s/*.journal -o FILE", run->folder);
+        pt_cmd_say("the samples are not lost: pitot recover %.*s",
+                   (int)(pt_base_name(run->folder) - run->folder - 1), run->folder);
         pt_record_run_keep(run);
         status = status != 0 ? status : failed;
     } else {

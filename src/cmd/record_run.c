@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "cmd/record_signals.h"
 
 static int64_t clock_now_ns(clockid_t clock)
@@ -32,7 +33,6 @@ static int64_t clock_now_ns(clockid_t clock)
 /* ---- the folder ---- */
 
 #define PREFIX "pitot-record-"
-#define MARK   ".kept" /* in a folder that was left on purpose */
 
 /* With what is in it, so deep as a program that was told of the folder may have made it. */
 /* NOLINTNEXTLINE(misc-no-recursion): goes down four folders at most */
@@ -60,31 +60,134 @@ static void remove_folder(const char *folder)
     remove_below(AT_FDCWD, folder, DEPTH);
 }
 
-/* What a recorder that was killed left here, of this user: a living one holds the lock. The minute
- * is for one that has yet to take it, the day for whoever was told where the samples are. */
-static bool is_stale(int at, const char *name)
+/* Is it a recording's folder of this user, whose recorder has ended? A living one holds the lock,
+ * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it. */
+static bool is_cut_off(int at, const char *name, int *ret_lock)
 {
-    enum { A_MINUTE_S = 60, A_DAY_S = 24 * 60 * 60 };
+    enum { A_MINUTE_S = 60 };
     struct stat st;
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return false;
-    PT_CLOSE int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid()) return false;
-    const int64_t age_s = (int64_t)time(NULL) - st.st_mtime;
-    const bool is_kept = faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    return age_s >= (is_kept ? A_DAY_S : A_MINUTE_S) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        *ret_lock = fd;
+        return true;
+    }
+    if (fd >= 0) close(fd);
+    return false;
 }
 
-static void remove_stale(const char *place)
+/* Of a folder and those in it. */
+/* NOLINTNEXTLINE(misc-no-recursion): goes down one folder */
+static void list_journals(const char *folder, int depth, pt_record_left *left)
 {
-    DIR *const dir = opendir(place);
-    if (dir == NULL) return;
+    DIR *const dir = opendir(folder);
     const struct dirent *entry;
-    while ((entry = readdir(dir)) != NULL) {
-        if (!is_stale(dirfd(dir), entry->d_name)) continue;
-        PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
-        remove_folder(folder);
+    struct stat st;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        PT_FREE char *path = pt_strf("%s/%s", folder, entry->d_name);
+        if (S_ISDIR(st.st_mode) && entry->d_name[0] != '.' && depth > 0)
+            list_journals(path, depth - 1, left);
+        const char *const dot = strrchr(entry->d_name, '.');
+        if (!S_ISREG(st.st_mode) || st.st_size == 0 || dot == NULL || strcmp(dot, ".journal") != 0)
+            continue;
+        PT_GROW(*left, left->count + 1);
+        left->items[left->count++] = pt_strdup(path);
+        if (st.st_mtime > left->last_s) left->last_s = st.st_mtime;
     }
-    closedir(dir);
+    if (dir != NULL) closedir(dir);
+}
+
+void pt_record_left_find(const char *folder, pt_record_left *ret_left)
+{
+    *ret_left = (pt_record_left){0};
+    list_journals(folder, 1, ret_left);
+}
+
+void pt_record_left_done(pt_record_left *left)
+{
+    for (size_t i = 0; i < left->count; i++)
+        free(left->items[i]);
+    free(left->items);
+    *left = (pt_record_left){0};
+}
+
+bool pt_record_left_remove(const char *folder)
+{
+    int lock;
+    PT_FREE char *copy = pt_strdup(folder);
+    size_t length = strlen(copy);
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = '\0';
+    PT_FREE char *parent = pt_strf("%.*s.", (int)(pt_base_name(copy) - copy), copy);
+    PT_CLOSE int at = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0 || !is_cut_off(at, pt_base_name(copy), &lock)) return false;
+    remove_folder(folder);
+    close(lock);
+    return true;
+}
+
+#define MARK ".told" /* in a folder of which it was said where it is */
+
+static void say_cut_off(int folder, const char *path, const pt_record_left *left, bool is_again)
+{
+    char when[32] = "";
+    struct tm local;
+    if (!is_again && faccessat(folder, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return;
+    if (localtime_r(&left->last_s, &local) == NULL ||
+        strftime(when, sizeof when, "%H:%M", &local) == 0)
+        return;
+    pt_cmd_say("a recording was cut off at %s; its samples: pitot recover %s", when, path);
+    PT_CLOSE int mark =
+        openat(folder, MARK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* What nobody has read stays; a folder without samples goes. How many stay. */
+static size_t look_for_cut_off(const char *place, bool is_again)
+{
+    size_t count = 0;
+    int lock;
+    DIR *const dir = opendir(place);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!is_cut_off(dirfd(dir), entry->d_name, &lock)) continue;
+        pt_record_left left;
+        PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
+        pt_record_left_find(folder, &left);
+        if (left.count == 0)
+            remove_folder(folder);
+        else
+            say_cut_off(lock, folder, &left, is_again);
+        count += left.count > 0;
+        pt_record_left_done(&left);
+        close(lock);
+    }
+    if (dir != NULL) closedir(dir);
+    return count;
+}
+
+static const char *const *places(void)
+{
+    static const char *all[4];
+    all[0] = "/dev/shm";
+    all[1] = getenv("TMPDIR");
+    all[2] = "/tmp";
+    return all;
+}
+
+enum { PLACES = 3 };
+
+size_t pt_record_tell_cut_off(bool is_again)
+{
+    size_t count = 0;
+    const char *const *const all = places();
+    for (size_t i = 0; i < PLACES; i++) {
+        const bool is_same = all[i] != NULL && i == 1 && strcmp(all[i], all[2]) == 0;
+        if (all[i] != NULL && all[i][0] == '/' && !is_same)
+            count += look_for_cut_off(all[i], is_again);
+    }
+    return count;
 }
 
 /* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
@@ -109,18 +212,15 @@ static char *make_inner(const char *outer)
 /* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
 static pt_status make_folder(pt_record_run *run, pt_error *reterr)
 {
-    const char *const places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (places[i] == NULL || places[i][0] != '/' || strpbrk(places[i], " :") != NULL) continue;
-        PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", places[i]);
+    const char *const *const all = places();
+    for (size_t i = 0; i < PLACES; i++) {
+        if (all[i] == NULL || all[i][0] != '/' || strpbrk(all[i], " :") != NULL) continue;
+        PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", all[i]);
         if (mkdtemp(outer) == NULL) continue;
         run->lock_fd = open(outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (run->lock_fd >= 0 && flock(run->lock_fd, LOCK_EX | LOCK_NB) == 0)
             run->folder = make_inner(outer);
-        if (run->folder != NULL) {
-            remove_stale(places[i]);
-            return PT_OK;
-        }
+        if (run->folder != NULL) return PT_OK;
         const int error = errno;
         if (run->lock_fd >= 0) close(run->lock_fd);
         run->lock_fd = -1;
@@ -232,8 +332,6 @@ void pt_record_run_keep(pt_record_run *run)
 {
     if (run->folder != NULL) {
         PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
-        PT_CLOSE int mark =
-            openat(run->lock_fd, MARK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         unlink(link);
     }
     forget(run);

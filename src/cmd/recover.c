@@ -18,6 +18,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/record_int.h"
 #include "formats/journal.h"
 #include "render/text.h"
 
@@ -135,20 +136,73 @@ static int recover_one(pt_cmd_context *context, const recover_settings *settings
     return status;
 }
 
+static bool is_any_written(const pt_record_left *left)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < left->count && !is_any; i++) {
+        pt_journal_facts facts;
+        pt_error error = PT_ERROR_INIT;
+        is_any = read_facts(left->items[i], &facts, &error) == PT_OK &&
+                 is_written_by(facts.pid, left->items[i]);
+    }
+    return is_any;
+}
+
+/* What the processes of a recording left whose recorder was killed: one profile, and the folder
+ * goes. */
+static int recover_folder(pt_cmd_context *context, const recover_settings *settings,
+                          const char *folder)
+{
+    pt_output_settings output = settings->output;
+    pt_error error = PT_ERROR_INIT;
+    PT_UNREF_PROFILE const pt_profile *profile = NULL;
+    pt_record_left left;
+    int status;
+    if (output.output == NULL) output.output = "recovered.pb.gz";
+    pt_record_left_find(folder, &left);
+    if (left.count == 0) {
+        pt_cmd_say("%s: there is no journal in it", folder);
+        status = PT_EXIT_FAILED;
+    } else if (pt_recorded_left(&left, &profile, &error) != PT_OK) {
+        status = pt_cmd_fail(&error);
+    } else {
+        status = pt_cmd_write(context, &output, profile, "pprof");
+        if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&output)) {
+            pt_outf(context->out, "%s: %s samples, %zu journals\n", output.output,
+                    pt_count_of(pt_profile_total(profile, 0)).text, left.count);
+            if (is_any_written(&left) || !pt_record_left_remove(folder))
+                pt_cmd_say("%s stays: processes of it still run", folder);
+        }
+    }
+    pt_record_left_done(&left);
+    return status;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int recover_run(pt_cmd_context *context, void *own)
 {
     recover_settings *const settings = own;
     int worst = PT_EXIT_OK;
-    if (context->arg_count == 0) return pt_cmd_usage(context, "recover: name a journal");
+    if (context->arg_count == 0)
+        return pt_record_tell_cut_off(true) > 0
+                   ? PT_EXIT_OK
+                   : pt_cmd_usage(context, "recover: name a journal; no recording was cut off");
     if (context->arg_count > 1 && settings->output.output != NULL)
         return pt_cmd_usage(context,
                             "recover: -o is for one journal; `pitot merge` adds several up");
     const int checked = pt_cmd_mode(context, settings->mode, &settings->output.mode);
     if (checked != PT_EXIT_OK) return checked;
     for (size_t i = 0; i < context->arg_count; i++) {
-        left_behind left;
+        left_behind left = {0};
         pt_error error = PT_ERROR_INIT;
-        const int status = find_journal(context->args[i], &left, &error) == PT_OK
+        const int status = is_folder(context->args[i])
+                               ? recover_folder(context, settings, context->args[i])
+                           : find_journal(context->args[i], &left, &error) == PT_OK
                                ? recover_one(context, settings, &left)
                                : pt_cmd_fail(&error);
         free(left.beside);
@@ -161,13 +215,18 @@ const pt_command pt_command_recover = {
     .name = "recover",
     .group = PT_GROUP_FILES,
     .summary = "make a file for other tools of what a killed program left",
-    .arguments = "PROFILE...",
+    .arguments = "[PROFILE|FOLDER...]",
     .description =
         "A program with libprofiler.so.0 that is killed leaves its journal under the profile's "
         "name: all samples but those of its last tenth of a second. pitot's commands read it as "
         "it is. For other tools this makes a gperftools profile of it (or a profile.proto, if the "
         "name ends in .pb.gz or --to says so), in its place unless -o names another.\n\nA journal "
-        "that a process still writes is left alone; with -o what it holds now is written.",
+        "that a process still writes is left alone; with -o what it holds now is written.\n\nOf "
+        "the "
+        "folder of a recording whose recorder was killed it makes one profile, recovered.pb.gz, "
+        "and "
+        "removes the folder. The next pitot record names such a folder once, recover without "
+        "arguments all there are.",
     .examples = (const char *const[]){"pitot recover server.prof", "now google-pprof reads it, too",
                                       "pitot recover server.prof -o now.pb.gz",
                                       "what a running program has recorded so far", NULL},

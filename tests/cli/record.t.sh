@@ -283,23 +283,34 @@ else
     [ -n "$t_skip" ] || skip 'only root has such a folder'
 fi
 
-it 'what a killed recorder left is removed by the next one, and that of a living one is not'
+it 'what a killed recorder left is told by the next one, whatever engine, and stays until pitot recover has read it'
 mkfifo killed living go-on
-"$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$" >killed; exec ./burn 0.05 1 stay' >/dev/null 2>&1 &
+"$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >burnt 2>/dev/null &
 recorder=$!
 read -r killed burner <killed
+eventually grep -q '^0' burnt
 kill -KILL $recorder $burner
 wait $recorder 2>/dev/null
 "$PITOT" record --engine=preload -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>&1 &
 recorder=$!
 read -r living <living
-expect [ -d "$killed" ]
 for folder in "$killed" "$living"; do
     touch -c -d '2 days ago' "$folder" "$(dirname "$folder")"
 done
-run pitot record --engine=preload -o x.pb.gz ./burn 0.05
+for command in 'record --engine=preload -o x.pb.gz ./burn 0.05' recover; do
+    run pitot $command
+    expect_status 0
+    expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $(dirname "$killed")"
+    expect_no_stderr_line "*$(dirname "$living")*"
+done
+run pitot record -o x.pb.gz ./burn 0.05 # told once
+expect_no_stderr_line '*cut off*'
+expect [ -d "$killed" ]
+run pitot recover "$(dirname "$killed")"
 expect_status 0
-expect [ ! -e "$killed" ]
+expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journals'
+run pitot tags recovered.pb.gz
+expect_stdout_has burn
 expect [ ! -e "$(dirname "$killed")" ]
 expect [ -d "$living" ]
 echo >go-on
@@ -348,15 +359,15 @@ expect test ! -e ran
 it 'keeps the samples when the file cannot be written after all, and tells how to get them'
 run pitot record --engine=preload -o /dev/full sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'
 expect_status 1
-kept=$(stderr | sed -n 's/.*pitot merge \(.*\)\/\*\.journal -o FILE$/\1/p')
+kept=$(stderr | sed -n 's/.*the samples are not lost: pitot recover //p')
 expect test -d "$kept"
-run pitot merge "$kept"/*.journal -o back.pb.gz
+touch -c -d '2 hours ago' "$kept"
+run pitot record -o x.pb.gz ./burn 0.05
+expect test -d "$kept"
+run pitot recover "$kept" -o back.pb.gz
 expect_status 0
 expect test -s back.pb.gz
-touch -c -d '2 hours ago' "$(dirname "$kept")"
-run pitot record --engine=preload -o x.pb.gz ./burn 0.05
-expect test -d "$kept"
-case $kept in */pitot-record-*/*) rm -rf "$(dirname "$kept")" ;; esac
+expect test ! -e "$kept"
 
 it 'names functions at once in a format that has no addresses'
 cat >spin.c <<'C'

@@ -925,11 +925,14 @@ cat >refuse.c <<'C'
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifndef CALL
+#define CALL SYS_perf_event_open
+#endif
 int main(int argc, char **argv)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[1])),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {4, rules};
@@ -1080,6 +1083,54 @@ if unshare -m mount -t tmpfs -o size=4k none full 2>/dev/null; then
     rm -f "$kept"
 else
     skip 'nothing can be mounted here'
+fi
+
+it 'samples that fit neither on the disk nor in /dev/shm go to /tmp'
+if unshare -m mount -t tmpfs -o size=4k none full 2>/dev/null; then
+    run unshare -m sh -c "mount -t tmpfs -o size=8k none full && head -c 8192 /dev/zero >full/fill
+        mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero >/dev/shm/fill
+        exec '$PITOT' record --engine=perf -o full/x.pb.gz ./burn 0.1"
+    expect_status 1
+    kept=$(stderr | sed -n 's/.*the samples are not lost: //p')
+    expect [ "${kept#/dev/shm}" = "$kept" ]
+    run pitot top "$kept"
+    expect_status 0
+    rm -f "$kept"
+else
+    skip 'nothing can be mounted here'
+fi
+
+it 'a limit of file sizes is an error that is told'
+run sh -c "ulimit -f 1; exec '$PITOT' convert -o limited.pb.gz probe.pb.gz"
+expect_status 1
+expect_stderr_line 'pitot: limited.pb.gz: *File too large'
+run sh -c "ulimit -f 1; exec '$PITOT' record --engine=perf -o limited.pb.gz true"
+expect_status 1
+expect_stderr_line 'pitot: limited.pb.gz: *File too large'
+expect_stderr_line 'pitot: the samples are lost: *'
+
+it 'records to the end where the kernel gives no descriptors of processes'
+${CC:-cc} -DCALL=SYS_pidfd_open -o refuse-pidfd refuse.c || exit 1
+for _ in 1 2 3; do
+    run ./refuse-pidfd 38 "$PITOT" record --engine=perf -o no-pidfd.pb.gz sh -c 'echo | ./burn 0.3'
+    within "$(summary seen)" 0.3 0.1 && break
+done
+expect_status 0
+expect within "$(summary seen)" 0.3 0.1
+begin ./burn 0.2
+./refuse-pidfd 38 "$PITOT" record -p $target -o no-pidfd.pb.gz 2>"$t_out/stderr" &
+recorder=$!
+is_recording && go
+wait $recorder
+expect_equal 'exit status' $? 0
+expect at_least "$(summary seen)" 0.1
+
+it 'few descriptors leave some to read programs with'
+if [ "$(id -u)" = 0 ]; then
+    run sh -c "ulimit -n 32; exec '$PITOT' record --each-thread -o few.pb.gz sh -c 'echo | ./burn 0.1 8'"
+    expect_status 0
+    expect_stderr_line 'pitot: * threads could not be sampled for want of descriptors: raise ulimit -n'
+    expect at_least "$(summary complete)" 90
 fi
 
 it 'reads files where the process sees them: in a container, below another root'
