@@ -60,16 +60,22 @@ static void remove_folder(const char *folder)
     remove_below(AT_FDCWD, folder, DEPTH);
 }
 
+#define MARK ".told" /* in a folder of which it was said where it is */
+
 /* Is it a recording's folder of this user, whose recorder has ended? A living one holds the lock,
- * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it. */
-static bool is_cut_off(int at, const char *name, int *ret_lock)
+ * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it, unless
+ * the folder is known to be left (is_named: by whoever asks). */
+static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
 {
     enum { A_MINUTE_S = 60 };
     struct stat st;
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return false;
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-        (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    const bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+    if (is_ours &&
+        (is_named || (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S ||
+         faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0) {
         *ret_lock = fd;
         return true;
     }
@@ -122,13 +128,11 @@ bool pt_record_left_remove(const char *folder)
         copy[--length] = '\0';
     PT_FREE char *parent = pt_strf("%.*s.", (int)(pt_base_name(copy) - copy), copy);
     PT_CLOSE int at = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (at < 0 || !is_cut_off(at, pt_base_name(copy), &lock)) return false;
+    if (at < 0 || !is_cut_off(at, pt_base_name(copy), true, &lock)) return false;
     remove_folder(folder);
     close(lock);
     return true;
 }
-
-#define MARK ".told" /* in a folder of which it was said where it is */
 
 static void say_cut_off(int folder, const char *path, const pt_record_left *left, bool is_again)
 {
@@ -151,7 +155,7 @@ static size_t look_for_cut_off(const char *place, bool is_again)
     DIR *const dir = opendir(place);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (!is_cut_off(dirfd(dir), entry->d_name, &lock)) continue;
+        if (!is_cut_off(dirfd(dir), entry->d_name, false, &lock)) continue;
         pt_record_left left;
         PT_FREE char *folder = pt_strf("%s/%s", place, entry->d_name);
         pt_record_left_find(folder, &left);

@@ -283,39 +283,50 @@ else
     [ -n "$t_skip" ] || skip 'only root has such a folder'
 fi
 
-it 'what a killed recorder left is told by the next one, whatever engine, and stays until pitot recover has read it'
-mkfifo killed living go-on
-"$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >burnt 2>/dev/null &
-recorder=$!
-read -r killed burner <killed
-eventually grep -q '^0' burnt
-kill -KILL $recorder $burner
-wait $recorder 2>/dev/null
-"$PITOT" record --engine=preload -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>&1 &
-recorder=$!
-read -r living <living
-for folder in "$killed" "$living"; do
-    touch -c -d '2 days ago' "$folder" "$(dirname "$folder")"
-done
-for command in 'record --engine=preload -o x.pb.gz ./burn 0.05' recover; do
-    run pitot $command
+# In a /dev/shm of its own: recorders of other tests look there, too.
+it 'what a killed recorder left is told once, and stays until pitot recover has read it'
+mkfifo held killed living go-on
+if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+    unshare -m sh -c 'mount -t tmpfs none /dev/shm && echo >held && exec sleep 600' >/dev/null 2>&1 &
+    holder=$!
+    read -r _ <held
+    inside() { nsenter -m -t $holder --wd="$PWD" "$@"; }
+    inside "$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$ $PPID" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >burnt 2>/dev/null &
+    recorder=$!
+    read -r killed burner parent <killed
+    eventually grep -q '^0' burnt
+    kill -KILL $parent $burner
+    wait $recorder 2>/dev/null
+    inside "$PITOT" record --engine=preload -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>&1 &
+    recorder=$!
+    read -r living <living
+    for folder in "$killed" "$living"; do
+        inside touch -c -d '2 days ago' "$folder" "$(dirname "$folder")"
+    done
+    for command in 'record --engine=preload -o x.pb.gz ./burn 0.05' recover; do
+        run inside "$PITOT" $command
+        expect_status 0
+        expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $(dirname "$killed")"
+        expect_no_stderr_line "*$(dirname "$living")*"
+    done
+    run inside "$PITOT" record -o x.pb.gz ./burn 0.05
+    expect_no_stderr_line '*cut off*'
+    expect inside test -d "$killed"
+    run inside "$PITOT" recover "$(dirname "$killed")"
     expect_status 0
-    expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $(dirname "$killed")"
-    expect_no_stderr_line "*$(dirname "$living")*"
-done
-run pitot record -o x.pb.gz ./burn 0.05 # told once
-expect_no_stderr_line '*cut off*'
-expect [ -d "$killed" ]
-run pitot recover "$(dirname "$killed")"
-expect_status 0
-expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journals'
-run pitot tags recovered.pb.gz
-expect_stdout_has burn
-expect [ ! -e "$(dirname "$killed")" ]
-expect [ -d "$living" ]
-echo >go-on
-wait $recorder || fail 'the living recorder failed'
-expect [ -s living.pb.gz ]
+    expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journals'
+    run pitot tags recovered.pb.gz
+    expect_stdout_has burn
+    expect inside test ! -e "$(dirname "$killed")"
+    expect inside test -d "$living"
+    echo >go-on
+    wait $recorder || fail 'the living recorder failed'
+    expect [ -s living.pb.gz ]
+    kill $holder
+    wait $holder 2>/dev/null
+else
+    skip 'nothing can be mounted here'
+fi
 
 it 'works from a folder with a space in its name'
 mkdir -p 'with space'
@@ -360,9 +371,6 @@ it 'keeps the samples when the file cannot be written after all, and tells how t
 run pitot record --engine=preload -o /dev/full sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'
 expect_status 1
 kept=$(stderr | sed -n 's/.*the samples are not lost: pitot recover //p')
-expect test -d "$kept"
-touch -c -d '2 hours ago' "$kept"
-run pitot record -o x.pb.gz ./burn 0.05
 expect test -d "$kept"
 run pitot recover "$kept" -o back.pb.gz
 expect_status 0
