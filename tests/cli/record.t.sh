@@ -291,10 +291,10 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
     holder=$!
     read -r _ <held
     inside() { nsenter -m -t $holder --wd="$PWD" "$@"; }
-    inside "$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$ $PPID" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >burnt 2>/dev/null &
+    inside "$PITOT" record --engine=preload -o x.pb.gz sh -c 'echo "$PITOT_RECORD_DIR $$ $PPID" >killed; ./burn 0.3; exec ./burn 0.05 1 stay' >cut-said 2>/dev/null &
     recorder=$!
     read -r killed burner parent <killed
-    eventually grep -q '^0' burnt
+    eventually grep -q '^0' cut-said
     kill -KILL $parent $burner
     wait $recorder 2>/dev/null
     inside "$PITOT" record --engine=preload -o living.pb.gz sh -c 'echo "$PITOT_RECORD_DIR" >living; read line <go-on; exec ./burn 0.05' >/dev/null 2>&1 &
