@@ -79,8 +79,10 @@ bool pt_timers_take_signal(void)
 
 static uint64_t rate_asked_for(void)
 {
-    const char *const record_hz = pt_agent.recording ? pt_environment(PT_ENV_PITOT_RECORD_HZ) : NULL;
-    const char *const text = record_hz != NULL ? record_hz : pt_environment(PT_ENV_CPUPROFILE_FREQUENCY);
+    const char *const record_hz =
+        pt_agent.recording ? pt_environment(PT_ENV_PITOT_RECORD_HZ) : NULL;
+    const char *const text =
+        record_hz != NULL ? record_hz : pt_environment(PT_ENV_CPUPROFILE_FREQUENCY);
     const uint64_t hz = pt_agent_number(text, 0);
     const uint64_t most = pt_agent.recording ? RECORD_MAX_HZ : ENV_MAX_HZ;
     if (hz == 0 && text != NULL)
