@@ -43,6 +43,6 @@ count_journals $(find recorded -name '*.journal' | sort | head -n 100)
 expect_equal "periods in the children's" "$(counted samples)" "$(counted weight)"
 
 it 'SIGKILL in the middle loses what came after the last writing alone, and nothing is there twice'
-kill_many 20
+kill_many 12
 said=$(python3 "$here/kills.py" kills "$(nproc)" 4000) || fail "$said"
 echo "# $said"

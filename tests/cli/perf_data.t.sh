@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # perf.data, read as perf itself reads it: the same samples with the same threads, times, events,
 # periods and addresses. perf of the machine is the judge of its own goldens and of the corpus.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 golden=$PITOT_ROOT/tests/golden/perf.data
