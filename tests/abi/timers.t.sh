@@ -167,7 +167,7 @@ print(count / 100)
 END
 )
     # A quarter more for what comes before and after it, and chance.
-    expect [ "$(calc "$used >= 0.4 && $seen <= 1.25 * $used + 4 * sqrt($used * 0.01)")" = 1 ]
+    expect [ "$(calc "$used >= 0.15 && $seen <= 1.25 * $used + 4 * sqrt($used * 0.01)")" = 1 ]
 done
 unset CPUPROFILE_PER_THREAD_TIMERS
 
