@@ -199,7 +199,7 @@ folder, name = sys.argv[1].rsplit('/', 1)
 maps = ''.join('%x-%x: %s/%s%s\n' % (at(i), at(i) + 0xfffffff, folder, './' * (i % 9), name) for i in range(3000))
 sys.stdout.buffer.write(struct.pack('<5Q', 0, 3, 0, 10000, 0) + records + struct.pack('<3Q', 0, 1, 0) + maps.encode())
 P
-    run bash -c 'ulimit -t 2; exec "$PITOT" google-pprof --text /bin/true mapped.prof'
+    run bash -c 'ulimit -t $((2 + 30 * PITOT_SANITIZED)); exec "$PITOT" google-pprof --text /bin/true mapped.prof'
     expect_status 0
     expect_stdout_line 'Total: 3000 samples'
     expect_stdout_lines 2

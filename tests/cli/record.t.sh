@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # pitot record by the library: what it leaves alone, what it writes, and what it says of how much to
-# believe. Under the sanitizers: make asan.
+# believe.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 [ -e "$PITOT_BUILD/libprofiler.so.0" ] || skip_all 'libprofiler.so.0 is not there'
