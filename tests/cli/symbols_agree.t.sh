@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Random addresses of programs that are built here: line and chain of inlined calls are those of
-# llvm-symbolizer, lines those of eu-addr2line. tests/torture/symbols_agree.sh is the large form.
+# llvm-symbolizer, lines those of eu-addr2line. tests/torture/symbols_agree.sh is the large
+# form, of more compilers and options.
 # Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
@@ -26,19 +27,6 @@ if needs llvm-symbolizer-14 eu-addr2line; then
     with_gcc gcc-O2
     agree llvm gcc-O2
     agree eu gcc-O2
-fi
-
-it 'gcc -O2 -flto: as llvm-symbolizer and eu-addr2line'
-if needs llvm-symbolizer-14 eu-addr2line; then
-    expect g++ -g -O2 -flto=1 prog.cc -o gcc-lto
-    agree llvm gcc-lto
-    agree eu gcc-lto
-fi
-
-it 'clang -O2 with DWARF 5: as llvm-symbolizer'
-if needs clang++-14 llvm-symbolizer-14; then
-    expect clang++-14 -std=c++17 -gdwarf-5 -O2 prog.cc -o clang-O2
-    agree llvm clang-O2
 fi
 
 it 'clang, split units in a package: as llvm-symbolizer'
