@@ -97,9 +97,13 @@ done
 
 it 'the profile is whole when the process ended with its last thread'
 for how in profile pressed ticker; do
-    as $how main_first
     profile=here/prof
     [ $how != pressed ] || profile=here/prof.0
+    # A profile that a signal starts may begin when 20 ms of work are over: that host is run again.
+    for again in 1 2 3 4 5 6 7 8; do
+        as $how main_first
+        [ $how = pressed ] && ! "$PITOT" top $profile >/dev/null 2>&1 || break
+    done
     run pitot top "$profile"
     expect_status 0
     expect_stdout_line '* work*'
