@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Code is called the same whichever engine recorded it: the library's journal, perf events, perf record.
 # The program's code lies at places that it chooses, so the names are known beforehand.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'

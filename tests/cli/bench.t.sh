@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The generator of large profiles and the program that measures, on small inputs.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 gen=$PITOT_BUILD/bench/gen

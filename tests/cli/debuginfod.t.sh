@@ -1,6 +1,7 @@
 #!/bin/bash
 # Debug files from elsewhere: debuginfod on the loopback interface (elfutils' own server where it is
 # installed, else a file server), perf's cache, a process's own root.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 command -v g++ >/dev/null || skip_all 'g++ is not installed'

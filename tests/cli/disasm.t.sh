@@ -1,4 +1,5 @@
 # disasm.t.sh: instructions with their values. What objdump says of the same code is the judge.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 cat >work.cc <<'C'

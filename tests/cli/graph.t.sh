@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Graphs as pictures: pitot graph, and the formats and viewers of both pprofs.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 cat >a.folded <<'F'

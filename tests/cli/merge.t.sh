@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # pitot merge: sums by content.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 golden=$PITOT_ROOT/tests/golden/pprof

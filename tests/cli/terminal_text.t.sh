@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a profile says of itself reaches a terminal as text that it shows, and a spreadsheet as cells
 # that it does not compute: a profile whose every string is an attack, through every report.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'python3 is not installed'

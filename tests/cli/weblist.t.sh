@@ -1,5 +1,6 @@
 # weblist.t.sh: the page with source lines and instructions: what it says is what list and disasm
 # say, it needs no other file, and nothing in a name or a source line is markup.
+# Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
 cat >work.cc <<'C'
