@@ -133,12 +133,9 @@ static void put_string(pt_json_w *w, const char *string, size_t length)
     const uint8_t *const text = (const uint8_t *)string;
     pt_out_char(w->out, '"');
     size_t plain = 0; /* where the run that needs no escape begins */
-    for (size_t i = 0; i < length;) {
-        const uint8_t byte = text[i];
-        if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<') {
-            i++;
-            continue;
-        }
+    for (size_t i = 0;;) {
+        i += pt_visible_ascii(text + i, length - i, "\"\\<");
+        if (i == length) break;
         pt_out_put(w->out, text + plain, i - plain);
         const size_t taken = put_escape(w, text + i, length - i);
         plain = i + taken;

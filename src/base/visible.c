@@ -1,6 +1,8 @@
 /* visible.c: see visible.h. */
 #include "base/visible.h"
 
+#include <string.h>
+
 bool pt_is_visible(uint32_t c)
 {
     static const struct {
@@ -12,6 +14,37 @@ bool pt_is_visible(uint32_t c)
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden && hidden[i].first <= c; i++)
         if (c <= hidden[i].last) return false;
     return true;
+}
+
+#define BLOCK_BYTES 16
+
+static inline bool is_block_plain(const uint8_t *bytes, const char *but)
+{
+    typedef int8_t block __attribute__((vector_size(BLOCK_BYTES)));
+    typedef uint64_t halves __attribute__((vector_size(BLOCK_BYTES)));
+    block text;
+    memcpy(&text, bytes, sizeof text);
+    block other = (text < 0x20) | (text == 0x7f); /* those above 0x7f are negative */
+    for (; *but != '\0'; but++)
+        other |= text == (int8_t)*but;
+    halves any;
+    memcpy(&any, &other, sizeof any);
+    return (any[0] | any[1]) == 0;
+}
+
+size_t pt_visible_ascii(const void *text, size_t size, const char *but)
+{
+    const uint8_t *const bytes = text;
+    const char *const excepted = but;
+    uint64_t is_in_run[4] = {~UINT64_C(0) << 0x20, ~UINT64_C(0) >> 1, 0, 0}; /* a bit a byte */
+    for (; *but != '\0'; but++)
+        is_in_run[(uint8_t)*but >> 6] &= ~(UINT64_C(1) << (*but & 63));
+    size_t run = 0;
+    while (size - run >= BLOCK_BYTES && is_block_plain(bytes + run, excepted))
+        run += BLOCK_BYTES;
+    while (run < size && (is_in_run[bytes[run] >> 6] >> (bytes[run] & 63) & 1) != 0)
+        run++;
+    return run;
 }
 
 size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_MAX])

@@ -17,6 +17,10 @@
  * newline are controls, too. */
 bool pt_is_visible(uint32_t character);
 
+/* How many bytes at the beginning of the text are visible ASCII, none of it in `but`. Text is put
+ * in such runs: most names are one. */
+size_t pt_visible_ascii(const void *text, size_t size, const char *but);
+
 #define PT_VISIBLE_MAX 16 /* of the 4 bytes that a character has at most */
 
 /* Puts what stands for the bytes (1 to 4) of one character that is not visible, or not valid.

@@ -30,6 +30,11 @@
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define RATIO_MAX  200
 
+/* For each byte of a file, as it lies on the disk: frames of all samples, inlined ones counted, and
+ * bytes of all these frames' names. Profiles of real programs were seen with 0.4 and 36. */
+#define FRAMES_A_BYTE 32
+#define TEXT_A_BYTE   4096
+
 /* What a task makes of one name. */
 typedef struct {
     pt_load_input input;
@@ -193,6 +198,28 @@ static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged
     if (p->source_format == 0) p->source_format = pt_builder_text(b, format->name).v;
 }
 
+static uint64_t times(uint64_t bytes, uint64_t factor)
+{
+    return bytes < UINT64_MAX / factor ? bytes * factor : UINT64_MAX;
+}
+
+static void bound_names(item *it, pt_builder *builder)
+{
+    const uint64_t file_bytes = it->input.file_bytes;
+    const uint64_t left_out = pt_builder_bound_inlined(builder, times(file_bytes, FRAMES_A_BYTE));
+    if (left_out > 0)
+        pt_diag_add(&it->diag, left_out,
+                    "inlined functions left out, the outermost of each address: the samples have "
+                    "more than %d frames for each byte of the file",
+                    FRAMES_A_BYTE);
+    const uint64_t cut = pt_builder_bound_names(builder, times(file_bytes, TEXT_A_BYTE));
+    if (cut > 0)
+        pt_diag_add(&it->diag, cut,
+                    "long names cut: the names of all frames have more than %d bytes for each byte "
+                    "of the file",
+                    TEXT_A_BYTE);
+}
+
 /* Bytes to a frozen profile. PT_ERR_DAMAGED with a profile if only a part could be read. */
 static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const pt_error *peel,
                               pt_error *reterr)
@@ -224,6 +251,7 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
         pt_builder_free(builder);
         return status;
     }
+    bound_names(it, builder);
     fill_provenance(builder, it->input.format,
                     status == PT_ERR_DAMAGED || peel->status == PT_ERR_DAMAGED);
     const pt_status frozen = pt_builder_freeze(builder, &it->profile, reterr);

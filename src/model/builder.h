@@ -144,6 +144,18 @@ pt_provenance *pt_builder_provenance(pt_builder *b);
 /* Sticky error of the builder: PT_OK, or why adds have stopped. */
 pt_status pt_builder_status(const pt_builder *b, pt_error *reterr);
 
+/* Bounds the frames of all samples together, each inlined function being one: if they are more than
+ * frames_max, every location keeps only as many of its lines, the innermost, as fit; at least 1.
+ * Returns how many lines were left out of the locations. Reads of a file of n bytes ask for a
+ * multiple of n: a stack and a location are short in a file, and their product is not. */
+uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
+
+/* Bounds the text of all samples together: names of functions, their files, mappings and labels, as
+ * often as frames and samples have them. If it is more than bytes_max, names longer than fits, and
+ * than 1,024 bytes, are cut, and end with a number made of the whole name. Returns how many.
+ * Nothing but texts of its own may be added to the builder afterwards. */
+uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
+
 /* Consumes the builder in any case. Checks that every id refers to a row; a reader that could leave
  * dangling ids must have looked itself. *ret_profile has one reference. */
 pt_status pt_builder_freeze(pt_builder *b, const pt_profile **ret_profile, pt_error *reterr);

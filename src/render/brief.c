@@ -22,9 +22,11 @@ static const struct {
 
 static void put_synonyms(const char *name, pt_buf *out)
 {
-    while (*name != '\0') {
+    const size_t n = sizeof synonyms / sizeof synonyms[0];
+    for (const char *next; (next = strstr(name, "std::")) != NULL;) {
+        pt_put(out, name, (size_t)(next - name));
+        name = next;
         size_t i = 0;
-        const size_t n = sizeof synonyms / sizeof synonyms[0];
         while (i < n && strncmp(name, synonyms[i].spelt, strlen(synonyms[i].spelt)) != 0)
             i++;
         if (i < n) {
@@ -34,6 +36,7 @@ static void put_synonyms(const char *name, pt_buf *out)
             pt_put_u8(out, (uint8_t)*name++);
         }
     }
+    pt_put_text(out, name);
 }
 
 static bool is_word(char c)
@@ -47,7 +50,8 @@ static size_t operator_bytes(const char *name, const char *text)
 {
     static const char word[] = "operator";
     const size_t n = sizeof word - 1;
-    if (strncmp(text, word, n) != 0 || (text > name && is_word(text[-1])) || is_word(text[n]))
+    if (*text != *word || strncmp(text, word, n) != 0 || (text > name && is_word(text[-1])) ||
+        is_word(text[n]))
         return 0;
     return n + strspn(text + n, "<>=-+*/%^&|!~,()[]");
 }

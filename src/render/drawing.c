@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/visible.h"
 
 #define LINE_HEIGHT 1.2 /* of the font's size */
 
@@ -70,7 +71,11 @@ static char *read_quoted(const char **p, const char *end)
 {
     pt_buf text = PT_BUF_INIT;
     const char *c = *p + 1;
-    while (c < end && *c != '"') {
+    for (;;) {
+        const size_t plain = pt_visible_ascii(c, (size_t)(end - c), "\\\"");
+        pt_put(&text, c, plain);
+        c += plain;
+        if (c == end || *c == '"') break;
         if (*c == '\\' && c + 1 < end) {
             if (c[1] != '"') pt_put_u8(&text, '\\');
             c++;

@@ -54,19 +54,19 @@ static unsigned next_columns(const char *text, size_t bytes, size_t *at)
     return code >= 0x1100 ? 2 : 1;
 }
 
-static unsigned text_columns(const char *text, size_t bytes)
+static bool fits_columns(const char *text, size_t bytes, unsigned room)
 {
     unsigned columns = 0;
-    for (size_t at = 0; at < bytes;)
+    for (size_t at = 0; at < bytes && columns <= room;)
         columns += next_columns(text, bytes, &at);
-    return columns;
+    return columns <= room;
 }
 
 /* Puts as much of the text as fits in so many columns, "…" where it is cut; nothing when fewer than
  * three characters would be left. */
 static void put_fitting(pt_out *out, const char *text, size_t bytes, unsigned room)
 {
-    if (text_columns(text, bytes) <= room) {
+    if (fits_columns(text, bytes, room)) {
         pt_xml_text(out, text, bytes);
         return;
     }
@@ -145,7 +145,7 @@ static void put_label(const drawing *d, uint32_t string, unsigned room)
 {
     const char *text = pt_flame_text(d->flame, string);
     size_t bytes = pt_flame_text_bytes(d->flame, string);
-    if (text_columns(text, bytes) > room) text = pt_flame_short_name(text, &bytes);
+    if (!fits_columns(text, bytes, room)) text = pt_flame_short_name(text, &bytes);
     put_fitting(d->out, text, bytes, room);
 }
 

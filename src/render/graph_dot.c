@@ -43,13 +43,15 @@ static void put_share(drawing *d, int64_t value)
 /* Backslashes and quotes with a backslash before them; lines end left-aligned. */
 void pt_put_dot_text(pt_buf *buf, const char *text)
 {
-    for (; *text != '\0'; text++) {
+    for (;; text++) {
+        const size_t plain = strcspn(text, "\n\\\"");
+        pt_put(buf, text, plain);
+        text += plain;
+        if (*text == '\0') return;
         if (*text == '\n')
             pt_put_text(buf, "\\l");
-        else if (*text == '\\' || *text == '"')
-            pt_putf(buf, "\\%c", *text);
         else
-            pt_put_u8(buf, (uint8_t)*text);
+            pt_putf(buf, "\\%c", *text);
     }
 }
 

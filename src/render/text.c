@@ -62,6 +62,11 @@ size_t pt_text_width(const char *text)
     const uint8_t *at = (const uint8_t *)text;
     size_t left = strlen(text), width = 0;
     while (left > 0) {
+        const size_t plain = pt_visible_ascii(at, left, "");
+        width += plain;
+        at += plain;
+        left -= plain;
+        if (left == 0) break;
         uint32_t c;
         int valid;
         const size_t bytes = pt_utf8_decode(at, left, &c, &valid);
@@ -78,6 +83,18 @@ static void put_columns(pt_out *out, const char *text, size_t from, size_t to)
     const uint8_t *at = (const uint8_t *)text;
     size_t left = strlen(text), column = 0;
     while (left > 0 && column < to) {
+        size_t plain = pt_visible_ascii(at, left, "");
+        if (plain > to - column) plain = to - column;
+        if (plain > 0) {
+            const size_t hidden = column >= from          ? 0
+                                  : from - column < plain ? from - column
+                                                          : plain;
+            pt_out_put(out, at + hidden, plain - hidden);
+            column += plain;
+            at += plain;
+            left -= plain;
+            continue;
+        }
         uint32_t c;
         int valid;
         const size_t bytes = pt_utf8_decode(at, left, &c, &valid);

@@ -2,6 +2,7 @@
 #include "render/xml.h"
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 static const char *entity(uint32_t code)
 {
@@ -24,6 +25,12 @@ static bool is_xml_character(uint32_t code)
 void pt_xml_text(pt_out *out, const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
+        const size_t plain = pt_visible_ascii(text + at, bytes - at, "&<>\"'");
+        if (plain > 0) {
+            pt_out_put(out, text + at, plain);
+            at += plain;
+            continue;
+        }
         uint32_t code;
         int valid;
         const size_t size = pt_utf8_decode((const uint8_t *)text + at, bytes - at, &code, &valid);

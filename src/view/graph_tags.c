@@ -274,7 +274,7 @@ static void tag_node(tagging *t, const record *records, size_t count)
         const label_set *set = t->group[records[i].group];
         const char *text = set->text != NULL ? set->text : "";
         if (of == NULL || strcmp(of, text) != 0) {
-            of = set->text != NULL ? keep_text(g, pt_strdup(text)) : "";
+            of = text;
             if (set->text != NULL) new_tag(&node->texts)->name = of;
             node->numbers =
                 pt_realloc(node->numbers, node->number_count + 1, sizeof *node->numbers);
@@ -302,7 +302,7 @@ void pt_graph_make_tags(pt_graph_making *m)
         tag_node(&t, t.items + i, next - i);
     }
     for (uint32_t s = 0; s < t.set_count; s++) {
-        free(t.sets[s].text);
+        if (t.sets[s].text != NULL) keep_text(m->graph, t.sets[s].text); /* tags are called so */
         free(t.sets[s].number);
     }
     free(t.sets);

@@ -116,8 +116,8 @@ run() {
 # eventually COMMAND...: repeats it until it succeeds, for what another process does in its own time.
 # False after five minutes: that is for a machine where it never does, not a measure of speed.
 eventually() {
-    local tries
-    for ((tries = 0; tries < 6000; tries++)); do
+    local give_up=$((SECONDS + 300))
+    while ((SECONDS < give_up)); do
         ! "$@" >/dev/null 2>&1 || return 0
         sleep 0.05
     done

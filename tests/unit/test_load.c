@@ -437,6 +437,98 @@ static void inputs_read_at_once_share_the_memory(void **state)
     assert_int_equal(pt_load_share(1000, 1, 100), 1000);
 }
 
+/* A sample of so many frames, all of one location of 250 lines, below one of two; and its file. */
+static void put_inlined(const char *name, unsigned depth)
+{
+    pt_buf text = PT_BUF_INIT;
+    pt_put_text(&text, "1{1:1 2:2} 2{1[2");
+    for (unsigned i = 0; i < depth; i++)
+        pt_put_text(&text, " 1");
+    pt_put_text(&text, "] 2:5} 4{1:1 3:0x1010");
+    for (unsigned i = 0; i < 250; i++)
+        pt_put_text(&text, " 4{1:1}");
+    pt_put_text(&text, "} 4{1:2 3:0x1020 4{1:1 2:7} 4{1:1 2:8}} 5{1:1 2:3} "
+                       "6\"\" 6\"cpu\" 6\"count\" 6\"f\" ");
+    put_proto(name, pt_buf_text(&text));
+    pt_buf_done(&text);
+}
+
+static void inlined_functions_of_a_deep_stack_are_bounded_by_the_size_of_the_file(void **state)
+{
+    (void)state;
+    put_inlined("deep.pb", 300);
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){path_of("deep.pb")}, 1, false, &loaded, &error), PT_OK);
+    struct stat s;
+    assert_int_equal(stat(path_of("deep.pb"), &s), 0);
+    const uint64_t most = 32 * (uint64_t)s.st_size;
+    assert_true(300 * 250 + 2 > most);
+    const pt_profile *const p = loaded.profile;
+    const uint32_t *const first = p->location->line_first;
+    assert_int_equal(first[1] - first[0], (most - 2) / 300);
+    assert_int_equal(first[2] - first[1], 2);
+    assert_int_equal(pt_profile_total(p, 0), 5);
+    assert_int_equal(pt_stack_depth(p, p->sample->stack[0]), 301);
+    assert_int_equal(loaded.diag.count, 1);
+    pt_loaded_done(&loaded);
+
+    put_inlined("flat.pb", 20);
+    assert_int_equal(load((const char *[]){path_of("flat.pb")}, 1, false, &loaded, &error), PT_OK);
+    assert_int_equal(loaded.profile->line->t.count, 252);
+    pt_loaded_done(&loaded);
+}
+
+/* As many samples as are asked for, of a function whose name is so many times "name", and of one
+ * that ends otherwise. */
+static void put_long_names(const char *name, unsigned samples, unsigned repeats)
+{
+    pt_buf text = PT_BUF_INIT;
+    pt_put_text(&text, "1{1:1 2:2} ");
+    for (unsigned i = 0; i < samples; i++)
+        pt_put_text(&text, "2{1[1 2] 2:5} ");
+    pt_put_text(&text, "4{1:1 3:0x1010 4{1:1}} 4{1:2 3:0x1020 4{1:2}} 5{1:1 2:3} 5{1:2 2:4} "
+                       "6\"\" 6\"cpu\" 6\"count\" ");
+    for (unsigned k = 0; k < 2; k++) {
+        pt_put_text(&text, "6\"");
+        for (unsigned i = 0; i < repeats; i++)
+            pt_put_text(&text, "name");
+        pt_put_text(&text, k == 0 ? "one\" " : "two\" ");
+    }
+    put_gzip(name, pt_buf_text(&text), 0);
+    pt_buf_done(&text);
+}
+
+static void names_of_all_frames_are_bounded_by_the_size_of_the_file(void **state)
+{
+    (void)state;
+    put_long_names("long.gz", 200, 3000);
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){path_of("long.gz")}, 1, false, &loaded, &error), PT_OK);
+    const pt_profile *const p = loaded.profile;
+    struct stat s;
+    assert_int_equal(stat(path_of("long.gz"), &s), 0);
+    const uint64_t most = 4096 * (uint64_t)s.st_size;
+    assert_true(most < UINT64_C(2) * 200 * 12003);
+    for (uint32_t f = 0; f < 2; f++) {
+        const size_t bytes = pt_text_bytes(p, p->function->name[f]);
+        assert_true(bytes >= 1024 && bytes * 200 * 2 <= most);
+        assert_true((bytes + 1) * 200 * 2 > most);
+        assert_int_equal(strlen(pt_text(p, p->function->name[f])), bytes);
+        assert_memory_equal(pt_text(p, p->function->name[f]), "namename", 8);
+    }
+    assert_string_not_equal(pt_text(p, p->function->name[0]), pt_text(p, p->function->name[1]));
+    assert_int_equal(pt_profile_total(p, 0), 1000);
+    assert_int_equal(loaded.diag.count, 1);
+    pt_loaded_done(&loaded);
+
+    put_long_names("few.gz", 10, 3000);
+    assert_int_equal(load((const char *[]){path_of("few.gz")}, 1, false, &loaded, &error), PT_OK);
+    assert_int_equal(pt_text_bytes(loaded.profile, loaded.profile->function->name[0]), 12003);
+    pt_loaded_done(&loaded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +547,8 @@ int main(void)
         cmocka_unit_test(lines_that_only_the_format_understands_survive_a_merge),
         cmocka_unit_test(facts_that_profiles_do_not_share_hold_for_neither),
         cmocka_unit_test(inputs_read_at_once_share_the_memory),
+        cmocka_unit_test(inlined_functions_of_a_deep_stack_are_bounded_by_the_size_of_the_file),
+        cmocka_unit_test(names_of_all_frames_are_bounded_by_the_size_of_the_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
