@@ -153,15 +153,18 @@ static void define_events(pt_capture *c)
                                  .unit = pt_builder_text(b, is_clock ? "nanoseconds" : "count").v,
                                  .period = (int64_t)plan->period,
                                  .period_varies = plan->period == 0};
-    const pt_event off = {.type = pt_builder_text(b, "off-cpu").v,
-                          .unit = pt_builder_text(b, "nanoseconds").v};
     pt_builder_event(b, &samples);
     pt_builder_event(b, &main_event);
-    const pt_event ready = {.type = pt_builder_text(b, "ready").v,
-                            .unit = pt_builder_text(b, "nanoseconds").v};
     if (!c->options.off_cpu) return;
-    pt_builder_event(b, &off);
-    pt_builder_event(b, &ready);
+    static const struct {
+        const char *type, *unit;
+    } waiting[] = {{"off-cpu", "nanoseconds"},
+                   {"ready", "nanoseconds"},
+                   {"waits", "count"},        /* of off-cpu */
+                   {"preemptions", "count"}}; /* of ready */
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
+        pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, waiting[i].type).v,
+                                        .unit = pt_builder_text(b, waiting[i].unit).v});
 }
 
 /* Events of the control group, if the kernel has them. */

@@ -92,7 +92,8 @@ void pt_capture_start(pt_capture *capture);
 void pt_capture_run(pt_capture *capture);
 
 /* Ends it. The profile has events samples/count, then cpu/nanoseconds or the event's count, then
- * off-cpu/nanoseconds and ready/nanoseconds if that was asked for. Caller unrefs. */
+ * off-cpu/nanoseconds, ready/nanoseconds and how often, waits/count and preemptions/count, if that
+ * was asked for. Caller unrefs. */
 pt_status pt_capture_finish(pt_capture *capture, pt_capture_facts *ret_facts,
                             const pt_profile **ret_profile, pt_error *reterr);
 

@@ -159,16 +159,17 @@ static void end_wait(pt_capture *c, uint32_t tid, uint32_t cpu, uint64_t now_ns)
     w->since_ns = 0;
     if (now_ns <= since_ns) return;
     const int64_t waited_ns = (int64_t)(now_ns - since_ns);
-    const pt_sink_sample sample = {
-        .proc = w->proc,
-        .tid = tid,
-        .cpu = cpu,
-        .time_ns = (int64_t)since_ns + c->unix_offset_ns,
-        .pcs = w->pcs,
-        .kernel_count = w->kernel_count,
-        .count = w->count,
-        .end = w->end,
-        .values = {0, 0, w->is_ready ? 0 : waited_ns, w->is_ready ? waited_ns : 0}};
+    const pt_sink_sample sample = {.proc = w->proc,
+                                   .tid = tid,
+                                   .cpu = cpu,
+                                   .time_ns = (int64_t)since_ns + c->unix_offset_ns,
+                                   .pcs = w->pcs,
+                                   .kernel_count = w->kernel_count,
+                                   .count = w->count,
+                                   .end = w->end,
+                                   .values = {0, 0, w->is_ready ? 0 : waited_ns,
+                                              w->is_ready ? waited_ns : 0, !w->is_ready,
+                                              w->is_ready}};
     *(w->is_ready ? &c->facts.ready_ns : &c->facts.off_cpu_ns) += now_ns - since_ns;
     pt_sink_add(c->sink, &sample);
 }

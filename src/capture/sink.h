@@ -12,7 +12,7 @@
 #include "capture/procs.h"
 #include "model/builder.h"
 
-enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 4 };
+enum { PT_SINK_DEPTH_MAX = 1024, PT_SINK_VALUES = 6 };
 
 /* A sample, unwound. */
 typedef struct pt_sink_sample {

@@ -76,6 +76,14 @@ char *pt_change_text(const pt_change *c, const char *unit, double confidence)
 
 /* ---- Text ---- */
 
+/* Is a fifth of the samples or more lost to what they weigh? */
+static bool are_uneven(const pt_diff *diff)
+{
+    for (int side = 0; side < 2; side++)
+        if (diff->effective_count[side] < 0.8 * diff->sample_count[side]) return true;
+    return false;
+}
+
 static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     const char *unit = head->summary[PT_AFTER].unit;
@@ -102,15 +110,23 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
                          "be told\n\n");
         return;
     }
-    const size_t rows = diff->count + diff->more;
-    pt_outf(out,
-            "%s -> %s samples; %s of %s functions changed by more than noise (~ marks noise)\n",
-            pt_count_of((uint64_t)diff->sample_count[PT_BEFORE]).text,
-            pt_count_of((uint64_t)diff->sample_count[PT_AFTER]).text,
-            pt_count_of(diff->real_count).text, pt_count_of(rows).text);
+    pt_outf(out, "%s -> %s ", pt_count_of((uint64_t)diff->sample_count[PT_BEFORE]).text,
+            pt_count_of((uint64_t)diff->sample_count[PT_AFTER]).text);
+    pt_text_put(out, diff->draws_name, 0);
+    pt_outf(out, "; %s of %s functions changed by more than noise (~ marks noise)\n",
+            pt_count_of(diff->real_count).text, pt_count_of(diff->count + diff->more).text);
+    if (are_uneven(diff))
+        pt_outf(out, "they are of unequal weight, and tell as much as %s -> %s of equal weight\n",
+                pt_count_of((uint64_t)diff->effective_count[PT_BEFORE]).text,
+                pt_count_of((uint64_t)diff->effective_count[PT_AFTER]).text);
     if (diff->seen_share > 0)
-        pt_outf(out, "a function with 5%% of the time is marked if it changes by %s of itself\n",
-                pt_percent_of(diff->seen_share).text);
+        pt_outf(
+            out,
+            "a function with 5%% of the time that grows by %s of itself is found 4 times in 5\n",
+            pt_percent_of(diff->seen_share).text);
+    if (diff->is_one_run)
+        pt_out_text(out,
+                    "noise of sampling only: one run a side does not show how much runs differ\n");
     pt_out_char(out, '\n');
 }
 
@@ -276,6 +292,7 @@ static void put_side(pt_json_w *w, const char *key, const pt_diff_head *head, co
     pt_json_object(w);
     put_string(w, "name", head->title[side]);
     put_number(w, "samples", diff->has_errors ? diff->sample_count[side] : NAN);
+    put_number(w, "effective_samples", diff->has_errors ? diff->effective_count[side] : NAN);
     put_number(w, "scale", diff->scale[side]);
     pt_json_object_end(w);
 }

@@ -15,20 +15,32 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "model/builder.h"
+#include "transform/frames.h"
+#include "view/draws.h"
 
-#define DOUBT 0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
+#define SQUARES_SUM 0x1p52
+
+#define DOUBT       0.001 /* how often bounds called "beyond doubt" may fail, all of a diff together */
 
 typedef struct {
     pt_top top;
-    double scale;  /* of its values */
-    double weight; /* what one sample stands for, unscaled; 0 = unknown */
-    double whole;  /* its values' magnitudes, unscaled */
+    pt_top squares; /* the same of the squares of the draws' weights, in units of square_unit */
+    double square_unit;
+    double scale;   /* of its values */
+    pt_draws draws; /* unscaled */
+    bool has_draws; /* it is known how many there are */
 } table;
 
 typedef struct {
     char *name; /* owned by a table */
     const pt_top_row *place;
 } key;
+
+/* What one run has of a row: self, total. */
+typedef struct {
+    double value[2], squares[2];
+} cell;
 
 typedef struct {
     const pt_diff_request *request;
@@ -39,26 +51,32 @@ typedef struct {
         size_t count, cap;
     } rows;
     pt_index index; /* name -> row */
-    double *cell;   /* [row][run][self, total], unscaled */
+    cell *cells;    /* [row][run], unscaled */
     bool has_errors;
 } diffing;
 
 /* ---- Tables ---- */
 
-/* What one sample stands for, where that can be told; 0 else. */
-static double weight_of(const pt_profile *p, uint32_t event, double whole)
+/* A profile whose one event is the squares, as whole numbers of *ret_unit. */
+static const pt_profile *profile_of_squares(const pt_profile *p, uint32_t event,
+                                            const double *squares, double sum, double *ret_unit)
 {
-    const pt_event *e = &p->event->row[event];
-    for (uint32_t i = 0; i < p->event->t.count; i++)
-        if (p->event->row[i].kind == PT_EVENT_COUNT &&
-            strcmp(pt_text(p, p->event->row[i].type), "samples") == 0) {
-            const double samples = (double)pt_view_magnitude(p, i);
-            return samples > 0 ? whole / samples : 0;
-        }
-    if (e->period > 0) return (double)e->period;
-    const pt_provenance *source = pt_profile_provenance(p);
-    if (source->period > 0 && source->period_unit == e->unit) return (double)source->period;
-    return e->kind == PT_EVENT_COUNT && p->event->t.count == 1 ? 1 : 0;
+    const uint32_t count = p->sample->t.count;
+    *ret_unit = sum > 0 ? sum / SQUARES_SUM : 1;
+    PT_FREE int64_t *column = pt_alloc(count, sizeof *column);
+    PT_FREE uint32_t *rows = pt_alloc(count, sizeof *rows);
+    for (uint32_t i = 0; i < count; i++) {
+        column[i] = (int64_t)ceil(squares[i] / *ret_unit);
+        rows[i] = i;
+    }
+    const int64_t *const columns[] = {column};
+    pt_samples one = *p->sample;
+    one.event_count = 1;
+    one.value = columns;
+    pt_events *const events = pt_table_new(sizeof *events, 1);
+    events->row = pt_column_copy(&p->event->row[event], 1, sizeof *events->row);
+    return pt_profile_derive(
+        p, &(pt_profile_tables){.event = events, .sample = pt_samples_pick(&one, rows, count)});
 }
 
 static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_error *reterr)
@@ -66,11 +84,18 @@ static pt_status make_table(diffing *d, size_t at, const pt_diff_run *run, pt_er
     table *t = &d->table[at];
     t->scale = 1;
     if (run->profile == NULL) return PT_OK;
-    const int64_t whole = pt_view_magnitude(run->profile, run->event);
-    const pt_top_request request = {.event = run->event, .whole = whole, .fold = d->request->fold};
-    t->whole = (double)whole;
-    t->weight = weight_of(run->profile, run->event, t->whole);
-    return pt_top_init(&t->top, run->profile, &request, reterr);
+    const pt_profile *const p = run->profile;
+    pt_top_request request = {
+        .event = run->event, .whole = pt_view_magnitude(p, run->event), .fold = d->request->fold};
+    PT_FREE double *squares = pt_alloc(p->sample->t.count, sizeof *squares);
+    t->has_draws = pt_draws_of(p, run->event, squares, &t->draws);
+    const pt_status status = pt_top_init(&t->top, p, &request, reterr);
+    if (status != PT_OK || !t->has_draws) return status;
+    PT_UNREF_PROFILE const pt_profile *of_squares =
+        profile_of_squares(p, run->event, squares, t->draws.squares, &t->square_unit);
+    request.event = 0;
+    request.whole = pt_view_magnitude(of_squares, 0);
+    return pt_top_init(&t->squares, of_squares, &request, reterr);
 }
 
 static pt_status make_tables(diffing *d, pt_error *reterr)
@@ -100,9 +125,28 @@ static uint32_t row_of(diffing *d, const pt_top_row *row)
     return (uint32_t)d->rows.count++;
 }
 
-static double *cell_of(const diffing *d, size_t row, size_t run)
+static cell *cell_of(const diffing *d, size_t row, size_t run)
 {
-    return d->cell + (row * d->run_count + run) * 2;
+    return d->cells + row * d->run_count + run;
+}
+
+static void put_run(diffing *d, size_t run)
+{
+    const table *const t = &d->table[run];
+    for (size_t i = 0; i < t->top.count; i++) {
+        const pt_top_row *row = &t->top.row[i];
+        const uint32_t id = row_of(d, row);
+        cell *const c = cell_of(d, id, run);
+        c->value[0] = (double)row->self;
+        c->value[1] = (double)row->total;
+        if (d->rows.items[id].place == NULL || row->file[0] != '\0') d->rows.items[id].place = row;
+    }
+    for (size_t i = 0; i < t->squares.count; i++) {
+        const pt_top_row *row = &t->squares.row[i];
+        cell *const c = cell_of(d, row_of(d, row), run);
+        c->squares[0] = (double)row->self * t->square_unit;
+        c->squares[1] = (double)row->total * t->square_unit;
+    }
 }
 
 static void put_side_by_side(diffing *d)
@@ -110,24 +154,16 @@ static void put_side_by_side(diffing *d)
     for (size_t run = 0; run < d->run_count; run++)
         for (size_t i = 0; i < d->table[run].top.count; i++)
             row_of(d, &d->table[run].top.row[i]);
-    d->cell = pt_alloc(d->rows.count * d->run_count * 2, sizeof *d->cell);
+    d->cells = pt_alloc(d->rows.count * d->run_count, sizeof *d->cells);
     for (size_t run = 0; run < d->run_count; run++)
-        for (size_t i = 0; i < d->table[run].top.count; i++) {
-            const pt_top_row *row = &d->table[run].top.row[i];
-            const uint32_t id = row_of(d, row);
-            double *cell = cell_of(d, id, run);
-            cell[0] = (double)row->self;
-            cell[1] = (double)row->total;
-            if (d->rows.items[id].place == NULL || row->file[0] != '\0')
-                d->rows.items[id].place = row;
-        }
+        put_run(d, run);
 }
 
-/* Errors can be told if every run says what its samples stand for. */
-static bool knows_weights(const diffing *d)
+/* Errors can be told if every run says what its values stand for. */
+static bool knows_draws(const diffing *d)
 {
     for (size_t run = 0; run < d->run_count; run++)
-        if (d->table[run].whole > 0 && d->table[run].weight <= 0) return false;
+        if (d->table[run].draws.value > 0 && !d->table[run].has_draws) return false;
     return true;
 }
 
@@ -136,7 +172,7 @@ static double mean_whole(const diffing *d, int side)
     const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
     double sum = 0;
     for (size_t i = 0; i < d->request->run_count[side]; i++)
-        sum += d->table[first + i].whole;
+        sum += d->table[first + i].draws.value;
     return sum / (double)d->request->run_count[side];
 }
 
@@ -145,7 +181,8 @@ static void normalize(diffing *d, pt_diff *diff)
 {
     const double whole = mean_whole(d, PT_BEFORE);
     for (size_t run = 0; run < d->run_count; run++)
-        if (d->table[run].whole > 0 && whole > 0) d->table[run].scale = whole / d->table[run].whole;
+        if (d->table[run].draws.value > 0 && whole > 0)
+            d->table[run].scale = whole / d->table[run].draws.value;
     const double after = mean_whole(d, PT_AFTER);
     diff->scale[PT_AFTER] = after > 0 && whole > 0 ? whole / after : 1;
 }
@@ -155,36 +192,56 @@ static void normalize(diffing *d, pt_diff *diff)
 /* One side of one row. */
 typedef struct {
     size_t runs;
-    double sum;     /* of the values, scaled */
-    double squares; /* of their distances from their mean */
-    double weight;  /* what one sample stands for in the mean over the runs, scaled */
-    double count;   /* samples */
+    double sum;      /* of the values, scaled */
+    double squares;  /* of the draws' weights, scaled */
+    double distance; /* squares of the values' distances from their mean */
+    double mean;     /* weight of a draw of the whole side, scaled */
+    double weight; /* of draws of equal weight that would vary as much, in the mean over the runs */
+    double count;  /* such draws */
     bool negative;
 } side_sum;
 
-static side_sum sum_side(const diffing *d, int side, const double *cells)
+static side_sum sum_side(const diffing *d, int side, const cell *cells, size_t which)
 {
     const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
     side_sum s = {.runs = d->request->run_count[side]};
-    double variance = 0, weights = 0;
+    double whole = 0, draws = 0;
     for (size_t i = 0; i < s.runs; i++) {
         const table *t = &d->table[first + i];
-        const double value = cells[2 * (first + i)] * t->scale;
+        const double value = cells[first + i].value[which] * t->scale;
         s.sum += value;
         s.negative |= value < 0;
-        variance += value * t->weight * t->scale;
-        weights += t->weight * t->scale;
+        s.squares += cells[first + i].squares[which] * t->scale * t->scale;
+        whole += t->draws.value * t->scale;
+        draws += t->draws.count;
     }
     for (size_t i = 0; i < s.runs; i++) {
         const double off =
-            cells[2 * (first + i)] * d->table[first + i].scale - s.sum / (double)s.runs;
-        s.squares += off * off;
+            cells[first + i].value[which] * d->table[first + i].scale - s.sum / (double)s.runs;
+        s.distance += off * off;
     }
-    /* Runs may have been sampled at other rates: the weight that gives the right variance. */
-    s.weight = s.sum > 0 ? variance / s.sum : weights / (double)s.runs;
-    s.count = s.weight > 0 ? s.sum / s.weight : 0;
-    s.weight /= (double)s.runs;
+    s.mean = draws > 0 ? whole / draws : 0;
     return s;
+}
+
+/* If nothing has changed, draws of both sides come from one distribution of weights, but for how
+ * often each side was sampled: what both show of it together is the weight of either. A single
+ * heavy draw on one side would else be taken for another kind of draw. */
+static void weigh_sides(side_sum side[2])
+{
+    for (int s = 0; s < 2; s++)
+        if (side[s].mean <= 0) side[s].mean = side[1 - s].mean;
+    double draws = 0, squares = 0; /* in units of the side's mean weight */
+    for (int s = 0; s < 2; s++) {
+        if (side[s].mean <= 0) continue;
+        draws += side[s].sum / side[s].mean;
+        squares += side[s].squares / (side[s].mean * side[s].mean);
+    }
+    for (int s = 0; s < 2; s++) {
+        const double weight = side[s].mean * (draws > 0 && squares > 0 ? squares / draws : 1);
+        side[s].count = weight > 0 ? side[s].sum / weight : 0;
+        side[s].weight = weight / (double)side[s].runs;
+    }
 }
 
 /* How much larger than Poisson's the variance is: by what the runs show, if there are several; and
@@ -202,7 +259,7 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
     for (int s = 0; s < 2; s++) {
         const double of_one = side[s].weight * side[s].sum * factor; /* variance of one run */
         expected += of_one * (double)(side[s].runs - 1);
-        squares += side[s].squares;
+        squares += side[s].distance;
     }
     return factor * fmax(1, expected > 0 ? squares / expected : 1);
 }
@@ -234,9 +291,12 @@ static void judge(const diffing *d, const side_sum side[2], double whole, double
         c->p = pt_poisson_differ(a, b, wa / wb);
 }
 
-static pt_change change_of(const diffing *d, const double *cells, double whole, double bound_p)
+/* which: 0 of self, 1 of total. */
+static pt_change change_of(const diffing *d, const cell *cells, size_t which, double whole,
+                           double bound_p)
 {
-    const side_sum side[2] = {sum_side(d, PT_BEFORE, cells), sum_side(d, PT_AFTER, cells)};
+    side_sum side[2] = {sum_side(d, PT_BEFORE, cells, which), sum_side(d, PT_AFTER, cells, which)};
+    weigh_sides(side);
     pt_change c = {
         .value = {side[0].sum / (double)side[0].runs, side[1].sum / (double)side[1].runs}};
     c.change = c.value[PT_AFTER] - c.value[PT_BEFORE];
@@ -253,13 +313,14 @@ static pt_change change_of_all(const diffing *d, double bound_p)
     diffing whole = *d;
     whole.request = &plain;
     whole.table = pt_alloc(d->run_count, sizeof *whole.table);
-    PT_FREE double *cells = pt_alloc(d->run_count * 2, sizeof *cells);
+    PT_FREE cell *cells = pt_alloc(d->run_count, sizeof *cells);
     for (size_t run = 0; run < d->run_count; run++) {
         whole.table[run] = d->table[run];
         whole.table[run].scale = 1;
-        cells[2 * run] = d->table[run].whole;
+        cells[run].value[0] = d->table[run].draws.value;
+        cells[run].squares[0] = d->table[run].draws.squares;
     }
-    const pt_change c = change_of(&whole, cells, 0, bound_p);
+    const pt_change c = change_of(&whole, cells, 0, 0, bound_p);
     free(whole.table);
     return c;
 }
@@ -288,7 +349,8 @@ static void mark(test *tests, size_t count, double level)
         tests[i].change->is_real = true;
 }
 
-static void mark_rows(const diffing *d, pt_diff *diff)
+/* Returns how many changes were tested. */
+static size_t mark_rows(const diffing *d, pt_diff *diff)
 {
     PT_FREE test *tests = pt_alloc(2 * diff->count, sizeof *tests);
     size_t count = 0;
@@ -302,6 +364,7 @@ static void mark_rows(const diffing *d, pt_diff *diff)
     mark(tests, count, 1 - d->request->confidence);
     for (size_t i = 0; i < diff->count; i++)
         diff->real_count += diff->row[i].self.is_real || diff->row[i].total.is_real;
+    return count;
 }
 
 /* ---- The whole ---- */
@@ -325,7 +388,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     return strcmp(a->name, b->name);
 }
 
-static void make_rows(diffing *d, pt_diff *diff)
+static size_t make_rows(diffing *d, pt_diff *diff)
 {
     const double whole = mean_whole(d, PT_BEFORE);
     const double bound_p = DOUBT / (double)(2 * d->rows.count + 1);
@@ -335,54 +398,78 @@ static void make_rows(diffing *d, pt_diff *diff)
     diff->row = pt_alloc(diff->count, sizeof *diff->row);
     for (size_t i = 0; i < diff->count; i++) {
         const key *k = &d->rows.items[i];
-        const double *cells = cell_of(d, i, 0);
+        const cell *cells = cell_of(d, i, 0);
         diff->row[i] = (pt_diff_row){
             .name = pt_strdup(k->name),
             .file = k->place->file,
             .line = k->place->line,
-            .self = change_of(d, cells, whole, bound_p),
-            .total = change_of(d, cells + 1, whole, bound_p),
+            .self = change_of(d, cells, 0, whole, bound_p),
+            .total = change_of(d, cells, 1, whole, bound_p),
         };
     }
-    mark_rows(d, diff);
+    return mark_rows(d, diff);
 }
 
-/* Two-sided at the level, found in 80 of 100: z of the level plus 0.84. */
-static void tell_power(const diffing *d, pt_diff *diff)
+/* How often the power that is told is there. */
+#define FOUND 0.8
+
+/* The change, as a share of itself, of a function with a twentieth of the time that is found in
+ * FOUND of diffs. Its self and its total are two of the tests that are marked together; of a diff
+ * in which nothing else has changed they need p <= 2 / tests * level. */
+static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
+{
+    const double level = (1 - d->request->confidence) * 2 / (double)(tests > 2 ? tests : 2);
+    const double marked = pt_normal_quantile(1 - level / 2), found = pt_normal_quantile(FOUND);
+    const double a = diff->effective_count[0] / 20, b = diff->effective_count[1] / 20;
+    const double shares = d->request->normalize ? 1 - 1.0 / 20 : 1;
+    double change = 0;
+    for (int round = 0; round < 50; round++) /* errors grow with the change itself */
+        change = marked * sqrt((1 + change / 2) * (1 / a + 1 / b) * shares) +
+                 found * sqrt((1 / a + (1 + change) / b) * shares);
+    return change;
+}
+
+static void tell_power(const diffing *d, pt_diff *diff, size_t tests)
 {
     for (int side = 0; side < 2; side++) {
         const size_t first = side == PT_BEFORE ? 0 : d->request->run_count[PT_BEFORE];
         for (size_t i = 0; i < d->request->run_count[side]; i++) {
-            const table *t = &d->table[first + i];
-            if (t->weight > 0) diff->sample_count[side] += t->whole / t->weight;
+            const pt_draws *draws = &d->table[first + i].draws;
+            diff->sample_count[side] += draws->count;
+            if (draws->count > 0) diff->draws_name = draws->name;
+            if (draws->squares > 0)
+                diff->effective_count[side] += draws->value * draws->value / draws->squares;
         }
     }
-    if (!d->has_errors || diff->sample_count[0] <= 0 || diff->sample_count[1] <= 0) return;
-    const double z = pt_normal_quantile(1 - (1 - d->request->confidence) / 2) + 0.8416;
-    diff->seen_share = z * sqrt(20 / diff->sample_count[0] + 20 / diff->sample_count[1]);
+    if (!d->has_errors || diff->effective_count[0] <= 0 || diff->effective_count[1] <= 0) return;
+    diff->seen_share = power_of(d, diff, tests);
 }
 
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr)
 {
     diffing d = {.request = request};
-    pt_diff diff = {.scale = {1, 1}};
+    pt_diff diff = {.scale = {1, 1},
+                    .draws_name = "samples",
+                    .is_one_run = request->run_count[0] + request->run_count[1] == 2};
     pt_index_init(&d.index);
     const pt_status status = make_tables(&d, reterr);
     if (status == PT_OK) {
         put_side_by_side(&d);
-        d.has_errors = diff.has_errors = knows_weights(&d);
+        d.has_errors = diff.has_errors = knows_draws(&d);
         if (request->normalize) normalize(&d, &diff);
-        make_rows(&d, &diff);
-        tell_power(&d, &diff);
+        const size_t tests = make_rows(&d, &diff);
+        tell_power(&d, &diff, tests);
         pt_sort sort = request->sort;
         qsort_r(diff.row, diff.count, sizeof *diff.row, compare_rows, &sort);
         *ret_diff = diff;
     }
-    for (size_t run = 0; run < d.run_count; run++)
+    for (size_t run = 0; run < d.run_count; run++) {
         pt_top_done(&d.table[run].top);
+        pt_top_done(&d.table[run].squares);
+    }
     free(d.table);
     free(d.rows.items);
-    free(d.cell);
+    free(d.cells);
     pt_index_done(&d.index);
     return status;
 }

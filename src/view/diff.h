@@ -56,14 +56,17 @@ typedef struct pt_diff_row {
 
 typedef struct pt_diff {
     pt_diff_row *row;
-    size_t count, more;     /* more: beyond the limit */
-    size_t real_count;      /* rows, shown or not, that have a mark */
-    pt_change all;          /* of the whole profiles, before they were normalized */
-    double sample_count[2]; /* of all the side's runs; 0 = unknown */
-    bool has_errors;        /* intervals and marks are there */
-    double seen_share;      /* a function with a twentieth of the time would have to change by that
-                               share of itself to be marked four times in five; 0 = unknown */
-    double scale[2];        /* what the side's values were multiplied with; 1 if not normalized */
+    size_t count, more;        /* more: beyond the limit */
+    size_t real_count;         /* rows, shown or not, that have a mark */
+    pt_change all;             /* of the whole profiles, before they were normalized */
+    double sample_count[2];    /* draws of all the side's runs (view/draws.h); 0 = unknown */
+    const char *draws_name;    /* "samples", "waits"; borrowed from a profile */
+    double effective_count[2]; /* draws of equal weight that would vary as much */
+    bool has_errors;           /* intervals and marks are there */
+    bool is_one_run;           /* a side: nothing is known of how runs differ */
+    double seen_share; /* a function with a twentieth of the time that grows by that share of
+                          itself, alone, is marked four times in five; 0 = unknown */
+    double scale[2];   /* what the side's values were multiplied with; 1 if not normalized */
 } pt_diff;
 
 pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_error *reterr);

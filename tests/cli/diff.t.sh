@@ -11,7 +11,8 @@ expect_status 0
 expect_no_stderr
 expect_stdout 'a.folded -> b.folded: samples, 5,030 -> 6,030, +1,000 (+19.9%), 95% interval +794 to +1,206
 5,030 -> 6,030 samples; 5 of 6 functions changed by more than noise (~ marks noise)
-a function with 5% of the time is marked if it changes by 23.9% of itself
+a function with 5% of the time that grows by 31.3% of itself is found 4 times in 5
+noise of sampling only: one run a side does not show how much runs differ
 
   self  after change  +-95%            total  +-95%   function
  4,000  5,000 +1,000    186  +25.0%   +1,000    186   read

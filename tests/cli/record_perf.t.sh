@@ -543,6 +543,8 @@ rows = {row['name']: row for row in json.load(open(sys.argv[1]))['rows']}
 # The timer was set before the thread went off the cpu: what came between is not waited.
 assert rows['waits_here']['total'] >= 290000000, rows['waits_here']
 PY
+    run pitot top -e waits -n 0 --csv waits.pb.gz
+    expect_equal 'its waits' "$(stdout | awk -F, '/waits_here/ { print $3 }')" 1
 fi
 
 it 'has whole stacks of programs that lld has linked, whose code shares a page of the file with data'
@@ -1104,7 +1106,7 @@ it 'a limit of file sizes is an error that is told'
 run sh -c "ulimit -f 1; exec '$PITOT' convert -o limited.pb.gz probe.pb.gz"
 expect_status 1
 expect_stderr_line 'pitot: limited.pb.gz: *File too large'
-run sh -c "ulimit -f 1; exec '$PITOT' record --engine=perf -o limited.pb.gz true"
+run sh -c "ulimit -f 1; echo | exec '$PITOT' record --engine=perf -o limited.pb.gz ./burn 0.3"
 expect_status 1
 expect_stderr_line 'pitot: limited.pb.gz: *File too large'
 expect_stderr_line 'pitot: the samples are lost: *'

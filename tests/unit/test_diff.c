@@ -194,6 +194,129 @@ static void two_runs_of_the_same_raise_at_most_5_false_alarms_in_100(void **stat
     }
 }
 
+/* ---- Draws of unequal weight ---- */
+
+typedef enum { EQUAL, EXPONENTIAL, LOG_NORMAL } distribution;
+
+static double weight_draw(distribution d, double sigma)
+{
+    if (d == EQUAL) return 1000;
+    const double u = 1 - drand48();
+    if (d == EXPONENTIAL) return -1000 * log(u);
+    return 1000 * exp(sigma * sqrt(-2 * log(u)) * cos(2 * acos(-1) * drand48()));
+}
+
+/* A run of 20 functions whose numbers of waits fall from 300; one line a wait, or added up. */
+static const pt_profile *waits_of(distribution d, double sigma, bool is_added_up)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (int f = 0; f < 20; f++) {
+        const int waits = (int)poisson_draw(300.0 / (1 + f));
+        double sum = 0;
+        for (int i = 0; i < waits; i++) {
+            const double weight = weight_draw(d, sigma);
+            sum += weight;
+            if (!is_added_up) pt_putf(&text, "main;group%d;f%d 1 %.0f\n", f % 3, f, weight);
+        }
+        if (is_added_up && waits > 0)
+            pt_putf(&text, "main;group%d;f%d %d %.0f\n", f % 3, f, waits, sum);
+    }
+    const pt_profile *p = profile_of("waits/count delay/nanoseconds", pt_buf_text(&text));
+    pt_buf_done(&text);
+    return p;
+}
+
+static void waits_of_any_length_raise_at_most_5_false_alarms_in_100(void **state)
+{
+    static const struct {
+        distribution distribution;
+        double sigma;
+    } kinds[] = {
+        {EQUAL, 0}, {EXPONENTIAL, 0}, {LOG_NORMAL, 0.5}, {LOG_NORMAL, 1}, {LOG_NORMAL, 1.5}};
+    enum { DIFFS = 200 };
+    srand48(11);
+    for (size_t k = 0; k < 2 * sizeof kinds / sizeof kinds[0]; k++) {
+        int alarms = 0, fired = 0;
+        for (int i = 0; i < DIFFS; i++) {
+            PT_UNREF_PROFILE const pt_profile *a =
+                waits_of(kinds[k / 2].distribution, kinds[k / 2].sigma, k % 2 == 1);
+            PT_UNREF_PROFILE const pt_profile *b =
+                waits_of(kinds[k / 2].distribution, kinds[k / 2].sigma, k % 2 == 1);
+            pt_diff diff = diff_of(a, b, (pt_diff_request){0});
+            bool is_total;
+            alarms += diff.real_count > 0;
+            fired += pt_diff_worst(&diff, 0.1, &is_total) != PT_NONE;
+            pt_diff_done(&diff);
+        }
+        printf("# distribution %zu: %d of %d, fired %d\n", k, alarms, DIFFS, fired);
+        if (alarms > 18) fail_msg("distribution %zu: %d of %d", k, alarms, DIFFS);
+        if (fired > 1) fail_msg("distribution %zu: %d of %d are beyond doubt", k, fired, DIFFS);
+    }
+}
+
+/* The count of 20 draws of 3 ms varies by sqrt(20) * 3 ms; of 19 of 1 ms and one of 41, more. */
+static void a_wait_that_is_most_of_a_function_is_no_news(void **state)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (int i = 0; i < 19; i++)
+        pt_put_text(&text, "f 1 1000\n");
+    PT_UNREF_PROFILE const pt_profile *a = profile_of("waits/count delay/us", pt_buf_text(&text));
+    pt_put_text(&text, "f 1 41000\n");
+    PT_UNREF_PROFILE const pt_profile *b = profile_of("waits/count delay/us", pt_buf_text(&text));
+    pt_buf_done(&text);
+    pt_diff diff = diff_of(a, b, (pt_diff_request){0});
+    assert_int_equal(diff.real_count, 0);
+    assert_true(diff.sample_count[PT_BEFORE] == 19 && diff.sample_count[PT_AFTER] == 20);
+    assert_true(diff.effective_count[PT_BEFORE] == 19);
+    assert_true(fabs(diff.effective_count[PT_AFTER] - 60.0 * 60 / (19 + 41 * 41)) < 1e-6);
+    pt_diff_done(&diff);
+}
+
+/* An allocation of 1 MB is always drawn, of 1 KB hardly ever: 512 draws of 1 KB stand for more than
+ * one of 1 MB. (Period 512 KB; see heap profiles of gperftools.) */
+static void allocations_weigh_by_their_size(void **state)
+{
+    PT_UNREF_PROFILE const pt_profile *small =
+        profile_of("objects/count space/bytes", "f 1048576 1073741824\n");
+    pt_builder *b = pt_builder_extend(small);
+    pt_provenance *const source = pt_builder_provenance(b);
+    source->period = 524288;
+    source->period_unit = pt_builder_text(b, "bytes").v;
+    PT_UNREF_PROFILE const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, NULL), PT_OK);
+    pt_diff diff = diff_of(p, p, (pt_diff_request){0});
+    assert_true(fabs(diff.sample_count[0] - 2048) < 3); /* 1 GB / 512 KB */
+    pt_diff_done(&diff);
+}
+
+static void the_power_that_is_told_is_there(void **state)
+{
+    srand48(17);
+    enum { DIFFS = 400 };
+    int found = 0;
+    double share = 0;
+    for (int i = -1; i < DIFFS; i++) {
+        pt_buf text[2] = {PT_BUF_INIT, PT_BUF_INIT};
+        for (int side = 0; side < 2; side++)
+            for (int f = 0; f < 40; f++) /* f0 is a twentieth of 20,000 */
+                pt_putf(&text[side], "main;f%d %.0f\n", f,
+                        poisson_draw(f > 0       ? 19000.0 / 39
+                                     : side == 1 ? 1000 * (1 + share)
+                                                 : 1000));
+        PT_UNREF_PROFILE const pt_profile *a = profile_of(SAMPLES, pt_buf_text(&text[0]));
+        PT_UNREF_PROFILE const pt_profile *b = profile_of(SAMPLES, pt_buf_text(&text[1]));
+        pt_diff diff = diff_of(a, b, (pt_diff_request){0});
+        if (i < 0) share = diff.seen_share;
+        if (i >= 0) found += row_named(&diff, "f0")->self.is_real;
+        pt_diff_done(&diff);
+        pt_buf_done(&text[0]);
+        pt_buf_done(&text[1]);
+    }
+    printf("# a growth of %.1f %% is found in %d of %d\n", 100 * share, found, DIFFS);
+    if (found < 0.75 * DIFFS || found > 0.85 * DIFFS)
+        fail_msg("a growth of %.3f is found in %d of %d", share, found, DIFFS);
+}
+
 static void a_function_that_takes_5_percent_more_is_found(void **state)
 {
     srand48(5);
@@ -267,6 +390,10 @@ int main(void)
         cmocka_unit_test(a_side_that_nothing_is_left_of_counts_as_zero),
         cmocka_unit_test(runs_that_differ_among_themselves_widen_the_interval),
         cmocka_unit_test(two_runs_of_the_same_raise_at_most_5_false_alarms_in_100),
+        cmocka_unit_test(waits_of_any_length_raise_at_most_5_false_alarms_in_100),
+        cmocka_unit_test(a_wait_that_is_most_of_a_function_is_no_news),
+        cmocka_unit_test(allocations_weigh_by_their_size),
+        cmocka_unit_test(the_power_that_is_told_is_there),
         cmocka_unit_test(a_function_that_takes_5_percent_more_is_found),
         cmocka_unit_test(intervals_hold_the_truth_in_93_to_97_of_100),
         cmocka_unit_test(the_worst_is_what_grew_beyond_the_share),

@@ -1,0 +1,159 @@
+/* draws.c: see draws.h. */
+#include "view/draws.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/table.h"
+
+/* Weights of samples that are sums are taken to vary by at most that (the square of deviation over
+ * mean): as log-normal ones of sigma 1.5. What differs more are kinds of draws, not draws. */
+#define VARIATION_MAX 8.5
+
+/* The share of an event's values that may lie in samples that the event of counts has none of. */
+#define UNCOUNTED_MAX 0.01
+
+static bool is_called(const pt_profile *p, uint32_t event, const char *type)
+{
+    return strcmp(pt_text(p, p->event->row[event].type), type) == 0;
+}
+
+static double value_of(const pt_profile *p, uint32_t event, uint32_t sample)
+{
+    return (double)pt_magnitude(p->sample->value[event][sample]);
+}
+
+/* Does nearly every sample with a value have a count? */
+static bool counts_samples_of(const pt_profile *p, uint32_t count, uint32_t event)
+{
+    double all = 0, uncounted = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        all += value_of(p, event, i);
+        if (p->sample->value[count][i] == 0) uncounted += value_of(p, event, i);
+    }
+    return uncounted <= UNCOUNTED_MAX * all;
+}
+
+/* The event that counts the draws of another; PT_NONE: there is none. */
+static uint32_t count_of_draws(const pt_profile *p, uint32_t event)
+{
+    static const char *const types[] = {"samples", "waits", "preemptions", "contentions"};
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
+        for (uint32_t e = 0; e < p->event->t.count; e++)
+            if (p->event->row[e].kind == PT_EVENT_COUNT && is_called(p, e, types[k]) &&
+                (e == event || counts_samples_of(p, e, event)))
+                return e;
+    return PT_NONE;
+}
+
+/* How weights vary from sample to sample, by the samples' mean weights. */
+static double variation_between(const pt_profile *p, uint32_t event, uint32_t count, double mean)
+{
+    double sum = 0, rows = 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const double draws = value_of(p, count, i);
+        if (draws <= 0 || mean <= 0) continue;
+        const double off = value_of(p, event, i) / draws / mean - 1;
+        sum += draws * off * off;
+        rows++;
+    }
+    return rows > 1 ? fmin(sum / (rows - 1), VARIATION_MAX) : 0;
+}
+
+static void square_counted(const pt_profile *p, uint32_t event, uint32_t count, double *ret_squares,
+                           pt_draws *d)
+{
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        if (p->sample->value[event][i] != 0) d->count += value_of(p, count, i);
+    const double varies =
+        d->count > 0 ? variation_between(p, event, count, d->value / d->count) : 0;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const double value = value_of(p, event, i), draws = value_of(p, count, i);
+        ret_squares[i] =
+            draws > 0 ? value * value / draws * (1 + varies * (1 - 1 / draws)) : value * value;
+    }
+}
+
+/* Which of two events counts the objects of the other, its bytes: "alloc_objects" and
+ * "alloc_space". */
+static uint32_t partner_of(const pt_profile *p, uint32_t event)
+{
+    static const char *const ends[2][2] = {{"objects", "space"}, {"space", "objects"}};
+    const char *const type = pt_text(p, p->event->row[event].type);
+    for (size_t k = 0; k < 2; k++) {
+        const size_t length = strlen(type), end = strlen(ends[k][0]);
+        if (length < end || strcmp(type + length - end, ends[k][0]) != 0) continue;
+        for (uint32_t e = 0; e < p->event->t.count; e++) {
+            const char *const other = pt_text(p, p->event->row[e].type);
+            if (strncmp(other, type, length - end) == 0 &&
+                strcmp(other + length - end, ends[k][1]) == 0)
+                return e;
+        }
+    }
+    return PT_NONE;
+}
+
+static double period_of(const pt_profile *p, uint32_t event)
+{
+    const pt_event *const e = &p->event->row[event];
+    const pt_provenance *const source = pt_profile_provenance(p);
+    if (e->period > 0) return (double)e->period;
+    /* Of heaps the period's type is "space", those of the events "alloc_space" and "inuse_space".
+     */
+    const bool is_of_event = source->period_type == e->type || e->kind == PT_EVENT_BYTES;
+    return is_of_event && source->period_unit == e->unit ? (double)source->period : 0;
+}
+
+/* Allocations that were sampled by their bytes. */
+static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares, pt_draws *d)
+{
+    const uint32_t partner = partner_of(p, event);
+    if (partner == PT_NONE) return false;
+    const bool is_bytes = p->event->row[event].kind == PT_EVENT_BYTES;
+    const double period = period_of(p, is_bytes ? event : partner);
+    if (period <= 1) return false;
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const double value = value_of(p, event, i), other = value_of(p, partner, i);
+        if (value == 0) continue;
+        const double size = is_bytes ? (other > 0 ? value / other : 0) : other / value;
+        const double chance = size > 0 ? -expm1(-size / period) : 0;
+        const double weight = chance <= 0 ? period : (is_bytes ? size : 1) / chance;
+        ret_squares[i] = value * weight;
+        d->count += value / weight;
+    }
+    return true;
+}
+
+static bool square_equal(const pt_profile *p, uint32_t event, double weight, double *ret_squares,
+                         pt_draws *d)
+{
+    if (weight <= 0) return false;
+    for (uint32_t i = 0; i < p->sample->t.count; i++)
+        ret_squares[i] = value_of(p, event, i) * weight;
+    d->count = d->value / weight;
+    return true;
+}
+
+bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
+                 pt_draws *ret_draws)
+{
+    const pt_event *const e = &profile->event->row[event];
+    pt_draws d = {.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
+    memset(ret_squares, 0, profile->sample->t.count * sizeof *ret_squares);
+    const uint32_t count = count_of_draws(profile, event);
+    bool is_known = true;
+    if (count != PT_NONE) d.name = pt_text(profile, profile->event->row[count].type);
+    if (count == event)
+        square_equal(profile, event, 1, ret_squares, &d);
+    else if (count != PT_NONE)
+        square_counted(profile, event, count, ret_squares, &d);
+    else
+        is_known = square_heap(profile, event, ret_squares, &d) ||
+                   square_equal(profile, event, period_of(profile, event), ret_squares, &d) ||
+                   (e->kind == PT_EVENT_COUNT && profile->event->t.count == 1 &&
+                    square_equal(profile, event, 1, ret_squares, &d));
+    for (uint32_t i = 0; i < profile->sample->t.count; i++)
+        d.squares += ret_squares[i];
+    *ret_draws = d;
+    return is_known;
+}

@@ -1,0 +1,34 @@
+/* draws.h: how much chance there is in an event's values.
+ *
+ * Each value of a sample is a sum of so many draws: hits of a clock, waits, sampled allocations.
+ * Draws come independently, so that a sum of them has a variance of the sum of their squares
+ * (compound Poisson). For draws of equal weight w that is w times the value; for waits, which last
+ * from a microsecond to a second, it is more than the mean weight tells.
+ *
+ *   value 60 ms, 20 draws of 3 ms            squares 20 * 9 ms^2
+ *   value 60 ms, 19 draws of 1 ms, 1 of 41   squares 19 + 1,681 ms^2: as good as 2.1 equal draws
+ */
+#ifndef PT_VIEW_DRAWS_H
+#define PT_VIEW_DRAWS_H
+
+#include "model/profile.h"
+
+typedef struct pt_draws {
+    const char *name; /* "samples", "waits", "contentions"; borrowed */
+    double value;     /* the event's values added up, as magnitudes */
+    double count;     /* draws */
+    double squares;   /* of their weights, added up */
+} pt_draws;
+
+/* Fills *ret_draws and ret_squares[sample count]. False: it is not known how many draws the values
+ * stand for. In order, what is known is taken from
+ *
+ *   an event that counts draws: "samples", "waits", "preemptions", "contentions", where nearly all samples
+ *       that have a value have some; weights within a sample are taken to vary as those between
+ * samples do for bytes and objects of a heap: the sampling period and the size of the objects (an
+ * object of s bytes is drawn with a chance of 1 - exp(-s / period)) the event's period, or the
+ * profile's if it is in the event's unit the event itself, if it is the only one and counts */
+bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
+                 pt_draws *ret_draws);
+
+#endif
