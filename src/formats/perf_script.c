@@ -63,7 +63,8 @@ typedef struct {
     struct {
         pt_line *items;
         size_t count, cap;
-    } inlined; /* waiting for the frame that they were inlined into */
+        uint64_t address;
+    } inlined; /* waiting for the frame of their address, which they were inlined into */
     struct {
         uint32_t *items;
         size_t count, cap;
@@ -393,6 +394,21 @@ static span line_at(const char *at, const char *end, const char **ret_next)
     return line;
 }
 
+static void put_frame(script_reader *r, uint32_t location)
+{
+    PT_GROW(r->frame, r->frame.count + 1);
+    r->frame.items[r->frame.count++] = location;
+}
+
+/* perf marks a frame as inlined, too, whose function it knows from debug information alone: then
+ * none of that address follows. */
+static void end_inlined(script_reader *r)
+{
+    if (r->inlined.count == 0) return;
+    const frame_line f = {.address = r->inlined.address};
+    put_frame(r, make_location(r, &f, r->frame.count == 0));
+}
+
 static void add_frame(script_reader *r, span line, span source)
 {
     frame_line f;
@@ -406,16 +422,17 @@ static void add_frame(script_reader *r, span line, span source)
             note_odd(r);
             return;
         }
+        if (f.address != r->inlined.address) end_inlined(r);
+        r->inlined.address = f.address;
         if (f.symbol.at != f.symbol.end) {
             PT_GROW(r->inlined, r->inlined.count + 1);
             r->inlined.items[r->inlined.count++] = line_of(r, f.symbol, source);
         }
         if (is_inlined(f.dso)) return;
-        id = make_location(r, &f, is_leaf);
+        id = make_location(r, &f, r->frame.count == 0);
         if (is_plain) r->frames.items[place].id = id;
     }
-    PT_GROW(r->frame, r->frame.count + 1);
-    r->frame.items[r->frame.count++] = id;
+    put_frame(r, id);
 }
 
 static uint32_t make_stack(script_reader *r, span block, span leaf)
@@ -432,6 +449,7 @@ static uint32_t make_stack(script_reader *r, span block, span leaf)
         if (source.at < source.end) at = next;
         add_frame(r, line, source);
     }
+    end_inlined(r);
     return pt_builder_stack(r->builder, r->frame.items, r->frame.count, PT_STACK_END_UNKNOWN).v;
 }
 

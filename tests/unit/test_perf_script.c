@@ -89,6 +89,29 @@ static void a_sample_may_be_one_line(void **state)
     reading_done(&r);
 }
 
+/* What perf prints for a symbol of separate debug information at an address that another library's
+ * frame follows. */
+static void an_inlined_frame_without_one_of_its_address_is_a_frame_of_its_own(void **state)
+{
+    (void)state;
+    reading r = read_text("prog 1 1.000001:  1 cycles: \n"
+                          "\t7fbcb25ec3d9 __dlopen+0x49 (inlined)\n"
+                          "\t7fbcb27a465a [unknown] (/usr/lib/libltdl.so.7)\n"
+                          "\t        1136 outer (inlined)\n"
+                          "\n");
+    const pt_profile *const p = r.profile;
+    const uint32_t stack = p->sample->stack[0];
+    assert_int_equal(pt_stack_depth(p, stack), 3);
+    const uint32_t *const frames = pt_stack_frames(p, stack);
+    assert_int_equal(p->location->address[frames[0]], 0x7fbcb25ec3d9);
+    assert_int_equal(p->location->mapping[frames[0]], PT_NONE);
+    assert_int_equal(p->location->address[frames[1]], 0x7fbcb27a465a);
+    assert_string_equal(pt_text(p, p->mapping->row[p->location->mapping[frames[1]]].file),
+                        "/usr/lib/libltdl.so.7");
+    assert_int_equal(p->location->address[frames[2]], 0x1136);
+    reading_done(&r);
+}
+
 static void inlined_frames_belong_to_the_one_they_are_in(void **state)
 {
     (void)state;
@@ -240,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_has_its_thread_time_cpu_and_period),
         cmocka_unit_test(a_sample_may_be_one_line),
+        cmocka_unit_test(an_inlined_frame_without_one_of_its_address_is_a_frame_of_its_own),
         cmocka_unit_test(inlined_frames_belong_to_the_one_they_are_in),
         cmocka_unit_test(source_lines_stand_behind_their_frames),
         cmocka_unit_test(fields_may_be_missing),

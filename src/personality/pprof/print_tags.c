@@ -1,7 +1,7 @@
 /* print_tags.c: -tags: every label with what its samples add up to.
  *
- *  key1: Total 1.12s of 1.12s (  100%)        keys by weight, then name
- *          1s (89.29%): tag1                  values likewise; columns aligned right, key by key
+ *  key1: Total 1.12s of 1.12s (  100%)        keys by name
+ *          1s (89.29%): tag1                  values by weight, then name; aligned right, key by key
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,17 +81,9 @@ static uint64_t magnitude(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const row *a = left, *b = right;
-    return strcmp(a->key, b->key);
-}
-
 static int compare_rows(const void *left, const void *right)
 {
     const row *a = left, *b = right;
-    const uint64_t ka = magnitude(a->key_sum), kb = magnitude(b->key_sum);
-    if (ka != kb) return ka > kb ? -1 : 1;
     const int key = strcmp(a->key, b->key);
     if (key != 0) return key;
     const uint64_t va = magnitude(a->sum), vb = magnitude(b->sum);
@@ -102,7 +94,7 @@ static int compare_rows(const void *left, const void *right)
 static void order(tallying *t)
 {
     if (t->count == 0) return;
-    qsort(t->items, t->count, sizeof *t->items, compare_keys);
+    qsort(t->items, t->count, sizeof *t->items, compare_rows);
     for (size_t i = 0, next; i < t->count; i = next) {
         int64_t sum = 0;
         for (next = i; next < t->count && strcmp(t->items[next].key, t->items[i].key) == 0; next++)
@@ -110,7 +102,6 @@ static void order(tallying *t)
         for (size_t k = i; k < next; k++)
             t->items[k].key_sum = sum;
     }
-    qsort(t->items, t->count, sizeof *t->items, compare_rows);
 }
 
 /* ---- Text ---- */
@@ -133,7 +124,7 @@ static char *figure_cell(const tallying *t, const row *r)
 {
     pt_buf buf = PT_BUF_INIT;
     put_figure(&buf, t, r->sum);
-    if (r->key_sum > 0) put_share(&buf, t, r->sum);
+    if (t->report->total > 0) put_share(&buf, t, r->sum);
     pt_put_u8(&buf, ':');
     return pt_buf_take(&buf, NULL);
 }
