@@ -422,10 +422,8 @@ static uint32_t file_of(image *m, const char *raw)
 }
 
 /* Takes what the set found over: it goes with the image's file. */
-static void take_chains(image *m, pt_chains *chains, const uint32_t *rows, pt_demangle_mode mode)
+static void take_chains(image *m, pt_chains *chains, const uint32_t *rows)
 {
-    /* pprof's tools do not tell it where a function begins. */
-    const bool has_start = mode < PT_DEMANGLE_PPROF;
     const size_t function_count = pt_chains_function_count(chains);
     PT_GROW(m->functions, function_count + 1);
     for (uint32_t i = 0; i < function_count; i++) {
@@ -434,7 +432,7 @@ static void take_chains(image *m, pt_chains *chains, const uint32_t *rows, pt_de
             (function){.name = pt_strdup(pt_chains_readable(chains, i)),
                        .system_name = pt_strdup(pt_chains_system_name(chains, i)),
                        .file = file_of(m, f.file),
-                       .start_line = has_start ? f.start_line : 0,
+                       .start_line = f.start_line,
                        .id = {PT_NONE}};
     }
     for (size_t i = 0; i < m->addr_count; i++) {
@@ -555,7 +553,7 @@ static void resolve_vmlinux(const work *w, image *m, const pt_code_names *names,
         for (size_t i = 0; i < m->addr_count; i++)
             linked[i] = m->addrs[i] - text_addr + linked_addr;
         pt_chains_resolve(chains, linked, m->addr_count, rows);
-        take_chains(m, chains, rows, w->options->demangle);
+        take_chains(m, chains, rows);
         m->has_lines = true;
     }
     pt_chains_free(chains);
@@ -696,7 +694,7 @@ static void resolve_image(const work *w, image *m, pt_pool *pool)
     const size_t outside = place_addresses(w, m, pt_chains_elf(chains));
     PT_FREE uint32_t *rows = pt_alloc(m->addr_count + 1, sizeof *rows);
     pt_chains_resolve(chains, m->addrs, m->addr_count, rows);
-    take_chains(m, chains, rows, w->options->demangle);
+    take_chains(m, chains, rows);
     const size_t nameless = count_nameless(m);
     say_what_is_missing(m, chains, detail, outside, nameless);
     say_doubt(w, m, pt_chains_elf(chains), file_ns, m->wanted.count - nameless);

@@ -32,6 +32,17 @@ needs gcc && {
     mv gone.c fib.c
 }
 
+it 'knows where a function begins that it names itself'
+needs gcc && {
+    printf '%s\n' '/* 1 */' '/* 2 */' '/* 3 */' "$(cat fib.c)" >below.c
+    gcc -g -O0 -o below below.c
+    pitot record -o below.prof -- ./below 2>/dev/null
+    run pitot pprof -raw below below.prof
+    expect_stdout_line '* fib */below.c:* s=4'
+    run pitot pprof -list=fib below below.prof
+    expect_equal 'first line listed' "$(stdout | awk '/ROUTINE/ { getline; getline; print $3 }')" '4:int'
+}
+
 it 'says in its words that nothing matches'
 needs gcc && {
     run pitot pprof -list=zebra fib.pb.gz

@@ -1103,9 +1103,9 @@ else
 fi
 
 it 'a limit of file sizes is an error that is told'
-run sh -c "ulimit -f 1; exec '$PITOT' convert -o limited.pb.gz '$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz'"
+run sh -c "ulimit -f 1; exec '$PITOT' convert --to=speedscope -o limited.json '$PITOT_ROOT/tests/golden/pprof/cpu.pb.gz'"
 expect_status 1
-expect_stderr_line 'pitot: limited.pb.gz: *File too large'
+expect_stderr_line 'pitot: limited.json: *File too large'
 run sh -c "ulimit -f 1; echo | exec '$PITOT' record --engine=perf -o limited.pb.gz ./burn 0.3"
 expect_status 1
 expect_stderr_line 'pitot: limited.pb.gz: *File too large'
