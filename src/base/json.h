@@ -10,8 +10,8 @@
 /* --- writing ---
  *
  *   pt_json_object(&w);
- *   pt_json_key(&w, "schema"); pt_json_int(&w, 1);
- *   pt_json_key(&w, "rows"); pt_json_array(&w); ... pt_json_array_end(&w);
+ *   pt_json_key_int(&w, "schema", 1);
+ *   pt_json_key_array(&w, "rows"); ... pt_json_array_end(&w);
  *   pt_json_object_end(&w);
  *
  * Commas, quotes and indentation are the writer's business; a call out of order (a value without a
@@ -50,6 +50,21 @@ void pt_json_uint(pt_json_w *w, uint64_t value);
 void pt_json_double(pt_json_w *w, double value);
 void pt_json_bool(pt_json_w *w, bool value);
 void pt_json_null(pt_json_w *w);
+
+/* A member of an object: its key and its value. text may be NULL: null. */
+void pt_json_key_text(pt_json_w *w, const char *key, const char *text);
+void pt_json_key_text_n(pt_json_w *w, const char *key, const char *text, size_t length);
+void pt_json_key_int(pt_json_w *w, const char *key, int64_t value);
+void pt_json_key_int_or_null(pt_json_w *w, const char *key, int64_t value, bool is_known);
+void pt_json_key_uint(pt_json_w *w, const char *key, uint64_t value);
+void pt_json_key_double(pt_json_w *w, const char *key, double value);
+void pt_json_key_bool(pt_json_w *w, const char *key, bool value);
+void pt_json_key_null(pt_json_w *w, const char *key);
+/* An address, as the text "0x7f00": readers of JSON do not hold 64 bits in a number. */
+void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value);
+/* A member that is an object or an array, which begins here. */
+void pt_json_key_object(pt_json_w *w, const char *key);
+void pt_json_key_array(pt_json_w *w, const char *key);
 
 /* --- reading --- */
 

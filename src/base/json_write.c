@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEVEL_ARRAY = 1, LEVEL_OBJECT = 2, LEVEL_HAS_MEMBER = 4 };
 
@@ -220,4 +221,76 @@ void pt_json_null(pt_json_w *w)
 {
     begin_value(w);
     pt_out_text(w->out, "null");
+}
+
+void pt_json_key_text(pt_json_w *w, const char *key, const char *text)
+{
+    pt_json_key_text_n(w, key, text, text != NULL ? strlen(text) : 0);
+}
+
+void pt_json_key_text_n(pt_json_w *w, const char *key, const char *text, size_t length)
+{
+    pt_json_key(w, key);
+    if (text != NULL)
+        pt_json_text_n(w, text, length);
+    else
+        pt_json_null(w);
+}
+
+void pt_json_key_int(pt_json_w *w, const char *key, int64_t value)
+{
+    pt_json_key(w, key);
+    pt_json_int(w, value);
+}
+
+void pt_json_key_int_or_null(pt_json_w *w, const char *key, int64_t value, bool is_known)
+{
+    pt_json_key(w, key);
+    if (is_known)
+        pt_json_int(w, value);
+    else
+        pt_json_null(w);
+}
+
+void pt_json_key_uint(pt_json_w *w, const char *key, uint64_t value)
+{
+    pt_json_key(w, key);
+    pt_json_uint(w, value);
+}
+
+void pt_json_key_double(pt_json_w *w, const char *key, double value)
+{
+    pt_json_key(w, key);
+    pt_json_double(w, value);
+}
+
+void pt_json_key_bool(pt_json_w *w, const char *key, bool value)
+{
+    pt_json_key(w, key);
+    pt_json_bool(w, value);
+}
+
+void pt_json_key_null(pt_json_w *w, const char *key)
+{
+    pt_json_key(w, key);
+    pt_json_null(w);
+}
+
+void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "0x%" PRIx64, value);
+    pt_json_key_text(w, key, text);
+}
+
+void pt_json_key_object(pt_json_w *w, const char *key)
+{
+    pt_json_key(w, key);
+    pt_json_object(w);
+}
+
+void pt_json_key_array(pt_json_w *w, const char *key)
+{
+    pt_json_key(w, key);
+    pt_json_array(w);
 }

@@ -65,8 +65,7 @@ static void put_text(pt_cmd_context *context)
 
 static void put_list(pt_json_w *w, const char *key, const char *const *words)
 {
-    pt_json_key(w, key);
-    pt_json_array(w);
+    pt_json_key_array(w, key);
     for (; *words != NULL; words++)
         pt_json_text(w, *words);
     pt_json_array_end(w);
@@ -75,18 +74,13 @@ static void put_list(pt_json_w *w, const char *key, const char *const *words)
 static void put_format_json(pt_json_w *w, const pt_format *format)
 {
     pt_json_object(w);
-    pt_json_key(w, "name");
-    pt_json_text(w, format->name);
-    pt_json_key(w, "summary");
-    pt_json_text(w, format->summary);
-    pt_json_key(w, "reads");
-    pt_json_bool(w, format->read != NULL);
-    pt_json_key(w, "writes");
-    pt_json_bool(w, format->write != NULL);
+    pt_json_key_text(w, "name", format->name);
+    pt_json_key_text(w, "summary", format->summary);
+    pt_json_key_bool(w, "reads", format->read != NULL);
+    pt_json_key_bool(w, "writes", format->write != NULL);
     put_list(w, "aliases", format->aliases);
     put_list(w, "extensions", format->extensions);
-    pt_json_key(w, "holds");
-    pt_json_array(w);
+    pt_json_key_array(w, "holds");
     for (size_t i = 0; i < pt_capability_count; i++)
         if (format->capabilities & pt_capabilities[i].bit) pt_json_text(w, pt_capabilities[i].name);
     pt_json_array_end(w);
@@ -97,8 +91,7 @@ static void put_json(pt_out *out)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "formats");
-    pt_json_key(&w, "formats");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "formats");
     for (size_t i = 0; i < pt_format_count; i++)
         put_format_json(&w, pt_formats[i]);
     pt_json_array_end(&w);

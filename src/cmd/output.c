@@ -103,14 +103,11 @@ static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt
 
 static void put_facts(pt_json_w *w, const char *key, const pt_diag *facts)
 {
-    pt_json_key(w, key);
-    pt_json_array(w);
+    pt_json_key_array(w, key);
     for (size_t i = 0; i < facts->count; i++) {
         pt_json_object(w);
-        pt_json_key(w, "count");
-        pt_json_uint(w, facts->facts[i].count);
-        pt_json_key(w, "what");
-        pt_json_text(w, facts->facts[i].text);
+        pt_json_key_uint(w, "count", facts->facts[i].count);
+        pt_json_key_text(w, "what", facts->facts[i].text);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -121,10 +118,8 @@ static void put_losses(pt_out *out, const pt_format *format, bool written, const
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "losses");
-    pt_json_key(&w, "format");
-    pt_json_text(&w, format->name);
-    pt_json_key(&w, "written");
-    pt_json_bool(&w, written);
+    pt_json_key_text(&w, "format", format->name);
+    pt_json_key_bool(&w, "written", written);
     put_facts(&w, "losses", losses);   /* what the format has no place for */
     put_facts(&w, "changes", changes); /* what its writer had to change */
     pt_json_object_end(&w);

@@ -130,31 +130,18 @@ static void plant(cpuprofile_writer *w)
 
 /* ---- JSON ---- */
 
-static void put_text(pt_json_w *json, const char *key, const char *text, size_t bytes)
-{
-    pt_json_key(json, key);
-    pt_json_text_n(json, text, bytes);
-}
-
-static void put_int(pt_json_w *json, const char *key, int64_t value)
-{
-    pt_json_key(json, key);
-    pt_json_int(json, value);
-}
-
 static void put_call_frame(pt_json_w *json, const pt_named_frame *frame)
 {
     const int64_t line = frame ? frame->start_line > 0 ? frame->start_line : frame->line : 0;
-    pt_json_key(json, "callFrame");
-    pt_json_object(json);
+    pt_json_key_object(json, "callFrame");
     if (frame)
-        put_text(json, "functionName", frame->name, frame->name_bytes);
+        pt_json_key_text_n(json, "functionName", frame->name, frame->name_bytes);
     else
-        put_text(json, "functionName", "(root)", 6);
-    put_text(json, "scriptId", "0", 1);
-    put_text(json, "url", frame ? frame->file : "", frame ? frame->file_bytes : 0);
-    put_int(json, "lineNumber", line - 1);
-    put_int(json, "columnNumber", frame ? frame->column - 1 : -1);
+        pt_json_key_text_n(json, "functionName", "(root)", 6);
+    pt_json_key_text_n(json, "scriptId", "0", 1);
+    pt_json_key_text_n(json, "url", frame ? frame->file : "", frame ? frame->file_bytes : 0);
+    pt_json_key_int(json, "lineNumber", line - 1);
+    pt_json_key_int(json, "columnNumber", frame ? frame->column - 1 : -1);
     pt_json_object_end(json);
 }
 
@@ -163,12 +150,11 @@ static void put_node(cpuprofile_writer *w, uint32_t id)
     pt_json_w *const json = &w->json;
     const tree_node *const n = &w->node.items[id];
     pt_json_object(json);
-    put_int(json, "id", (int64_t)id + 1);
+    pt_json_key_int(json, "id", (int64_t)id + 1);
     put_call_frame(json, n->frame == PT_NONE ? NULL : &w->frames.frame.items[n->frame]);
-    put_int(json, "hitCount", n->hits);
+    pt_json_key_int(json, "hitCount", n->hits);
     if (n->first_child != PT_NONE) {
-        pt_json_key(json, "children");
-        pt_json_array(json);
+        pt_json_key_array(json, "children");
         for (uint32_t child = n->first_child; child != PT_NONE; child = w->node.items[child].next)
             pt_json_uint(json, (uint64_t)child + 1);
         pt_json_array_end(json);
@@ -226,30 +212,26 @@ static void put_document(cpuprofile_writer *w)
     pt_json_w *const json = &w->json;
     const int64_t start = w->keeps_times && w->count > 0 ? w->p->sample->time_ns[w->order[0]] : 0;
     pt_json_object(json);
-    pt_json_key(json, "nodes");
-    pt_json_array(json);
+    pt_json_key_array(json, "nodes");
     for (size_t i = 0; i < w->node.count; i++)
         put_node(w, (uint32_t)i);
     pt_json_array_end(json);
     pt_json_key(json, "startTime");
     put_us(json, start);
-    pt_json_key(json, "samples");
-    pt_json_array(json);
+    pt_json_key_array(json, "samples");
     for (uint32_t i = 0; i < w->count; i++) {
         if (is_written(w, w->order[i]))
             pt_json_uint(json, (uint64_t)w->node_of[w->p->sample->stack[w->order[i]]] + 1);
     }
     if (!w->keeps_times) pt_json_uint(json, 1);
     pt_json_array_end(json);
-    pt_json_key(json, "timeDeltas");
-    pt_json_array(json);
+    pt_json_key_array(json, "timeDeltas");
     const int64_t end = w->keeps_times ? put_own_deltas(w, start) : put_weights(w);
     pt_json_array_end(json);
     pt_json_key(json, "endTime");
     put_us(json, end);
     if (!w->keeps_times) {
-        pt_json_key(json, CPUPROFILE_END);
-        pt_json_bool(json, true);
+        pt_json_key_bool(json, CPUPROFILE_END, true);
     }
     pt_json_object_end(json);
 }

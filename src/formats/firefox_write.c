@@ -231,41 +231,16 @@ static void end_thread(fx_writer *w)
 
 /* ---- JSON ---- */
 
-static void put_text(pt_json_w *json, const char *key, const char *text)
-{
-    pt_json_key(json, key);
-    pt_json_text(json, text);
-}
-
-static void put_int(pt_json_w *json, const char *key, int64_t value)
-{
-    pt_json_key(json, key);
-    pt_json_int(json, value);
-}
-
-static void put_null(pt_json_w *json, const char *key)
-{
-    pt_json_key(json, key);
-    pt_json_null(json);
-}
-
 static void put_empty(pt_json_w *json, const char *key)
 {
-    pt_json_key(json, key);
-    pt_json_array(json);
+    pt_json_key_array(json, key);
     pt_json_array_end(json);
-}
-
-static void begin_column(pt_json_w *json, const char *key)
-{
-    pt_json_key(json, key);
-    pt_json_array(json);
 }
 
 /* A column of count equal cells; INT64_MIN = null. */
 static void put_same(pt_json_w *json, const char *key, size_t count, int64_t value)
 {
-    begin_column(json, key);
+    pt_json_key_array(json, key);
     for (size_t i = 0; i < count; i++) {
         if (value == INT64_MIN)
             pt_json_null(json);
@@ -328,10 +303,9 @@ static void put_frame_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
     const size_t count = w->frame.count;
-    pt_json_key(json, "frameTable");
-    pt_json_object(json);
-    put_int(json, "length", (int64_t)count);
-    begin_column(json, "address");
+    pt_json_key_object(json, "frameTable");
+    pt_json_key_int(json, "length", (int64_t)count);
+    pt_json_key_array(json, "address");
     for (size_t i = 0; i < count; i++) {
         const uint32_t location = frame_at(w, i)->location;
         const uint64_t address = relative_address(w->p, location);
@@ -340,24 +314,24 @@ static void put_frame_table(fx_writer *w)
                               : (int64_t)address);
     }
     pt_json_array_end(json);
-    begin_column(json, "inlineDepth");
+    pt_json_key_array(json, "inlineDepth");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, inline_depth(w, w->frame.items[i]));
     pt_json_array_end(json);
     put_same(json, "category", count, 0);
     put_same(json, "subcategory", count, 0);
-    begin_column(json, "func");
+    pt_json_key_array(json, "func");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, w->func_of.items[i]);
     pt_json_array_end(json);
     put_same(json, "nativeSymbol", count, INT64_MIN);
     put_same(json, "innerWindowID", count, 0);
     put_same(json, "implementation", count, INT64_MIN);
-    begin_column(json, "line");
+    pt_json_key_array(json, "line");
     for (size_t i = 0; i < count; i++)
         put_positive(json, frame_at(w, i)->line);
     pt_json_array_end(json);
-    begin_column(json, "column");
+    pt_json_key_array(json, "column");
     for (size_t i = 0; i < count; i++)
         put_positive(json, frame_at(w, i)->column);
     pt_json_array_end(json);
@@ -369,28 +343,27 @@ static void put_func_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
     const size_t count = w->func.count;
-    pt_json_key(json, "funcTable");
-    pt_json_object(json);
-    put_int(json, "length", (int64_t)count);
-    begin_column(json, "name");
+    pt_json_key_object(json, "funcTable");
+    pt_json_key_int(json, "length", (int64_t)count);
+    pt_json_key_array(json, "name");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, 2 * i);
     pt_json_array_end(json);
-    begin_column(json, "isJS");
+    pt_json_key_array(json, "isJS");
     for (size_t i = 0; i < count; i++)
         pt_json_bool(json, false);
     pt_json_array_end(json);
-    begin_column(json, "relevantForJS");
+    pt_json_key_array(json, "relevantForJS");
     for (size_t i = 0; i < count; i++)
         pt_json_bool(json, false);
     pt_json_array_end(json);
-    begin_column(json, "resource");
+    pt_json_key_array(json, "resource");
     for (size_t i = 0; i < count; i++) {
         const uint32_t mapping = w->p->location->mapping[func_at(w, i)->location];
         pt_json_int(json, mapping == PT_NONE ? -1 : (int64_t)w->resource_number[mapping] - 1);
     }
     pt_json_array_end(json);
-    begin_column(json, "fileName");
+    pt_json_key_array(json, "fileName");
     for (size_t i = 0; i < count; i++) {
         if (func_at(w, i)->file_bytes > 0)
             pt_json_uint(json, 2 * i + 1);
@@ -398,7 +371,7 @@ static void put_func_table(fx_writer *w)
             pt_json_null(json);
     }
     pt_json_array_end(json);
-    begin_column(json, "lineNumber");
+    pt_json_key_array(json, "lineNumber");
     for (size_t i = 0; i < count; i++)
         put_positive(json, func_at(w, i)->start_line);
     pt_json_array_end(json);
@@ -409,10 +382,9 @@ static void put_func_table(fx_writer *w)
 static void put_stack_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
-    pt_json_key(json, "stackTable");
-    pt_json_object(json);
-    put_int(json, "length", (int64_t)w->stack.count);
-    begin_column(json, "prefix");
+    pt_json_key_object(json, "stackTable");
+    pt_json_key_int(json, "length", (int64_t)w->stack.count);
+    pt_json_key_array(json, "prefix");
     for (size_t i = 0; i < w->stack.count; i++) {
         if (w->stack.items[i].prefix == PT_NONE)
             pt_json_null(json);
@@ -420,7 +392,7 @@ static void put_stack_table(fx_writer *w)
             pt_json_uint(json, w->stack.items[i].prefix);
     }
     pt_json_array_end(json);
-    begin_column(json, "frame");
+    pt_json_key_array(json, "frame");
     for (size_t i = 0; i < w->stack.count; i++)
         pt_json_uint(json, w->stack.items[i].frame);
     pt_json_array_end(json);
@@ -432,7 +404,7 @@ static void put_stack_table(fx_writer *w)
 static void put_strings(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
-    begin_column(json, "stringArray");
+    pt_json_key_array(json, "stringArray");
     for (size_t i = 0; i < w->func.count; i++) {
         const pt_named_frame *const frame = func_at(w, i);
         char text[24];
@@ -453,14 +425,13 @@ static void put_resources(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
     const size_t count = w->resource.count;
-    pt_json_key(json, "resourceTable");
-    pt_json_object(json);
-    put_int(json, "length", (int64_t)count);
-    begin_column(json, "lib");
+    pt_json_key_object(json, "resourceTable");
+    pt_json_key_int(json, "length", (int64_t)count);
+    pt_json_key_array(json, "lib");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, w->resource.items[i]); /* libraries are the mappings, in order */
     pt_json_array_end(json);
-    begin_column(json, "name");
+    pt_json_key_array(json, "name");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, 2 * w->func.count + i);
     pt_json_array_end(json);
@@ -484,10 +455,9 @@ static void put_samples(fx_writer *w, const moment *from, size_t count)
     pt_json_w *const json = &w->json;
     const pt_samples *const s = w->p->sample;
     bool all_one = true;
-    pt_json_key(json, "samples");
-    pt_json_object(json);
-    put_int(json, "length", (int64_t)count);
-    begin_column(json, "stack");
+    pt_json_key_object(json, "samples");
+    pt_json_key_int(json, "length", (int64_t)count);
+    pt_json_key_array(json, "stack");
     for (size_t i = 0; i < count; i++) {
         const uint32_t row = stack_number(w, s->stack[from[i].sample]);
         all_one &= s->value[w->event][from[i].sample] == 1;
@@ -497,15 +467,15 @@ static void put_samples(fx_writer *w, const moment *from, size_t count)
             pt_json_uint(json, row);
     }
     pt_json_array_end(json);
-    begin_column(json, "time");
+    pt_json_key_array(json, "time");
     for (size_t i = 0; i < count; i++)
         put_ms(json, w->timed ? from[i].time : (int64_t)i * 1000000);
     pt_json_array_end(json);
-    put_text(json, "weightType", w->weight->name);
+    pt_json_key_text(json, "weightType", w->weight->name);
     if (all_one && w->weight == &weights[0]) {
-        put_null(json, "weight");
+        pt_json_key_null(json, "weight");
     } else {
-        begin_column(json, "weight");
+        pt_json_key_array(json, "weight");
         for (size_t i = 0; i < count; i++)
             put_weight(w, s->value[w->event][from[i].sample]);
         pt_json_array_end(json);
@@ -515,9 +485,8 @@ static void put_samples(fx_writer *w, const moment *from, size_t count)
 
 static void put_no_rows(pt_json_w *json, const char *table, const char *const *columns)
 {
-    pt_json_key(json, table);
-    pt_json_object(json);
-    put_int(json, "length", 0);
+    pt_json_key_object(json, table);
+    pt_json_key_int(json, "length", 0);
     for (; *columns != NULL; columns++)
         put_empty(json, *columns);
     pt_json_object_end(json);
@@ -542,19 +511,17 @@ static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t cou
     const thread_key *const key = &w->thread.items[id];
     pt_json_object(json);
     if (key->comm != 0) {
-        pt_json_key(json, "name");
-        pt_json_text_n(json, pt_text(w->p, key->comm), pt_text_bytes(w->p, key->comm));
+        pt_json_key_text_n(json, "name", pt_text(w->p, key->comm), pt_text_bytes(w->p, key->comm));
     } else {
-        put_text(json, "name", "");
+        pt_json_key_text(json, "name", "");
     }
-    pt_json_key(json, "isMainThread");
-    pt_json_bool(json, key->tid == PT_NONE || key->pid == key->tid);
-    put_text(json, "processType", "default");
-    put_text(json, "processName", "");
-    put_int(json, "processStartupTime", 0);
-    put_null(json, "processShutdownTime");
-    put_int(json, "registerTime", 0);
-    put_null(json, "unregisterTime");
+    pt_json_key_bool(json, "isMainThread", key->tid == PT_NONE || key->pid == key->tid);
+    pt_json_key_text(json, "processType", "default");
+    pt_json_key_text(json, "processName", "");
+    pt_json_key_int(json, "processStartupTime", 0);
+    pt_json_key_null(json, "processShutdownTime");
+    pt_json_key_int(json, "registerTime", 0);
+    pt_json_key_null(json, "unregisterTime");
     put_id(json, "pid", key->pid, true);
     put_id(json, "tid", key->tid, false);
     put_empty(json, "pausedRanges");
@@ -585,28 +552,28 @@ static void put_breakpad_id(pt_json_w *json, const char *build_id)
         }
         text[32] = '0';
     }
-    put_text(json, "breakpadId", text);
+    pt_json_key_text(json, "breakpadId", text);
 }
 
 static void put_libs(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
-    begin_column(json, "libs");
+    pt_json_key_array(json, "libs");
     for (uint32_t i = 0; i < w->p->mapping->t.count; i++) {
         const pt_mapping *const m = &w->p->mapping->row[i];
         const char *const path = pt_text(w->p, m->file), *const name = pt_base_name(path);
         const char *const build_id = pt_text(w->p, m->build_id);
         pt_json_object(json);
-        put_text(json, "arch", "");
-        put_text(json, "name", name);
-        put_text(json, "path", path);
-        put_text(json, "debugName", name);
-        put_text(json, "debugPath", path);
+        pt_json_key_text(json, "arch", "");
+        pt_json_key_text(json, "name", name);
+        pt_json_key_text(json, "path", path);
+        pt_json_key_text(json, "debugName", name);
+        pt_json_key_text(json, "debugPath", path);
         put_breakpad_id(json, build_id);
         if (build_id[0] != '\0')
-            put_text(json, "codeId", build_id);
+            pt_json_key_text(json, "codeId", build_id);
         else
-            put_null(json, "codeId");
+            pt_json_key_null(json, "codeId");
         pt_json_object_end(json);
     }
     pt_json_array_end(json);
@@ -616,27 +583,24 @@ static void put_meta(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
     const pt_provenance *const from = pt_profile_provenance(w->p);
-    pt_json_key(json, "meta");
-    pt_json_object(json);
-    put_int(json, "preprocessedProfileVersion", FIREFOX_PROCESSED_VERSION);
-    put_int(json, "version", FIREFOX_GECKO_VERSION);
+    pt_json_key_object(json, "meta");
+    pt_json_key_int(json, "preprocessedProfileVersion", FIREFOX_PROCESSED_VERSION);
+    pt_json_key_int(json, "version", FIREFOX_GECKO_VERSION);
     pt_json_key(json, "startTime");
     put_ms(json, w->timed ? w->start : from->start_ns - from->start_ns % 1000000);
     pt_json_key(json, "interval");
     put_ms(json, from->period > 0 ? from->period : 1000000);
-    put_text(json, "product", "pitot");
-    put_text(json, "importedFrom", "pitot");
-    put_int(json, "processType", 0);
-    put_int(json, "stackwalk", 1);
-    pt_json_key(json, "debug");
-    pt_json_bool(json, false);
-    pt_json_key(json, "symbolicated");
-    pt_json_bool(json, true);
-    begin_column(json, "categories");
+    pt_json_key_text(json, "product", "pitot");
+    pt_json_key_text(json, "importedFrom", "pitot");
+    pt_json_key_int(json, "processType", 0);
+    pt_json_key_int(json, "stackwalk", 1);
+    pt_json_key_bool(json, "debug", false);
+    pt_json_key_bool(json, "symbolicated", true);
+    pt_json_key_array(json, "categories");
     pt_json_object(json);
-    put_text(json, "name", "Other");
-    put_text(json, "color", "grey");
-    begin_column(json, "subcategories");
+    pt_json_key_text(json, "name", "Other");
+    pt_json_key_text(json, "color", "grey");
+    pt_json_key_array(json, "subcategories");
     pt_json_text(json, "Other");
     pt_json_array_end(json);
     pt_json_object_end(json);
@@ -651,7 +615,7 @@ static void put_document(fx_writer *w)
     pt_json_object(json);
     put_meta(w);
     put_libs(w);
-    begin_column(json, "threads");
+    pt_json_key_array(json, "threads");
     for (uint32_t i = 0, next; i < w->count; i = next) {
         for (next = i + 1; next < w->count && w->moment[next].thread == w->moment[i].thread;)
             next++;

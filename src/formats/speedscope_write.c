@@ -71,19 +71,15 @@ static void find_threads(speedscope_writer *w)
 static void put_frame(pt_json_w *json, const pt_named_frame *frame)
 {
     pt_json_object(json);
-    pt_json_key(json, "name");
-    pt_json_text_n(json, frame->name, frame->name_bytes);
+    pt_json_key_text_n(json, "name", frame->name, frame->name_bytes);
     if (frame->file_bytes > 0) {
-        pt_json_key(json, "file");
-        pt_json_text_n(json, frame->file, frame->file_bytes);
+        pt_json_key_text_n(json, "file", frame->file, frame->file_bytes);
     }
     if (frame->line != 0) {
-        pt_json_key(json, "line");
-        pt_json_int(json, frame->line);
+        pt_json_key_int(json, "line", frame->line);
     }
     if (frame->column != 0) {
-        pt_json_key(json, "col");
-        pt_json_int(json, frame->column);
+        pt_json_key_int(json, "col", frame->column);
     }
     pt_json_object_end(json);
 }
@@ -117,12 +113,6 @@ static bool is_in(const speedscope_writer *w, uint32_t sample, uint32_t event, u
     return s->value[event][sample] != 0 && w->thread_of[s->labels[sample]] == thread;
 }
 
-static void put_member(pt_json_w *json, const char *key, const char *text)
-{
-    pt_json_key(json, key);
-    pt_json_text(json, text);
-}
-
 static void put_head(speedscope_writer *w, uint32_t event, uint32_t thread, const char *unit)
 {
     const pt_profile *const p = w->p;
@@ -132,12 +122,12 @@ static void put_head(speedscope_writer *w, uint32_t event, uint32_t thread, cons
                              ? pt_strf("%s (%s)", pt_text(p, thread), type)
                          : thread != 0 ? pt_strdup(pt_text(p, thread))
                                        : pt_strdup(type[0] != '\0' ? type : "samples");
-    put_member(&w->json, "type", "sampled");
-    put_member(&w->json, "name", name);
-    put_member(&w->json, "unit", unit);
-    put_member(&w->json, "event", type);
-    put_member(&w->json, "unitName", pt_text(p, row->unit));
-    if (thread != 0) put_member(&w->json, "thread", pt_text(p, thread));
+    pt_json_key_text(&w->json, "type", "sampled");
+    pt_json_key_text(&w->json, "name", name);
+    pt_json_key_text(&w->json, "unit", unit);
+    pt_json_key_text(&w->json, "event", type);
+    pt_json_key_text(&w->json, "unitName", pt_text(p, row->unit));
+    if (thread != 0) pt_json_key_text(&w->json, "thread", pt_text(p, thread));
 }
 
 static void put_profile(speedscope_writer *w, uint32_t event, uint32_t thread)
@@ -147,24 +137,20 @@ static void put_profile(speedscope_writer *w, uint32_t event, uint32_t thread)
     int64_t sum = 0;
     pt_json_object(json);
     put_head(w, event, thread, unit_of_event(p, &p->event->row[event])->name);
-    pt_json_key(json, "startValue");
-    pt_json_int(json, 0);
-    pt_json_key(json, "samples");
-    pt_json_array(json);
+    pt_json_key_int(json, "startValue", 0);
+    pt_json_key_array(json, "samples");
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         if (!is_in(w, i, event, thread)) continue;
         put_stack(w, p->sample->stack[i]);
         pt_saturating_into(&sum, p->sample->value[event][i]);
     }
     pt_json_array_end(json);
-    pt_json_key(json, "weights");
-    pt_json_array(json);
+    pt_json_key_array(json, "weights");
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         if (is_in(w, i, event, thread)) pt_json_int(json, p->sample->value[event][i]);
     }
     pt_json_array_end(json);
-    pt_json_key(json, "endValue");
-    pt_json_int(json, sum);
+    pt_json_key_int(json, "endValue", sum);
     pt_json_object_end(json);
 }
 
@@ -174,20 +160,16 @@ static void put_document(speedscope_writer *w)
     pt_json_w *const json = &w->json;
     const uint32_t shown = pt_profile_default_event(p);
     pt_json_object(json);
-    put_member(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-    put_member(json, "exporter", "pitot");
-    pt_json_key(json, "activeProfileIndex");
-    pt_json_uint(json, shown == PT_NONE ? 0 : shown * w->thread.count);
-    pt_json_key(json, "shared");
-    pt_json_object(json);
-    pt_json_key(json, "frames");
-    pt_json_array(json);
+    pt_json_key_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    pt_json_key_text(json, "exporter", "pitot");
+    pt_json_key_uint(json, "activeProfileIndex", shown == PT_NONE ? 0 : shown * w->thread.count);
+    pt_json_key_object(json, "shared");
+    pt_json_key_array(json, "frames");
     for (size_t i = 0; i < w->frames.frame.count; i++)
         put_frame(json, &w->frames.frame.items[i]);
     pt_json_array_end(json);
     pt_json_object_end(json);
-    pt_json_key(json, "profiles");
-    pt_json_array(json);
+    pt_json_key_array(json, "profiles");
     for (uint32_t event = 0; event < p->event->t.count; event++) {
         for (size_t i = 0; i < w->thread.count; i++)
             put_profile(w, event, w->thread.items[i]);

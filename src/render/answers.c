@@ -105,42 +105,28 @@ static void json_hex(pt_json_w *w, const char *key, uint64_t value, bool is_know
 {
     char text[32] = "";
     if (is_known) snprintf(text, sizeof text, "0x%" PRIx64, value);
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
-static void json_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
-static void json_number(pt_json_w *w, const char *key, uint32_t value)
-{
-    pt_json_key(w, key);
-    pt_json_uint(w, value);
+    pt_json_key_text(w, key, text);
 }
 
 static void json_frame(pt_json_w *w, const pt_answer_printer *p, const pt_answer_frame *f)
 {
     pt_json_object(w);
-    json_number(w, "Column", f->column);
-    json_number(w, "Discriminator", 0);
-    json_text(w, "FileName", f->file[0] != '\0' ? shown_file(p, f->file) : "");
-    json_text(w, "FunctionName", f->function);
-    json_number(w, "Line", f->line);
+    pt_json_key_uint(w, "Column", f->column);
+    pt_json_key_uint(w, "Discriminator", 0);
+    pt_json_key_text(w, "FileName", f->file[0] != '\0' ? shown_file(p, f->file) : "");
+    pt_json_key_text(w, "FunctionName", f->function);
+    pt_json_key_uint(w, "Line", f->line);
     json_hex(w, "StartAddress", f->start_addr, f->start_addr != 0);
-    json_text(w, "StartFileName",
-              f->start_line != 0 && f->file[0] != '\0' ? shown_file(p, f->file) : "");
-    json_number(w, "StartLine", f->start_line);
+    pt_json_key_text(w, "StartFileName",
+                     f->start_line != 0 && f->file[0] != '\0' ? shown_file(p, f->file) : "");
+    pt_json_key_uint(w, "StartLine", f->start_line);
     pt_json_object_end(w);
 }
 
 static void json_data(pt_json_w *w, const pt_data_symbol *data)
 {
-    pt_json_key(w, "Data");
-    pt_json_object(w);
-    json_text(w, "Name", data != NULL ? data->name : "");
+    pt_json_key_object(w, "Data");
+    pt_json_key_text(w, "Name", data != NULL ? data->name : "");
     json_hex(w, "Size", data != NULL ? data->size_bytes : 0, true);
     json_hex(w, "Start", data != NULL ? data->addr : 0, true);
     pt_json_object_end(w);
@@ -154,10 +140,9 @@ static void json_answer(const pt_answer_printer *p, const pt_answer *a)
     pt_json_object(&w);
     json_hex(&w, "Address", a->addr, true);
     if (a->is_data) json_data(&w, a->data);
-    json_text(&w, "ModuleName", a->module);
+    pt_json_key_text(&w, "ModuleName", a->module);
     if (!a->is_data) {
-        pt_json_key(&w, "Symbol");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "Symbol");
         for (size_t i = 0; i < a->frame_count; i++)
             json_frame(&w, p, &a->frames[i]);
         if (a->frame_count == 0) json_frame(&w, p, &unknown);

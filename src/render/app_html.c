@@ -8,10 +8,8 @@ static void put_event(pt_json_w *w, const pt_profile *p, uint32_t event)
 {
     const pt_event *row = &p->event->row[event];
     pt_json_object(w);
-    pt_json_key(w, "type");
-    pt_json_text_n(w, pt_text(p, row->type), pt_text_bytes(p, row->type));
-    pt_json_key(w, "unit");
-    pt_json_text_n(w, pt_text(p, row->unit), pt_text_bytes(p, row->unit));
+    pt_json_key_text_n(w, "type", pt_text(p, row->type), pt_text_bytes(p, row->type));
+    pt_json_key_text_n(w, "unit", pt_text(p, row->unit), pt_text_bytes(p, row->unit));
     pt_json_object_end(w);
 }
 
@@ -23,17 +21,13 @@ void pt_render_app_html(pt_out *out, const pt_profile *profile, const char *titl
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_IN_HTML);
     pt_json_object(&w);
-    pt_json_key(&w, "title");
-    pt_json_text(&w, title);
-    pt_json_key(&w, "version");
-    pt_json_text(&w, version);
-    pt_json_key(&w, "events");
-    pt_json_array(&w);
+    pt_json_key_text(&w, "title", title);
+    pt_json_key_text(&w, "version", version);
+    pt_json_key_array(&w, "events");
     for (uint32_t e = 0; e < profile->event->t.count; e++)
         put_event(&w, profile, e);
     pt_json_array_end(&w);
-    pt_json_key(&w, "event");
-    pt_json_uint(&w, event != PT_NONE ? event : 0);
+    pt_json_key_uint(&w, "event", event != PT_NONE ? event : 0);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
     pt_out_put(out, rest, (size_t)(pt_embed_app_html_end - rest));

@@ -246,37 +246,15 @@ void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, co
 
 /* ---- JSON and CSV ---- */
 
-static void put_number(pt_json_w *w, const char *key, double value)
-{
-    pt_json_key(w, key);
-    if (isnan(value))
-        pt_json_null(w);
-    else
-        pt_json_double(w, value);
-}
-
-static void put_flag(pt_json_w *w, const char *key, bool value)
-{
-    pt_json_key(w, key);
-    pt_json_bool(w, value);
-}
-
-static void put_string(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
 static void put_change(pt_json_w *w, const char *key, const pt_change *c)
 {
-    pt_json_key(w, key);
-    pt_json_object(w);
-    put_number(w, "before", c->value[PT_BEFORE]);
-    put_number(w, "after", c->value[PT_AFTER]);
-    put_number(w, "change", c->change);
-    put_number(w, "low", c->interval.low);
-    put_number(w, "high", c->interval.high);
-    put_number(w, "p", c->p);
+    pt_json_key_object(w, key);
+    pt_json_key_double(w, "before", c->value[PT_BEFORE]);
+    pt_json_key_double(w, "after", c->value[PT_AFTER]);
+    pt_json_key_double(w, "change", c->change);
+    pt_json_key_double(w, "low", c->interval.low);
+    pt_json_key_double(w, "high", c->interval.high);
+    pt_json_key_double(w, "p", c->p);
     pt_json_key(w, "noise");
     if (isnan(c->p))
         pt_json_null(w);
@@ -288,12 +266,12 @@ static void put_change(pt_json_w *w, const char *key, const pt_change *c)
 static void put_side(pt_json_w *w, const char *key, const pt_diff_head *head, const pt_diff *diff,
                      int side)
 {
-    pt_json_key(w, key);
-    pt_json_object(w);
-    put_string(w, "name", head->title[side]);
-    put_number(w, "samples", diff->has_errors ? diff->sample_count[side] : NAN);
-    put_number(w, "effective_samples", diff->has_errors ? diff->effective_count[side] : NAN);
-    put_number(w, "scale", diff->scale[side]);
+    pt_json_key_object(w, key);
+    pt_json_key_text(w, "name", head->title[side]);
+    pt_json_key_double(w, "samples", diff->has_errors ? diff->sample_count[side] : NAN);
+    pt_json_key_double(w, "effective_samples",
+                       diff->has_errors ? diff->effective_count[side] : NAN);
+    pt_json_key_double(w, "scale", diff->scale[side]);
     pt_json_object_end(w);
 }
 
@@ -301,35 +279,31 @@ void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "diff");
-    put_string(&w, "event", head->summary[PT_AFTER].type);
-    put_string(&w, "unit", head->summary[PT_AFTER].unit);
-    put_string(&w, "query", head->query);
-    put_number(&w, "confidence", head->confidence);
-    put_flag(&w, "normalized", head->normalized);
+    pt_json_key_text(&w, "event", head->summary[PT_AFTER].type);
+    pt_json_key_text(&w, "unit", head->summary[PT_AFTER].unit);
+    pt_json_key_text(&w, "query", head->query);
+    pt_json_key_double(&w, "confidence", head->confidence);
+    pt_json_key_bool(&w, "normalized", head->normalized);
     put_side(&w, "before", head, diff, PT_BEFORE);
     put_side(&w, "after", head, diff, PT_AFTER);
     put_change(&w, "whole", &diff->all);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++) {
         const pt_diff_row *row = &diff->row[i];
         pt_json_object(&w);
-        put_string(&w, "name", row->name);
-        put_string(&w, "file", row->file);
-        pt_json_key(&w, "line");
-        pt_json_int(&w, row->line);
+        pt_json_key_text(&w, "name", row->name);
+        pt_json_key_text(&w, "file", row->file);
+        pt_json_key_int(&w, "line", row->line);
         put_change(&w, "self", &row->self);
         if (totals_known(head)) {
             put_change(&w, "total", &row->total);
         } else {
-            pt_json_key(&w, "total");
-            pt_json_null(&w);
+            pt_json_key_null(&w, "total");
         }
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, diff->more);
+    pt_json_key_uint(&w, "more", diff->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

@@ -157,41 +157,21 @@ void pt_disassembly_text(pt_out *out, const pt_look *look, const pt_report_head 
 
 /* ---- JSON ---- */
 
-static void put_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    if (text != NULL)
-        pt_json_text(w, text);
-    else
-        pt_json_null(w);
-}
-
-/* Addresses go beyond what JSON's readers hold in a number: hexadecimal text. */
-static void put_addr(pt_json_w *w, const char *key, uint64_t addr)
-{
-    char text[32];
-    snprintf(text, sizeof text, "0x%" PRIx64, addr);
-    put_text(w, key, text);
-}
-
 static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_disasm_line *line)
 {
     pt_json_object(w);
-    put_addr(w, "address", line->addr);
-    pt_json_key(w, "size");
-    pt_json_uint(w, line->size_bytes);
-    put_text(w, "text", line->text);
+    pt_json_key_hex(w, "address", line->addr);
+    pt_json_key_uint(w, "size", line->size_bytes);
+    pt_json_key_text(w, "text", line->text);
     pt_listing_json_values(
         w, summary,
         &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
-    pt_json_key(w, "frames");
-    pt_json_array(w);
+    pt_json_key_array(w, "frames");
     for (uint32_t i = 0; i < line->frame_count; i++) {
         pt_json_object(w);
-        put_text(w, "function", line->frame[i].function);
-        put_text(w, "file", line->frame[i].file);
-        pt_json_key(w, "line");
-        pt_json_uint(w, line->frame[i].line);
+        pt_json_key_text(w, "function", line->frame[i].function);
+        pt_json_key_text(w, "file", line->frame[i].file);
+        pt_json_key_uint(w, "line", line->frame[i].line);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -203,30 +183,27 @@ void pt_disassembly_json(pt_out *out, const pt_report_head *head, const pt_disas
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "disasm", head);
-    pt_json_key(&w, "functions");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "functions");
     for (size_t i = 0; i < d->count && pt_out_ok(out); i++) {
         const pt_disasm_function *f = &d->function[i];
         pt_json_object(&w);
-        put_text(&w, "name", f->name);
-        put_text(&w, "linkage_name", f->linkage_name);
-        put_text(&w, "path", f->path);
-        put_addr(&w, "start", f->start);
-        put_addr(&w, "end", f->end);
-        put_text(&w, "error", f->error);
+        pt_json_key_text(&w, "name", f->name);
+        pt_json_key_text(&w, "linkage_name", f->linkage_name);
+        pt_json_key_text(&w, "path", f->path);
+        pt_json_key_hex(&w, "start", f->start);
+        pt_json_key_hex(&w, "end", f->end);
+        pt_json_key_text(&w, "error", f->error);
         pt_listing_json_values(
             &w, &head->summary,
             &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
-        pt_json_key(&w, "instructions");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "instructions");
         for (size_t k = 0; k < f->line_count; k++)
             put_json_line(&w, &head->summary, &f->line[k]);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, d->more);
+    pt_json_key_uint(&w, "more", d->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

@@ -124,14 +124,12 @@ void pt_dump_samples_text(pt_out *out, const pt_look *look, const pt_profile *p,
 
 static void json_string(pt_json_w *w, const char *key, const pt_profile *p, uint32_t string)
 {
-    pt_json_key(w, key);
-    pt_json_text_n(w, pt_text(p, string), pt_text_bytes(p, string));
+    pt_json_key_text_n(w, key, pt_text(p, string), pt_text_bytes(p, string));
 }
 
 static void json_events(pt_json_w *w, const pt_profile *p)
 {
-    pt_json_key(w, "events");
-    pt_json_array(w);
+    pt_json_key_array(w, "events");
     for (uint32_t e = 0; e < p->event->t.count; e++) {
         pt_json_object(w);
         json_string(w, "type", p, p->event->row[e].type);
@@ -144,8 +142,7 @@ static void json_events(pt_json_w *w, const pt_profile *p)
 static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
 {
     if (set == 0) return;
-    pt_json_key(w, "labels");
-    pt_json_array(w);
+    pt_json_key_array(w, "labels");
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *label = &p->labels->row[i];
         pt_json_object(w);
@@ -153,8 +150,7 @@ static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
         if (label->kind == PT_LABEL_STRING) {
             json_string(w, "text", p, label->str);
         } else {
-            pt_json_key(w, "number");
-            pt_json_int(w, label->num);
+            pt_json_key_int(w, "number", label->num);
         }
         if (label->unit != 0) json_string(w, "unit", p, label->unit);
         pt_json_object_end(w);
@@ -165,8 +161,7 @@ static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
 static void json_id(pt_json_w *w, const char *key, const uint32_t *column, uint32_t i)
 {
     if (column == NULL || column[i] == PT_NONE) return;
-    pt_json_key(w, key);
-    pt_json_uint(w, column[i]);
+    pt_json_key_uint(w, key, column[i]);
 }
 
 static void json_line(pt_json_w *w, const pt_profile *p, uint32_t line, bool inlined)
@@ -178,12 +173,10 @@ static void json_line(pt_json_w *w, const pt_profile *p, uint32_t line, bool inl
             json_string(w, "file", p, p->function->file[function]);
     }
     if (p->line->line[line] != 0) {
-        pt_json_key(w, "line");
-        pt_json_int(w, p->line->line[line]);
+        pt_json_key_int(w, "line", p->line->line[line]);
     }
     if (inlined) {
-        pt_json_key(w, "inlined");
-        pt_json_bool(w, true);
+        pt_json_key_bool(w, "inlined", true);
     }
 }
 
@@ -199,8 +192,7 @@ static void json_frame(pt_json_w *w, const pt_profile *p, uint32_t location)
         if (p->location->address[location] != 0) {
             char text[24];
             snprintf(text, sizeof text, "0x%" PRIx64, p->location->address[location]);
-            pt_json_key(w, "address");
-            pt_json_text(w, text);
+            pt_json_key_text(w, "address", text);
         }
         if (mapping != PT_NONE) json_string(w, "object", p, p->mapping->row[mapping].file);
         pt_json_object_end(w);
@@ -212,8 +204,7 @@ static void json_sample(pt_json_w *w, const pt_profile *p, uint32_t i)
     const pt_samples *s = p->sample;
     const uint32_t stack = s->stack[i];
     pt_json_object(w);
-    pt_json_key(w, "values");
-    pt_json_array(w);
+    pt_json_key_array(w, "values");
     for (uint32_t e = 0; e < s->event_count; e++)
         pt_json_int(w, s->value[e][i]);
     pt_json_array_end(w);
@@ -222,17 +213,14 @@ static void json_sample(pt_json_w *w, const pt_profile *p, uint32_t i)
     json_id(w, "cpu", s->cpu, i);
     if (s->comm != NULL && s->comm[i] != 0) json_string(w, "comm", p, s->comm[i]);
     if (s->time_ns != NULL && s->time_ns[i] != 0) {
-        pt_json_key(w, "time_ns");
-        pt_json_int(w, s->time_ns[i]);
+        pt_json_key_int(w, "time_ns", s->time_ns[i]);
     }
     json_labels(w, p, s->labels[i]);
-    pt_json_key(w, "frames");
-    pt_json_array(w);
+    pt_json_key_array(w, "frames");
     for (uint32_t f = 0; f < pt_stack_depth(p, stack); f++)
         json_frame(w, p, pt_stack_frames(p, stack)[f]);
     pt_json_array_end(w);
-    pt_json_key(w, "end");
-    pt_json_text(w, pt_stack_end_name((pt_stack_end)p->stack->end[stack]));
+    pt_json_key_text(w, "end", pt_stack_end_name((pt_stack_end)p->stack->end[stack]));
     pt_json_object_end(w);
 }
 
@@ -241,11 +229,9 @@ void pt_dump_samples_json(pt_out *out, const pt_profile *p, uint32_t limit)
     pt_json_w w;
     pt_json_w_init(&w, out, 0);
     pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_DUMP_SCHEMA);
+    pt_json_key_int(&w, "schema", PT_DUMP_SCHEMA);
     json_events(&w, p);
-    pt_json_key(&w, "samples");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "samples");
     const uint32_t count = samples_to_write(p, limit);
     for (uint32_t i = 0; i < count && pt_out_ok(out); i++)
         json_sample(&w, p, i);

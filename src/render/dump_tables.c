@@ -396,21 +396,16 @@ void pt_dump_tables_json(pt_out *out, const pt_profile *p)
     pt_json_w_init(&w, out, 0);
     sink s = {.out = out, .json = &w};
     pt_json_object(&w);
-    pt_json_key(&w, "schema");
-    pt_json_int(&w, PT_DUMP_SCHEMA);
-    pt_json_key(&w, "tables");
-    pt_json_object(&w);
+    pt_json_key_int(&w, "schema", PT_DUMP_SCHEMA);
+    pt_json_key_object(&w, "tables");
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         const pt_table *start = table_of(p, &tables[t]);
-        pt_json_key(&w, tables[t].name);
-        pt_json_object(&w);
-        pt_json_key(&w, "columns");
-        pt_json_array(&w);
+        pt_json_key_object(&w, tables[t].name);
+        pt_json_key_array(&w, "columns");
         for (const column *c = tables[t].column; c->name != NULL; c++)
             pt_json_text(&w, c->name);
         pt_json_array_end(&w);
-        pt_json_key(&w, "rows");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "rows");
         for (uint32_t row = 0; row < start->count && pt_out_ok(out); row++) {
             pt_json_array(&w);
             for (const column *c = tables[t].column; c->name != NULL; c++)

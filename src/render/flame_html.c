@@ -31,30 +31,22 @@ static void put_fact(void *context, const char *text)
 
 static void put_head(pt_json_w *w, const pt_flame *f, const pt_report_head *head)
 {
-    pt_json_key(w, "schema");
-    pt_json_int(w, 1);
-    pt_json_key(w, "title");
-    pt_json_text(w, head->title);
-    pt_json_key(w, "event");
-    pt_json_object(w);
+    pt_json_key_int(w, "schema", 1);
+    pt_json_key_text(w, "title", head->title);
+    pt_json_key_object(w, "event");
     pt_json_key(w, "type");
     put_string(w, f, f->event_type);
     pt_json_key(w, "unit");
     put_string(w, f, f->event_unit);
     pt_json_object_end(w);
-    pt_json_key(w, "total");
-    pt_json_int(w, f->total);
-    pt_json_key(w, "whole");
-    pt_json_int(w, f->whole);
-    pt_json_key(w, "totals_known");
-    pt_json_bool(w, head->summary.has_stacks);
-    pt_json_key(w, "facts");
-    pt_json_array(w);
+    pt_json_key_int(w, "total", f->total);
+    pt_json_key_int(w, "whole", f->whole);
+    pt_json_key_bool(w, "totals_known", head->summary.has_stacks);
+    pt_json_key_array(w, "facts");
     pt_report_facts(head, put_fact, w);
     pt_json_array_end(w);
     pt_report_profile_json(w, head);
-    pt_json_key(w, "strings");
-    pt_json_array(w);
+    pt_json_key_array(w, "strings");
     for (uint32_t i = 0; i < f->string_count; i++)
         put_string(w, f, i);
     pt_json_array_end(w);
@@ -62,13 +54,11 @@ static void put_head(pt_json_w *w, const pt_flame *f, const pt_report_head *head
 
 static void put_frames(pt_json_w *w, const pt_flame *f)
 {
-    pt_json_key(w, "groups");
-    pt_json_object(w);
+    pt_json_key_object(w, "groups");
     PUT_COLUMN(w, "name", f->group_count, f->group[i].name);
     PUT_COLUMN(w, "hue", f->group_count, f->group[i].hue);
     pt_json_object_end(w);
-    pt_json_key(w, "frames");
-    pt_json_object(w);
+    pt_json_key_object(w, "frames");
     PUT_COLUMN(w, "name", f->frame_count, f->frame[i].name);
     PUT_COLUMN(w, "file", f->frame_count, f->frame[i].file);
     PUT_COLUMN(w, "line", f->frame_count, f->frame[i].line);
@@ -81,31 +71,25 @@ static void put_frames(pt_json_w *w, const pt_flame *f)
 
 static void put_nodes(pt_json_w *w, const pt_flame *f)
 {
-    pt_json_key(w, "nodes");
-    pt_json_object(w);
+    pt_json_key_object(w, "nodes");
     PUT_COLUMN(w, "parent", f->node_count, f->parent[i]);
     PUT_COLUMN(w, "frame", f->node_count, f->node_frame[i]);
     PUT_COLUMN(w, "self", f->node_count, f->self[i]);
     PUT_COLUMN(w, "total", f->node_count, f->node_total[i]);
     pt_json_object_end(w);
-    pt_json_key(w, "cut");
-    pt_json_object(w);
-    pt_json_key(w, "nodes");
-    pt_json_uint(w, f->cut_nodes);
-    pt_json_key(w, "total");
-    pt_json_int(w, f->cut_total);
+    pt_json_key_object(w, "cut");
+    pt_json_key_uint(w, "nodes", f->cut_nodes);
+    pt_json_key_int(w, "total", f->cut_total);
     pt_json_object_end(w);
 }
 
 static void put_functions(pt_json_w *w, const pt_flame *f)
 {
-    pt_json_key(w, "functions");
-    pt_json_object(w);
+    pt_json_key_object(w, "functions");
     PUT_COLUMN(w, "name", f->function_count, f->function[i].name);
     PUT_COLUMN(w, "self", f->function_count, f->function[i].self);
     PUT_COLUMN(w, "total", f->function_count, f->function[i].total);
-    pt_json_key(w, "more");
-    pt_json_uint(w, f->more_functions);
+    pt_json_key_uint(w, "more", f->more_functions);
     pt_json_object_end(w);
 }
 

@@ -5,6 +5,7 @@
  *     --focus=parse: 1.20s of it, 9.7% (1,200 samples)
  *     callers and callees are of 12 call arcs, which have ...
  */
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -132,77 +133,56 @@ void pt_report_head_text(pt_out *out, const pt_look *look, const pt_report_head 
     pt_out_char(out, '\n');
 }
 
-static void put_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
-static void put_int(pt_json_w *w, const char *key, int64_t value)
-{
-    pt_json_key(w, key);
-    pt_json_int(w, value);
-}
-
 /* A fact that the source may not tell: null when it does not. */
 static void put_known(pt_json_w *w, const char *key, double value, bool known)
 {
-    pt_json_key(w, key);
-    if (known)
-        pt_json_double(w, value);
-    else
-        pt_json_null(w);
+    pt_json_key_double(w, key, known ? value : NAN);
 }
 
 void pt_report_json_begin(pt_json_w *w, pt_out *out, const char *name)
 {
     pt_json_w_init(w, out, PT_JSON_INDENT);
     pt_json_object(w);
-    put_int(w, "schema", PT_REPORT_SCHEMA);
-    put_text(w, "report", name);
+    pt_json_key_int(w, "schema", PT_REPORT_SCHEMA);
+    pt_json_key_text(w, "report", name);
 }
 
 void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *head)
 {
     pt_json_object(w);
-    put_int(w, "schema", PT_REPORT_SCHEMA);
-    put_text(w, "report", name);
+    pt_json_key_int(w, "schema", PT_REPORT_SCHEMA);
+    pt_json_key_text(w, "report", name);
     pt_report_profile_json(w, head);
 }
 
 void pt_report_profile_json(pt_json_w *w, const pt_report_head *head)
 {
     const pt_summary *s = &head->summary;
-    pt_json_key(w, "profile");
-    pt_json_object(w);
-    put_text(w, "name", head->title);
-    put_text(w, "event", s->type);
-    put_text(w, "unit", s->unit);
-    put_int(w, "total", s->total);
-    put_int(w, "samples", s->samples);
-    put_int(w, "rows", s->rows);
-    put_int(w, "stacks", s->stacks);
+    pt_json_key_object(w, "profile");
+    pt_json_key_text(w, "name", head->title);
+    pt_json_key_text(w, "event", s->type);
+    pt_json_key_text(w, "unit", s->unit);
+    pt_json_key_int(w, "total", s->total);
+    pt_json_key_int(w, "samples", s->samples);
+    pt_json_key_int(w, "rows", s->rows);
+    pt_json_key_int(w, "stacks", s->stacks);
     put_known(w, "duration_ns", (double)s->duration_ns, s->duration_ns > 0);
     put_known(w, "rate_hz", s->rate_hz, s->rate_hz > 0);
     put_known(w, "complete_share", s->complete_share, s->ends_known);
     put_known(w, "unchecked_share", s->unchecked_share, s->ends_known);
-    put_known(w, "unnamed_share", s->unnamed_share, true);
+    pt_json_key_double(w, "unnamed_share", s->unnamed_share);
     put_known(w, "cpu_used_ns", (double)s->cpu_used_ns, s->cpu_used_ns > 0);
     put_known(w, "cpu_seen_ns", (double)s->cpu_seen_ns, s->cpu_used_ns > 0);
     if (head->shows_calls) {
-        put_int(w, "call_arcs", s->arcs);
-        pt_json_key(w, "call_arcs_have_cost");
-        pt_json_bool(w, s->arc_costs);
+        pt_json_key_int(w, "call_arcs", s->arcs);
+        pt_json_key_bool(w, "call_arcs_have_cost", s->arc_costs);
     }
-    pt_json_key(w, "lost");
-    pt_json_uint(w, s->lost);
-    pt_json_key(w, "damaged");
-    pt_json_bool(w, s->damaged);
+    pt_json_key_uint(w, "lost", s->lost);
+    pt_json_key_bool(w, "damaged", s->damaged);
     pt_json_object_end(w);
-    put_text(w, "query", head->query);
-    put_int(w, "kept_samples", head->kept);
-    put_int(w, "kept_total", head->kept_total);
-    put_known(w, "kept_share", head->kept_share, true);
-    pt_json_key(w, "relative");
-    pt_json_bool(w, head->relative);
+    pt_json_key_text(w, "query", head->query);
+    pt_json_key_int(w, "kept_samples", head->kept);
+    pt_json_key_int(w, "kept_total", head->kept_total);
+    pt_json_key_double(w, "kept_share", head->kept_share);
+    pt_json_key_bool(w, "relative", head->relative);
 }

@@ -167,21 +167,10 @@ void pt_listing_text(pt_out *out, const pt_look *look, const pt_report_head *hea
 
 /* ---- JSON ---- */
 
-static void put_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    if (text != NULL)
-        pt_json_text(w, text);
-    else
-        pt_json_null(w);
-}
-
 void pt_listing_json_values(pt_json_w *w, const pt_summary *summary, const pt_listing_values *v)
 {
-    pt_json_key(w, "self");
-    pt_json_int(w, v->self);
-    pt_json_key(w, "self_share");
-    pt_json_double(w, v->self_share);
+    pt_json_key_int(w, "self", v->self);
+    pt_json_key_double(w, "self_share", v->self_share);
     pt_json_totals(w, summary, v->total, v->total_share);
 }
 
@@ -189,26 +178,18 @@ static void put_json_line(pt_json_w *w, const pt_summary *summary, const pt_list
                           const pt_listing_line *line)
 {
     pt_json_object(w);
-    pt_json_key(w, "line");
-    pt_json_int(w, line->number);
+    pt_json_key_int(w, "line", line->number);
     pt_listing_json_values(
         w, summary,
         &(pt_listing_values){line->self, line->total, line->self_share, line->total_share});
-    pt_json_key(w, "text");
-    if (line->text != NULL)
-        pt_json_text_n(w, line->text, line->text_size);
-    else
-        pt_json_null(w);
-    pt_json_key(w, "calls");
-    pt_json_array(w);
+    pt_json_key_text_n(w, "text", line->text, line->text_size);
+    pt_json_key_array(w, "calls");
     for (size_t i = 0; i < line->call_count; i++) {
         const pt_listing_call *call = &l->call[line->call_first + i];
         pt_json_object(w);
-        put_text(w, "name", call->name);
-        pt_json_key(w, "value");
-        pt_json_int(w, call->value);
-        pt_json_key(w, "inlined");
-        pt_json_bool(w, call->inlined);
+        pt_json_key_text(w, "name", call->name);
+        pt_json_key_int(w, "value", call->value);
+        pt_json_key_bool(w, "inlined", call->inlined);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -220,32 +201,27 @@ void pt_listing_json(pt_out *out, const pt_report_head *head, const pt_listing *
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "list", head);
-    pt_json_key(&w, "functions");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "functions");
     for (size_t i = 0; i < listing->count && pt_out_ok(out); i++) {
         const pt_listing_function *f = &listing->function[i];
         pt_json_object(&w);
-        put_text(&w, "name", f->name);
-        put_text(&w, "file", f->file);
-        put_text(&w, "path", f->path);
-        put_text(&w, "error", f->error);
-        pt_json_key(&w, "source_is_newer");
-        pt_json_bool(&w, f->source_is_newer);
-        pt_json_key(&w, "start_line");
-        pt_json_int(&w, f->start_line);
+        pt_json_key_text(&w, "name", f->name);
+        pt_json_key_text(&w, "file", f->file);
+        pt_json_key_text(&w, "path", f->path);
+        pt_json_key_text(&w, "error", f->error);
+        pt_json_key_bool(&w, "source_is_newer", f->source_is_newer);
+        pt_json_key_int(&w, "start_line", f->start_line);
         pt_listing_json_values(
             &w, &head->summary,
             &(pt_listing_values){f->self, f->total, f->self_share, f->total_share});
-        pt_json_key(&w, "lines");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "lines");
         for (size_t k = 0; k < f->line_count; k++)
             put_json_line(&w, &head->summary, listing, &f->line[k]);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, listing->more);
+    pt_json_key_uint(&w, "more", listing->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

@@ -10,6 +10,8 @@
 #include "render/text.h"
 #include "render/value.h"
 
+#include <math.h>
+
 typedef struct {
     const pt_peek *peek;
     pt_out *out;
@@ -132,24 +134,13 @@ static void json_calls(pt_json_w *w, const char *key, uint64_t calls)
 static void json_others(pt_json_w *w, const pt_peek *peek, const char *key,
                         const pt_peek_other *other, size_t count)
 {
-    pt_json_key(w, key);
-    pt_json_array(w);
+    pt_json_key_array(w, key);
     for (size_t i = 0; i < count; i++) {
         pt_json_object(w);
-        pt_json_key(w, "name");
-        pt_json_text(w, other[i].name);
-        pt_json_key(w, "value");
-        if (peek->total_known)
-            pt_json_int(w, other[i].value);
-        else
-            pt_json_null(w);
-        pt_json_key(w, "share");
-        if (peek->total_known)
-            pt_json_double(w, other[i].share);
-        else
-            pt_json_null(w);
-        pt_json_key(w, "inlined");
-        pt_json_bool(w, other[i].inlined);
+        pt_json_key_text(w, "name", other[i].name);
+        pt_json_key_int_or_null(w, "value", other[i].value, peek->total_known);
+        pt_json_key_double(w, "share", peek->total_known ? other[i].share : NAN);
+        pt_json_key_bool(w, "inlined", other[i].inlined);
         if (peek->from_calls) json_calls(w, "calls", other[i].calls);
         pt_json_object_end(w);
     }
@@ -160,23 +151,18 @@ static void json_function(pt_json_w *w, const pt_summary *summary, const pt_peek
                           const pt_peek_function *f)
 {
     pt_json_object(w);
-    pt_json_key(w, "name");
-    pt_json_text(w, f->name);
-    pt_json_key(w, "self");
-    pt_json_int(w, f->self);
-    pt_json_key(w, "self_share");
-    pt_json_double(w, f->self_share);
+    pt_json_key_text(w, "name", f->name);
+    pt_json_key_int(w, "self", f->self);
+    pt_json_key_double(w, "self_share", f->self_share);
     pt_json_known(w, "total", f->total, f->total_share, totals_known(peek, summary));
     if (peek->from_calls) {
         json_calls(w, "calls", f->called);
         json_calls(w, "calls_from_itself", f->itself);
     }
     json_others(w, peek, "callers", f->caller, f->caller_count);
-    pt_json_key(w, "more_callers");
-    pt_json_uint(w, f->more_callers);
+    pt_json_key_uint(w, "more_callers", f->more_callers);
     json_others(w, peek, "callees", f->callee, f->callee_count);
-    pt_json_key(w, "more_callees");
-    pt_json_uint(w, f->more_callees);
+    pt_json_key_uint(w, "more_callees", f->more_callees);
     pt_json_object_end(w);
 }
 
@@ -185,13 +171,11 @@ void pt_peek_json(pt_out *out, const pt_report_head *head, const pt_peek *peek)
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "peek", head);
-    pt_json_key(&w, "functions");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "functions");
     for (size_t i = 0; i < peek->count && pt_out_ok(out); i++)
         json_function(&w, &head->summary, peek, &peek->function[i]);
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, peek->more);
+    pt_json_key_uint(&w, "more", peek->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

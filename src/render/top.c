@@ -59,31 +59,22 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "top", head);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
         const pt_top_row *row = &top->row[i];
         pt_json_object(&w);
-        pt_json_key(&w, "name");
-        pt_json_text(&w, row->name);
-        pt_json_key(&w, "file");
-        pt_json_text(&w, row->file);
-        pt_json_key(&w, "line");
-        pt_json_int(&w, row->line);
-        pt_json_key(&w, "self");
-        pt_json_int(&w, row->self);
-        pt_json_key(&w, "self_share");
-        pt_json_double(&w, row->self_share);
+        pt_json_key_text(&w, "name", row->name);
+        pt_json_key_text(&w, "file", row->file);
+        pt_json_key_int(&w, "line", row->line);
+        pt_json_key_int(&w, "self", row->self);
+        pt_json_key_double(&w, "self_share", row->self_share);
         pt_json_totals(&w, &head->summary, row->total, row->total_share);
-        pt_json_key(&w, "inlined");
-        pt_json_bool(&w, row->inlined);
-        pt_json_key(&w, "unnamed");
-        pt_json_bool(&w, row->unnamed);
+        pt_json_key_bool(&w, "inlined", row->inlined);
+        pt_json_key_bool(&w, "unnamed", row->unnamed);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, top->more);
+    pt_json_key_uint(&w, "more", top->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

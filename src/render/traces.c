@@ -112,39 +112,30 @@ static void json_frame(void *context, const shown_frame *frame)
 {
     pt_json_w *w = context;
     pt_json_object(w);
-    pt_json_key(w, "name");
-    pt_json_text(w, frame->name);
-    pt_json_key(w, "file");
-    pt_json_text(w, frame->file);
-    pt_json_key(w, "line");
-    pt_json_int(w, frame->line);
-    pt_json_key(w, "inlined");
-    pt_json_bool(w, frame->inlined);
+    pt_json_key_text(w, "name", frame->name);
+    pt_json_key_text(w, "file", frame->file);
+    pt_json_key_int(w, "line", frame->line);
+    pt_json_key_bool(w, "inlined", frame->inlined);
     pt_json_object_end(w);
 }
 
 static void json_label_value(pt_json_w *w, const char *text, int64_t number, const char *unit)
 {
     if (text != NULL) {
-        pt_json_key(w, "text");
-        pt_json_text(w, text);
+        pt_json_key_text(w, "text", text);
     } else {
-        pt_json_key(w, "number");
-        pt_json_int(w, number);
-        pt_json_key(w, "unit");
-        pt_json_text(w, unit);
+        pt_json_key_int(w, "number", number);
+        pt_json_key_text(w, "unit", unit);
     }
 }
 
 static void json_labels(pt_json_w *w, const pt_profile *p, uint32_t set)
 {
-    pt_json_key(w, "labels");
-    pt_json_array(w);
+    pt_json_key_array(w, "labels");
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *label = &p->labels->row[i];
         pt_json_object(w);
-        pt_json_key(w, "key");
-        pt_json_text(w, pt_text(p, label->key));
+        pt_json_key_text(w, "key", pt_text(p, label->key));
         json_label_value(w, label->kind == PT_LABEL_STRING ? pt_text(p, label->str) : NULL,
                          label->num, pt_text(p, label->unit));
         pt_json_object_end(w);
@@ -157,27 +148,21 @@ void pt_traces_json(pt_out *out, const pt_report_head *head, const pt_traces *tr
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "traces", head);
-    pt_json_key(&w, "traces");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "traces");
     for (size_t i = 0; i < traces->count && pt_out_ok(out); i++) {
         const pt_trace *t = &traces->trace[i];
         pt_json_object(&w);
-        pt_json_key(&w, "value");
-        pt_json_int(&w, t->value);
-        pt_json_key(&w, "share");
-        pt_json_double(&w, t->share);
-        pt_json_key(&w, "records");
-        pt_json_uint(&w, t->records);
+        pt_json_key_int(&w, "value", t->value);
+        pt_json_key_double(&w, "share", t->share);
+        pt_json_key_uint(&w, "records", t->records);
         json_labels(&w, traces->profile, t->labels);
-        pt_json_key(&w, "frames");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "frames");
         each_frame(traces, t->stack, json_frame, &w);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, traces->more);
+    pt_json_key_uint(&w, "more", traces->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }
@@ -250,12 +235,9 @@ void pt_labels_text(pt_out *out, const pt_look *look, const pt_report_head *head
 
 static void json_sums(pt_json_w *w, int64_t value, double share, uint64_t records)
 {
-    pt_json_key(w, "value");
-    pt_json_int(w, value);
-    pt_json_key(w, "share");
-    pt_json_double(w, share);
-    pt_json_key(w, "records");
-    pt_json_uint(w, records);
+    pt_json_key_int(w, "value", value);
+    pt_json_key_double(w, "share", share);
+    pt_json_key_uint(w, "records", records);
 }
 
 void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_view *labels)
@@ -263,16 +245,13 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tags", head);
-    pt_json_key(&w, "keys");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "keys");
     for (size_t i = 0; i < labels->count && pt_out_ok(out); i++) {
         const pt_label_key *k = &labels->key[i];
         pt_json_object(&w);
-        pt_json_key(&w, "key");
-        pt_json_text(&w, k->key);
+        pt_json_key_text(&w, "key", k->key);
         json_sums(&w, k->value, k->share, k->records);
-        pt_json_key(&w, "values");
-        pt_json_array(&w);
+        pt_json_key_array(&w, "values");
         for (size_t r = 0; r < k->count; r++) {
             pt_json_object(&w);
             json_label_value(&w, k->row[r].text, k->row[r].number, k->row[r].unit);
@@ -280,8 +259,7 @@ void pt_labels_json(pt_out *out, const pt_report_head *head, const pt_labels_vie
             pt_json_object_end(&w);
         }
         pt_json_array_end(&w);
-        pt_json_key(&w, "more");
-        pt_json_uint(&w, k->more);
+        pt_json_key_uint(&w, "more", k->more);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);

@@ -121,8 +121,7 @@ static void json_call(pt_json_w *w, const pt_tree_row *row)
         pt_json_uint(w, row->calls);
     else
         pt_json_null(w);
-    pt_json_key(w, "elsewhere");
-    pt_json_bool(w, row->elsewhere);
+    pt_json_key_bool(w, "elsewhere", row->elsewhere);
 }
 
 /* Rows stand in preorder; "depth" says where they hang. */
@@ -131,23 +130,17 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tree", head);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "rows");
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
         pt_json_object(&w);
-        pt_json_key(&w, "depth");
-        pt_json_uint(&w, row.depth);
+        pt_json_key_uint(&w, "depth", row.depth);
         if (row.folded > 0) {
-            pt_json_key(&w, "folded");
-            pt_json_uint(&w, row.folded);
+            pt_json_key_uint(&w, "folded", row.folded);
         } else {
-            pt_json_key(&w, "name");
-            pt_json_text(&w, row.name);
-            pt_json_key(&w, "file");
-            pt_json_text(&w, row.file);
-            pt_json_key(&w, "inlined");
-            pt_json_bool(&w, row.inlined);
+            pt_json_key_text(&w, "name", row.name);
+            pt_json_key_text(&w, "file", row.file);
+            pt_json_key_bool(&w, "inlined", row.inlined);
         }
         pt_json_known(&w, "self", row.self, row.self_share, !row.elsewhere);
         pt_json_known(&w, "total", row.total, row.total_share, total_known(head, tree));
@@ -155,10 +148,8 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "left_out");
-    pt_json_uint(&w, tree->left_out);
-    pt_json_key(&w, "without_frames");
-    pt_json_int(&w, tree->rootless);
+    pt_json_key_uint(&w, "left_out", tree->left_out);
+    pt_json_key_int(&w, "without_frames", tree->rootless);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

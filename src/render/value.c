@@ -46,16 +46,8 @@ pt_percent pt_known_share(double share, bool known)
 void pt_json_known(pt_json_w *w, const char *name, int64_t value, double share, bool known)
 {
     PT_FREE char *share_name = pt_strf("%s_share", name);
-    pt_json_key(w, name);
-    if (known)
-        pt_json_int(w, value);
-    else
-        pt_json_null(w);
-    pt_json_key(w, share_name);
-    if (known)
-        pt_json_double(w, share);
-    else
-        pt_json_null(w);
+    pt_json_key_int_or_null(w, name, value, known);
+    pt_json_key_double(w, share_name, known ? share : NAN);
 }
 
 void pt_csv_known(pt_out *out, int64_t value, double share, bool known)

@@ -219,30 +219,17 @@ void pt_counts_csv(pt_out *out, const pt_counts_table *t)
     }
 }
 
-static void put_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
 static void put_events(pt_json_w *w, const pt_counts *c)
 {
-    pt_json_key(w, "events");
-    pt_json_array(w);
+    pt_json_key_array(w, "events");
     for (uint32_t e = 0; e < c->event_count; e++) {
         const pt_counts_event *const event = &c->event[e];
         pt_json_object(w);
-        put_text(w, "name", event->name);
-        put_text(w, "unit", event->unit);
-        pt_json_key(w, "total");
-        pt_json_int(w, event->total);
-        pt_json_key(w, "period");
-        if (event->period > 0)
-            pt_json_int(w, event->period);
-        else
-            pt_json_null(w);
-        pt_json_key(w, "counted_share");
-        pt_json_double(w, event->fraction);
+        pt_json_key_text(w, "name", event->name);
+        pt_json_key_text(w, "unit", event->unit);
+        pt_json_key_int(w, "total", event->total);
+        pt_json_key_int_or_null(w, "period", event->period, event->period > 0);
+        pt_json_key_double(w, "counted_share", event->fraction);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -251,27 +238,23 @@ static void put_events(pt_json_w *w, const pt_counts *c)
 static void put_row(pt_json_w *w, const pt_counts_table *t, size_t i)
 {
     pt_json_object(w);
-    pt_json_key(w, "values");
-    pt_json_array(w);
+    pt_json_key_array(w, "values");
     for (uint32_t e = 0; e < t->counts->event_count; e++)
         pt_json_int(w, value_of(t, i, e));
     pt_json_array_end(w);
-    pt_json_key(w, "share");
-    pt_json_double(w, share(t->counts, t->column, value_of(t, i, t->column)));
-    if (t->level != PT_COUNTS_IMAGES) put_text(w, "procedure", procedure_of(t, i)->name);
+    pt_json_key_double(w, "share", share(t->counts, t->column, value_of(t, i, t->column)));
+    if (t->level != PT_COUNTS_IMAGES) pt_json_key_text(w, "procedure", procedure_of(t, i)->name);
     if (t->level == PT_COUNTS_ADDRESSES) {
         int64_t line;
         const char *const file = source_of(t, i, &line);
-        pt_json_key(w, "address");
-        pt_json_uint(w, t->counts->address[t->rows[i]].address);
+        pt_json_key_uint(w, "address", t->counts->address[t->rows[i]].address);
         if (t->instruction != NULL && t->instruction[i] != NULL)
-            put_text(w, "instruction", t->instruction[i]);
-        put_text(w, "file", file);
-        pt_json_key(w, "line");
-        pt_json_int(w, line);
+            pt_json_key_text(w, "instruction", t->instruction[i]);
+        pt_json_key_text(w, "file", file);
+        pt_json_key_int(w, "line", line);
     }
-    put_text(w, "image", image_of(t, i)->path);
-    put_text(w, "id", image_of(t, i)->id);
+    pt_json_key_text(w, "image", image_of(t, i)->path);
+    pt_json_key_text(w, "id", image_of(t, i)->id);
     pt_json_object_end(w);
 }
 
@@ -279,17 +262,14 @@ void pt_counts_json(pt_out *out, const pt_counts_table *t)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, t->report);
-    put_text(&w, "profile", t->title);
+    pt_json_key_text(&w, "profile", t->title);
     put_events(&w, t->counts);
-    pt_json_key(&w, "sorted_by");
-    pt_json_int(&w, t->column);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_int(&w, "sorted_by", t->column);
+    pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < t->row_count && pt_out_ok(out); i++)
         put_row(&w, t, i);
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, t->more);
+    pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

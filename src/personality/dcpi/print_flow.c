@@ -3,6 +3,7 @@
 #include "personality/dcpi/print_flow.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,28 +211,15 @@ static void json_block(pt_json_w *w, const pt_flow_report *r, const pt_procedure
     const double frequency = frequency_of(r, f, block->class);
     const char letter[2] = {f->class[block->class].confidence, '\0'};
     pt_json_object(w);
-    pt_json_key(w, "address");
-    pt_json_uint(w, p->text.instruction[block->first].addr);
-    pt_json_key(w, "instructions");
-    pt_json_uint(w, block->count);
-    pt_json_key(w, "class");
-    pt_json_uint(w, block->class);
-    pt_json_key(w, "samples");
-    pt_json_double(w, block->samples);
-    pt_json_key(w, r->cycles_per_sample > 0 ? "executions" : "executions_a_call");
-    if (frequency >= 0)
-        pt_json_double(w, frequency);
-    else
-        pt_json_null(w);
-    pt_json_key(w, "confidence");
-    pt_json_text(w, letter);
-    pt_json_key(w, "cpi");
-    if (block->cpi > 0)
-        pt_json_double(w, block->cpi);
-    else
-        pt_json_null(w);
-    pt_json_key(w, "next");
-    pt_json_array(w);
+    pt_json_key_uint(w, "address", p->text.instruction[block->first].addr);
+    pt_json_key_uint(w, "instructions", block->count);
+    pt_json_key_uint(w, "class", block->class);
+    pt_json_key_double(w, "samples", block->samples);
+    pt_json_key_double(w, r->cycles_per_sample > 0 ? "executions" : "executions_a_call",
+                       frequency >= 0 ? frequency : NAN);
+    pt_json_key_text(w, "confidence", letter);
+    pt_json_key_double(w, "cpi", block->cpi > 0 ? block->cpi : NAN);
+    pt_json_key_array(w, "next");
     for (unsigned k = 0; k < block->next_count; k++)
         pt_json_uint(w, block->next[k]);
     pt_json_array_end(w);
@@ -242,19 +230,14 @@ void pt_flow_calc_json(pt_out *out, const pt_flow_report *r)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpicalc");
-    pt_json_key(&w, "profile");
-    pt_json_text(&w, r->title);
-    pt_json_key(&w, "procedures");
-    pt_json_array(&w);
+    pt_json_key_text(&w, "profile", r->title);
+    pt_json_key_array(&w, "procedures");
     for (size_t i = 0; i < r->procedures->count && pt_out_ok(out); i++) {
         const pt_procedure *const p = &r->procedures->items[i];
         pt_json_object(&w);
-        pt_json_key(&w, "procedure");
-        pt_json_text(&w, p->name);
-        pt_json_key(&w, "image");
-        pt_json_text(&w, p->path);
-        pt_json_key(&w, "blocks");
-        pt_json_array(&w);
+        pt_json_key_text(&w, "procedure", p->name);
+        pt_json_key_text(&w, "image", p->path);
+        pt_json_key_array(&w, "blocks");
         for (size_t b = 0; r->flow[i] != NULL && b < r->flow[i]->block_count; b++)
             json_block(&w, r, p, r->flow[i], b);
         pt_json_array_end(&w);
@@ -282,11 +265,7 @@ static summary summary_of_all(const pt_flow_report *r, size_t *ret_unknown)
 
 static void json_number(pt_json_w *w, const char *key, double value, bool known)
 {
-    pt_json_key(w, key);
-    if (known)
-        pt_json_double(w, value);
-    else
-        pt_json_null(w);
+    pt_json_key_double(w, key, known ? value : NAN);
 }
 
 /* Shares are null where no frequency is known. */
@@ -298,30 +277,24 @@ void pt_flow_whole_json(pt_out *out, const pt_flow_report *r)
     const stall_shares x = known ? shares_of(r, &s) : (stall_shares){0};
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpiwhatcg");
-    pt_json_key(&w, "profile");
-    pt_json_text(&w, r->title);
-    pt_json_key(&w, "procedures");
-    pt_json_uint(&w, r->procedures->count);
-    pt_json_key(&w, "procedures_without_code");
-    pt_json_uint(&w, unknown);
-    json_number(&w, "samples", s.samples, true);
-    json_number(&w, "samples_of_known_frequency", s.known, true);
+    pt_json_key_text(&w, "profile", r->title);
+    pt_json_key_uint(&w, "procedures", r->procedures->count);
+    pt_json_key_uint(&w, "procedures_without_code", unknown);
+    pt_json_key_double(&w, "samples", s.samples);
+    pt_json_key_double(&w, "samples_of_known_frequency", s.known);
     json_number(&w, "best_cpi", s.executed > 0 ? s.least / s.executed : 0, s.executed > 0);
     json_number(&w, "actual_cpi", s.executed > 0 ? s.known / s.executed : 0, s.executed > 0);
     json_number(&w, "execution_share", known ? s.least / s.known : 0, known);
     json_number(&w, "stall_share", x.over, known);
     json_number(&w, "unexplained_share_at_least", x.unexplained, known);
-    pt_json_key(&w, "causes");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "causes");
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         if (!x.counted[i]) continue;
         const char letter[2] = {causes[i].letter, '\0'};
         pt_json_object(&w);
-        pt_json_key(&w, "letter");
-        pt_json_text(&w, letter);
-        pt_json_key(&w, "name");
-        pt_json_text(&w, causes[i].name);
-        json_number(&w, "share_at_most", x.most[i], true);
+        pt_json_key_text(&w, "letter", letter);
+        pt_json_key_text(&w, "name", causes[i].name);
+        pt_json_key_double(&w, "share_at_most", x.most[i]);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -472,41 +445,31 @@ void pt_flow_stalls_json(pt_out *out, const pt_flow_report *r)
     const size_t shown = count < r->rows ? count : r->rows;
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpitopstalls");
-    pt_json_key(&w, "profile");
-    pt_json_text(&w, r->title);
-    json_number(&w, "total", (double)r->procedures->counts->event[r->column].total, true);
-    json_number(&w, "stalled", all, true);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_text(&w, "profile", r->title);
+    pt_json_key_double(&w, "total", (double)r->procedures->counts->event[r->column].total);
+    pt_json_key_double(&w, "stalled", all);
+    pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < shown && pt_out_ok(out); i++) {
         const stalled *const s = &found[i];
         const pt_code_frame *const f = frame_of(s);
         const char confidence[2] = {confidence_of(s), '\0'};
         pt_flow_culprits(r->procedures, s->procedure, s->instruction, letters);
         pt_json_object(&w);
-        json_number(&w, "stalled", s->stall, true);
-        pt_json_key(&w, "count");
-        pt_json_int(&w, pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column));
-        pt_json_key(&w, "confidence");
-        pt_json_text(&w, confidence);
-        json_number(&w, "average_cycles", s->stall / rate_of(s), true);
-        pt_json_key(&w, "why");
-        pt_json_text(&w, letters);
-        pt_json_key(&w, "address");
-        pt_json_uint(&w, s->procedure->text.instruction[s->instruction].addr);
-        pt_json_key(&w, "procedure");
-        pt_json_text(&w, s->procedure->name);
-        pt_json_key(&w, "image");
-        pt_json_text(&w, s->procedure->path);
-        pt_json_key(&w, "file");
-        pt_json_text(&w, f != NULL ? f->file : "");
-        pt_json_key(&w, "line");
-        pt_json_uint(&w, f != NULL ? f->line : 0);
+        pt_json_key_double(&w, "stalled", s->stall);
+        pt_json_key_int(&w, "count",
+                        pt_procedure_value(r->procedures, s->procedure, s->instruction, r->column));
+        pt_json_key_text(&w, "confidence", confidence);
+        pt_json_key_double(&w, "average_cycles", s->stall / rate_of(s));
+        pt_json_key_text(&w, "why", letters);
+        pt_json_key_uint(&w, "address", s->procedure->text.instruction[s->instruction].addr);
+        pt_json_key_text(&w, "procedure", s->procedure->name);
+        pt_json_key_text(&w, "image", s->procedure->path);
+        pt_json_key_text(&w, "file", f != NULL ? f->file : "");
+        pt_json_key_uint(&w, "line", f != NULL ? f->line : 0);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, count - shown);
+    pt_json_key_uint(&w, "more", count - shown);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }

@@ -260,39 +260,27 @@ void pt_procedure_list_text(pt_out *out, const pt_look *look, const pt_procedure
         pt_outf(out, "\n%s more procedures (-n 0)\n", pt_count_of(list->procedures->more).text);
 }
 
-static void put_text(pt_json_w *w, const char *key, const char *text)
-{
-    pt_json_key(w, key);
-    pt_json_text(w, text);
-}
-
 static void put_json(pt_json_w *w, const pt_procedures *all, const pt_procedure *p)
 {
     const uint32_t n = all->counts->event_count;
     pt_json_object(w);
-    put_text(w, "procedure", p->name);
-    put_text(w, "image", p->path);
-    pt_json_key(w, "start");
-    pt_json_uint(w, p->start);
-    pt_json_key(w, "end");
-    pt_json_uint(w, p->end);
-    if (p->error != NULL) put_text(w, "error", p->error);
-    pt_json_key(w, "instructions");
-    pt_json_array(w);
+    pt_json_key_text(w, "procedure", p->name);
+    pt_json_key_text(w, "image", p->path);
+    pt_json_key_uint(w, "start", p->start);
+    pt_json_key_uint(w, "end", p->end);
+    if (p->error != NULL) pt_json_key_text(w, "error", p->error);
+    pt_json_key_array(w, "instructions");
     for (size_t i = 0; i < p->text.count; i++) {
         const pt_code_frame *const f = frame_of(p, i);
         pt_json_object(w);
-        pt_json_key(w, "address");
-        pt_json_uint(w, p->text.instruction[i].addr);
-        put_text(w, "text", p->text.instruction[i].text);
-        pt_json_key(w, "values");
-        pt_json_array(w);
+        pt_json_key_uint(w, "address", p->text.instruction[i].addr);
+        pt_json_key_text(w, "text", p->text.instruction[i].text);
+        pt_json_key_array(w, "values");
         for (uint32_t e = 0; e < n; e++)
             pt_json_int(w, p->value[i * n + e]);
         pt_json_array_end(w);
-        put_text(w, "file", f != NULL ? f->file : "");
-        pt_json_key(w, "line");
-        pt_json_int(w, f != NULL ? f->line : 0);
+        pt_json_key_text(w, "file", f != NULL ? f->file : "");
+        pt_json_key_int(w, "line", f != NULL ? f->line : 0);
         pt_json_object_end(w);
     }
     pt_json_array_end(w);
@@ -304,14 +292,12 @@ void pt_procedure_list_json(pt_out *out, const pt_procedure_list *list)
     const pt_procedures *const all = list->procedures;
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpilist");
-    put_text(&w, "profile", list->title);
-    pt_json_key(&w, "events");
-    pt_json_array(&w);
+    pt_json_key_text(&w, "profile", list->title);
+    pt_json_key_array(&w, "events");
     for (uint32_t e = 0; e < all->counts->event_count; e++)
         pt_json_text(&w, all->counts->event[e].name);
     pt_json_array_end(&w);
-    pt_json_key(&w, "procedures");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "procedures");
     for (size_t i = 0; i < all->count && pt_out_ok(out); i++)
         put_json(&w, all, &all->items[i]);
     pt_json_array_end(&w);

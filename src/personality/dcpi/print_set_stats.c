@@ -48,56 +48,41 @@ void pt_set_stats_csv(pt_out *out, const pt_set_table *t)
     }
 }
 
-static void put_number(pt_json_w *w, const char *key, double value)
-{
-    pt_json_key(w, key);
-    pt_json_double(w, value);
-}
-
 void pt_set_stats_json(pt_out *out, const pt_set_table *t)
 {
     pt_json_w w;
     pt_report_json_begin(&w, out, "dcpistats");
-    pt_json_key(&w, "event");
-    pt_json_text(&w, t->event);
-    pt_json_key(&w, "sets");
-    pt_json_array(&w);
+    pt_json_key_text(&w, "event", t->event);
+    pt_json_key_array(&w, "sets");
     for (size_t i = 0; i < t->stats->set_count; i++) {
         pt_json_object(&w);
-        pt_json_key(&w, "name");
-        pt_json_text(&w, t->title[i]);
-        put_number(&w, "total", t->stats->total[i]);
+        pt_json_key_text(&w, "name", t->title[i]);
+        pt_json_key_double(&w, "total", t->stats->total[i]);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "rows");
-    pt_json_array(&w);
+    pt_json_key_array(&w, "rows");
     for (size_t i = 0; i < t->rows && pt_out_ok(out); i++) {
         const pt_set_row *const r = &t->stats->row[i];
         pt_json_object(&w);
-        pt_json_key(&w, "procedure");
-        pt_json_text(&w, r->name);
-        pt_json_key(&w, "image");
-        pt_json_text(&w, r->path);
-        put_number(&w, "range", r->range);
-        put_number(&w, "sum", r->sum);
-        put_number(&w, "share", r->share);
-        pt_json_key(&w, "sets");
-        pt_json_uint(&w, r->sets);
-        put_number(&w, "mean", r->mean);
-        put_number(&w, "deviation", r->deviation);
-        put_number(&w, "min", r->min);
-        put_number(&w, "max", r->max);
-        pt_json_key(&w, "values");
-        pt_json_array(&w);
+        pt_json_key_text(&w, "procedure", r->name);
+        pt_json_key_text(&w, "image", r->path);
+        pt_json_key_double(&w, "range", r->range);
+        pt_json_key_double(&w, "sum", r->sum);
+        pt_json_key_double(&w, "share", r->share);
+        pt_json_key_uint(&w, "sets", r->sets);
+        pt_json_key_double(&w, "mean", r->mean);
+        pt_json_key_double(&w, "deviation", r->deviation);
+        pt_json_key_double(&w, "min", r->min);
+        pt_json_key_double(&w, "max", r->max);
+        pt_json_key_array(&w, "values");
         for (size_t k = 0; k < t->stats->set_count; k++)
             pt_json_double(&w, r->value[k]);
         pt_json_array_end(&w);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
-    pt_json_key(&w, "more");
-    pt_json_uint(&w, t->more);
+    pt_json_key_uint(&w, "more", t->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }
