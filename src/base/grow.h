@@ -22,4 +22,8 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 #define PT_GROW(vec, need)                                                                         \
     ((vec).items = pt_grow((vec).items, &(vec).cap, (need), sizeof *(vec).items))
 
+/* PT_PUSH(v, item): appends the item. */
+#define PT_PUSH(vec, ...)                                                                          \
+    (PT_GROW((vec), (vec).count + 1), (vec).items[(vec).count++] = (__VA_ARGS__))
+
 #endif

@@ -106,9 +106,8 @@ static kept_files list_files(const pt_kept_folder *folder)
             unlinkat(dirfd(dir), name, 0);
             continue;
         }
-        PT_GROW(list, list.count + 1);
-        list.items[list.count++] =
-            (kept_file){pt_strf("%s/%s", folder->path, name), (uint64_t)st.st_size, st.st_mtim};
+        PT_PUSH(list, (kept_file){pt_strf("%s/%s", folder->path, name), (uint64_t)st.st_size,
+                                  st.st_mtim});
     }
     if (dir != NULL) closedir(dir);
     return list;

@@ -11,8 +11,7 @@
 
 static void add_word(pt_shell_words *w, char *word)
 {
-    PT_GROW(*w, w->count + 1);
-    w->items[w->count++] = word;
+    PT_PUSH(*w, word);
 }
 
 /* Moves one word, without its quotes, to `to`; NULL if a quote does not end. *at is left after it.

@@ -34,8 +34,7 @@ struct pt_line {
 
 void pt_line_choice(pt_line_choices *choices, const char *text)
 {
-    PT_GROW(*choices, choices->count + 1);
-    choices->items[choices->count++] = pt_strdup(text);
+    PT_PUSH(*choices, pt_strdup(text));
 }
 
 /* ---- History ---- */

@@ -170,8 +170,7 @@ static pt_out *open_file(void *opaque, const char *suffix, pt_error *reterr)
         free(file);
         return NULL;
     }
-    PT_GROW(files->file, files->file.count + 1);
-    files->file.items[files->file.count++] = file;
+    PT_PUSH(files->file, file);
     return &file->out;
 }
 

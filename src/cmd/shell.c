@@ -63,9 +63,7 @@ static void forget(shell *s, const pt_option *row)
 static void keep(shell *s, const pt_option *row, const char *value)
 {
     forget(s, row);
-    PT_GROW(s->set, s->set.count + 1);
-    s->set.items[s->set.count++] =
-        (setting){.row = row, .value = value != NULL ? pt_strdup(value) : NULL};
+    PT_PUSH(s->set, (setting){.row = row, .value = value != NULL ? pt_strdup(value) : NULL});
 }
 
 static bool is_no(const char *text)
@@ -182,8 +180,7 @@ typedef struct {
 
 static void arg_add(line_args *a, const char *text)
 {
-    PT_GROW(*a, a->count + 1);
-    a->items[a->count++] = text;
+    PT_PUSH(*a, text);
 }
 
 static void arg_make(line_args *a, char *text)

@@ -206,8 +206,7 @@ static void print_chain(symbolize_job *j, const request *r, pt_answer *a)
     const pt_chain chain = pt_chains_at(r->image->chains, r->row);
     const uint32_t count = chain.frame_count > 1 && !j->names_inlines ? 1 : chain.frame_count;
     while (j->texts.count < count) { /* a place for each frame's name */
-        PT_GROW(j->texts, j->texts.count + 1);
-        j->texts.items[j->texts.count++] = PT_BUF_INIT;
+        PT_PUSH(j->texts, PT_BUF_INIT);
         PT_GROW(j->frames, j->texts.count);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -15,12 +15,12 @@ static void add_line(process *p, const char *text, size_t bytes)
     pt_maps_line line;
     if (!pt_maps_line_parse(text, bytes, &line)) return;
     const pt_mapped as = pt_mapped_as(line.path, line.path_bytes, line.start, line.file_offset);
-    PT_GROW(*p, p->count + 1);
-    p->items[p->count++] = (process_map){
-        .range = {.start = line.start, .limit = line.limit, .file_offset = line.file_offset},
-        .kind = as.kind,
-        .path = pt_strndup(line.path, line.path_bytes),
-        .name = pt_strndup(as.name, as.name_bytes)};
+    PT_PUSH(*p, (process_map){.range = {.start = line.start,
+                                        .limit = line.limit,
+                                        .file_offset = line.file_offset},
+                              .kind = as.kind,
+                              .path = pt_strndup(line.path, line.path_bytes),
+                              .name = pt_strndup(as.name, as.name_bytes)});
 }
 
 pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)

@@ -160,6 +160,5 @@ void read_request(symbolize_job *j, const char *line)
         else
             place_in_file(j, &r, j->file != NULL ? j->file : r.text);
     }
-    PT_GROW(j->requests, j->requests.count + 1);
-    j->requests.items[j->requests.count++] = r;
+    PT_PUSH(j->requests, r);
 }

@@ -109,8 +109,7 @@ static bool may_give(const pt_web_route *route, const char *name)
 
 static void add(pt_web_args *args, const char *text)
 {
-    PT_GROW(*args, args->count + 1);
-    args->items[args->count++] = text;
+    PT_PUSH(*args, text);
 }
 
 static void add_made(pt_web_args *args, char *text)

@@ -583,8 +583,7 @@ static uint32_t add_position(callgrind_reader *c, place *p, position row)
     const pt_line line = {.function = p->function_id, .line = row.line};
     const pt_location location = {.mapping = p->mapping_id, .address = row.address};
     row.location = pt_builder_append_location(c->b, &location, &line, 1).v;
-    PT_GROW(c->position, c->position.count + 1);
-    c->position.items[c->position.count++] = row;
+    PT_PUSH(c->position, row);
     if (p->first == PT_NONE)
         p->first = id;
     else

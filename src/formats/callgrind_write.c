@@ -360,8 +360,7 @@ static void put_name(callgrind_text *t, unsigned kind, const char *key, const ch
         return;
     }
     pt_index_add(&names->index, hash, (uint32_t)names->at.count);
-    PT_GROW(names->at, names->at.count + 1);
-    names->at.items[names->at.count++] = begin;
+    PT_PUSH(names->at, begin);
     pt_outf(t->out, "%s(%zu) %s\n", key, names->at.count, text);
 }
 

@@ -144,8 +144,7 @@ static void take_labels(reading *r, pt_span s)
         if (!take_quoted(r, &s, &label.key) || !pt_span_skip(&s, ":") ||
             !take_quoted(r, &s, &label.str))
             return;
-        PT_GROW(r->labels, r->labels.count + 1);
-        r->labels.items[r->labels.count++] = label;
+        PT_PUSH(r->labels, label);
     } while (pt_span_skip(&s, ","));
 }
 

@@ -216,8 +216,7 @@ static uint32_t stack_of(cpuprofile_reader *c, uint32_t row)
          at = c->node.items[at].parent) {
         cpu_node *const n = &c->node.items[at];
         if (n->is_root && n->parent == PT_NONE) break;
-        PT_GROW(c->frame, c->frame.count + 1);
-        c->frame.items[c->frame.count++] = location_of(c, n);
+        PT_PUSH(c->frame, location_of(c, n));
     }
     leaf->stack =
         pt_builder_stack(c->builder, c->frame.items, c->frame.count, PT_STACK_END_UNKNOWN).v;
@@ -230,8 +229,7 @@ static void read_ids(cpuprofile_reader *c)
 {
     pt_json_r *const r = &c->json;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
-        PT_GROW(c->sample, c->sample.count + 1);
-        c->sample.items[c->sample.count++] = r->token == PT_JSON_INT ? r->integer : -1;
+        PT_PUSH(c->sample, r->token == PT_JSON_INT ? r->integer : -1);
         pt_json_skip(r);
     }
 }
@@ -242,8 +240,7 @@ static void read_times(cpuprofile_reader *c, bool stamps)
     c->has_stamps = stamps;
     c->time.count = 0;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
-        PT_GROW(c->time, c->time.count + 1);
-        c->time.items[c->time.count++] = pt_json_point(&c->scale, pt_json_num_of(r));
+        PT_PUSH(c->time, pt_json_point(&c->scale, pt_json_num_of(r)));
         pt_json_skip(r);
     }
 }

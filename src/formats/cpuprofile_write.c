@@ -82,12 +82,11 @@ static uint32_t add_node(cpuprofile_writer *w, uint32_t parent, uint32_t frame)
         if (w->node.items[id].parent == parent && w->node.items[id].frame == frame) return id;
     }
     const uint32_t id = (uint32_t)w->node.count;
-    PT_GROW(w->node, w->node.count + 1);
-    w->node.items[w->node.count++] = (tree_node){.parent = parent,
-                                                 .frame = frame,
-                                                 .first_child = PT_NONE,
-                                                 .last_child = PT_NONE,
-                                                 .next = PT_NONE};
+    PT_PUSH(w->node, (tree_node){.parent = parent,
+                                 .frame = frame,
+                                 .first_child = PT_NONE,
+                                 .last_child = PT_NONE,
+                                 .next = PT_NONE});
     pt_index_add(&w->index, hash, id);
     if (parent == PT_NONE) return id;
     tree_node *const above = &w->node.items[parent];

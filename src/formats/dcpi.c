@@ -189,8 +189,7 @@ static void take_line(header_reading *s, const char *line, size_t length)
     size_t k, bytes;
     const char *rest;
     if (!pt_dcpi_split(line, length, &k, &rest, &bytes)) return;
-    PT_GROW(s->lines, s->lines.count + 1);
-    s->lines.items[s->lines.count++] = pt_builder_string(s->b, line, length);
+    PT_PUSH(s->lines, pt_builder_string(s->b, line, length));
     uint64_t value;
     const pt_string_id text = pt_builder_string(s->b, rest, bytes);
     for (size_t i = 0; i < REQUIRED_COUNT; i++)

@@ -255,8 +255,7 @@ static void take_line(reading *s, const char *line, size_t length)
         understood = pt_dcpi_number(rest, bytes, 16, &h->file_offset);
     } else if (!pt_dcpi_keyword_is(line, k, "path") || h->path.v != text.v) {
         /* label, more paths, version, what is unknown */
-        PT_GROW(s->lines, s->lines.count + 1);
-        s->lines.items[s->lines.count++] = pt_builder_string(s->b, line, length);
+        PT_PUSH(s->lines, pt_builder_string(s->b, line, length));
     }
     s->malformed += !understood;
 }

@@ -135,8 +135,7 @@ static int probe(const pt_probe_input *input)
 
 static void put_cell(fx_tables *t, column_id id, int64_t value)
 {
-    PT_GROW(t->column[id], t->column[id].count + 1);
-    t->column[id].items[t->column[id].count++] = value;
+    PT_PUSH(t->column[id], value);
 }
 
 /* The latest token as a cell; steps over it. */
@@ -173,8 +172,7 @@ static void read_weights(fx_reader *x, fx_tables *t)
 {
     pt_json_r *const r = &x->json;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END) {
-        PT_GROW(t->weight, t->weight.count + 1);
-        t->weight.items[t->weight.count++] = pt_json_num_of(r);
+        PT_PUSH(t->weight, pt_json_num_of(r));
         pt_json_skip(r);
     }
 }
@@ -316,8 +314,7 @@ static void read_thread(fx_reader *x)
     fx_thread *const thread = pt_alloc(1, sizeof *thread);
     char key[32];
     thread->pid = thread->tid = PT_NONE;
-    PT_GROW(x->thread, x->thread.count + 1);
-    x->thread.items[x->thread.count++] = thread;
+    PT_PUSH(x->thread, thread);
     while (pt_json_next(r) == PT_JSON_KEY) {
         take_key(r, key);
         if (strcmp(key, "name") == 0 && r->token == PT_JSON_STRING)
@@ -365,8 +362,7 @@ static void read_libs(fx_reader *x)
                 m.build_id = pt_builder_string(x->builder, r->text, r->length).v;
             pt_json_skip(r);
         }
-        PT_GROW(x->lib, x->lib.count + 1);
-        x->lib.items[x->lib.count++] = m;
+        PT_PUSH(x->lib, m);
     }
 }
 
@@ -555,8 +551,7 @@ static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
         if (prefix == NULL_CELL && is_root(x, thread, frame)) break;
         const uint32_t location = location_of(x, thread, frame);
         if (location == PT_NONE) break;
-        PT_GROW(x->frame, x->frame.count + 1);
-        x->frame.items[x->frame.count++] = location;
+        PT_PUSH(x->frame, location);
         row = prefix;
     }
     const uint32_t id =

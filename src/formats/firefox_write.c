@@ -175,8 +175,7 @@ static uint32_t frame_number(fx_writer *w, uint32_t frame)
         w->frame_number[frame] = (uint32_t)w->frame.count;
         const uint32_t mapping = w->p->location->mapping[w->frames.frame.items[frame].location];
         if (mapping != PT_NONE && w->resource_number[mapping] == 0) {
-            PT_GROW(w->resource, w->resource.count + 1);
-            w->resource.items[w->resource.count++] = mapping;
+            PT_PUSH(w->resource, mapping);
             w->resource_number[mapping] = (uint32_t)w->resource.count;
         }
     }
@@ -208,8 +207,7 @@ static uint32_t stack_number(fx_writer *w, uint32_t stack)
         for (uint32_t k = pt_named_count(&w->frames, locations[i - 1]); k > 0; k--)
             row = add_stack(w, row, frame_number(w, w->frames.of[first + k - 1]));
     }
-    PT_GROW(w->used_stack, w->used_stack.count + 1);
-    w->used_stack.items[w->used_stack.count++] = stack;
+    PT_PUSH(w->used_stack, stack);
     w->stack_number[stack] = row + 2;
     return row;
 }

@@ -140,8 +140,7 @@ static uint32_t name_of_function(writer *w, uint32_t function, uint32_t location
 
 static void push(sequences *s, uint32_t number)
 {
-    PT_GROW(s->pool, s->pool.count + 1);
-    s->pool.items[s->pool.count++] = number;
+    PT_PUSH(s->pool, number);
 }
 
 static uint32_t place_of(writer *w, uint32_t location)

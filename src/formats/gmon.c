@@ -402,8 +402,7 @@ static histograms look_at_histograms(const uint8_t *data, size_t size, const var
         if (all.ranges.count == 0) all.first = *h;
         const bool fits = h->rate == all.first.rate &&
                           memcmp(h->dimension, all.first.dimension, sizeof h->dimension) == 0;
-        PT_GROW(all.ranges, all.ranges.count + 1);
-        all.ranges.items[all.ranges.count++] = (range){h->low, h->high, rec.offset, !fits};
+        PT_PUSH(all.ranges, (range){h->low, h->high, rec.offset, !fits});
         if (fits) continue;
         char its[PT_GMON_DIMENSION_BYTES + 1], wanted[PT_GMON_DIMENSION_BYTES + 1];
         dimension_text(h, its);

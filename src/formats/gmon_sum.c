@@ -54,8 +54,7 @@ static void add_pair(pairs *list, uint64_t from, uint64_t to, uint64_t count)
         return;
     }
     pt_index_add(&list->index, hash, (uint32_t)list->count);
-    PT_GROW(*list, list->count + 1);
-    list->items[list->count++] = (summed_pair){from, to, count};
+    PT_PUSH(*list, (summed_pair){from, to, count});
 }
 
 static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)

@@ -310,8 +310,7 @@ static leaf_counts count_leaves(writing *w)
                  !linked_address(w, pt_stack_frames(p, stack)[0], &address))
             outside++;
         else {
-            PT_GROW(c, c.count + 1);
-            c.items[c.count++] = (leaf_count){address / GRANULE, (uint64_t)value};
+            PT_PUSH(c, (leaf_count){address / GRANULE, (uint64_t)value});
         }
     }
     fold(&c);

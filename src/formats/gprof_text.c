@@ -423,8 +423,7 @@ static bool call_line(gprof_reader *g, pt_span line)
         add_call(g, &call);
         return true;
     }
-    PT_GROW(g->caller, g->caller.count + 1);
-    g->caller.items[g->caller.count++] = call;
+    PT_PUSH(g->caller, call);
     return true;
 }
 

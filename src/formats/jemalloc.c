@@ -176,12 +176,11 @@ static bool take_jemalloc_line(jemalloc *j, pt_span line)
         j->total = s.f;
         j->has_total = true;
     } else if (j->open) {
-        PT_GROW(j->share, j->share.count + 1);
-        j->share.items[j->share.count++] = s;
+        PT_PUSH(j->share, s);
     } else if (s.thread >= 0 && name.size > 0) {
-        PT_GROW(j->name, j->name.count + 1);
-        j->name.items[j->name.count++] = (struct thread_name){
-            .thread = s.thread, .name = pt_builder_string(j->r.l.b, name.at, name.size).v};
+        PT_PUSH(j->name,
+                (struct thread_name){.thread = s.thread,
+                                     .name = pt_builder_string(j->r.l.b, name.at, name.size).v});
     }
     return true;
 }

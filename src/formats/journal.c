@@ -233,13 +233,12 @@ static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal
     const uint32_t id = builder_mapping(g, &mapping, !is_memory);
     if (id == PT_NONE) return;
     const uint64_t at = pt_builder_mapping_at(b, (pt_mapping_id){id})->start;
-    PT_GROW(g->map, g->map.count + 1);
-    g->map.items[g->map.count++] = (known_map){.start = m->start,
-                                               .limit = m->limit,
-                                               .delta = at - m->start,
-                                               .epoch_from = m->epoch_from,
-                                               .epoch_to = m->epoch_to,
-                                               .mapping = id};
+    PT_PUSH(g->map, (known_map){.start = m->start,
+                                .limit = m->limit,
+                                .delta = at - m->start,
+                                .epoch_from = m->epoch_from,
+                                .epoch_to = m->epoch_to,
+                                .mapping = id});
 }
 
 static int by_start(const void *a, const void *b)

@@ -173,10 +173,7 @@ bool pt_legacy_more_addresses(pt_legacy *l, pt_span text)
             if (value >> 60 != 0) return false;
             value = value << 4 | (uint64_t)d;
         }
-        if (c > at + 2) {
-            PT_GROW(l->pcs, l->pcs.count + 1);
-            l->pcs.items[l->pcs.count++] = value;
-        }
+        if (c > at + 2) PT_PUSH(l->pcs, value);
         at = c;
     }
     return true;

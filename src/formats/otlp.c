@@ -243,8 +243,7 @@ static bool next_field(otlp_reader *o, pb_cursor *cursor, const shape *message, 
 static void take_numbers(otlp_reader *o, const pb_field *field, numbers *into)
 {
     if (field->wire == PB_VARINT) {
-        PT_GROW(*into, into->count + 1);
-        into->items[into->count++] = field->value;
+        PT_PUSH(*into, field->value);
         return;
     }
     const uint8_t *pos = field->data, *const end = pos + field->size;
@@ -283,8 +282,7 @@ static void read_dictionary(otlp_reader *o, const pb_field *message)
     pb_field field;
     while (next_field(o, &cursor, &dictionary_shape, &field)) {
         slices *const table = &o->table[field.number];
-        PT_GROW(*table, table->count + 1);
-        table->items[table->count++] = (otlp_slice){field.data, field.size};
+        PT_PUSH(*table, (otlp_slice){field.data, field.size});
     }
 }
 
@@ -479,10 +477,7 @@ static void read_location(otlp_reader *o, otlp_slice message)
         switch (field.number) {
         case OTLP_LOCATION_MAPPING: location.mapping = id_of(o, field.value, o->mappings); break;
         case OTLP_LOCATION_ADDRESS: location.address = field.value; break;
-        case OTLP_LOCATION_LINES:
-            PT_GROW(lines, lines.count + 1);
-            lines.items[lines.count++] = read_line(o, &field);
-            break;
+        case OTLP_LOCATION_LINES: PT_PUSH(lines, read_line(o, &field)); break;
         case OTLP_LOCATION_ATTRIBUTES: take_numbers(o, &field, &o->number); break;
         }
     }
@@ -532,8 +527,7 @@ static pt_stack_id stack_at(otlp_reader *o, uint64_t row)
 
 static void add_label(otlp_reader *o, pt_label label)
 {
-    PT_GROW(o->label, o->label.count + 1);
-    o->label.items[o->label.count++] = label;
+    PT_PUSH(o->label, label);
 }
 
 static void add_id(otlp_reader *o, const char *key, const pb_field *id)
@@ -764,8 +758,7 @@ static void read_resource(otlp_reader *o, const pb_field *message)
             if (!read_pair(o, &field, "resource.", &label)) break;
             o->crowded += o->resource.count == RESOURCE_MAX;
             if (o->resource.count == RESOURCE_MAX) break;
-            PT_GROW(o->resource, o->resource.count + 1);
-            o->resource.items[o->resource.count++] = label;
+            PT_PUSH(o->resource, label);
             break;
         }
     }

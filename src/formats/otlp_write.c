@@ -192,10 +192,8 @@ static const set_attributes *attributes_of_set(otlp_writer *w, uint32_t id)
     set->first = w->set_attribute.count;
     set->link = link_of(w, row, count);
     count -= set->link != 0 ? 2 : 0;
-    for (uint64_t i = 0; i < count; i++) {
-        PT_GROW(w->set_attribute, w->set_attribute.count + 1);
-        w->set_attribute.items[w->set_attribute.count++] = attribute_of(w, &row[i]);
-    }
+    for (uint64_t i = 0; i < count; i++)
+        PT_PUSH(w->set_attribute, attribute_of(w, &row[i]));
     set->count = count;
     return set;
 }

@@ -63,8 +63,7 @@ static void add_ids(pt_perf_data *d, uint32_t attr, const uint8_t *bytes, size_t
         const uint64_t id = pt_perf_u64(bytes + at, d->swap);
         if (pt_perf_attr_of_id(d, id) != PT_NONE) continue;
         pt_index_add(&d->id_index, pt_hash_mix(id, 0), (uint32_t)d->id.count);
-        PT_GROW(d->id, d->id.count + 1);
-        d->id.items[d->id.count++] = (struct pt_perf_id){.id = id, .attr = attr};
+        PT_PUSH(d->id, (struct pt_perf_id){.id = id, .attr = attr});
     }
 }
 
@@ -181,8 +180,7 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
     if (pt_perf_late_build_id(d, added.path) != NULL) return;
     pt_index_add(&d->build_id_index, pt_hash_mix((uintptr_t)added.path, 0),
                  (uint32_t)d->build_id.count);
-    PT_GROW(d->build_id, d->build_id.count + 1);
-    d->build_id.items[d->build_id.count++] = added;
+    PT_PUSH(d->build_id, added);
 }
 
 /* u32 version, u32 clock, u64 Unix time, u64 the clock's time then. */

@@ -178,13 +178,12 @@ uint32_t pt_perf_thread_get(pt_perf_data *d, uint32_t pid, uint32_t tid)
     if (row == PT_NONE) {
         row = (uint32_t)procs->thread.count;
         pt_index_add(&procs->by_tid, id_hash(tid), row);
-        PT_GROW(procs->thread, procs->thread.count + 1);
-        procs->thread.items[procs->thread.count++] = (pt_perf_thread){
-            .tid = tid,
-            .pid = pid,
-            .proc = proc_get(procs, pid),
-            .comm = tid == 0 ? comm_string(d, "swapper", 7) : 0,
-        };
+        PT_PUSH(procs->thread, (pt_perf_thread){
+                                   .tid = tid,
+                                   .pid = pid,
+                                   .proc = proc_get(procs, pid),
+                                   .comm = tid == 0 ? comm_string(d, "swapper", 7) : 0,
+                               });
     }
     pt_perf_thread *const thread = &procs->thread.items[row];
     if (thread->pid != pid && pid != UINT32_MAX) {
@@ -344,9 +343,9 @@ void pt_perf_on_cgroup(pt_perf_data *d, const uint8_t *body, size_t size)
     const size_t room = size - 8 < PATH_MAX_BYTES ? size - 8 : PATH_MAX_BYTES;
     if (pt_perf_cgroup_labels(d, id) != 0) return;
     pt_index_add(&d->cgroup_index, pt_hash_mix(id, 0), (uint32_t)d->cgroup.count);
-    PT_GROW(d->cgroup, d->cgroup.count + 1);
-    d->cgroup.items[d->cgroup.count++] = (struct pt_perf_cgroup){
-        .id = id, .path = pt_builder_string(d->builder, text, strnlen(text, room)).v};
+    PT_PUSH(d->cgroup,
+            (struct pt_perf_cgroup){
+                .id = id, .path = pt_builder_string(d->builder, text, strnlen(text, room)).v});
 }
 
 uint32_t pt_perf_cgroup_labels(pt_perf_data *d, uint64_t id)

@@ -346,8 +346,7 @@ void pt_perf_branch(pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t
         return;
     }
     pt_index_add(&s->arc_index, hash, (uint32_t)s->arc.count);
-    PT_GROW(s->arc, s->arc.count + 1);
-    s->arc.items[s->arc.count++] = (struct pt_perf_arc){.from = from_row, .to = to_row, .count = 1};
+    PT_PUSH(s->arc, (struct pt_perf_arc){.from = from_row, .to = to_row, .count = 1});
 }
 
 /* ---- the end ---- */

@@ -396,8 +396,7 @@ static span line_at(const char *at, const char *end, const char **ret_next)
 
 static void put_frame(script_reader *r, uint32_t location)
 {
-    PT_GROW(r->frame, r->frame.count + 1);
-    r->frame.items[r->frame.count++] = location;
+    PT_PUSH(r->frame, location);
 }
 
 /* perf marks a frame as inlined, too, whose function it knows from debug information alone: then
@@ -425,8 +424,7 @@ static void add_frame(script_reader *r, span line, span source)
         if (f.address != r->inlined.address) end_inlined(r);
         r->inlined.address = f.address;
         if (f.symbol.at != f.symbol.end) {
-            PT_GROW(r->inlined, r->inlined.count + 1);
-            r->inlined.items[r->inlined.count++] = line_of(r, f.symbol, source);
+            PT_PUSH(r->inlined, line_of(r, f.symbol, source));
         }
         if (is_inlined(f.dso)) return;
         id = make_location(r, &f, r->frame.count == 0);
@@ -503,17 +501,16 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
         }
     }
     if (stack == PT_NONE) return;
-    PT_GROW(r->row, r->row.count + 1);
-    r->row.items[r->row.count++] = (row){
-        .time_ns = s->has_time ? s->time_ns : 0,
-        .value = s->period <= INT64_MAX ? (int64_t)s->period : INT64_MAX,
-        .stack = stack,
-        .pid = s->has_pid && s->pid < PT_NONE ? (uint32_t)s->pid : PT_NONE,
-        .tid = s->has_tid && s->tid < PT_NONE ? (uint32_t)s->tid : PT_NONE,
-        .cpu = s->has_cpu && s->cpu < PT_NONE ? (uint32_t)s->cpu : PT_NONE,
-        .comm = text_id(r, &r->comms, s->comm),
-        .event = event_of(r, s->event),
-    };
+    PT_PUSH(r->row, (row){
+                        .time_ns = s->has_time ? s->time_ns : 0,
+                        .value = s->period <= INT64_MAX ? (int64_t)s->period : INT64_MAX,
+                        .stack = stack,
+                        .pid = s->has_pid && s->pid < PT_NONE ? (uint32_t)s->pid : PT_NONE,
+                        .tid = s->has_tid && s->tid < PT_NONE ? (uint32_t)s->tid : PT_NONE,
+                        .cpu = s->has_cpu && s->cpu < PT_NONE ? (uint32_t)s->cpu : PT_NONE,
+                        .comm = text_id(r, &r->comms, s->comm),
+                        .event = event_of(r, s->event),
+                    });
     r->has_period |= s->has_period;
     r->without_event += s->event.at < s->event.end && r->row.items[r->row.count - 1].event == 0;
 }

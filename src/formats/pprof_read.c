@@ -87,15 +87,12 @@ void pprof_close(pprof_reader *r, const pb_cursor *cursor)
 
 static void note(pprof_slices *slices, const uint8_t *data, size_t size)
 {
-    PT_GROW(*slices, slices->count + 1);
-    slices->items[slices->count++] = (struct pprof_slice){data, size};
+    PT_PUSH(*slices, (struct pprof_slice){data, size});
 }
 
 static void add_string(pprof_reader *r, const pb_field *field)
 {
-    PT_GROW(r->string, r->string.count + 1);
-    r->string.items[r->string.count++] =
-        pt_builder_string(r->builder, (const char *)field->data, field->size).v;
+    PT_PUSH(r->string, pt_builder_string(r->builder, (const char *)field->data, field->size).v);
 }
 
 /* Two profiles in one file follow each other field by field, which protobuf reads as one message
@@ -336,8 +333,7 @@ static void read_line(pprof_reader *r, const pb_field *message, line_list *into)
         into->unknown.items[into->unknown.count].first = unknown_first;
         into->unknown.items[into->unknown.count++].size = into->bytes.size - unknown_first;
     }
-    PT_GROW(*into, into->count + 1);
-    into->items[into->count++] = line;
+    PT_PUSH(*into, line);
 }
 
 static void read_location(pprof_reader *r, const struct pprof_slice *slice, line_list *lines,

@@ -62,8 +62,7 @@ static void number_string(writer *w, uint32_t id)
 {
     if (w->number[id] != PT_NONE) return;
     w->number[id] = (uint32_t)w->string.count;
-    PT_GROW(w->string, w->string.count + 1);
-    w->string.items[w->string.count++] = id;
+    PT_PUSH(w->string, id);
 }
 
 /* A label of text "" needs a string number that is not 0, since 0 says that it has no text. */
@@ -71,8 +70,7 @@ static void number_empty_text(writer *w)
 {
     if (w->second_empty != PT_NONE) return;
     w->second_empty = (uint32_t)w->string.count;
-    PT_GROW(w->string, w->string.count + 1);
-    w->string.items[w->string.count++] = 0;
+    PT_PUSH(w->string, 0);
 }
 
 static void number_label_strings(writer *w)
@@ -292,8 +290,7 @@ static void sort_unknown(writer *w)
     const pt_unknowns *const u = w->p->unknown;
     for (uint32_t i = 0; i < u->t.count; i++) {
         unknown_rows *const rows = &w->unknown[u->message[i]];
-        PT_GROW(*rows, rows->count + 1);
-        rows->items[rows->count++] = (struct unknown_row){u->row[i], i, u->bytes[i]};
+        PT_PUSH(*rows, (struct unknown_row){u->row[i], i, u->bytes[i]});
     }
     for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++) {
         if (w->unknown[m].count > 1)

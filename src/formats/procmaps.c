@@ -263,13 +263,13 @@ static void take_line(procmaps *s, const char *line, size_t length)
     const pt_reader whole = expand(s, text, text_bytes, &expanded);
     if (parse_map((const char *)whole.pos, pt_reader_left(&whole), &m)) {
         if (m.executable) {
-            PT_GROW(s->maps, s->maps.count + 1);
-            s->maps.items[s->maps.count++] =
+            PT_PUSH(
+                s->maps,
                 (pt_mapping){.start = m.start,
                              .limit = m.limit,
                              .file_offset = m.file_offset,
                              .file = pt_builder_string(s->b, m.path, m.path_bytes).v,
-                             .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v};
+                             .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v});
         }
     } else if (length != 0 && !begins_with(line, length, PT_PROCMAPS_OURS) &&
                !build_id_line(s, line, length) && !attribute_line(s, text, text_bytes)) {

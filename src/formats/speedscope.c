@@ -142,8 +142,7 @@ static bool push_frame(speedscope_reader *s)
 {
     const pt_json_r *const r = &s->json;
     if (r->token != PT_JSON_INT || r->integer < 0 || r->integer >= s->frame_count) return false;
-    PT_GROW(s->open, s->open.count + 1);
-    s->open.items[s->open.count++] = (uint32_t)r->integer;
+    PT_PUSH(s->open, (uint32_t)r->integer);
     return true;
 }
 
@@ -255,8 +254,7 @@ static pt_status read_events(speedscope_reader *s, profile_parts *parts)
             close_frame(s, event.frame);
             continue;
         }
-        PT_GROW(s->open, s->open.count + 1);
-        s->open.items[s->open.count++] = (uint32_t)event.frame;
+        PT_PUSH(s->open, (uint32_t)event.frame);
     }
     s->unbalanced += s->open.count;
     return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
@@ -345,12 +343,11 @@ static void take_profile(speedscope_reader *s, profile_parts *parts)
     s->rounded += is_time ? 0 : scale.rounded;
     s->limited += scale.limited;
     const char *const thread = parts->event != NULL ? parts->thread : parts->name;
-    PT_GROW(s->profile, s->profile.count + 1);
-    s->profile.items[s->profile.count++] = (profile_values){
-        .event = event,
-        .thread = thread != NULL ? pt_builder_text(s->builder, thread).v : 0,
-        .end = s->value.count,
-    };
+    PT_PUSH(s->profile, (profile_values){
+                            .event = event,
+                            .thread = thread != NULL ? pt_builder_text(s->builder, thread).v : 0,
+                            .end = s->value.count,
+                        });
 }
 
 static pt_status read_profiles(speedscope_reader *s)

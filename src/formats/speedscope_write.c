@@ -60,8 +60,7 @@ static void find_threads(speedscope_writer *w)
         const uint32_t thread = w->thread_of[p->sample->labels[i]];
         if (seen[thread]) continue;
         seen[thread] = true;
-        PT_GROW(w->thread, w->thread.count + 1);
-        w->thread.items[w->thread.count++] = thread;
+        PT_PUSH(w->thread, thread);
     }
     free(seen);
 }

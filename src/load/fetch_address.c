@@ -178,8 +178,7 @@ static pairs pairs_of(const char *query)
             char *const value =
                 sign != NULL ? unescape(sign + 1, length - key_bytes - 1) : pt_strdup("");
             if (key != NULL && value != NULL) {
-                PT_GROW(p, p.count + 1);
-                p.items[p.count++] = (pair){key, value};
+                PT_PUSH(p, (pair){key, value});
             } else {
                 free(key);
                 free(value);
@@ -227,8 +226,7 @@ static void set_value(pairs *p, const char *key, char *value)
     }
     p->count = kept;
     if (done) return;
-    PT_GROW(*p, p->count + 1);
-    p->items[p->count++] = (pair){pt_strdup(key), value};
+    PT_PUSH(*p, (pair){pt_strdup(key), value});
 }
 
 /* By key, keeping the order of equal ones (url.Values.Encode). There are few. */

@@ -65,8 +65,7 @@ static batch gather(const naming *n, uint32_t mapping, uint64_t shift)
     batch b = {0};
     for (uint32_t i = 0; i < l->t.count; i++) {
         if (l->mapping[i] != mapping || !is_nameless(n->p, i)) continue;
-        PT_GROW(b, b.count + 1);
-        b.items[b.count++] = i;
+        PT_PUSH(b, i);
     }
     b.addresses = pt_alloc(b.count + 1, sizeof *b.addresses);
     for (size_t i = 0; i < b.count; i++) {

@@ -384,8 +384,7 @@ static pt_status add_to_merge(loading *l, const pt_profile *profile, const char 
 static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
 {
     if (l->options->all_events) {
-        PT_GROW(l->kept, l->kept.count + 1);
-        l->kept.items[l->kept.count++] = it->profile;
+        PT_PUSH(l->kept, it->profile);
         it->profile = NULL;
         return PT_OK;
     }

@@ -89,8 +89,7 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
         pt_image_file_done(&file);
     }
     pt_index_add(&u->index, hash, (uint32_t)u->image.count);
-    PT_GROW(u->image, u->image.count + 1);
-    u->image.items[u->image.count++] = m;
+    PT_PUSH(u->image, m);
     return m;
 }
 

@@ -710,15 +710,13 @@ void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint6
 void pt_builder_bin(pt_builder *b, const pt_bin *bin)
 {
     if (!room_for_row(b, b->bin.count, "histogram bins")) return;
-    PT_GROW(b->bin, b->bin.count + 1);
-    b->bin.items[b->bin.count++] = *bin;
+    PT_PUSH(b->bin, *bin);
 }
 
 void pt_builder_block(pt_builder *b, const pt_block *block)
 {
     if (!room_for_row(b, b->block.count, "basic blocks")) return;
-    PT_GROW(b->block, b->block.count + 1);
-    b->block.items[b->block.count++] = *block;
+    PT_PUSH(b->block, *block);
 }
 
 void pt_builder_extra(pt_builder *b, pt_string_id key, pt_string_id value)
@@ -747,8 +745,7 @@ void pt_builder_unknown(pt_builder *b, pt_message message, uint32_t row, const v
 void pt_builder_comment(pt_builder *b, pt_string_id comment)
 {
     if (!room_for_row(b, b->comment.count, "comments")) return;
-    PT_GROW(b->comment, b->comment.count + 1);
-    b->comment.items[b->comment.count++] = comment.v;
+    PT_PUSH(b->comment, comment.v);
 }
 
 pt_provenance *pt_builder_provenance(pt_builder *b)

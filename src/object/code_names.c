@@ -40,9 +40,8 @@ void pt_code_add(pt_code_names *names, uint64_t addr, uint64_t end_addr, uint32_
                  uint32_t module)
 {
     if (end_addr <= addr || names->entries.count >= UINT32_MAX - 1) return;
-    PT_GROW(names->entries, names->entries.count + 1);
-    names->entries.items[names->entries.count++] =
-        (pt_code_entry){.addr = addr, .end_addr = end_addr, .name = name, .module = module};
+    PT_PUSH(names->entries,
+            (pt_code_entry){.addr = addr, .end_addr = end_addr, .name = name, .module = module});
 }
 
 /* ---- ranges ---- */
@@ -93,8 +92,7 @@ static void add_range(pt_code_names *names, uint64_t addr, uint64_t end_addr, ui
         last->end_addr = end_addr;
         return;
     }
-    PT_GROW(names->ranges, names->ranges.count + 1);
-    names->ranges.items[names->ranges.count++] = (pt_code_span){addr, end_addr, entry};
+    PT_PUSH(names->ranges, (pt_code_span){addr, end_addr, entry});
 }
 
 void pt_code_lay(pt_code_names *names)
@@ -265,8 +263,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
                    : is_same          ? last->module
                                       : pt_code_text(names, open + 1, module_length);
     }
-    PT_GROW(*list, list->count + 1);
-    list->items[list->count++] = s;
+    PT_PUSH(*list, s);
 }
 
 static unsigned underscores(const char *name)

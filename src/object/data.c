@@ -23,8 +23,7 @@ void pt_data_symbols_init(pt_data_symbols *data, const pt_elf *elf)
         return;
     for (uint32_t i = 1; pt_elf_symbol_at(&table, i, &s); i++) {
         if (s.type != STT_OBJECT || s.section_index == SHN_UNDEF || s.name[0] == '\0') continue;
-        PT_GROW(*data, data->count + 1);
-        data->items[data->count++] = (pt_object_data){s.name, s.value, s.size_bytes};
+        PT_PUSH(*data, (pt_object_data){s.name, s.value, s.size_bytes});
     }
     if (data->count > 0) qsort(data->items, data->count, sizeof *data->items, by_address);
 }

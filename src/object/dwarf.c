@@ -29,8 +29,7 @@ static void add_range(void *context, uint64_t addr, uint64_t end_addr)
     if (addr >= end_addr || !pt_dwarf_is_code(d->code, d->code_count, addr) ||
         d->ranges.count == UINT32_MAX)
         return;
-    PT_GROW(d->ranges, d->ranges.count + 1);
-    d->ranges.items[d->ranges.count++] = (pt_dwarf_range){addr, end_addr};
+    PT_PUSH(d->ranges, (pt_dwarf_range){addr, end_addr});
     to->unit->range_count++;
 }
 
@@ -215,13 +214,12 @@ typedef struct {
 static void add_frame(answers *out, const char *linkage_name, const char *name, place at,
                       uint32_t start_line)
 {
-    PT_GROW(out->frames, out->frames.count + 1);
-    out->frames.items[out->frames.count++] = (pt_object_frame){.linkage_name = linkage_name,
-                                                               .name = name,
-                                                               .file = at.file,
-                                                               .line = at.line,
-                                                               .column = at.column,
-                                                               .start_line = start_line};
+    PT_PUSH(out->frames, (pt_object_frame){.linkage_name = linkage_name,
+                                           .name = name,
+                                           .file = at.file,
+                                           .line = at.line,
+                                           .column = at.column,
+                                           .start_line = start_line});
 }
 
 static void add_chain(const pt_dwarf_worker *w, answers *out, uint32_t innermost, place at,
@@ -301,12 +299,10 @@ static void answer_one(const search *s, pt_dwarf_worker *w, const task *t, size_
     else if (s->dwarf->as_written && at.file[0] != '\0')
         add_frame(out, "", "", at, 0); /* between functions */
     if (out->frames.count == first) return;
-    PT_GROW(out->answers, out->answers.count + 1);
-    out->answers.items[out->answers.count++] =
-        (answer){.index = s->wanted_index[t->first + i],
-                 .frame_first = first,
-                 .frame_count = out->frames.count - first,
-                 .symbol_bytes = has_symbol ? symbol.end_addr - symbol.addr : 0};
+    PT_PUSH(out->answers, (answer){.index = s->wanted_index[t->first + i],
+                                   .frame_first = first,
+                                   .frame_count = out->frames.count - first,
+                                   .symbol_bytes = has_symbol ? symbol.end_addr - symbol.addr : 0});
 }
 
 static void resolve_task(const search *s, pt_dwarf_worker *w, const task *t, answers *out)
@@ -442,9 +438,10 @@ static void make_tasks(search *s, const uint32_t *owner, uint64_t *budget)
         pt_dwarf_unit *unit = &d->file.units.items[u];
         pt_dwarf_find_split(&d->splits, unit, budget);
         const pt_dwarf_unit *tree = unit->split != NULL ? unit->split : unit;
-        PT_GROW(s->tasks, s->tasks.count + 1);
-        s->tasks.items[s->tasks.count++] = (task){
-            .unit = unit, .first = place_of[u], .count = count, .cost = tree->end_off - tree->off};
+        PT_PUSH(s->tasks, (task){.unit = unit,
+                                 .first = place_of[u],
+                                 .count = count,
+                                 .cost = tree->end_off - tree->off});
     }
     for (size_t i = 0; i < s->count; i++) {
         if (owner[i] == PT_NONE) continue;

@@ -69,13 +69,12 @@ static uint32_t add_steps(pt_dwarf_abbrevs *table, pt_dwarf_abbrev *a, bool stop
             fixed += (uint64_t)at->bytes;
             continue;
         }
-        PT_GROW(table->steps, table->steps.count + 1);
-        table->steps.items[table->steps.count++] =
-            (pt_dwarf_step){.fixed_bytes = (uint32_t)fixed,
-                            .form = at->form,
-                            .what = stops_at_addrs ? (uint8_t)what : PT_DWARF_SKIPPED,
-                            .bytes = at->bytes,
-                            .attribute = a->attribute_first + i};
+        PT_PUSH(table->steps,
+                (pt_dwarf_step){.fixed_bytes = (uint32_t)fixed,
+                                .form = at->form,
+                                .what = stops_at_addrs ? (uint8_t)what : PT_DWARF_SKIPPED,
+                                .bytes = at->bytes,
+                                .attribute = a->attribute_first + i});
         fixed = 0;
     }
     return (uint32_t)fixed;
@@ -116,9 +115,8 @@ static bool read_attributes(pt_dwarf_abbrevs *table, const pt_dwarf_unit *unit, 
         const int bytes = pt_dwarf_form_bytes(unit, (unsigned)form);
         if (bytes == -2) return false;
         has_addrs |= name == DW_AT_low_pc || name == DW_AT_ranges;
-        PT_GROW(table->attributes, table->attributes.count + 1);
-        table->attributes.items[table->attributes.count++] =
-            (pt_dwarf_attribute){(uint16_t)name, (uint16_t)form, (int8_t)bytes, implicit};
+        PT_PUSH(table->attributes,
+                (pt_dwarf_attribute){(uint16_t)name, (uint16_t)form, (int8_t)bytes, implicit});
         a->attribute_count++;
     }
     return false;

@@ -64,14 +64,12 @@ static void read_entry(const pt_dwarf_line_table *t, pt_dwarf_cursor *c, const e
 
 static void add_folder(pt_dwarf_line_table *t, const char *name)
 {
-    PT_GROW(t->folders, t->folders.count + 1);
-    t->folders.items[t->folders.count++] = name;
+    PT_PUSH(t->folders, name);
 }
 
 static void add_file(pt_dwarf_line_table *t, pt_dwarf_line_file file)
 {
-    PT_GROW(t->files, t->files.count + 1);
-    t->files.items[t->files.count++] = file;
+    PT_PUSH(t->files, file);
 }
 
 /* A list of folders or files of version 5. */

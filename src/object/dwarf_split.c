@@ -30,8 +30,7 @@ static pt_dwarf_file *open_split_file(pt_dwarf_splits *splits, const pt_companio
     pt_dwarf_file *file = pt_alloc(1, sizeof *file);
     file->is_split = true;
     file->image = image;
-    PT_GROW(splits->files, splits->files.count + 1);
-    splits->files.items[splits->files.count++] = file;
+    PT_PUSH(splits->files, file);
     if (pt_elf_open(image.blob.data, image.blob.size, &elf) != PT_ELF_OK ||
         pt_dwarf_file_init(file, &elf, NULL, NULL) != PT_OK)
         return NULL;

@@ -80,8 +80,7 @@ static contributions read_index(const pt_dwarf_file *file)
         if (row == 0 || row > unit_count) continue;
         pt_dwarf_advance(&at, (row - 1) * row_bytes);
         if (pt_dwarf_left(&at) < row_bytes) continue;
-        PT_GROW(list, list.count + 1);
-        list.items[list.count++] = read_row(at, dwo_id, columns, column_count);
+        PT_PUSH(list, read_row(at, dwo_id, columns, column_count));
     }
     if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, by_info_off);
     return list;
@@ -270,8 +269,7 @@ static void order_by_id(pt_dwarf_file *file)
     for (size_t i = 0; i < file->units.count; i++) {
         pt_dwarf_unit *unit = &file->units.items[i];
         if (!unit->has_dwo_id) continue;
-        PT_GROW(file->by_id, file->by_id.count + 1);
-        file->by_id.items[file->by_id.count++] = unit;
+        PT_PUSH(file->by_id, unit);
     }
     if (file->by_id.count > 0)
         qsort(file->by_id.items, file->by_id.count, sizeof *file->by_id.items, by_dwo_id);
@@ -300,8 +298,7 @@ void pt_dwarf_list_units(pt_dwarf_file *file, uint64_t *budget)
             unit.abbrev_off += part->abbrev_off;
         }
         read_first_entry(&unit, part != NULL ? part : &none, budget);
-        PT_GROW(file->units, file->units.count + 1);
-        file->units.items[file->units.count++] = unit;
+        PT_PUSH(file->units, unit);
     }
     free(parts.items);
     if (file->is_split) order_by_id(file);

@@ -207,12 +207,11 @@ static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint
         w->work += ranges.steps;
     }
     if (s.first == s.end) return PT_NONE;
-    PT_GROW(worker->nodes, worker->nodes.count + 1);
-    worker->nodes.items[worker->nodes.count++] = (pt_dwarf_node){.off = off,
-                                                                 .parent = parent,
-                                                                 .first = (uint32_t)s.first,
-                                                                 .last = (uint32_t)s.last,
-                                                                 .function = PT_NONE};
+    PT_PUSH(worker->nodes, (pt_dwarf_node){.off = off,
+                                           .parent = parent,
+                                           .first = (uint32_t)s.first,
+                                           .last = (uint32_t)s.last,
+                                           .function = PT_NONE});
     return s.id;
 }
 
@@ -285,8 +284,7 @@ static inline void note_place(pt_dwarf_worker *worker, uint64_t off)
 {
     enum { EACH = 32 };
     if (worker->places.seen++ % EACH != 0) return;
-    PT_GROW(worker->places, worker->places.count + 1);
-    worker->places.items[worker->places.count++] = off;
+    PT_PUSH(worker->places, off);
 }
 
 static void walk_entries(walk *w, pt_dwarf_cursor *c)
@@ -321,8 +319,7 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
         if (what == OVER) {
             skip_tree(w->table, w->unit, a, c);
         } else if (what == INTO && a->has_children) {
-            PT_GROW(worker->levels, worker->levels.count + 1);
-            worker->levels.items[worker->levels.count++] = around;
+            PT_PUSH(worker->levels, around);
             around = node;
         }
     }
@@ -422,9 +419,7 @@ void pt_dwarf_find_around(pt_dwarf_worker *worker, const pt_dwarf_unit *unit, co
         }
         skip_entry(table, unit, a, &c);
         if (!a->has_children) continue;
-        PT_GROW(worker->ancestors, worker->ancestors.count + 1);
-        worker->ancestors.items[worker->ancestors.count++] =
-            (pt_dwarf_ancestor){.off = off, .kind = a->kind};
+        PT_PUSH(worker->ancestors, (pt_dwarf_ancestor){.off = off, .kind = a->kind});
         depth++;
     }
 }

@@ -97,8 +97,7 @@ char *pt_dwarf_string_room(pt_dwarf_worker *w, size_t size_bytes)
     if (size_bytes > w->chunk_bytes - w->chunk_used) {
         w->chunk_bytes = size_bytes > CHUNK_BYTES ? size_bytes : CHUNK_BYTES;
         w->chunk_used = 0;
-        PT_GROW(w->chunks, w->chunks.count + 1);
-        w->chunks.items[w->chunks.count++] = pt_alloc(w->chunk_bytes, 1);
+        PT_PUSH(w->chunks, pt_alloc(w->chunk_bytes, 1));
     }
     char *room = w->chunks.items[w->chunks.count - 1] + w->chunk_used;
     w->chunk_used += size_bytes;

@@ -315,13 +315,11 @@ static void add_frame(pt_go_table *t, const function *f, const char *name, uint6
                       uint32_t start_line)
 {
     const int32_t line = value_at(t, f->line_table, f, pc);
-    PT_GROW(t->frames, t->frames.count + 1);
-    t->frames.items[t->frames.count++] =
-        (pt_object_frame){.linkage_name = name,
-                          .name = name,
-                          .file = file_at(t, f, pc),
-                          .line = line > 0 ? (uint32_t)line : 0,
-                          .start_line = start_line <= INT32_MAX ? start_line : 0};
+    PT_PUSH(t->frames, (pt_object_frame){.linkage_name = name,
+                                         .name = name,
+                                         .file = file_at(t, f, pc),
+                                         .line = line > 0 ? (uint32_t)line : 0,
+                                         .start_line = start_line <= INT32_MAX ? start_line : 0});
 }
 
 static void add_chain(pt_go_table *t, const function *f, uint64_t pc)

@@ -174,9 +174,7 @@ static void read_debug(reading *r, cursor *c)
         }
         if (length != 1 || (unsigned char)name[0] != 0xff)
             file = pt_code_text(&r->names, name, length);
-        PT_GROW(r->names.lines, r->names.lines.count + 1);
-        r->names.lines.items[r->names.lines.count++] =
-            (pt_code_line){addr - r->line_shift, file, line};
+        PT_PUSH(r->names.lines, (pt_code_line){addr - r->line_shift, file, line});
         r->debug_count++;
     }
     if (c->is_short) r->names.damaged_count++;

@@ -46,15 +46,14 @@ void pt_nearest_init(pt_nearest *nearest, const pt_elf *image, const pt_elf *sym
         if (seen == NOTHING) seen = SYMBOL;
         if (!may_be_function(&symbol)) continue;
         const bool has_file = symbol.binding == STB_LOCAL || seen != FILE_AFTER_SYMBOL;
-        PT_GROW(*nearest, nearest->count + 1);
-        nearest->items[nearest->count++] =
-            (pt_function_symbol){.addr = symbol.value,
-                                 .size_bytes = symbol.size_bytes > 0 ? symbol.size_bytes : 1,
-                                 .section = symbol.section_index,
-                                 .index = i,
-                                 .name = symbol.name,
-                                 .file = has_file ? file : NULL,
-                                 .is_typed = symbol.type != STT_NOTYPE};
+        PT_PUSH(*nearest,
+                (pt_function_symbol){.addr = symbol.value,
+                                     .size_bytes = symbol.size_bytes > 0 ? symbol.size_bytes : 1,
+                                     .section = symbol.section_index,
+                                     .index = i,
+                                     .name = symbol.name,
+                                     .file = has_file ? file : NULL,
+                                     .is_typed = symbol.type != STT_NOTYPE});
     }
     if (nearest->count > 0) qsort(nearest->items, nearest->count, sizeof *nearest->items, by_place);
 }

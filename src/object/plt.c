@@ -51,9 +51,7 @@ static void collect_slots(const pt_elf *elf, relocations *list)
             const uint64_t info = read_le(bytes + off + offsetof(Elf64_Rela, r_info), 8);
             const uint64_t type = ELF64_R_TYPE(info);
             if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
-            PT_GROW(*list, list->count + 1);
-            list->items[list->count++] =
-                (relocation){read_le(bytes + off, 8), (uint32_t)ELF64_R_SYM(info)};
+            PT_PUSH(*list, (relocation){read_le(bytes + off, 8), (uint32_t)ELF64_R_SYM(info)});
         }
     }
     if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_slot);
@@ -83,9 +81,9 @@ static void add_stubs(pt_plt *plt, const pt_elf *elf, const pt_elf_section *s,
         const relocation *found =
             bsearch(&wanted, slots->items, slots->count, sizeof *slots->items, by_slot);
         if (found == NULL) continue;
-        PT_GROW(*plt, plt->count + 1);
-        plt->items[plt->count++] = (pt_plt_stub){
-            .addr = s->addr + off, .end_addr = s->addr + off + step, .symbol = found->symbol};
+        PT_PUSH(*plt, (pt_plt_stub){.addr = s->addr + off,
+                                    .end_addr = s->addr + off + step,
+                                    .symbol = found->symbol});
     }
 }
 

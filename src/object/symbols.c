@@ -97,14 +97,13 @@ static void collect(const pt_elf_symbols *table, uint8_t number, candidates *lis
             around = segment_around(elf, s.value);
         if (!around.is_code || s.value < around.addr || s.value >= around.end_addr) continue;
         const bool fits = s.size_bytes <= around.end_addr - s.value;
-        PT_GROW(*list, list->count + 1);
-        list->items[list->count++] = (candidate){
-            .addr = s.value,
-            .end_addr = s.size_bytes != 0 && fits ? s.value + s.size_bytes : around.end_addr,
-            .symbol = i,
-            .table = number,
-            .rank = rank_of(&s),
-            .has_size = s.size_bytes != 0};
+        PT_PUSH(*list, (candidate){.addr = s.value,
+                                   .end_addr = s.size_bytes != 0 && fits ? s.value + s.size_bytes
+                                                                         : around.end_addr,
+                                   .symbol = i,
+                                   .table = number,
+                                   .rank = rank_of(&s),
+                                   .has_size = s.size_bytes != 0});
     }
 }
 
@@ -183,9 +182,7 @@ typedef struct {
 static void add_range(pt_symbol_index *index, uint64_t addr, uint64_t end_addr, const candidate *c)
 {
     if (addr >= end_addr) return;
-    PT_GROW(*index, index->count + 1);
-    index->items[index->count++] =
-        (pt_symbol_range){addr, end_addr, c->addr, c->end_addr, c->symbol, c->table};
+    PT_PUSH(*index, (pt_symbol_range){addr, end_addr, c->addr, c->end_addr, c->symbol, c->table});
 }
 
 /* Gives out what lies below `upto`. */
@@ -212,8 +209,7 @@ static void open_group(layer *l, const candidate *first, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!first[i].has_size || first[i].end_addr <= reach) continue;
         reach = first[i].end_addr;
-        PT_GROW(l->open, l->open.count + 1);
-        l->open.items[l->open.count++] = first[i];
+        PT_PUSH(l->open, first[i]);
     }
     for (size_t low = bottom, high = l->open.count; low + 1 < high; low++) {
         high--;

@@ -117,8 +117,7 @@ static void read_attributes(const char *p, const char *end, attributes *ret)
         if (p >= end || *p != '=' || one.name_length == 0) return;
         p = skip_blanks(p + 1, end, " ");
         one.value = read_value(&p, end);
-        PT_GROW(*ret, ret->count + 1);
-        ret->items[ret->count++] = one;
+        PT_PUSH(*ret, one);
     }
 }
 

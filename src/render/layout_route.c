@@ -19,8 +19,7 @@ typedef struct {
 static void add_point(points *list, double x, double y)
 {
     if (list->count > 0 && y - list->items[list->count - 1].y < 0.5) return;
-    PT_GROW(*list, list->count + 1);
-    list->items[list->count++] = (pt_point){x, y};
+    PT_PUSH(*list, (pt_point){x, y});
 }
 
 /* ---- Where arrows leave and reach a box ---- */

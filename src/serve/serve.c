@@ -144,8 +144,7 @@ static enum MHD_Result add_parameter(void *into, enum MHD_ValueKind kind, const 
         p->token = value;
         return MHD_YES;
     }
-    PT_GROW(*p, p->count + 1);
-    p->items[p->count++] = (pt_serve_parameter){name, value};
+    PT_PUSH(*p, (pt_serve_parameter){name, value});
     return MHD_YES;
 }
 

@@ -55,8 +55,7 @@ pt_debuginfod *pt_debuginfod_new(const pt_debuginfod_options *options)
         if (strstr(url, "://") == NULL) continue; /* elfutils' words, such as ima:permissive */
         for (size_t n = strlen(url); n > 0 && url[n - 1] == '/'; n--)
             url[n - 1] = '\0';
-        PT_GROW(client->servers, client->servers.count + 1);
-        client->servers.items[client->servers.count++] = (server){.url = pt_strdup(url)};
+        PT_PUSH(client->servers, (server){.url = pt_strdup(url)});
     }
     client->folder = pt_strdup(options->folder);
     client->agent = pt_strdup(options->agent != NULL ? options->agent : "pitot");

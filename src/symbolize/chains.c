@@ -179,8 +179,7 @@ static uint32_t row_of(const pt_chains *chains, uint64_t addr)
 static uint32_t add_row(pt_chains *chains, uint64_t addr)
 {
     const uint32_t id = (uint32_t)chains->rows.count;
-    PT_GROW(chains->rows, chains->rows.count + 1);
-    chains->rows.items[chains->rows.count++] = (row){.addr = addr};
+    PT_PUSH(chains->rows, (row){.addr = addr});
     pt_index_add(&chains->row_index, pt_hash_mix(addr, 1), id);
     return id;
 }

@@ -325,8 +325,7 @@ static void gather(work *w, pt_diag *diag)
             continue;
         }
         image *m = &w->images[*id];
-        PT_GROW(m->wanted, m->wanted.count + 1);
-        m->wanted.items[m->wanted.count++] = (wanted){.location = i};
+        PT_PUSH(m->wanted, (wanted){.location = i});
     }
     for (uint32_t i = 0; i <= mapping_count; i++)
         if (without_file[i] > 0)
@@ -503,15 +502,13 @@ static void take_code_names(image *m, const pt_code_names *names, pt_demangle_mo
         if (is_same) {
             free(readable);
         } else {
-            PT_GROW(m->functions, m->functions.count + 1);
-            m->functions.items[m->functions.count++] =
-                (function){.name = readable != NULL ? readable : pt_strdup(a.name),
-                           .system_name = pt_strdup(a.name),
-                           .file = file_of(m, a.file),
-                           .id = {PT_NONE}};
+            PT_PUSH(m->functions,
+                    (function){.name = readable != NULL ? readable : pt_strdup(a.name),
+                               .system_name = pt_strdup(a.name),
+                               .file = file_of(m, a.file),
+                               .id = {PT_NONE}});
         }
-        PT_GROW(m->frames, m->frames.count + 1);
-        m->frames.items[m->frames.count++] = (frame){(uint32_t)m->functions.count - 1, a.line, 0};
+        PT_PUSH(m->frames, (frame){(uint32_t)m->functions.count - 1, a.line, 0});
         m->has_lines |= a.line != 0;
     }
 }

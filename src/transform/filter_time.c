@@ -162,8 +162,7 @@ static pt_status parse(time_choice *c, pt_error *reterr)
         time_range range;
         if (!(in_percent ? parse_percent(c, at, end, &range) : parse_clock(at, end, &range)))
             return bad(c, reterr);
-        PT_GROW(c->range, c->range.count + 1);
-        c->range.items[c->range.count++] = range;
+        PT_PUSH(c->range, range);
         at = end + (*end != '\0');
     }
     return c->range.count > 0 ? PT_OK : bad(c, reterr);

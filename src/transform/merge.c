@@ -250,12 +250,11 @@ uint32_t pt_merge_location(adding *a, uint32_t row)
                             a->p->mapping->row[l->mapping[row]].start;
     a->line.count = 0;
     for (uint32_t i = l->line_first[row]; i < l->line_first[row + 1]; i++) {
-        PT_GROW(a->line, a->line.count + 1);
-        a->line.items[a->line.count++] = (pt_line){
-            .function = map_function(a, a->p->line->function[i]),
-            .line = a->p->line->line[i],
-            .column = a->p->line->column ? a->p->line->column[i] : 0,
-        };
+        PT_PUSH(a->line, (pt_line){
+                             .function = map_function(a, a->p->line->function[i]),
+                             .line = a->p->line->line[i],
+                             .column = a->p->line->column ? a->p->line->column[i] : 0,
+                         });
     }
     if (a->merge->pprof) return a->location[row] = keyed_location(a, &location);
     return a->location[row] = pt_builder_location(a->b, &location, a->line.items, a->line.count).v;
@@ -312,8 +311,7 @@ static void intern_mapped(adding *a, const mapped_stacks *mapped)
 
 static void push_label(adding *a, pt_label label)
 {
-    PT_GROW(a->label, a->label.count + 1);
-    a->label.items[a->label.count++] = label;
+    PT_PUSH(a->label, label);
 }
 
 static int compare_labels(const pt_builder *b, const pt_label *x, const pt_label *y)

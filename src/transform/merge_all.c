@@ -51,8 +51,7 @@ static void add_events(all_events *all, const pt_profile *p)
         if (own[i] != PT_NONE) known[own[i]] = true;
     for (uint32_t e = 0; e < p->event->t.count; e++) {
         if (known[e]) continue;
-        PT_GROW(*all, all->count + 1);
-        all->items[all->count++] = (struct any_event){p, e};
+        PT_PUSH(*all, (struct any_event){p, e});
     }
 }
 

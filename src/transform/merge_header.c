@@ -172,8 +172,7 @@ void pt_merge_extras(adding *a)
         const uint32_t key = map_string(a, from->key[i]), value = map_string(a, from->value[i]);
         const uint64_t hash = pt_hash_u32_pair(key, value);
         if (has_extra(m, hash, key, value)) continue; /* looks at earlier profiles' only */
-        PT_GROW(m->extra, m->extra.count + 1);
-        m->extra.items[m->extra.count++] = (struct extra_line){key, value};
+        PT_PUSH(m->extra, (struct extra_line){key, value});
         pt_builder_extra(a->b, (pt_string_id){key}, (pt_string_id){value});
     }
     for (size_t i = before; i < m->extra.count; i++)

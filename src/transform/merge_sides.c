@@ -84,8 +84,7 @@ static uint32_t arc_between(struct pt_merge_sides *s, uint32_t from, uint32_t to
          i = pt_index_next(&s->arc_index, &probe))
         if (s->arc.items[i].from == from && s->arc.items[i].to == to) return i;
     const uint32_t id = (uint32_t)s->arc.count;
-    PT_GROW(s->arc, s->arc.count + 1);
-    s->arc.items[s->arc.count++] = (arc_row){.from = from, .to = to};
+    PT_PUSH(s->arc, (arc_row){.from = from, .to = to});
     PT_GROW(s->cost, s->arc.count * events);
     memset(s->cost.items + (size_t)id * events, 0, events * sizeof *s->cost.items);
     pt_index_add(&s->arc_index, hash, id);
@@ -140,8 +139,7 @@ static void add_bin(struct pt_merge_sides *s, const pt_bin *bin)
         return;
     }
     pt_index_add(&s->bin_index, hash, (uint32_t)s->bin.count);
-    PT_GROW(s->bin, s->bin.count + 1);
-    s->bin.items[s->bin.count++] = *bin;
+    PT_PUSH(s->bin, *bin);
 }
 
 static void add_bins(pt_merge_adding *a)
@@ -180,8 +178,7 @@ static void add_block(struct pt_merge_sides *s, const pt_block *block)
         return;
     }
     pt_index_add(&s->block_index, hash, (uint32_t)s->block.count);
-    PT_GROW(s->block, s->block.count + 1);
-    s->block.items[s->block.count++] = *block;
+    PT_PUSH(s->block, *block);
 }
 
 static void add_blocks(pt_merge_adding *a)

@@ -51,8 +51,7 @@ static uint32_t function_at(gathering *g, uint32_t location)
         (pt_calls_function){.name = pt_fold_text(&g->calls->fold, key.row),
                             .file = pt_fold_file_at(&g->calls->fold, key.row, location),
                             .row = key.row};
-    PT_GROW(g->key, g->key.count + 1);
-    g->key.items[g->key.count++] = key;
+    PT_PUSH(g->key, key);
     pt_index_add(&g->functions, hash, f);
     return g->of_location[location] = f;
 }

@@ -159,8 +159,7 @@ static void close_row(showing *s)
 
 static void open_node(showing *s, uint32_t node, uint32_t full_end)
 {
-    PT_GROW(s->open, s->open.count + 1);
-    s->open.items[s->open.count++] = (open_row){.full_end = full_end, .node = node};
+    PT_PUSH(s->open, (open_row){.full_end = full_end, .node = node});
 }
 
 static void make_tree(pt_calltree *tree, size_t most)

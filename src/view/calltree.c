@@ -136,12 +136,11 @@ static uint32_t child_for(planting *t, const group *parent, uint32_t node, uint3
     uint32_t *slot = &t->child_of_name[name];
     if (*slot != PT_NONE) return *slot;
     *slot = (uint32_t)t->children.count;
-    PT_GROW(t->children, t->children.count + 1);
-    t->children.items[t->children.count++] = (group){.parent = node,
-                                                     .depth = parent->depth + 1,
-                                                     .name = name,
-                                                     .location = location,
-                                                     .inlined = true};
+    PT_PUSH(t->children, (group){.parent = node,
+                                 .depth = parent->depth + 1,
+                                 .name = name,
+                                 .location = location,
+                                 .inlined = true});
     return *slot;
 }
 
@@ -237,8 +236,7 @@ static void scatter_items(planting *t, const group *g)
 
 static void push_group(planting *t, const group *g)
 {
-    PT_GROW(t->waiting, t->waiting.count + 1);
-    t->waiting.items[t->waiting.count++] = *g;
+    PT_PUSH(t->waiting, *g);
 }
 
 static void deal(planting *t, const group *g, uint32_t node)

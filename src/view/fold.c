@@ -212,8 +212,7 @@ typedef struct {
 
 static void column_add(column *c, uint32_t value)
 {
-    PT_GROW(*c, c->count + 1);
-    c->items[c->count++] = value;
+    PT_PUSH(*c, value);
 }
 
 static uint32_t new_row(folding *f, uint32_t location, uint32_t line)

@@ -238,9 +238,7 @@ static void count_call(counting *t, uint32_t in_cell, uint32_t callee, bool inli
     }
     if (id == PT_NONE) {
         id = (uint32_t)t->pairs.count;
-        PT_GROW(t->pairs, t->pairs.count + 1);
-        t->pairs.items[t->pairs.count++] =
-            (pair){.cell = in_cell, .callee = callee, .inlined = inlined};
+        PT_PUSH(t->pairs, (pair){.cell = in_cell, .callee = callee, .inlined = inlined});
         pt_index_add(&t->pair_index, hash, id);
     }
     pair *x = &t->pairs.items[id];
@@ -393,8 +391,7 @@ static void add_line(const counting *t, lines *to, const pt_source_file *file, i
     }
     const pt_listing_line *last = to->count > 0 ? &to->items[to->count - 1] : NULL;
     line.after_gap = last != NULL && last->number > 0 && number > last->number + 1;
-    PT_GROW(*to, to->count + 1);
-    to->items[to->count++] = line;
+    PT_PUSH(*to, line);
 }
 
 /* Where the next function of that file begins, as far as the profile tells; a far line if it does

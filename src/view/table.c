@@ -331,9 +331,8 @@ static void place_rows(const counting *t, pt_top *top, const uint32_t *shown_as)
             if (row->line == 0 || row->file[0] == '\0')
                 place_at(p, row, function, p->function->start_line[function]);
             if (i == 0 && t->all.leaf_value[l] != 0 && p->line->line[line] > 0) {
-                PT_GROW(lines, lines.count + 1);
-                lines.items[lines.count++] = (line_value){
-                    shown_as[rows[i]], function, p->line->line[line], t->all.leaf_value[l]};
+                PT_PUSH(lines, (line_value){shown_as[rows[i]], function, p->line->line[line],
+                                            t->all.leaf_value[l]});
             }
         }
     }

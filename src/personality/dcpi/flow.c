@@ -132,8 +132,7 @@ typedef struct {
 
 static void add_edge(edges *e, uint32_t from, uint32_t to)
 {
-    PT_GROW(*e, e->count + 1);
-    e->items[e->count++] = (struct edge){from, to};
+    PT_PUSH(*e, (struct edge){from, to});
 }
 
 /* The places of each node's edges: first[node] .. first[node + 1) of list. */

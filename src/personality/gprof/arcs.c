@@ -24,8 +24,7 @@ void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls)
         return;
     }
     pt_index_add(&g->arc_index, pt_hash_u32_pair(from, to), (uint32_t)g->arc.count);
-    PT_GROW(g->arc, g->arc.count + 1);
-    g->arc.items[g->arc.count++] = (pt_gprof_arc){.from = from, .to = to, .calls = calls};
+    PT_PUSH(g->arc, (pt_gprof_arc){.from = from, .to = to, .calls = calls});
 }
 
 uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol)
@@ -90,8 +89,7 @@ static void count_block(pt_gprof *g, const pt_gprof_block *b)
         return;
     }
     pt_index_add(&g->block_index, hash, (uint32_t)g->block.count);
-    PT_GROW(g->block, g->block.count + 1);
-    g->block.items[g->block.count++] = *b;
+    PT_PUSH(g->block, *b);
 }
 
 static void add_blocks(pt_gprof *g, const pt_profile *p)

@@ -114,8 +114,7 @@ static void print_version(void)
 
 static void add_spec(pt_gprof_settings *s, pt_gprof_table table, const char *text)
 {
-    PT_GROW(s->spec, s->spec.count + 1);
-    s->spec.items[s->spec.count++] = (pt_gprof_spec){table, text};
+    PT_PUSH(s->spec, (pt_gprof_spec){table, text});
 }
 
 /* Asks for a report, of what the spec says. */
@@ -156,8 +155,7 @@ static void add_folders(pt_gprof_settings *s, const char *text)
     const char *begin = text;
     for (;;) {
         const char *const end = begin + strcspn(begin, ":");
-        PT_GROW(s->folder, s->folder.count + 1);
-        s->folder.items[s->folder.count++] = pt_strndup(begin, (size_t)(end - begin));
+        PT_PUSH(s->folder, pt_strndup(begin, (size_t)(end - begin)));
         if (*end == '\0') return;
         begin = end + 1;
     }

@@ -81,12 +81,11 @@ static void add_step(pt_gprof *g, lines *found, const uint64_t *addrs, const pt_
         const pt_gprof_symbol *before = found->count > 0 ? &found->items[found->count - 1] : NULL;
         if (before != NULL && same_line(before, &places[i], file)) continue;
         const bool is_static = is_static_at(g, before, addrs[i], &places[i], file);
-        PT_GROW(*found, found->count + 1);
-        found->items[found->count++] = (pt_gprof_symbol){.name = places[i].name,
-                                                         .addr = addrs[i],
-                                                         .file = file,
-                                                         .line = places[i].line,
-                                                         .is_static = is_static};
+        PT_PUSH(*found, (pt_gprof_symbol){.name = places[i].name,
+                                          .addr = addrs[i],
+                                          .file = file,
+                                          .line = places[i].line,
+                                          .is_static = is_static});
     }
 }
 

@@ -44,8 +44,7 @@ static void put(placement *p, uint32_t symbol)
 
 static void add(arc_list *list, uint32_t arc)
 {
-    PT_GROW(*list, list->count + 1);
-    list->items[list->count++] = arc;
+    PT_PUSH(*list, arc);
 }
 
 static int by_calls(const void *context, uint32_t a, uint32_t b)

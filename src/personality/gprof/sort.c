@@ -162,8 +162,7 @@ uint32_t *pt_gprof_by_name(const pt_gprof *g)
             for (n = 0; i + n < a.count && sorted[i + n].key == sorted[i].key; n++)
                 part[i + n] = sorted[i + n].id;
             if (n < 2 || (sorted[i].key & 0xff) == 0) continue; /* one, or at their end */
-            PT_GROW(todo, todo.count + 1);
-            todo.items[todo.count++] = (alike){a.first + i, n, a.at + PIECE_BYTES};
+            PT_PUSH(todo, (alike){a.first + i, n, a.at + PIECE_BYTES});
         }
     }
     free(todo.items);

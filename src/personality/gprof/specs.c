@@ -105,9 +105,7 @@ void pt_gprof_match_specs(pt_gprof *g)
             continue;
         }
         bool *const sides = pt_alloc(2 * count + 1, sizeof *sides);
-        PT_GROW(g->arc_spec, g->arc_spec.count + 1);
-        g->arc_spec.items[g->arc_spec.count++] =
-            (pt_gprof_arc_spec){spec->table, sides, sides + count};
+        PT_PUSH(g->arc_spec, (pt_gprof_arc_spec){spec->table, sides, sides + count});
         g->table_counts[spec->table] +=
             mark(g, spec->text, (size_t)(slash - spec->text), bit, sides);
         mark(g, slash + 1, strlen(slash + 1), 0, sides + count);

@@ -95,8 +95,7 @@ static void add_stack(pt_gprof *g, reading *r, uint32_t stack, double ticks)
         if (symbol != PT_NONE) g->frame.items[g->frame.count++] = symbol;
     }
     added.count = (uint32_t)(g->frame.count - added.first);
-    PT_GROW(g->stack, g->stack.count + 1);
-    g->stack.items[g->stack.count++] = added;
+    PT_PUSH(g->stack, added);
 }
 
 bool pt_gprof_add_stacks(pt_gprof *g, const pt_profile *p, uint32_t event, double scale)

@@ -39,8 +39,7 @@ uint32_t pt_gprof_file(pt_gprof *g, const char *name)
          i = pt_index_next(&g->file_index, &probe))
         if (strcmp(g->file.items[i], name) == 0) return i;
     const uint32_t id = (uint32_t)g->file.count;
-    PT_GROW(g->file, g->file.count + 1);
-    g->file.items[g->file.count++] = name;
+    PT_PUSH(g->file, name);
     pt_index_add(&g->file_index, hash, id);
     return id;
 }
@@ -292,8 +291,7 @@ static const char *keep_name(pt_gprof *g, const char *text, size_t bytes)
     if (bytes > g->name_room) {
         g->name_room = bytes < NAME_PIECE_BYTES ? NAME_PIECE_BYTES : bytes;
         g->name_end = pt_alloc_table(g->name_room, 1);
-        PT_GROW(g->name_text, g->name_text.count + 1);
-        g->name_text.items[g->name_text.count++] = g->name_end;
+        PT_PUSH(g->name_text, g->name_end);
     }
     char *const kept = memcpy(g->name_end, text, bytes);
     g->name_end += bytes;

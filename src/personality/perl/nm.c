@@ -40,8 +40,7 @@ static bool list_symbols(const pt_elf *elf, uint32_t section_type, symbol_list *
     if (!pt_class_table_open(&table, elf, section_type)) return false;
     while (pt_class_table_next(&table, &symbol)) {
         if (symbol.name[0] == '\0') continue;
-        PT_GROW(*list, list->count + 1);
-        list->items[list->count++] = symbol;
+        PT_PUSH(*list, symbol);
     }
     pt_class_table_done(&table);
     if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, by_address);
@@ -120,11 +119,9 @@ static void cut(pt_perl_nm *nm, const pt_perl_session *s, const symbol_list *lis
         char *name = shown_name(s, versions, &list->items[chosen], chosen == i);
         if (is_wanted(pattern, name)) {
             if (chosen != i) drop_earlier(nm, &bare, name);
-            PT_GROW(*nm, nm->count + 1);
-            nm->items[nm->count++] =
-                (pt_perl_procedure){.start = list->items[i].addr,
-                                    .end = list->items[next < list->count ? next : i].addr,
-                                    .name = name};
+            PT_PUSH(*nm, (pt_perl_procedure){.start = list->items[i].addr,
+                                             .end = list->items[next < list->count ? next : i].addr,
+                                             .name = name});
         } else {
             free(name);
         }

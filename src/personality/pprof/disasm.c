@@ -194,8 +194,7 @@ static void keep_symbol(search *s, pt_pprof_symbol *symbol, const char *path, ui
                         .node_count = count,
                         .order = s->symbols.count};
     memcpy(f->nodes, nodes, count * sizeof *nodes);
-    PT_GROW(s->symbols, s->symbols.count + 1);
-    s->symbols.items[s->symbols.count++] = *symbol;
+    PT_PUSH(s->symbols, *symbol);
 }
 
 /* A symbol ends a byte before the next one begins, and holds what is below that (pprof's own rule,
@@ -311,8 +310,7 @@ static pt_status disassemble(search *s, pt_pprof_symbol *symbol, const struct fo
     const pt_status status = pt_objdump_run(s->request->objdump, f->path, f->start, f->end,
                                             s->request->intel_syntax, &l, reterr);
     if (status != PT_OK) return status;
-    PT_GROW(*s->texts, s->texts->count + 1);
-    s->texts->items[s->texts->count++] = l;
+    PT_PUSH(*s->texts, l);
     symbol->instruction = pt_alloc(l.count, sizeof *symbol->instruction);
     size_t at = 0;
     for (size_t i = 0; i < l.count; i++) {

@@ -104,8 +104,7 @@ static bool was_asked(listing *l, const pt_source_file *file, bool asks)
     for (size_t i = 0; i < l->asked.count; i++)
         if (l->asked.items[i] == file) return true;
     if (!asks) return false;
-    PT_GROW(l->asked, l->asked.count + 1);
-    l->asked.items[l->asked.count++] = file;
+    PT_PUSH(l->asked, file);
     return true;
 }
 
@@ -150,8 +149,7 @@ static void add_routine(listing *l, const pt_graph_node *const *node, size_t cou
         add_lines(&r, file, node, count, start, end);
     else if (asked)
         r.error = pt_strdup(file->error);
-    PT_GROW(l->routines, l->routines.count + 1);
-    l->routines.items[l->routines.count++] = r;
+    PT_PUSH(l->routines, r);
 }
 
 /* All files of one function; nodes without a file come first and do not count beside others. */
@@ -160,10 +158,7 @@ static void add_function(listing *l, const pt_graph_node *const *node, size_t co
     size_t at = 0;
     while (at < count && node[at]->info->file[0] == '\0')
         at++;
-    if (at == count) {
-        PT_GROW(l->routines, l->routines.count + 1);
-        l->routines.items[l->routines.count++] = (pt_pprof_routine){.name = node[0]->info->name};
-    }
+    if (at == count) PT_PUSH(l->routines, (pt_pprof_routine){.name = node[0]->info->name});
     for (size_t n; at < count; at += n) {
         n = run_of_file(node + at, count - at);
         add_routine(l, node + at, n);

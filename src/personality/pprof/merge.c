@@ -79,8 +79,7 @@ static pt_status close_group(grouping *g, pt_error *reterr)
     }
     pt_profile_unref(g->first);
     g->first = NULL;
-    PT_GROW(g->group, g->group.count + 1);
-    g->group.items[g->group.count++] = profile;
+    PT_PUSH(g->group, profile);
     return PT_OK;
 }
 
