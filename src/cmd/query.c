@@ -31,13 +31,32 @@ char *pt_query_text(const pt_query *query)
 
 /* ---- Event ---- */
 
+/* The events with values, where the one that is shown by default has none. */
+static void say_other_events(const pt_cmd_context *context)
+{
+    const pt_profile *const p = context->profile;
+    if (pt_view_magnitude(p, context->event) != 0) return;
+    pt_buf list = PT_BUF_INIT;
+    for (uint32_t e = 0; e < p->event->t.count; e++)
+        if (pt_view_magnitude(p, e) != 0)
+            pt_putf(&list, "%s%s", list.size > 0 ? ", " : "", pt_text(p, p->event->row[e].type));
+    if (list.size > 0)
+        pt_cmd_say("%s: every sample has 0 of %s; --event shows what has values: %s",
+                   context->title, pt_text(p, p->event->row[context->event].type),
+                   pt_buf_text(&list));
+    pt_buf_done(&list);
+}
+
 static int choose_event(pt_cmd_context *context)
 {
     const pt_profile *p = context->profile;
     const char *name = context->query.event;
     const bool asked = name != NULL && name[0] != '\0';
     context->event = asked ? pt_profile_find_event(p, name) : pt_profile_default_event(p);
-    if (context->event != PT_NONE) return PT_EXIT_OK;
+    if (context->event != PT_NONE) {
+        if (!asked) say_other_events(context);
+        return PT_EXIT_OK;
+    }
     if (p->event->t.count == 0) {
         pt_cmd_say("%s: no events in it, so there is nothing to add up", context->title);
         return PT_EXIT_NO_MATCH;

@@ -118,6 +118,7 @@ typedef struct pprof_reader {
     const uint8_t *cut; /* the field that does not fit its file; NULL = the file is whole */
 
     pprof_ids mappings, functions, locations;
+    bool functions_by_place;             /* no function has an id: function i is location i's */
     uint32_t line_count;                 /* line rows so far */
     size_t event_count;                  /* value columns */
     size_t label_set_count, label_count; /* label sets and rows so far */

@@ -269,6 +269,19 @@ static void read_mapping(pprof_reader *r, const struct pprof_slice *slice)
     pprof_file_unknown(r, PT_IN_MAPPING, row);
 }
 
+/* Some writers (of .NET) give functions no ids: function i is then location i's. */
+static bool are_functions_by_place(const pprof_reader *r)
+{
+    if (r->function.count == 0 || r->function.count != r->location.count) return false;
+    for (size_t i = 0; i < r->function.count; i++) {
+        pb_cursor cursor = pb_open(r->function.items[i].data, r->function.items[i].size);
+        pb_field field;
+        while (pb_next(&cursor, &field))
+            if (field.number == 1 && field.wire == PB_VARINT && field.value != 0) return false;
+    }
+    return true;
+}
+
 static void read_function(pprof_reader *r, const struct pprof_slice *slice, uint32_t *row_count)
 {
     pt_function function = {0};
@@ -286,7 +299,7 @@ static void read_function(pprof_reader *r, const struct pprof_slice *slice, uint
         }
     }
     pprof_close(r, &cursor);
-    if (!pprof_ids_add(&r->functions, function.source_id, *row_count)) {
+    if (!r->functions_by_place && !pprof_ids_add(&r->functions, function.source_id, *row_count)) {
         r->damage.ids++;
         pt_buf_clear(&r->unknown);
         return;
@@ -336,6 +349,17 @@ static void read_line(pprof_reader *r, const pb_field *message, line_list *into)
     PT_PUSH(*into, line);
 }
 
+/* The line of a location that has the function of its place. */
+static void name_by_place(line_list *lines, uint32_t function)
+{
+    if (lines->count == 0) {
+        PT_GROW(*lines, 1);
+        lines->items[lines->count++] = (pt_line){.function = PT_NONE};
+    }
+    if (lines->count == 1 && lines->items[0].function == PT_NONE)
+        lines->items[0].function = function;
+}
+
 static void read_location(pprof_reader *r, const struct pprof_slice *slice, line_list *lines,
                           uint32_t *row_count)
 {
@@ -362,6 +386,7 @@ static void read_location(pprof_reader *r, const struct pprof_slice *slice, line
         }
     }
     pprof_close(r, &cursor);
+    if (r->functions_by_place) name_by_place(lines, (uint32_t)(slice - r->location.items));
     if (!pprof_ids_add(&r->locations, location.source_id, *row_count)) {
         r->damage.ids++;
         pt_buf_clear(&r->unknown);
@@ -457,6 +482,7 @@ static void read_tables(pprof_reader *r)
     for (size_t i = 0; i < r->mapping.count; i++)
         read_mapping(r, &r->mapping.items[i]);
     uint32_t rows = 0;
+    r->functions_by_place = are_functions_by_place(r);
     for (size_t i = 0; i < r->function.count; i++)
         read_function(r, &r->function.items[i], &rows);
     rows = 0;

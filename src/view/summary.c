@@ -18,6 +18,9 @@ static bool has_name(const pt_profile *p, uint32_t location)
     return function != PT_NONE && pt_text_bytes(p, p->function->name[function]) > 0;
 }
 
+/* A period of less is no sampling: it says that values are in nanoseconds. */
+#define PERIOD_MIN_NS 1000
+
 /* What one sample stands for, where that is a time, gives the rate. */
 static double rate_of(const pt_profile *p, const pt_event *event)
 {
@@ -27,7 +30,8 @@ static double rate_of(const pt_profile *p, const pt_event *event)
     if (source->asked_hz > 0) return source->asked_hz;
     const pt_unit *unit = pt_unit_parse(pt_text(p, source->period_unit));
     if (unit == NULL || unit->family != PT_FAMILY_TIME || source->period <= 0) return 0;
-    return 1e9 / ((double)source->period * unit->factor);
+    const double period_ns = (double)source->period * unit->factor;
+    return period_ns >= PERIOD_MIN_NS ? 1e9 / period_ns : 0;
 }
 
 /* Readers add equal samples up, and writers have: the count of samples is then an event. */

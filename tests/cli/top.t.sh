@@ -85,6 +85,13 @@ run pitot top --event=cycles a.folded
 expect_status 2
 expect_stderr 'pitot: --event=cycles: the profile has no such event, but: samples'
 
+it 'says which events have values where the one shown by default has none'
+printf 'events: Dr Ir\nfn=main\n1 0 5\n' >callgrind.out.1
+run pitot top --csv callgrind.out.1
+expect_stderr_line '*callgrind.out.1: every sample has 0 of Dr; --event shows what has values: Ir'
+run pitot top -e Ir --csv callgrind.out.1
+expect_no_stderr
+
 it 'adds up several profiles'
 run pitot top --csv a.folded a.folded
 expect_status 0

@@ -103,6 +103,29 @@ static void reads_samples_labels_and_header(void **state)
     reading_done(&r);
 }
 
+/* As the profiles of .NET's tools are: no function has an id, no line names one. */
+static void functions_without_ids_belong_to_the_locations_of_their_places(void **state)
+{
+    (void)state;
+    reading r = read_text("1{1:1 2:2} 2{1[2 1] 2:5} 4{1:1 4{2:10}} 4{1:2} 5{2:3} 5{2:4} "
+                          "6\"\" 6\"samples\" 6\"count\" 6\"Main\" 6\"Foo\"");
+    const pt_profile *p = r.profile;
+    assert_int_equal(r.status, PT_OK);
+    const uint32_t *frames = pt_stack_frames(p, p->sample->stack[0]);
+    static const char *const names[] = {"Foo", "Main"};
+    for (int i = 0; i < 2; i++) {
+        const uint32_t line = p->location->line_first[frames[i]];
+        assert_string_equal(pt_text(p, p->function->name[p->line->function[line]]), names[i]);
+        assert_int_equal(p->line->line[line], i == 1 ? 10 : 0);
+    }
+    reading_done(&r);
+    r = read_text("1{1:1 2:2} 2{1[2 1] 2:5} 4{1:1 4{2:10}} 4{1:2} 5{2:3} 5{1:1 2:4} "
+                  "6\"\" 6\"samples\" 6\"count\" 6\"Main\" 6\"Foo\"");
+    assert_int_equal(r.status, PT_ERR_DAMAGED); /* one has: the other is nobody's */
+    assert_int_equal(r.profile->line->function[0], PT_NONE);
+    reading_done(&r);
+}
+
 static void writes_fields_in_order_and_packs_only_more_than_two(void **state)
 {
     (void)state;
@@ -486,6 +509,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_field),
         cmocka_unit_test(reads_samples_labels_and_header),
+        cmocka_unit_test(functions_without_ids_belong_to_the_locations_of_their_places),
         cmocka_unit_test(writes_fields_in_order_and_packs_only_more_than_two),
         cmocka_unit_test(numbers_strings_by_first_use_and_leaves_out_unused_ones),
         cmocka_unit_test(the_string_table_may_come_first_or_last_or_in_pieces),
