@@ -24,6 +24,6 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
 
 /* PT_PUSH(v, item): appends the item. */
 #define PT_PUSH(vec, ...)                                                                          \
-    (PT_GROW((vec), (vec).count + 1), (vec).items[(vec).count++] = (__VA_ARGS__))
+    (PT_GROW((vec), (vec).count + 1), (vec).items[(vec).count] = (__VA_ARGS__), (void)(vec).count++)
 
 #endif

@@ -1,11 +1,10 @@
 /* index.h: a hash index from content to 32-bit ids. The content lives elsewhere (in a column); the
  * index holds only hashes and ids, and the caller compares:
  *
- *     pt_probe probe;
- *     for (uint32_t id = pt_index_first(&ix, hash, &probe); id != PT_NONE;
- *          id = pt_index_next(&ix, &probe))
- *         if (equal(id, key)) return id;
- *     pt_index_add(&ix, hash, new_id);
+ *     const uint32_t known = PT_INDEX_FIND(&ix, hash, id, rows.items[id].key == key);
+ *     return known != PT_NONE ? known : PT_INDEX_PUSH(&ix, hash, rows, (row){.key = key});
+ *
+ * Where more is to be done than to compare, PT_INDEX_EACH goes through the ids.
  *
  * A slot is 8 bytes: the upper half of the hash and id + 1 (0 = empty). Linear probing, at most
  * 5/8 full.
@@ -15,6 +14,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/grow.h"
 
 #define PT_NONE UINT32_MAX /* no such row; never a valid id */
 
@@ -59,5 +60,29 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
     *probe = (pt_probe){.position = pt_index_home(tag, index->mask), .tag = tag};
     return index->slots != NULL ? pt_index_next(index, probe) : PT_NONE;
 }
+
+/* for each id under the hash; others that share the upper half of the hash are among them. */
+#define PT_INDEX_EACH(index, hash, id)                                                             \
+    for (pt_probe id##_probe, *id##_open = &id##_probe; id##_open != NULL; id##_open = NULL)       \
+        for (uint32_t id = pt_index_first((index), (hash), &id##_probe); id != PT_NONE;            \
+             id = pt_index_next((index), &id##_probe))
+
+/* The first id under the hash for which is_equal, an expression of id, holds; or PT_NONE. */
+#define PT_INDEX_FIND(index, hash, id, is_equal)                                                   \
+    __extension__({                                                                                \
+        pt_probe id##_probe;                                                                       \
+        uint32_t id = pt_index_first((index), (hash), &id##_probe);                                \
+        while (id != PT_NONE && !(is_equal))                                                       \
+            id = pt_index_next((index), &id##_probe);                                              \
+        id;                                                                                        \
+    })
+
+/* Appends the row to vec (grow.h), under the hash; its id. */
+#define PT_INDEX_PUSH(index, hash, vec, ...)                                                       \
+    __extension__({                                                                                \
+        pt_index_add((index), (hash), (uint32_t)(vec).count);                                      \
+        PT_PUSH((vec), __VA_ARGS__);                                                               \
+        (uint32_t)(vec).count - 1;                                                                 \
+    })
 
 #endif

@@ -541,9 +541,7 @@ static place *place_of(callgrind_reader *c, where *w)
 {
     if (w->place != PT_NONE) return &c->place.items[w->place];
     const uint64_t hash = pt_hash_mix((uint64_t)w->object << 32 | w->file, w->function);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&c->place_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&c->place_index, &probe)) {
+    PT_INDEX_EACH (&c->place_index, hash, id) {
         const place *const p = &c->place.items[id];
         if (p->object != w->object || p->file != w->file || p->function != w->function) continue;
         w->place = id;
@@ -568,9 +566,7 @@ static uint32_t find_position(callgrind_reader *c, const position *wanted)
 {
     for (; c->indexed < c->position.count; c->indexed++)
         pt_index_add(&c->position_index, position_hash(&c->position.items[c->indexed]), c->indexed);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&c->position_index, position_hash(wanted), &probe);
-         id != PT_NONE; id = pt_index_next(&c->position_index, &probe)) {
+    PT_INDEX_EACH (&c->position_index, position_hash(wanted), id) {
         const position *const p = &c->position.items[id];
         if (p->place == wanted->place && is_at(p, wanted->address, wanted->line)) return id;
     }
@@ -680,11 +676,9 @@ static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
     const size_t next = (size_t)c->latest_call + 1;
     if (next < c->call.count && is_between(&c->call.items[next], from, to)) return (uint32_t)next;
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&c->call_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&c->call_index, &probe)) {
-        if (is_between(&c->call.items[id], from, to)) return id;
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&c->call_index, hash, id, is_between(&c->call.items[id], from, to));
+    if (known != PT_NONE) return known;
     const uint32_t id = (uint32_t)c->call.count++;
     PT_GROW(c->call, c->call.count);
     PT_GROW(c->call_cost, c->call.count * c->events);

@@ -73,19 +73,14 @@ static uint32_t add_function(callgrind_writer *w, function_key key)
 {
     const uint64_t hash =
         pt_hash_mix(pt_hash_bytes(key.name, key.name_bytes), (uint64_t)key.object << 32 | key.file);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->function_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->function_index, &probe)) {
+    PT_INDEX_EACH (&w->function_index, hash, id) {
         const function_key *const other = &w->function.items[id];
         if (other->object == key.object && other->file == key.file &&
             other->name_bytes == key.name_bytes &&
             memcmp(other->name, key.name, key.name_bytes) == 0)
             return id;
     }
-    PT_GROW(w->function, w->function.count + 1);
-    w->function.items[w->function.count] = key;
-    pt_index_add(&w->function_index, hash, (uint32_t)w->function.count);
-    return (uint32_t)w->function.count++;
+    return PT_INDEX_PUSH(&w->function_index, hash, w->function, key);
 }
 
 /* The string of a frame's file: that of its function, or none. */
@@ -121,20 +116,17 @@ static void find_functions(callgrind_writer *w)
 static uint32_t add_node(callgrind_writer *w, uint32_t function, uint32_t level)
 {
     const uint64_t hash = pt_hash_u32_pair(function, level);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->node_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->node_index, &probe)) {
-        if (w->node.items[id].function == function && w->node.items[id].level == level) return id;
-    }
-    PT_GROW(w->node, w->node.count + 1);
-    w->node.items[w->node.count] = (node){.function = function,
-                                          .level = level,
-                                          .first_self = PT_NONE,
-                                          .last_self = PT_NONE,
-                                          .first_call = PT_NONE,
-                                          .last_call = PT_NONE};
-    pt_index_add(&w->node_index, hash, (uint32_t)w->node.count);
-    return (uint32_t)w->node.count++;
+    const uint32_t known =
+        PT_INDEX_FIND(&w->node_index, hash, id,
+                      w->node.items[id].function == function && w->node.items[id].level == level);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&w->node_index, hash, w->node,
+                         (node){.function = function,
+                                .level = level,
+                                .first_self = PT_NONE,
+                                .last_self = PT_NONE,
+                                .first_call = PT_NONE,
+                                .last_call = PT_NONE});
 }
 
 /* ---- Costs ---- */
@@ -166,9 +158,7 @@ static int64_t *add_self_row(callgrind_writer *w, self_row row, uint64_t hash)
 static void add_self(callgrind_writer *w, uint32_t of, uint64_t address, int64_t line)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_mix(of, address), (uint64_t)line);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->self_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->self_index, &probe)) {
+    PT_INDEX_EACH (&w->self_index, hash, id) {
         const self_row *const row = &w->self.items[id];
         if (row->node == of && row->address == address && row->line == line)
             return add_values(w, &w->self_cost.items[(size_t)id * w->events]);
@@ -209,9 +199,7 @@ static void add_call(callgrind_writer *w, call_row call)
         pt_hash_mix(pt_hash_mix(pt_hash_mix((uint64_t)call.node << 32 | call.callee, call.address),
                                 pt_hash_mix((uint64_t)call.line, call.target_address)),
                     (uint64_t)call.target_line);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->call_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->call_index, &probe)) {
+    PT_INDEX_EACH (&w->call_index, hash, id) {
         call_row *const row = &w->call.items[id];
         if (!same_call(row, &call)) continue;
         row->calls = pt_saturating_count(row->calls, call.calls);
@@ -351,16 +339,13 @@ static void put_name(callgrind_text *t, unsigned kind, const char *key, const ch
     pt_put_u8(&names->texts, '\0');
     const char *const text = (const char *)names->texts.data + begin;
     const uint64_t hash = pt_hash_bytes(text, strlen(text));
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&names->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&names->index, &probe)) {
+    PT_INDEX_EACH (&names->index, hash, id) {
         if (strcmp((const char *)names->texts.data + names->at.items[id], text) != 0) continue;
         names->texts.size = begin;
         pt_outf(t->out, "%s(%u)\n", key, id + 1);
         return;
     }
-    pt_index_add(&names->index, hash, (uint32_t)names->at.count);
-    PT_PUSH(names->at, begin);
+    PT_INDEX_PUSH(&names->index, hash, names->at, begin);
     pt_outf(t->out, "%s(%zu) %s\n", key, names->at.count, text);
 }
 

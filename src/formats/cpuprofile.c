@@ -172,12 +172,7 @@ static void read_node(cpuprofile_reader *c)
 
 static uint32_t find_node(const cpuprofile_reader *c, int64_t id)
 {
-    pt_probe probe = {0};
-    for (uint32_t row = pt_index_first(&c->index, pt_hash_mix((uint64_t)id, 1), &probe);
-         row != PT_NONE; row = pt_index_next(&c->index, &probe)) {
-        if (c->node.items[row].id == id) return row;
-    }
-    return PT_NONE;
+    return PT_INDEX_FIND(&c->index, pt_hash_mix((uint64_t)id, 1), row, c->node.items[row].id == id);
 }
 
 static void link_nodes(cpuprofile_reader *c)

@@ -76,18 +76,16 @@ static bool is_own(const cpuprofile_writer *w)
 static uint32_t add_node(cpuprofile_writer *w, uint32_t parent, uint32_t frame)
 {
     const uint64_t hash = pt_hash_u32_pair(parent, frame);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->index, &probe)) {
-        if (w->node.items[id].parent == parent && w->node.items[id].frame == frame) return id;
-    }
-    const uint32_t id = (uint32_t)w->node.count;
-    PT_PUSH(w->node, (tree_node){.parent = parent,
-                                 .frame = frame,
-                                 .first_child = PT_NONE,
-                                 .last_child = PT_NONE,
-                                 .next = PT_NONE});
-    pt_index_add(&w->index, hash, id);
+    const uint32_t known =
+        PT_INDEX_FIND(&w->index, hash, id,
+                      w->node.items[id].parent == parent && w->node.items[id].frame == frame);
+    if (known != PT_NONE) return known;
+    const uint32_t id = PT_INDEX_PUSH(&w->index, hash, w->node,
+                                      (tree_node){.parent = parent,
+                                                  .frame = frame,
+                                                  .first_child = PT_NONE,
+                                                  .last_child = PT_NONE,
+                                                  .next = PT_NONE});
     if (parent == PT_NONE) return id;
     tree_node *const above = &w->node.items[parent];
     if (above->first_child == PT_NONE)

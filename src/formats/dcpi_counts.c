@@ -203,11 +203,10 @@ bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
 static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,
                             const char *image)
 {
-    pt_probe probe = {0};
-    for (uint32_t m = pt_index_first(index, pt_hash_bytes(image, strlen(image)), &probe);
-         m != PT_NONE; m = pt_index_next(index, &probe))
-        if (strcmp(pt_dcpi_image_text(p, &p->mapping->row[m]), image) == 0) return &of_digits[m];
-    return NULL;
+    const uint32_t known =
+        PT_INDEX_FIND(index, pt_hash_bytes(image, strlen(image)), m,
+                      strcmp(pt_dcpi_image_text(p, &p->mapping->row[m]), image) == 0);
+    return known != PT_NONE ? &of_digits[known] : NULL;
 }
 
 /* Which mapping each line is of; PT_NONE = of none that is known. The caller frees. */

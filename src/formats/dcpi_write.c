@@ -90,9 +90,7 @@ static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
     const char *const line = pt_text(p, p->extra->value[extra]);
     const size_t bytes = identity_bytes(line);
     const uint64_t hash = pt_hash_bytes(line, bytes);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(put, hash, &probe); i != PT_NONE;
-         i = pt_index_next(put, &probe)) {
+    PT_INDEX_EACH (put, hash, i) {
         const char *const other = pt_text(p, p->extra->value[i]);
         if (identity_bytes(other) == bytes && memcmp(line, other, bytes) == 0) return true;
     }

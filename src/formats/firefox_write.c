@@ -110,16 +110,11 @@ static void find_start(fx_writer *w)
 static uint32_t add_thread(fx_writer *w, thread_key key, pt_index *index)
 {
     const uint64_t hash = pt_hash_mix((uint64_t)key.pid << 32 | key.tid, key.comm);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(index, &probe)) {
+    PT_INDEX_EACH (index, hash, id) {
         const thread_key *const other = &w->thread.items[id];
         if (other->pid == key.pid && other->tid == key.tid && other->comm == key.comm) return id;
     }
-    PT_GROW(w->thread, w->thread.count + 1);
-    w->thread.items[w->thread.count] = key;
-    pt_index_add(index, hash, (uint32_t)w->thread.count);
-    return (uint32_t)w->thread.count++;
+    return PT_INDEX_PUSH(index, hash, w->thread, key);
 }
 
 static void place_samples(fx_writer *w)
@@ -151,18 +146,13 @@ static uint32_t func_number(fx_writer *w, uint32_t frame)
     const uint32_t *const mapping = w->p->location->mapping;
     const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->name, (uintptr_t)f->file),
                                       (uint64_t)f->start_line ^ mapping[f->location]);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->func_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->func_index, &probe)) {
+    PT_INDEX_EACH (&w->func_index, hash, id) {
         const pt_named_frame *const other = &w->frames.frame.items[w->func.items[id]];
         if (other->name == f->name && other->file == f->file &&
             other->start_line == f->start_line && mapping[other->location] == mapping[f->location])
             return id;
     }
-    PT_GROW(w->func, w->func.count + 1);
-    w->func.items[w->func.count] = frame;
-    pt_index_add(&w->func_index, hash, (uint32_t)w->func.count);
-    return (uint32_t)w->func.count++;
+    return PT_INDEX_PUSH(&w->func_index, hash, w->func, frame);
 }
 
 static uint32_t frame_number(fx_writer *w, uint32_t frame)
@@ -185,15 +175,12 @@ static uint32_t frame_number(fx_writer *w, uint32_t frame)
 static uint32_t add_stack(fx_writer *w, uint32_t prefix, uint32_t frame)
 {
     const uint64_t hash = pt_hash_u32_pair(prefix, frame);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->stack_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->stack_index, &probe)) {
-        if (w->stack.items[id].prefix == prefix && w->stack.items[id].frame == frame) return id;
-    }
-    PT_GROW(w->stack, w->stack.count + 1);
-    w->stack.items[w->stack.count] = (stack_row){.prefix = prefix, .frame = frame};
-    pt_index_add(&w->stack_index, hash, (uint32_t)w->stack.count);
-    return (uint32_t)w->stack.count++;
+    const uint32_t known =
+        PT_INDEX_FIND(&w->stack_index, hash, id,
+                      w->stack.items[id].prefix == prefix && w->stack.items[id].frame == frame);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&w->stack_index, hash, w->stack,
+                         (stack_row){.prefix = prefix, .frame = frame});
 }
 
 /* The row of the stack table; PT_NONE = the empty stack. */

@@ -57,9 +57,7 @@ static uint32_t intern_tail(sequences *s, size_t begin)
     PT_GROW(s->end, s->end.count + 1);
     const uint32_t *const tail = s->pool.items + begin;
     const uint64_t hash = pt_hash_bytes(tail, bytes);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&s->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&s->index, &probe)) {
+    PT_INDEX_EACH (&s->index, hash, id) {
         const uint64_t other = begin_of(s, id);
         if ((s->end.items[id] - other) * sizeof *tail == bytes &&
             (bytes == 0 || memcmp(s->pool.items + other, tail, bytes) == 0)) {
@@ -111,18 +109,13 @@ static uint32_t intern_name(writer *w, const char *text, size_t size)
     char *const name = (char *)w->names.data + begin;
     w->changed += sanitize(name, size);
     const uint64_t hash = pt_hash_bytes(name, size);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->name_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->name_index, &probe)) {
+    PT_INDEX_EACH (&w->name_index, hash, id) {
         if (strcmp((char *)w->names.data + w->name.items[id], name) == 0) {
             w->names.size = begin;
             return id;
         }
     }
-    PT_GROW(w->name, w->name.count + 1);
-    w->name.items[w->name.count] = begin;
-    pt_index_add(&w->name_index, hash, (uint32_t)w->name.count);
-    return (uint32_t)w->name.count++;
+    return PT_INDEX_PUSH(&w->name_index, hash, w->name, begin);
 }
 
 static uint32_t name_of_function(writer *w, uint32_t function, uint32_t location)

@@ -45,24 +45,19 @@ typedef struct {
 static void add_pair(pairs *list, uint64_t from, uint64_t to, uint64_t count)
 {
     const uint64_t hash = pt_hash_mix(from, to);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&list->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&list->index, &probe)) {
+    PT_INDEX_EACH (&list->index, hash, i) {
         summed_pair *const known = &list->items[i];
         if (known->from != from || known->to != to) continue;
         if (__builtin_add_overflow(known->count, count, &known->count)) known->count = UINT64_MAX;
         return;
     }
-    pt_index_add(&list->index, hash, (uint32_t)list->count);
-    PT_PUSH(*list, (summed_pair){from, to, count});
+    PT_INDEX_PUSH(&list->index, hash, *list, (summed_pair){from, to, count});
 }
 
 static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_mix(h->low, h->high), h->bin_count);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&s->histogram_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->histogram_index, &probe)) {
+    PT_INDEX_EACH (&s->histogram_index, hash, i) {
         const pt_gmon_histogram *const known = &s->histograms.items[i].h;
         if (known->low == h->low && known->high == h->high && known->bin_count == h->bin_count)
             return &s->histograms.items[i];

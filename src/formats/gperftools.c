@@ -343,11 +343,9 @@ static inline const region *region_of(const addresses *a, uint32_t high)
 
 static uint32_t other_find(const addresses *a, uint64_t pc)
 {
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&a->others, pt_hash_mix(pc, 2), &probe); i != PT_NONE;
-         i = pt_index_next(&a->others, &probe))
-        if (a->other.items[i].pc == pc) return a->other.items[i].id;
-    return PT_NONE;
+    const uint32_t known =
+        PT_INDEX_FIND(&a->others, pt_hash_mix(pc, 2), i, a->other.items[i].pc == pc);
+    return known != PT_NONE ? a->other.items[known].id : PT_NONE;
 }
 
 /* The id of an address, or PT_NONE. */
@@ -370,9 +368,7 @@ static void address_put(addresses *a, uint64_t pc, uint32_t id)
         region_put(r, (uint32_t)pc, id);
         return;
     }
-    PT_GROW(a->other, a->other.count + 1);
-    a->other.items[a->other.count] = (struct other_address){pc, id};
-    pt_index_add(&a->others, pt_hash_mix(pc, 2), (uint32_t)a->other.count++);
+    PT_INDEX_PUSH(&a->others, pt_hash_mix(pc, 2), a->other, (struct other_address){pc, id});
 }
 
 static void addresses_done(addresses *a)

@@ -357,21 +357,16 @@ static void add_call(gprof_reader *g, const call_row *call)
         return;
     }
     const uint64_t hash = pt_hash_u32_pair(call->from.number, call->to.number);
-    pt_probe probe = {0};
-    uint32_t id = pt_index_first(&g->call_index, hash, &probe);
-    while (id != PT_NONE && (g->call.items[id].from.number != call->from.number ||
-                             g->call.items[id].to.number != call->to.number))
-        id = pt_index_next(&g->call_index, &probe);
-    if (id != PT_NONE) {
-        g->differing += g->call.items[id].calls != call->calls;
+    const uint32_t known = PT_INDEX_FIND(&g->call_index, hash, id,
+                                         g->call.items[id].from.number == call->from.number &&
+                                             g->call.items[id].to.number == call->to.number);
+    if (known != PT_NONE) {
+        g->differing += g->call.items[known].calls != call->calls;
         return;
     }
-    id = (uint32_t)g->call.count++;
-    PT_GROW(g->call, g->call.count);
-    g->call.items[id] = *call;
+    PT_INDEX_PUSH(&g->call_index, hash, g->call, *call);
     if (call->from.number != call->to.number)
         pt_saturating_into(&g->function.items[call->to.location].known_calls, call->calls);
-    pt_index_add(&g->call_index, hash, id);
 }
 
 /* "[4]  50.0  0.00  0.24  1100+20  even <cycle 1> [4]" */

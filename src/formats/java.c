@@ -73,12 +73,7 @@ static void java_done(java *j)
 
 static uint32_t find_location(const java *j, uint64_t number)
 {
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&j->index, pt_hash_mix(number, 3), &probe); id != PT_NONE;
-         id = pt_index_next(&j->index, &probe)) {
-        if (j->at.items[id].number == number) return id;
-    }
-    return PT_NONE;
+    return PT_INDEX_FIND(&j->index, pt_hash_mix(number, 3), id, j->at.items[id].number == number);
 }
 
 static uint32_t location_of(java *j, uint64_t number)
@@ -95,11 +90,9 @@ static uint32_t location_of(java *j, uint64_t number)
 static uint32_t function_of(java *j, pt_span name, pt_span file)
 {
     const uint32_t text = pt_builder_string(j->b, name.at, name.size).v;
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&j->by_name, pt_hash_mix(text, 5), &probe); id != PT_NONE;
-         id = pt_index_next(&j->by_name, &probe)) {
-        if (j->function.items[id] == text) return id;
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&j->by_name, pt_hash_mix(text, 5), id, j->function.items[id] == text);
+    if (known != PT_NONE) return known;
     const pt_function f = {
         .name = text, .system_name = text, .file = pt_builder_string(j->b, file.at, file.size).v};
     const uint32_t id = pt_builder_append_function(j->b, &f).v;

@@ -190,9 +190,7 @@ static uint32_t hex_string(pt_builder *b, const uint8_t *bytes, size_t size)
 /* Same piece of the same build of the same file. */
 static uint32_t find_shared(const pt_journal_reading *g, uint64_t hash, const pt_mapping *like)
 {
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&g->shared, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&g->shared, &probe)) {
+    PT_INDEX_EACH (&g->shared, hash, id) {
         const pt_mapping *const m = pt_builder_mapping_at(g->builder, (pt_mapping_id){id});
         if (m->file == like->file && m->build_id == like->build_id &&
             m->file_offset == like->file_offset && m->limit - m->start == like->limit - like->start)

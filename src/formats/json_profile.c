@@ -214,6 +214,11 @@ static uint32_t name_of(const pt_profile *p, uint32_t function)
     return name != 0 ? name : p->function->system_name[function];
 }
 
+static bool same_line(const line_key *a, const line_key *b)
+{
+    return a->function == b->function && a->line == b->line && a->column == b->column;
+}
+
 static uint32_t named(naming *n, uint32_t location, uint32_t line, bool inlined, bool by_location)
 {
     const pt_profile *const p = n->p;
@@ -225,14 +230,9 @@ static uint32_t named(naming *n, uint32_t location, uint32_t line, bool inlined,
                           .column = p->line->column ? p->line->column[line] : 0};
     const uint64_t hash =
         pt_hash_mix(pt_hash_mix(key.function, (uint64_t)key.line), (uint64_t)key.column);
-    pt_probe probe = {0};
-    for (uint32_t id = by_location ? PT_NONE : pt_index_first(&n->index, hash, &probe);
-         id != PT_NONE; id = pt_index_next(&n->index, &probe)) {
-        const line_key *const other = &n->key.items[id];
-        if (other->function == key.function && other->line == key.line &&
-            other->column == key.column)
-            return id;
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&n->index, hash, id, !by_location && same_line(&n->key.items[id], &key));
+    if (known != PT_NONE) return known;
     const uint32_t name = name_of(p, function), file = p->function->file[function];
     const pt_named_frame frame = {.name = pt_text(p, name),
                                   .name_bytes = pt_text_bytes(p, name),

@@ -190,16 +190,11 @@ static uint32_t location_of(pt_legacy *l, uint64_t pc, bool is_return)
 {
     const uint64_t call = pc - is_return;
     const uint64_t hash = pt_hash_mix(call, 2);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&l->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&l->index, &probe)) {
-        if (l->location.items[id].call == call) return id;
-    }
-    PT_GROW(l->location, l->location.count + 1);
-    l->location.items[l->location.count] =
-        (pt_legacy_location){.call = call, .is_return = is_return, .function = PT_NONE};
-    pt_index_add(&l->index, hash, (uint32_t)l->location.count);
-    return (uint32_t)l->location.count++;
+    const uint32_t known = PT_INDEX_FIND(&l->index, hash, id, l->location.items[id].call == call);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(
+        &l->index, hash, l->location,
+        (pt_legacy_location){.call = call, .is_return = is_return, .function = PT_NONE});
 }
 
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return)

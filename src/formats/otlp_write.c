@@ -135,11 +135,9 @@ static uint32_t number_attribute(otlp_writer *w, uint32_t key, uint32_t unit, in
 static uint32_t attribute_of(otlp_writer *w, const pt_label *label)
 {
     const uint64_t hash = pt_hash_bytes(label, sizeof *label);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->attribute_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->attribute_index, &probe)) {
-        if (memcmp(&w->attribute.items[id], label, sizeof *label) == 0) return id;
-    }
+    const uint32_t known = PT_INDEX_FIND(
+        &w->attribute_index, hash, id, memcmp(&w->attribute.items[id], label, sizeof *label) == 0);
+    if (known != PT_NONE) return known;
     const uint32_t key = string_number(w, label->key);
     const uint32_t id = label->kind == PT_LABEL_STRING
                             ? text_attribute(w, key, label->str)
@@ -330,11 +328,9 @@ static uint32_t column_attribute(otlp_writer *w, unsigned column, uint64_t value
 {
     const pt_label key = {.key = PT_NONE - column, .kind = PT_LABEL_NUMBER, .num = (int64_t)value};
     const uint64_t hash = pt_hash_bytes(&key, sizeof key);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&w->attribute_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&w->attribute_index, &probe)) {
-        if (memcmp(&w->attribute.items[id], &key, sizeof key) == 0) return id;
-    }
+    const uint32_t known = PT_INDEX_FIND(&w->attribute_index, hash, id,
+                                         memcmp(&w->attribute.items[id], &key, sizeof key) == 0);
+    if (known != PT_NONE) return known;
     const uint32_t id = column == 3 ? text_attribute(w, w->column_key[column], (uint32_t)value)
                                     : number_attribute(w, w->column_key[column], 0, (int64_t)value);
     PT_GROW(w->attribute, (size_t)id + 1);

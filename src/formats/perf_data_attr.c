@@ -55,9 +55,7 @@ uint32_t pt_perf_attr_of_id(pt_perf_data *d, uint64_t id)
 {
     if (d->last_id_row != PT_NONE && d->id.items[d->last_id_row].id == id)
         return d->id.items[d->last_id_row].attr;
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&d->id_index, pt_hash_mix(id, 0), &probe); i != PT_NONE;
-         i = pt_index_next(&d->id_index, &probe)) {
+    PT_INDEX_EACH (&d->id_index, pt_hash_mix(id, 0), i) {
         if (d->id.items[i].id != id) continue;
         d->last_id_row = i;
         return d->id.items[i].attr;

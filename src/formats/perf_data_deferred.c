@@ -31,11 +31,9 @@ bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64
 
 static struct pt_perf_waiting *find(pt_perf_deferred *f, uint64_t cookie)
 {
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&f->index, pt_hash_mix(cookie, 0), &probe); i != PT_NONE;
-         i = pt_index_next(&f->index, &probe))
-        if (f->items[i].cookie == cookie) return &f->items[i];
-    return NULL;
+    const uint32_t known =
+        PT_INDEX_FIND(&f->index, pt_hash_mix(cookie, 0), i, f->items[i].cookie == cookie);
+    return known != PT_NONE ? &f->items[known] : NULL;
 }
 
 void pt_perf_defer(pt_perf_deferred *f, uint64_t cookie, uint16_t misc, const uint8_t *body,

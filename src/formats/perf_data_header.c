@@ -62,8 +62,8 @@ static void add_ids(pt_perf_data *d, uint32_t attr, const uint8_t *bytes, size_t
     for (size_t at = 0; at + 8 <= size; at += 8) {
         const uint64_t id = pt_perf_u64(bytes + at, d->swap);
         if (pt_perf_attr_of_id(d, id) != PT_NONE) continue;
-        pt_index_add(&d->id_index, pt_hash_mix(id, 0), (uint32_t)d->id.count);
-        PT_PUSH(d->id, (struct pt_perf_id){.id = id, .attr = attr});
+        PT_INDEX_PUSH(&d->id_index, pt_hash_mix(id, 0), d->id,
+                      (struct pt_perf_id){.id = id, .attr = attr});
     }
 }
 
@@ -178,9 +178,7 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
         .path = pt_perf_pool_text(&d->pool, path, strnlen(path, size - PATH_AT)),
         .build_id = pt_perf_pool_text(&d->pool, hex, strlen(hex))};
     if (pt_perf_late_build_id(d, added.path) != NULL) return;
-    pt_index_add(&d->build_id_index, pt_hash_mix((uintptr_t)added.path, 0),
-                 (uint32_t)d->build_id.count);
-    PT_PUSH(d->build_id, added);
+    PT_INDEX_PUSH(&d->build_id_index, pt_hash_mix((uintptr_t)added.path, 0), d->build_id, added);
 }
 
 /* u32 version, u32 clock, u64 Unix time, u64 the clock's time then. */

@@ -24,9 +24,7 @@ enum {
 const char *pt_perf_pool_text(pt_perf_pool *pool, const char *text, size_t size)
 {
     const uint64_t hash = pt_hash_bytes(text, size);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&pool->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&pool->index, &probe)) {
+    PT_INDEX_EACH (&pool->index, hash, i) {
         const char *const known = pool->text.items[i];
         if (strncmp(known, text, size) == 0 && known[size] == '\0') return known;
     }
@@ -127,20 +125,14 @@ void pt_perf_procs_done(pt_perf_procs *procs)
 static uint32_t proc_find(const pt_perf_procs *procs, uint32_t pid)
 {
     uint32_t found = PT_NONE;
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&procs->by_pid, id_hash(pid), &probe); i != PT_NONE;
-         i = pt_index_next(&procs->by_pid, &probe))
+    PT_INDEX_EACH (&procs->by_pid, id_hash(pid), i)
         if (procs->proc.items[i].pid == pid && (found == PT_NONE || i > found)) found = i;
     return found;
 }
 
 static uint32_t thread_find(const pt_perf_procs *procs, uint32_t tid)
 {
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&procs->by_tid, id_hash(tid), &probe); i != PT_NONE;
-         i = pt_index_next(&procs->by_tid, &probe))
-        if (procs->thread.items[i].tid == tid) return i;
-    return PT_NONE;
+    return PT_INDEX_FIND(&procs->by_tid, id_hash(tid), i, procs->thread.items[i].tid == tid);
 }
 
 /* maps: one reference passes. A number that is used again names another process from now on. */
@@ -350,9 +342,7 @@ void pt_perf_on_cgroup(pt_perf_data *d, const uint8_t *body, size_t size)
 
 uint32_t pt_perf_cgroup_labels(pt_perf_data *d, uint64_t id)
 {
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&d->cgroup_index, pt_hash_mix(id, 0), &probe); i != PT_NONE;
-         i = pt_index_next(&d->cgroup_index, &probe)) {
+    PT_INDEX_EACH (&d->cgroup_index, pt_hash_mix(id, 0), i) {
         struct pt_perf_cgroup *const known = &d->cgroup.items[i];
         if (known->id != id) continue;
         const pt_label label = {.key = pt_builder_text(d->builder, "cgroup").v,

@@ -61,9 +61,7 @@ static const struct pt_perf_shared *share(pt_perf_data *d, const pt_perf_map *ma
     const bool is_fixed = map->pid != 0 || map->flags != 0;
     uint64_t hash = pt_hash_mix((uintptr_t)map->where.path, (uintptr_t)map->where.build_id);
     hash = pt_hash_mix(hash ^ bytes, map->whole.file_offset ^ (is_fixed ? map->whole.start : 0));
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&s->shared, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->shared, &probe)) {
+    PT_INDEX_EACH (&s->shared, hash, i) {
         const struct pt_perf_shared *const known = &s->image.items[i];
         if (known->path == map->where.path && known->build_id == map->where.build_id &&
             known->file_offset == map->whole.file_offset && known->bytes == bytes &&
@@ -338,26 +336,22 @@ void pt_perf_branch(pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t
     const uint32_t to_row = location_of(d, proc, to, IN_UNKNOWN, false);
     if (from_row == PT_NONE || to_row == PT_NONE) return;
     const uint64_t hash = pt_hash_u32_pair(from_row, to_row);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&s->arc_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->arc_index, &probe)) {
+    PT_INDEX_EACH (&s->arc_index, hash, i) {
         if (s->arc.items[i].from != from_row || s->arc.items[i].to != to_row) continue;
         s->arc.items[i].count++;
         return;
     }
-    pt_index_add(&s->arc_index, hash, (uint32_t)s->arc.count);
-    PT_PUSH(s->arc, (struct pt_perf_arc){.from = from_row, .to = to_row, .count = 1});
+    PT_INDEX_PUSH(&s->arc_index, hash, s->arc,
+                  (struct pt_perf_arc){.from = from_row, .to = to_row, .count = 1});
 }
 
 /* ---- the end ---- */
 
 const char *pt_perf_late_build_id(const pt_perf_data *d, const char *path)
 {
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&d->build_id_index, pt_hash_mix((uintptr_t)path, 0), &probe);
-         i != PT_NONE; i = pt_index_next(&d->build_id_index, &probe))
-        if (d->build_id.items[i].path == path) return d->build_id.items[i].build_id;
-    return NULL;
+    const uint32_t known = PT_INDEX_FIND(&d->build_id_index, pt_hash_mix((uintptr_t)path, 0), i,
+                                         d->build_id.items[i].path == path);
+    return known != PT_NONE ? d->build_id.items[known].build_id : NULL;
 }
 
 void pt_perf_stacks_finish(pt_perf_data *d)

@@ -155,10 +155,7 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
 static bool note_pair(pt_index *index, uint64_t **pairs, size_t *count, size_t *cap, uint64_t pair)
 {
     const uint64_t hash = pt_hash_mix(pair, 0);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(index, &probe))
-        if ((*pairs)[i] == pair) return false;
+    if (PT_INDEX_FIND(index, hash, i, (*pairs)[i] == pair) != PT_NONE) return false;
     pt_index_add(index, hash, (uint32_t)*count);
     *pairs = pt_grow(*pairs, cap, *count + 1, sizeof **pairs);
     (*pairs)[(*count)++] = pair;

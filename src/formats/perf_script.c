@@ -142,11 +142,9 @@ static seen_text *look_up(seen_texts *t, span s)
 {
     const size_t size = (size_t)(s.end - s.at);
     const uint64_t hash = pt_hash_bytes(s.at, size);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&t->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&t->index, &probe))
-        if (t->items[i].size == size && memcmp(t->items[i].at, s.at, size) == 0)
-            return &t->items[i];
+    const uint32_t known = PT_INDEX_FIND(
+        &t->index, hash, i, t->items[i].size == size && memcmp(t->items[i].at, s.at, size) == 0);
+    if (known != PT_NONE) return &t->items[known];
     pt_index_add(&t->index, hash, (uint32_t)t->count);
     PT_GROW(*t, t->count + 1);
     t->items[t->count] = (seen_text){.at = s.at, .size = (uint32_t)size, .id = PT_NONE};

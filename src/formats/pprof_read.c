@@ -33,12 +33,8 @@ static uint64_t hash_id(uint64_t id)
 
 uint32_t pprof_ids_sparse(const pprof_ids *ids, uint64_t id)
 {
-    pt_probe probe;
-    for (uint32_t at = pt_index_first(&ids->sparse, hash_id(id), &probe); at != PT_NONE;
-         at = pt_index_next(&ids->sparse, &probe)) {
-        if (ids->id[at] == id) return ids->row[at];
-    }
-    return PT_NONE;
+    const uint32_t known = PT_INDEX_FIND(&ids->sparse, hash_id(id), at, ids->id[at] == id);
+    return known != PT_NONE ? ids->row[known] : PT_NONE;
 }
 
 bool pprof_ids_add(pprof_ids *ids, uint64_t id, uint32_t row)

@@ -91,10 +91,8 @@ typedef struct {
 
 static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t hash)
 {
-    pt_probe probe = {0};
     m->tries++;
-    for (uint32_t at = pt_index_first(&m->index, hash, &probe); at != PT_NONE;
-         at = pt_index_next(&m->index, &probe)) {
+    PT_INDEX_EACH (&m->index, hash, at) {
         const uint8_t *const entry = m->bytes.data + at * MEMO_UNIT;
         memo_head head;
         memcpy(&head, entry, sizeof head);

@@ -64,12 +64,9 @@ static void symbols_done(symbols *s)
 
 static const symbol *find_symbol(const symbols *s, uint64_t address)
 {
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&s->index, pt_hash_mix(address, 7), &probe); id != PT_NONE;
-         id = pt_index_next(&s->index, &probe)) {
-        if (s->of.items[id].address == address) return &s->of.items[id];
-    }
-    return NULL;
+    const uint32_t known =
+        PT_INDEX_FIND(&s->index, pt_hash_mix(address, 7), id, s->of.items[id].address == address);
+    return known != PT_NONE ? &s->of.items[known] : NULL;
 }
 
 /* "0xADDRESS NAMES" */
@@ -86,9 +83,7 @@ static bool take_symbol(symbols *s, pt_span line)
     if (i == 0 || i == line.size || !isspace((unsigned char)line.at[i])) return false;
     const pt_span names = pt_span_trim((pt_span){line.at + i, line.size - i});
     if (names.size == 0 || find_symbol(s, address) != NULL) return true;
-    PT_GROW(s->of, s->of.count + 1);
-    s->of.items[s->of.count] = (symbol){address, names};
-    pt_index_add(&s->index, pt_hash_mix(address, 7), (uint32_t)s->of.count++);
+    PT_INDEX_PUSH(&s->index, pt_hash_mix(address, 7), s->of, (symbol){address, names});
     return true;
 }
 

@@ -74,11 +74,10 @@ static void compile_tables(pt_mapped_image *mapped, const pt_blob *bytes)
 static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)map->path, (uintptr_t)map->build_id);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&u->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&u->index, &probe))
-        if (u->image.items[i]->path == map->path && u->image.items[i]->build_id == map->build_id)
-            return u->image.items[i];
+    const uint32_t known = PT_INDEX_FIND(&u->index, hash, i,
+                                         u->image.items[i]->path == map->path &&
+                                             u->image.items[i]->build_id == map->build_id);
+    if (known != PT_NONE) return u->image.items[known];
     image *const m = pt_alloc(1, sizeof *m);
     m->path = map->path;
     m->build_id = map->build_id;
@@ -88,8 +87,7 @@ static image *image_of(pt_load_unwinder *u, const pt_read_map *map)
         compile_tables(&m->mapped, &file.blob);
         pt_image_file_done(&file);
     }
-    pt_index_add(&u->index, hash, (uint32_t)u->image.count);
-    PT_PUSH(u->image, m);
+    PT_INDEX_PUSH(&u->index, hash, u->image, m);
     return m;
 }
 

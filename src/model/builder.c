@@ -145,9 +145,7 @@ pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size)
 {
     builder_strings *s = &b->string;
     const uint64_t hash = pt_hash_bytes(bytes, size);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&s->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&s->index, &probe)) {
+    PT_INDEX_EACH (&s->index, hash, id) {
         const uint64_t begin = s->offset[id];
         if (s->offset[id + 1] - begin - 1 == size &&
             (size == 0 || memcmp(s->bytes + begin, bytes, size) == 0))
@@ -218,12 +216,9 @@ pt_mapping_id pt_builder_mapping(pt_builder *b, const pt_mapping *mapping)
                      pt_hash_bytes(&b->mapping.items[b->mapping_indexed], sizeof *mapping),
                      (uint32_t)b->mapping_indexed);
     const uint64_t hash = pt_hash_bytes(mapping, sizeof *mapping);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&b->mapping_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&b->mapping_index, &probe)) {
-        if (memcmp(&b->mapping.items[id], mapping, sizeof *mapping) == 0)
-            return (pt_mapping_id){id};
-    }
+    const uint32_t known = PT_INDEX_FIND(
+        &b->mapping_index, hash, id, memcmp(&b->mapping.items[id], mapping, sizeof *mapping) == 0);
+    if (known != PT_NONE) return (pt_mapping_id){known};
     return pt_builder_append_mapping(b, mapping);
 }
 
@@ -265,12 +260,10 @@ pt_function_id pt_builder_function(pt_builder *b, const pt_function *function)
     builder_functions *t = &b->function;
     for (; t->indexed < t->count; t->indexed++)
         pt_index_add(&t->index, function_hash(&t->row[t->indexed]), (uint32_t)t->indexed);
-    pt_probe probe;
     const uint64_t hash = function_hash(function);
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
-        if (function_equal(&t->row[id], function)) return (pt_function_id){id};
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&t->index, hash, id, function_equal(&t->row[id], function));
+    if (known != PT_NONE) return (pt_function_id){known};
     return pt_builder_append_function(b, function);
 }
 
@@ -336,10 +329,8 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
         pt_index_add(&t->index, location_hash(&r->row, lines_of(t, r), r->line_count),
                      (uint32_t)t->indexed);
     }
-    pt_probe probe;
     const uint64_t hash = location_hash(location, lines, line_count);
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
+    PT_INDEX_EACH (&t->index, hash, id) {
         const builder_location *r = &t->row[id];
         if (r->line_count == line_count && r->row.address == location->address &&
             r->row.mapping == location->mapping && r->row.flags == location->flags &&
@@ -475,9 +466,7 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     const uint64_t begin = t->offset[t->count];
     const uint32_t *frames = t->frame + begin;
     const size_t size = depth * sizeof *frames;
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
+    PT_INDEX_EACH (&t->index, hash, id) {
         const uint64_t other = t->offset[id];
         if (t->offset[id + 1] - other == depth && t->end[id] == end &&
             memcmp(t->frame + other, frames, size) == 0)
@@ -519,9 +508,7 @@ pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t cou
     builder_labels *t = &b->labels;
     const size_t size = count * sizeof *labels;
     const uint64_t hash = pt_hash_bytes(labels, size);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
+    PT_INDEX_EACH (&t->index, hash, id) {
         const uint64_t begin = t->offset[id];
         if (t->offset[id + 1] - begin == count &&
             (count == 0 || memcmp(t->row + begin, labels, size) == 0))
@@ -656,11 +643,8 @@ static uint32_t find_sample(pt_builder *b, uint32_t stack, uint32_t labels)
 {
     builder_samples *t = &b->sample;
     if (labels == 0) return *plain_sample(b, stack) - 1; /* none: PT_NONE */
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&t->index, pt_hash_u32_pair(stack, labels), &probe);
-         id != PT_NONE; id = pt_index_next(&t->index, &probe))
-        if (t->stack[id] == stack && t->labels[id] == labels) return id;
-    return PT_NONE;
+    return PT_INDEX_FIND(&t->index, pt_hash_u32_pair(stack, labels), id,
+                         t->stack[id] == stack && t->labels[id] == labels);
 }
 
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)

@@ -84,12 +84,10 @@ static void expect(pt_dwarf_entry entry)
 static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)entry.unit, entry.off);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&w->function_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&w->function_index, &probe))
-        if (w->functions.items[i].entry.unit == entry.unit &&
-            w->functions.items[i].entry.off == entry.off)
-            return i;
+    const uint32_t known = PT_INDEX_FIND(&w->function_index, hash, i,
+                                         w->functions.items[i].entry.unit == entry.unit &&
+                                             w->functions.items[i].entry.off == entry.off);
+    if (known != PT_NONE) return known;
     PT_GROW(w->functions, w->functions.count + 1);
     w->functions.items[w->functions.count] = (pt_dwarf_function){.entry = entry};
     pt_index_add(&w->function_index, hash, (uint32_t)w->functions.count);

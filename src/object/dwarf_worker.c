@@ -111,9 +111,7 @@ pt_dwarf_line_table *pt_dwarf_line_table_for(pt_dwarf_worker *w, const pt_dwarf_
     if (unit->skeleton != NULL) unit = unit->skeleton;
     if (!unit->has_line) return NULL;
     const uint64_t hash = pt_hash_mix((uintptr_t)unit->file, unit->line_off);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&w->line_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&w->line_index, &probe)) {
+    PT_INDEX_EACH (&w->line_index, hash, i) {
         pt_dwarf_line_table *t = w->line_tables.items[i];
         if (t->file == unit->file && t->off == unit->line_off) return t;
     }
@@ -123,9 +121,7 @@ pt_dwarf_line_table *pt_dwarf_line_table_for(pt_dwarf_worker *w, const pt_dwarf_
     t->first_file = w->dwarf->as_written && t->version >= 5 ? 0 : 1;
     w->files_kept += t->files.count + t->folders.count;
     pt_dwarf_spend(w->dwarf, 16 * (t->files.count + t->folders.count));
-    PT_GROW(w->line_tables, w->line_tables.count + 1);
-    w->line_tables.items[w->line_tables.count] = t;
-    pt_index_add(&w->line_index, hash, (uint32_t)w->line_tables.count++);
+    PT_INDEX_PUSH(&w->line_index, hash, w->line_tables, t);
     return t;
 }
 

@@ -113,10 +113,10 @@ static void read_load(reading *r, cursor *c)
 static uint32_t latest_of(const reading *r, uint64_t index)
 {
     uint32_t latest = PT_NONE, steps = 0;
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&r->by_index, pt_hash_mix(index, 3), &probe);
-         id != PT_NONE && steps++ < 4096; id = pt_index_next(&r->by_index, &probe))
+    PT_INDEX_EACH (&r->by_index, pt_hash_mix(index, 3), id) {
+        if (steps++ == 4096) break;
         if (r->index_of[id] == index && (latest == PT_NONE || id > latest)) latest = id;
+    }
     return latest;
 }
 

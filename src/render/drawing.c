@@ -200,10 +200,10 @@ static uint32_t node_of(reading *r, const char *id, size_t length)
 {
     pt_drawing *d = r->drawing;
     const uint64_t hash = pt_hash_bytes(id, length);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&r->ids, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&r->ids, &probe))
-        if (strlen(d->node[i].id) == length && memcmp(d->node[i].id, id, length) == 0) return i;
+    const uint32_t known =
+        PT_INDEX_FIND(&r->ids, hash, i,
+                      strlen(d->node[i].id) == length && memcmp(d->node[i].id, id, length) == 0);
+    if (known != PT_NONE) return known;
     d->node = pt_grow(d->node, &d->node_cap, d->node_count + 1, sizeof *d->node);
     d->node[d->node_count] = (pt_drawing_node){.id = pt_strndup(id, length), .peripheries = 1};
     pt_index_add(&r->ids, hash, (uint32_t)d->node_count);

@@ -239,18 +239,15 @@ static uint32_t string_of(strings *s, const char *text)
 {
     const size_t length = strlen(text);
     const uint64_t hash = pt_hash_bytes(text, length);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->index, &probe))
-        if (strcmp((const char *)s->bytes.data + s->at.items[i], text) == 0) return s->at.items[i];
+    const uint32_t known = PT_INDEX_FIND(
+        &s->index, hash, i, strcmp((const char *)s->bytes.data + s->at.items[i], text) == 0);
+    if (known != PT_NONE) return s->at.items[known];
     if (s->bytes.size + length + 1 > UINT32_MAX) {
         s->is_full = true;
         return 0;
     }
     const uint32_t offset = (uint32_t)s->bytes.size;
-    PT_GROW(s->at, s->at.count + 1);
-    s->at.items[s->at.count] = offset;
-    pt_index_add(&s->index, hash, (uint32_t)s->at.count++);
+    PT_INDEX_PUSH(&s->index, hash, s->at, offset);
     pt_put(&s->bytes, text, length + 1);
     return offset;
 }

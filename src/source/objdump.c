@@ -33,11 +33,10 @@ static const char *shared(struct pt_objdump_texts *texts, const char *text, size
 {
     if (size == 0) return "";
     const uint64_t hash = pt_hash_bytes(text, size);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&texts->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&texts->index, &probe))
-        if (strncmp(texts->items[i], text, size) == 0 && texts->items[i][size] == '\0')
-            return texts->items[i];
+    const uint32_t known =
+        PT_INDEX_FIND(&texts->index, hash, i,
+                      strncmp(texts->items[i], text, size) == 0 && texts->items[i][size] == '\0');
+    if (known != PT_NONE) return texts->items[known];
     PT_GROW(*texts, texts->count + 1);
     texts->items[texts->count] = pt_strndup(text, size);
     pt_index_add(&texts->index, hash, (uint32_t)texts->count);

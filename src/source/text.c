@@ -334,19 +334,16 @@ static const pt_source_file *find_text(pt_source_texts *texts, const char *name,
                                        const char *build_id, bool of_image)
 {
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&texts->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&texts->index, &probe))
-        if (strcmp(texts->items[i]->name, name) == 0 && texts->items[i]->of_image == of_image)
-            return texts->items[i];
+    const uint32_t known = PT_INDEX_FIND(&texts->index, hash, i,
+                                         strcmp(texts->items[i]->name, name) == 0 &&
+                                             texts->items[i]->of_image == of_image);
+    if (known != PT_NONE) return texts->items[known];
     pt_source_file *file = pt_alloc(1, sizeof *file);
     file->text = PT_BLOB_INIT;
     file->name = pt_strdup(name);
     file->of_image = of_image;
     find_file(texts, file, build_id != NULL ? build_id : "");
-    PT_GROW(*texts, texts->count + 1);
-    texts->items[texts->count] = file;
-    pt_index_add(&texts->index, hash, (uint32_t)texts->count++);
+    PT_INDEX_PUSH(&texts->index, hash, *texts, file);
     return file;
 }
 

@@ -168,20 +168,14 @@ bool pt_chains_from_disk(const pt_chains *chains)
 
 static uint32_t row_of(const pt_chains *chains, uint64_t addr)
 {
-    pt_probe probe = {0};
     const uint64_t hash = pt_hash_mix(addr, 1);
-    for (uint32_t i = pt_index_first(&chains->row_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&chains->row_index, &probe))
-        if (chains->rows.items[i].addr == addr) return i;
-    return PT_NONE;
+    return PT_INDEX_FIND(&chains->row_index, hash, i, chains->rows.items[i].addr == addr);
 }
 
 static uint32_t add_row(pt_chains *chains, uint64_t addr)
 {
-    const uint32_t id = (uint32_t)chains->rows.count;
-    PT_PUSH(chains->rows, (row){.addr = addr});
-    pt_index_add(&chains->row_index, pt_hash_mix(addr, 1), id);
-    return id;
+    return PT_INDEX_PUSH(&chains->row_index, pt_hash_mix(addr, 1), chains->rows,
+                         (row){.addr = addr});
 }
 
 /* A function's readable names. */
@@ -263,10 +257,9 @@ static uint32_t function_of(pt_chains *chains, const pt_object_frame *f)
 {
     const uint64_t hash = pt_hash_mix(pt_hash_mix((uintptr_t)f->linkage_name, (uintptr_t)f->name),
                                       pt_hash_mix((uintptr_t)f->file, f->start_line));
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&chains->function_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&chains->function_index, &probe))
-        if (is_function(&chains->functions.items[i], f)) return i;
+    const uint32_t known = PT_INDEX_FIND(&chains->function_index, hash, i,
+                                         is_function(&chains->functions.items[i], f));
+    if (known != PT_NONE) return known;
     const uint32_t id = add_function(chains, &(function){.linkage_name = f->linkage_name,
                                                          .name = f->name,
                                                          .file = f->file,

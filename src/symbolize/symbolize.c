@@ -119,12 +119,10 @@ static uint32_t image_named(work *w, uint32_t path_string, uint32_t build_id_str
                             const char *path)
 {
     const uint64_t hash = pt_hash_u32_pair(path_string, build_id_string);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&w->image_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&w->image_index, &probe))
-        if (w->images[i].path_string == path_string &&
-            w->images[i].build_id_string == build_id_string)
-            return i;
+    const uint32_t known = PT_INDEX_FIND(&w->image_index, hash, i,
+                                         w->images[i].path_string == path_string &&
+                                             w->images[i].build_id_string == build_id_string);
+    if (known != PT_NONE) return known;
     w->images = pt_grow(w->images, &w->image_cap, w->image_count + 1, sizeof *w->images);
     image *m = &w->images[w->image_count];
     const bool is_process = path_string == PROCESS_STRING;
@@ -406,10 +404,8 @@ static size_t place_addresses(const work *w, image *m, const pt_elf *elf)
 static uint32_t file_of(image *m, const char *raw)
 {
     const uint64_t hash = pt_hash_mix((uintptr_t)raw, 2);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&m->file_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&m->file_index, &probe))
-        if (m->files.raw[i] == raw) return i;
+    const uint32_t known = PT_INDEX_FIND(&m->file_index, hash, i, m->files.raw[i] == raw);
+    if (known != PT_NONE) return known;
     const uint32_t id = (uint32_t)m->files.count++;
     size_t raw_cap = m->files.cap;
     m->files.raw = pt_grow(m->files.raw, &raw_cap, m->files.count, sizeof *m->files.raw);

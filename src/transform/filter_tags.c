@@ -188,15 +188,11 @@ static uint64_t ask_patterns(tag_pattern *t, const pt_profile *p, uint32_t key, 
 static uint64_t mask_of(tag_pattern *t, const pt_profile *p, uint32_t key, uint32_t text)
 {
     const uint64_t hash = pt_hash_u32_pair(key, text);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&t->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&t->index, &probe))
-        if (t->label.items[i].key == key && t->label.items[i].text == text)
-            return t->label.items[i].mask;
+    const uint32_t known = PT_INDEX_FIND(
+        &t->index, hash, i, t->label.items[i].key == key && t->label.items[i].text == text);
+    if (known != PT_NONE) return t->label.items[known].mask;
     const uint64_t mask = ask_patterns(t, p, key, text);
-    PT_GROW(t->label, t->label.count + 1);
-    t->label.items[t->label.count] = (struct asked_label){key, text, mask};
-    pt_index_add(&t->index, hash, (uint32_t)t->label.count++);
+    PT_INDEX_PUSH(&t->index, hash, t->label, (struct asked_label){key, text, mask});
     return mask;
 }
 

@@ -86,13 +86,11 @@ uint32_t pt_stack_maker_commit(pt_stack_maker *n, uint32_t depth, uint8_t end)
 {
     const uint64_t at = n->offset[n->count];
     const uint64_t hash = pt_hash_mix(pt_hash_bytes(n->frame + at, depth * sizeof *n->frame), end);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&n->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&n->index, &probe)) {
-        if (n->end[id] == end && n->offset[id + 1] - n->offset[id] == depth &&
-            memcmp(n->frame + n->offset[id], n->frame + at, depth * sizeof *n->frame) == 0)
-            return id;
-    }
+    const uint32_t known = PT_INDEX_FIND(
+        &n->index, hash, id,
+        n->end[id] == end && n->offset[id + 1] - n->offset[id] == depth &&
+            memcmp(n->frame + n->offset[id], n->frame + at, depth * sizeof *n->frame) == 0);
+    if (known != PT_NONE) return known;
     const uint32_t id = n->count++;
     n->offset = pt_grow(n->offset, &n->offset_cap, (size_t)n->count + 1, sizeof *n->offset);
     n->end = pt_grow(n->end, &n->end_cap, n->count, sizeof *n->end);
@@ -154,13 +152,11 @@ uint32_t pt_set_maker_commit(pt_set_maker *n)
     n->pending = 0;
     if (count == 0) return 0;
     const uint64_t hash = pt_hash_bytes(n->row + at, count * sizeof *n->row);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&n->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&n->index, &probe)) {
-        if (n->offset[id + 1] - n->offset[id] == count &&
-            memcmp(n->row + n->offset[id], n->row + at, count * sizeof *n->row) == 0)
-            return id;
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&n->index, hash, id,
+                      n->offset[id + 1] - n->offset[id] == count &&
+                          memcmp(n->row + n->offset[id], n->row + at, count * sizeof *n->row) == 0);
+    if (known != PT_NONE) return known;
     const uint32_t id = n->count++;
     n->offset = pt_grow(n->offset, &n->offset_cap, (size_t)n->count + 1, sizeof *n->offset);
     n->offset[n->count] = at + count;

@@ -133,9 +133,7 @@ static uint32_t add_mapping(adding *a, const pt_mapping *mapping)
     const uint64_t hash =
         pt_hash_mix(key.bytes ^ key.file_offset, pt_hash_u32_pair(key.name, key.kind));
     pt_index *const index = &a->merge->mapping_index;
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(index, &probe)) {
+    PT_INDEX_EACH (index, hash, id) {
         pt_mapping *const known = pt_builder_mapping_at(a->b, (pt_mapping_id){id});
         const mapping_key other = key_of(a->b, known, a->merge->pprof);
         if (other.bytes != key.bytes || other.file_offset != key.file_offset ||
@@ -202,9 +200,7 @@ static uint64_t keyed_hash(const pt_location *location, const pt_line *lines, si
 static uint32_t find_keyed(const adding *a, const pt_location *location, uint64_t hash)
 {
     const struct pt_merge_quirks *const q = &a->merge->quirks;
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&q->location_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&q->location_index, &probe)) {
+    PT_INDEX_EACH (&q->location_index, hash, i) {
         const struct pt_merge_location *const other = &q->location.items[i];
         if (other->row.address == location->address && other->row.mapping == location->mapping &&
             other->row.flags == location->flags && other->line_count == a->line.count &&

@@ -138,27 +138,18 @@ static void add_comments(adding *a, const pt_provenance *from)
     for (uint32_t i = 0; i < from->comment_count; i++) {
         const uint32_t comment = map_string(a, from->comments[i]);
         const uint64_t hash = pt_hash_u32_pair(comment, 1);
-        pt_probe probe = {0};
-        bool seen = false;
-        for (uint32_t at = pt_index_first(&m->comment_index, hash, &probe); at != PT_NONE && !seen;
-             at = pt_index_next(&m->comment_index, &probe))
-            seen = m->comment.items[at] == comment;
-        if (seen) continue;
-        PT_GROW(m->comment, m->comment.count + 1);
-        m->comment.items[m->comment.count] = comment;
-        pt_index_add(&m->comment_index, hash, (uint32_t)m->comment.count++);
+        if (PT_INDEX_FIND(&m->comment_index, hash, at, m->comment.items[at] == comment) != PT_NONE)
+            continue;
+        PT_INDEX_PUSH(&m->comment_index, hash, m->comment, comment);
         pt_builder_comment(a->b, (pt_string_id){comment});
     }
 }
 
 static bool has_extra(const pt_merge *m, uint64_t hash, uint32_t key, uint32_t value)
 {
-    pt_probe probe = {0};
-    for (uint32_t at = pt_index_first(&m->extra_index, hash, &probe); at != PT_NONE;
-         at = pt_index_next(&m->extra_index, &probe)) {
-        if (m->extra.items[at].key == key && m->extra.items[at].value == value) return true;
-    }
-    return false;
+    return PT_INDEX_FIND(&m->extra_index, hash, at,
+                         m->extra.items[at].key == key && m->extra.items[at].value == value) !=
+           PT_NONE;
 }
 
 /* Lines that only the source's own format understands: those the result has not yet, in order. A

@@ -79,10 +79,9 @@ static void count_into(struct pt_merge_sides *s, uint64_t *sum, uint64_t count)
 static uint32_t arc_between(struct pt_merge_sides *s, uint32_t from, uint32_t to, uint32_t events)
 {
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->arc_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->arc_index, &probe))
-        if (s->arc.items[i].from == from && s->arc.items[i].to == to) return i;
+    const uint32_t known = PT_INDEX_FIND(&s->arc_index, hash, i,
+                                         s->arc.items[i].from == from && s->arc.items[i].to == to);
+    if (known != PT_NONE) return known;
     const uint32_t id = (uint32_t)s->arc.count;
     PT_PUSH(s->arc, (arc_row){.from = from, .to = to});
     PT_GROW(s->cost, s->arc.count * events);
@@ -127,9 +126,7 @@ static void add_bin(struct pt_merge_sides *s, const pt_bin *bin)
 {
     const uint64_t hash =
         pt_hash_mix(pt_hash_mix(bin->low, bin->high), pt_hash_u32_pair(bin->mapping, bin->event));
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->bin_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->bin_index, &probe)) {
+    PT_INDEX_EACH (&s->bin_index, hash, i) {
         pt_bin *const known = &s->bin.items[i];
         if (known->low != bin->low || known->high != bin->high || known->mapping != bin->mapping ||
             known->event != bin->event)
@@ -138,8 +135,7 @@ static void add_bin(struct pt_merge_sides *s, const pt_bin *bin)
         if (known->scale < bin->scale || known->scale > bin->scale) known->scale = 0;
         return;
     }
-    pt_index_add(&s->bin_index, hash, (uint32_t)s->bin.count);
-    PT_PUSH(s->bin, *bin);
+    PT_INDEX_PUSH(&s->bin_index, hash, s->bin, *bin);
 }
 
 static void add_bins(pt_merge_adding *a)
@@ -169,16 +165,13 @@ static void add_bins(pt_merge_adding *a)
 static void add_block(struct pt_merge_sides *s, const pt_block *block)
 {
     const uint64_t hash = pt_hash_mix(block->address, block->mapping);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->block_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->block_index, &probe)) {
+    PT_INDEX_EACH (&s->block_index, hash, i) {
         pt_block *const known = &s->block.items[i];
         if (known->address != block->address || known->mapping != block->mapping) continue;
         count_into(s, &known->count, block->count);
         return;
     }
-    pt_index_add(&s->block_index, hash, (uint32_t)s->block.count);
-    PT_PUSH(s->block, *block);
+    PT_INDEX_PUSH(&s->block_index, hash, s->block, *block);
 }
 
 static void add_blocks(pt_merge_adding *a)

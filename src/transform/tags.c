@@ -233,20 +233,16 @@ static uint32_t frame_of(tagging *t, const char *text, const char *key)
     const uint32_t name = pt_builder_text(t->builder, text).v;
     const uint32_t file = pt_builder_text(t->builder, key).v;
     const uint64_t hash = pt_hash_u32_pair(name, file);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&t->frame_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&t->frame_index, &probe))
-        if (t->frame.items[i].text == name && t->frame.items[i].key == file)
-            return t->frame.items[i].location;
+    const uint32_t known = PT_INDEX_FIND(
+        &t->frame_index, hash, i, t->frame.items[i].text == name && t->frame.items[i].key == file);
+    if (known != PT_NONE) return t->frame.items[known].location;
     const pt_function function = {
         .name = name, .file = file, .source_id = t->next_function ? t->next_function++ : 0};
     const pt_line line = {.function = pt_builder_append_function(t->builder, &function).v};
     const pt_location location = {.mapping = PT_NONE,
                                   .source_id = t->next_location ? t->next_location++ : 0};
     const uint32_t id = pt_builder_append_location(t->builder, &location, &line, 1).v;
-    PT_GROW(t->frame, t->frame.count + 1);
-    t->frame.items[t->frame.count] = (struct tag_frame){name, file, id};
-    pt_index_add(&t->frame_index, hash, (uint32_t)t->frame.count++);
+    PT_INDEX_PUSH(&t->frame_index, hash, t->frame, (struct tag_frame){name, file, id});
     return id;
 }
 
@@ -315,15 +311,11 @@ static uint32_t make_stack(tagging *t, uint32_t stack, uint32_t set)
 static uint32_t tagged_stack(tagging *t, uint32_t stack, uint32_t set)
 {
     const uint64_t hash = pt_hash_u32_pair(stack, set);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&t->pair_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&t->pair_index, &probe))
-        if (t->pair.items[i].stack == stack && t->pair.items[i].set == set)
-            return t->pair.items[i].made;
+    const uint32_t known = PT_INDEX_FIND(
+        &t->pair_index, hash, i, t->pair.items[i].stack == stack && t->pair.items[i].set == set);
+    if (known != PT_NONE) return t->pair.items[known].made;
     const uint32_t made = make_stack(t, stack, set);
-    PT_GROW(t->pair, t->pair.count + 1);
-    t->pair.items[t->pair.count] = (struct tag_pair){stack, set, made};
-    pt_index_add(&t->pair_index, hash, (uint32_t)t->pair.count++);
+    PT_INDEX_PUSH(&t->pair_index, hash, t->pair, (struct tag_pair){stack, set, made});
     return made;
 }
 

@@ -37,9 +37,7 @@ static uint32_t function_at(gathering *g, uint32_t location)
     const function_key key = {.row = g->calls->fold.of_location[location],
                               .file = mapping == PT_NONE ? 0 : p->mapping->row[mapping].file};
     const uint64_t hash = pt_hash_u32_pair(key.row, key.file);
-    pt_probe probe = {0};
-    for (uint32_t f = pt_index_first(&g->functions, hash, &probe); f != PT_NONE;
-         f = pt_index_next(&g->functions, &probe)) {
+    PT_INDEX_EACH (&g->functions, hash, f) {
         const function_key *const other = &g->key.items[f];
         if (other->row == key.row && other->file == key.file) return g->of_location[location] = f;
     }
@@ -60,10 +58,9 @@ static pt_call *call_between(gathering *g, uint32_t from, uint32_t to)
 {
     pt_calls *const calls = g->calls;
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe = {0};
-    for (uint32_t c = pt_index_first(&g->pairs, hash, &probe); c != PT_NONE;
-         c = pt_index_next(&g->pairs, &probe))
-        if (calls->call[c].from == from && calls->call[c].to == to) return &calls->call[c];
+    const uint32_t known =
+        PT_INDEX_FIND(&g->pairs, hash, c, calls->call[c].from == from && calls->call[c].to == to);
+    if (known != PT_NONE) return &calls->call[known];
     const uint32_t c = calls->call_count++;
     calls->call = pt_grow(calls->call, &g->call_cap, calls->call_count, sizeof *calls->call);
     calls->call[c] = (pt_call){.from = from, .to = to};

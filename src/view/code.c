@@ -39,10 +39,9 @@ static uint32_t readable(const pt_code_image *image, const char *linkage, const 
 {
     struct pt_code_names *names = image->names;
     const uint64_t hash = pt_hash_mix((uintptr_t)linkage, (uintptr_t)plain);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&names->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&names->index, &probe))
-        if (names->items[i].linkage == linkage) return i;
+    const uint32_t known =
+        PT_INDEX_FIND(&names->index, hash, i, names->items[i].linkage == linkage);
+    if (known != PT_NONE) return known;
     const pt_demangle_mode brief = mode == PT_DEMANGLE_NONE ? mode : PT_DEMANGLE_SIMPLE;
     PT_GROW(*names, names->count + 1);
     names->items[names->count].linkage = linkage;

@@ -115,14 +115,10 @@ static pt_status make_tables(diffing *d, pt_error *reterr)
 static uint32_t row_of(diffing *d, const pt_top_row *row)
 {
     const uint64_t hash = pt_hash_bytes(row->name, strlen(row->name));
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&d->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&d->index, &probe))
-        if (strcmp(d->rows.items[id].name, row->name) == 0) return id;
-    PT_GROW(d->rows, d->rows.count + 1);
-    d->rows.items[d->rows.count] = (key){.name = row->name};
-    pt_index_add(&d->index, hash, (uint32_t)d->rows.count);
-    return (uint32_t)d->rows.count++;
+    const uint32_t known =
+        PT_INDEX_FIND(&d->index, hash, id, strcmp(d->rows.items[id].name, row->name) == 0);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&d->index, hash, d->rows, (key){.name = row->name});
 }
 
 static cell *cell_of(const diffing *d, size_t row, size_t run)

@@ -94,28 +94,23 @@ static void choose_locations(const search *s, bool *wanted)
 static uint32_t symbol_of(search *s, uint32_t image, const pt_object_symbol *symbol)
 {
     const uint64_t hash = pt_hash_mix(symbol->addr, image);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->symbol_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->symbol_index, &probe))
-        if (s->symbols.items[i].image == image && s->symbols.items[i].symbol.addr == symbol->addr)
-            return i;
-    PT_GROW(s->symbols, s->symbols.count + 1);
-    s->symbols.items[s->symbols.count] = (sampled_symbol){.image = image, .symbol = *symbol};
-    pt_index_add(&s->symbol_index, hash, (uint32_t)s->symbols.count);
-    return (uint32_t)s->symbols.count++;
+    const uint32_t known = PT_INDEX_FIND(&s->symbol_index, hash, i,
+                                         s->symbols.items[i].image == image &&
+                                             s->symbols.items[i].symbol.addr == symbol->addr);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&s->symbol_index, hash, s->symbols,
+                         (sampled_symbol){.image = image, .symbol = *symbol});
 }
 
 static uint32_t address_of(search *s, uint32_t symbol, uint64_t addr)
 {
     const uint64_t hash = pt_hash_mix(addr, symbol);
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&s->addr_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&s->addr_index, &probe))
-        if (s->addrs.items[i].symbol == symbol && s->addrs.items[i].addr == addr) return i;
-    PT_GROW(s->addrs, s->addrs.count + 1);
-    s->addrs.items[s->addrs.count] = (sampled_addr){.symbol = symbol, .addr = addr};
-    pt_index_add(&s->addr_index, hash, (uint32_t)s->addrs.count);
-    return (uint32_t)s->addrs.count++;
+    const uint32_t known =
+        PT_INDEX_FIND(&s->addr_index, hash, i,
+                      s->addrs.items[i].symbol == symbol && s->addrs.items[i].addr == addr);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&s->addr_index, hash, s->addrs,
+                         (sampled_addr){.symbol = symbol, .addr = addr});
 }
 
 static pt_status name_matches(const search *s, const sampled_symbol *symbol, bool *ret_match,

@@ -32,11 +32,10 @@ static uint32_t add_string(building *b, const char *text, size_t bytes)
 {
     pt_flame *f = b->flame;
     const uint64_t hash = pt_hash_bytes(text, bytes);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&b->strings, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&b->strings, &probe))
-        if (pt_flame_text_bytes(f, id) == bytes && memcmp(pt_flame_text(f, id), text, bytes) == 0)
-            return id;
+    const uint32_t known = PT_INDEX_FIND(&b->strings, hash, id,
+                                         pt_flame_text_bytes(f, id) == bytes &&
+                                             memcmp(pt_flame_text(f, id), text, bytes) == 0);
+    if (known != PT_NONE) return known;
     const uint32_t id = f->string_count++;
     f->string = pt_grow(f->string, &b->string_cap, (size_t)id + 2, sizeof *f->string);
     if (id == 0) f->string[0] = 0;
@@ -73,10 +72,8 @@ static uint32_t add_group(building *b, const char *name, size_t bytes)
     pt_flame *f = b->flame;
     const uint32_t string = add_string(b, name, bytes);
     const uint64_t hash = pt_hash_u32_pair(string, 0);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&b->groups, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&b->groups, &probe))
-        if (f->group[id].name == string) return id;
+    const uint32_t known = PT_INDEX_FIND(&b->groups, hash, id, f->group[id].name == string);
+    if (known != PT_NONE) return known;
     const uint32_t id = f->group_count++;
     f->group = pt_grow(f->group, &b->group_cap, f->group_count, sizeof *f->group);
     f->group[id] =
@@ -142,10 +139,9 @@ static uint32_t frame_of(building *b, uint32_t node)
     const uint32_t name = b->tree->name[node];
     const pt_flame_kind kind = kind_of(b, node);
     const uint64_t hash = pt_hash_u32_pair(name, kind);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&b->frames, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&b->frames, &probe))
-        if (b->frame_row.items[id] == name && f->frame[id].kind == kind) return id;
+    const uint32_t known = PT_INDEX_FIND(
+        &b->frames, hash, id, b->frame_row.items[id] == name && f->frame[id].kind == kind);
+    if (known != PT_NONE) return known;
     const uint32_t id = f->frame_count++;
     f->frame = pt_grow(f->frame, &b->frame_cap, f->frame_count, sizeof *f->frame);
     f->frame[id] = (pt_flame_frame){.kind = (uint8_t)kind};

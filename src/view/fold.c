@@ -31,16 +31,12 @@ struct pt_text_pool {
 static const char *pool_text(struct pt_text_pool *pool, char *text)
 {
     const uint64_t hash = pt_hash_bytes(text, strlen(text));
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&pool->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&pool->index, &probe)) {
+    PT_INDEX_EACH (&pool->index, hash, id) {
         if (strcmp(pool->items[id], text) != 0) continue;
         free(text);
         return pool->items[id];
     }
-    PT_GROW(*pool, pool->count + 1);
-    pool->items[pool->count] = text;
-    pt_index_add(&pool->index, hash, (uint32_t)pool->count++);
+    PT_INDEX_PUSH(&pool->index, hash, *pool, text);
     return text;
 }
 
@@ -93,10 +89,8 @@ static const char **objects_of(const pt_profile *p)
         const char *const path = text_or_empty(p, p->mapping->row[m].file);
         const char *const name = pt_object_name(path, &bytes);
         const uint64_t hash = pt_hash_bytes(name, bytes);
-        pt_probe probe = {0};
         object[m] = path;
-        for (uint32_t o = pt_index_first(&index, hash, &probe); o != PT_NONE;
-             o = pt_index_next(&index, &probe)) {
+        PT_INDEX_EACH (&index, hash, o) {
             const char *const other = pt_object_name(object[o], &other_bytes);
             if (bytes == other_bytes && memcmp(name, other, bytes) == 0) object[m] = object[o];
         }
@@ -226,9 +220,7 @@ static uint32_t find_row(folding *f, uint32_t location, uint32_t line)
 {
     const pt_node_info info = info_of(f->fold, location, line);
     const uint64_t hash = hash_info(&info);
-    pt_probe probe = {0};
-    for (uint32_t row = pt_index_first(&f->others, hash, &probe); row != PT_NONE;
-         row = pt_index_next(&f->others, &probe)) {
+    PT_INDEX_EACH (&f->others, hash, row) {
         const pt_node_info other = info_of(f->fold, f->location.items[row], f->line.items[row]);
         if (same_info(&info, &other)) return row;
     }

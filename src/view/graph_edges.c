@@ -20,10 +20,9 @@ static uint32_t find_edge(connecting *c, uint32_t from, uint32_t to)
 {
     pt_graph *g = c->m->graph;
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe = {0};
-    for (uint32_t e = pt_index_first(&c->index, hash, &probe); e != PT_NONE;
-         e = pt_index_next(&c->index, &probe))
-        if (g->edge[e].from == from && g->edge[e].to == to) return e;
+    const uint32_t known =
+        PT_INDEX_FIND(&c->index, hash, e, g->edge[e].from == from && g->edge[e].to == to);
+    if (known != PT_NONE) return known;
     const uint32_t e = g->edge_count++;
     g->edge = pt_grow(g->edge, &c->cap, g->edge_count, sizeof *g->edge);
     c->seen = pt_grow(c->seen, &c->seen_cap, g->edge_count, sizeof *c->seen);

@@ -173,11 +173,9 @@ void pt_graph_find_functions(pt_graph_making *m)
         const uint64_t hash =
             pt_hash_mix(pt_hash_mix((uintptr_t)info->name ^ parent, (uintptr_t)info->file),
                         (uintptr_t)info->object ^ (uint64_t)info->start_line);
-        pt_probe probe = {0};
-        uint32_t found = pt_index_first(&index, hash, &probe);
-        while (found != PT_NONE && !(same_function(g->node[found].info, info) &&
-                                     (m->parent == NULL || m->parent[found] == parent)))
-            found = pt_index_next(&index, &probe);
+        const uint32_t found = PT_INDEX_FIND(&index, hash, i,
+                                             same_function(g->node[i].info, info) &&
+                                                 (m->parent == NULL || m->parent[i] == parent));
         if (found == PT_NONE) pt_index_add(&index, hash, n);
         g->node[n].function = found == PT_NONE ? n : found;
     }

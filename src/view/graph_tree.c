@@ -35,10 +35,9 @@ typedef struct {
 static uint32_t find_child(paths *t, uint32_t parent, uint32_t place)
 {
     const uint64_t hash = pt_hash_u32_pair(parent, place);
-    pt_probe probe = {0};
-    for (uint32_t n = pt_index_first(&t->index, hash, &probe); n != PT_NONE;
-         n = pt_index_next(&t->index, &probe))
-        if (t->parent[n] == parent && t->place[n] == place) return n;
+    const uint32_t known =
+        PT_INDEX_FIND(&t->index, hash, n, t->parent[n] == parent && t->place[n] == place);
+    if (known != PT_NONE) return known;
     const uint32_t n = t->count++;
     t->parent = pt_grow(t->parent, &t->parent_cap, t->count, sizeof *t->parent);
     t->place = pt_grow(t->place, &t->place_cap, t->count, sizeof *t->place);

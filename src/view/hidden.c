@@ -17,11 +17,8 @@ typedef struct {
 static bool is_listed(const listed_texts *l, const char *text)
 {
     const uint64_t hash = pt_hash_bytes(text, strlen(text));
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&l->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&l->index, &probe))
-        if (strcmp(l->graph->node[l->graph->listed[i]].text, text) == 0) return true;
-    return false;
+    return PT_INDEX_FIND(&l->index, hash, i,
+                         strcmp(l->graph->node[l->graph->listed[i]].text, text) == 0) != PT_NONE;
 }
 
 /* By place: it belongs to a listed node. The caller frees. */

@@ -183,9 +183,7 @@ static void count_value(label_count *c, pt_info_label *label, uint32_t row)
 {
     const pt_label *const value = &c->p->labels->row[row];
     const uint64_t hash = pt_hash_bytes(value, sizeof *value);
-    pt_probe probe = {0};
-    for (uint32_t other = pt_index_first(&c->values, hash, &probe); other != PT_NONE;
-         other = pt_index_next(&c->values, &probe)) {
+    PT_INDEX_EACH (&c->values, hash, other) {
         if (memcmp(&c->p->labels->row[other], value, sizeof *value) == 0) return;
     }
     pt_index_add(&c->values, hash, row);

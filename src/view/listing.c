@@ -142,49 +142,37 @@ static uint32_t group_of(counting *t, uint32_t function)
     const uint32_t name = functions->name[function], file = functions->file[function];
     const int64_t start = functions->start_line[function];
     const uint64_t hash = pt_hash_u32_pair(name, file);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&t->group_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->group_index, &probe)) {
+    PT_INDEX_EACH (&t->group_index, hash, id) {
         group *g = &t->groups.items[id];
         if (g->name != name || g->file != file || g->row != PT_NONE) continue;
         if (start > 0 && (g->start_line == 0 || start < g->start_line)) g->start_line = start;
         return id;
     }
-    PT_GROW(t->groups, t->groups.count + 1);
-    t->groups.items[t->groups.count] = (group){.name = name,
-                                               .file = file,
-                                               .row = PT_NONE,
-                                               .mapping = PT_NONE,
-                                               .start_line = start > 0 ? start : 0};
-    pt_index_add(&t->group_index, hash, (uint32_t)t->groups.count);
-    return (uint32_t)t->groups.count++;
+    return PT_INDEX_PUSH(&t->group_index, hash, t->groups,
+                         (group){.name = name,
+                                 .file = file,
+                                 .row = PT_NONE,
+                                 .mapping = PT_NONE,
+                                 .start_line = start > 0 ? start : 0});
 }
 
 static uint32_t cell_of(counting *t, uint32_t in_group, int64_t line)
 {
     const uint64_t hash = pt_hash_mix(in_group, (uint64_t)line);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&t->cell_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->cell_index, &probe))
-        if (t->cells.items[id].group == in_group && t->cells.items[id].line == line) return id;
-    PT_GROW(t->cells, t->cells.count + 1);
-    t->cells.items[t->cells.count] = (cell){.group = in_group, .line = line};
-    pt_index_add(&t->cell_index, hash, (uint32_t)t->cells.count);
-    return (uint32_t)t->cells.count++;
+    const uint32_t known =
+        PT_INDEX_FIND(&t->cell_index, hash, id,
+                      t->cells.items[id].group == in_group && t->cells.items[id].line == line);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&t->cell_index, hash, t->cells, (cell){.group = in_group, .line = line});
 }
 
 /* Frames of a row without a name are one group, with one cell. */
 static uint32_t bare_group(counting *t, uint32_t row, uint32_t mapping)
 {
     const uint64_t hash = pt_hash_mix(row, UINT32_MAX);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&t->group_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->group_index, &probe))
-        if (t->groups.items[id].row == row) return id;
-    PT_GROW(t->groups, t->groups.count + 1);
-    t->groups.items[t->groups.count] = (group){.row = row, .mapping = mapping};
-    pt_index_add(&t->group_index, hash, (uint32_t)t->groups.count);
-    return (uint32_t)t->groups.count++;
+    const uint32_t known = PT_INDEX_FIND(&t->group_index, hash, id, t->groups.items[id].row == row);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&t->group_index, hash, t->groups, (group){.row = row, .mapping = mapping});
 }
 
 static void make_bare_cells(counting *t, uint32_t location)
@@ -226,22 +214,19 @@ static void make_cells(counting *t)
     }
 }
 
+static bool same_pair(const pair *a, const pair *b)
+{
+    return a->cell == b->cell && a->callee == b->callee && a->inlined == b->inlined;
+}
+
 static void count_call(counting *t, uint32_t in_cell, uint32_t callee, bool inlined, uint32_t mark,
                        int64_t value)
 {
     const uint64_t hash = pt_hash_mix((uint64_t)callee << 1 | inlined, in_cell);
-    pt_probe probe = {0};
-    uint32_t id = pt_index_first(&t->pair_index, hash, &probe);
-    for (; id != PT_NONE; id = pt_index_next(&t->pair_index, &probe)) {
-        const pair *x = &t->pairs.items[id];
-        if (x->cell == in_cell && x->callee == callee && x->inlined == inlined) break;
-    }
-    if (id == PT_NONE) {
-        id = (uint32_t)t->pairs.count;
-        PT_PUSH(t->pairs, (pair){.cell = in_cell, .callee = callee, .inlined = inlined});
-        pt_index_add(&t->pair_index, hash, id);
-    }
-    pair *x = &t->pairs.items[id];
+    const pair made = {.cell = in_cell, .callee = callee, .inlined = inlined};
+    uint32_t known = PT_INDEX_FIND(&t->pair_index, hash, id, same_pair(&t->pairs.items[id], &made));
+    if (known == PT_NONE) known = PT_INDEX_PUSH(&t->pair_index, hash, t->pairs, made);
+    pair *x = &t->pairs.items[known];
     if (x->seen == mark) return;
     x->seen = mark;
     x->value = pt_saturating_add(x->value, value);

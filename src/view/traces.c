@@ -65,12 +65,10 @@ static uint32_t find_trace(tracing *t, uint32_t stack, uint32_t labels)
     uint32_t *last = &t->trace_of_stack[stack];
     if (*last != PT_NONE && t->items[*last].labels == labels) return *last;
     const uint64_t hash = hash_of(t, stack, labels);
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
-        if (t->items[id].labels == labels && read_alike(t, t->items[id].stack, stack))
-            return *last = id;
-    }
+    const uint32_t known =
+        PT_INDEX_FIND(&t->index, hash, id,
+                      t->items[id].labels == labels && read_alike(t, t->items[id].stack, stack));
+    if (known != PT_NONE) return *last = known;
     PT_GROW(*t, t->count + 1);
     t->items[t->count] = (pt_trace){.stack = stack, .labels = labels};
     pt_index_add(&t->index, hash, (uint32_t)t->count);

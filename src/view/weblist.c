@@ -36,15 +36,11 @@ static uint64_t hash_text(const char *text)
 static void add_name(joining *j, const char *name, uint32_t function)
 {
     const uint64_t hash = hash_text(name);
-    pt_probe probe = {0};
     if (name[0] == '\0') return;
-    for (uint32_t i = pt_index_first(&j->name_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&j->name_index, &probe))
+    PT_INDEX_EACH (&j->name_index, hash, i)
         if (j->names.items[i].function == function && strcmp(j->names.items[i].name, name) == 0)
             return;
-    PT_GROW(j->names, j->names.count + 1);
-    j->names.items[j->names.count] = (known_name){name, function};
-    pt_index_add(&j->name_index, hash, (uint32_t)j->names.count++);
+    PT_INDEX_PUSH(&j->name_index, hash, j->names, (known_name){name, function});
 }
 
 /* The listed function of a function row, PT_NONE when it is not listed. Texts of both are of the
@@ -54,10 +50,8 @@ static uint32_t listed_function(const joining *j, uint32_t row)
     const pt_profile *p = j->profile;
     const char *name = pt_text(p, p->function->name[row]);
     const char *file = pt_text(p, p->function->file[row]);
-    pt_probe probe = {0};
     const uint64_t hash = pt_hash_mix((uintptr_t)name, (uintptr_t)file);
-    for (uint32_t i = pt_index_first(&j->function_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&j->function_index, &probe)) {
+    PT_INDEX_EACH (&j->function_index, hash, i) {
         const pt_listing_function *f = &j->result->listing.function[i];
         if (f->name == name && f->file == file) return i;
     }
@@ -92,9 +86,7 @@ static uint32_t function_of_name(const joining *j, const char *name, const char 
 {
     uint32_t best = PT_NONE;
     int best_fit = 0;
-    pt_probe probe = {0};
-    for (uint32_t i = pt_index_first(&j->name_index, hash_text(name), &probe); i != PT_NONE;
-         i = pt_index_next(&j->name_index, &probe)) {
+    PT_INDEX_EACH (&j->name_index, hash_text(name), i) {
         const known_name *known = &j->names.items[i];
         if (strcmp(known->name, name) != 0) continue;
         const int fit = file_fit(j->result->listing.function[known->function].file, file);

@@ -8,11 +8,8 @@
 
 uint32_t pt_gprof_find_arc(const pt_gprof *g, uint32_t from, uint32_t to)
 {
-    pt_probe probe;
-    uint32_t i = pt_index_first(&g->arc_index, pt_hash_u32_pair(from, to), &probe);
-    while (i != PT_NONE && (g->arc.items[i].from != from || g->arc.items[i].to != to))
-        i = pt_index_next(&g->arc_index, &probe);
-    return i;
+    return PT_INDEX_FIND(&g->arc_index, pt_hash_u32_pair(from, to), i,
+                         g->arc.items[i].from == from && g->arc.items[i].to == to);
 }
 
 void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls)
@@ -23,8 +20,8 @@ void pt_gprof_add_arc(pt_gprof *g, uint32_t from, uint32_t to, uint64_t calls)
         if (__builtin_add_overflow(arc->calls, calls, &arc->calls)) arc->calls = UINT64_MAX;
         return;
     }
-    pt_index_add(&g->arc_index, pt_hash_u32_pair(from, to), (uint32_t)g->arc.count);
-    PT_PUSH(g->arc, (pt_gprof_arc){.from = from, .to = to, .calls = calls});
+    PT_INDEX_PUSH(&g->arc_index, pt_hash_u32_pair(from, to), g->arc,
+                  (pt_gprof_arc){.from = from, .to = to, .calls = calls});
 }
 
 uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol)
@@ -79,17 +76,14 @@ static void add_bins(pt_gprof *g, const pt_profile *p, double scale)
 static void count_block(pt_gprof *g, const pt_gprof_block *b)
 {
     const uint64_t hash = pt_hash_mix(b->addr, b->symbol);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&g->block_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&g->block_index, &probe)) {
+    PT_INDEX_EACH (&g->block_index, hash, i) {
         pt_gprof_block *const known = &g->block.items[i];
         if (known->addr != b->addr) continue;
         if (__builtin_add_overflow(known->calls, b->calls, &known->calls))
             known->calls = UINT64_MAX;
         return;
     }
-    pt_index_add(&g->block_index, hash, (uint32_t)g->block.count);
-    PT_PUSH(g->block, *b);
+    PT_INDEX_PUSH(&g->block_index, hash, g->block, *b);
 }
 
 static void add_blocks(pt_gprof *g, const pt_profile *p)

@@ -34,14 +34,10 @@ bool pt_gprof_find_text(const pt_gprof *g, pt_gprof_text *ret)
 uint32_t pt_gprof_file(pt_gprof *g, const char *name)
 {
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&g->file_index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&g->file_index, &probe))
-        if (strcmp(g->file.items[i], name) == 0) return i;
-    const uint32_t id = (uint32_t)g->file.count;
-    PT_PUSH(g->file, name);
-    pt_index_add(&g->file_index, hash, id);
-    return id;
+    const uint32_t known =
+        PT_INDEX_FIND(&g->file_index, hash, i, strcmp(g->file.items[i], name) == 0);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&g->file_index, hash, g->file, name);
 }
 
 /* ---- What is a function ---- */

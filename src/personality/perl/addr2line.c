@@ -90,11 +90,7 @@ static void answer_by_symbol(const question *q, size_t index)
 
 static bool was_asked(const pt_perl_addr2line *tool, uint64_t key)
 {
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&tool->asked, key, &probe); id != PT_NONE;
-         id = pt_index_next(&tool->asked, &probe))
-        if (tool->asked_keys[id] == key) return true;
-    return false;
+    return PT_INDEX_FIND(&tool->asked, key, id, tool->asked_keys[id] == key) != PT_NONE;
 }
 
 /* Whether something is asked for the first time. */

@@ -118,17 +118,13 @@ static uint32_t drawn(const edges *e, uint32_t word)
 static void add_edge(edges *e, uint32_t from, uint32_t to, double value)
 {
     const uint64_t hash = pt_hash_u32_pair(from, to);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&e->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&e->index, &probe)) {
+    PT_INDEX_EACH (&e->index, hash, id) {
         if (e->items[id].from != from || e->items[id].to != to) continue;
         e->items[id].value += value;
         return;
     }
-    PT_GROW(*e, e->count + 1);
-    e->items[e->count] =
-        (edge){.from = from, .to = to, .value = value, .order = (uint32_t)e->count};
-    pt_index_add(&e->index, hash, (uint32_t)e->count++);
+    PT_INDEX_PUSH(&e->index, hash, *e,
+                  (edge){.from = from, .to = to, .value = value, .order = (uint32_t)e->count});
 }
 
 static void add_edges_of_stack(void *context, const uint32_t *nodes, size_t count, double value)

@@ -119,16 +119,12 @@ typedef struct {
 static void add_call(calls *c, uint32_t caller, uint32_t callee, double cost)
 {
     const uint64_t hash = pt_hash_u32_pair(caller, callee);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&c->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&c->index, &probe)) {
+    PT_INDEX_EACH (&c->index, hash, id) {
         if (c->items[id].caller != caller || c->items[id].callee != callee) continue;
         c->items[id].cost += cost;
         return;
     }
-    PT_GROW(*c, c->count + 1);
-    c->items[c->count] = (call){.caller = caller, .callee = callee, .cost = cost};
-    pt_index_add(&c->index, hash, (uint32_t)c->count++);
+    PT_INDEX_PUSH(&c->index, hash, *c, (call){.caller = caller, .callee = callee, .cost = cost});
 }
 
 /* The places of each address, callee first, as words. */
@@ -253,9 +249,7 @@ static void put_name(pt_perl_session *s, pt_index *known, uint32_t *count, uint3
     }
     const uint32_t word = pt_perl_word(&s->words, name, length);
     const uint64_t hash = pt_hash_u32_pair(word, 1);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(known, hash, &probe); id != PT_NONE;
-         id = pt_index_next(known, &probe)) {
+    PT_INDEX_EACH (known, hash, id) {
         if (words[id] != word) continue;
         pt_outf(s->out, "%s=(%u)\n", key, id + 1);
         return;

@@ -27,11 +27,10 @@ pt_perl_image *pt_perl_image_find(pt_perl_images *images, const char *path)
     const char *const there = debugging != NULL ? debugging : path;
     if (stat(there, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
     const uint64_t hash = pt_hash_mix(st.st_ino, st.st_dev);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&images->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&images->index, &probe))
-        if (images->items[id]->inode == st.st_ino && images->items[id]->device == st.st_dev)
-            return images->items[id];
+    const uint32_t known = PT_INDEX_FIND(&images->index, hash, id,
+                                         images->items[id]->inode == st.st_ino &&
+                                             images->items[id]->device == st.st_dev);
+    if (known != PT_NONE) return images->items[known];
     pt_perl_image *const image = pt_alloc(1, sizeof *image);
     image->device = st.st_dev;
     image->inode = st.st_ino;

@@ -88,9 +88,7 @@ static bool is_wanted(const pt_regex *pattern, const char *name)
 static void drop_earlier(pt_perl_nm *nm, pt_index *bare, const char *name)
 {
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(bare, hash, &probe); id != PT_NONE;
-         id = pt_index_next(bare, &probe)) {
+    PT_INDEX_EACH (bare, hash, id) {
         if (nm->items[id].name == NULL || strcmp(nm->items[id].name, name) != 0) continue;
         free(nm->items[id].name);
         nm->items[id].name = NULL;

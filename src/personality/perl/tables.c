@@ -15,16 +15,11 @@
 uint32_t pt_perl_word(pt_perl_words *words, const char *text, size_t length)
 {
     const uint64_t hash = pt_hash_bytes(text, length);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&words->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&words->index, &probe)) {
+    PT_INDEX_EACH (&words->index, hash, id) {
         const char *known = words->items[id];
         if (strncmp(known, text, length) == 0 && known[length] == '\0') return id;
     }
-    PT_GROW(*words, words->count + 1);
-    words->items[words->count] = pt_strndup(text, length);
-    pt_index_add(&words->index, hash, (uint32_t)words->count);
-    return (uint32_t)words->count++;
+    return PT_INDEX_PUSH(&words->index, hash, *words, pt_strndup(text, length));
 }
 
 uint32_t pt_perl_wordz(pt_perl_words *words, const char *text)
@@ -46,10 +41,9 @@ void pt_perl_words_done(pt_perl_words *words)
 uint32_t pt_perl_address(pt_perl_stacks *stacks, uint64_t address)
 {
     const uint64_t hash = pt_hash_mix(address, 3);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&stacks->address_index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&stacks->address_index, &probe))
-        if (stacks->address[id] == address) return id;
+    const uint32_t known =
+        PT_INDEX_FIND(&stacks->address_index, hash, id, stacks->address[id] == address);
+    if (known != PT_NONE) return known;
     stacks->address = pt_grow(stacks->address, &stacks->address_cap, stacks->address_count + 1,
                               sizeof *stacks->address);
     stacks->address[stacks->address_count] = address;
@@ -61,12 +55,11 @@ uint32_t pt_perl_stack(pt_perl_stacks *stacks, const uint32_t *frames, size_t de
 {
     const size_t bytes = depth * sizeof *frames;
     const uint64_t hash = pt_hash_bytes(depth > 0 ? (const void *)frames : "", bytes);
-    pt_probe probe;
-    for (uint32_t id = pt_index_first(&stacks->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&stacks->index, &probe))
-        if (pt_perl_depth(stacks, id) == depth &&
-            (depth == 0 || memcmp(pt_perl_frames(stacks, id), frames, bytes) == 0))
-            return id;
+    const uint32_t known =
+        PT_INDEX_FIND(&stacks->index, hash, id,
+                      pt_perl_depth(stacks, id) == depth &&
+                          (depth == 0 || memcmp(pt_perl_frames(stacks, id), frames, bytes) == 0));
+    if (known != PT_NONE) return known;
     stacks->offset =
         pt_grow(stacks->offset, &stacks->offset_cap, stacks->count + 2, sizeof *stacks->offset);
     stacks->frame = pt_grow(stacks->frame, &stacks->frame_cap, stacks->frame_count + depth + 1,

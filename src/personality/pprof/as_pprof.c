@@ -112,14 +112,12 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
         if (has_lines(p, l)) continue;
         const uint64_t address = call_address(p->location, l);
         const uint64_t hash = pt_hash_mix(address, 1);
-        pt_probe probe = {0};
-        uint32_t id = pt_index_first(&index, hash, &probe);
-        while (id != PT_NONE && call_address(p->location, id) != address)
-            id = pt_index_next(&index, &probe);
-        if (id == PT_NONE) {
+        const uint32_t known =
+            PT_INDEX_FIND(&index, hash, id, call_address(p->location, id) == address);
+        if (known == PT_NONE) {
             pt_index_add(&index, hash, l);
         } else {
-            ret_first[l] = id;
+            ret_first[l] = known;
             any = true;
         }
     }

@@ -29,9 +29,7 @@ static void put_name(pt_buf *buf, name_table *names, const char *name)
 {
     if (name[0] == '\0') return;
     const uint64_t hash = pt_hash_bytes(name, strlen(name));
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&names->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&names->index, &probe)) {
+    PT_INDEX_EACH (&names->index, hash, id) {
         if (strcmp(names->text[id], name) != 0) continue;
         pt_putf(buf, "(%u)", id + 1);
         return;

@@ -1,7 +1,8 @@
 /* print_tags.c: -tags: every label with what its samples add up to.
  *
  *  key1: Total 1.12s of 1.12s (  100%)        keys by name
- *          1s (89.29%): tag1                  values by weight, then name; aligned right, key by key
+ *          1s (89.29%): tag1                  values by weight, then name; aligned right, key by
+ * key
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,7 @@ static row *find_row(tallying *t, const char *key, char *text)
 {
     const uint64_t hash =
         pt_hash_mix(pt_hash_bytes(key, strlen(key)), pt_hash_bytes(text, strlen(text)));
-    pt_probe probe = {0};
-    for (uint32_t id = pt_index_first(&t->index, hash, &probe); id != PT_NONE;
-         id = pt_index_next(&t->index, &probe)) {
+    PT_INDEX_EACH (&t->index, hash, id) {
         if (strcmp(t->items[id].key, key) != 0 || strcmp(t->items[id].text, text) != 0) continue;
         free(text);
         return &t->items[id];
