@@ -12,6 +12,7 @@
 #include "transform/prune.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
+#include "view/runtimes.h"
 
 #define KEYS_SHOWN 12
 
@@ -246,6 +247,17 @@ static void replace_answer(pt_cmd_context *context, const pt_profile *profile)
     context->filtered.profile = context->answer = profile;
 }
 
+/* What a report cannot show, where that is a whole language. Once: a shell has said it. */
+static void say_nameless_languages(const pt_cmd_context *context)
+{
+    if (context->resident) return;
+    pt_nameless_language list[PT_NAMELESS_LANGUAGES_MAX];
+    const size_t count = pt_nameless_languages(context->answer, context->event, list);
+    for (size_t i = 0; i < count; i++)
+        pt_cmd_say("%s: %.0f %% is in %s code, which has no names: %s", context->title,
+                   100 * list[i].share, list[i].language, list[i].advice);
+}
+
 int pt_cmd_ask(pt_cmd_context *context)
 {
     int status = choose_event(context);
@@ -270,6 +282,7 @@ int pt_cmd_ask(pt_cmd_context *context)
                                                                         .lines = true,
                                                                         .columns = true,
                                                                         .addresses = true}));
+    say_nameless_languages(context);
     context->query_text = whole_query_text(context);
     context->head = (pt_report_head){
         .title = context->title,

@@ -51,14 +51,6 @@ static bool step_by_fp(pt_unwind_state *state, const pt_unwind_modules *modules,
     return true;
 }
 
-/* A frame, and the base register (pt_machine.base) in it, as far as modules say where it is saved.
- */
-typedef struct {
-    pt_unwind_state at;
-    uint64_t base;
-    bool has_base;
-} based_frame;
-
 static bool copied_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t *ret_word)
 {
     if (addr % sizeof *ret_word != 0 || addr < limits->low || addr >= limits->limit ||
@@ -67,6 +59,36 @@ static bool copied_word(const pt_unwind_limits *limits, uint64_t addr, uint64_t 
     memcpy(ret_word, limits->copy + (addr - limits->low), sizeof *ret_word);
     return true;
 }
+
+/* Out of a trampoline in memory that no file holds, which keeps one word on the stack to align it,
+ * and calls: `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`, CPython's of -X perf
+ * (Python/asm_trampoline.S). Its caller has rules. */
+static bool step_by_aligned_call(pt_unwind_state *state, const pt_unwind_modules *modules,
+                                 const pt_unwind_limits *limits)
+{
+    const pt_unwind_module *const module = pt_unwind_module_at(modules, state->pc - 1);
+    const uint64_t saved = state->sp + 8;
+    uint64_t pc;
+    if (pt_unwind_machine(modules)->has_link || !state->is_return || module == NULL ||
+        module->table != NULL || !copied_word(limits, saved, &pc) || pc == 0 ||
+        pt_unwind_rule_at(modules, pc - 1).cfa_kind == PT_CFA_NONE)
+        return false;
+    *state = (pt_unwind_state){.pc = pc,
+                               .sp = saved + 8,
+                               .fp = state->fp,
+                               .is_return = true,
+                               .is_fp_lost = state->is_fp_lost,
+                               .is_unchecked = true};
+    return true;
+}
+
+/* A frame, and the base register (pt_machine.base) in it, as far as modules say where it is saved.
+ */
+typedef struct {
+    pt_unwind_state at;
+    uint64_t base;
+    bool has_base;
+} based_frame;
 
 /* Out of a frame whose CFA is by the base register: the loader's, where it binds a function at the
  * first call, realigns the stack and keeps what it was there. */
@@ -137,7 +159,9 @@ static uint32_t walk_again(pt_unwind_state *state, const pt_unwind_modules *modu
         if (end == PT_UNWIND_END_NO_RULE) is_step = step_by_base(&frame, modules, limits, state);
         if (!is_step || pt_unwind_module_at(modules, state->pc - state->is_return) == NULL) {
             *state = at;
-            if (!step_by_fp(state, modules, limits)) return 0;
+            if (!step_by_fp(state, modules, limits) &&
+                !step_by_aligned_call(state, modules, limits))
+                return 0;
         }
         step_base(&frame, modules, limits, state);
     }

@@ -530,6 +530,28 @@ static void a_copy_through_code_without_rules_is_unchecked_to_its_end(void **sta
     free_table(&made);
 }
 
+/* As of CPython's trampolines: sub $8, %rsp; call; add $8, %rsp; ret. */
+static void a_copy_through_a_call_that_only_aligns_the_stack_goes_on(void **state)
+{
+    (void)state;
+    made_table made;
+    make_two_rules(&made);
+    /* by a rule to 0x40010, over one word to 0x20012, by a rule to the start */
+    const uint64_t words[] = {0, 0x40010, 9, 0x20012, 0, 0x20031};
+    copied c = walk_copy(&made.table, 0x20010, 7, words, 6);
+    assert_int_equal(c.depth, 4);
+    assert_int_equal(c.pcs[2], 0x20012);
+    assert_int_equal(c.pcs[3], 0x20031);
+    assert_int_equal(c.end.why, PT_UNWIND_END_ROOT);
+    assert_true(c.end.is_unchecked);
+    /* Not where the word that would be its return address is none. */
+    const uint64_t lost[] = {0, 0x40010, 9, 0x60000, 0, 0x20031};
+    c = walk_copy(&made.table, 0x20010, 7, lost, 6);
+    assert_int_equal(c.depth, 2);
+    assert_int_equal(c.end.why, PT_UNWIND_END_NO_RULE);
+    free_table(&made);
+}
+
 static void a_frame_pointer_that_says_it_is_the_last_is_unchecked(void **state)
 {
     (void)state;
@@ -696,6 +718,7 @@ int main(void)
         cmocka_unit_test(cached_rules_of_other_modules_are_not_used),
         cmocka_unit_test(a_copy_walked_by_rules_alone_is_checked),
         cmocka_unit_test(a_copy_through_code_without_rules_is_unchecked_to_its_end),
+        cmocka_unit_test(a_copy_through_a_call_that_only_aligns_the_stack_goes_on),
         cmocka_unit_test(a_frame_pointer_that_says_it_is_the_last_is_unchecked),
         cmocka_unit_test(a_copy_that_frame_pointers_save_where_a_rule_leads_astray_is_unchecked),
         cmocka_unit_test(walk_from_a_signal_is_that_of_glibc),

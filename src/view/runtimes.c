@@ -1,0 +1,130 @@
+/* runtimes.c: see runtimes.h. One look at each distinct stack. */
+#include "view/runtimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturate.h"
+#include "view/table.h"
+
+#define SHARE_MIN 0.05 /* less is not worth a line */
+
+typedef struct {
+    const char *language;
+    const char *files[4]; /* how the runtime's own file begins, after the last slash */
+    const char *loop;     /* the function that interprets; NULL: what is compiled has no names */
+    const char *advice;
+} runtime;
+
+/* Of two that fit a stack the first counts. */
+static const runtime runtimes[] = {
+    {"JavaScript", {"node", "nodejs"}, NULL, "node --perf-basic-prof names it"},
+    {"Java",
+     {"libjvm.so"},
+     NULL,
+     "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (JDK 17) names it"},
+    {".NET", {"libcoreclr.so"}, NULL, "DOTNET_PerfMapEnabled=1 in its environment names it"},
+    {"Erlang", {"beam.smp"}, NULL, "erl +JPperf true names it"},
+    {"Python",
+     {"python3", "libpython3", "python2", "libpython2"},
+     "_PyEval_EvalFrameDefault",
+     "python -X perf (3.12 and later) names it"},
+    {"Ruby", {"ruby", "libruby"}, "vm_exec_core", "no option of ruby names what it interprets"},
+    {"PHP", {"php", "libphp", "mod_php"}, "execute_ex", "no option of php names it"},
+    {"Perl", {"perl", "libperl.so"}, "Perl_runops_standard", "no option of perl names it"},
+};
+enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
+_Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
+
+/* Which runtime each mapping is the file of. The caller frees. */
+static uint8_t *runtime_of_mappings(const pt_profile *p)
+{
+    const uint32_t count = p->mapping->t.count;
+    uint8_t *const of = pt_alloc(count + 1, sizeof *of);
+    for (uint32_t m = 0; m < count; m++) {
+        const char *const path = pt_text(p, p->mapping->row[m].file);
+        const char *const slash = strrchr(path, '/');
+        const char *const name = slash != NULL ? slash + 1 : path;
+        of[m] = NONE;
+        for (uint8_t r = 0; r < RUNTIMES && of[m] == NONE; r++)
+            for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
+                const size_t length = strlen(runtimes[r].files[k]);
+                /* "node" is no "node_exporter"; "python3.11" is a python3. */
+                if (strncmp(name, runtimes[r].files[k], length) == 0 &&
+                    (name[length] == '\0' || strchr(".-0123456789", name[length]) != NULL))
+                    of[m] = r;
+            }
+    }
+    return of;
+}
+
+/* Memory that no file holds; the flag is lost in profile.proto, the name is not (docs/symbols.md).
+ */
+static bool is_memory(const pt_profile *p, uint32_t mapping)
+{
+    if (mapping == PT_NONE) return false;
+    const pt_mapping *const m = &p->mapping->row[mapping];
+    const char *const name = pt_text(p, m->file);
+    return (m->flags & PT_MAPPING_JIT) != 0 || strncmp(name, "[anon:", 6) == 0 ||
+           strncmp(name, "[memfd:", 7) == 0;
+}
+
+static const char *function_at(const pt_profile *p, uint32_t line)
+{
+    const uint32_t function = p->line->function[line];
+    return function != PT_NONE ? pt_text(p, p->function->name[function]) : "";
+}
+
+/* The runtime of a stack whose code has no names; NONE else. */
+static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, uint32_t stack)
+{
+    const pt_locations *const l = p->location;
+    const uint32_t *const frames = pt_stack_frames(p, stack);
+    uint8_t file = NONE, loop = NONE;
+    bool has_nameless = false;
+    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
+        const uint32_t mapping = l->mapping[frames[i]];
+        const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
+        const bool is_compiled = is_memory(p, mapping);
+        if (is_compiled && first < end) return NONE; /* names of such code are there */
+        has_nameless |= is_compiled;
+        if (mapping == PT_NONE || of_mapping[mapping] == NONE) continue;
+        if (file == NONE) file = of_mapping[mapping];
+        const char *const wanted = runtimes[of_mapping[mapping]].loop;
+        for (uint32_t k = first; k < end && wanted != NULL; k++)
+            if (strcmp(function_at(p, k), wanted) == 0) loop = of_mapping[mapping];
+    }
+    if (loop != NONE) return loop;
+    return has_nameless && file != NONE && runtimes[file].loop == NULL ? file : NONE;
+}
+
+static int compare_shares(const void *left, const void *right)
+{
+    const pt_nameless_language *a = left, *b = right;
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
+                             pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX])
+{
+    PT_FREE uint8_t *of_mapping = runtime_of_mappings(profile);
+    bool has_any = false;
+    for (uint32_t m = 0; m < profile->mapping->t.count; m++)
+        has_any |= of_mapping[m] != NONE;
+    if (!has_any) return 0;
+    PT_FREE int64_t *value = pt_view_stack_values(profile, event);
+    double sums[RUNTIMES] = {0}, whole = 0;
+    for (uint32_t s = 0; s < profile->stack->t.count; s++) {
+        if (value[s] <= 0) continue;
+        whole += (double)value[s];
+        const uint8_t r = runtime_of_stack(profile, of_mapping, s);
+        if (r != NONE) sums[r] += (double)value[s];
+    }
+    size_t count = 0;
+    for (size_t r = 0; r < RUNTIMES; r++)
+        if (sums[r] > 0 && sums[r] >= SHARE_MIN * whole)
+            ret[count++] =
+                (pt_nameless_language){runtimes[r].language, runtimes[r].advice, sums[r] / whole};
+    qsort(ret, count, sizeof *ret, compare_shares);
+    return count;
+}

@@ -1,0 +1,24 @@
+/* runtimes.h: code of other languages that has no names in a profile, and what would name it.
+ *
+ * A runtime is known by the file that it is (node, libjvm.so). What it compiled is code in memory
+ * without names; what it interprets shows as its own loop (_PyEval_EvalFrameDefault). A new one is
+ * a row of the table in runtimes.c.
+ */
+#ifndef PT_VIEW_RUNTIMES_H
+#define PT_VIEW_RUNTIMES_H
+
+#include "model/profile.h"
+
+typedef struct pt_nameless_language {
+    const char *language; /* "JavaScript" */
+    const char *advice;   /* "node --perf-basic-prof names it" */
+    double share;         /* of the event's values: the code itself, and what it called */
+} pt_nameless_language;
+
+enum { PT_NAMELESS_LANGUAGES_MAX = 8 };
+
+/* Languages with at least a twentieth of the values, the largest first. Returns how many. */
+size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
+                             pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX]);
+
+#endif
