@@ -1,5 +1,6 @@
 /* cgroup_mount.c: see cgroup_mount.h. */
 #include "base/cgroup_mount.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -30,7 +31,7 @@ bool pt_cgroup_mount_parse(char *line, pt_cgroup_mount *ret_mount)
     char *const dash = strstr(line, separator);
     if (dash == NULL) return false;
     const char *const type_at = dash + sizeof separator - 1;
-    if (strncmp(type_at, type, sizeof type - 1) != 0) return false;
+    if (!pt_begins(type_at, type)) return false;
     const char *const options = strrchr(type_at, ' ');
     char *state = NULL, *fields[FIELDS];
     *dash = '\0';

@@ -1,6 +1,7 @@
 /* json_read.c: the JSON pull reader. The grammar's state is `expect` and one bit a level. */
 #include "base/json.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <endian.h>
@@ -96,11 +97,7 @@ static int32_t hex4(const uint8_t *p, const uint8_t *end)
     if (end - p < 4) return -1;
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        const uint8_t c = p[i];
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : -1;
+        const int digit = pt_hex_digit((char)p[i]);
         if (digit < 0) return -1;
         value = value << 4 | digit;
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 
 enum { TOUCH_AFTER_S = 600, LATELY_S = 2 };
 
@@ -83,12 +84,6 @@ typedef struct {
     size_t count, cap;
 } kept_files;
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* Our files in the folder; removes those of other versions. */
 static kept_files list_files(const pt_kept_folder *folder)
 {
@@ -99,10 +94,10 @@ static kept_files list_files(const pt_kept_folder *folder)
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         struct stat st;
-        if (name[0] == '.' || !ends_with(name, folder->suffix) ||
+        if (name[0] == '.' || !pt_ends(name, folder->suffix) ||
             fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        if (!ends_with(name, own_end)) {
+        if (!pt_ends(name, own_end)) {
             unlinkat(dirfd(dir), name, 0);
             continue;
         }

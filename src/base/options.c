@@ -2,9 +2,9 @@
  * finding a row and storing a value are the same for all. */
 #include "base/options.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -281,7 +281,7 @@ static pt_status find(const pt_options *options, const char *name, size_t length
     *ret_negated = false;
     pt_status status = find_name(options, name, length, ret_at, reterr);
     if (status != PT_ERR_NOTFOUND) return status;
-    size_t skip = length > 3 && strncmp(name, "no-", 3) == 0 ? 3 : 0;
+    size_t skip = length > 3 && pt_begins(name, "no-") ? 3 : 0;
     if (skip == 0 && options->syntax == PT_SYNTAX_PERL && length > 2 &&
         strncasecmp(name, "no", 2) == 0)
         skip = 2;

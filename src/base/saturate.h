@@ -24,6 +24,11 @@ static inline uint64_t pt_saturating_count(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static inline uint64_t pt_magnitude(int64_t value)
+{
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
 /* The product of two counts as a signed value. */
 static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
 {

@@ -2,6 +2,7 @@
  * what is no option completes as a file name. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
 
@@ -51,7 +52,7 @@ static void put_bash_option(pt_out *out, const char *command, const char *spelli
                             const char *kind, const char *words, const char *help)
 {
     pt_outf(out, " %s%s", spelling,
-            strncmp(spelling, "--", 2) == 0 && strcmp(kind, "flag") != 0 ? "=" : "");
+            pt_begins(spelling, "--") && strcmp(kind, "flag") != 0 ? "=" : "");
 }
 
 static void put_bash(pt_out *out)
@@ -94,7 +95,7 @@ static void put_quoted(pt_out *out, const char *text)
 static void put_fish_option(pt_out *out, const char *command, const char *spelling,
                             const char *kind, const char *words, const char *help)
 {
-    const bool is_long = strncmp(spelling, "--", 2) == 0;
+    const bool is_long = pt_begins(spelling, "--");
     pt_outf(out, "complete -c pitot -n '__fish_seen_subcommand_from %s' %s %s", command,
             is_long ? "-l" : "-s", spelling + (is_long ? 2 : 1));
     if (strcmp(kind, "flag") != 0) pt_out_text(out, " -r");
@@ -137,9 +138,9 @@ static void put_zsh_option(pt_out *out, const char *command, const char *spellin
 {
     const bool takes = strcmp(kind, "flag") != 0;
     pt_outf(out, " \\\n            '%s%s[", spelling,
-            !takes                            ? ""
-            : strncmp(spelling, "--", 2) == 0 ? "="
-                                              : "+");
+            !takes                      ? ""
+            : pt_begins(spelling, "--") ? "="
+                                        : "+");
     put_zsh_text(out, help);
     pt_out_char(out, ']');
     if (takes) {

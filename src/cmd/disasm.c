@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
@@ -27,7 +28,7 @@ static const pt_option_table disasm_options = PT_OPTION_TABLE(disasm_rows);
 static uint64_t address_of(const char *pattern)
 {
     char *end;
-    if (strncmp(pattern, "0x", 2) != 0 || pattern[2] == '\0') return 0;
+    if (!pt_begins(pattern, "0x") || pattern[2] == '\0') return 0;
     errno = 0;
     const unsigned long long address = strtoull(pattern, &end, 16);
     return *end == '\0' && errno == 0 ? address : 0;

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/shell_words.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 #include "cmd/line.h"
@@ -397,7 +398,7 @@ static void complete_option(const pt_command *command, const char *word, pt_line
             const pt_option *row = &tables[t]->rows[i];
             if (row->name == NULL || row->flags & PT_OPT_HIDDEN) continue;
             PT_FREE char *spelled = pt_strf("--%s", row->name);
-            if (strncmp(spelled, word, strlen(word)) == 0) pt_line_choice(choices, spelled);
+            if (pt_begins(spelled, word)) pt_line_choice(choices, spelled);
         }
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "cmd/options.h"
 #include "cmd/viewer.h"
 #include "cmd/web_routes.h"
@@ -168,15 +169,14 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
         return redirect(w, request, "/ui/", answer);
     if (strcmp(path, "/download") == 0 || strcmp(path, "/ui/download") == 0)
         return answer_download(w, answer);
-    if (strncmp(path, "/ui/", 4) == 0 && request->by_token)
-        return redirect(w, request, path, answer);
+    if (pt_begins(path, "/ui/") && request->by_token) return redirect(w, request, path, answer);
     if (strcmp(path, "/ui/") == 0) return answer_page(w, answer);
-    if (strncmp(path, "/ui/", 4) == 0) {
-        if (strncmp(path + 4, "flamegraph", 10) == 0 && path[14] != '\0') /* names of old */
+    if (pt_begins(path, "/ui/")) {
+        if (pt_begins(path + 4, "flamegraph") && path[14] != '\0') /* names of old */
             return redirect(w, request, "/ui/flamegraph", answer);
         if (pt_web_route_find(path + 4) != NULL) return answer_page(w, answer);
     }
-    const pt_web_route *route = strncmp(path, "/api/", 5) == 0 ? pt_web_route_find(path + 5) : NULL;
+    const pt_web_route *route = pt_begins(path, "/api/") ? pt_web_route_find(path + 5) : NULL;
     if (route != NULL) return answer_report(w, request, route, answer);
     answer_text(answer, 404, "There is no such page. The pages begin at /ui/\n");
 }

@@ -27,6 +27,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "formats/legacy.h"
 
@@ -149,20 +150,13 @@ static void skip_blanks(pt_span *s)
     }
 }
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
-}
-
 /* More digits than fit 64 bits, for sure or perhaps: held at the limit. */
 static uint64_t long_number(const char *at, size_t bytes, unsigned base)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++) {
         if (__builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, (unsigned)digit_of(at[i]), &value))
+            __builtin_add_overflow(value, (unsigned)pt_hex_digit(at[i]), &value))
             return UINT64_MAX;
     }
     return value;
@@ -177,7 +171,7 @@ static bool take_digits(pt_span *s, uint64_t *ret_value)
     at += is_hex ? 2 : 0;
     const char *const begin = at;
     if (is_hex)
-        for (unsigned digit; at < end && (digit = (unsigned)digit_of(*at)) < 16; at++)
+        for (unsigned digit; at < end && (digit = (unsigned)pt_hex_digit(*at)) < 16; at++)
             value = value << 4 | digit;
     else
         for (unsigned digit; at < end && (digit = (unsigned)(*at - '0')) < 10; at++)
@@ -273,7 +267,7 @@ static uint32_t look_up(const name_table *table, uint64_t id)
 /* The string of a name; "???" is what callgrind writes for those that it does not know. */
 static uint32_t add_name(callgrind_reader *c, name_kind kind, pt_span name)
 {
-    if (name.size == 3 && memcmp(name.at, "???", 3) == 0) name.size = 0;
+    if (pt_equals_n(name.at, name.size, "???")) name.size = 0;
     if (name.size == 0 && kind == NAMES_FUNCTION) return pt_builder_text(c->b, "[unknown]").v;
     return pt_builder_string(c->b, name.at, name.size).v;
 }
@@ -439,9 +433,9 @@ static void take_positions(callgrind_reader *c, pt_span list)
     pt_span word;
     c->has_addr = c->has_line = false;
     while (take_word(&list, &word)) {
-        c->has_addr |= word.size == 5 && memcmp(word.at, "instr", 5) == 0;
-        c->has_addr |= word.size == 4 && memcmp(word.at, "addr", 4) == 0;
-        c->has_line |= word.size == 4 && memcmp(word.at, "line", 4) == 0;
+        c->has_addr |= pt_equals_n(word.at, word.size, "instr");
+        c->has_addr |= pt_equals_n(word.at, word.size, "addr");
+        c->has_line |= pt_equals_n(word.at, word.size, "line");
     }
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 
 /* "NAME profile: total N", whole; the name has no blanks. */
 static bool parse_header(pt_span line, pt_span *ret_name)
@@ -65,13 +66,6 @@ typedef struct {
     } labels;
 } reading;
 
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10
-                                        : -1;
-}
-
 static void put_utf8(pt_buf *buf, uint32_t c)
 {
     if (c < 0x80) {
@@ -99,8 +93,8 @@ static bool take_escape(pt_span *s, pt_buf *buf)
     } else {
         uint32_t value = 0;
         for (unsigned i = 1; i <= digits; i++) {
-            if (hex_digit(s->at[i]) < 0) return false;
-            value = value << 4 | (uint32_t)hex_digit(s->at[i]);
+            if (pt_hex_digit(s->at[i]) < 0) return false;
+            value = value << 4 | (uint32_t)pt_hex_digit(s->at[i]);
         }
         if (c == 'x')
             pt_put_u8(buf, (uint8_t)value);

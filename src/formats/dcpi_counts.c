@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "formats/dcpi.h"
 
 /* Returns what one sample is in the events' unit. */
@@ -161,7 +162,7 @@ const char *pt_dcpi_event_name(const pt_profile *p, uint32_t event)
 const char *pt_dcpi_image_text(const pt_profile *p, const pt_mapping *m)
 {
     const char *foreign = pt_text(p, m->foreign_id);
-    if (strncmp(foreign, "dcpi:", 5) == 0) return foreign + 5;
+    if (pt_begins(foreign, "dcpi:")) return foreign + 5;
     const char *build_id = pt_text(p, m->build_id);
     if (build_id[0] != '\0' && build_id[strspn(build_id, "0123456789abcdefABCDEF")] == '\0')
         return build_id;
@@ -267,7 +268,7 @@ void pt_dcpi_lines_done(pt_dcpi_lines *lines)
 
 static bool is_later_version(const char *line)
 {
-    return strncmp(line, "version pdb-", 12) == 0 && strtoul(line + 12, NULL, 10) >= 1;
+    return pt_begins(line, "version pdb-") && strtoul(line + 12, NULL, 10) >= 1;
 }
 
 uint32_t pt_dcpi_kept_lines(const pt_dcpi_lines *lines, uint32_t mapping)

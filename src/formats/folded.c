@@ -20,6 +20,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "formats/folded_text.h"
 
 #include <errno.h>
@@ -236,12 +237,6 @@ static void add_event(pt_builder *b, const char *type)
     pt_builder_event(b, &event);
 }
 
-static bool has_suffix(const char *text, size_t size, const char *suffix)
-{
-    const size_t bytes = strlen(suffix);
-    return size >= bytes && memcmp(text + size - bytes, suffix, bytes) == 0;
-}
-
 static uint32_t location_of(folded_reader *r, const char *name, size_t size)
 {
     if (size == 0) {
@@ -260,7 +255,7 @@ static uint32_t location_of(folded_reader *r, const char *name, size_t size)
     const pt_function function = {.name = string};
     const pt_line line = {.function = pt_builder_append_function(r->builder, &function).v};
     const pt_location location = {.mapping = PT_NONE,
-                                  .flags = has_suffix(name, size, "_[k]") ? PT_LOCATION_KERNEL : 0};
+                                  .flags = pt_ends_n(name, size, "_[k]") ? PT_LOCATION_KERNEL : 0};
     const uint32_t row = pt_builder_append_location(r->builder, &location, &line, 1).v;
     r->location_of[string] = row + 1;
     return row;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/gmon.h"
 
 size_t pt_gmon_from_hex(const char *hex, uint8_t *bytes, size_t most)
@@ -48,7 +49,7 @@ bool pt_gmon_look(const pt_profile *p, pt_gmon_facts *ret_facts)
 {
     const char *line = pt_gmon_plan(p);
     if (line == NULL) return false;
-    pt_gmon_facts facts = {.is_bsd = strncmp(line, "bsd ", 4) == 0};
+    pt_gmon_facts facts = {.is_bsd = pt_begins(line, "bsd ")};
     unsigned word_bytes, big_endian;
     if (!facts.is_bsd &&
         sscanf(line, "gnu %u %u %u", &word_bytes, &big_endian, &facts.version) != 3)

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "formats/gmon_sum.h"
 
 #define GRANULE         4
@@ -85,8 +86,7 @@ static pt_status send(writing *w, const pt_output *output, pt_error *reterr)
 static const char *usable_plan(const pt_profile *p, const char *layout)
 {
     const char *const plan = pt_gmon_plan(p);
-    if (plan == NULL || strncmp(plan, layout, strlen(layout)) != 0 || p->event->t.count == 0)
-        return NULL;
+    if (plan == NULL || !pt_begins(plan, layout) || p->event->t.count == 0) return NULL;
     uint64_t bins = 0, arcs = 0, blocks = 0, counted = 0;
     const char *line = strchr(plan, '\n');
     pt_gmon_step s;

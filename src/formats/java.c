@@ -163,16 +163,10 @@ static bool take_location_line(java *j, pt_span s)
 {
     uint64_t number = 0;
     s = pt_span_trim(s);
-    if (!pt_span_skip(&s, "0x")) return false;
-    size_t i = 0;
-    for (; i < s.size && isxdigit((unsigned char)s.at[i]); i++) {
-        const int c = (unsigned char)s.at[i];
-        if (number >> 60 != 0) return false;
-        number = number << 4 | (uint64_t)(isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-    }
-    if (i == 0 || i == s.size || !isspace((unsigned char)s.at[i])) return false;
+    if (!pt_span_skip(&s, "0x") || !pt_span_hex(&s, &number)) return false;
+    if (s.size == 0 || !isspace((unsigned char)*s.at)) return false;
     const uint32_t id = find_location(j, number);
-    if (id != PT_NONE) name_location(j, id, pt_span_trim((pt_span){s.at + i, s.size - i}));
+    if (id != PT_NONE) name_location(j, id, pt_span_trim(s));
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "formats/format.h"
 #include "process/path_kind.h"
 
@@ -182,8 +183,7 @@ static bool read_map(pt_reader *r, map_record *m)
 static uint32_t hex_string(pt_builder *b, const uint8_t *bytes, size_t size)
 {
     char text[2 * 64 + 1] = "";
-    for (size_t i = 0; i < size && i < 64; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    pt_hex_spell(text, bytes, size < 64 ? size : 64);
     return pt_builder_text(b, text).v;
 }
 

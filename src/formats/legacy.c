@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "formats/procmaps.h"
 
 /* Where several mappings cover an address the first one listed counts, which is looked for one by
@@ -81,6 +82,21 @@ bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value)
     s->at += i;
     s->size -= i;
     *ret_value = negative ? -value : value;
+    return true;
+}
+
+bool pt_span_hex(pt_span *s, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+    for (int digit; i < s->size && (digit = pt_hex_digit(s->at[i])) >= 0; i++) {
+        if (value >> 60 != 0) return false;
+        value = value << 4 | (uint64_t)digit;
+    }
+    if (i == 0) return false;
+    s->at += i;
+    s->size -= i;
+    *ret_value = value;
     return true;
 }
 
@@ -244,9 +260,9 @@ static bool parse_address(pt_span s, uint64_t *ret)
     if (!pt_span_skip(&s, "0x") || s.size == 0 || s.size > 16) return false;
     *ret = 0;
     for (size_t i = 0; i < s.size; i++) {
-        const int c = (unsigned char)s.at[i];
-        if (!isxdigit(c)) return false;
-        *ret = *ret << 4 | (uint64_t)(isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+        const int digit = pt_hex_digit(s.at[i]);
+        if (digit < 0) return false;
+        *ret = *ret << 4 | (uint64_t)digit;
     }
     return true;
 }

@@ -35,6 +35,9 @@ void pt_span_skip_blanks(pt_span *s);
 /* Takes digits off the front, with a minus sign before them if may_sign; false if there is none or
  * the number does not fit. */
 bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value);
+/* Hexadecimal digits at its beginning, taken off it; false if there are none or more than 64 bits.
+ */
+bool pt_span_hex(pt_span *s, uint64_t *ret_value);
 /* The next line; false at the end. */
 bool pt_span_line(pt_reader *r, pt_span *ret_line);
 /* Does the line begin the list of mappings? */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "formats/protobuf.h"
 
 typedef struct {
@@ -533,8 +534,7 @@ static void add_label(otlp_reader *o, pt_label label)
 static void add_id(otlp_reader *o, const char *key, const pb_field *id)
 {
     PT_FREE char *text = pt_alloc(2 * id->size + 1, 1);
-    for (size_t i = 0; i < id->size; i++)
-        snprintf(text + 2 * i, 3, "%02x", id->data[i]);
+    pt_hex_spell(text, id->data, id->size);
     add_label(o, (pt_label){.key = pt_builder_text(o->b, key).v,
                             .kind = PT_LABEL_STRING,
                             .str = pt_builder_text(o->b, text).v});

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 /* A feature that claims more than this is damage: command lines and event names are short. */
 enum { TEXT_MAX_BYTES = 1 << 20, ATTR_MAX = 1 << 16 };
@@ -170,9 +171,8 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
     if (size <= PATH_AT) return;
     size_t id_bytes = misc & PT_PERF_MISC_ID_SIZE ? body[ID_AT + ID_BYTES] : ID_BYTES;
     if (id_bytes > ID_BYTES) id_bytes = ID_BYTES;
-    char hex[2 * ID_BYTES + 1] = "";
-    for (size_t i = 0; i < id_bytes; i++)
-        snprintf(hex + 2 * i, 3, "%02x", body[ID_AT + i]);
+    char hex[2 * ID_BYTES + 1];
+    pt_hex_spell(hex, body + ID_AT, id_bytes);
     const char *const path = (const char *)body + PATH_AT;
     const struct pt_perf_build_id added = {
         .path = pt_perf_pool_text(&d->pool, path, strnlen(path, size - PATH_AT)),

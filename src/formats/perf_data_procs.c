@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "process/path_kind.h"
 
 enum {
@@ -199,12 +200,8 @@ static size_t named_bytes(const char *path, size_t size)
 
 static const char *id_text(pt_perf_data *d, const uint8_t *bytes, size_t count)
 {
-    static const char digits[] = "0123456789abcdef";
     char hex[64];
-    for (size_t i = 0; i < count; i++) {
-        hex[2 * i] = digits[bytes[i] >> 4];
-        hex[2 * i + 1] = digits[bytes[i] & 15];
-    }
+    pt_hex_spell(hex, bytes, count);
     return pt_perf_pool_text(&d->pool, hex, 2 * count);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 uint32_t pt_perf_event_name(pt_builder *b, const char *name, size_t size)
 {
@@ -32,8 +33,7 @@ void pt_perf_events_of_names(pt_builder *b, const uint32_t *names, size_t most)
     pt_builder_event(b, &samples);
     for (size_t i = 0; i < most && names[i] != 0; i++) {
         const char *const name = pt_builder_get_text(b, (pt_string_id){names[i]});
-        const bool is_clock =
-            strncmp(name, "cpu-clock", 9) == 0 || strncmp(name, "task-clock", 10) == 0;
+        const bool is_clock = pt_begins(name, "cpu-clock") || pt_begins(name, "task-clock");
         const pt_event event = {.type = names[i],
                                 .unit = is_clock ? pt_builder_text(b, "nanoseconds").v : count,
                                 .period_varies = true};

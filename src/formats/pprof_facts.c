@@ -1,4 +1,5 @@
 /* pprof_facts.c: what pitot knows of a profile and profile.proto has no field for. */
+#include "base/text.h"
 #include "formats/pprof_int.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ char *pprof_facts_text(const pt_profile *p)
 
 bool pprof_take_facts(pprof_reader *r, const char *comment)
 {
-    if (strncmp(comment, HEAD, strlen(HEAD)) != 0) return false;
+    if (!pt_begins(comment, HEAD)) return false;
     PT_FREE char *copy = pt_strdup(comment + strlen(HEAD));
     pt_provenance taken = *pt_builder_provenance(r->builder);
     bool ends = false, columns = false;

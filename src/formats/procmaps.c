@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "process/maps.h"
 #include "process/path_kind.h"
 
@@ -42,10 +43,8 @@ static bool hex(cursor *c, uint64_t *ret_value)
     if (c->end - c->at > 2 && c->at[0] == '0' && (c->at[1] == 'x' || c->at[1] == 'X')) c->at += 2;
     uint64_t value = 0;
     int digits = 0;
-    for (; c->at < c->end && isxdigit((unsigned char)*c->at); c->at++, digits++) {
-        const int d = (unsigned char)*c->at;
-        value = value << 4 | (uint64_t)(isdigit(d) ? d - '0' : tolower(d) - 'a' + 10);
-    }
+    for (int d; c->at < c->end && (d = pt_hex_digit(*c->at)) >= 0; c->at++, digits++)
+        value = value << 4 | (uint64_t)d;
     *ret_value = value;
     return digits > 0 && digits <= 16;
 }
@@ -247,12 +246,6 @@ static bool build_id_line(procmaps *s, const char *line, size_t length)
     return true;
 }
 
-static bool begins_with(const char *line, size_t length, const char *head)
-{
-    const size_t bytes = strlen(head);
-    return length >= bytes && memcmp(line, head, bytes) == 0;
-}
-
 static void take_line(procmaps *s, const char *line, size_t length)
 {
     pt_buf expanded = PT_BUF_INIT;
@@ -271,7 +264,7 @@ static void take_line(procmaps *s, const char *line, size_t length)
                              .file = pt_builder_string(s->b, m.path, m.path_bytes).v,
                              .build_id = pt_builder_string(s->b, m.build_id, m.build_id_bytes).v});
         }
-    } else if (length != 0 && !begins_with(line, length, PT_PROCMAPS_OURS) &&
+    } else if (length != 0 && !pt_begins_n(line, length, PT_PROCMAPS_OURS) &&
                !build_id_line(s, line, length) && !attribute_line(s, text, text_bytes)) {
         pt_diag_add(s->diag, 1, "lines of the mapping list not understood (kept)");
         pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
@@ -361,8 +354,8 @@ bool pt_procmaps_ours(const pt_reader *r)
     lines.error = NULL;
     size_t length;
     for (const char *line; (line = pt_read_line(&lines, &length)) != NULL;) {
-        if (begins_with(line, length, PT_PROCMAPS_OURS) ||
-            begins_with(line, length, PT_PROCMAPS_BUILD_ID))
+        if (pt_begins_n(line, length, PT_PROCMAPS_OURS) ||
+            pt_begins_n(line, length, PT_PROCMAPS_BUILD_ID))
             return true;
     }
     return false;

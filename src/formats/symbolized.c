@@ -73,15 +73,9 @@ static const symbol *find_symbol(const symbols *s, uint64_t address)
 static bool take_symbol(symbols *s, pt_span line)
 {
     uint64_t address = 0;
-    size_t i = 0;
-    if (!pt_span_skip(&line, "0x")) return false;
-    for (; i < line.size && isxdigit((unsigned char)line.at[i]); i++) {
-        const int c = (unsigned char)line.at[i];
-        if (address >> 60 != 0) return false;
-        address = address << 4 | (uint64_t)(isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-    }
-    if (i == 0 || i == line.size || !isspace((unsigned char)line.at[i])) return false;
-    const pt_span names = pt_span_trim((pt_span){line.at + i, line.size - i});
+    if (!pt_span_skip(&line, "0x") || !pt_span_hex(&line, &address)) return false;
+    if (line.size == 0 || !isspace((unsigned char)*line.at)) return false;
+    const pt_span names = pt_span_trim(line);
     if (names.size == 0 || find_symbol(s, address) != NULL) return true;
     PT_INDEX_PUSH(&s->index, pt_hash_mix(address, 7), s->of, (symbol){address, names});
     return true;

@@ -1,7 +1,6 @@
 /* fetch.c: names become requests, answers become what the caller asked for. */
 #include "load/fetch_int.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/reader.h"
+#include "base/text.h"
 
 #define TIMEOUT_S     60
 #define NAMES_AT_ONCE 16384 /* addresses of one POST */
@@ -224,10 +224,8 @@ static const char *parse_name(const char *line, size_t length, uint64_t *ret_add
     for (const char *at = line; (at = memmem(at, (size_t)(end - at), "0x", 2)) != NULL; at++) {
         const char *c = at + 2;
         uint64_t address = 0;
-        while (c < end && c - at <= 2 + 16 && isxdigit((unsigned char)*c)) {
-            const int d = (unsigned char)*c++;
-            address = address << 4 | (uint64_t)(isdigit(d) ? d - '0' : (d | 0x20) - 'a' + 10);
-        }
+        for (int digit; c < end && c - at <= 2 + 16 && (digit = pt_hex_digit(*c)) >= 0; c++)
+            address = address << 4 | (uint64_t)digit;
         if (c == at + 2 || c - at > 2 + 16 || c == end || (*c != ' ' && *c != '\t')) continue;
         while (c < end && (*c == ' ' || *c == '\t'))
             c++;

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "load/fetch_int.h"
 
 #define EXPAND_MAX 10000 /* names that one host@N stands for */
@@ -24,11 +25,6 @@ void pt_url_done(pt_url *u)
     free(u->path);
     free(u->query);
     *u = (pt_url){0};
-}
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Path and query of what follows the host; a fragment is for readers of pages. */
@@ -79,10 +75,11 @@ bool pt_url_parse(const char *text, pt_url *ret)
     for (const char *c = text; *c != '\0'; c++) {
         if ((unsigned char)*c < ' ' || *c == 0x7f) return false;
     }
-    if (begins(text, "unix:")) return parse_unix(text + 5, ret);
+    if (pt_begins(text, "unix:")) return parse_unix(text + 5, ret);
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         const size_t length = strlen(schemes[i]);
-        if (strncasecmp(text, schemes[i], length) != 0 || !begins(text + length, "://")) continue;
+        if (strncasecmp(text, schemes[i], length) != 0 || !pt_begins(text + length, "://"))
+            continue;
         const char *const host = text + length + 3;
         const size_t host_bytes = strcspn(host, "/?#");
         if (!is_host(host, host_bytes)) return false;
@@ -125,13 +122,6 @@ typedef struct {
     size_t count, cap;
 } pairs;
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    const int low = c | 0x20;
-    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 /* Percent escapes and plus signs undone; NULL for an escape that is none. */
 static char *unescape(const char *text, size_t length)
 {
@@ -142,8 +132,8 @@ static char *unescape(const char *text, size_t length)
             to[n++] = text[i] == '+' ? ' ' : text[i];
             continue;
         }
-        const int high = length - i > 2 ? hex_digit(text[i + 1]) : -1;
-        const int low = length - i > 2 ? hex_digit(text[i + 2]) : -1;
+        const int high = length - i > 2 ? pt_hex_digit(text[i + 1]) : -1;
+        const int low = length - i > 2 ? pt_hex_digit(text[i + 2]) : -1;
         if (high < 0 || low < 0) {
             free(to);
             return NULL;
@@ -298,7 +288,7 @@ static url_kind go_parse(const char *text, pt_url *ret)
     }
     if (scheme == 0) return URL_INVALID;
     const bool file = scheme == 4 && strncasecmp(text, "file", 4) == 0;
-    if (!begins(text + scheme + 1, "//") || strcspn(text + scheme + 3, "/?#") == 0)
+    if (!pt_begins(text + scheme + 1, "//") || strcspn(text + scheme + 3, "/?#") == 0)
         return file ? URL_NO_HOST : URL_NO_HOST_BUT_SCHEME;
     return pt_url_parse(text, ret) ? URL_HOST : URL_INVALID;
 }
@@ -354,7 +344,7 @@ static bool perl_url(const char *name, pt_url *ret)
 
 static bool parse_by_rule(pt_fetch_rule rule, const char *name, pt_url *ret)
 {
-    if (begins(name, "unix:")) return pt_url_parse(name, ret);
+    if (pt_begins(name, "unix:")) return pt_url_parse(name, ret);
     switch (rule) {
     case PT_FETCH_OWN: return own_url(name, ret);
     case PT_FETCH_GO: return go_url(name, ret);
@@ -370,12 +360,6 @@ bool pt_fetch_is_remote(pt_fetch_rule rule, const char *name)
     if (!parse_by_rule(rule, name, &url)) return false;
     pt_url_done(&url);
     return true;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), wanted = strlen(end);
-    return length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
 /* What is asked for when the name has a query of its own, or none. */
@@ -401,7 +385,7 @@ static int64_t own_address(pt_url *u, const pt_fetch_options *options, char **re
     const bool bare = u->path[0] == '\0' || strcmp(u->path, "/") == 0;
     if (bare) set_path(u, pt_strdup("/debug/pprof/profile"));
     /* Heap and the like answer at once; only what collects has a time. */
-    const bool collects = ends_with(u->path, "/profile") || ends_with(u->path, "/pmuprofile");
+    const bool collects = pt_ends(u->path, "/profile") || pt_ends(u->path, "/pmuprofile");
     const int64_t seconds = settle_query(u, options, collects ? PT_FETCH_OWN_SECONDS : 0);
     if (bare) {
         pt_url other = *u;
@@ -415,10 +399,10 @@ static int64_t perl_address(pt_url *u, const pt_fetch_options *options)
 {
     const char *const page = perl_page(u->path);
     if (page == NULL) {
-        const size_t kept = strlen(u->path) - (ends_with(u->path, "/") ? 1 : 0);
+        const size_t kept = strlen(u->path) - (pt_ends(u->path, "/") ? 1 : 0);
         set_path(u, pt_strf("%.*s/pprof/profile", (int)kept, u->path));
     }
-    if (!ends_with(u->path, "/pprof/profile") && !ends_with(u->path, "/pprof/pmuprofile")) return 0;
+    if (!pt_ends(u->path, "/pprof/profile") && !pt_ends(u->path, "/pprof/pmuprofile")) return 0;
     const int64_t seconds = options->seconds > 0 ? options->seconds : PT_FETCH_PERL_SECONDS;
     set_query(u,
               pt_strf("%s%sseconds=%" PRId64, u->query, u->query[0] != '\0' ? "&" : "", seconds));
@@ -511,7 +495,7 @@ char *pt_fetch_neighbour(const char *profile_url, const char *word)
     if (!pt_url_parse(profile_url, &url)) return NULL;
     bool beside = strstr(url.path, "/debug/pprof/") != NULL;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0] && !beside; i++)
-        beside = ends_with(url.path, pages[i]);
+        beside = pt_ends(url.path, pages[i]);
     if (beside) {
         const char *const slash = strrchr(url.path, '/');
         set_path(&url, pt_strf("%.*s/%s", (int)(slash - url.path), url.path, word));

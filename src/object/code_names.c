@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "object/code_names_int.h"
 
 #define NAME_BYTES_MAX 16384
@@ -192,13 +193,10 @@ static bool take_hex(const char **at, const char *end, uint64_t *ret_value)
     if (end - c > 2 && c[0] == '0' && (c[1] == 'x' || c[1] == 'X')) c += 2;
     const char *digits = c;
     for (; c < end; c++) {
-        const unsigned digit = *c >= '0' && *c <= '9'   ? (unsigned)(*c - '0')
-                               : *c >= 'a' && *c <= 'f' ? (unsigned)(*c - 'a') + 10
-                               : *c >= 'A' && *c <= 'F' ? (unsigned)(*c - 'A') + 10
-                                                        : 16;
-        if (digit == 16) break;
+        const int digit = pt_hex_digit(*c);
+        if (digit < 0) break;
         if (value >> 60 != 0) return false;
-        value = value << 4 | digit;
+        value = value << 4 | (uint64_t)digit;
     }
     if (c == digits || (c < end && *c != ' ' && *c != '\t')) return false;
     while (c < end && (*c == ' ' || *c == '\t'))
@@ -251,7 +249,7 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
         return;
     }
     if (is_code(s.type)) {
-        if (name_end - at == 6 && memcmp(at, "_stext", 6) == 0) names->text_addr = s.addr;
+        if (pt_equals_n(at, (size_t)(name_end - at), "_stext")) names->text_addr = s.addr;
         s.name = pt_code_text(names, at, (size_t)(name_end - at));
         /* One module follows the other: its name need not be put again. */
         const kernel_symbol *last = list->count > 0 ? &list->items[list->count - 1] : NULL;

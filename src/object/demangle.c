@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "object/object_int.h"
 
 #define NAME_BYTES_MAX     16384 /* of input; parsers recurse once or twice a byte */
@@ -228,7 +229,7 @@ static char *with_spaced_angles(char *text)
     unsigned depth = 0;
     if (strstr(text, ">>") == NULL) return text;
     for (const char *c = text; *c != '\0'; c++) {
-        if (strncmp(c, word, sizeof word - 1) == 0) { /* its sign is no bracket */
+        if (pt_begins(c, word)) { /* its sign is no bracket */
             const size_t n = sizeof word - 1 + strspn(c + sizeof word - 1, "<>=-");
             pt_put(&out, c, n);
             c += n - 1;
@@ -301,7 +302,7 @@ static void drop_turbofish(char *text)
     char *to = text;
     bool balanced = true;
     for (const char *from = text; *from != '\0';) {
-        const char *end = balanced && strncmp(from, "::<", 3) == 0 ? past_angles(from + 2) : from;
+        const char *end = balanced && pt_begins(from, "::<") ? past_angles(from + 2) : from;
         balanced = end != NULL;
         if (balanced && end != from)
             from = end;
@@ -413,8 +414,8 @@ static char *demangle_plain(const char *name, pt_demangle_mode mode)
 {
     if (name[1] == 'D') return demangle_d(name, mode);
 
-    const bool may_be_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
-    const bool may_be_rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
+    const bool may_be_cxx = pt_begins(name, "_Z") || pt_begins(name, "_GLOBAL_");
+    const bool may_be_rust = pt_begins(name, "_R") || pt_begins(name, "_ZN");
     char *text = may_be_rust ? demangle_rust(name, mode) : NULL;
     return text == NULL && may_be_cxx ? demangle_cxx(name, mode) : text;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
@@ -185,8 +186,7 @@ typedef struct {
  * has it, if it is that function's. */
 static bool symbol_names(const pt_object_symbol *symbol, const char *name)
 {
-    const bool is_mangled =
-        strncmp(symbol->name, "_Z", 2) == 0 || strncmp(symbol->name, "_R", 2) == 0;
+    const bool is_mangled = pt_begins(symbol->name, "_Z") || pt_begins(symbol->name, "_R");
     if (!is_mangled || name == NULL) return is_mangled;
     if (strstr(name, "operator") != NULL) return true; /* mangled otherwise */
     const size_t length = strcspn(name, "<"); /* arguments of a template are mangled otherwise */
@@ -268,7 +268,7 @@ static void name_chains(pt_dwarf_worker *w, const pt_dwarf_unit *tree, const uin
  * C++ ABI, 5.1.4.1: _ZTh, _ZTv, _ZTc). */
 static bool is_thunk(const char *name)
 {
-    return strncmp(name, "_ZT", 3) == 0 && (name[3] == 'h' || name[3] == 'v' || name[3] == 'c');
+    return pt_begins(name, "_ZT") && (name[3] == 'h' || name[3] == 'v' || name[3] == 'c');
 }
 
 /* An address that a symbol covers and no function holds: it may be one inside a class or a function

@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "object/dwarf_int.h"
 
 #ifndef ELFCOMPRESS_ZSTD
@@ -53,8 +54,8 @@ typedef struct {
 /* ".debug_info", ".debug_info.dwo", ".zdebug_info", ".zdebug_info.dwo" -> PT_DWARF_INFO. */
 static int section_of(const char *name, bool *ret_is_dwo, bool *ret_is_gnu)
 {
-    *ret_is_gnu = strncmp(name, ".zdebug_", 8) == 0;
-    if (!*ret_is_gnu && strncmp(name, ".debug_", 7) != 0) return -1;
+    *ret_is_gnu = pt_begins(name, ".zdebug_");
+    if (!*ret_is_gnu && !pt_begins(name, ".debug_")) return -1;
     name += *ret_is_gnu ? 8 : 7;
     const size_t n = strlen(name);
     *ret_is_dwo = n > 4 && strcmp(name + n - 4, ".dwo") == 0;

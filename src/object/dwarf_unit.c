@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "object/dwarf_form.h"
 #include "object/dwarf_int.h"
 
@@ -211,9 +212,8 @@ static bool is_cxx(uint64_t language)
 /* Compilers of which it is known that a unit without ranges has no code. */
 static bool writes_ranges(const char *producer)
 {
-    return producer != NULL &&
-           (strncmp(producer, "GNU ", 4) == 0 || strstr(producer, "clang") != NULL ||
-            strstr(producer, "rustc") != NULL || strncmp(producer, "Go ", 3) == 0);
+    return producer != NULL && (pt_begins(producer, "GNU ") || strstr(producer, "clang") != NULL ||
+                                strstr(producer, "rustc") != NULL || pt_begins(producer, "Go "));
 }
 
 /* Where the unit's tables begin when its first entry does not say. */

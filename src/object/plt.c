@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "object/object_int.h"
 
 #define STUB_BYTES     16
@@ -103,7 +104,7 @@ void pt_plt_init(pt_plt *plt, const pt_elf *elf)
     collect_slots(elf, &slots);
     pt_elf_section s;
     for (uint32_t i = 1; slots.count > 0 && pt_elf_section_at(elf, i, &s); i++)
-        if (strncmp(s.name, ".plt", 4) == 0 && (s.flags & SHF_EXECINSTR) != 0)
+        if (pt_begins(s.name, ".plt") && (s.flags & SHF_EXECINSTR) != 0)
             add_stubs(plt, elf, &s, &slots);
     if (plt->count > 0) qsort(plt->items, plt->count, sizeof *plt->items, by_addr);
     free(slots.items);

@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/text.h"
 #include "base/visible.h"
 
 #define LINE_HEIGHT 1.2 /* of the font's size */
@@ -220,7 +221,7 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
     node->label = read_label(label != NULL ? label : node->id, font_size > 200 ? 200 : font_size);
     node->is_legend = legend;
     node->shape = shape != NULL && strcmp(shape, "box3d") == 0 ? PT_SHAPE_BOX_3D : PT_SHAPE_BOX;
-    if (length == 6 && memcmp(id, "Legend", 6) == 0) { /* the Perl pprof's */
+    if (pt_equals_n(id, length, "Legend")) { /* the Perl pprof's */
         node->shape = PT_SHAPE_NONE;
         node->is_legend = true;
     }
@@ -284,11 +285,11 @@ static void read_statement(reading *r, const char *line, const char *end)
     size_t length, other_length;
     attributes a = {0};
     if (!read_id(&p, end, &id, &length)) return;
-    if (length == 7 && memcmp(id, "digraph", 7) == 0) {
+    if (pt_equals_n(id, length, "digraph")) {
         read_title(r, p, end);
         return;
     }
-    if (length == 8 && memcmp(id, "subgraph", 8) == 0) { /* the legend, in a cluster of its own */
+    if (pt_equals_n(id, length, "subgraph")) { /* the legend, in a cluster of its own */
         const char *open = memchr(p, '{', (size_t)(end - p));
         const char *quote = open != NULL ? memchr(open, '"', (size_t)(end - open)) : NULL;
         if (quote == NULL) return;
@@ -298,7 +299,7 @@ static void read_statement(reading *r, const char *line, const char *end)
         attributes_done(&a);
         return;
     }
-    const bool defaults = length == 4 && memcmp(id, "node", 4) == 0;
+    const bool defaults = pt_equals_n(id, length, "node");
     if (defaults || *id == '}' || *id == '"') return;
     p = skip_blanks(p, end, " \t");
     if (end - p >= 2 && memcmp(p, "->", 2) == 0) {

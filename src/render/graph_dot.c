@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "render/graph_report.h"
 
@@ -25,11 +26,6 @@ typedef struct {
     uint64_t most_flat;
     pt_buf buf;
 } drawing;
-
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
 
 static void put_share(drawing *d, int64_t value)
 {
@@ -103,7 +99,7 @@ static void put_colour(drawing *d, double share, bool background)
 
 static double share_of(const drawing *d, int64_t value)
 {
-    return (double)value / (double)magnitude(d->report->total);
+    return (double)value / (double)pt_magnitude(d->report->total);
 }
 
 /* ---- Nodes ---- */
@@ -111,10 +107,10 @@ static double share_of(const drawing *d, int64_t value)
 static void put_replaced(pt_buf *buf, const char *text)
 {
     while (*text != '\0') {
-        if (strncmp(text, "::", 2) == 0) {
+        if (pt_begins(text, "::")) {
             pt_put_text(buf, "\\n");
             text += 2;
-        } else if (strncmp(text, "[...]", 5) == 0) {
+        } else if (pt_begins(text, "[...]")) {
             pt_put_text(buf, "[\u2026]");
             text += 5;
         } else if (*text == '.') {
@@ -173,7 +169,7 @@ static int font_of(const drawing *d, int64_t flat)
 {
     const double growth = 16.0;
     if (d->most_flat == 0 || flat == 0) return 8;
-    return 8 + (int)ceil(growth * sqrt((double)magnitude(flat) / (double)d->most_flat));
+    return 8 + (int)ceil(growth * sqrt((double)pt_magnitude(flat) / (double)d->most_flat));
 }
 
 static void put_node(drawing *d, const pt_graph_node *node, uint32_t number)
@@ -264,8 +260,8 @@ static int compare_groups(const void *left, const void *right, void *by_flat)
 {
     const group *a = left, *b = right;
     if (!*(bool *)by_flat && a->cum != b->cum)
-        return magnitude(a->cum) > magnitude(b->cum) ? -1 : 1;
-    if (a->flat != b->flat) return magnitude(a->flat) > magnitude(b->flat) ? -1 : 1;
+        return pt_magnitude(a->cum) > pt_magnitude(b->cum) ? -1 : 1;
+    if (a->flat != b->flat) return pt_magnitude(a->flat) > pt_magnitude(b->flat) ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
@@ -361,7 +357,7 @@ static bool put_nodelets(drawing *d, const pt_graph_node *node, uint32_t number)
 static uint64_t scale_of(const drawing *d, int64_t value, int64_t parts)
 {
     const int64_t product = (int64_t)((uint64_t)value * (uint64_t)parts);
-    const uint64_t scaled = magnitude(product) / magnitude(d->report->total);
+    const uint64_t scaled = pt_magnitude(product) / pt_magnitude(d->report->total);
     return 1 + (scaled < (uint64_t)parts ? scaled : (uint64_t)parts);
 }
 
@@ -456,7 +452,7 @@ void pt_graph_dot(pt_out *out, const pt_graph_report *report, const pt_graph *gr
     put_legend(&d);
     for (uint32_t i = 0; i < graph->listed_count; i++) {
         const pt_graph_node *node = &graph->node[graph->listed[i]];
-        const uint64_t flat = magnitude(pt_graph_mean(node->flat, node->flat_div));
+        const uint64_t flat = pt_magnitude(pt_graph_mean(node->flat, node->flat_div));
         d.number[graph->listed[i]] = i + 1;
         if (flat > d.most_flat) d.most_flat = flat;
     }

@@ -119,17 +119,12 @@ static void add_filters(pt_legend *lines, const pt_graph_report *report)
     }
 }
 
-static uint64_t magnitude_of(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 static void add_dropped(pt_legend *lines, const pt_graph_report *report, uint32_t count,
                         const char *what, const char *by, double fraction)
 {
     if (count == 0) return;
     const double limit = (double)report->total * fraction;
-    PT_FREE char *value = value_text(report, (int64_t)magnitude_of(pt_whole_part(limit)));
+    PT_FREE char *value = value_text(report, (int64_t)pt_magnitude(pt_whole_part(limit)));
     add_line(lines,
              pt_strf("Dropped %u %s%s (%s <= %s)", count, what, count > 1 ? "s" : "", by, value));
 }

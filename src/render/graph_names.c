@@ -2,6 +2,7 @@
  * expression of google/pprof (internal/graph/graph.go) that it follows. */
 #include <string.h>
 
+#include "base/text.h"
 #include "render/graph_report.h"
 
 static bool is_word(char c)
@@ -73,7 +74,7 @@ static char *java_name(const char *name)
     size_t length = words(name, "$");
     if (name[length] != '.') return NULL;
     length++;
-    if (strncmp(name + length, "<init>", 6) == 0)
+    if (pt_begins(name + length, "<init>"))
         length += 6;
     else if (is_lower(name[length]))
         length += words(name + length, "$");
@@ -87,7 +88,7 @@ static size_t method_length(const char *name)
 {
     if (!is_upper(name[strspn(name, "_")])) return 0;
     size_t length = words(name, "");
-    if (strncmp(name + length, "::", 2) != 0) return 0;
+    if (!pt_begins(name + length, "::")) return 0;
     length += 2;
     length += name[length] == '~';
     if (!is_begin(name[length])) return 0;
@@ -105,7 +106,7 @@ static char *cpp_name(const char *name)
     char *found = NULL;
     for (;;) {
         const size_t part = words(name, "");
-        if (part == 0 || !is_begin(*name) || strncmp(name + part, "::", 2) != 0) return found;
+        if (part == 0 || !is_begin(*name) || !pt_begins(name + part, "::")) return found;
         name += part + 2;
         const size_t length = method_length(name);
         if (length == 0) continue;
@@ -117,7 +118,7 @@ static char *cpp_name(const char *name)
 char *pt_short_name(const char *name)
 {
     static const char anonymous[] = "(anonymous namespace)::";
-    if (strncmp(name, anonymous, sizeof anonymous - 1) == 0) name += sizeof anonymous - 1;
+    if (pt_begins(name, anonymous)) name += sizeof anonymous - 1;
     char *whole = without_version(name);
     char *found = go_name(whole);
     if (found == NULL) found = java_name(whole);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "render/picture.h"
 #include "render/picture_script.h"
@@ -127,8 +128,7 @@ static bool is_allowed_attribute(span element, span name, span value)
 {
     for (size_t i = 0; i < sizeof allowed_attributes / sizeof *allowed_attributes; i++) {
         if (!is_span(name, allowed_attributes[i].name)) continue;
-        if (strncmp(allowed_attributes[i].name, "xlink:", 6) == 0 && !is_span(element, "a"))
-            return false;
+        if (pt_begins(allowed_attributes[i].name, "xlink:") && !is_span(element, "a")) return false;
         return is_allowed_value(allowed_attributes[i].kind, value);
     }
     return false;

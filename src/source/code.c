@@ -13,6 +13,7 @@
 
 #include "base/claim.h"
 #include "base/place.h"
+#include "base/text.h"
 
 #define TEXT_BYTES_MAX (UINT64_C(256) << 20)
 #define CLOCK_SLACK_NS INT64_C(2000000000)
@@ -138,7 +139,7 @@ static int64_t pid_inside(int64_t pid)
     char line[256];
     long long inside = pid;
     while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-        if (strncmp(line, "NSpid:", 6) != 0) continue;
+        if (!pt_begins(line, "NSpid:")) continue;
         char *last = line + 6, *state = NULL;
         for (char *word = strtok_r(line + 6, " \t\n", &state); word != NULL;
              word = strtok_r(NULL, " \t\n", &state))

@@ -2,6 +2,7 @@
 #include "source/images.h"
 #include "base/file.h"
 #include "base/place.h"
+#include "base/text.h"
 #include "process/path_kind.h"
 #include "source/text.h"
 
@@ -44,10 +45,10 @@ static const char *const *debug_dirs_of(const pt_source_options *options, size_t
 static size_t root_bytes(const char *path)
 {
     static const char proc[] = "/proc/", root[] = "/root/";
-    if (strncmp(path, proc, sizeof proc - 1) != 0) return 0;
+    if (!pt_begins(path, proc)) return 0;
     const size_t digits = strspn(path + sizeof proc - 1, "0123456789");
     const size_t at = sizeof proc - 1 + digits;
-    return digits > 0 && strncmp(path + at, root, sizeof root - 1) == 0 ? at + sizeof root - 2 : 0;
+    return digits > 0 && pt_begins(path + at, root) ? at + sizeof root - 2 : 0;
 }
 
 /* A path comes from a profile and may be anything. What a process sees stays below its root. */

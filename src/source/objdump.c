@@ -16,6 +16,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/text.h"
 
 #define MAX_OUTPUT_BYTES (UINT64_C(1) << 30)
 
@@ -48,22 +49,15 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* How many hexadecimal digits text begins with; *ret_value is untouched when they are too many. */
 static size_t hex_prefix(const char *text, const char *end, uint64_t *ret_value)
 {
     uint64_t value = 0;
     bool fits = true;
     size_t n = 0;
-    for (; text + n < end && hex_digit(text[n]) >= 0; n++) {
+    for (; text + n < end && pt_hex_digit(text[n]) >= 0; n++) {
         fits = fits && value <= UINT64_MAX >> 4;
-        value = value << 4 | (uint64_t)hex_digit(text[n]);
+        value = value << 4 | (uint64_t)pt_hex_digit(text[n]);
     }
     if (fits && n > 0) *ret_value = value;
     return fits ? n : 0;
@@ -127,7 +121,7 @@ static bool read_function(const char *at, const char *end, const char **ret_name
 /* "0000000000001139 <main>:": what is before the last colon, without the digits before it. */
 static bool read_label(const char *at, const char *end, const char **ret_name, const char **ret_end)
 {
-    while (at < end && hex_digit(*at) >= 0)
+    while (at < end && pt_hex_digit(*at) >= 0)
         at++;
     if (at < end && is_space(*at)) at++;
     for (const char *c = end; c-- > at;) {
@@ -363,7 +357,7 @@ static char *find_in_list(const char *config, bool named, const char *name, cons
         const char *end = strchrnul(at, ',');
         const char *next = *end == ',' ? end + 1 : NULL;
         const char *colon = memchr(at, ':', (size_t)(end - at));
-        const bool is_ours = colon != NULL && colon - at == 7 && strncmp(at, "objdump", 7) == 0;
+        const bool is_ours = colon != NULL && colon - at == 7 && pt_begins(at, "objdump");
         const bool is_for_all = colon == NULL || colon == at;
         if (named ? is_ours : is_for_all) {
             const char *folder = colon != NULL ? colon + 1 : at;

@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/text.h"
 
 #define MAX_FILE_BYTES (UINT64_C(64) << 20)
 #define LONG_LINE      65536 /* bufio.MaxScanTokenSize of Go */
@@ -154,7 +155,7 @@ void pt_source_texts_confine(pt_source_texts *texts, const char *here, pt_source
 
 static bool is_below(const char *path, const char *folder)
 {
-    return folder != NULL && strncmp(path, folder, strlen(folder)) == 0;
+    return folder != NULL && pt_begins(path, folder);
 }
 
 /* path: without links. */

@@ -3,14 +3,10 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
 
 static void count_events(pt_info *info, const pt_profile *p)
 {
@@ -73,7 +69,7 @@ static void share_ends(pt_info *info, const pt_profile *p)
     const uint32_t event = pt_profile_default_event(p);
     double all = 0;
     for (uint32_t i = 0; event != PT_NONE && i < p->sample->t.count; i++) {
-        const double weight = (double)magnitude(p->sample->value[event][i]);
+        const double weight = (double)pt_magnitude(p->sample->value[event][i]);
         info->end_share[p->stack->end[p->sample->stack[i]]] += weight;
         all += weight;
     }
@@ -131,7 +127,7 @@ static void share_self(pt_info *info, const pt_profile *p)
     PT_FREE double *self = pt_alloc((size_t)info->mapping_count + 1, sizeof *self);
     double total = 0;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
-        const double value = (double)magnitude(p->sample->value[event][i]);
+        const double value = (double)pt_magnitude(p->sample->value[event][i]);
         const uint32_t stack = p->sample->stack[i];
         total += value;
         if (pt_stack_depth(p, stack) == 0) continue;

@@ -57,11 +57,6 @@ int64_t pt_view_magnitude(const pt_profile *profile, uint32_t event);
  * saturate. */
 int64_t *pt_view_stack_values(const pt_profile *profile, uint32_t event);
 
-static inline uint64_t pt_magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 /* value / whole; 0 when the whole is 0. */
 static inline double pt_share(int64_t value, int64_t whole)
 {

@@ -1,5 +1,6 @@
 /* dcpi.c: events and images by their names. */
 #include "personality/dcpi/dcpi.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -128,7 +129,7 @@ void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table
 uint64_t pt_dcpi_address(const char *text)
 {
     char *end;
-    if (strncmp(text, "0x", 2) != 0 || text[2] == '\0') return 0;
+    if (!pt_begins(text, "0x") || text[2] == '\0') return 0;
     errno = 0;
     const unsigned long long address = strtoull(text, &end, 16);
     return *end == '\0' && errno == 0 ? address : 0;

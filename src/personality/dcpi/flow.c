@@ -1,13 +1,13 @@
 /* flow.c: instructions -> blocks -> edges -> classes -> rates. */
 #include "personality/dcpi/flow.h"
 
-#include <ctype.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 /* ---- Instructions ---- */
 
@@ -44,7 +44,7 @@ static flow_kind kind_aarch64(const char *text)
     if (is_one_of(text, n, "ret retaa retab eret brk udf")) return RETURNS;
     if (is_one_of(text, n, "br braa brab braaz brabz")) return JUMPS_ANYWHERE;
     if (is_one_of(text, n, "b")) return JUMPS;
-    if (strncmp(text, "b.", 2) == 0 || is_one_of(text, n, "cbz cbnz tbz tbnz")) return BRANCHES;
+    if (pt_begins(text, "b.") || is_one_of(text, n, "cbz cbnz tbz tbnz")) return BRANCHES;
     return GOES_ON;
 }
 

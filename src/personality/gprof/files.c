@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "cmd/print.h"
 #include "formats/gmon_sum.h"
 
@@ -95,7 +96,7 @@ bool pt_gprof_read_map(const pt_gprof_settings *s, const char *path, pt_gprof_ta
          line = strtok_r(NULL, "\n", &rest)) {
         pt_gprof_mapped row;
         bool is_code;
-        if (strncmp(line, "No symbols in ", strlen("No symbols in ")) == 0) continue;
+        if (pt_begins(line, "No symbols in ")) continue;
         if (!cut_mapped(line, &row, &is_code)) {
             pt_gprof_say(s, "unable to parse mapping file %s.", path);
             pt_gprof_table_file_done(ret);

@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "object/demangle.h"
 #include "object/symbol_class.h"
 #include "personality/gprof/gprof_int.h"
@@ -42,11 +43,6 @@ uint32_t pt_gprof_file(pt_gprof *g, const char *name)
 
 /* ---- What is a function ---- */
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* After a dot only digits may follow, up to the next dot; ".clone" and ".constprop" may come before
  * such a number. *name stands at the dot, and is moved to what follows. */
 static bool skip_numbered_suffix(const char **name)
@@ -55,7 +51,7 @@ static bool skip_numbered_suffix(const char **name)
     const char *p = *name;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const size_t n = strlen(kinds[i]);
-        if (!begins(p, kinds[i]) || p[n] == '\0') continue;
+        if (!pt_begins(p, kinds[i]) || p[n] == '\0') continue;
         p += n - 1;
         break;
     }
@@ -74,7 +70,7 @@ static bool skip_numbered_suffix(const char **name)
  * what the linker happened to put there. Its reports depend on it, so we do the same. */
 static bool looks_like_a_name(const char *name, const char *limit)
 {
-    if (name[0] == '\0' || begins(name, "__gnu_compiled") || begins(name, "___gnu_compiled"))
+    if (name[0] == '\0' || pt_begins(name, "__gnu_compiled") || pt_begins(name, "___gnu_compiled"))
         return false;
     for (const char *p = name; p < limit && *p != '\0'; p++) {
         if (*p == '$') return false;

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "personality/perl/perl.h"
 
 /* ---- Folded stacks ---- */
@@ -274,8 +275,7 @@ void pt_perl_print_callgrind(pt_perl_session *session, const pt_perl_profile *pr
                    : pt_strdup(from);
         if (!split_place(records[i].text, false, &records[i].from)) continue;
         const char *rest = records[i].from.function + records[i].from.function_length;
-        records[i].has_to =
-            strncmp(rest, " -> ", 4) == 0 && split_place(rest + 4, true, &records[i].to);
+        records[i].has_to = pt_begins(rest, " -> ") && split_place(rest + 4, true, &records[i].to);
     }
     qsort(records, c.count, sizeof *records, by_file_and_line);
     pt_index files, functions;

@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/reader.h"
+#include "base/text.h"
 #include "personality/perl/perl.h"
 
 /* ---- Scanning ---- */
@@ -170,9 +171,7 @@ bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *
     size_t length;
     for (const char *raw; (raw = pt_read_line(text, &length)) != NULL;) {
         PT_FREE char *line = pt_strndup(raw, length);
-        if (strncmp(line, "MAPPED_LIBRARIES:", 17) == 0 ||
-            strncmp(line, "--- Memory map:", 15) == 0)
-            break;
+        if (pt_begins(line, "MAPPED_LIBRARIES:") || pt_begins(line, "--- Memory map:")) break;
         p = line;
         if (!scan_counts(&p, counts)) continue;
         if (!scan_char(&p, '@')) continue;
@@ -251,7 +250,7 @@ bool pt_perl_read_contention(pt_perl_session *session, pt_reader *text, bool fir
     for (const char *raw; (raw = pt_read_line(text, &length)) != NULL;) {
         PT_FREE char *line = pt_strndup(raw, length);
         if (read_wait(session, profile, &c, line)) continue;
-        if (strncmp(line, "slow release", 12) == 0) continue;
+        if (pt_begins(line, "slow release")) continue;
         if (read_variable(&c, line)) continue;
         pt_put_text(&c.maps, line);
         pt_put_u8(&c.maps, '\n');

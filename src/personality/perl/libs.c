@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/regex.h"
+#include "base/text.h"
 #include "elf/image.h"
 #include "personality/perl/perl.h"
 #include "process/maps.h"
@@ -205,7 +206,7 @@ void pt_perl_libs_parse(pt_perl_session *s, const char *text, size_t size)
     for (const char *raw; (raw = pt_read_line(&r, &length)) != NULL;) {
         PT_FREE char *line = pt_strndup(raw, length);
         const char *p = line + strspn(line, " \t");
-        if (strncmp(p, "build=", 6) == 0) {
+        if (pt_begins(p, "build=")) {
             free(build);
             build = pt_strdup(p + 6);
         }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/regex.h"
+#include "base/text.h"
 #include "cmd/graphviz.h"
 #include "personality/perl/perl.h"
 #include "source/objdump.h"
@@ -166,8 +167,8 @@ static void take_line(void *context, size_t index, const pt_perl_name *names, si
 /* Text without "/proc/self/cwd/" and "./" before it. */
 static const char *clean_file(const char *file)
 {
-    if (strncmp(file, "/proc/self/cwd/", 15) == 0) file += 15;
-    if (strncmp(file, "./", 2) == 0) file += 2;
+    if (pt_begins(file, "/proc/self/cwd/")) file += 15;
+    if (pt_begins(file, "./")) file += 2;
     return file;
 }
 
@@ -351,7 +352,7 @@ static void put_instruction(pt_out *out, const char *text)
         }
         char *after = open + 2 + inside;
         char *word = after + strspn(after, " \t");
-        if (strncmp(word, "const", 5) == 0) after = word + 5;
+        if (pt_begins(word, "const")) after = word + 5;
         memmove(open, after, strlen(after) + 1);
         open = clean;
     }
@@ -372,7 +373,7 @@ static void put_instruction(pt_out *out, const char *text)
 
 static void put_file_name(pt_out *out, const char *file)
 {
-    if (strncmp(file, "./", 2) == 0) file += 2;
+    if (pt_begins(file, "./")) file += 2;
     const size_t length = strlen(file);
     if (length >= 58)
         pt_outf(out, "-------------------- ...%s\n", file + length - 55);
@@ -439,10 +440,9 @@ static char *find_objdump(const pt_perl_session *s)
     for (const char *p = tools; *p != '\0';) {
         const size_t length = strcspn(p, ",");
         const bool mapped = memchr(p, ':', length) != NULL;
-        PT_FREE char *path = strncmp(p, "objdump:", 8) == 0
-                                 ? pt_strndup(p + 8, length - 8)
-                                 : pt_strf("%.*sobjdump", (int)length, p);
-        if ((!mapped || strncmp(p, "objdump:", 8) == 0) && access(path, X_OK) == 0)
+        PT_FREE char *path = pt_begins(p, "objdump:") ? pt_strndup(p + 8, length - 8)
+                                                      : pt_strf("%.*sobjdump", (int)length, p);
+        if ((!mapped || pt_begins(p, "objdump:")) && access(path, X_OK) == 0)
             return pt_strdup(path);
         p += length + (p[length] == ',');
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "personality/perl/perl.h"
 
 static bool is_word_byte(char c)
@@ -31,7 +32,7 @@ static void drop_brackets(char *text, char open, char close, bool and_const)
             const char *word = from;
             while (is_space(*word))
                 word++;
-            if (and_const && strncmp(word, "const", 5) == 0) from = word + 5;
+            if (and_const && pt_begins(word, "const")) from = word + 5;
             continue;
         }
         if (*from == open) opened[depth++] = (size_t)(to - text);
@@ -59,7 +60,7 @@ static void drop_leading_type(char *text)
         size_t end = i + 1;
         while (is_word_byte(text[end]))
             end++;
-        if (end == i + 1 || strncmp(text + end, "::", 2) != 0) continue;
+        if (end == i + 1 || !pt_begins(text + end, "::")) continue;
         memmove(text, text + i + 1, strlen(text + i + 1) + 1);
         return;
     }

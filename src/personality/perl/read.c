@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/reader.h"
+#include "base/text.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "personality/perl/perl.h"
@@ -25,20 +26,14 @@ static bool fail(const pt_error *error)
 
 /* ---- Header lines ---- */
 
-static bool begins(const char *line, size_t length, const char *with)
-{
-    const size_t wanted = strlen(with);
-    return length >= wanted && memcmp(line, with, wanted) == 0;
-}
-
 /* "--- NAME", with any number of spaces between. */
 static bool is_marker(const char *line, size_t length, const char *name)
 {
-    if (!begins(line, length, "---")) return false;
+    if (!pt_begins_n(line, length, "---")) return false;
     size_t at = 3;
     while (at < length && line[at] == ' ')
         at++;
-    return begins(line + at, length - at, name);
+    return pt_begins_n(line + at, length - at, name);
 }
 
 /* The first line that is no command (%warn and the like); NULL when the file is binary here. */
@@ -48,9 +43,9 @@ static const char *header_line(pt_reader *r, size_t *ret_length, bool quiet)
     if (pt_reader_left(r) == 0 || *r->pos < ' ' || *r->pos > '~') return NULL;
     for (;;) {
         const char *line = pt_read_line(r, ret_length);
-        if (line == NULL || !begins(line, *ret_length, "%")) return line;
+        if (line == NULL || !pt_begins_n(line, *ret_length, "%")) return line;
         if (quiet) continue;
-        if (begins(line, *ret_length, "%warn "))
+        if (pt_begins_n(line, *ret_length, "%warn "))
             pt_perl_say("WARNING: %.*s\n", (int)*ret_length - 6, line + 6);
         else
             pt_perl_say("ignoring an unknown command in the profile: %.*s\n", (int)*ret_length,
@@ -83,7 +78,7 @@ static bool is_lower_hex(char c)
 /* "0x4011ab main--helper" */
 static bool read_symbol(pt_perl_session *s, const char *line, size_t length)
 {
-    if (!begins(line, length, "0x")) return false;
+    if (!pt_begins_n(line, length, "0x")) return false;
     size_t at = 2;
     uint64_t address = 0;
     for (; at < length && is_lower_hex(line[at]); at++)
@@ -104,9 +99,9 @@ static void read_symbols(pt_perl_session *s, pt_reader *r)
 {
     size_t length;
     for (const char *line; (line = pt_read_line(r, &length)) != NULL;) {
-        if (begins(line, length, "---")) return;
+        if (pt_begins_n(line, length, "---")) return;
         if (read_symbol(s, line, length)) continue;
-        if (!begins(line, length, "binary=")) continue;
+        if (!pt_begins_n(line, length, "binary=")) continue;
         PT_FREE char *program = pt_strndup(line + 7, length - 7);
         if (s->program != NULL && strcmp(s->program, "(unknown)") != 0 &&
             strcmp(s->program, program) != 0)
@@ -345,7 +340,7 @@ static bool read_known(pt_perl_session *s, pt_reader *r, const char *path, bool 
         header = header_line(r, &length, false);
     }
     PT_FREE char *line = header != NULL ? pt_strndup(header, length) : NULL;
-    if (line != NULL && strncmp(line, "heap profile:", 13) == 0) {
+    if (line != NULL && pt_begins(line, "heap profile:")) {
         s->kind = strstr(line, "growth") != NULL ? PT_PERL_GROWTH : PT_PERL_HEAP;
         return pt_perl_read_heap(s, line, r, first, profile);
     }

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/regex.h"
+#include "base/text.h"
 #include "personality/perl/perl.h"
 
 /* ---- Uninteresting frames ---- */
@@ -91,7 +92,7 @@ static bool is_uninteresting(const pt_perl_session *s, const char *name)
     case PT_PERL_GROWTH:
         return is_listed(heap_frames, name) ||
                (name[0] == '_' && is_listed(heap_frames, name + 1)) ||
-               strstr(name, "TCMalloc") != NULL || strncmp(name, "tcmalloc::", 10) == 0;
+               strstr(name, "TCMalloc") != NULL || pt_begins(name, "tcmalloc::");
     case PT_PERL_CONTENTION: return is_listed(contention_frames, name);
     case PT_PERL_CPU: return !s->settings->no_auto_signal_frames && is_listed(cpu_frames, name);
     }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/shell_words.h"
+#include "base/text.h"
 #include "cmd/graphviz.h"
 #include "cmd/line.h"
 #include "cmd/viewer.h"
@@ -140,9 +141,9 @@ static void callgrind(shell *s, const char *file)
 /* True if the word is the name and maybe digits, which *ret_digits is set to. */
 static bool is_top(const char *word, const char **ret_digits)
 {
-    if (strncmp(word, "top", 3) == 0)
+    if (pt_begins(word, "top"))
         *ret_digits = word + 3;
-    else if (strncmp(word, "text", 4) == 0)
+    else if (pt_begins(word, "text"))
         *ret_digits = word + 4;
     else
         return false;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "personality/perl/addr2line.h"
 #include "personality/perl/perl.h"
 
@@ -54,10 +55,10 @@ static pt_perl_name believe(const naming *n, const pt_perl_line *line, const cha
     const bool keeps = s->settings->no_strip_templates;
     PT_FREE char *brief = pt_perl_short_name(line->function, keeps);
     const bool unknown = strcmp(line->function, "??") == 0;
-    const bool same = nm_full != NULL && strncmp(nm_full, brief, strlen(brief)) == 0;
+    const bool same = nm_full != NULL && pt_begins(nm_full, brief);
     pt_perl_name name = {.file_line = pt_perl_wordz(&s->words, line->file_line)};
     if (nm_full != NULL && (unknown || same)) {
-        const bool is_address = strncmp(nm_full, "0x", 2) == 0;
+        const bool is_address = pt_begins(nm_full, "0x");
         PT_FREE char *nm_brief =
             is_address ? pt_strdup(nm_full) : pt_perl_short_name(nm_full, keeps);
         name.short_name = pt_perl_wordz(&s->words, nm_brief);

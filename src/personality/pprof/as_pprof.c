@@ -1,7 +1,6 @@
 /* as_pprof.c: see as_pprof.h. */
 #include "personality/pprof/as_pprof.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/buf.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "transform/frames.h"
 #include "transform/tags.h"
 
@@ -384,7 +384,7 @@ pt_status pt_pprof_event(const pt_profile *p, const char *name, uint32_t *ret_ev
         *ret_event = (uint32_t)number;
         return PT_OK;
     }
-    const char *const plain = strncmp(name, "inuse_", 6) == 0 ? name + 6 : name;
+    const char *const plain = pt_begins(name, "inuse_") ? name + 6 : name;
     for (uint32_t e = 0; e < count; e++) {
         const char *const type = pt_text(p, p->event->row[e].type);
         if (strcmp(type, name) != 0 && strcmp(type, plain) != 0) continue;

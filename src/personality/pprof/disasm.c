@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "object/demangle.h"
 #include "view/graph.h"
 
@@ -70,10 +71,7 @@ static bool parse_address(const char *text, uint64_t *ret_value)
     uint64_t value = 0;
     if (*text == '\0') return false;
     for (; *text != '\0'; text++) {
-        const char c = *text | 0x20;
-        const unsigned digit = *text >= '0' && *text <= '9' ? (unsigned)(*text - '0')
-                               : c >= 'a' && c <= 'f'       ? (unsigned)(c - 'a' + 10)
-                                                            : 16;
+        const unsigned digit = (unsigned)pt_hex_digit(*text);
         if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
             __builtin_add_overflow(value, digit, &value))
             return false;

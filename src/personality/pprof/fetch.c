@@ -1,5 +1,6 @@
 /* fetch.c: sources become one profile with names, in pprof's order: read, tell the main
  * binary, merge, subtract bases, symbolize, drop what the profile calls uninteresting, comment. */
+#include "base/text.h"
 #include "cmd/lookup.h"
 #include "personality/pprof/pprof.h"
 
@@ -184,7 +185,7 @@ static void read_symbolize(const char *text, pt_symbolize_options *ret)
             ret->mode = PT_SYMBOLIZE_SYMBOLS;
         } else if (strcmp(w, "force") == 0) {
             ret->force = true;
-        } else if (strncmp(w, "demangle=", 9) == 0) {
+        } else if (pt_begins(w, "demangle=")) {
             ret->force = true;
             for (size_t i = 0; i < 3; i++)
                 if (strcmp(w + 9, modes[i]) == 0) ret->demangle = demangle[i];

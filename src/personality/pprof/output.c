@@ -2,6 +2,7 @@
 #include "personality/pprof/pprof.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/graphviz.h"
 #include "cmd/print.h"
 #include "cmd/viewer.h"
@@ -27,10 +28,10 @@ static pt_status file_error(const char *path, const pt_error *error, pt_error *r
 {
     static const char opening[] = "cannot create: ", writing[] = "cannot write: ";
     const char *why = error->message;
-    const bool is_writing = strncmp(why, writing, sizeof writing - 1) == 0;
+    const bool is_writing = pt_begins(why, writing);
     if (is_writing)
         why += sizeof writing - 1;
-    else if (strncmp(why, opening, sizeof opening - 1) == 0)
+    else if (pt_begins(why, opening))
         why += sizeof opening - 1;
     return pt_error_set(reterr, error->status, "%s %s: %s", is_writing ? "write" : "open", path,
                         why);

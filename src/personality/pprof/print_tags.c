@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "personality/pprof/print.h"
 #include "personality/pprof/print_labels.h"
@@ -75,17 +76,12 @@ static void tally(tallying *t)
     }
 }
 
-static uint64_t magnitude(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 static int compare_rows(const void *left, const void *right)
 {
     const row *a = left, *b = right;
     const int key = strcmp(a->key, b->key);
     if (key != 0) return key;
-    const uint64_t va = magnitude(a->sum), vb = magnitude(b->sum);
+    const uint64_t va = pt_magnitude(a->sum), vb = pt_magnitude(b->sum);
     if (va != vb) return va > vb ? -1 : 1;
     return strcmp(a->text, b->text);
 }

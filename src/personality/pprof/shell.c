@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "base/shell_words.h"
+#include "base/text.h"
 #include "cmd/line.h"
 #include "cmd/print.h"
 #include "cmd/viewer.h"
@@ -293,7 +294,7 @@ static bool expand(shell *s, const char *line)
         return true;
     }
     const pt_profile *p = s->session->profile;
-    const bool total = strncmp(line, "total_", 6) == 0, mean = strncmp(line, "mean_", 5) == 0;
+    const bool total = pt_begins(line, "total_"), mean = pt_begins(line, "mean_");
     for (uint32_t e = 0; e < p->event->t.count; e++) {
         const char *type = pt_text(p, p->event->row[e].type);
         const bool plain = strcmp(line, type) == 0;

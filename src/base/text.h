@@ -1,0 +1,58 @@
+/* text.h: what a text begins and ends with, and hexadecimal digits. A text is ended by a NUL, or
+ * (_n) is so many bytes long.
+ */
+#ifndef PT_BASE_TEXT_H
+#define PT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool pt_begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static inline bool pt_begins_n(const char *text, size_t size, const char *with)
+{
+    const size_t wanted = strlen(with);
+    return size >= wanted && memcmp(text, with, wanted) == 0;
+}
+
+static inline bool pt_ends_n(const char *text, size_t size, const char *with)
+{
+    const size_t wanted = strlen(with);
+    return size >= wanted && memcmp(text + size - wanted, with, wanted) == 0;
+}
+
+static inline bool pt_ends(const char *text, const char *with)
+{
+    return pt_ends_n(text, strlen(text), with);
+}
+
+static inline bool pt_equals_n(const char *text, size_t size, const char *other)
+{
+    return size == strlen(other) && memcmp(text, other, size) == 0;
+}
+
+/* 0 to 15; -1 for what is no hexadecimal digit. */
+static inline int pt_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    const char low = (char)(c | 0x20);
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* Two digits a byte and a NUL: 2 * count + 1 characters. */
+static inline void pt_hex_spell(char *to, const uint8_t *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < count; i++) {
+        *to++ = digits[bytes[i] >> 4];
+        *to++ = digits[bytes[i] & 15];
+    }
+    *to = '\0';
+}
+
+#endif
