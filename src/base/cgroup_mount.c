@@ -18,6 +18,24 @@ bool pt_comma_list_has(const char *list, size_t length, const char *word)
     return false;
 }
 
+bool pt_cgroup_line_next(const char **at, pt_cgroup_line *ret_line)
+{
+    while (**at != '\0') {
+        const char *const line = *at, *const end = strchrnul(line, '\n');
+        *at = *end != '\0' ? end + 1 : end;
+        const char *const first = memchr(line, ':', (size_t)(end - line));
+        const char *const second =
+            first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+        if (second == NULL) continue;
+        *ret_line = (pt_cgroup_line){.controllers = first + 1,
+                                     .controllers_bytes = (size_t)(second - first - 1),
+                                     .group = second + 1,
+                                     .group_bytes = (size_t)(end - second - 1)};
+        return true;
+    }
+    return false;
+}
+
 bool pt_cgroup_mount_has(const pt_cgroup_mount *mount, const char *controller)
 {
     return !mount->is_second &&

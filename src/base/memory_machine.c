@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,17 +62,11 @@ static uint64_t limit_up_the_path(const char *root, const char *mount, const cha
 /* The group of this process in version 1's hierarchy of memory, or in version 2's; NULL: none. */
 static char *own_group(const char *cgroups, bool is_second)
 {
-    for (const char *line = cgroups; line != NULL && *line != '\0';) {
-        const char *const end = strchrnul(line, '\n');
-        const char *const first = memchr(line, ':', (size_t)(end - line));
-        const char *const second =
-            first != NULL ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
-        if (second != NULL) {
-            const size_t list = (size_t)(second - first - 1);
-            if (is_second ? list == 0 : pt_comma_list_has(first + 1, list, "memory"))
-                return pt_strndup(second + 1, (size_t)(end - second - 1));
-        }
-        line = *end != '\0' ? end + 1 : NULL;
+    pt_cgroup_line line;
+    while (pt_cgroup_line_next(&cgroups, &line)) {
+        if (is_second ? line.controllers_bytes == 0
+                      : pt_comma_list_has(line.controllers, line.controllers_bytes, "memory"))
+            return pt_strndup(line.group, line.group_bytes);
     }
     return NULL;
 }
@@ -80,9 +75,7 @@ static char *own_group(const char *cgroups, bool is_second)
 static const char *group_in_mount(const char *group, const char *mount_root)
 {
     if (strcmp(mount_root, "/") == 0) return group;
-    const size_t bytes = strlen(mount_root);
-    if (strncmp(group, mount_root, bytes) == 0 && (group[bytes] == '/' || group[bytes] == '\0'))
-        return group + bytes;
+    if (pt_is_below(group, strlen(group), mount_root)) return group + strlen(mount_root);
     /* A group namespace (cgroup_namespaces(7)) shows groups outside as "/..": its own is "/". */
     return strcmp(group, "/") == 0 ? group : NULL;
 }

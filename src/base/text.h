@@ -36,6 +36,13 @@ static inline bool pt_equals_n(const char *text, size_t size, const char *other)
     return size == strlen(other) && memcmp(text, other, size) == 0;
 }
 
+/* Is the path that folder, or below it? */
+static inline bool pt_is_below(const char *path, size_t size, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return pt_begins_n(path, size, folder) && (size == length || path[length] == '/');
+}
+
 /* 0 to 15; -1 for what is no hexadecimal digit. */
 static inline int pt_hex_digit(char c)
 {

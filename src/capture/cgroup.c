@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cgroup_mount.h"
 #include "base/file.h"
+#include "base/text.h"
 
 enum { TEXT_MAX_BYTES = 4 << 20 };
 
@@ -53,14 +54,13 @@ typedef struct {
 static bool is_there(void *arg, const pt_cgroup_mount *at)
 {
     wanted_group *const w = arg;
-    const size_t length = strlen(at->path);
     PT_FREE char *folder = pt_strf("%s%s", at->path, w->typed);
     w->name = w->typed;
     if (access(folder, F_OK) == 0) return true;
     /* Its folder was named. */
-    w->name = w->typed + length;
-    return strncmp(w->typed, at->path, length) == 0 && (w->name[0] == '/' || w->name[0] == '\0') &&
-           access(w->typed, F_OK) == 0;
+    if (!pt_is_below(w->typed, strlen(w->typed), at->path)) return false;
+    w->name = w->typed + strlen(at->path);
+    return access(w->typed, F_OK) == 0;
 }
 
 pt_status pt_cgroup_find(const char *root, const char *typed, char **ret_group, pt_error *reterr)
@@ -97,18 +97,12 @@ static bool is_ending(const char *root, uint32_t pid)
 
 bool pt_cgroup_has(const char *root, const char *group, uint32_t pid, bool was)
 {
-    const size_t length = strlen(group);
     PT_FREE char *path = pt_strf("%s/%" PRIu32 "/cgroup", root, pid);
     PT_FREE char *text = read_text(path);
-    char *state = NULL;
-    for (const char *line = text != NULL ? strtok_r(text, "\n", &state) : NULL; line != NULL;
-         line = strtok_r(NULL, "\n", &state)) {
-        const char *name = strchr(line, ':');
-        name = name != NULL ? strchr(name + 1, ':') : NULL;
-        if (name != NULL && strncmp(name + 1, group, length) == 0 &&
-            (name[1 + length] == '\0' || name[1 + length] == '/'))
-            return true;
-    }
+    const char *at = text != NULL ? text : "";
+    pt_cgroup_line line;
+    while (pt_cgroup_line_next(&at, &line))
+        if (pt_is_below(line.group, line.group_bytes, group)) return true;
     return was && is_ending(root, pid);
 }
 

@@ -46,7 +46,7 @@ const char *pt_tag_unit_of(const pt_tag_units *units, uint32_t key);
  * since the beginning of the recording; the same one (a new reference) if there are none. */
 const pt_profile *pt_columns_to_labels(const pt_profile *profile, bool with_time);
 
-/* Is the set 's label row a label in pprof's eyes? A number 0 without a unit is none. */
+/* pprof: a number 0 without a unit is no label, as google/pprof reads it. */
 static inline bool pt_label_counts(const pt_label *label, bool pprof)
 {
     return !pprof || label->kind == PT_LABEL_STRING || label->num != 0 || label->unit != 0;

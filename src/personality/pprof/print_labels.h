@@ -6,12 +6,6 @@
 #include "base/buf.h"
 #include "model/profile.h"
 
-/* pprof reads a number 0 without a unit as no label at all. */
-static inline bool pt_pprof_is_label(const pt_profile *p, const pt_label *label)
-{
-    return label->kind == PT_LABEL_STRING || label->num != 0 || pt_text_bytes(p, label->unit) > 0;
-}
-
 /* Lines made of label groups, sorted as bytes. */
 typedef struct pt_pprof_groups {
     char **text;

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "personality/pprof/print.h"
 #include "personality/pprof/print_labels.h"
+#include "transform/tags.h"
 
 typedef struct {
     const char *key; /* one pointer a key */
@@ -69,7 +70,7 @@ static void tally(tallying *t)
     for (uint32_t s = 0; s < p->labels->t.count; s++) {
         for (uint64_t i = p->labels->offset[s]; used[s] && i < p->labels->offset[s + 1]; i++) {
             const pt_label *label = &p->labels->row[i];
-            if (!pt_pprof_is_label(p, label)) continue;
+            if (!pt_label_counts(label, true)) continue;
             row *r = find_row(t, pt_text(p, label->key), label_text(t, label));
             r->sum = (int64_t)((uint64_t)r->sum + (uint64_t)set_value[s]);
         }

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "personality/pprof/print.h"
 #include "personality/pprof/print_labels.h"
+#include "transform/tags.h"
 
 /* ---- Labels ---- */
 
@@ -28,7 +29,7 @@ pt_pprof_groups pt_pprof_group_labels(const pt_profile *p, uint32_t set, pt_labe
         size_t found = 0;
         for (size_t k = i; k < count; k++) {
             if (taken[k] || row[k].kind != (uint32_t)kind || row[k].key != row[i].key ||
-                !pt_pprof_is_label(p, &row[k]))
+                !pt_label_counts(&row[k], true))
                 continue;
             taken[k] = true;
             same[found++] = &row[k];
