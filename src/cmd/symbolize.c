@@ -286,7 +286,8 @@ static void print_request(symbolize_job *j, request *r)
         pt_print_answer(&j->printer, &a);
         return;
     }
-    char *readable = j->is_readable ? pt_demangle(r->code->name, j->images.how.demangle) : NULL;
+    PT_FREE char *readable =
+        j->is_readable ? pt_demangle(r->code->name, j->images.how.demangle) : NULL;
     const pt_answer_frame frame = {.function = readable != NULL ? readable : r->code->name,
                                    .file = r->code->file,
                                    .line = r->code->line,
@@ -294,7 +295,6 @@ static void print_request(symbolize_job *j, request *r)
     a.frames = &frame;
     a.frame_count = 1;
     pt_print_answer(&j->printer, &a);
-    free(readable);
 }
 
 /* What is printed a little later. */
@@ -476,7 +476,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     if (settings->pid != 0) {
-        if (process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
+        if (pt_process_open(settings->pid, &j.process, &error) != PT_OK) return pt_cmd_fail(&error);
         lookup.source.is_this_boot = true;
         j.images.pid = settings->pid;
     }
@@ -491,7 +491,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
         pt_print_end(&j.printer);
     }
     images_done(&j.images, &context->diag);
-    process_done(&j.process);
+    pt_process_done(&j.process);
     pt_code_names_done(&j.code.kernel);
     pt_code_names_done(&j.code.dump);
     pt_code_names_done(&j.code.map);

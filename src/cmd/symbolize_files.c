@@ -39,9 +39,8 @@ image_entry *images_named(image_table *table, const char *name, const char *cons
 {
     for (size_t i = table->count; i > 0; i--) /* the latest is asked for again most often */
         if (strcmp(table->items[i - 1]->name, name) == 0) return table->items[i - 1];
-    PT_GROW(*table, table->count + 1);
-    table->items[table->count] = open_image(table, name, choose_path(paths));
-    return table->items[table->count++];
+    PT_PUSH(*table, open_image(table, name, choose_path(paths)));
+    return table->items[table->count - 1];
 }
 
 void images_done(image_table *table, pt_diag *diag)
@@ -56,14 +55,4 @@ void images_done(image_table *table, pt_diag *diag)
     }
     free(table->items);
     *table = (image_table){0};
-}
-
-/* ---- sections ---- */
-
-bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr)
-{
-    pt_elf_section s;
-    if (!pt_elf_section_named(pt_chains_elf(image->chains), section, &s)) return false;
-    *ret_addr = s.addr;
-    return true;
 }

@@ -10,10 +10,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/lookup.h"
-#include "process/mappings.h"
-#include "process/path_kind.h"
 #include "render/answers.h"
 #include "source/code.h"
+#include "source/process_maps.h"
 #include "symbolize/chains.h"
 
 /* The order is that of the choices in the option rows. */
@@ -61,28 +60,6 @@ typedef struct image_table {
 image_entry *images_named(image_table *table, const char *name, const char *const *paths);
 /* Gives the facts that were noticed to diag. */
 void images_done(image_table *table, pt_diag *diag);
-/* The address of a section; false when there is none. */
-bool image_section(const image_entry *image, const char *section, uint64_t *ret_addr);
-
-/* ---- symbolize_process.c: addresses of a running process ---- */
-
-typedef struct process_map {
-    pt_map_range range;
-    pt_mapped_kind kind;
-    char *path; /* as the kernel says it: a file that replaced a removed one is another */
-    char *name; /* as a profile calls it */
-} process_map;
-
-typedef struct process {
-    int64_t pid, user;  /* user: whose it is; -1 = unknown */
-    process_map *items; /* ascending */
-    size_t count, cap;
-} process;
-
-pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr);
-void process_done(process *p);
-/* The map that holds addr, or NULL. */
-const process_map *process_find(const process *p, uint64_t addr);
 
 /* ---- symbolize_request.c: what is asked ---- */
 
@@ -101,7 +78,7 @@ typedef struct {
     const symbolize_settings *settings;
     pt_cmd_context *context;
     image_table images;
-    process process; /* of --pid */
+    pt_process process; /* of --pid */
     struct {
         pt_code_names kernel, dump, map;
         bool has_kernel, has_compiled; /* they were asked for */

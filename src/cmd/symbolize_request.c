@@ -76,7 +76,7 @@ static void place_in_kernel(symbolize_job *j, request *r)
 }
 
 /* Code that the process made itself, by its compiler's dump or map. */
-static void place_in_compiled(symbolize_job *j, request *r, const process_map *map)
+static void place_in_compiled(symbolize_job *j, request *r, const pt_process_map *map)
 {
     const pt_source_search search = {.options = j->images.source, .diag = &j->context->diag};
     if (!j->code.has_compiled)
@@ -90,7 +90,7 @@ static void place_in_compiled(symbolize_job *j, request *r, const process_map *m
 /* Where the process has the address. */
 static void place_in_process(symbolize_job *j, request *r)
 {
-    const process_map *map = process_find(&j->process, r->asked);
+    const pt_process_map *map = pt_process_find(&j->process, r->asked);
     if (map == NULL && r->asked >> 63 != 0) {
         place_in_kernel(j, r);
         return;
@@ -124,13 +124,13 @@ static uint64_t first_segment(const pt_elf *elf)
 
 static void place_in_file(symbolize_job *j, request *r, const char *name)
 {
-    uint64_t section;
+    pt_elf_section section;
     r->image = images_named(&j->images, name, (const char *[]){name, NULL});
     if (r->image->chains == NULL) return;
     if (j->settings->relative) r->linked += first_segment(pt_chains_elf(r->image->chains));
     if (j->settings->section == NULL) return;
-    if (image_section(r->image, j->settings->section, &section))
-        r->linked += section;
+    if (pt_elf_section_named(pt_chains_elf(r->image->chains), j->settings->section, &section))
+        r->linked += section.addr;
     else
         r->image = NULL;
 }

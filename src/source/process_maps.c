@@ -1,4 +1,6 @@
-/* symbolize_process.c: what is mapped where in a process, by /proc/PID/maps (proc(5)). */
+/* process_maps.c: see process_maps.h. */
+#include "source/process_maps.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,23 +9,22 @@
 #include <sys/stat.h>
 
 #include "base/grow.h"
-#include "cmd/symbolize_int.h"
 #include "process/maps.h"
 
-static void add_line(process *p, const char *text, size_t bytes)
+static void add_line(pt_process *p, const char *text, size_t bytes)
 {
     pt_maps_line line;
     if (!pt_maps_line_parse(text, bytes, &line)) return;
     const pt_mapped as = pt_mapped_as(line.path, line.path_bytes, line.start, line.file_offset);
-    PT_PUSH(*p, (process_map){.range = {.start = line.start,
-                                        .limit = line.limit,
-                                        .file_offset = line.file_offset},
-                              .kind = as.kind,
-                              .path = pt_strndup(line.path, line.path_bytes),
-                              .name = pt_strndup(as.name, as.name_bytes)});
+    PT_PUSH(*p, (pt_process_map){.range = {.start = line.start,
+                                           .limit = line.limit,
+                                           .file_offset = line.file_offset},
+                                 .kind = as.kind,
+                                 .path = pt_strndup(line.path, line.path_bytes),
+                                 .name = pt_strndup(as.name, as.name_bytes)});
 }
 
-pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
+pt_status pt_process_open(int64_t pid, pt_process *ret_process, pt_error *reterr)
 {
     PT_FREE char *path = pt_strf("/proc/%" PRId64 "/maps", pid);
     FILE *maps = fopen(path, "re");
@@ -37,7 +38,7 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
                                     pid);
     }
     struct stat st;
-    process p = {.pid = pid, .user = fstat(fileno(maps), &st) == 0 ? (int64_t)st.st_uid : -1};
+    pt_process p = {.pid = pid, .user = fstat(fileno(maps), &st) == 0 ? (int64_t)st.st_uid : -1};
     char *line = NULL;
     size_t cap = 0;
     ssize_t length;
@@ -49,7 +50,7 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
     free(line);
     fclose(maps);
     if (why != 0 || p.count == 0) {
-        process_done(&p);
+        pt_process_done(&p);
         return pt_error_errno(reterr, why != 0 ? why : ESRCH,
                               "the mappings of process %" PRId64 " cannot be read", pid);
     }
@@ -57,17 +58,17 @@ pt_status process_open(int64_t pid, process *ret_process, pt_error *reterr)
     return PT_OK;
 }
 
-void process_done(process *p)
+void pt_process_done(pt_process *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         free(p->items[i].path);
         free(p->items[i].name);
     }
     free(p->items);
-    *p = (process){0};
+    *p = (pt_process){0};
 }
 
-const process_map *process_find(const process *p, uint64_t addr)
+const pt_process_map *pt_process_find(const pt_process *p, uint64_t addr)
 {
     return pt_mappings_at(p->items, p->count, sizeof *p->items, addr);
 }
