@@ -5,7 +5,7 @@
  *   # anything                     a comment, if it does not end in a count
  *
  * There is no specification; Brendan Gregg's FlameGraph scripts are the custom. What we hold to:
- * - Lines end in LF or CRLF. UTF-8 with or without BOM, UTF-16 with BOM.
+ * - Lines end in LF or CRLF. UTF-8 with or without BOM.
  * - Two counts only if every line has two; otherwise the first number belongs to the last name.
  * - Counts may be negative (differences) or 0. A fraction is rounded to the nearest whole number,
  *   halves away from zero, and counted. Exponents are read (awk prints 1e+06).
@@ -98,72 +98,12 @@ pt_folded_kind pt_folded_parse(const char *text, size_t size, pt_folded_line *re
     return PT_FOLDED_STACK;
 }
 
-/* ---- UTF-16 ---- */
-
-typedef enum { ORDER_NONE, ORDER_LITTLE, ORDER_BIG } utf16_order;
-
-static utf16_order order_of(const uint8_t *data, size_t size)
-{
-    if (size >= 2 && data[0] == 0xff && data[1] == 0xfe) return ORDER_LITTLE;
-    if (size >= 2 && data[0] == 0xfe && data[1] == 0xff) return ORDER_BIG;
-    return ORDER_NONE;
-}
-
-static void put_utf8(pt_buf *into, uint32_t c)
-{
-    if (c < 0x80) {
-        pt_put_u8(into, (uint8_t)c);
-    } else if (c < 0x800) {
-        pt_put_u8(into, (uint8_t)(0xc0 | c >> 6));
-        pt_put_u8(into, (uint8_t)(0x80 | (c & 0x3f)));
-    } else if (c < 0x10000) {
-        pt_put_u8(into, (uint8_t)(0xe0 | c >> 12));
-        pt_put_u8(into, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-        pt_put_u8(into, (uint8_t)(0x80 | (c & 0x3f)));
-    } else {
-        pt_put_u8(into, (uint8_t)(0xf0 | c >> 18));
-        pt_put_u8(into, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-        pt_put_u8(into, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-        pt_put_u8(into, (uint8_t)(0x80 | (c & 0x3f)));
-    }
-}
-
-/* Unicode 15, section 3.9, table 3-5; a surrogate without its partner becomes U+FFFD. */
-static void put_utf16(pt_buf *into, const uint8_t *data, size_t size, utf16_order order)
-{
-    const size_t low = order == ORDER_LITTLE ? 0 : 1, high = 1 - low;
-    uint32_t lead = 0;
-    for (size_t i = 2; i + 1 < size; i += 2) {
-        const uint32_t unit = data[i + low] | (uint32_t)data[i + high] << 8;
-        if (unit >= 0xdc00 && unit < 0xe000 && lead != 0) {
-            put_utf8(into, 0x10000 + ((lead - 0xd800) << 10) + (unit - 0xdc00));
-            lead = 0;
-            continue;
-        }
-        if (lead != 0) put_utf8(into, 0xfffd);
-        lead = 0;
-        if (unit >= 0xd800 && unit < 0xdc00)
-            lead = unit;
-        else
-            put_utf8(into, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
-    }
-    if (lead != 0) put_utf8(into, 0xfffd);
-}
-
-/* Text as UTF-8 without BOM: the data itself, or what is put into *into. */
-static pt_reader open_text(const uint8_t *data, size_t size, pt_buf *into)
+/* Text without UTF-8's mark. */
+static pt_reader open_text(const uint8_t *data, size_t size)
 {
     pt_reader text;
-    const utf16_order order = order_of(data, size);
-    if (order != ORDER_NONE) {
-        put_utf16(into, data, size, order);
-        data = into->data;
-        size = into->size;
-    } else if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
-        data += 3;
-        size -= 3;
-    }
-    pt_reader_init(&text, data, size, NULL);
+    const size_t mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    pt_reader_init(&text, data + mark, size - mark, NULL);
     return text;
 }
 
@@ -181,8 +121,7 @@ static bool is_named(const char *name)
 
 static int probe(const pt_probe_input *input)
 {
-    pt_buf utf8 = PT_BUF_INIT;
-    pt_reader text = open_text(input->head, input->head_bytes, &utf8);
+    pt_reader text = open_text(input->head, input->head_bytes);
     const bool whole = input->file_bytes <= input->head_bytes;
     unsigned stacks = 0, deep = 0, invalid = 0;
     bool is_text = pt_reader_left(&text) > 0 && *text.pos != '{' && *text.pos != '<';
@@ -197,7 +136,6 @@ static int probe(const pt_probe_input *input)
         invalid += kind == PT_FOLDED_INVALID;
         deep += kind == PT_FOLDED_STACK && memchr(line, ';', parsed.stack_bytes) != NULL;
     }
-    pt_buf_done(&utf8);
     if (!is_text || stacks == 0 || invalid > stacks) return 0;
     if (deep > 0) return invalid == 0 ? 70 : 50;
     /* Lines of one name each: most text that ends in numbers is something else, unless its name
@@ -322,8 +260,7 @@ static pt_status conclude(const folded_reader *r, pt_error *reterr)
 static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                              pt_error *reterr)
 {
-    pt_buf utf8 = PT_BUF_INIT;
-    pt_reader text = open_text(reader->pos, pt_reader_left(reader), &utf8);
+    pt_reader text = open_text(reader->pos, pt_reader_left(reader));
     folded_reader r = {.builder = builder, .hooks = hooks, .two_counts = all_have_two(text)};
     if (r.two_counts) {
         add_event(builder, "before");
@@ -335,7 +272,6 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
     const pt_status status = conclude(&r, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "folded", -1);
     free(r.location_of);
-    pt_buf_done(&utf8);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/memory.h"
+#include "base/utf16.h"
 #include "load/perf_folder.h"
 #include "load/unwind.h"
 #include "model/builder.h"
@@ -314,6 +315,8 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
     } else {
         pt_error peeling = PT_ERROR_INIT;
         status = peel(l, it, &blob, &peeling);
+        if (status == PT_OK && pt_is_utf16(blob.data, blob.size))
+            status = pt_blob_to_utf8(&blob, &peeling);
         it->input.peeled_bytes = blob.size;
         if (status == PT_OK || (status == PT_ERR_DAMAGED && !l->options->strict))
             status = read_peeled(l, it, &blob, &peeling, reterr);

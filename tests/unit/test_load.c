@@ -158,6 +158,37 @@ static void inflating_stops_at_the_limit(void **state)
     pt_loaded_done(&loaded);
 }
 
+static void assert_utf16(const void *text, size_t size)
+{
+    put_file("utf16", text, size);
+    pt_loaded loaded;
+    pt_error error;
+    assert_int_equal(load((const char *[]){path_of("utf16")}, 1, false, &loaded, &error), PT_OK);
+    const pt_profile *const p = loaded.profile;
+    assert_string_equal(pt_text(p, p->source->row.source_format), "folded");
+    static const char *const names[] = {"a", "\xf0\x9f\x98\x80", "\xe2\x82\xac"};
+    assert_int_equal(p->function->t.count, 3);
+    for (uint32_t f = 0; f < 3; f++)
+        assert_string_equal(pt_text(p, p->function->name[f]), names[f]);
+    assert_int_equal(pt_profile_total(p, 0), 3);
+    pt_loaded_done(&loaded);
+}
+
+/* "a;U+1F600 2\r\nU+20AC 1", in both orders. */
+static void text_of_any_format_may_be_utf16(void **state)
+{
+    (void)state;
+    const char little[] = "\xff\xfe"
+                          "a\0;\0\x3d\xd8\x00\xde \0"
+                          "2\0\r\0\n\0\xac\x20 \0"
+                          "1";
+    const char big[] = "\xfe\xff\0a\0;\xd8\x3d\xde\x00\0 \0"
+                       "2\0\r\0\n\x20\xac\0 \0"
+                       "1";
+    assert_utf16(little, sizeof little);
+    assert_utf16(big, sizeof big - 1);
+}
+
 static void assert_stack_value(const pt_profile *p, uint64_t leaf, int64_t value)
 {
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
@@ -536,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_program_among_the_names_is_set_aside),
         cmocka_unit_test(gzip_is_peeled_and_a_cut_one_gives_what_is_there),
         cmocka_unit_test(inflating_stops_at_the_limit),
+        cmocka_unit_test(text_of_any_format_may_be_utf16),
         cmocka_unit_test(several_profiles_are_added_up_by_content),
         cmocka_unit_test(zero_sums_are_dropped_and_events_not_shared_left_out),
         cmocka_unit_test(profiles_with_nothing_in_common_are_refused),
