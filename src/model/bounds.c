@@ -90,13 +90,19 @@ static void forget_unknown_of_lines(pt_builder *b)
     b->unknown.count = kept;
 }
 
+static uint32_t lines_max(const pt_builder *b)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < b->location.count; i++)
+        if (b->location.row[i].line_count > most) most = b->location.row[i].line_count;
+    return most;
+}
+
 uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max)
 {
     const size_t count = b->location.count;
     builder_location *const rows = b->location.row;
-    uint32_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].line_count > most) most = rows[i].line_count;
+    const uint32_t most = lines_max(b);
     if (most < 2 || frames_of_samples(b) <= frames_max / most) return 0;
     PT_FREE uint64_t *uses = count_uses(b);
     PT_FREE used *lines = pt_alloc(count, sizeof *lines);
@@ -116,7 +122,7 @@ uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max)
 
 /* ---- Names ---- */
 
-#define NAME_BYTES_MIN 1024 /* no shorter name is cut */
+#define NAME_BYTES_MIN 64 /* no shorter name is cut */
 
 static uint64_t bytes_of(const builder_strings *s, size_t row)
 {
@@ -168,6 +174,19 @@ static used *use_names(const pt_builder *b)
     return names;
 }
 
+/* Names that all samples can say at most: of each line three, and the mapping's; of each label
+ * three.
+ */
+static double names_said_max(const pt_builder *b)
+{
+    uint64_t labels = 0;
+    for (size_t set = 0; set < b->labels.count; set++)
+        if (b->labels.offset[set + 1] - b->labels.offset[set] > labels)
+            labels = b->labels.offset[set + 1] - b->labels.offset[set];
+    return (double)frames_of_samples(b) * (3.0 * lines_max(b) + 1) +
+           (double)b->sample.count * (3.0 * (double)labels);
+}
+
 /* Cuts a name to at most `most` bytes and returns how many it has then. What tells it from others
  * that begin alike is a number made of the whole. */
 static size_t cut_name(char *name, size_t size, size_t most)
@@ -185,7 +204,8 @@ uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max)
 {
     builder_strings *const s = &b->string;
     const uint64_t longest = longest_of(s);
-    if (longest <= NAME_BYTES_MIN) return 0;
+    if (longest <= NAME_BYTES_MIN || (double)longest * names_said_max(b) <= (double)bytes_max)
+        return 0;
     PT_FREE used *names = use_names(b);
     const uint64_t fit = size_that_fits(names, s->count, NAME_BYTES_MIN, longest, bytes_max);
     if (fit == longest) return 0;

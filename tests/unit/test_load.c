@@ -544,7 +544,7 @@ static void names_of_all_frames_are_bounded_by_the_size_of_the_file(void **state
     assert_true(most < UINT64_C(2) * 200 * 12003);
     for (uint32_t f = 0; f < 2; f++) {
         const size_t bytes = pt_text_bytes(p, p->function->name[f]);
-        assert_true(bytes >= 1024 && bytes * 200 * 2 <= most);
+        assert_true(bytes >= 64 && bytes * 200 * 2 <= most);
         assert_true((bytes + 1) * 200 * 2 > most);
         assert_int_equal(strlen(pt_text(p, p->function->name[f])), bytes);
         assert_memory_equal(pt_text(p, p->function->name[f]), "namename", 8);

@@ -92,6 +92,7 @@ static void put_header(pt_out *out, const pt_profile *p)
     const pt_provenance *source = pt_profile_provenance(p);
     for (uint32_t i = 0; i < source->comment_count; i++)
         pt_outf(out, "Comment: %s\n", pt_text(p, source->comments[i]));
+    if (source->doc_url != 0) pt_outf(out, "Doc: %s\n", pt_text(p, source->doc_url));
     pt_outf(out, "PeriodType: %s %s\n", pt_text(p, source->period_type),
             pt_text(p, source->period_unit));
     pt_outf(out, "Period: %" PRId64 "\n", source->period);
