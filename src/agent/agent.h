@@ -43,7 +43,9 @@
 #include "wire/buf.h"
 #include "wire/journal.h"
 
-#define PT_EXPORT __attribute__((visibility("default")))
+/* What the host calls. PT_PASSING: what code of the host is called from is not the library's doing,
+ * though the library has a frame there. */
+#define PT_EXPORT PT_PASSING __attribute__((visibility("default")))
 
 /* ---- util.c ---- */
 
@@ -398,10 +400,12 @@ typedef struct {
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     _Atomic(int) drain_is_ready;
-    uint64_t drain_before_ns; /* CPU time of those that were before this one */
-    bool leaving;             /* the process is at its end */
-    bool served;              /* this session is for one who asked over a socket */
-    uint32_t sequence;        /* of the next journal of this process, in a recording */
+    uint64_t drain_before_ns;  /* CPU time of those that were before this one */
+    bool leaving;              /* the process is at its end */
+    pt_tick_code own_code;     /* the library, unless it is part of the program */
+    pt_tick_code passing_code; /* PT_PASSING */
+    bool served;               /* this session is for one who asked over a socket */
+    uint32_t sequence;         /* of the next journal of this process, in a recording */
 } pt_session;
 
 extern pt_session pt_agent; /* under the lock */
@@ -414,6 +418,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller);
 void pt_session_flush(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
 uint64_t pt_session_drain(void);
+/* What the calling thread's CPU clock moved since then was ours, and no tick could come. */
+void pt_session_add_own_time(uint64_t since_ns);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);
 /* Ends the threads that collect, until pt_session_go_on; samples wait in their rings. False: there

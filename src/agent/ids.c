@@ -56,7 +56,7 @@ typedef struct {
     bool session, listener, toggle;
 } rested;
 
-static rested before(void)
+__attribute__((noinline)) static rested before(void)
 {
     if (pt_agent.pid != getpid()) return (rested){0};
     const int saved_errno = errno;
@@ -71,7 +71,7 @@ static rested before(void)
     return r;
 }
 
-static int after(rested r, int result)
+__attribute__((noinline)) static int after(rested r, int result)
 {
     const int saved_errno = errno;
     int cancel;

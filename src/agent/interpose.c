@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,12 @@ void *pt_find_next(const char *name, void *second)
 }
 
 /* A child of vfork, raw clone or _Fork: it has our memory's contents, but not the journal. */
-static bool is_foreign_process(void)
+__attribute__((noinline)) static bool is_foreign_process(void)
 {
     return pt_agent.pid != 0 && getpid() != pt_agent.pid;
 }
 
-static bool is_this_process(void)
+__attribute__((noinline)) static bool is_this_process(void)
 {
     return pt_agent.on && getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
 }
@@ -67,7 +68,7 @@ __attribute__((section("pt_thread_start"), noinline)) static void *thread_main(v
     return result;
 }
 
-static size_t stack_bytes(const pthread_attr_t *attr)
+__attribute__((noinline)) static size_t stack_bytes(const pthread_attr_t *attr)
 {
     size_t bytes = 0;
     pthread_attr_t usual;
@@ -80,8 +81,8 @@ static size_t stack_bytes(const pthread_attr_t *attr)
     return bytes;
 }
 
-int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
-                           void *arg)
+PT_PASSING int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                                      void *(*start)(void *), void *arg)
 {
     pthread_create_fn *const create = PT_NEXT(pthread_create);
     return create == NULL ? ENOSYS : create(thread, attr, start, arg);
@@ -142,7 +143,7 @@ PT_EXPORT int dlclose(void *handle)
 
 /* ---- the exits that run no destructors ---- */
 
-void pt_last_words(void)
+__attribute__((noinline)) void pt_last_words(void)
 {
     if (is_this_process()) {
         pt_caller caller;
@@ -174,7 +175,7 @@ PT_EXPORT void _Exit(int status)
 /* A tick that is pending when a program becomes another one would end it: its handler is gone, and
  * the default action of the signal is death. So the thread's timer is stopped before, and what it
  * raised is thrown away. */
-bool pt_exec_begins(void)
+__attribute__((noinline)) bool pt_exec_begins(void)
 {
     if (!is_this_process()) return false;
     pt_caller caller;
@@ -183,8 +184,10 @@ bool pt_exec_begins(void)
     if (paused) {
         pt_timers_pause();
         pt_thread_pause_self();
+        const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_signals_forget_pending();
         pt_session_drain();
+        pt_session_add_own_time(since_ns);
         pt_agent.journal.header->end = PT_JOURNAL_BECAME;
         pt_publish();
     }
@@ -192,7 +195,7 @@ bool pt_exec_begins(void)
     return paused;
 }
 
-int pt_exec_failed(bool paused, int result)
+__attribute__((noinline)) int pt_exec_failed(bool paused, int result)
 {
     const int saved_errno = errno;
     pt_caller caller;
@@ -326,12 +329,31 @@ PT_EXPORT int execlp(const char *file, const char *arg, ...)
 
 /* ---- where threads begin in libc ---- */
 
+extern const char __start_pt_passing[], __stop_pt_passing[];
+
 extern void second_start(void) __asm__("__libc_start_main") __attribute__((weak));
 
 static pt_tick_code around(void *function, size_t before, size_t behind)
 {
     const uintptr_t addr = (uintptr_t)function;
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
+}
+
+/* Where the library's own code is; nowhere if it is part of the program. */
+static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    const uintptr_t here = (uintptr_t)__start_pt_thread_start;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD || here - low >= info->dlpi_phdr[i].p_memsz)
+            continue;
+        if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
+            pt_agent.own_code = (pt_tick_code){low, low + info->dlpi_phdr[i].p_memsz};
+        return 1;
+    }
+    return 0;
 }
 
 void pt_interpose_init(void)
@@ -351,5 +373,8 @@ void pt_interpose_init(void)
     pt_tick.thread_start = around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
+    pt_agent.passing_code =
+        (pt_tick_code){(uintptr_t)__start_pt_passing, (uintptr_t)__stop_pt_passing};
+    dl_iterate_phdr(note_own_code, NULL);
     at_quick_exit(pt_last_words);
 }

@@ -297,7 +297,14 @@ static bool create_journal(const char *path, bool is_child)
     return false;
 }
 
-static bool begin(const char *path, bool is_child)
+void pt_session_add_own_time(uint64_t since_ns)
+{
+    const uint64_t now_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (now_ns > since_ns) pt_agent.journal.header->own_ns += now_ns - since_ns;
+}
+
+/* begun_ns: of the thread's CPU clock, when the library began to work at this. */
+static bool begin(const char *path, bool is_child, uint64_t begun_ns)
 {
     const uint32_t asked_hz = pt_timers_choose();
     if (!create_journal(path, is_child)) {
@@ -320,9 +327,9 @@ static bool begin(const char *path, bool is_child)
     if (!pt_tables_known()) { /* in a child of fork they are, and it may soon be another program */
         pt_maps_refresh();
         pt_tables_update(START_TABLES_NS);
-        /* That was ours. */
-        pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
+    pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pt_session_add_own_time(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
     pt_timers_start();
     pt_threads_attach_all();
@@ -331,10 +338,13 @@ static bool begin(const char *path, bool is_child)
     return true;
 }
 
+static uint64_t came_ns; /* of the thread's CPU clock, while the library is being loaded; else 0 */
+
 bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
 {
     if (pt_agent.on) return false;
     pt_agent.recording = path == NULL;
+    const uint64_t begun_ns = came_ns != 0 ? came_ns : pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (path != NULL && (!pt_agent_absolute(path, pt_agent.path) || path[0] == '\0')) {
         pt_agent_say("%s: not a file name: %s", path, strerror(errno));
         return false;
@@ -345,7 +355,7 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
     pt_agent.proto = !pt_agent.recording && pt_profile_is_proto(pt_agent.path);
     pt_tick.filter = filter;
     pt_tick.filter_arg = filter_arg;
-    return begin(pt_agent.path, false);
+    return begin(pt_agent.path, false, begun_ns);
 }
 
 /* ---- end ---- */
@@ -413,11 +423,14 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     pt_own_thread drain = {0};
     if (pt_agent.on) {
         pt_threads_detach_all();
+        const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_session_drain();
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
         note_comm(pt_agent.journal.header);
         pt_agent.journal.header->end = end;
         pt_publish_settle();
+        note_progress();
+        pt_session_add_own_time(since_ns);
         if (pt_agent.recording) {
             publish_recorded();
         } else if (!pt_agent.served || end == PT_JOURNAL_STOPPED) { /* else nobody will read it */
@@ -478,6 +491,7 @@ static void after_fork_in_child(void)
 {
     const pt_caller caller = forking;
     pt_caller locked;
+    const uint64_t begun_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const bool again = pt_agent.on && !pt_agent.served;
     pt_agent_lock_reset();
     pt_agent_lock(&locked);
@@ -496,7 +510,7 @@ static void after_fork_in_child(void)
             pt_name_add_pid(pt_agent.path);
         }
         pt_agent.sequence = 0;
-        begin(pt_agent.path, true);
+        begin(pt_agent.path, true, begun_ns);
     }
     pt_toggle_after_fork();
     pt_agent_unlock(&caller);
@@ -528,13 +542,16 @@ static void meet_main_thread(void)
 __attribute__((constructor)) static void library_comes(void)
 {
     const int saved_errno = errno;
+    came_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pt_interpose_init();
     pt_own_init();
     pt_agent.pid = getpid();
-    if (!pt_threads_init()) return;
-    meet_main_thread();
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    pt_environment_begin();
+    if (pt_threads_init()) {
+        meet_main_thread();
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        pt_environment_begin();
+    }
+    came_ns = 0;
     errno = saved_errno;
 }
 

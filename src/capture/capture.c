@@ -324,6 +324,7 @@ void pt_capture_start(pt_capture *c)
     c->facts.start_ns = clock_ns(CLOCK_REALTIME);
     c->unix_offset_ns = c->facts.start_ns - c->start_ns;
     c->used_before_ns = used_ns(c);
+    c->own_before_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     c->events_before = pt_event_set_events(&c->set);
     /* On a busy machine the spool must be emptied in time, too; what it costs is little. */
     errno = 0;
@@ -345,6 +346,14 @@ static uint64_t seen_ns(const pt_capture *c)
     return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
 }
 
+/* What is counted for the whole machine, and may be for a control group, is this process, too. */
+static bool is_self_among(const pt_capture *c)
+{
+    const pt_capture_targets *const t = &c->options.targets;
+    if (t->pid_count > 0) return false;
+    return t->cgroup == NULL || pt_cgroup_has(c->procs.root, t->cgroup, (uint32_t)getpid(), false);
+}
+
 static void fill_facts(pt_capture *c)
 {
     pt_capture_facts *const f = &c->facts;
@@ -354,6 +363,8 @@ static void fill_facts(pt_capture *c)
     f->seen_ns = seen_ns(c);
     const uint64_t used = used_ns(c);
     f->used_ns = used > c->used_before_ns ? used - c->used_before_ns : 0;
+    f->own_ns = (uint64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID) - c->own_before_ns;
+    if (is_self_among(c)) f->used_ns -= f->own_ns < f->used_ns ? f->own_ns : f->used_ns;
     f->events = pt_event_set_events(&c->set) - c->events_before;
 }
 

@@ -35,6 +35,7 @@ typedef struct pt_capture_facts {
     uint64_t period;               /* of other events; 0: varies */
     uint64_t seen_ns;              /* CPU time that the samples stand for; 0 if it is no clock */
     uint64_t used_ns;              /* CPU time of what was recorded; 0: not known */
+    uint64_t own_ns;               /* CPU time of recording itself, of which used_ns has none */
     uint64_t events_seen;          /* that the samples stand for, if it is no clock */
     uint64_t events;               /* if it is no clock: how many there were; 0: not known */
     uint64_t off_cpu_ns, ready_ns; /* threads waited; waited for nothing but a cpu */

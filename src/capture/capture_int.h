@@ -63,6 +63,7 @@ struct pt_capture {
     int priority;           /* before it began, if has_priority */
     bool has_priority;
     uint64_t used_before_ns; /* CPU time that had been used when it began */
+    uint64_t own_before_ns;  /* the same of this process, all threads */
     uint64_t events_before;  /* that had been counted */
 };
 

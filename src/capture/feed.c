@@ -25,6 +25,7 @@ static void judge(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
     const bool was = proc->is_judged && proc->is_wanted;
+    const bool is_self = proc->pid == (uint32_t)getpid();
     proc->is_judged = true;
     proc->judged_ns = now_ns;
     proc->is_wanted = t->all || c->set.plan.has_group;
@@ -32,6 +33,7 @@ static void judge(pt_capture *c, pt_proc *proc, uint64_t now_ns)
         proc->is_wanted |= (uint32_t)t->pids[i] == proc->pid;
     if (t->cgroup != NULL && !c->set.plan.has_group)
         proc->is_wanted = pt_cgroup_has(c->procs.root, t->cgroup, proc->pid, was);
+    proc->is_wanted &= !is_self; /* what recording takes is counted, and not shown */
 }
 
 /* ---- samples ---- */

@@ -150,9 +150,14 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
         pt_recorded_add(&recorded->ticks, f->ticks);
         pt_recorded_add(&recorded->lost, f->dropped);
         pt_recorded_add(&recorded->unsampled_threads, f->threads_unsampled);
+        pt_recorded_add(&recorded->own_ns, f->own_ns);
         recorded->period_ns = f->period_ns != 0 ? f->period_ns : recorded->period_ns;
         recorded->tick_bound |= f->tick_hz != 0 && f->tick_hz < f->asked_hz && f->ticks > 0;
     }
+    if (recorded->own_ns > recorded->used_ns) recorded->own_ns = recorded->used_ns;
+    recorded->used_ns -= recorded->own_ns;
+    recorded->reached_ns -=
+        recorded->own_ns < recorded->reached_ns ? recorded->own_ns : recorded->reached_ns;
 }
 
 void pt_recorded_done(pt_recorded *recorded)
@@ -203,9 +208,10 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
     comment(b, "recorded with: %s", story->typed);
     comment(b, "engine: %s", story->engine);
     comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
-    comment(b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s",
+    comment(b,
+            "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s; recording itself %.3f s",
             (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,
-            (double)story->run->duration_ns / 1e9);
+            (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
 }
 
 /* Whose the processes of a command are that became another user's: their journals are that user's.

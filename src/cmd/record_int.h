@@ -115,6 +115,7 @@ typedef struct pt_record_summary {
     uint64_t events_seen, events;               /* of it; events 0: not known */
     uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
+    uint64_t own_ns; /* CPU time of recording itself, of which used_ns has none */
     size_t processes;
 } pt_record_summary;
 
@@ -216,6 +217,7 @@ typedef struct pt_recorded {
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */
+    uint64_t own_ns;     /* CPU time of the library in them, of which used_ns has none */
     uint64_t reached_ns; /* CPU time of the processes that the library was in */
     uint64_t unsampled_threads;
     size_t images;       /* distinct processes */

@@ -157,6 +157,7 @@ static int finish(pt_cmd_context *context, const pt_record_settings *settings, p
                                            .period_ns = all.period_ns,
                                            .seen_ns = all.seen_ns,
                                            .used_ns = all.used_ns,
+                                           .own_ns = all.own_ns,
                                            .processes = all.images};
         pt_record_say_summary(&summary);
     }

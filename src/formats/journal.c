@@ -56,6 +56,16 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->filtered = pt_read_u64(r);
 }
 
+/* What was added behind the texts. */
+static void read_own(pt_reader *r, pt_journal_facts *f)
+{
+    pt_skip(r, offsetof(pt_journal_header, own_weight));
+    const uint64_t weight = pt_read_u64(r), untold_ns = pt_read_u64(r);
+    uint64_t own_ns;
+    if (__builtin_mul_overflow(weight, f->period_ns, &own_ns)) own_ns = UINT64_MAX;
+    f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, untold_ns), f->cpu_own_ns);
+}
+
 static void copy_text(char *to, const uint8_t *from, size_t bytes, size_t cap)
 {
     const size_t size = bytes < cap ? bytes : cap;
@@ -105,6 +115,8 @@ static pt_status begin(pt_reader *r, pt_journal_facts *f)
     uint32_t header_bytes;
     fields = *r;
     read_header(&fields, f, &header_bytes);
+    pt_reader behind = *r;
+    read_own(&behind, f);
     const uint32_t exe_bytes = pt_read_u32(&fields), command_bytes = pt_read_u32(&fields);
     memcpy(f->comm, head + offsetof(pt_journal_header, comm), sizeof f->comm);
     f->comm[sizeof f->comm - 1] = '\0';

@@ -23,6 +23,7 @@ typedef struct pt_journal_facts {
     int64_t start_realtime_ns;
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
+    uint64_t own_ns; /* of all three: what the library took, as far as it knows */
     uint64_t threads_seen, threads_unsampled;
     uint64_t ticks;     /* signals taken */
     uint64_t weight;    /* periods they stand for, without dropped and filtered */

@@ -99,6 +99,8 @@ typedef struct {
     char comm[PT_JOURNAL_COMM_BYTES];       /* zero-terminated */
     char exe[PT_JOURNAL_EXE_BYTES];         /* path of the image; exe_bytes of them */
     char command[PT_JOURNAL_COMMAND_BYTES]; /* argv, each ended by a zero byte, perhaps cut */
+    uint64_t own_weight; /* of `weight`: ticks in the library, which are in no stack */
+    uint64_t own_ns; /* CPU time of the library in threads of the host when no tick could come */
 } pt_journal_header;
 
 _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header outgrew its page");

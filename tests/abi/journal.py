@@ -4,6 +4,7 @@ nothing else of pitot. Prints "name value" lines, sums over all files:
 
   ticks     handler runs           weight    of their samples
   samples   weight in stacks       stacks    distinct ones
+  own       weight of ticks that fell into the library in a recording, which are in no stack
   dropped   weight without room    filtered  weight that the program's filter refused
   own_ns    CPU time of the library's thread, used_ns that of the program while it was profiled
   cpu_ns    CPU time of the process when the file was written last
@@ -12,12 +13,12 @@ import os
 import struct
 import sys
 
-HEADER = struct.Struct('=8s12I14Q2I16s1024s2048s')  # pt_journal_header
+HEADER = struct.Struct('=8s12I14Q2I16s1024s2048s2Q')  # pt_journal_header
 AREA = struct.Struct('=IIQQQ')                      # pt_journal_area
 STACK = struct.Struct('=QIHBB')                     # pt_journal_stack
 STACKS = 2
 
-total = dict.fromkeys('ticks weight samples dropped filtered stacks own_ns used_ns cpu_ns'.split(), 0)
+total = dict.fromkeys('ticks weight own samples dropped filtered stacks own_ns used_ns cpu_ns'.split(), 0)
 
 
 def read_stacks(data, at, end):
@@ -44,6 +45,7 @@ def read(path):
         total['weight'] += numbers[11]
         total['dropped'] += numbers[7] + numbers[12]
         total['filtered'] += numbers[13]
+        total['own'] += fields[-2]
         at = fields[3]
         size = os.fstat(f.fileno()).st_size
         while at + AREA.size <= size:

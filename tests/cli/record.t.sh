@@ -87,7 +87,7 @@ fi
 it 'all processes of the tree are in one file, told apart by pid and comm'
 run pitot record --engine=preload -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
 expect_status 0
-expect_stderr_line '*, [45] processes; next: pitot top tree.pb.gz'
+expect_stderr_line '*, [45] processes*; next: pitot top tree.pb.gz'
 expect within "$(summary seen)" 0.4 0.1
 if needs go; then
     go tool pprof -tags tree.pb.gz 2>/dev/null >tags
@@ -113,6 +113,66 @@ expect_status 127
 expect_stderr 'pitot: ./not-there: cannot be run: No such file or directory'
 run pitot record --engine=preload -o x.pb.gz ./burn.c
 expect_status 126
+
+# Reports show what the program did. What the library does in its place is counted: with what was seen
+# it makes up the CPU time of the processes.
+it 'no report shows what recording itself takes, in processes and threads that come and go, by either engine'
+cat >forks.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 500; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (volatile int k = 0; k < 200000; k++) continue;
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+C
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <time.h>
+static double cpu(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void *work(void *arg)
+{
+    const double end = cpu(CLOCK_THREAD_CPUTIME_ID) + 0.001;
+    while (cpu(CLOCK_THREAD_CPUTIME_ID) < end) continue;
+    return arg;
+}
+int main(void)
+{
+    for (int i = 0; i < 500; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, work, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+C
+cat >loop.sh <<'S'
+for i in $(seq 100); do x=$(echo a | sed s/a/b/); done
+S
+$cc -O1 -g forks.c -o forks && $cc -O1 -g -pthread threads.c -o threads || fail 'does not build'
+for engine in preload perf; do
+    for program in ./forks ./threads 'bash loop.sh'; do
+        run pitot record --engine=$engine -o own.pb.gz $program
+        [ $engine = perf ] && [ "$status" = 1 ] && continue # none here
+        expect_status 0
+        run pitot top -n 0 own.pb.gz
+        expect_status 0
+        expect_no_stdout_line '*libprofiler*'
+        expect_no_stdout_line '* pt_*'
+        run pitot top --focus='(^|[^a-z])pt_|libprofiler' own.pb.gz
+        expect_no_stdout
+        if [ $engine = preload ] && [ "$program" = ./threads ]; then
+            pitot info own.pb.gz | sed -n 's/.*cpu: \([0-9.]*\) s used by all processes, \([0-9.]*\) s sampled.*; recording itself \([0-9.]*\) s.*/\1 \2 \3/p' >own
+            read -r used seen own <own
+            expect [ "$(awk "BEGIN { print ($own > 0 && $seen > 0.85 * $used && $seen < 1.1 * $used) }")" = 1 ]
+        fi
+    done
+done
 
 # What a process has sampled is in its file a tenth of a second later (abi/harm has the rest).
 it 'a command that is killed loses nothing'

@@ -195,6 +195,70 @@ static void the_present_mappings_are_read_again_once_a_round(void **state)
     assert_int_equal(refreshes, 1);
 }
 
+/* Writes a sample of those addresses to the first ring. */
+static void publish_pcs(const uint64_t *pcs, uint32_t depth, uint32_t weight)
+{
+    pt_tick_ring *const ring = rings[0];
+    for (uint32_t i = 0; i < depth; i++)
+        ring->words[ring->head_words + 1 + i] = pcs[i];
+    ring->words[ring->head_words] = pt_tick_ring_word(weight, depth, PT_JOURNAL_END_ROOT);
+    __atomic_store_n(&ring->head_words, ring->head_words + 1 + depth, __ATOMIC_RELEASE);
+}
+
+typedef struct {
+    uint64_t pcs[8], count;
+    uint32_t depth;
+    unsigned records;
+} last_stack;
+
+static void take_last(const pt_journal_stack *record, void *arg)
+{
+    last_stack *const last = arg;
+    memcpy(last->pcs, record + 1, record->depth * sizeof last->pcs[0]);
+    last->depth = record->depth;
+    last->count = record->count;
+    last->records++;
+}
+
+/* The library at [0x8000, 0x9000), of which functions from 0x8800 pass on. */
+static void a_recording_counts_what_the_library_does_apart(void **state)
+{
+    static const uint64_t leaf[] = {0x8100, 0x1000}, in_libc[] = {0x7000, 0x8100, 0x8900, 0x1000},
+                          passing_leaf[] = {0x8900, 0x1000},
+                          passed[] = {0x7000, 0x8900, 0x1000, 0x8a00, 0x2000},
+                          host[] = {0x7fff, 0x9000};
+    last_stack last = {.depth = 0};
+    pt_agent.own_code = (pt_tick_code){0x8000, 0x9000};
+    pt_agent.passing_code = (pt_tick_code){0x8800, 0x9000};
+    pt_agent.recording = true;
+    publish_pcs(leaf, 2, 1);
+    publish_pcs(in_libc, 4, 2);
+    publish_pcs(passing_leaf, 2, 4);
+    pt_fold_rings();
+    pt_fold_each(take_last, &last);
+    assert_int_equal(last.records, 0);
+    assert_int_equal(pt_agent.journal.header->own_weight, 7);
+    publish_pcs(passed, 5, 8);
+    pt_fold_rings();
+    pt_fold_each(take_last, &last);
+    assert_int_equal(last.records, 1);
+    assert_int_equal(last.count, 8);
+    assert_int_equal(last.depth, 3);
+    assert_int_equal(last.pcs[0], 0x7000);
+    assert_int_equal(last.pcs[1], 0x1000);
+    assert_int_equal(last.pcs[2], 0x2000);
+    publish_pcs(host, 2, 16);
+    pt_fold_rings();
+    assert_int_equal(pt_agent.journal.header->own_weight, 7);
+    pt_agent.recording = false; /* elsewhere there is nowhere to tell it: as gperftools has it */
+    publish_pcs(leaf, 2, 32);
+    pt_fold_rings();
+    pt_fold_each(take_last, &last);
+    assert_int_equal(last.count, 32);
+    assert_int_equal(pt_agent.journal.header->own_weight, 7);
+    pt_agent.own_code = pt_agent.passing_code = (pt_tick_code){0};
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -203,6 +267,7 @@ int main(void)
         ROW(a_ring_tells_how_full_it_was),
         ROW(a_record_may_go_round_the_end_of_a_ring),
         ROW(the_present_mappings_are_read_again_once_a_round),
+        ROW(a_recording_counts_what_the_library_does_apart),
     };
     return cmocka_run_group_tests_name("agent_fold", tests, NULL, NULL);
 }

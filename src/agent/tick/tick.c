@@ -231,7 +231,7 @@ static bool give_back(int signo, siginfo_t *info, void *context)
 }
 
 /* A program that profiles itself with the same signal goes on doing so. */
-static void pass_to_host(int signo, siginfo_t *info, void *context)
+PT_PASSING static void pass_to_host(int signo, siginfo_t *info, void *context)
 {
     pt_tick_host *const host = &pt_tick.host[signo != pt_tick.signo];
     void (*const action)(int, siginfo_t *, void *) = atomic_load(&host->action);
@@ -258,7 +258,7 @@ static void pass_to_host(int signo, siginfo_t *info, void *context)
     if (is_handled) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
 }
 
-void pt_tick_handler(int signo, siginfo_t *info, void *context)
+PT_PASSING void pt_tick_handler(int signo, siginfo_t *info, void *context)
 {
     const int saved_errno = errno;
     if (pt_tick_self == NULL && pt_tick.find != NULL) pt_tick_self = pt_tick.find(gettid());

@@ -21,6 +21,10 @@
 #include "unwind/unwind.h"
 #include "wire/journal.h"
 
+/* Functions between the host and what it asked for: its signal handler, libc's own function. One
+ * section, so that a return address tells. */
+#define PT_PASSING __attribute__((section("pt_passing")))
+
 /* ---- rings ---- */
 
 /* Samples of one thread that are not yet folded into stacks, in memory that no other process sees.
