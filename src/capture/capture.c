@@ -17,7 +17,10 @@
 #include "capture/kernel.h"
 
 enum {
-    WAKE_MS = 25,            /* at least so often the rings are emptied */
+    WAKE_MS = 25,            /* after this what was taken is fed to the last record */
+    IDLE_WAKE_MS = 1500,     /* nothing is taken: at least so often we wake */
+    TELLING_WAKE_MS = 1000,  /* the same while progress is told */
+    ASKING_WAKE_MS = 100,    /* and where /proc is asked whether targets have ended */
     HASTY_WAKE_MS = 2,       /* and so often while copies of stacks may have to grow: */
     FIRST_NS = 300000000,    /* in the beginning, */
     GROWN_NS = 100000000,    /* and after they did */
@@ -396,10 +399,23 @@ static bool is_hasty(const pt_capture *c, int64_t now_ns)
     return now_ns - c->start_ns < FIRST_NS || now_ns - c->grown_ns < GROWN_NS;
 }
 
-static int wait_ms(const pt_capture *c, int64_t now_ns)
+static bool asks_proc(const pt_capture *c)
+{
+    for (size_t i = 0; i < c->target.count; i++)
+        if (c->target.items[i].fd < 0 && !c->target.items[i].has_ended) return true;
+    return false;
+}
+
+/* is_fed: all that was taken. */
+static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
 {
     const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
-    const int most = is_hasty(c, now_ns) ? HASTY_WAKE_MS : WAKE_MS;
+    const bool has_thread = pt_spool_has_thread(c->set.spool);
+    const int most = is_hasty(c, now_ns)           ? HASTY_WAKE_MS
+                     : !is_fed || !has_thread      ? WAKE_MS
+                     : asks_proc(c)                ? ASKING_WAKE_MS
+                     : c->options.progress != NULL ? TELLING_WAKE_MS
+                                                   : IDLE_WAKE_MS;
     if (c->options.duration_ns == 0 || left_ns > (int64_t)most * 1000000) return most;
     return left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0;
 }
@@ -433,12 +449,15 @@ void pt_capture_run(pt_capture *c)
 {
     size_t count;
     PT_FREE struct pollfd *polled = make_polled(c, &count);
+    bool is_fed = false;
     for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
-        poll(polled, count, wait_ms(c, now_ns));
+        /* What the spool's thread takes wakes us; the youngest of it is fed when that is settled.
+         */
+        is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
         notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);
-        if (is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
+        if (is_fed || is_hasty(c, now_ns)) pt_spool_take(c->set.spool);
         /* In this order: what is fed has been looked at for what is urgent. */
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);

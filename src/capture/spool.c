@@ -18,7 +18,9 @@
 #include "base/grow.h"
 
 enum {
-    PASS_MS = 20,           /* at least so often all rings are looked at */
+    PASS_MS = 20,           /* so often all rings are looked at while there is much in them */
+    IDLE_MS = 1000,         /* and at least so often */
+    FEW = 4,                /* records in a pass: then the next one is later */
     BEHIND_BYTES = 2 << 20, /* that were read are given back at once, as huge pages if they are */
     URGENT = -15,           /* nice(2), where there is no real time to be had */
 };
@@ -84,8 +86,8 @@ static void put(pt_ring *to, uint64_t *head, const void *bytes, size_t count)
     *head += count;
 }
 
-/* False if there was no room for all. */
-static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to)
+/* False if there was no room for all. Adds how many records it took to *count. */
+static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, uint64_t *count)
 {
     uint64_t head = to->page->data_head; /* nobody else writes it */
     const uint64_t tail = __atomic_load_n(&to->page->data_tail, __ATOMIC_ACQUIRE);
@@ -106,6 +108,7 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to)
             put(to, &head, record, size);
         }
         pt_ring_next(from, &whole);
+        (*count)++;
     }
     __atomic_store_n(&to->page->data_head, head, __ATOMIC_RELEASE);
     pt_ring_release(from);
@@ -119,13 +122,14 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-bool pt_spool_take(pt_spool *spool)
+static bool take(pt_spool *spool, uint64_t *ret_count)
 {
     bool is_all = true;
+    *ret_count = 0;
     pthread_mutex_lock(&spool->lock);
     const uint64_t begun_ns = now_ns();
     for (size_t i = 0; i < spool->count; i++) {
-        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to);
+        is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_count);
         give_back(spool->rings[i].to, &spool->given_back[i]);
     }
     atomic_store(&spool->upto_ns, begun_ns);
@@ -133,7 +137,21 @@ bool pt_spool_take(pt_spool *spool)
     return is_all;
 }
 
+bool pt_spool_take(pt_spool *spool)
+{
+    uint64_t count;
+    return take(spool, &count);
+}
+
 /* ---- the thread ---- */
+
+/* What fills up, or must not wait, wakes the thread: else it looks the more seldom the less there
+ * is. */
+static int next_wait_ms(int wait_ms, bool is_urgent, uint64_t count)
+{
+    if (is_urgent || count >= FEW) return PASS_MS;
+    return wait_ms * 2 < IDLE_MS ? wait_ms * 2 : IDLE_MS;
+}
 
 static void *run(void *arg)
 {
@@ -141,11 +159,14 @@ static void *run(void *arg)
     const struct sched_param least = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
         setpriority(PRIO_PROCESS, 0, URGENT);
+    int wait_ms = PASS_MS;
     while (spool->polled[spool->count].revents == 0) {
-        const bool is_urgent = poll(spool->polled, spool->count + 1, PASS_MS) > 0;
-        const bool is_all = pt_spool_take(spool);
+        uint64_t count;
+        const bool is_urgent = poll(spool->polled, spool->count + 1, wait_ms) > 0;
+        const bool is_all = take(spool, &count);
         const uint64_t one = 1;
-        if (is_urgent || !is_all) (void)!write(spool->wake_fd, &one, sizeof one);
+        if (is_urgent || count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
+        wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, count);
         /* Full rings stay readable: let the reader make room. */
         if (!is_all) poll(NULL, 0, 1);
     }
@@ -194,6 +215,11 @@ void pt_spool_free(pt_spool *spool)
     free(spool->given_back);
     free(spool->polled);
     free(spool);
+}
+
+bool pt_spool_has_thread(const pt_spool *spool)
+{
+    return spool->has_thread;
 }
 
 int pt_spool_fd(const pt_spool *spool)

@@ -32,7 +32,9 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
 /* Ends the thread; accepts NULL. What was not taken stays where it is. */
 void pt_spool_free(pt_spool *spool);
 
-/* Readable when the thread has taken something that should not wait. */
+/* False: pt_spool_noticed does the thread's work. */
+bool pt_spool_has_thread(const pt_spool *spool);
+/* Readable when the thread has taken something. */
 int pt_spool_fd(const pt_spool *spool);
 void pt_spool_noticed(pt_spool *spool);
 

@@ -339,6 +339,26 @@ expect at_least "$(summary complete)" 99
 run pitot top loads.pb.gz
 expect_stdout_line '*  in_the_plugin*'
 
+# switches: how often threads of the recorder have been given a cpu since they slept.
+switches() { cat /proc/$recorder/task/*/status | awk '/^voluntary/ { sum += $2 } END { print sum }'; }
+# is_idle: it wakes at most twice a second of the clock on the wall.
+is_idle() {
+    local first=$(switches) from=$(date +%s%N)
+    sleep 3
+    local last=$(switches) to=$(date +%s%N)
+    [ $(((last - first) * 1000000000)) -le $((2 * (to - from))) ]
+}
+it 'sleeps while the target sleeps, and sees it when it works'
+begin ./burn 0.5
+"$PITOT" record --each-thread -p $target -o idle.pb.gz 2>idle.err &
+recorder=$!
+expect is_recording
+expect eventually is_idle
+go
+wait $recorder
+cp idle.err "$t_out/stderr"
+expect within "$(summary seen)" "$(cat truth)" 0.05
+
 it 'the target does not notice'
 begin ./burn 0.3 2
 reads_line
