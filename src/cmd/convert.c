@@ -26,8 +26,8 @@ const pt_command pt_command_convert = {
     .description =
         "The format follows from FILE's name (.pb.gz, .folded) or --to. What the profile has and "
         "the format cannot hold is told, each fact with its count; --strict makes a loss an error "
-        "and writes nothing.\n\nA profile.proto that go tool pprof wrote and that is written "
-        "again has the same bytes before compression; fields that pitot does not know are kept.",
+        "and writes nothing.\n\nA profile.proto that go tool pprof wrote and that is written again "
+        "has the same bytes before compression; fields that pitot does not know are kept.",
     .examples =
         (const char *const[]){"pitot convert cpu.pb.gz -o cpu.folded", "for flame graph scripts",
                               "pitot convert stacks.txt -o stacks.pb.gz", "for pprof",

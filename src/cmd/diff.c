@@ -46,11 +46,10 @@ static const pt_option diff_rows[] = {
      .offset = offsetof(diff_settings, fail_above),
      .metavar = "PERCENT",
      .help = "exit with status 5 if something grew by more than that of the whole",
-     .details =
-         "For continuous integration: fires when the self or total of a function, or the whole "
-         "profile, grew by more than this part of the whole before, beyond doubt: by noise of "
-         "sampling at most once in a thousand diffs, all functions together. Give several runs a "
-         "side to have the noise of the machine counted, too."},
+     .details = "For continuous integration: fires when the self or total of a function, or the "
+                "whole profile, grew by more than this part of the whole before, beyond doubt: by "
+                "noise of sampling at most once in a thousand diffs, all functions together. Give "
+                "several runs a side to have the noise of the machine counted, too."},
     {.name = "confidence",
      .type = PT_OPT_PERCENT,
      .offset = offsetof(diff_settings, confidence),
@@ -329,8 +328,8 @@ const pt_command pt_command_diff = {
         "the mark at most 5 % are expected to be noise; between two runs of the same, 19 of 20 "
         "diffs have none. Real changes come first, then the largest.\n\n"
         "Values are compared as they are; --normalize compares shares. One run a side tells the "
-        "noise of sampling only; give several with --before, and what else differs from run to "
-        "run is taken into account.",
+        "noise of sampling only; give several with --before, and what else differs from run to run "
+        "is taken into account.",
     .examples =
         (const char *const[]){"pitot diff old.pb.gz new.pb.gz", "what changed",
                               "pitot diff --fail-above=2% main.pb.gz change.pb.gz",

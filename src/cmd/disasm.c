@@ -91,12 +91,11 @@ const pt_command pt_command_disasm = {
     .description =
         "Shows the machine code of the function of this name, as any report shows it, or else of "
         "those whose name matches the pattern (a regular expression that may match anywhere in "
-        "it); where there is none, of those that a matching "
-        "function was inlined into. A hexadecimal number (0x...) stands for the function that "
-        "holds "
-        "this address, too. self is the value of the samples that were taken at an "
-        "instruction, total that of the samples that were there or in what it called. Above the "
-        "first instruction of a source line stands the line, with what it was inlined through.\n\n"
+        "it); where there is none, of those that a matching function was inlined into. A "
+        "hexadecimal number (0x...) stands for the function that holds this address, too. self is "
+        "the value of the samples that were taken at an instruction, total that of the samples "
+        "that were there or in what it called. Above the first instruction of a source line stands "
+        "the line, with what it was inlined through.\n\n"
         "A sample is often taken an instruction or two after the one that took the time. The "
         "programs are read where they lie; one that is another build than the profile's is not "
         "used.",

@@ -37,8 +37,9 @@ static int dump_run(pt_cmd_context *context, void *own)
     const uint32_t limit = (uint32_t)settings->samples;
     const bool json = settings->shape == PT_SHAPE_JSON;
     if (settings->raw && limit > 0)
-        return pt_cmd_usage(context, "dump: --samples shortens the list of samples; --raw has "
-                                     "none, it shows tables");
+        return pt_cmd_usage(
+            context,
+            "dump: --samples shortens the list of samples; --raw has none, it shows tables");
     if (settings->raw && json)
         pt_dump_tables_json(context->out, p);
     else if (settings->raw)

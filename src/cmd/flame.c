@@ -33,9 +33,8 @@ static const pt_option flame_options[] = {
      .choices = "auto html svg",
      .initial = "auto",
      .help = "html: a page with search and tables; svg: a picture; auto: by FILE's name",
-     .details =
-         "Either is one file that needs nothing else. auto takes a name that ends in .svg for "
-         "a picture and all others for a page."},
+     .details = "Either is one file that needs nothing else. auto takes a name that ends in .svg "
+                "for a picture and all others for a page."},
     PT_FOLD_ROWS(flame_settings, "box", "address"),
 };
 static const pt_option_table flame_table = PT_OPTION_TABLE(flame_options);
@@ -141,13 +140,12 @@ const pt_command pt_command_flame = {
     .group = PT_GROUP_ANSWER,
     .summary = "flame graph: a page or picture to open in a browser",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description =
-        "Writes one file that needs no other and no network. The page has search, zoom, keyboard "
-        "(? shows the keys) and a table of the functions in view; the picture is complete in any "
-        "viewer, and zooms and searches in a browser.\n\n"
-        "Each box is a function, as wide as its share of the samples; what it calls hangs from it. "
-        "The page holds the 60,000 widest boxes, the picture 20,000; what is narrower is left out, "
-        "and counted.",
+    .description = "Writes one file that needs no other and no network. The page has search, zoom, "
+                   "keyboard (? shows the keys) and a table of the functions in view; the picture "
+                   "is complete in any viewer, and zooms and searches in a browser.\n\n"
+                   "Each box is a function, as wide as its share of the samples; what it calls "
+                   "hangs from it. The page holds the 60,000 widest boxes, the picture 20,000; "
+                   "what is narrower is left out, and counted.",
     .examples = flame_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,

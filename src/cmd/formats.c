@@ -114,10 +114,10 @@ const pt_command pt_command_formats = {
     .group = PT_GROUP_FILES,
     .summary = "which formats are read and written, and what each holds",
     .arguments = "",
-    .description = "A table tells what each can hold; what a profile has beyond that is lost when "
-                   "it is written, and convert says so.\n\nFormats are recognised by content; "
-                   "--from=FORMAT insists on one. When "
-                   "writing, the end of the file's name chooses, or --to=FORMAT.",
+    .description =
+        "A table tells what each can hold; what a profile has beyond that is lost when it is "
+        "written, and convert says so.\n\nFormats are recognised by content; --from=FORMAT insists "
+        "on one. When writing, the end of the file's name chooses, or --to=FORMAT.",
     .options = &formats_options,
     .settings_bytes = sizeof(formats_settings),
     .run = formats_run,

@@ -45,8 +45,8 @@ static const pt_option graph_rows[] = {
      .choices = FORMATS,
      .initial = "auto",
      .help = "what to write; auto: by FILE's name",
-     .details = "png and gif need Graphviz. dot is the graph in Graphviz's language, as pprof "
-                "writes it."},
+     .details =
+         "png and gif need Graphviz. dot is the graph in Graphviz's language, as pprof writes it."},
     {.name = "nodes",
      .letter = 'n',
      .type = PT_OPT_INT,
@@ -82,9 +82,8 @@ static const pt_option graph_rows[] = {
      .initial = "auto",
      .choices = "auto dot own",
      .help = "who lays the picture out: Graphviz's dot, or pitot itself",
-     .details =
-         "auto: dot where it is installed; if it has not finished after 30 s, svg, pdf and ps "
-         "are laid out by pitot."},
+     .details = "auto: dot where it is installed; if it has not finished after 30 s, svg, pdf and "
+                "ps are laid out by pitot."},
 };
 static const pt_option_table graph_options = PT_OPTION_TABLE(graph_rows);
 
@@ -215,10 +214,10 @@ static int graph_run(pt_cmd_context *context, void *own)
     const graph_settings *settings = own;
     const char *format = format_of(settings);
     if (format == NULL)
-        return pt_cmd_usage(context,
-                            "'%s' ends in none of .svg .pdf .ps .png .gif .dot; name the "
-                            "format with --format",
-                            settings->output);
+        return pt_cmd_usage(
+            context,
+            "'%s' ends in none of .svg .pdf .ps .png .gif .dot; name the format with --format",
+            settings->output);
     pt_buf dot = PT_BUF_INIT, picture = PT_BUF_INIT;
     pt_error error = PT_ERROR_INIT;
     uint32_t boxes = 0;

@@ -58,10 +58,9 @@ static pt_status draw(const pt_buf *dot, const char *type, pt_buf *ret_picture, 
         pt_drawing_done(&drawing);
         return status;
     }
-    return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                        "%s pictures need Graphviz (apt-get install graphviz); svg, ps and pdf "
-                        "do not",
-                        type);
+    return pt_error_set(
+        reterr, PT_ERR_UNSUPPORTED,
+        "%s pictures need Graphviz (apt-get install graphviz); svg, ps and pdf do not", type);
 }
 
 /* ---- Graphviz ---- */
@@ -125,10 +124,9 @@ pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_
     pt_status status = PT_ERR_LIMIT;
     if (path != NULL) {
         status = run_dot(path, dot, type, may_draw ? PT_GRAPHVIZ_LIMIT_S : 0, ret_picture, reterr);
-        drawn_by = status != PT_ERR_LIMIT
-                       ? "Graphviz's dot"
-                       : "pitot's own layout, because dot took more than 30 s (fewer boxes take "
-                         "less; graph --engine=dot waits)";
+        drawn_by = status != PT_ERR_LIMIT ? "Graphviz's dot"
+                                          : "pitot's own layout, because dot took more than 30 s "
+                                            "(fewer boxes take less; graph --engine=dot waits)";
     }
     if (status == PT_ERR_LIMIT) status = draw(dot, type, ret_picture, reterr);
     if (ret_engine != NULL) *ret_engine = drawn_by;

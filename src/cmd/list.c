@@ -90,11 +90,10 @@ const pt_command pt_command_list = {
     .description =
         "Shows the source of the function of this name, as any report shows it, or else of those "
         "whose name matches the pattern (a regular expression that may match anywhere in it), or, "
-        "when there is none, of those in source files that "
-        "match. self is the value of the samples that were taken on a line, total that of the "
-        "samples that were on it or in what it called. A sample counts once for a line and once "
-        "for a function. What was inlined into a line counts for it, and is listed in its own "
-        "function, too.\n\n"
+        "when there is none, of those in source files that match. self is the value of the samples "
+        "that were taken on a line, total that of the samples that were on it or in what it "
+        "called. A sample counts once for a line and once for a function. What was inlined into a "
+        "line counts for it, and is listed in its own function, too.\n\n"
         "Source files are those that the debug information names. Where one is missing, its lines "
         "are shown by number.",
     .examples = list_examples,

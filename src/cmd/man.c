@@ -59,11 +59,11 @@ void pt_man_main(pt_out *out)
                      ".B pitot\n.I COMMAND\n[\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n.br\n"
                      ".B pitot\n.I FILE\n.SH DESCRIPTION\n"
                      "pitot shows where a program's CPU time goes. ");
-    put_roff(out,
-             "`pitot FILE` is the same as `pitot top FILE`; `pitot` alone shows " PT_DEFAULT_PROFILE
-             " if there is one in the current folder. What a file is, is "
-             "known by its content: an ELF image among the arguments of a report is the "
-             "program, the others are profiles.\n");
+    put_roff(
+        out,
+        "`pitot FILE` is the same as `pitot top FILE`; `pitot` alone shows " PT_DEFAULT_PROFILE
+        " if there is one in the current folder. What a file is, is known by its content: an ELF "
+        "image among the arguments of a report is the program, the others are profiles.\n");
     for (int g = 0; g < PT_GROUP_COUNT; g++) {
         bool titled = false;
         for (const pt_command *const *c = pt_commands; *c != NULL; c++) {

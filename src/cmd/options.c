@@ -44,12 +44,11 @@ static const pt_option input_rows[] = {
      .metavar = "SIZE",
      .help = "the most memory that this may take",
      .details =
-         "Of files as inflated and of all that is made of them, together; the program itself "
-         "takes up to 16M more. Without it the environment variable PITOT_MAX_MEMORY says, "
-         "or it is a quarter of what the machine allows: its memory, the limits of the "
-         "control groups that pitot runs in, `ulimit -v` and `ulimit -d`; and a file that "
-         "inflates to more than 1G and 200 times its size is refused. 64k, 1.5G: steps are "
-         "1024."},
+         "Of files as inflated and of all that is made of them, together; the program itself takes "
+         "up to 16M more. Without it the environment variable PITOT_MAX_MEMORY says, or it is a "
+         "quarter of what the machine allows: its memory, the limits of the control groups that "
+         "pitot runs in, `ulimit -v` and `ulimit -d`; and a file that inflates to more than 1G and "
+         "200 times its size is refused. 64k, 1.5G: steps are 1024."},
     {.name = "threads",
      .letter = 'j',
      .type = PT_OPT_INT,
@@ -75,9 +74,8 @@ static const pt_option input_rows[] = {
      .max = 86400,
      .metavar = "N",
      .help = "ask servers for N seconds of profile",
-     .details =
-         "For a server (HOST:PORT, a URL, unix:SOCKET) in place of a file. Without this option "
-         "the address decides (?seconds=5), else a CPU profile takes 10 s."},
+     .details = "For a server (HOST:PORT, a URL, unix:SOCKET) in place of a file. Without this "
+                "option the address decides (?seconds=5), else a CPU profile takes 10 s."},
     {.name = "timeout",
      .type = PT_OPT_INT,
      .offset = offsetof(pt_input_settings, timeout),
@@ -117,11 +115,10 @@ static const pt_option symbol_rows[] = {
      .choices = "auto full symbols off",
      .metavar = "HOW",
      .help = "how to name addresses without a name",
-     .details =
-         "full: functions, files, lines and inlined functions, from symbols and debug "
-         "information. symbols: functions only, from symbol tables. off: leave them. auto: full "
-         "for a report; a file that is written keeps its addresses as they are if its "
-         "format can hold them, and gets names if it cannot.",
+     .details = "full: functions, files, lines and inlined functions, from symbols and debug "
+                "information. symbols: functions only, from symbol tables. off: leave them. auto: "
+                "full for a report; a file that is written keeps its addresses as they are if its "
+                "format can hold them, and gets names if it cannot.",
      .group = "Names"},
     {.name = "demangle",
      .type = PT_OPT_CHOICE,
@@ -130,9 +127,9 @@ static const pt_option symbol_rows[] = {
      .choices = "templates simple full none",
      .metavar = "HOW",
      .help = "how much of a C++ or Rust name to show",
-     .details = "templates: without parameters; simple: without template arguments either; full: "
-                "with both; none: as the linker knows it. Names that the profile brings are as "
-                "they are."},
+     .details =
+         "templates: without parameters; simple: without template arguments either; full: with "
+         "both; none: as the linker knows it. Names that the profile brings are as they are."},
     {.name = "long-names",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
@@ -263,10 +260,10 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, time),
      .metavar = "START,STOP",
      .help = "only samples that were taken then",
-     .details = "In seconds, as `pitot info` tells them; either end may be left out. Or a part of "
-                "the whole: 10%-20%, or 10%/3 for the third tenth. Several: \"1,2 5,6\", "
-                "0%-5%,95%-100%. As perf has it; of profiles whose samples tell when they were "
-                "taken."},
+     .details =
+         "In seconds, as `pitot info` tells them; either end may be left out. Or a part of the "
+         "whole: 10%-20%, or 10%/3 for the third tenth. Several: \"1,2 5,6\", 0%-5%,95%-100%. As "
+         "perf has it; of profiles whose samples tell when they were taken."},
     {.name = "tag-focus",
      .type = PT_OPT_STRING,
      .offset = offsetof(pt_query, tag_focus),

@@ -61,8 +61,7 @@ static int choose_format(const pt_cmd_context *context, const pt_output_settings
                             settings->output);
     if (format == NULL)
         return pt_cmd_usage(context,
-                            "%s: say where to with -o FILE, or which format with "
-                            "--to=FORMAT",
+                            "%s: say where to with -o FILE, or which format with --to=FORMAT",
                             context->command->name);
     if (format->write == NULL) {
         pt_cmd_say("%s cannot be written, only read; `pitot formats` tells which can",
@@ -261,18 +260,17 @@ int pt_cmd_write(pt_cmd_context *context, const pt_output_settings *settings,
     if (settings->event != NULL) {
         event = pt_profile_find_event(profile, settings->event);
         if (event == PT_NONE)
-            return pt_cmd_usage(context,
-                                "--event=%s: the profile has no such event; `pitot info` "
-                                "lists what it has",
-                                settings->event);
+            return pt_cmd_usage(
+                context,
+                "--event=%s: the profile has no such event; `pitot info` lists what it has",
+                settings->event);
     }
     /* Formats that hold addresses are the binary ones. */
     if (pt_cmd_writes_stdout(settings) && isatty(STDOUT_FILENO) &&
         format->capabilities & PT_CAN_MAPPINGS)
-        return pt_cmd_usage(context,
-                            "%s is a binary format; name a file with -o FILE, or redirect standard "
-                            "output",
-                            format->name);
+        return pt_cmd_usage(
+            context, "%s is a binary format; name a file with -o FILE, or redirect standard output",
+            format->name);
     if (event == PT_NONE || !(format->capabilities & PT_CAN_EVENTS))
         return write_and_tell(context, settings, profile, format, event);
     PT_UNREF_PROFILE const pt_profile *alone = pt_one_event(profile, event, &context->diag);

@@ -22,8 +22,8 @@ static const pt_option peek_rows[] = {
      .min = 0,
      .max = INT64_MAX,
      .help = "show this many functions; 0 shows all that match",
-     .details = "Those with the largest totals come first. A last line says how many more there "
-                "are."},
+     .details =
+         "Those with the largest totals come first. A last line says how many more there are."},
     {.name = "others",
      .type = PT_OPT_INT,
      .offset = offsetof(peek_settings, others),
@@ -83,10 +83,10 @@ const pt_command pt_command_peek = {
     .description =
         "Shows the function of this name, as any report shows it, or else each whose name matches "
         "the pattern (a regular expression that may match anywhere in it), with those that called "
-        "it above and those that it called below. total is "
-        "the value of the samples with the function on the stack; beside a caller or callee stands "
-        "how much of that came or went that way, as a share of it. A recursive call counts once a "
-        "sample, and from a function to itself there is none.\n\n"
+        "it above and those that it called below. total is the value of the samples with the "
+        "function on the stack; beside a caller or callee stands how much of that came or went "
+        "that way, as a share of it. A recursive call counts once a sample, and from a function to "
+        "itself there is none.\n\n"
         "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), callers "
         "and callees are those of the arcs, with the number of calls; total and the values beside "
         "them are what the calls cost, if the profile knows that (callgrind), else a dash. What is "

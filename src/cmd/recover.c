@@ -218,15 +218,13 @@ const pt_command pt_command_recover = {
     .arguments = "[PROFILE|FOLDER...]",
     .description =
         "A program with libprofiler.so.0 that is killed leaves its journal under the profile's "
-        "name: all samples but those of its last tenth of a second. pitot's commands read it as "
-        "it is. For other tools this makes a gperftools profile of it (or a profile.proto, if the "
+        "name: all samples but those of its last tenth of a second. pitot's commands read it as it "
+        "is. For other tools this makes a gperftools profile of it (or a profile.proto, if the "
         "name ends in .pb.gz or --to says so), in its place unless -o names another.\n\nA journal "
         "that a process still writes is left alone; with -o what it holds now is written.\n\nOf "
-        "the "
-        "folder of a recording whose recorder was killed it makes one profile, recovered.pb.gz, "
-        "and "
-        "removes the folder. The next pitot record names such a folder once, recover without "
-        "arguments all there are.",
+        "the folder of a recording whose recorder was killed it makes one profile, "
+        "recovered.pb.gz, and removes the folder. The next pitot record names such a folder once, "
+        "recover without arguments all there are.",
     .examples = (const char *const[]){"pitot recover server.prof", "now google-pprof reads it, too",
                                       "pitot recover server.prof -o now.pb.gz",
                                       "what a running program has recorded so far", NULL},

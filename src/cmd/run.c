@@ -108,8 +108,7 @@ static void say_nameless(const pt_diag *diag)
         reasons++;
     }
     pt_cmd_say(
-        "%s addresses without a name; %s of them: %s; %zu more reasons: pitot dump -n 1 lists "
-        "them",
+        "%s addresses without a name; %s of them: %s; %zu more reasons: pitot dump -n 1 lists them",
         pt_count_of(sum).text, pt_count_of(most->count).text, most->text + NAMELESS_BYTES,
         reasons - 1);
 }

@@ -22,16 +22,16 @@ static const pt_option serve_options[] = {
      .type = PT_OPT_FLAG,
      .offset = offsetof(serve_settings, no_browser),
      .help = "only say the address",
-     .details = "Without it the program in BROWSER is started, or the usual one if there is a "
-                "display."},
+     .details =
+         "Without it the program in BROWSER is started, or the usual one if there is a display."},
     {.name = "source-path",
      .type = PT_OPT_STRING,
      .offset = offsetof(serve_settings, source_path),
      .metavar = "DIR[:DIR...]",
      .help = "where source files are (default: the current folder)",
-     .details = "The views of source show files below these folders and the current one, and those "
-                "whose names come from the debug information of a file, but none that the profile "
-                "alone names.",
+     .details =
+         "The views of source show files below these folders and the current one, and those whose "
+         "names come from the debug information of a file, but none that the profile alone names.",
      .group = "Sources and instructions"},
     {.name = "trim-path",
      .type = PT_OPT_STRING,

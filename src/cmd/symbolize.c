@@ -62,10 +62,10 @@ static const pt_option symbolize_rows[] = {
      .choices = "LLVM GNU JSON addr2line",
      .metavar = "STYLE",
      .help = "whose output to print",
-     .details = "LLVM, GNU and JSON are those of llvm-symbolizer. addr2line prints what addr2line "
-                "does and has its defaults: functions (-f), inlined calls (-i) and readable names "
-                "(-C) have to be asked for, all addresses are hexadecimal, and without -e the file "
-                "is a.out.",
+     .details =
+         "LLVM, GNU and JSON are those of llvm-symbolizer. addr2line prints what addr2line does "
+         "and has its defaults: functions (-f), inlined calls (-i) and readable names (-C) have to "
+         "be asked for, all addresses are hexadecimal, and without -e the file is a.out.",
      .group = "What is printed"},
     {.name = "functions",
      .letter = 'f',

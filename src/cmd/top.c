@@ -71,14 +71,11 @@ const pt_command pt_command_top = {
         "that was inlined everywhere is marked. The line is the one where most of self lies, or "
         "where the function begins.\n\n"
         "Several profiles are added up. Without a profile " PT_DEFAULT_PROFILE " is read.",
-    .examples = (const char *const[]){"pitot top", "the profile that pitot record wrote",
-                                      "pitot top -n 0 --csv a.pb.gz > a.csv",
-                                      "every row, for a "
-                                      "spreadsheet",
-                                      "pitot top --focus=parse a.pb.gz",
-                                      "where the time below "
-                                      "functions named parse goes",
-                                      NULL},
+    .examples =
+        (const char *const[]){"pitot top", "the profile that pitot record wrote",
+                              "pitot top -n 0 --csv a.pb.gz > a.csv",
+                              "every row, for a spreadsheet", "pitot top --focus=parse a.pb.gz",
+                              "where the time below functions named parse goes", NULL},
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY,
     .max_args = SIZE_MAX,
     .options = &top_options,

@@ -73,9 +73,9 @@ const pt_command pt_command_traces = {
     .group = PT_GROUP_ANSWER,
     .summary = "whole stacks, the heaviest first",
     .arguments = "[PROGRAM] [PROFILE...]",
-    .description = "Shows whole stacks, innermost function first, with the value of the samples "
-                   "that were taken in them. Stacks of the same functions in the same order are "
-                   "one.",
+    .description =
+        "Shows whole stacks, innermost function first, with the value of the samples that were "
+        "taken in them. Stacks of the same functions in the same order are one.",
     .examples = (const char *const[]){"pitot traces", "the ten heaviest stacks",
                                       "pitot traces --focus=malloc --labels -n 0 app.pb.gz",
                                       "every way to malloc, by thread", NULL},

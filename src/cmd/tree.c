@@ -65,15 +65,14 @@ const pt_command pt_command_tree = {
     .arguments = "[PROGRAM] [PROFILE...]",
     .description =
         "The stacks of the profile merged from the root: a line a function, below the one that "
-        "called it, the heaviest first, with its total and its own share. An arrow stands before "
-        "a function that is the only one its caller has here: it goes on in the same column. "
-        "Functions inlined into their caller are marked. What takes less than --min is folded "
-        "into one line.\n\n"
+        "called it, the heaviest first, with its total and its own share. An arrow stands before a "
+        "function that is the only one its caller has here: it goes on in the same column. "
+        "Functions inlined into their caller are marked. What takes less than --min is folded into "
+        "one line.\n\n"
         "Where samples are no stacks but the profile has call arcs (gmon.out, callgrind), a row is "
-        "a "
-        "call from the function above, with the number of calls and what they cost, if the profile "
-        "knows that (callgrind). What a function's own calls are is shown once, below its heaviest "
-        "caller, with its whole self; its other callers have rows marked (elsewhere).\n\n"
+        "a call from the function above, with the number of calls and what they cost, if the "
+        "profile knows that (callgrind). What a function's own calls are is shown once, below its "
+        "heaviest caller, with its whole self; its other callers have rows marked (elsewhere).\n\n"
         "In CSV and JSON rows stand in the same order, and the column depth says where they hang.",
     .examples = (const char *const[]){"pitot tree --min=5% a.pb.gz", "only what is heavy",
                                       "pitot tree --focus=parse -n 6 a.pb.gz",

@@ -233,9 +233,8 @@ int pt_web_serve(const pt_cmd_context *base, const pt_web_options *options,
     } else {
         url_said(pt_serve_url(server));
         if (!pt_serve_is_private(server))
-            pt_cmd_say(
-                "that address is sent over the network unencrypted: whoever reads it can read "
-                "the profile, and the source and code that belong to it");
+            pt_cmd_say("that address is sent over the network unencrypted: whoever reads it can "
+                       "read the profile, and the source and code that belong to it");
         wait_for_stop(server, options->no_browser ? NULL : pt_view_address(pt_serve_url(server)));
         pt_serve_close(server);
     }

@@ -107,14 +107,13 @@ const pt_command pt_command_weblist = {
     .group = PT_GROUP_ANSWER,
     .summary = "source lines and their instructions as a page for a browser",
     .arguments = "PATTERN [PROGRAM] [PROFILE...]",
-    .description =
-        "Writes one file that needs no other and no network: the source lines of the function "
-        "of this name, or of those that match, with the values that `pitot list` shows. A line "
-        "that has machine code opens "
-        "and shows it, each instruction with its own values; what was inlined into the line is "
-        "indented below the call. All can be done with the keyboard; the page says how.\n\n"
-        "Where a source file is missing lines are shown by number; where the program is, without "
-        "instructions.",
+    .description = "Writes one file that needs no other and no network: the source lines of the "
+                   "function of this name, or of those that match, with the values that `pitot "
+                   "list` shows. A line that has machine code opens and shows it, each instruction "
+                   "with its own values; what was inlined into the line is indented below the "
+                   "call. All can be done with the keyboard; the page says how.\n\n"
+                   "Where a source file is missing lines are shown by number; where the program "
+                   "is, without instructions.",
     .examples = weblist_examples,
     .needs = PT_NEEDS_PROFILE | PT_NEEDS_SYMBOLS | PT_NEEDS_QUERY | PT_TAKES_PATTERN,
     .max_args = SIZE_MAX,
