@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/query.h"
 #include "cmd/shape.h"
+#include "view/own_code.h"
 #include "view/table.h"
 
 typedef struct {
@@ -35,6 +36,30 @@ static const pt_option top_rows[] = {
 };
 static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
 
+/* The callers of a table's rows among the program's own functions; NULL where rows are no
+ * functions.
+ */
+static pt_own_caller *callers_of(const pt_cmd_context *context, const pt_fold_rule *rule,
+                                 const pt_top *top)
+{
+    pt_fold fold;
+    if (rule->by != PT_BY_FUNCTION || pt_fold_init(&fold, context->answer, rule, NULL) != PT_OK)
+        return NULL;
+    PT_FREE uint32_t *rows = pt_alloc(top->count + 1, sizeof *rows);
+    for (size_t i = 0; i < top->count; i++)
+        rows[i] = top->row[i].self != 0 ? top->row[i].id : PT_NONE;
+    pt_own_caller *const callers = pt_own_callers(&fold, context->event, rows, top->count);
+    pt_fold_done(&fold);
+    return callers;
+}
+
+static void print_text(pt_cmd_context *context, const top_settings *settings, const pt_top *top)
+{
+    pt_own_caller *const callers = callers_of(context, &settings->fold, top);
+    pt_top_text(context->out, &context->look, &context->head, top, callers);
+    pt_own_callers_free(callers, top->count);
+}
+
 static int top_run(pt_cmd_context *context, void *own)
 {
     const top_settings *settings = own;
@@ -52,7 +77,7 @@ static int top_run(pt_cmd_context *context, void *own)
     switch (settings->shape) {
     case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
     case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;
-    case PT_SHAPE_TEXT: pt_top_text(context->out, &context->look, &context->head, &top); break;
+    case PT_SHAPE_TEXT: print_text(context, settings, &top); break;
     }
     pt_top_done(&top);
     return PT_EXIT_OK;
@@ -69,7 +94,10 @@ const pt_command pt_command_top = {
         "the samples with it anywhere on the stack, both also as shares of the whole profile. A "
         "recursive function counts once a sample. Inlined functions have rows of their own; one "
         "that was inlined everywhere is marked. The line is the one where most of self lies, or "
-        "where the function begins.\n\n"
+        "where the function begins. Behind code that is not the program's own (the kernel, the "
+        "system's libraries, a language's runtime and standard library) stands what calls it most: "
+        "<- FUNCTION, with the line of the call, and its share of self if that is less than 95 "
+        "%.\n\n"
         "Several profiles are added up. Without a profile " PT_DEFAULT_PROFILE " is read.",
     .examples =
         (const char *const[]){"pitot top", "the profile that pitot record wrote",

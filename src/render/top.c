@@ -6,6 +6,9 @@
 #include "render/text.h"
 #include "render/value.h"
 
+#define MOSTLY                                                                                     \
+    0.95 /* of a row's time is called from one function: that share is not worth a word */
+
 /* "util.h:12", without the folders (JSON and CSV have them); "" = unknown, or in the row's name. */
 static char *place_of(const pt_top *top, const pt_top_row *row)
 {
@@ -16,12 +19,27 @@ static char *place_of(const pt_top *top, const pt_top_row *row)
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
+/* Where a row lies; of code that is not the program's own, from where that calls it. */
+static char *caller_of(const pt_own_caller *caller)
+{
+    pt_buf text = PT_BUF_INIT;
+    pt_putf(&text, "<- %s", caller->name);
+    const char *slash = strrchr(caller->file, '/');
+    if (caller->file[0] != '\0')
+        pt_putf(&text, "  %s", slash != NULL && slash[1] != '\0' ? slash + 1 : caller->file);
+    if (caller->file[0] != '\0' && caller->line > 0)
+        pt_putf(&text, ":%lld", (long long)caller->line);
+    if (caller->share < MOSTLY) pt_putf(&text, " %.0f%%", 100 * caller->share);
+    return pt_buf_take(&text, NULL);
+}
+
 static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
-                    const pt_top *top, const pt_top_row *row)
+                    const pt_top *top, const pt_top_row *row, const pt_own_caller *caller)
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
     const char *inlined = row->inlined ? "  (inlined)" : "";
-    PT_FREE char *place = place_of(top, row);
+    PT_FREE char *place =
+        caller != NULL && caller->name != NULL ? caller_of(caller) : place_of(top, row);
     pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(summary->unit, row->self).text,
             pt_percent_of(row->self_share).text, width, pt_total_of(summary, row->total).text,
             pt_total_share_of(summary, row->total_share).text);
@@ -37,7 +55,8 @@ static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary,
     pt_out_char(out, '\n');
 }
 
-void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
+void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top,
+                 const pt_own_caller *callers)
 {
     pt_report_head_text(out, look, head);
     const char *unit = head->summary.unit;
@@ -50,7 +69,8 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     pt_outf(out, "%*s %7s %*s %7s  function\n", width, "self", "self%", width, "total", "total%");
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
-        put_row(out, look, &head->summary, width, top, &top->row[i]);
+        put_row(out, look, &head->summary, width, top, &top->row[i],
+                callers != NULL ? &callers[i] : NULL);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "base/text.h"
 #include "view/table.h"
 
 #define SHARE_MIN 0.05 /* less is not worth a line */
@@ -36,25 +37,33 @@ static const runtime runtimes[] = {
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
+/* The runtime that the file of that path is; NONE: none. */
+static uint8_t runtime_of_file(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash != NULL ? slash + 1 : path;
+    for (uint8_t r = 0; r < RUNTIMES; r++)
+        for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
+            /* "node" is no "node_exporter"; "python3.11" is a python3. */
+            const char next =
+                pt_begins(name, runtimes[r].files[k]) ? name[strlen(runtimes[r].files[k])] : 'x';
+            if (next == '\0' || strchr(".-0123456789", next) != NULL) return r;
+        }
+    return NONE;
+}
+
+bool pt_is_runtime_file(const char *path)
+{
+    return runtime_of_file(path) != NONE;
+}
+
 /* Which runtime each mapping is the file of. The caller frees. */
 static uint8_t *runtime_of_mappings(const pt_profile *p)
 {
     const uint32_t count = p->mapping->t.count;
     uint8_t *const of = pt_alloc(count + 1, sizeof *of);
-    for (uint32_t m = 0; m < count; m++) {
-        const char *const path = pt_text(p, p->mapping->row[m].file);
-        const char *const slash = strrchr(path, '/');
-        const char *const name = slash != NULL ? slash + 1 : path;
-        of[m] = NONE;
-        for (uint8_t r = 0; r < RUNTIMES && of[m] == NONE; r++)
-            for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
-                const size_t length = strlen(runtimes[r].files[k]);
-                /* "node" is no "node_exporter"; "python3.11" is a python3. */
-                if (strncmp(name, runtimes[r].files[k], length) == 0 &&
-                    (name[length] == '\0' || strchr(".-0123456789", name[length]) != NULL))
-                    of[m] = r;
-            }
-    }
+    for (uint32_t m = 0; m < count; m++)
+        of[m] = runtime_of_file(pt_text(p, p->mapping->row[m].file));
     return of;
 }
 
@@ -65,8 +74,8 @@ static bool is_memory(const pt_profile *p, uint32_t mapping)
     if (mapping == PT_NONE) return false;
     const pt_mapping *const m = &p->mapping->row[mapping];
     const char *const name = pt_text(p, m->file);
-    return (m->flags & PT_MAPPING_JIT) != 0 || strncmp(name, "[anon:", 6) == 0 ||
-           strncmp(name, "[memfd:", 7) == 0;
+    return (m->flags & PT_MAPPING_JIT) != 0 || pt_begins(name, "[anon:") ||
+           pt_begins(name, "[memfd:");
 }
 
 static const char *function_at(const pt_profile *p, uint32_t line)

@@ -21,4 +21,7 @@ enum { PT_NAMELESS_LANGUAGES_MAX = 8 };
 size_t pt_nameless_languages(const pt_profile *profile, uint32_t event,
                              pt_nameless_language ret[PT_NAMELESS_LANGUAGES_MAX]);
 
+/* Is the mapped file of that path a runtime, by its base name? */
+bool pt_is_runtime_file(const char *path);
+
 #endif

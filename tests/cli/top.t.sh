@@ -92,6 +92,26 @@ expect_stderr_line '*callgrind.out.1: every sample has 0 of Dr; --event shows wh
 run pitot top -e Ir --csv callgrind.out.1
 expect_no_stderr
 
+it 'names the own function that calls most of what is not the own'
+printf '%s\n' 'main;app::run;std::sort 29' 'main;app::run;std::sort;std::swap 20' 'main;other;std::sort 11' \
+    'main 40' 'std::lonely 5' 'main;app::run;own 7' >own.folded
+run pitot top own.folded
+expect_stdout_line '*    40  *  std::sort  <- app::run 72%'
+expect_stdout_line '*    20  *  std::swap  <- app::run'
+expect_stdout_line '*     5  *  std::lonely'
+expect_stdout_line '*     7  *  own'
+expect_stdout_line '*    40  *  main'
+printf '%s\n' '#include <string.h>' '#include <stdlib.h>' 'static char from[1 << 16], to[1 << 16];' \
+    '__attribute__((noinline)) static void copies_here(int n)' '{' '    while (n-- > 0)' \
+    '        memcpy(to, from, sizeof to - (size_t)(n & 1));' '}' \
+    'int main(int argc, char **argv) { copies_here(argc > 1 ? atoi(argv[1]) : 200000); return to[9]; }' >copy.c
+${CC:-cc} -O1 -g -fno-builtin -o copy copy.c
+if [ "$PITOT_SANITIZED" = 0 ]; then
+    run pitot record -o copy.pb.gz ./copy
+    run pitot top -n 1 copy.pb.gz
+    expect_stdout_line '* __mem*  <- copies_here  copy.c:7*'
+fi
+
 it 'adds up several profiles'
 run pitot top --csv a.folded a.folded
 expect_status 0

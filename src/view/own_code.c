@@ -1,0 +1,228 @@
+/* own_code.c: see own_code.h. */
+#include "view/own_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/text.h"
+#include "view/runtimes.h"
+#include "view/table.h"
+
+/* ---- What is the program's own ---- */
+
+/* How paths begin of mapped files that the system brings. */
+static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", NULL};
+
+/* How names begin of what compilers and runtimes bring. */
+static const char *const foreign_names[] = {
+    "std::",    "__gnu_cxx::",      "__cxxabiv1::", "boost::",            /* C++ */
+    "core::",   "alloc::",          "<core::",      "<alloc::", "<std::", /* Rust */
+    "runtime.", "internal/",        "syscall.",     "reflect.",           /* Go */
+    "Builtin:", "BytecodeHandler:", "Stub:",        "RegExp:",            /* V8 */
+    NULL,
+};
+
+/* What paths of source files contain that are not the program's. */
+static const char *const foreign_sources[] = {
+    "/usr/include/", "/usr/lib/", "/rustc/", "/go/src/", "/.cargo/registry/", "/go/pkg/mod/", NULL,
+};
+
+/* What names contain of functions that are named with their file, as Python's and V8's are. */
+static const char *const foreign_in_names[] = {
+    ":<frozen ", "/site-packages/", "/dist-packages/", "/lib/python", "/node_modules/", " node:",
+    NULL,
+};
+
+static bool begins_with_any(const char *text, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (pt_begins(text, *list)) return true;
+    return false;
+}
+
+static bool contains_any(const char *text, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (strstr(text, *list) != NULL) return true;
+    return false;
+}
+
+static bool is_own_mapping(const pt_mapping *m, const char *path)
+{
+    if ((m->flags & PT_MAPPING_KERNEL) != 0 || pt_begins(path, "[kernel") ||
+        strcmp(path, "[vdso]") == 0 || strcmp(path, "[vsyscall]") == 0)
+        return false;
+    return !begins_with_any(path, system_folders) && !pt_is_runtime_file(path);
+}
+
+/* The kernel's modules are not mapped as files are. */
+static bool *own_mappings(const pt_profile *p)
+{
+    bool *const own = pt_alloc(p->mapping->t.count + 1, sizeof *own);
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        own[m] = is_own_mapping(&p->mapping->row[m], pt_text(p, p->mapping->row[m].file));
+    return own;
+}
+
+static bool *own_functions(const pt_profile *p)
+{
+    const pt_functions *const f = p->function;
+    bool *const own = pt_alloc(f->t.count + 1, sizeof *own);
+    for (uint32_t i = 0; i < f->t.count; i++) {
+        const char *const name = pt_text(p, f->name[i]);
+        own[i] = name[0] != '\0' && !begins_with_any(name, foreign_names) &&
+                 !contains_any(name, foreign_in_names) &&
+                 !contains_any(pt_text(p, f->file[i]), foreign_sources);
+    }
+    return own;
+}
+
+bool *pt_own_lines(const pt_profile *profile)
+{
+    const pt_locations *const l = profile->location;
+    PT_FREE bool *mapping = own_mappings(profile);
+    PT_FREE bool *function = own_functions(profile);
+    bool *const own = pt_alloc(profile->line->t.count + 1, sizeof *own);
+    for (uint32_t i = 0; i < l->t.count; i++) {
+        const bool is_own = (l->flags[i] & PT_LOCATION_KERNEL) == 0 &&
+                            (l->mapping[i] == PT_NONE || mapping[l->mapping[i]]);
+        for (uint32_t k = l->line_first[i]; k < l->line_first[i + 1]; k++) {
+            const uint32_t f = profile->line->function[k];
+            own[k] = is_own && f != PT_NONE && function[f];
+        }
+    }
+    return own;
+}
+
+/* ---- Callers ---- */
+
+typedef struct {
+    uint32_t wanted, caller; /* a row's place in the list; a row of the fold */
+    int64_t sum, most;       /* of all stacks; of the one that weighs most */
+    uint32_t line;           /* of that */
+} edge;
+
+typedef struct {
+    const pt_fold *fold;
+    bool *own;          /* per line */
+    uint32_t *place_of; /* per row of the fold: in the list, or PT_NONE */
+    struct {
+        edge *items;
+        size_t count, cap;
+    } edge;
+    pt_index index;
+} calling;
+
+/* The first own line from the frame's lines on, outwards; PT_NONE: there is none. */
+static uint32_t own_line_above(const calling *c, uint32_t stack, uint32_t *ret_location)
+{
+    const pt_profile *const p = c->fold->profile;
+    const uint32_t *const frames = pt_stack_frames(p, stack);
+    for (uint32_t i = 0; i < pt_stack_depth(p, stack); i++) {
+        const uint32_t first = p->location->line_first[frames[i]];
+        const uint32_t end = p->location->line_first[frames[i] + 1];
+        for (uint32_t k = first; k < end; k++)
+            if (c->own[k]) {
+                *ret_location = frames[i];
+                return k;
+            }
+    }
+    return PT_NONE;
+}
+
+/* The row of the fold that a line of a location is. */
+static uint32_t row_of_line(const pt_fold *fold, uint32_t location, uint32_t line)
+{
+    uint32_t one, count;
+    const uint32_t *const rows = pt_fold_rows(fold, location, &one, &count);
+    const uint32_t at = line - fold->profile->location->line_first[location];
+    return rows[at < count ? at : count - 1];
+}
+
+static void add_call(calling *c, uint32_t stack, int64_t value)
+{
+    uint32_t one, count, location;
+    const uint32_t leaf = pt_stack_frames(c->fold->profile, stack)[0];
+    const uint32_t wanted = c->place_of[pt_fold_rows(c->fold, leaf, &one, &count)[0]];
+    if (wanted == PT_NONE) return;
+    const uint32_t line = own_line_above(c, stack, &location);
+    if (line == PT_NONE) return;
+    const uint32_t caller = row_of_line(c->fold, location, line);
+    const uint64_t hash = pt_hash_u32_pair(wanted, caller);
+    uint32_t id =
+        PT_INDEX_FIND(&c->index, hash, at,
+                      c->edge.items[at].wanted == wanted && c->edge.items[at].caller == caller);
+    if (id == PT_NONE)
+        id = PT_INDEX_PUSH(&c->index, hash, c->edge,
+                           (edge){.wanted = wanted, .caller = caller, .line = line});
+    edge *const e = &c->edge.items[id];
+    e->sum = pt_saturating_add(e->sum, value);
+    if (value <= e->most) return;
+    e->most = value;
+    e->line = line;
+}
+
+static void choose_callers(const calling *c, const int64_t *self, pt_own_caller *callers)
+{
+    const pt_profile *const p = c->fold->profile;
+    for (size_t i = 0; i < c->edge.count; i++) {
+        const edge *const e = &c->edge.items[i];
+        pt_own_caller *const to = &callers[e->wanted];
+        const double share = pt_share(e->sum, self[e->wanted]);
+        if (to->name != NULL && share <= to->share) continue;
+        const uint32_t function = p->line->function[e->line];
+        free(to->name);
+        *to = (pt_own_caller){.name = pt_fold_text(c->fold, e->caller),
+                              .file = pt_text(p, p->function->file[function]),
+                              .line = p->line->line[e->line],
+                              .share = share};
+    }
+}
+
+/* Is what most often stands for the row in a leaf the program's own? */
+static bool is_own_row(const calling *c, uint32_t row)
+{
+    const uint32_t line = c->fold->line[row];
+    return line != PT_NONE && c->own[line];
+}
+
+pt_own_caller *pt_own_callers(const pt_fold *fold, uint32_t event, const uint32_t *rows,
+                              size_t count)
+{
+    const pt_profile *const p = fold->profile;
+    pt_own_caller *const callers = pt_alloc(count + 1, sizeof *callers);
+    PT_FREE int64_t *self = pt_alloc(count + 1, sizeof *self);
+    calling c = {.fold = fold,
+                 .own = pt_own_lines(p),
+                 .place_of = pt_alloc(fold->count + 1, sizeof *c.place_of)};
+    pt_index_init(&c.index);
+    memset(c.place_of, 0xff, fold->count * sizeof *c.place_of);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i] < fold->count && !is_own_row(&c, rows[i])) c.place_of[rows[i]] = (uint32_t)i;
+    PT_FREE int64_t *value = pt_view_stack_values(p, event);
+    for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        if (value[s] <= 0 || pt_stack_depth(p, s) == 0) continue;
+        uint32_t one, lines;
+        const uint32_t leaf = pt_fold_rows(fold, pt_stack_frames(p, s)[0], &one, &lines)[0];
+        if (c.place_of[leaf] == PT_NONE) continue;
+        int64_t *const of_row = &self[c.place_of[leaf]];
+        *of_row = pt_saturating_add(*of_row, value[s]);
+        add_call(&c, s, value[s]);
+    }
+    choose_callers(&c, self, callers);
+    free(c.own);
+    free(c.place_of);
+    free(c.edge.items);
+    pt_index_done(&c.index);
+    return callers;
+}
+
+void pt_own_callers_free(pt_own_caller *callers, size_t count)
+{
+    for (size_t i = 0; callers != NULL && i < count; i++)
+        free(callers[i].name);
+    free(callers);
+}
