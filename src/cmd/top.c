@@ -53,13 +53,6 @@ static pt_own_caller *callers_of(const pt_cmd_context *context, const pt_fold_ru
     return callers;
 }
 
-static void print_text(pt_cmd_context *context, const top_settings *settings, const pt_top *top)
-{
-    pt_own_caller *const callers = callers_of(context, &settings->fold, top);
-    pt_top_text(context->out, &context->look, &context->head, top, callers);
-    pt_own_callers_free(callers, top->count);
-}
-
 static int top_run(pt_cmd_context *context, void *own)
 {
     const top_settings *settings = own;
@@ -74,11 +67,16 @@ static int top_run(pt_cmd_context *context, void *own)
     pt_top top;
     pt_error error = PT_ERROR_INIT;
     if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
+    pt_own_caller *const callers =
+        settings->shape != PT_SHAPE_CSV ? callers_of(context, &settings->fold, &top) : NULL;
     switch (settings->shape) {
-    case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
+    case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top, callers); break;
     case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;
-    case PT_SHAPE_TEXT: print_text(context, settings, &top); break;
+    case PT_SHAPE_TEXT:
+        pt_top_text(context->out, &context->look, &context->head, &top, callers);
+        break;
     }
+    pt_own_callers_free(callers, top.count);
     pt_top_done(&top);
     return PT_EXIT_OK;
 }

@@ -46,7 +46,8 @@ void pt_report_profile_json(pt_json_w *w, const pt_report_head *head);
 /* callers: one a row (view/own_code.h); or NULL. */
 void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top,
                  const pt_own_caller *callers);
-void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top);
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top,
+                 const pt_own_caller *callers);
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top);
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree);

@@ -74,7 +74,19 @@ void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, c
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
 }
 
-void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
+static void put_caller_json(pt_json_w *w, const pt_own_caller *caller)
+{
+    if (caller == NULL || caller->name == NULL) return;
+    pt_json_key_object(w, "caller");
+    pt_json_key_text(w, "name", caller->name);
+    pt_json_key_text(w, "file", caller->file);
+    pt_json_key_int(w, "line", caller->line);
+    pt_json_key_double(w, "share", caller->share);
+    pt_json_object_end(w);
+}
+
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top,
+                 const pt_own_caller *callers)
 {
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
@@ -91,6 +103,7 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
         pt_json_totals(&w, &head->summary, row->total, row->total_share);
         pt_json_key_bool(&w, "inlined", row->inlined);
         pt_json_key_bool(&w, "unnamed", row->unnamed);
+        put_caller_json(&w, callers != NULL ? &callers[i] : NULL);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
