@@ -81,7 +81,7 @@ static pt_status no_room(const struct inflating *z)
                         z->max_bytes, pt_memory_hint());
 }
 
-static pt_status damaged(const struct inflating *z, const char *kind, const char *what)
+static pt_status set_damaged(const struct inflating *z, const char *kind, const char *what)
 {
     pt_error_set(z->reterr, PT_ERR_DAMAGED,
                  "%s data %s at byte %zu of %zu; %zu bytes could be inflated", kind, what,
@@ -91,7 +91,7 @@ static pt_status damaged(const struct inflating *z, const char *kind, const char
 }
 
 /* zlib takes sizes of 32 bits: offers it the next piece of a larger buffer. */
-static uInt piece(size_t left)
+static uInt next_piece(size_t left)
 {
     return left < 1u << 30 ? (uInt)left : 1u << 30;
 }
@@ -104,7 +104,8 @@ static pt_status salvage_member(struct inflating *z)
         return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
     int result = Z_OK;
     while (result == Z_OK) {
-        const uInt in = piece(z->in_size - z->in_pos), out = piece(z->out.size - z->out_pos);
+        const uInt in = next_piece(z->in_size - z->in_pos),
+                   out = next_piece(z->out.size - z->out_pos);
         stream.next_in = (Bytef *)(uintptr_t)(z->in + z->in_pos);
         stream.avail_in = in;
         stream.next_out = pt_blob_bytes(&z->out) + z->out_pos;
@@ -120,9 +121,9 @@ static pt_status salvage_member(struct inflating *z)
     inflateEnd(&stream);
     if (result == Z_STREAM_END) return PT_OK;
     if (result == Z_MEM_ERROR) return pt_error_set(z->reterr, PT_ERR_NOMEM, "zlib has no memory");
-    if (result != Z_BUF_ERROR) return damaged(z, "gzip", what);
+    if (result != Z_BUF_ERROR) return set_damaged(z, "gzip", what);
     if (z->out_pos == z->out.size && z->in_pos < z->in_size) return no_room(z);
-    return damaged(z, "gzip", "ends too early");
+    return set_damaged(z, "gzip", "ends too early");
 }
 
 static pt_status inflate_member(struct inflating *z, struct libdeflate_decompressor *d)
@@ -157,11 +158,11 @@ static pt_status salvage_frame(struct inflating *z)
     if (result == 0) return PT_OK;
     if (ZSTD_isError(result)) {
         PT_FREE char *what = pt_strf("is damaged (%s)", ZSTD_getErrorName(result));
-        return damaged(z, "zstd", what);
+        return set_damaged(z, "zstd", what);
     }
     return z->out_pos == z->out.size && z->in_pos < z->in_size
                ? no_room(z)
-               : damaged(z, "zstd", "ends too early");
+               : set_damaged(z, "zstd", "ends too early");
 }
 
 static pt_status inflate_frame(struct inflating *z, ZSTD_DCtx *d)
@@ -178,7 +179,7 @@ static pt_status inflate_frame(struct inflating *z, ZSTD_DCtx *d)
 }
 
 /* Does another member or frame begin here? */
-static bool continues(const struct inflating *z, pt_compression compression)
+static bool another_begins(const struct inflating *z, pt_compression compression)
 {
     const uint8_t *const at = z->in + z->in_pos;
     const size_t left = z->in_size - z->in_pos;
@@ -209,7 +210,7 @@ static pt_status inflate_all(struct inflating *z, pt_compression compression)
     pt_status status = PT_OK;
     do {
         status = compression == PT_GZIP ? inflate_member(z, deflate) : inflate_frame(z, zstd);
-    } while (status == PT_OK && continues(z, compression));
+    } while (status == PT_OK && another_begins(z, compression));
     if (status == PT_OK) note_garbage(z, compression);
     libdeflate_free_decompressor(deflate);
     ZSTD_freeDCtx(zstd);
@@ -283,7 +284,7 @@ static pt_status inflate_head(pt_compression compression, const uint8_t *data, s
     pt_status status;
     do {
         status = compression == PT_GZIP ? salvage_member(&z) : salvage_frame(&z);
-    } while (status == PT_OK && z.out_pos < room && continues(&z, compression));
+    } while (status == PT_OK && z.out_pos < room && another_begins(&z, compression));
     *ret_bytes = z.out_pos;
     return status == PT_ERR_LIMIT ? PT_OK : status; /* there is more than the head */
 }

@@ -92,7 +92,7 @@ static const uint8_t *end_of_plain(const uint8_t *p, const uint8_t *end)
 }
 
 /* Four hexadecimal digits at p, or -1. */
-static int32_t hex4(const uint8_t *p, const uint8_t *end)
+static int32_t read_hex4(const uint8_t *p, const uint8_t *end)
 {
     if (end - p < 4) return -1;
     int32_t value = 0;
@@ -114,7 +114,7 @@ static void put_char(pt_json_r *r, uint32_t character)
 /* \uXXXX with pos at the u; a pair of surrogates is one character, a lone one U+FFFD. */
 static bool unescape_unicode(pt_json_r *r)
 {
-    const int32_t first = hex4(r->pos + 1, r->end);
+    const int32_t first = read_hex4(r->pos + 1, r->end);
     if (first < 0) {
         if (r->end - r->pos < 5) r->pos = r->end;
         return false;
@@ -125,7 +125,7 @@ static bool unescape_unicode(pt_json_r *r)
         return true;
     }
     if (first < 0xdc00 && r->end - r->pos >= 2 && r->pos[0] == '\\' && r->pos[1] == 'u') {
-        const int32_t second = hex4(r->pos + 2, r->end);
+        const int32_t second = read_hex4(r->pos + 2, r->end);
         if (second >= 0xdc00 && second <= 0xdfff) {
             r->pos += 6;
             put_char(r,
@@ -138,7 +138,7 @@ static bool unescape_unicode(pt_json_r *r)
     return true;
 }
 
-static bool unescape(pt_json_r *r)
+static bool unescape_text(pt_json_r *r)
 {
     static const char plain[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
@@ -178,7 +178,7 @@ static bool read_string(pt_json_r *r)
         pt_put(&r->scratch, run, (size_t)(r->pos - run));
         copied = true;
         if (c == '\\') {
-            if (!unescape(r)) return fail(r, "no such escape in a string"), false;
+            if (!unescape_text(r)) return fail(r, "no such escape in a string"), false;
         } else {
             put_char(r, PT_UTF8_REPLACEMENT);
             r->replaced++;
@@ -195,7 +195,7 @@ static bool read_string(pt_json_r *r)
 
 /* --- numbers --- */
 
-static const uint8_t *digits(const uint8_t *p, const uint8_t *end)
+static const uint8_t *skip_digits(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p >= '0' && *p <= '9')
         p++;
@@ -236,7 +236,7 @@ static pt_json_token read_number(pt_json_r *r)
     const uint8_t *const from = r->pos;
     const bool negative = *from == '-';
     const uint8_t *const whole = from + negative;
-    const uint8_t *p = digits(whole, r->end);
+    const uint8_t *p = skip_digits(whole, r->end);
     r->pos = p;
     if (p == whole) return fail(r, "a number without digits");
     if (*whole == '0' && p - whole > 1) {
@@ -248,7 +248,7 @@ static pt_json_token read_number(pt_json_r *r)
     if (p < r->end && *p == '.') {
         integer = false;
         const uint8_t *const fraction = p + 1;
-        r->pos = p = digits(fraction, r->end);
+        r->pos = p = skip_digits(fraction, r->end);
         if (p == fraction) return fail(r, "a number without digits after its point");
     }
     if (p < r->end && (*p == 'e' || *p == 'E')) {
@@ -256,7 +256,7 @@ static pt_json_token read_number(pt_json_r *r)
         p++;
         if (p < r->end && (*p == '+' || *p == '-')) p++;
         const uint8_t *const exponent = p;
-        r->pos = p = digits(exponent, r->end);
+        r->pos = p = skip_digits(exponent, r->end);
         if (p == exponent) return fail(r, "a number without digits in its exponent");
     }
     r->text = (const char *)from;

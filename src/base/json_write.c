@@ -23,7 +23,7 @@ void pt_json_w_done(pt_json_w *w)
     pt_buf_done(&w->levels);
 }
 
-static uint8_t *level(pt_json_w *w)
+static uint8_t *top_level(pt_json_w *w)
 {
     return w->levels.size > 0 ? &w->levels.data[w->levels.size - 1] : NULL;
 }
@@ -46,7 +46,7 @@ static void begin_member(pt_json_w *w, uint8_t *at)
 
 static void begin_value(pt_json_w *w)
 {
-    uint8_t *const at = level(w);
+    uint8_t *const at = top_level(w);
     if (at == NULL) {
         PT_BUG_IF(w->complete);
         w->complete = true;
@@ -67,7 +67,7 @@ static void open_level(pt_json_w *w, uint8_t kind, char bracket)
 
 static void close_level(pt_json_w *w, uint8_t kind, char bracket)
 {
-    const uint8_t *const at = level(w);
+    const uint8_t *const at = top_level(w);
     PT_BUG_IF(at == NULL || !(*at & kind) || w->after_key);
     const bool has_member = *at & LEVEL_HAS_MEMBER;
     w->levels.size--;
@@ -148,7 +148,7 @@ static void put_string(pt_json_w *w, const char *string, size_t length)
 
 void pt_json_key_n(pt_json_w *w, const char *key, size_t length)
 {
-    uint8_t *const at = level(w);
+    uint8_t *const at = top_level(w);
     PT_BUG_IF(at == NULL || !(*at & LEVEL_OBJECT) || w->after_key);
     begin_member(w, at);
     put_string(w, key, length);

@@ -45,7 +45,7 @@ static bool is_ours(const struct stat *st)
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-static pt_status nothing(pt_error *reterr, const char *path)
+static pt_status set_not_kept(pt_error *reterr, const char *path)
 {
     pt_error_set(reterr, PT_ERR_NOTFOUND, "nothing is kept of it");
     if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
@@ -55,11 +55,11 @@ static pt_status nothing(pt_error *reterr, const char *path)
 pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *ret_blob,
                        pt_error *reterr)
 {
-    if (folder->path == NULL || key == NULL) return nothing(reterr, "");
+    if (folder->path == NULL || key == NULL) return set_not_kept(reterr, "");
     PT_FREE char *path = path_of(folder, key);
     struct stat st;
     PT_CLOSE int fd = pt_open_regular_nofollow(path, &st);
-    if (fd < 0 || !is_ours(&st)) return nothing(reterr, path);
+    if (fd < 0 || !is_ours(&st)) return set_not_kept(reterr, path);
     const pt_status status =
         pt_file_read_fd(fd, path, PT_FILE_MAP, folder->max_bytes, ret_blob, reterr);
     if (status == PT_OK && st.st_mtim.tv_sec + TOUCH_AFTER_S < time(NULL)) futimens(fd, NULL);
@@ -123,7 +123,7 @@ static int by_use(const void *x, const void *y)
     return strcmp(a->path, b->path);
 }
 
-static void trim(const pt_kept_folder *folder)
+static void trim_folder(const pt_kept_folder *folder)
 {
     kept_files list = list_files(folder);
     uint64_t sum = 0;
@@ -155,7 +155,7 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
         pt_out_put(&writer.out, bytes, size);
         status = pt_file_commit(&writer, false, reterr);
     }
-    trim(folder);
+    trim_folder(folder);
     return status;
 }
 

@@ -50,7 +50,7 @@ static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static const char *missing;
 
 /* The soname has been the same since 2006; Debian has it once for each TLS library. */
-static void load(void)
+static void load_curl(void)
 {
     static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
     static const char *const why[] = {[PT_LAZY_NOT_INSTALLED] = "libcurl is not installed",
@@ -61,7 +61,7 @@ static void load(void)
 
 const char *pt_curl_missing(void)
 {
-    pthread_once(&loaded, load);
+    pthread_once(&loaded, load_curl);
     return missing;
 }
 

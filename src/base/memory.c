@@ -68,7 +68,7 @@ static int64_t promised_bytes(void)
 }
 
 /* Negative: beyond the limit. */
-static int64_t look(void)
+static int64_t look_at_room(void)
 {
     const uint64_t limit = atomic_load(&memory.limit);
     if (limit >= INT64_MAX / 2) return INT64_MAX;
@@ -102,7 +102,7 @@ const char *pt_memory_hint(void)
 
 uint64_t pt_memory_left(void)
 {
-    const int64_t left = look();
+    const int64_t left = look_at_room();
     return left == INT64_MAX ? UINT64_MAX : left > 0 ? (uint64_t)left : 0;
 }
 
@@ -117,7 +117,7 @@ static bool take_after_look(size_t bytes)
     pthread_mutex_lock(&memory.lock);
     bool is_fine = true;
     if (atomic_load(&memory.left) < 0) { /* or another thread has looked meanwhile */
-        const int64_t left = look();
+        const int64_t left = look_at_room();
         is_fine = left >= 0 && (uint64_t)left >= bytes;
         if (is_fine && left != INT64_MAX) {
             const int64_t rest = left - (int64_t)bytes;

@@ -29,7 +29,7 @@ static char *read_text(const char *root, const char *path)
     return text;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -54,7 +54,7 @@ static uint64_t limit_up_the_path(const char *root, const char *mount, const cha
         char *const slash = strrchr(folder + stem, '/');
         if (slash == NULL) break;
         *slash = '\0';
-        limit = least(limit, limit_in(root, folder, name));
+        limit = least_of(limit, limit_in(root, folder, name));
     }
     return limit;
 }
@@ -103,7 +103,7 @@ static uint64_t limit_of_groups(const char *root)
     char *state = NULL;
     for (char *line = strtok_r(mounts, "\n", &state); line != NULL;
          line = strtok_r(NULL, "\n", &state))
-        limit = least(limit, limit_of_mount(root, line, cgroups));
+        limit = least_of(limit, limit_of_mount(root, line, cgroups));
     return limit;
 }
 
@@ -118,7 +118,7 @@ uint64_t pt_memory_of_machine(const char *root)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t limit = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
-    limit = least(limit, limit_of_shell(RLIMIT_AS));
-    limit = least(limit, limit_of_shell(RLIMIT_DATA));
-    return least(limit, limit_of_groups(root));
+    limit = least_of(limit, limit_of_shell(RLIMIT_AS));
+    limit = least_of(limit, limit_of_shell(RLIMIT_DATA));
+    return least_of(limit, limit_of_groups(root));
 }

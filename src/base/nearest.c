@@ -13,7 +13,7 @@ enum {
     FAR = 100,
 };
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
+static unsigned least_of(unsigned a, unsigned b, unsigned c)
 {
     const unsigned ab = a < b ? a : b;
     return ab < c ? ab : c;
@@ -35,7 +35,7 @@ static unsigned edit_distance(const char *a, const char *b)
         row[0] = i;
         for (unsigned j = 1; j <= b_length; j++) {
             const int y = tolower((unsigned char)b[j - 1]);
-            row[j] = least(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y));
+            row[j] = least_of(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y));
             const bool exchanged = i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
                                    y == tolower((unsigned char)a[i - 2]);
             if (exchanged && twice_before[j - 2] + 1 < row[j]) row[j] = twice_before[j - 2] + 1;
@@ -73,7 +73,7 @@ void pt_near_init(pt_near *near, const char *to)
 }
 
 /* A third of the letters may be wrong; a word that contains the other is near too. */
-static unsigned nearness(const char *to, const char *word)
+static unsigned distance_between(const char *to, const char *word)
 {
     const unsigned distance = edit_distance(to, word);
     const size_t length = strlen(to);
@@ -83,7 +83,7 @@ static unsigned nearness(const char *to, const char *word)
 
 void pt_near_offer(pt_near *near, const char *word)
 {
-    const unsigned distance = nearness(near->to, word);
+    const unsigned distance = distance_between(near->to, word);
     if (distance == FAR) return;
     size_t at = near->count;
     for (size_t i = 0; i < near->count; i++)

@@ -127,7 +127,7 @@ static pt_status store_flag(const char *value, bool *field, pt_error *reterr)
     return pt_error_set(reterr, PT_ERR_USAGE, "'%s' is not true or false", value);
 }
 
-static pt_status store(const pt_option *row, const char *value, void *field, pt_error *reterr)
+static pt_status store_value(const pt_option *row, const char *value, void *field, pt_error *reterr)
 {
     switch (row->type) {
     case PT_OPT_FLAG: return store_flag(value, field, reterr);
@@ -183,7 +183,7 @@ void pt_options_init(const pt_options *options)
     EACH_ROW(options, at)
     {
         if (at.row->initial == NULL || at.row->type == PT_OPT_LIST) continue;
-        PT_BUG_IF(store(at.row, at.row->initial, field_of(at), NULL) != PT_OK);
+        PT_BUG_IF(store_value(at.row, at.row->initial, field_of(at), NULL) != PT_OK);
     }
 }
 
@@ -229,7 +229,8 @@ static match match_row(const pt_option *row, const char *name, size_t length,
     return best;
 }
 
-static void unknown(const pt_options *options, const char *name, size_t length, pt_error *reterr)
+static void set_unknown(const pt_options *options, const char *name, size_t length,
+                        pt_error *reterr)
 {
     pt_option_list words = {0};
     EACH_ROW(options, at)
@@ -275,8 +276,8 @@ static pt_status find_name(const pt_options *options, const char *name, size_t l
 }
 
 /* The same, or "no-" (in Perl also "no") before the name of one that can be negated. */
-static pt_status find(const pt_options *options, const char *name, size_t length,
-                      struct option_at *ret_at, bool *ret_negated, pt_error *reterr)
+static pt_status find_option(const pt_options *options, const char *name, size_t length,
+                             struct option_at *ret_at, bool *ret_negated, pt_error *reterr)
 {
     *ret_negated = false;
     pt_status status = find_name(options, name, length, ret_at, reterr);
@@ -293,7 +294,7 @@ static pt_status find(const pt_options *options, const char *name, size_t length
             return PT_OK;
         }
     }
-    unknown(options, name, length, reterr);
+    set_unknown(options, name, length, reterr);
     return PT_ERR_USAGE;
 }
 
@@ -319,11 +320,11 @@ struct parsing {
 };
 
 /* Stores value and, if it is wrong, says of which option; spelling is as it was typed. */
-static pt_status give(struct option_at at, const char *value, const char *spelling, size_t length,
-                      const char *joint, pt_error *reterr)
+static pt_status give_value(struct option_at at, const char *value, const char *spelling,
+                            size_t length, const char *joint, pt_error *reterr)
 {
     pt_error why = PT_ERROR_INIT;
-    if (store(at.row, value, field_of(at), &why) != PT_OK)
+    if (store_value(at.row, value, field_of(at), &why) != PT_OK)
         return pt_error_set(reterr, PT_ERR_USAGE, "%.*s%s%s: %s", (int)length, spelling, joint,
                             value, why.message);
     if (at.part->given != NULL) at.part->given[at.row - at.part->table->rows] = true;
@@ -335,15 +336,15 @@ static pt_status give(struct option_at at, const char *value, const char *spelli
 static pt_status give_next(struct parsing *in, struct option_at at, const char *spelling,
                            size_t length)
 {
-    if (!takes_argument(at.row)) return give(at, "true", spelling, length, "", in->reterr);
-    if (at.row->bare != NULL) return give(at, at.row->bare, spelling, length, "", in->reterr);
+    if (!takes_argument(at.row)) return give_value(at, "true", spelling, length, "", in->reterr);
+    if (at.row->bare != NULL) return give_value(at, at.row->bare, spelling, length, "", in->reterr);
     if (in->next == in->count) {
         const char *const example = at.row->metavar != NULL ? at.row->metavar : "VALUE";
         return pt_error_set(in->reterr, PT_ERR_USAGE, "%.*s needs an argument: %.*s%s%s",
                             (int)length, spelling, (int)length, spelling,
                             length > 2 && spelling[1] == '-' ? "=" : " ", example);
     }
-    return give(at, in->args[in->next++], spelling, length, " ", in->reterr);
+    return give_value(at, in->args[in->next++], spelling, length, " ", in->reterr);
 }
 
 /* --name, --name=value, --no-name; name begins after one dash or two. */
@@ -355,7 +356,7 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
     const size_t spelled = dashes + length;
     struct option_at at;
     bool negated;
-    const pt_status status = find(in->options, name, length, &at, &negated, in->reterr);
+    const pt_status status = find_option(in->options, name, length, &at, &negated, in->reterr);
     if (status != PT_OK) return status;
     const bool go = in->options->syntax == PT_SYNTAX_GO;
     if (value != NULL && (negated || (!takes_argument(at.row) && !go)))
@@ -365,7 +366,7 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
         if (at.part->given != NULL) at.part->given[at.row - at.part->table->rows] = true;
         return PT_OK;
     }
-    if (value != NULL) return give(at, value, arg, spelled, "=", in->reterr);
+    if (value != NULL) return give_value(at, value, arg, spelled, "=", in->reterr);
     return give_next(in, at, arg, spelled);
 }
 
@@ -399,7 +400,7 @@ static pt_status parse_letters(struct parsing *in, const char *arg)
         const bool is_optional = at.row->bare != NULL;
         const bool rest =
             takes_argument(at.row) && (is_optional ? letter[1] == '=' : letter[1] != '\0');
-        status = rest ? give(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
+        status = rest ? give_value(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
                       : give_next(in, at, spelling, 2);
         if (status != PT_OK || rest) return status;
     }
@@ -442,7 +443,7 @@ pt_status pt_options_set(const pt_options *options, const char *name, const char
 {
     struct option_at at;
     bool negated;
-    const pt_status status = find(options, name, strlen(name), &at, &negated, reterr);
+    const pt_status status = find_option(options, name, strlen(name), &at, &negated, reterr);
     if (status != PT_OK) return status;
     if (value == NULL && takes_argument(at.row)) value = at.row->bare;
     if (negated && value == NULL) {
@@ -452,5 +453,5 @@ pt_status pt_options_set(const pt_options *options, const char *name, const char
     if (negated || (value == NULL && takes_argument(at.row)))
         return pt_error_set(reterr, PT_ERR_USAGE, "%s %s", name,
                             negated ? "takes no value" : "needs a value");
-    return give(at, value != NULL ? value : "true", name, strlen(name), "=", reterr);
+    return give_value(at, value != NULL ? value : "true", name, strlen(name), "=", reterr);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* "--rows", or "-n" when there is no long name. */
-static const char *spelling(const pt_option *row, char letter[3])
+static const char *spelling_of(const pt_option *row, char letter[3])
 {
     letter[0] = '-';
     letter[1] = row->letter != 0 ? row->letter : '?';
@@ -38,7 +38,7 @@ static bool bad_value(const pt_option *row, const char *value, pt_error *reterr)
 }
 
 /* "x=VALUE: why" without what comes before why. */
-static const char *reason(const pt_error *error, const char *value)
+static const char *reason_of(const pt_error *error, const char *value)
 {
     const size_t skip = strlen("x=: ") + strlen(value);
     return strlen(error->message) > skip ? error->message + skip : error->message;
@@ -47,7 +47,7 @@ static const char *reason(const pt_error *error, const char *value)
 static size_t check_row(const pt_option *row, pt_buf *problems)
 {
     char letter[3];
-    const char *const name = spelling(row, letter);
+    const char *const name = spelling_of(row, letter);
     const char *const dashes = row->name != NULL ? "--" : "";
     size_t n = 0;
     if (row->name == NULL && row->letter == 0) {
@@ -73,12 +73,12 @@ static size_t check_row(const pt_option *row, pt_buf *problems)
     pt_error error = PT_ERROR_INIT;
     if (row->initial != NULL && bad_value(row, row->initial, &error)) {
         pt_putf(problems, "%s%s: its initial value: %s\n", dashes, name,
-                reason(&error, row->initial));
+                reason_of(&error, row->initial));
         n++;
     }
     if (row->bare != NULL && bad_value(row, row->bare, &error)) {
         pt_putf(problems, "%s%s: what it means alone: %s\n", dashes, name,
-                reason(&error, row->bare));
+                reason_of(&error, row->bare));
         n++;
     }
     if (row->type == PT_OPT_FLAG && row->initial != NULL && strcmp(row->initial, "true") == 0 &&

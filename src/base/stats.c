@@ -11,8 +11,8 @@ double pt_normal_below(double z)
 }
 
 /* x at which a rising function passes p, between low and high. */
-static double where(double (*below)(double x, double parameter), double parameter, double p,
-                    double low, double high)
+static double find_where(double (*below)(double x, double parameter), double parameter, double p,
+                         double low, double high)
 {
     for (int i = 0; i < 200 && high - low > 1e-12 * (fabs(low) + fabs(high) + 1e-12); i++) {
         const double middle = low + (high - low) / 2;
@@ -32,7 +32,7 @@ static double normal_below(double z, double unused)
 
 double pt_normal_quantile(double p)
 {
-    return where(normal_below, 0, p, -40, 40);
+    return find_where(normal_below, 0, p, -40, 40);
 }
 
 /* The continued fraction of DLMF 8.17.22, from the front, by Lentz's method (Thompson and Barnett
@@ -86,7 +86,7 @@ double pt_student_quantile(double p, double df)
     double high = 1;
     while (student_within(high, df) < 1 - p && high < 1e12)
         high *= 2;
-    return where(student_within, df, 1 - p, 0, high);
+    return find_where(student_within, df, 1 - p, 0, high);
 }
 
 double pt_poisson_differ(double a, double b, double ratio)

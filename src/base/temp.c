@@ -90,7 +90,7 @@ static bool parse_writer(const char *name, uint32_t *ret_world, long *ret_pid, u
            length > 0 && at[sizeof mark - 1 + (size_t)length] == '\0' && *ret_pid > 0;
 }
 
-static bool lives(long pid, uint64_t start)
+static bool is_alive(long pid, uint64_t start)
 {
     char text[32];
     if (kill((pid_t)pid, 0) != 0 && errno == ESRCH) return false;
@@ -117,7 +117,8 @@ static void remove_if_left(int folder_fd, const char *name)
         fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
         status.st_uid != geteuid())
         return;
-    if (world == self.world ? !lives(pid, start) : is_abandoned_elsewhere(folder_fd, name, &status))
+    if (world == self.world ? !is_alive(pid, start)
+                            : is_abandoned_elsewhere(folder_fd, name, &status))
         unlinkat(folder_fd, name, 0);
 }
 

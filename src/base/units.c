@@ -227,7 +227,7 @@ static const char *scaled_decimal(const char *text, int power, double *ret_value
     return end;
 }
 
-static const char *decimal(const char *text, double *ret_value)
+static const char *read_decimal(const char *text, double *ret_value)
 {
     return scaled_decimal(text, 0, ret_value);
 }
@@ -247,7 +247,7 @@ pt_status pt_parse_size(const char *text, uint64_t *ret_bytes, pt_error *reterr)
 {
     static const char steps[] = "bkmgtp";
     double value = 0;
-    const char *suffix = decimal(text, &value);
+    const char *suffix = read_decimal(text, &value);
     if (suffix != NULL) {
         const char *const step =
             *suffix != '\0' ? strchr(steps, tolower((unsigned char)*suffix)) : steps;
@@ -279,7 +279,7 @@ pt_status pt_parse_duration(const char *text, int64_t *ret_ns, pt_error *reterr)
     bool good = *text != '\0';
     while (good && *at != '\0') {
         double value = 0;
-        const char *const suffix = decimal(at, &value);
+        const char *const suffix = read_decimal(at, &value);
         if (suffix != NULL && *suffix == '\0' && at == text) {
             total = value * 1e9; /* a bare number is seconds */
             break;
