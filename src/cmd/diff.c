@@ -108,7 +108,7 @@ static void side_done(side *s)
 }
 
 /* Nothing left of one side by the query is an answer, too: all of the other side is new or gone. */
-static int ask(pt_cmd_context *run, pt_diff_run *ret_run)
+static int ask_side(pt_cmd_context *run, pt_diff_run *ret_run)
 {
     int status = pt_cmd_load(run);
     if (status == PT_EXIT_OK) status = pt_cmd_symbolize(run);
@@ -140,7 +140,7 @@ static int add_run(pt_cmd_context *context, side *s, const char *name, const cha
     args[run->arg_count++] = name;
     if (program != NULL) args[run->arg_count++] = program;
     run->args = args;
-    const int status = ask(run, &s->runs[s->count]);
+    const int status = ask_side(run, &s->runs[s->count]);
     s->count++;
     if (run->loaded.damaged_count > 0) context->loaded.damaged_count++;
     pt_diag_merge(&context->diag, &run->diag);
@@ -265,7 +265,7 @@ static pt_summary summary_of(const side *s)
     return (pt_summary){.type = "", .unit = ""};
 }
 
-static int answer(pt_cmd_context *context, const diff_settings *settings, const side sides[2])
+static int answer_diff(pt_cmd_context *context, const diff_settings *settings, const side sides[2])
 {
     PT_FREE char *before = title_of(&sides[PT_BEFORE]);
     PT_FREE char *after = title_of(&sides[PT_AFTER]);
@@ -310,7 +310,7 @@ static int diff_run(pt_cmd_context *context, void *own)
         return pt_cmd_usage(context, "diff: --confidence is more than 0%% and less than 100%%");
     status = add_runs(context, settings, sides);
     if (status == PT_EXIT_OK) status = check_events(sides);
-    if (status == PT_EXIT_OK) status = answer(context, settings, sides);
+    if (status == PT_EXIT_OK) status = answer_diff(context, settings, sides);
     side_done(&sides[PT_BEFORE]);
     side_done(&sides[PT_AFTER]);
     return status;

@@ -34,8 +34,8 @@ static uint64_t address_of(const char *pattern)
     return *end == '\0' && errno == 0 ? address : 0;
 }
 
-static int show(pt_cmd_context *context, const disasm_settings *settings,
-                const pt_disasm_request *request)
+static int show_disasm(pt_cmd_context *context, const disasm_settings *settings,
+                       const pt_disasm_request *request)
 {
     pt_disassembly disassembly;
     pt_error error = PT_ERROR_INIT;
@@ -68,7 +68,7 @@ static int disasm_run(pt_cmd_context *context, void *own)
         .context = settings->text.whole ? -1 : settings->text.context,
         .limit = (size_t)settings->text.functions,
     };
-    const int status = show(context, settings, &request);
+    const int status = show_disasm(context, settings, &request);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&code);
     pt_regex_free(pattern);

@@ -41,7 +41,8 @@ static bool has_painter(const char *type)
     return false;
 }
 
-static pt_status draw(const pt_buf *dot, const char *type, pt_buf *ret_picture, pt_error *reterr)
+static pt_status draw_picture(const pt_buf *dot, const char *type, pt_buf *ret_picture,
+                              pt_error *reterr)
 {
     for (size_t i = 0; i < sizeof painters / sizeof painters[0]; i++) {
         if (strcmp(painters[i].type, type) != 0) continue;
@@ -128,7 +129,7 @@ pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_
                                           : "pitot's own layout, because dot took more than 30 s "
                                             "(fewer boxes take less; graph --engine=dot waits)";
     }
-    if (status == PT_ERR_LIMIT) status = draw(dot, type, ret_picture, reterr);
+    if (status == PT_ERR_LIMIT) status = draw_picture(dot, type, ret_picture, reterr);
     if (ret_engine != NULL) *ret_engine = drawn_by;
     return status;
 }

@@ -152,7 +152,7 @@ static uint32_t program_word_bytes(const char *const *names, size_t count)
 }
 
 /* Takes the bases, if there are any, off ->profile. */
-static int subtract(pt_cmd_context *context, const pt_load_options *options)
+static int subtract_bases(pt_cmd_context *context, const pt_load_options *options)
 {
     static const pt_base_settings nothing = {0};
     const pt_base_settings *const asked = context->base != NULL ? context->base : &nothing;
@@ -221,7 +221,7 @@ int pt_cmd_load(pt_cmd_context *context)
     pt_diag_merge(&context->diag, &context->loaded.diag);
     context->profile = pt_profile_ref(context->loaded.profile);
     set_title(context);
-    status = subtract(context, &options);
+    status = subtract_bases(context, &options);
     if (status == PT_EXIT_OK && context->command->needs & PT_NEEDS_SYMBOLS)
         status = pt_cmd_symbolize(context);
     keep_fetched(context);

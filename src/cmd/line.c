@@ -89,7 +89,7 @@ static size_t common_bytes(const pt_line_choices *c)
 }
 
 /* Characters: what libedit counts. */
-static int characters(const char *text)
+static int count_characters(const char *text)
 {
     int count = 0;
     for (; *text != '\0'; text++)
@@ -99,12 +99,12 @@ static int characters(const char *text)
 
 static void put_in(EditLine *edit, const char *word, const char *text, bool final)
 {
-    libedit->el_deletestr(edit, characters(word));
+    libedit->el_deletestr(edit, count_characters(word));
     libedit->el_insertstr(edit, text);
     if (final) libedit->el_insertstr(edit, " ");
 }
 
-static void show(const pt_line_choices *c)
+static void show_choices(const pt_line_choices *c)
 {
     pt_cmd_print("\n");
     for (size_t i = 0; i < c->count && i < MOST_SHOWN; i++)
@@ -114,7 +114,7 @@ static void show(const pt_line_choices *c)
 
 /* One choice is put in; what several begin with, too, if it is more than was typed; else they are
  * shown. */
-static unsigned char choose(pt_line *line, const char *word, const pt_line_choices *c)
+static unsigned char choose_word(pt_line *line, const char *word, const pt_line_choices *c)
 {
     if (c->count == 0) return CC_ERROR;
     const size_t typed = strlen(word);
@@ -127,7 +127,7 @@ static unsigned char choose(pt_line *line, const char *word, const pt_line_choic
         put_in(line->edit, word, common, false);
         return CC_REFRESH;
     }
-    show(c);
+    show_choices(c);
     return CC_REDISPLAY;
 }
 
@@ -143,7 +143,7 @@ static unsigned char on_tab(EditLine *edit, int key)
     line->options.complete(line->options.context, typed, &choices);
     const size_t length = strlen(typed);
     const char *word = typed + (choices.start < length ? choices.start : length);
-    const unsigned char answer = choose(line, word, &choices);
+    const unsigned char answer = choose_word(line, word, &choices);
     for (size_t i = 0; i < choices.count; i++)
         free(choices.items[i]);
     free(choices.items);

@@ -27,8 +27,8 @@ static const pt_option list_rows[] = {
 };
 static const pt_option_table list_options = PT_OPTION_TABLE(list_rows);
 
-static int show(pt_cmd_context *context, const list_settings *settings,
-                const pt_listing_request *request)
+static int show_listing(pt_cmd_context *context, const list_settings *settings,
+                        const pt_listing_request *request)
 {
     pt_listing listing;
     pt_error error = PT_ERROR_INIT;
@@ -65,7 +65,7 @@ static int list_run(pt_cmd_context *context, void *own)
         .fold = settings->fold,
         .with_calls = settings->calls || settings->shape == PT_SHAPE_JSON,
     };
-    const int status = show(context, settings, &request);
+    const int status = show_listing(context, settings, &request);
     pt_source_texts_free(texts);
     pt_regex_free(pattern);
     return status;

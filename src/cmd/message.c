@@ -16,7 +16,7 @@ void pt_cmd_hear(pt_buf *into)
 /* ---- The program's own messages ---- */
 
 /* Messages quote names from files and arguments: control characters must not reach a terminal. */
-static void say(const char *format, va_list args)
+static void say_line(const char *format, va_list args)
 {
     if (heard != NULL) {
         pt_vputf(heard, format, args);
@@ -38,7 +38,7 @@ void pt_cmd_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say_line(format, args);
     va_end(args);
 }
 
@@ -54,7 +54,7 @@ int pt_cmd_usage(const pt_cmd_context *context, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say_line(format, args);
     va_end(args);
     if (context->command != NULL && heard == NULL)
         pt_cmd_say("`pitot help %s` shows how it is used", context->command->name);

@@ -38,8 +38,8 @@ static const pt_option peek_rows[] = {
 };
 static const pt_option_table peek_options = PT_OPTION_TABLE(peek_rows);
 
-static int show(pt_cmd_context *context, const peek_settings *settings,
-                const pt_peek_request *request)
+static int show_peek(pt_cmd_context *context, const peek_settings *settings,
+                     const pt_peek_request *request)
 {
     pt_peek peek;
     pt_error error = PT_ERROR_INIT;
@@ -70,7 +70,7 @@ static int peek_run(pt_cmd_context *context, void *own)
         .other_limit = (size_t)settings->others,
         .from_calls = context->head.shows_calls,
     };
-    const int status = show(context, settings, &request);
+    const int status = show_peek(context, settings, &request);
     pt_regex_free(pattern);
     return status;
 }

@@ -190,7 +190,7 @@ static bool leaves_calls(const pt_cmd_context *context, const pt_filtered *f)
 }
 
 /* Patterns that matched nothing are said. One that chooses what to keep leaves nothing. */
-static int judge(const pt_cmd_context *context, const pt_filtered *f)
+static int judge_filtered(const pt_cmd_context *context, const pt_filtered *f)
 {
     if (context->profile->sample->t.count == 0) return judge_empty(context);
     for (int k = 0; k < PT_FILTER_COUNT; k++)
@@ -273,7 +273,7 @@ int pt_cmd_ask(pt_cmd_context *context)
     if (pt_filter(context->profile, &context->query, &context->filtered, &context->diag, &error) !=
         PT_OK)
         return pt_cmd_fail(&error);
-    status = judge(context, &context->filtered);
+    status = judge_filtered(context, &context->filtered);
     if (status != PT_EXIT_OK) return status;
     context->answer = context->filtered.profile;
     if (context->query.no_inlines)

@@ -44,7 +44,7 @@ void pt_remote_progress(void *unused, const pt_fetch_progress *p)
     pt_cmd_progress(n > 0 ? line : NULL);
 }
 
-static char *demangle(void *opaque, const char *name)
+static char *demangle_name(void *opaque, const char *name)
 {
     const pt_cmd_context *const context = opaque;
     return pt_demangle(name, context->symbol->demangle);
@@ -64,7 +64,7 @@ pt_fetch_options pt_remote_options(const pt_cmd_context *context)
         .agent = "pitot/" PT_VERSION,
         .say = say_line,
         .progress = pt_remote_progress,
-        .demangle = demangle,
+        .demangle = demangle_name,
         .context = (void *)(uintptr_t)context,
     };
 }

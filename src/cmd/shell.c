@@ -49,7 +49,7 @@ static const pt_option *query_row(const char *name)
     return NULL;
 }
 
-static void forget(shell *s, const pt_option *row)
+static void forget_setting(shell *s, const pt_option *row)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->set.count; i++) {
@@ -61,9 +61,9 @@ static void forget(shell *s, const pt_option *row)
     s->set.count = kept;
 }
 
-static void keep(shell *s, const pt_option *row, const char *value)
+static void keep_setting(shell *s, const pt_option *row, const char *value)
 {
-    forget(s, row);
+    forget_setting(s, row);
     PT_PUSH(s->set, (setting){.row = row, .value = value != NULL ? pt_strdup(value) : NULL});
 }
 
@@ -73,14 +73,15 @@ static bool is_no(const char *text)
 }
 
 /* An empty value is no value: as without the option. */
-static void assign(shell *s, const pt_option *row, const char *value)
+static void assign_setting(shell *s, const pt_option *row, const char *value)
 {
     pt_query scratch;
     const pt_option_part part = {.table = &pt_query_options, .into = &scratch};
     const pt_options options = {.parts = &part, .part_count = 1};
     pt_error error = PT_ERROR_INIT;
     const bool flag = row->type == PT_OPT_FLAG;
-    if (value != NULL && (value[0] == '\0' || (flag && is_no(value)))) return forget(s, row);
+    if (value != NULL && (value[0] == '\0' || (flag && is_no(value))))
+        return forget_setting(s, row);
     pt_options_init(&options);
     if (!flag && value == NULL)
         pt_cmd_say("%s takes a value: %s=%s", row->name, row->name,
@@ -88,7 +89,7 @@ static void assign(shell *s, const pt_option *row, const char *value)
     else if (pt_options_set(&options, row->name, flag ? NULL : value, &error) != PT_OK)
         pt_cmd_say("%s", error.message);
     else
-        keep(s, row, flag ? NULL : value);
+        keep_setting(s, row, flag ? NULL : value);
     pt_options_done(&options);
 }
 
@@ -101,7 +102,7 @@ static bool try_assignment(shell *s, const char *line)
     const pt_option *row = query_row(name);
     if (row == NULL || (equals == NULL && pt_command_find(name) != NULL)) return false;
     PT_FREE char *value = equals != NULL ? pt_shell_trimmed(equals + 1, strlen(equals + 1)) : NULL;
-    assign(s, row, value);
+    assign_setting(s, row, value);
     return true;
 }
 
@@ -272,8 +273,8 @@ static void run_here(shell *s, const pt_command *command, const line_args *a)
     pt_out_flush(base->out, NULL);
 }
 
-static void run(shell *s, const pt_command *command, const char *digits, const pt_shell_words *w,
-                const char *pipe)
+static void run_command(shell *s, const pt_command *command, const char *digits,
+                        const pt_shell_words *w, const char *pipe)
 {
     line_args a = {.focus = PT_BUF_INIT};
     bool fine = true;
@@ -307,7 +308,7 @@ static void show_commands(void)
         "take the report.\n");
 }
 
-static void help(const shell *s, const char *name)
+static void show_help(const shell *s, const char *name)
 {
     const pt_command *command = name != NULL ? pt_command_find(name) : NULL;
     const pt_option *row = name != NULL ? query_row(name) : NULL;
@@ -328,7 +329,7 @@ static void help(const shell *s, const char *name)
 
 /* ---- Lines ---- */
 
-static void unknown(const char *word)
+static void say_unknown(const char *word)
 {
     const pt_command *command = pt_command_find(word), *near = pt_command_nearest(word);
     if (command != NULL)
@@ -348,21 +349,21 @@ static bool obey_words(shell *s, const pt_shell_words *w, const char *pipe)
     if (strcmp(first, "o") == 0 || strcmp(first, "options") == 0) {
         show_settings(s);
     } else if (strcmp(first, "help") == 0 || strcmp(first, "?") == 0) {
-        help(s, w->count > 1 ? w->items[1] : NULL);
+        show_help(s, w->count > 1 ? w->items[1] : NULL);
     } else {
         const pt_command *command = command_named(first, &digits);
         if (works_here(command))
-            run(s, command, digits, w, pipe);
+            run_command(s, command, digits, w, pipe);
         else
-            unknown(first);
+            say_unknown(first);
     }
     return false;
 }
 
-static bool obey(shell *s, char *line)
+static bool obey_line(shell *s, char *line)
 {
     if (strcmp(line, ":") == 0) {
-        forget(s, NULL);
+        forget_setting(s, NULL);
         return false;
     }
     if (try_assignment(s, line)) return false;
@@ -422,7 +423,7 @@ static const char *last_word(const char *line)
     return word;
 }
 
-static void complete(void *context, const char *line, pt_line_choices *ret)
+static void complete_line(void *context, const char *line, pt_line_choices *ret)
 {
     const shell *s = context;
     const char *word = last_word(line), *digits;
@@ -437,7 +438,7 @@ static void complete(void *context, const char *line, pt_line_choices *ret)
 
 /* ---- The loop ---- */
 
-static void greet(const shell *s)
+static void greet_user(const shell *s)
 {
     const pt_cmd_context *c = s->base;
     pt_cmd_say("%s: %u samples, %u distinct stacks; help lists the commands", c->title,
@@ -448,21 +449,21 @@ static int shell_run(pt_cmd_context *context, void *own)
 {
     (void)own;
     shell s = {.base = context};
-    greet(&s);
+    greet_user(&s);
     PT_FREE char *history = pt_line_history_path("history");
     const bool asks = isatty(STDIN_FILENO); /* else the prompt is no part of the answers */
     const pt_line_options options = {.prompt = asks ? "pitot> " : "",
                                      .history_path = history,
-                                     .complete = complete,
+                                     .complete = complete_line,
                                      .context = &s};
     pt_line *input = pt_line_open(&options);
     bool leave = false;
     for (const char *got; !leave && (got = pt_line_read(input)) != NULL;) {
         PT_FREE char *line = pt_shell_trimmed(got, strlen(got));
-        leave = obey(&s, line);
+        leave = obey_line(&s, line);
     }
     pt_line_close(input);
-    forget(&s, NULL);
+    forget_setting(&s, NULL);
     free(s.set.items);
     return s.status;
 }

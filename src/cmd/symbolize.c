@@ -298,7 +298,7 @@ static void print_request(symbolize_job *j, request *r)
 }
 
 /* What is printed a little later. */
-static void expect(const symbolize_job *j, size_t at)
+static void expect_answer(const symbolize_job *j, size_t at)
 {
     enum { AHEAD = 4 }; /* requests a step */
     for (unsigned step = 0; step < PT_CHAINS_STEPS; step++) {
@@ -315,7 +315,7 @@ static void answer_batch(symbolize_job *j)
     for (size_t i = 0; i < j->images.count; i++)
         if (j->images.items[i]->chains != NULL) resolve_image(j, j->images.items[i]);
     for (size_t i = 0; i < j->requests.count; i++) {
-        expect(j, i);
+        expect_answer(j, i);
         print_request(j, &j->requests.items[i]);
         free(j->requests.items[i].text);
         free(j->requests.items[i].code);
@@ -427,7 +427,7 @@ static void choose_file(symbolize_job *j)
     }
 }
 
-static int prepare(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
+static int prepare_job(symbolize_job *j, const pt_lookup *lookup, pt_pool *pool)
 {
     const symbolize_settings *s = j->settings;
     const bool is_addr2line = s->style == PT_STYLE_ADDR2LINE;
@@ -472,7 +472,7 @@ static int symbolize_run(pt_cmd_context *context, void *own)
         return show_cache(context, &lookup, settings->cache_clear);
     symbolize_job j = {.settings = settings, .context = context};
     context->pool = pt_pool_new((unsigned)settings->threads);
-    int status = prepare(&j, &lookup, context->pool);
+    int status = prepare_job(&j, &lookup, context->pool);
     if (status != PT_EXIT_OK) return status;
     pt_error error = PT_ERROR_INIT;
     if (settings->pid != 0) {

@@ -88,7 +88,7 @@ static char **words_of(const char *command, const char *file)
 }
 
 /* True if the command could be started and did not fail at once for want of a program. */
-static bool start(const char *command, const char *file, pid_t *ret_pid)
+static bool start_viewer(const char *command, const char *file, pid_t *ret_pid)
 {
     char **words = words_of(command, file);
     PT_FREE char *path = pt_find_program(words[0]);
@@ -104,11 +104,11 @@ static bool start_browser(const char *file, pid_t *ret_pid)
     static const char *const usual[] = {"chrome",  "google-chrome",    "chromium",
                                         "firefox", "sensible-browser", NULL};
     const char *own = getenv("BROWSER");
-    if (own != NULL && own[0] != '\0' && start(own, file, ret_pid)) return true;
+    if (own != NULL && own[0] != '\0' && start_viewer(own, file, ret_pid)) return true;
     if (!has_display()) return false;
-    if (start("xdg-open", file, ret_pid)) return true;
+    if (start_viewer("xdg-open", file, ret_pid)) return true;
     for (size_t i = 0; usual[i] != NULL; i++)
-        if (start(usual[i], file, ret_pid)) return true;
+        if (start_viewer(usual[i], file, ret_pid)) return true;
     return false;
 }
 
@@ -126,7 +126,7 @@ pt_status pt_view(const char *program, const pt_buf *report, const char *extensi
     const bool browser = strcmp(program, "browser") == 0;
     pid_t pid = 0;
     const bool started =
-        browser ? start_browser(file, &pid) : has_display() && start(program, file, &pid);
+        browser ? start_browser(file, &pid) : has_display() && start_viewer(program, file, &pid);
     if (!started)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "%s; the file is kept: %s",
                             !has_display() ? "there is no display (DISPLAY is not set)"

@@ -54,7 +54,7 @@ static unsigned http_status(int status)
 }
 
 /* What the command line would have said on standard error. */
-static void note(pt_serve_answer *answer, pt_buf *said)
+static void note_facts(pt_serve_answer *answer, pt_buf *said)
 {
     pt_buf escaped = PT_BUF_INIT;
     if (said->size > NOTE_BYTES) said->size = NOTE_BYTES;
@@ -88,7 +88,7 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
             pt_buf_clear(&answer->body);
             answer_text(answer, answer->status, pt_buf_text(&said));
         } else if (said.size > 0) {
-            note(answer, &said);
+            note_facts(answer, &said);
         }
     }
     pt_buf_done(&said);
@@ -146,8 +146,8 @@ static void answer_leading_page(pt_serve_answer *answer, const char *path)
 }
 
 /* To a path of ours, with the request's parameters, or else what the command line asked for. */
-static void redirect(const web *w, const pt_serve_request *request, const char *path,
-                     pt_serve_answer *answer)
+static void redirect_to(const web *w, const pt_serve_request *request, const char *path,
+                        pt_serve_answer *answer)
 {
     pt_buf to = PT_BUF_INIT;
     pt_put_text(&to, path);
@@ -166,14 +166,14 @@ static void on_request(void *context, const pt_serve_request *request, pt_serve_
     const web *w = context;
     const char *path = request->path;
     if (strcmp(path, "/") == 0 || strcmp(path, "/ui") == 0)
-        return redirect(w, request, "/ui/", answer);
+        return redirect_to(w, request, "/ui/", answer);
     if (strcmp(path, "/download") == 0 || strcmp(path, "/ui/download") == 0)
         return answer_download(w, answer);
-    if (pt_begins(path, "/ui/") && request->by_token) return redirect(w, request, path, answer);
+    if (pt_begins(path, "/ui/") && request->by_token) return redirect_to(w, request, path, answer);
     if (strcmp(path, "/ui/") == 0) return answer_page(w, answer);
     if (pt_begins(path, "/ui/")) {
         if (pt_begins(path + 4, "flamegraph") && path[14] != '\0') /* names of old */
-            return redirect(w, request, "/ui/flamegraph", answer);
+            return redirect_to(w, request, "/ui/flamegraph", answer);
         if (pt_web_route_find(path + 4) != NULL) return answer_page(w, answer);
     }
     const pt_web_route *route = pt_begins(path, "/api/") ? pt_web_route_find(path + 5) : NULL;

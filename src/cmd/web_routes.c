@@ -107,7 +107,7 @@ static bool may_give(const pt_web_route *route, const char *name)
 
 /* ---- Arguments ---- */
 
-static void add(pt_web_args *args, const char *text)
+static void add_arg(pt_web_args *args, const char *text)
 {
     PT_PUSH(*args, text);
 }
@@ -117,7 +117,7 @@ static void add_made(pt_web_args *args, char *text)
     args->memory =
         pt_grow(args->memory, &args->memory_cap, args->memory_count + 1, sizeof *args->memory);
     args->memory[args->memory_count++] = text;
-    add(args, text);
+    add_arg(args, text);
 }
 
 void pt_web_args_done(pt_web_args *args)
@@ -167,8 +167,8 @@ static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_b
         pt_put_text(said, "Which functions? Name them: p=PATTERN\n");
         return false;
     }
-    add(args, "--");
-    add(args, pattern);
+    add_arg(args, "--");
+    add_arg(args, pattern);
     return true;
 }
 
@@ -208,7 +208,7 @@ bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
                     const pt_web_options *options, pt_web_args *args, pt_buf *said)
 {
     for (size_t i = 0; i < sizeof route->fixed / sizeof *route->fixed; i++)
-        if (route->fixed[i] != NULL) add(args, route->fixed[i]);
+        if (route->fixed[i] != NULL) add_arg(args, route->fixed[i]);
     add_defaults(route, request, options, args);
     for (size_t i = 0; i < request->parameter_count; i++) {
         const pt_serve_parameter *p = &request->parameter[i];

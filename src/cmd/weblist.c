@@ -54,7 +54,8 @@ static int write_page(pt_cmd_context *context, const char *path, const pt_weblis
     return PT_EXIT_OK;
 }
 
-static int show(pt_cmd_context *context, const char *path, const pt_weblist_request *request)
+static int show_weblist(pt_cmd_context *context, const char *path,
+                        const pt_weblist_request *request)
 {
     pt_weblist list;
     pt_error error = PT_ERROR_INIT;
@@ -87,7 +88,7 @@ static int weblist_run(pt_cmd_context *context, void *own)
         .code = &code.options,
         .symbol_limit = SYMBOL_LIMIT,
     };
-    const int status = show(context, settings->output, &request);
+    const int status = show_weblist(context, settings->output, &request);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&code);
     pt_regex_free(pattern);
