@@ -529,7 +529,7 @@ static bool linked_span(const pt_elf *elf, uint64_t *ret_low, uint64_t *ret_byte
 
 /* How well a PT_LOAD explains a file offset; 0: not at all. A segment is mapped in whole pages, so
  * bytes before and after its own that share its first or last page are visible too. */
-static int fit(const pt_elf_segment *s, uint64_t off)
+static int segment_fit(const pt_elf_segment *s, uint64_t off)
 {
     const bool is_page_size =
         s->align > 1 && (s->align & (s->align - 1)) == 0 && s->align <= UINT64_C(0x10000);
@@ -598,7 +598,7 @@ bool pt_elf_addr_of_mapped(const pt_elf *elf, uint64_t start, uint64_t limit, ui
     int best = 0;
     pt_elf_segment s;
     for (uint32_t i = 0; pt_elf_segment_at(elf, i, &s); i++) {
-        const int score = fit(&s, file_off);
+        const int score = segment_fit(&s, file_off);
         if (score > best) {
             best = score;
             *ret_addr = s.addr + (file_off - s.off);
