@@ -119,7 +119,7 @@ static bool is_cost_line(pt_span line)
                              (line.at[0] >= '0' && line.at[0] <= '9'));
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_callgrind(const pt_probe_input *input)
 {
     pt_reader r;
     pt_span line;
@@ -248,7 +248,7 @@ static bool take_name(pt_span *s, uint64_t *ret_id)
     return *ret_id != 0;
 }
 
-static void define(name_table *table, uint64_t id, uint32_t string)
+static void define_name(name_table *table, uint64_t id, uint32_t string)
 {
     if (id > table->count) {
         const size_t old = table->count;
@@ -324,7 +324,7 @@ static void find_names(callgrind_reader *c)
         const name_kind kind = places[which].kind;
         if (id > (uint64_t)(lines.end - lines.start) || look_up(&c->all[kind], id) != PT_NONE)
             continue;
-        define(&c->all[kind], id, add_name(c, kind, name));
+        define_name(&c->all[kind], id, add_name(c, kind, name));
     }
 }
 
@@ -338,7 +338,7 @@ static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
     const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
     if (s.size > 0) {
         const uint32_t string = add_name(c, kind, s);
-        if (sane) define(&c->names[kind], id, string);
+        if (sane) define_name(&c->names[kind], id, string);
         return string;
     }
     uint32_t string = look_up(&c->names[kind], id);
@@ -762,7 +762,7 @@ static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
 
 /* ---- All of it ---- */
 
-static void tell(const callgrind_reader *c)
+static void tell_facts(const callgrind_reader *c)
 {
     pt_diag *const diag = c->hooks->diag;
     if (c->jumps > 0) pt_diag_add(diag, c->jumps, "jumps left out");
@@ -804,7 +804,7 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     pt_status status = read_lines(c, reterr);
     put_calls(c);
     choose_event(c);
-    tell(c);
+    tell_facts(c);
     if (status == PT_OK && c->parts == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "there is no line events:");
     else if (status == PT_OK && (c->bad_lines > 0 || c->undefined > 0 || c->is_call))
@@ -839,7 +839,7 @@ const pt_format pt_format_callgrind = {
     .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES |
                     PT_CAN_ADDRESSES | PT_CAN_IMAGES | PT_CAN_ARCS | PT_CAN_EXTRA | PT_CAN_NAMES |
                     PT_CAN_UNITS,
-    .probe = probe,
+    .probe = probe_callgrind,
     .read = callgrind_read,
     .write = pt_callgrind_write,
 };

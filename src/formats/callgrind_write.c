@@ -511,7 +511,7 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
     }
 }
 
-static void tell(const callgrind_writer *w, pt_diag *diag)
+static void tell_facts(const callgrind_writer *w, pt_diag *diag)
 {
     if (w->saturated > 0) pt_diag_add(diag, w->saturated, "sums that hit the limit of 2^63");
     if (w->negative > 0) pt_diag_add(diag, w->negative, "negative costs written as 0");
@@ -537,7 +537,7 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     add_samples(&w);
     add_arcs(&w);
     put_text(&w, out, options);
-    tell(&w, options->diag);
+    tell_facts(&w, options->diag);
     pt_index_done(&w.function_index);
     pt_index_done(&w.node_index);
     pt_index_done(&w.self_index);

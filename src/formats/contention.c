@@ -65,7 +65,7 @@ static bool names_a_format(const pt_probe_input *input)
     return false;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_contention(const pt_probe_input *input)
 {
     return is_header(pt_legacy_first_line(input)) && !names_a_format(input) ? 95 : 0;
 }
@@ -123,7 +123,7 @@ static bool take_sample(reading *r, pt_span line)
     return true;
 }
 
-static void describe(reading *r)
+static void describe_events(reading *r)
 {
     pt_legacy_event(&r->l, "contentions", NULL);
     pt_legacy_event(&r->l, "delay", "nanoseconds");
@@ -144,7 +144,7 @@ static pt_status contention_read(pt_reader *reader, pt_builder *b, const pt_read
         pt_diag_add(hooks->diag, 1,
                     "old contention profile: waits on condition variables count as contention");
     pt_legacy_init(&r.l, b, hooks);
-    describe(&r);
+    describe_events(&r);
     bool at_maps = false, more = true;
     uint64_t offset = pt_reader_offset(reader);
     while (more && pt_span_line(reader, &line)) {
@@ -239,7 +239,7 @@ const pt_format pt_format_contention = {
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EVENTS | PT_CAN_HEADER,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_contention,
     .read = contention_read,
     .write = contention_write,
 };

@@ -44,7 +44,7 @@ static bool first_line(pt_reader *r, pt_span *ret_line)
     return false;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_counts(const pt_probe_input *input)
 {
     pt_reader r;
     pt_span line, name;
@@ -144,7 +144,7 @@ static void take_labels(reading *r, pt_span s)
 
 /* ---- Samples ---- */
 
-static void commit(reading *r)
+static void commit_sample(reading *r)
 {
     if (!r->open) return;
     const pt_labels_id labels = r->labels.count > 0
@@ -198,12 +198,12 @@ static pt_status counts_read(pt_reader *reader, pt_builder *b, const pt_read_hoo
         } else if (pt_span_is_blank(line)) {
             take_comment(&r, line);
         } else {
-            commit(&r);
+            commit_sample(&r);
             if (!take_sample(&r, line)) pt_legacy_malformed(&r.l, offset);
         }
         offset = pt_reader_offset(reader);
     }
-    commit(&r);
+    commit_sample(&r);
     const pt_status status = pt_legacy_finish(&r.l, reader, at_maps, reterr);
     free(r.labels.items);
     pt_legacy_done(&r.l);
@@ -221,6 +221,6 @@ const pt_format pt_format_counts = {
     .kind = PT_PROBE_MAGIC,
     .capabilities =
         PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_LABELS,
-    .probe = probe,
+    .probe = probe_counts,
     .read = counts_read,
 };

@@ -64,7 +64,7 @@ typedef struct {
     } frame;
 } cpuprofile_reader;
 
-static int probe(const pt_probe_input *input)
+static int probe_cpuprofile(const pt_probe_input *input)
 {
     if (pt_json_head_has(input, "nodes.[].callFrame.functionName", NULL)) return 85;
     return pt_json_head_has(input, "head.functionName", NULL) &&
@@ -357,8 +357,8 @@ static void read_top(cpuprofile_reader *c)
     }
 }
 
-static pt_status conclude(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,
-                          pt_error *reterr)
+static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *error, pt_diag *diag,
+                                  pt_error *reterr)
 {
     const uint32_t kept = pt_builder_sample_count(c->builder);
     pt_json_scale_tell(&c->scale, true, diag);
@@ -383,7 +383,7 @@ static pt_status cpuprofile_read(pt_reader *reader, pt_builder *builder, const p
     read_top(&c);
     pt_json_r_done(&c.json);
     put_all(&c);
-    const pt_status status = conclude(&c, &error, hooks->diag, reterr);
+    const pt_status status = conclude_profile(&c, &error, hooks->diag, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "cpuprofile", -1);
     pt_index_done(&c.index);
     free(c.node.items);
@@ -407,7 +407,7 @@ const pt_format pt_format_cpuprofile = {
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_CLOCK,
     .holds_event = pt_cpuprofile_holds_event,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_cpuprofile,
     .read = cpuprofile_read,
     .write = pt_cpuprofile_write,
 };

@@ -114,7 +114,7 @@ static bool is_written(const cpuprofile_writer *w, uint32_t sample)
     return w->keeps_times || w->p->sample->value[w->event][sample] != 0;
 }
 
-static void plant(cpuprofile_writer *w)
+static void plant_tree(cpuprofile_writer *w)
 {
     const pt_profile *const p = w->p;
     add_node(w, PT_NONE, PT_NONE);
@@ -172,7 +172,7 @@ static double weight_scale(const cpuprofile_writer *w)
     return unit != NULL && unit->family == PT_FAMILY_TIME ? unit->factor : 0;
 }
 
-static int64_t weight(const cpuprofile_writer *w, uint32_t sample, double scale)
+static int64_t weight_of(const cpuprofile_writer *w, uint32_t sample, double scale)
 {
     const int64_t value = w->p->sample->value[w->event][sample];
     if (scale == 0) return pt_saturating_product((uint64_t)(value < 0 ? 0 : value), 1000);
@@ -197,7 +197,7 @@ static int64_t put_weights(cpuprofile_writer *w)
     for (uint32_t i = 0; i < w->count; i++) {
         if (!is_written(w, w->order[i])) continue;
         put_us(&w->json, before);
-        before = weight(w, w->order[i], scale);
+        before = weight_of(w, w->order[i], scale);
         pt_saturating_into(&sum, before);
     }
     put_us(&w->json, before);
@@ -261,7 +261,7 @@ static void put_in_order(cpuprofile_writer *w)
     free(moments);
 }
 
-static void tell(const cpuprofile_writer *w, pt_diag *diag)
+static void tell_facts(const cpuprofile_writer *w, pt_diag *diag)
 {
     uint64_t negative = 0;
     if (w->keeps_times) return;
@@ -290,12 +290,12 @@ pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output
     memset(w.node_of, 0xff, profile->stack->t.count * sizeof *w.node_of);
     put_in_order(&w);
     w.keeps_times = is_own(&w);
-    plant(&w);
+    plant_tree(&w);
     pt_json_w_init(&w.json, out, 0);
     put_document(&w);
     pt_json_w_done(&w.json);
     pt_out_char(out, '\n');
-    tell(&w, options->diag);
+    tell_facts(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.index);
     free(w.node.items);

@@ -237,7 +237,7 @@ static bool is_last_line(const char *line, size_t length)
     return true;
 }
 
-static int probe(const pt_probe_input *in)
+static int probe_dcpi(const pt_probe_input *in)
 {
     pt_reader r;
     pt_reader_init(&r, in->head, in->head_bytes, NULL);
@@ -347,7 +347,7 @@ static void read_chunks(pt_reader *r, pt_builder *b, const pt_dcpi_header *h, pt
     }
 }
 
-static void describe(pt_builder *b, const pt_dcpi_header *h)
+static void describe_profile(pt_builder *b, const pt_dcpi_header *h)
 {
     pt_builder_event(
         b, &(pt_event){.type = h->event.v != 0 ? h->event.v : pt_builder_text(b, "samples").v,
@@ -393,7 +393,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
                         .error = &error};
     const bool whole = read_header(r, &s);
     keep_lines(&s);
-    describe(b, &s.h);
+    describe_profile(b, &s.h);
     const pt_mapping_id mapping = pt_dcpi_mapping(b, &s.h);
     pt_diag_add(hooks->diag, !s.h.has_version, "missing version line, read as 0.07");
     if (whole) tell_required(&s);
@@ -426,7 +426,7 @@ const pt_format pt_format_dcpi = {
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_dcpi,
     .read = read_profile,
     .write = pt_dcpi_write,
 };

@@ -97,8 +97,8 @@ static size_t sampled_places(const pt_profile *p, const int64_t *sum, uint32_t n
     return count;
 }
 
-static void fold(pt_dcpi_counts *c, const place *places, size_t count, const int64_t *sum,
-                 uint32_t mappings)
+static void fold_places(pt_dcpi_counts *c, const place *places, size_t count, const int64_t *sum,
+                        uint32_t mappings)
 {
     const uint32_t n = c->event_count;
     c->first = pt_alloc((size_t)mappings + 1, sizeof *c->first);
@@ -136,7 +136,7 @@ pt_status pt_dcpi_counts_init(pt_dcpi_counts *ret_counts, const pt_profile *p, p
     PT_FREE int64_t *sum = leaf_sums(&c, p, per_sample, diag);
     PT_FREE place *places = pt_alloc((size_t)p->location->t.count + 1, sizeof *places);
     const size_t count = sampled_places(p, sum, c.event_count, places);
-    fold(&c, places, count, sum, p->mapping->t.count);
+    fold_places(&c, places, count, sum, p->mapping->t.count);
     *ret_counts = c;
     return PT_OK;
 }

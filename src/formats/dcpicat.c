@@ -92,7 +92,7 @@ static bool parse_event(const char *rest, size_t bytes, event_line *ret)
            ret->name.size > 0;
 }
 
-static int probe(const pt_probe_input *in)
+static int probe_dcpicat(const pt_probe_input *in)
 {
     pt_reader r;
     pt_reader_init(&r, in->head, in->head_bytes, NULL);
@@ -521,7 +521,7 @@ const pt_format pt_format_dcpicat = {
     .capabilities = PT_CAN_HEADER | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_EXTRA,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_dcpicat,
     .read = read_text,
     .write = write_text,
 };

@@ -119,7 +119,7 @@ typedef struct {
     bool has_threads; /* a list of them, however short */
 } fx_reader;
 
-static int probe(const pt_probe_input *input)
+static int probe_firefox(const pt_probe_input *input)
 {
     if (pt_json_head_has(input, "meta.preprocessedProfileVersion", NULL)) return 90;
     if (pt_json_head_has(input, "meta.interval", NULL) &&
@@ -139,7 +139,7 @@ static void put_cell(fx_tables *t, column_id id, int64_t value)
 }
 
 /* The latest token as a cell; steps over it. */
-static int64_t cell(fx_reader *x, bool is_time)
+static int64_t read_cell(fx_reader *x, bool is_time)
 {
     pt_json_r *const r = &x->json;
     int64_t value = NULL_CELL;
@@ -165,7 +165,7 @@ static void read_column(fx_reader *x, fx_tables *t, int which)
 {
     pt_json_r *const r = &x->json;
     while (pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END)
-        put_cell(t, known[which].id, cell(x, known[which].is_time));
+        put_cell(t, known[which].id, read_cell(x, known[which].is_time));
 }
 
 static void read_weights(fx_reader *x, fx_tables *t)
@@ -209,7 +209,7 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
             row[i] = NULL_CELL;
         for (int i = 0; pt_json_next(r) > PT_JSON_EOF && r->token != PT_JSON_ARRAY_END; i++) {
             if (i < SCHEMA_MAX && which[i] >= 0)
-                row[which[i]] = cell(x, known[which[i]].is_time);
+                row[which[i]] = read_cell(x, known[which[i]].is_time);
             else
                 pt_json_skip(r);
         }
@@ -404,15 +404,15 @@ static void read_profile(fx_reader *x, unsigned depth)
 /* ---- Rows to frames ---- */
 
 /* The tables that hold a column: the thread's own, or the shared ones. */
-static fx_tables *owner(fx_reader *x, fx_thread *thread, column_id id)
+static fx_tables *tables_with(fx_reader *x, fx_thread *thread, column_id id)
 {
     return thread->tables.column[id].count > 0 ? &thread->tables : &x->shared;
 }
 
 /* A cell of a column; NULL_CELL if it is not there. */
-static int64_t at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
+static int64_t cell_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
-    const fx_tables *const t = owner(x, thread, id);
+    const fx_tables *const t = tables_with(x, thread, id);
     if (row < 0 || (uint64_t)row >= t->column[id].count) return NULL_CELL;
     return t->column[id].items[row];
 }
@@ -420,11 +420,11 @@ static int64_t at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 /* A string of the builder; 0 = none. */
 static uint32_t text_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
-    const int64_t string = at(x, thread, STRINGS, at(x, thread, id, row));
+    const int64_t string = cell_at(x, thread, STRINGS, cell_at(x, thread, id, row));
     return string == NULL_CELL ? 0 : (uint32_t)string;
 }
 
-static int64_t positive(int64_t value)
+static int64_t positive_of(int64_t value)
 {
     return value > 0 ? value : 0;
 }
@@ -474,7 +474,7 @@ static bool is_address(fx_reader *x, uint32_t name, int64_t address)
 
 static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 {
-    const int64_t lib = at(x, thread, RESOURCE_LIB, at(x, thread, FUNC_RESOURCE, func));
+    const int64_t lib = cell_at(x, thread, RESOURCE_LIB, cell_at(x, thread, FUNC_RESOURCE, func));
     if (lib < 0 || (uint64_t)lib >= x->lib.count) return PT_NONE;
     return pt_builder_mapping(x->builder, &x->lib.items[lib]).v;
 }
@@ -482,20 +482,20 @@ static uint32_t mapping_of(fx_reader *x, fx_thread *thread, int64_t func)
 static uint32_t make_location(fx_reader *x, fx_thread *thread, int64_t frame)
 {
     pt_function f = {0};
-    pt_line line = {.line = positive(at(x, thread, FRAME_LINE, frame)),
-                    .column = positive(at(x, thread, FRAME_COLUMN, frame))};
+    pt_line line = {.line = positive_of(cell_at(x, thread, FRAME_LINE, frame)),
+                    .column = positive_of(cell_at(x, thread, FRAME_COLUMN, frame))};
     pt_location location = {.mapping = PT_NONE};
-    const int64_t func = at(x, thread, FRAME_FUNC, frame);
-    if (at(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
+    const int64_t func = cell_at(x, thread, FRAME_FUNC, frame);
+    if (cell_at(x, thread, FRAME_TEXT, frame) != NULL_CELL) {
         take_text(x, text_at(x, thread, FRAME_TEXT, frame), &f, &line);
     } else {
-        const int64_t source = at(x, thread, FUNC_SOURCE, func);
+        const int64_t source = cell_at(x, thread, FUNC_SOURCE, func);
         f.name = text_at(x, thread, FUNC_NAME, func);
         f.file = source != NULL_CELL ? text_at(x, thread, SOURCE_FILE, source)
                                      : text_at(x, thread, FUNC_FILE, func);
-        f.start_line = positive(at(x, thread, FUNC_LINE, func));
+        f.start_line = positive_of(cell_at(x, thread, FUNC_LINE, func));
         location.mapping = mapping_of(x, thread, func);
-        location.address = (uint64_t)positive(at(x, thread, FRAME_ADDRESS, frame));
+        location.address = (uint64_t)positive_of(cell_at(x, thread, FRAME_ADDRESS, frame));
     }
     if (is_address(x, f.name, (int64_t)location.address))
         return pt_builder_location(x->builder, &location, NULL, 0).v;
@@ -507,8 +507,8 @@ static uint32_t make_location(fx_reader *x, fx_thread *thread, int64_t frame)
 static uint32_t location_of(fx_reader *x, fx_thread *thread, int64_t frame)
 {
     const column_id of =
-        owner(x, thread, FRAME_FUNC)->column[FRAME_FUNC].count > 0 ? FRAME_FUNC : FRAME_TEXT;
-    fx_tables *const t = owner(x, thread, of);
+        tables_with(x, thread, FRAME_FUNC)->column[FRAME_FUNC].count > 0 ? FRAME_FUNC : FRAME_TEXT;
+    fx_tables *const t = tables_with(x, thread, of);
     const size_t count = t->column[of].count;
     if (frame < 0 || (uint64_t)frame >= count) {
         x->dangling++;
@@ -521,8 +521,8 @@ static uint32_t location_of(fx_reader *x, fx_thread *thread, int64_t frame)
 
 static int64_t prefix_of(fx_reader *x, fx_thread *thread, int64_t stack)
 {
-    const int64_t prefix = at(x, thread, STACK_PREFIX, stack);
-    const int64_t back = at(x, thread, STACK_OFFSET, stack);
+    const int64_t prefix = cell_at(x, thread, STACK_PREFIX, stack);
+    const int64_t back = cell_at(x, thread, STACK_OFFSET, stack);
     return prefix != NULL_CELL ? prefix : back > 0 ? stack - back : NULL_CELL;
 }
 
@@ -536,7 +536,7 @@ static bool is_root(fx_reader *x, fx_thread *thread, int64_t frame)
 
 static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
 {
-    fx_tables *const t = owner(x, thread, STACK_FRAME);
+    fx_tables *const t = tables_with(x, thread, STACK_FRAME);
     const size_t count = t->column[STACK_FRAME].count;
     const bool there = stack >= 0 && (uint64_t)stack < count;
     if (t->stack == NULL) t->stack = pt_alloc(count + 1, sizeof *t->stack);
@@ -629,7 +629,8 @@ static void tables_done(fx_tables *t)
     free(t->stack);
 }
 
-static pt_status conclude(fx_reader *x, const pt_error *error, pt_diag *diag, pt_error *reterr)
+static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *diag,
+                                  pt_error *reterr)
 {
     x->scale.rounded = x->rounded;
     pt_json_scale_tell(&x->scale, false, diag);
@@ -656,7 +657,7 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
         pt_error_set(&error, PT_ERR_FORMAT, "the JSON is no object with threads");
     pt_json_r_done(&x.json);
     put_samples(&x);
-    const pt_status status = conclude(&x, &error, hooks->diag, reterr);
+    const pt_status status = conclude_profile(&x, &error, hooks->diag, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "firefox", -1);
     for (size_t i = 0; i < x.thread.count; i++) {
         tables_done(&x.thread.items[i]->tables);
@@ -682,7 +683,7 @@ const pt_format pt_format_firefox = {
     .capabilities = PT_CAN_STACKS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_TIME,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_firefox,
     .read = firefox_read,
     .write = pt_firefox_write,
 };

@@ -627,7 +627,7 @@ static void choose_weight(fx_writer *w)
     }
 }
 
-static void tell(const fx_writer *w, pt_diag *diag)
+static void tell_facts(const fx_writer *w, pt_diag *diag)
 {
     const pt_profile *const p = w->p;
     uint64_t moved = 0, cpus = 0;
@@ -667,7 +667,7 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     put_document(&w);
     pt_json_w_done(&w.json);
     pt_out_char(out, '\n');
-    tell(&w, options->diag);
+    tell_facts(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.stack_index);
     pt_index_done(&w.func_index);

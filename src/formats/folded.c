@@ -35,7 +35,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-static size_t trimmed(const char *text, size_t size)
+static size_t trimmed_size(const char *text, size_t size)
 {
     while (size > 0 && is_space(text[size - 1]))
         size--;
@@ -75,19 +75,19 @@ static bool parse_count(const char *text, size_t size, int64_t *ret_value, bool 
 /* Cuts the last word off text[0, *size) if it is a count. */
 static bool cut_count(const char *text, size_t *size, int64_t *ret_value, bool *ret_rounded)
 {
-    const size_t end = trimmed(text, *size);
+    const size_t end = trimmed_size(text, *size);
     size_t begin = end;
     while (begin > 0 && !is_space(text[begin - 1]))
         begin--;
     if (begin == 0 || !parse_count(text + begin, end - begin, ret_value, ret_rounded)) return false;
-    *size = trimmed(text, begin);
+    *size = trimmed_size(text, begin);
     return *size > 0;
 }
 
 pt_folded_kind pt_folded_parse(const char *text, size_t size, pt_folded_line *ret_line)
 {
     pt_folded_line line = {0};
-    size = trimmed(text, size);
+    size = trimmed_size(text, size);
     if (size == 0) return PT_FOLDED_EMPTY;
     line.stack_bytes = size;
     if (!cut_count(text, &line.stack_bytes, &line.last, &line.last_rounded))
@@ -119,7 +119,7 @@ static bool is_named(const char *name)
     return false;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_folded(const pt_probe_input *input)
 {
     pt_reader text = open_text(input->head, input->head_bytes);
     const bool whole = input->file_bytes <= input->head_bytes;
@@ -239,7 +239,7 @@ static void read_lines(folded_reader *r, pt_reader *text)
     }
 }
 
-static pt_status conclude(const folded_reader *r, pt_error *reterr)
+static pt_status conclude_profile(const folded_reader *r, pt_error *reterr)
 {
     if (pt_builder_sample_count(r->builder) == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "no line of the form \"name;name;name count\"");
@@ -269,7 +269,7 @@ static pt_status folded_read(pt_reader *reader, pt_builder *builder, const pt_re
         add_event(builder, "samples");
     }
     read_lines(&r, &text);
-    const pt_status status = conclude(&r, reterr);
+    const pt_status status = conclude_profile(&r, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "folded", -1);
     free(r.location_of);
     return status;
@@ -286,7 +286,7 @@ const pt_format pt_format_folded = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_NAMES,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_folded,
     .read = folded_read,
     .write = pt_folded_write,
 };

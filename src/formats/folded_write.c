@@ -85,7 +85,7 @@ static bool begins_like_bom(const char *text, size_t size)
 }
 
 /* Replaces bytes that would be taken for the end of a frame or of a line, or for an encoding. */
-static bool sanitize(char *text, size_t size)
+static bool sanitize_name(char *text, size_t size)
 {
     bool changed = begins_like_bom(text, size);
     if (changed) text[0] = '?';
@@ -107,7 +107,7 @@ static uint32_t intern_name(writer *w, const char *text, size_t size)
     pt_put(&w->names, text, size);
     pt_put_u8(&w->names, '\0');
     char *const name = (char *)w->names.data + begin;
-    w->changed += sanitize(name, size);
+    w->changed += sanitize_name(name, size);
     const uint64_t hash = pt_hash_bytes(name, size);
     PT_INDEX_EACH (&w->name_index, hash, id) {
         if (strcmp((char *)w->names.data + w->name.items[id], name) == 0) {
@@ -131,7 +131,7 @@ static uint32_t name_of_function(writer *w, uint32_t function, uint32_t location
     return intern_name(w, text, size < (int)sizeof text ? (size_t)size : sizeof text - 1);
 }
 
-static void push(sequences *s, uint32_t number)
+static void push_number(sequences *s, uint32_t number)
 {
     PT_PUSH(s->pool, number);
 }
@@ -142,9 +142,9 @@ static uint32_t place_of(writer *w, uint32_t location)
     const pt_locations *const l = w->p->location;
     const size_t begin = w->place.pool.count;
     const uint32_t first = l->line_first[location], end = l->line_first[location + 1];
-    if (first == end) push(&w->place, name_of_function(w, PT_NONE, location));
+    if (first == end) push_number(&w->place, name_of_function(w, PT_NONE, location));
     for (uint32_t k = end; k > first; k--)
-        push(&w->place, name_of_function(w, w->p->line->function[k - 1], location));
+        push_number(&w->place, name_of_function(w, w->p->line->function[k - 1], location));
     return w->place_of[location] = intern_tail(&w->place, begin);
 }
 
@@ -154,7 +154,7 @@ static uint32_t row_of(writer *w, uint32_t stack)
     const uint32_t *const frames = pt_stack_frames(w->p, stack);
     const size_t begin = w->row.pool.count;
     for (uint32_t i = pt_stack_depth(w->p, stack); i > 0; i--)
-        push(&w->row, place_of(w, frames[i - 1]));
+        push_number(&w->row, place_of(w, frames[i - 1]));
     return w->row_of[stack] = intern_tail(&w->row, begin);
 }
 

@@ -108,14 +108,14 @@ void pt_gmon_begin(pt_gmon_reading *s, pt_builder *b, const pt_read_hooks *hooks
     s->mapping = pt_builder_append_mapping(b, &(pt_mapping){.flags = PT_MAPPING_HAS_BIAS});
 }
 
-static void saw(pt_gmon_reading *s, uint64_t limit)
+static void note_limit(pt_gmon_reading *s, uint64_t limit)
 {
     if (limit > s->limit) s->limit = limit;
 }
 
-static pt_location_id location(pt_gmon_reading *s, uint64_t address)
+static pt_location_id location_of(pt_gmon_reading *s, uint64_t address)
 {
-    saw(s, address == UINT64_MAX ? address : address + 1);
+    note_limit(s, address == UINT64_MAX ? address : address + 1);
     const pt_location at = {.mapping = s->mapping.v, .address = address};
     /* Who looks at bins only adds arcs up by function, and need not have each address once. */
     return s->bins_only ? pt_builder_append_location(s->b, &at, NULL, 0)
@@ -123,14 +123,14 @@ static pt_location_id location(pt_gmon_reading *s, uint64_t address)
 }
 
 /* A whole instruction's address on machines whose instructions are aligned to two bytes. */
-static uint64_t middle(uint64_t low, uint64_t high)
+static uint64_t middle_of(uint64_t low, uint64_t high)
 {
     return low + (high - low) / 2 / PT_GMON_UNIT_BYTES * PT_GMON_UNIT_BYTES;
 }
 
 static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
 {
-    const pt_location_id at = location(s, address);
+    const pt_location_id at = location_of(s, address);
     int64_t values[2] = {(int64_t)count, 0};
     if (s->in_seconds) values[1] = (int64_t)((count * NS_PER_S + s->rate / 2) / s->rate);
     pt_builder_add(s->b, pt_builder_stack(s->b, &at.v, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
@@ -170,9 +170,9 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
             &(pt_bin){
                 .low = low, .high = high, .count = count, .scale = scale, .mapping = s->mapping.v});
         rows++;
-        if (count > 0 && !s->bins_only) add_sample(s, middle(low, high), count);
+        if (count > 0 && !s->bins_only) add_sample(s, middle_of(low, high), count);
     }
-    saw(s, h->high);
+    note_limit(s, h->high);
     pt_gmon_end_arcs(s);
     pt_putf(&s->plan, "h %" PRIx64 " %" PRIx64 " %" PRIu64 " %" PRIu64 " %u ", h->low, h->high,
             h->bin_count, rows, h->rate);
@@ -182,8 +182,8 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
 
 void pt_gmon_add_arc(pt_gmon_reading *s, uint64_t from, uint64_t to, uint64_t calls)
 {
-    const pt_location_id caller = location(s, from);
-    pt_builder_arc(s->b, caller, location(s, to), calls, NULL);
+    const pt_location_id caller = location_of(s, from);
+    pt_builder_arc(s->b, caller, location_of(s, to), calls, NULL);
     s->arc_run++;
 }
 
@@ -287,7 +287,7 @@ static pt_reader records_of(const uint8_t *data, size_t size, const variant *v, 
 
 /* How far the records make sense in this variant: the size if to the end. A text range above the
  * usual address spaces, or a name that no program would choose, makes no sense. */
-static uint64_t reach(const uint8_t *data, size_t size, const variant *v)
+static uint64_t reach_of(const uint8_t *data, size_t size, const variant *v)
 {
     pt_reader r = records_of(data, size, v, NULL);
     record rec;
@@ -322,7 +322,7 @@ static variant choose_variant(const uint8_t *data, size_t size, bool little, boo
                                    .word_bytes = ways[i].word_bytes,
                                    .length_bytes = ways[i].length_bytes,
                                    .version = version};
-                const uint64_t far = reach(data, size, &v);
+                const uint64_t far = reach_of(data, size, &v);
                 if (far <= best_reach) continue;
                 best = v;
                 best_reach = far;
@@ -424,7 +424,7 @@ static void add_blocks(pt_gmon_reading *s, record *rec, const variant *v)
     for (uint64_t i = 0; i < rec->present; i++) {
         const uint64_t address = pt_read_word(&rec->items);
         const uint64_t count = pt_read_word(&rec->items);
-        saw(s, address == UINT64_MAX ? address : address + 1);
+        note_limit(s, address == UINT64_MAX ? address : address + 1);
         pt_builder_block(s->b, &(pt_block){address, count, s->mapping.v});
     }
     pt_putf(&s->plan, "b %" PRIu64 " %u\n", rec->present, v->length_bytes);
@@ -495,7 +495,7 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
     return error.status;
 }
 
-static int probe(const pt_probe_input *in)
+static int probe_gmon(const pt_probe_input *in)
 {
     return in->head_bytes >= 8 && memcmp(in->head, cookie, sizeof cookie) == 0 ? 100 : 0;
 }
@@ -513,7 +513,7 @@ const pt_format pt_format_gmon = {
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_BLOCKS |
                     PT_CAN_EVENTS | PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_gmon,
     .read = read_profile,
     .write = pt_gmon_write,
 };

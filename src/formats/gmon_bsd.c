@@ -109,7 +109,7 @@ static bool find_layout(const uint8_t *data, size_t size, uint64_t file_bytes, u
     return false;
 }
 
-static int probe(const pt_probe_input *in)
+static int probe_gmon_bsd(const pt_probe_input *in)
 {
     header h;
     if (in->file_bytes == UINT64_MAX ||
@@ -200,7 +200,7 @@ const pt_format pt_format_gmon_bsd = {
     .capabilities = PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_ARCS | PT_CAN_BINS | PT_CAN_EVENTS |
                     PT_CAN_UNITS | PT_CAN_HEADER | PT_CAN_EXTRA,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_gmon_bsd,
     .read = read_profile,
     .write = pt_gmon_write_bsd,
 };

@@ -70,7 +70,7 @@ static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
 }
 
 /* Does the histogram count what the first one does? */
-static bool fits(const sum *s, const pt_gmon_histogram *h)
+static bool fits_first(const sum *s, const pt_gmon_histogram *h)
 {
     if (s->histograms.count == 0) return true;
     const pt_gmon_histogram *const first = &s->histograms.items[0].h;
@@ -136,7 +136,7 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
     uint64_t row = 0;
     for (pt_gmon_step step; pt_gmon_next_step(&line, &step);) {
         if (step.kind != 'h') continue;
-        if (row + step.rows > p->bin->t.count || !fits(s, &step.histogram))
+        if (row + step.rows > p->bin->t.count || !fits_first(s, &step.histogram))
             return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                 "the histogram of 0x%" PRIx64 " to 0x%" PRIx64
                                 " counts other things than the first",
@@ -163,7 +163,8 @@ static bool add_plan(sum *s, const char *line)
     line = end != NULL ? end + 1 : "";
     for (pt_gmon_step step; pt_gmon_next_step(&line, &step);) {
         if (step.kind != 'h') continue;
-        if (step.histogram.bin_count > BINS_MAX - s->bins_claimed || !fits(s, &step.histogram))
+        if (step.histogram.bin_count > BINS_MAX - s->bins_claimed ||
+            !fits_first(s, &step.histogram))
             return false;
         const size_t before = s->histograms.count;
         histogram_like(s, &step.histogram);
@@ -230,7 +231,7 @@ static bool add_merged_bins(sum *s, const pt_profile *p)
 
 /* ---- Writing ---- */
 
-static void put(const sum *s, uint64_t value, unsigned bytes)
+static void put_number(const sum *s, uint64_t value, unsigned bytes)
 {
     if (s->big_endian)
         pt_put_be(s->out, value, bytes);
@@ -252,14 +253,14 @@ static void put_histogram(const sum *s, summed_histogram *x)
     bool more = true;
     for (unsigned repeat = 0; more && repeat < REPEATS_MAX; repeat++) {
         pt_put_u8(s->out, 0);
-        put(s, h->low, s->word_bytes);
-        put(s, h->high, s->word_bytes);
-        put(s, h->bin_count, 4);
-        put(s, h->rate, 4);
+        put_number(s, h->low, s->word_bytes);
+        put_number(s, h->high, s->word_bytes);
+        put_number(s, h->bin_count, 4);
+        put_number(s, h->rate, 4);
         pt_put(s->out, h->dimension, sizeof h->dimension);
         more = false;
         for (uint64_t i = 0; i < h->bin_count; i++) {
-            put(s, part_of(&x->bins[i], PT_GMON_BIN_MAX), 2);
+            put_number(s, part_of(&x->bins[i], PT_GMON_BIN_MAX), 2);
             more |= x->bins[i] > 0;
         }
     }
@@ -273,9 +274,9 @@ static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
     unsigned repeat = 0;
     do {
         if (!bsd) pt_put_u8(s->out, PT_GMON_ARC);
-        put(s, arc->from, s->word_bytes);
-        put(s, arc->to, s->word_bytes);
-        put(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
+        put_number(s, arc->from, s->word_bytes);
+        put_number(s, arc->to, s->word_bytes);
+        put_number(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
     } while (left > 0 && ++repeat < REPEATS_MAX);
     pt_diag_add(s->diag, left > 0, "call arcs held at the most that can be written");
 }
@@ -283,7 +284,7 @@ static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
 static void put_gnu(const sum *s)
 {
     pt_put_text(s->out, "gmon");
-    put(s, 1, 4);
+    put_number(s, 1, 4);
     for (unsigned i = 0; i < PT_GMON_SPARE_BYTES; i++)
         pt_put_u8(s->out, 0);
     for (size_t i = 0; i < s->histograms.count; i++)
@@ -292,12 +293,12 @@ static void put_gnu(const sum *s)
         put_arc(s, &s->arcs.items[i], false);
     if (s->blocks.count == 0) return;
     pt_put_u8(s->out, PT_GMON_BLOCKS);
-    put(s, s->blocks.count, 4);
+    put_number(s, s->blocks.count, 4);
     for (size_t i = 0; i < s->blocks.count; i++) {
         const uint64_t most = s->word_bytes == 8 ? UINT64_MAX : UINT32_MAX;
         uint64_t left = s->blocks.items[i].count;
-        put(s, s->blocks.items[i].from, s->word_bytes);
-        put(s, part_of(&left, most), s->word_bytes);
+        put_number(s, s->blocks.items[i].from, s->word_bytes);
+        put_number(s, part_of(&left, most), s->word_bytes);
         pt_diag_add(s->diag, left > 0, "counts of basic blocks held at the limit");
     }
 }
@@ -309,16 +310,16 @@ static pt_status put_bsd(const sum *s, pt_error *reterr)
                             s->histograms.count);
     const summed_histogram *const x = &s->histograms.items[0];
     const unsigned header_bytes = s->word_bytes == 8 ? 40 : 32;
-    put(s, x->h.low, s->word_bytes);
-    put(s, x->h.high, s->word_bytes);
-    put(s, header_bytes + 2 * x->h.bin_count, 4);
-    put(s, PT_GMON_BSD44_VERSION, 4);
-    put(s, x->h.rate, 4);
+    put_number(s, x->h.low, s->word_bytes);
+    put_number(s, x->h.high, s->word_bytes);
+    put_number(s, header_bytes + 2 * x->h.bin_count, 4);
+    put_number(s, PT_GMON_BSD44_VERSION, 4);
+    put_number(s, x->h.rate, 4);
     for (unsigned i = 0; i < PT_GMON_SPARE_BYTES; i++)
         pt_put_u8(s->out, 0);
     for (uint64_t i = 0; i < x->h.bin_count; i++) {
         uint64_t left = x->bins[i];
-        put(s, part_of(&left, PT_GMON_BIN_MAX), 2);
+        put_number(s, part_of(&left, PT_GMON_BIN_MAX), 2);
         pt_diag_add(s->diag, left > 0, "bins beyond 65535 held at the limit");
     }
     for (size_t i = 0; i < s->arcs.count; i++)
@@ -327,7 +328,7 @@ static pt_status put_bsd(const sum *s, pt_error *reterr)
     return PT_OK;
 }
 
-static void begin(sum *s, pt_buf *out, pt_diag *diag)
+static void begin_sum(sum *s, pt_buf *out, pt_diag *diag)
 {
     *s = (sum){.out = out, .diag = diag, .word_bytes = 8};
     pt_index_init(&s->histogram_index);
@@ -335,7 +336,7 @@ static void begin(sum *s, pt_buf *out, pt_diag *diag)
     pt_index_init(&s->blocks.index);
 }
 
-static void end(sum *s)
+static void end_sum(sum *s)
 {
     for (size_t i = 0; i < s->histograms.count; i++)
         free(s->histograms.items[i].bins);
@@ -358,7 +359,7 @@ static bool fits_bsd(const sum *s)
 bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *diag)
 {
     sum s;
-    begin(&s, out, diag);
+    begin_sum(&s, out, diag);
     const bool fitting = add_plans(&s, p) && add_merged_bins(&s, p) && (!bsd || fits_bsd(&s));
     if (fitting) {
         add_calls(&s, p);
@@ -367,7 +368,7 @@ bool pt_gmon_put_merged(const pt_profile *p, bool bsd, pt_buf *out, pt_diag *dia
         else
             put_gnu(&s);
     }
-    end(&s);
+    end_sum(&s);
     return fitting;
 }
 
@@ -375,7 +376,7 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
                       pt_diag *diag, pt_error *reterr)
 {
     sum s;
-    begin(&s, out, diag);
+    begin_sum(&s, out, diag);
     pt_status status = PT_OK;
     for (size_t i = 0; i < count && status == PT_OK; i++) {
         const pt_provenance *const from = pt_profile_provenance(profiles[i]);
@@ -390,6 +391,6 @@ pt_status pt_gmon_sum(const pt_profile *const *profiles, size_t count, bool bsd,
         status = put_bsd(&s, reterr);
     else if (status == PT_OK)
         put_gnu(&s);
-    end(&s);
+    end_sum(&s);
     return status;
 }

@@ -44,7 +44,7 @@ typedef struct {
     uint8_t dimension[PT_GMON_DIMENSION_BYTES + 1];
 } writing;
 
-static void put(writing *w, uint64_t value, unsigned bytes)
+static void put_number(writing *w, uint64_t value, unsigned bytes)
 {
     if (w->big_endian)
         pt_put_be(&w->buf, value, bytes);
@@ -54,7 +54,7 @@ static void put(writing *w, uint64_t value, unsigned bytes)
 
 static void put_word(writing *w, uint64_t value)
 {
-    put(w, value, w->word_bytes);
+    put_number(w, value, w->word_bytes);
 }
 
 static void put_histogram_head(writing *w, const pt_gmon_histogram *h)
@@ -62,12 +62,12 @@ static void put_histogram_head(writing *w, const pt_gmon_histogram *h)
     pt_put_u8(&w->buf, 0);
     put_word(w, h->low);
     put_word(w, h->high);
-    put(w, h->bin_count, 4);
-    put(w, h->rate, 4);
+    put_number(w, h->bin_count, 4);
+    put_number(w, h->rate, 4);
     pt_put(&w->buf, h->dimension, sizeof h->dimension);
 }
 
-static pt_status send(writing *w, const pt_output *output, pt_error *reterr)
+static pt_status send_files(writing *w, const pt_output *output, pt_error *reterr)
 {
     pt_out *out = output->open(output->context, "", reterr);
     if (out == NULL) {
@@ -116,7 +116,7 @@ static void put_planned_bins(writing *w, const pt_gmon_step *s, uint64_t first_r
     for (uint64_t i = 0; i < h->bin_count; i++) {
         const bool is_here = k < s->rows && pt_gmon_edge(h, i) == row[k].low &&
                              pt_gmon_edge(h, i + 1) == row[k].high;
-        put(w, is_here ? row[k].count : 0, 2);
+        put_number(w, is_here ? row[k].count : 0, 2);
         k += is_here;
     }
 }
@@ -137,11 +137,11 @@ static void put_planned(writing *w, const char *plan, bool is_bsd)
                 if (!is_bsd) pt_put_u8(&w->buf, PT_GMON_ARC);
                 put_word(w, p->location->address[p->arc->from[arc]]);
                 put_word(w, p->location->address[p->arc->to[arc]]);
-                put(w, p->arc->calls[arc], call_bytes);
+                put_number(w, p->arc->calls[arc], call_bytes);
             }
         } else {
             pt_put_u8(&w->buf, PT_GMON_BLOCKS);
-            put(w, s.rows, s.length_bytes);
+            put_number(w, s.rows, s.length_bytes);
             for (uint64_t i = 0; i < s.rows; i++, block++) {
                 put_word(w, p->block->row[block].address);
                 put_word(w, p->block->row[block].count);
@@ -279,7 +279,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 }
 
 /* Sorts, and adds up what has the same place. */
-static void fold(leaf_counts *c)
+static void fold_counts(leaf_counts *c)
 {
     size_t n = 0;
     if (c->count > 0) qsort(c->items, c->count, sizeof *c->items, by_place);
@@ -313,7 +313,7 @@ static leaf_counts count_leaves(writing *w)
             PT_PUSH(c, (leaf_count){address / GRANULE, (uint64_t)value});
         }
     }
-    fold(&c);
+    fold_counts(&c);
     for (size_t i = 0; i < c.count && w->per_count != 1; i++) {
         const double count = (double)c.items[i].count / w->per_count;
         rounded += fabs(count - round(count)) > 0.001;
@@ -337,13 +337,13 @@ static void put_stretch(writing *w, const leaf_count *items, size_t n)
         put_histogram_head(w, &h);
         if (n == 1) {
             const uint64_t part = left < PT_GMON_BIN_MAX ? left : PT_GMON_BIN_MAX;
-            put(w, part, 2);
+            put_number(w, part, 2);
             left -= part;
             if (left == 0) return;
             continue;
         }
         for (size_t i = 0, bin = 0; bin < h.bin_count; bin++)
-            put(w, items[i].at == items[0].at + bin ? items[i++].count : 0, 2);
+            put_number(w, items[i].at == items[0].at + bin ? items[i++].count : 0, 2);
         return;
     }
     pt_diag_add(w->options->diag, left, "samples beyond %u at one address left out",
@@ -381,7 +381,7 @@ static void put_arcs(writing *w, bool is_bsd)
             if (!is_bsd) pt_put_u8(&w->buf, PT_GMON_ARC);
             put_word(w, from);
             put_word(w, to);
-            put(w, part, call_bytes);
+            put_number(w, part, call_bytes);
             left -= part;
         } while (left > 0 && ++repeat < REPEATS_MAX);
         held += left > 0;
@@ -399,7 +399,7 @@ static void put_blocks(writing *w)
         if (pass == 1) {
             if (kept == 0) break;
             pt_put_u8(&w->buf, PT_GMON_BLOCKS);
-            put(w, kept, 4);
+            put_number(w, kept, 4);
         }
         for (uint32_t i = 0; i < b->t.count; i++) {
             const pt_block *const x = &b->row[i];
@@ -446,17 +446,17 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
     const unsigned header_bytes = w->word_bytes == 8 ? 40 : 32;
     put_word(w, low);
     put_word(w, low + bins * granule);
-    put(w, header_bytes + 2 * bins, 4);
-    put(w, PT_GMON_BSD44_VERSION, 4);
-    put(w, w->rate, 4);
-    put(w, 0, 4);
-    put(w, 0, 8);
+    put_number(w, header_bytes + 2 * bins, 4);
+    put_number(w, PT_GMON_BSD44_VERSION, 4);
+    put_number(w, w->rate, 4);
+    put_number(w, 0, 4);
+    put_number(w, 0, 8);
     for (uint64_t bin = 0, i = 0; bin < bins; bin++) {
         uint64_t count = 0;
         for (; i < c->count && (c->items[i].at * GRANULE - low) / granule == bin; i++)
             count = add_up(count, c->items[i].count);
         saturated += count > PT_GMON_BIN_MAX;
-        put(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
+        put_number(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
     }
     pt_diag_add(w->options->diag, saturated,
                 "bins beyond 65535 held at the limit (--to=gmon is not)");
@@ -468,7 +468,7 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
 }
 
 /* Does what is written tell this event, too: the ticks, or the time that they stand for? */
-static bool follows(const writing *w, uint32_t e)
+static bool is_same_event(const writing *w, uint32_t e)
 {
     const pt_profile *const p = w->p;
     const double ns = ns_per_unit(pt_text(p, p->event->row[e].unit));
@@ -487,7 +487,7 @@ static void say_left_out(const writing *w)
     const pt_provenance *const s = pt_profile_provenance(p);
     uint64_t others = 0, foreign = 0;
     for (uint32_t e = 0; e < p->event->t.count; e++)
-        others += e != w->event && !follows(w, e);
+        others += e != w->event && !is_same_event(w, e);
     for (uint32_t i = 0; i < p->extra->t.count; i++)
         foreign += strcmp(pt_text(p, p->extra->key[i]), PT_GMON_PLAN) != 0;
     pt_diag_add(w->options->diag, others, "other values of each sample are left out");
@@ -543,16 +543,16 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
         pt_gmon_from_hex(hex, spare, sizeof spare);
     }
     if (plan == NULL && pt_gmon_put_merged(p, false, &w.buf, options->diag))
-        return send(&w, output, reterr);
+        return send_files(&w, output, reterr);
     pt_put_text(&w.buf, "gmon");
-    put(&w, version, 4);
+    put_number(&w, version, 4);
     pt_put(&w.buf, spare, sizeof spare);
     pt_status status = PT_OK;
     if (plan != NULL)
         put_planned(&w, plan, false);
     else
         status = write_any(&w, false, reterr);
-    if (status == PT_OK) return send(&w, output, reterr);
+    if (status == PT_OK) return send_files(&w, output, reterr);
     pt_buf_done(&w.buf);
     return status;
 }
@@ -568,10 +568,10 @@ static void put_planned_bsd_header(writing *w, const char *plan, unsigned header
     pt_gmon_next_step(&line, &s);
     put_word(w, s.histogram.low);
     put_word(w, s.histogram.high);
-    put(w, header_bytes + 2 * s.histogram.bin_count, 4);
+    put_number(w, header_bytes + 2 * s.histogram.bin_count, 4);
     if (header_bytes == 32 || header_bytes == 40) {
-        put(w, PT_GMON_BSD44_VERSION, 4);
-        put(w, s.histogram.rate, 4);
+        put_number(w, PT_GMON_BSD44_VERSION, 4);
+        put_number(w, s.histogram.rate, 4);
     }
     pt_put(&w->buf, spare, spare_bytes);
 }
@@ -596,7 +596,7 @@ pt_status pt_gmon_write_bsd(const pt_profile *p, const pt_output *output,
     } else if (!pt_gmon_put_merged(p, true, &w.buf, options->diag)) {
         status = write_any(&w, true, reterr);
     }
-    if (status == PT_OK) return send(&w, output, reterr);
+    if (status == PT_OK) return send_files(&w, output, reterr);
     pt_buf_done(&w.buf);
     return status;
 }

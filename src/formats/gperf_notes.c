@@ -10,7 +10,7 @@
 /* ---- reading ---- */
 
 /* Behind head, if the line begins with that. */
-static const char *behind(const char *line, const char *head)
+static const char *text_behind(const char *line, const char *head)
 {
     const size_t bytes = strlen(head);
     return strncmp(line, head, bytes) == 0 ? line + bytes : NULL;
@@ -31,7 +31,7 @@ static bool take_facts(char *words, pt_provenance *into)
 }
 
 /* A whole number from 1 on; 0 if there is none. */
-static uint64_t number(const char **at)
+static uint64_t read_number(const char **at)
 {
     char *end = NULL;
     const uint64_t value =
@@ -49,11 +49,11 @@ static void take_ends(char *text, pt_gperf_notes *notes, uint64_t *left)
     *colon = '\0';
     if (!pt_facts_end_named(text, &end)) return;
     for (const char *at = colon + 1; *at++ == ' ';) {
-        const uint64_t first = number(&at);
+        const uint64_t first = read_number(&at);
         uint64_t last = first;
         if (*at == '-') {
             at++;
-            last = number(&at);
+            last = read_number(&at);
         }
         if (first == 0 || last < first || last > notes->count || last - first >= *left) return;
         *left -= last - first + 1;
@@ -73,8 +73,8 @@ pt_gperf_notes pt_gperf_notes_read(const pt_reader *text, uint64_t records, pt_p
         for (const char *line; (line = pt_read_line(&lines, &length)) != NULL;) {
             if (length == 0 || line[0] != '#') continue;
             PT_FREE char *copy = pt_strndup(line, length);
-            const char *const facts = behind(copy, PT_GPERF_FACTS_LINE);
-            const char *const ends = behind(copy, PT_GPERF_END_LINE);
+            const char *const facts = text_behind(copy, PT_GPERF_FACTS_LINE);
+            const char *const ends = text_behind(copy, PT_GPERF_END_LINE);
             if (pass == 0 && facts != NULL && take_facts(copy + (facts - copy), into) &&
                 notes.end == NULL) {
                 notes.end = pt_alloc(records, 1);
@@ -96,7 +96,7 @@ void pt_gperf_notes_done(pt_gperf_notes *notes)
 /* ---- writing ---- */
 
 /* A piece of lines, which may be nothing. */
-static void put(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
+static void put_piece(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
 {
     enum { PIECE_BYTES = 128 };
     uint8_t bytes[PIECE_BYTES];
@@ -122,8 +122,8 @@ void pt_gperf_notes_write(pt_buf *to, const pt_profile *p, const uint8_t *ends, 
         if (end == PT_STACK_END_ROOT) continue;
         pt_gperf_ends runs = {.name = pt_stack_end_name((pt_stack_end)end)};
         for (size_t i = 0; i < count; i++) {
-            if (ends[i] == end) put(to, &runs, i + 1);
+            if (ends[i] == end) put_piece(to, &runs, i + 1);
         }
-        put(to, &runs, 0);
+        put_piece(to, &runs, 0);
     }
 }

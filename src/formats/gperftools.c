@@ -68,7 +68,7 @@ static bool find_header(const uint8_t *head, size_t bytes, header *ret)
     return false;
 }
 
-static int probe(const pt_probe_input *in)
+static int probe_gperftools(const pt_probe_input *in)
 {
     header h;
     return find_header(in->head, in->head_bytes, &h) ? 90 : 0;
@@ -552,7 +552,7 @@ static void add_record(reading *s, const pt_reader *r, const record *rec, pt_sta
     if (s->ahead_count == AHEAD_MAX) commit_ahead(s);
 }
 
-static void describe(pt_builder *b, const header *h)
+static void describe_profile(pt_builder *b, const header *h)
 {
     const uint32_t cpu = pt_builder_text(b, "cpu").v, ns = pt_builder_text(b, "nanoseconds").v;
     const int64_t period_ns = (int64_t)h->period_us * 1000;
@@ -581,7 +581,7 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     pt_skip(r, (2 + h.slots) * h.word_bytes);
     if (!pt_reader_ok(r)) return pt_error_set(reterr, PT_ERR_DAMAGED, "ends inside its header");
 
-    describe(b, &h);
+    describe_profile(b, &h);
     survey found = survey_records(r);
     pt_gperf_notes notes = {0};
     if (found.trailer) {
@@ -852,7 +852,7 @@ const pt_format pt_format_gperftools = {
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_END,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_gperftools,
     .read = read_profile,
     .write = write_profile,
 };

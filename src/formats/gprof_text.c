@@ -187,7 +187,7 @@ static size_t text_bytes(const uint8_t *data, size_t size)
     return bytes;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_gprof_text(const pt_probe_input *input)
 {
     pt_reader r;
     pt_span line, word;
@@ -505,7 +505,7 @@ typedef struct {
     double time_factor, samples_factor; /* of ONE-ths of the dimension */
 } value_plan;
 
-static int64_t scaled(int64_t value, double factor)
+static int64_t scaled_by(int64_t value, double factor)
 {
     const double product = round((double)value * factor);
     return product < 0x1p63 ? (int64_t)product : INT64_MAX;
@@ -541,7 +541,7 @@ static value_plan add_events(gprof_reader *g)
         p->period_type = pt_builder_text(g->b, "cpu").v;
         p->period_unit = pt_builder_text(g->b, "nanoseconds").v;
         p->has_period_type = true;
-        p->period = g->each > 0 ? scaled(1, g->each * unit->factor) : 0;
+        p->period = g->each > 0 ? scaled_by(1, g->each * unit->factor) : 0;
         plan.time = add_event(g, "cpu", "nanoseconds", p->period);
     }
     plan.count = pt_builder_event_count(g->b);
@@ -551,8 +551,8 @@ static value_plan add_events(gprof_reader *g)
 static void set_values(const value_plan *plan, int64_t self, int64_t calls, int64_t *values)
 {
     values[plan->calls] = calls;
-    if (plan->samples != PT_NONE) values[plan->samples] = scaled(self, plan->samples_factor);
-    if (plan->time != PT_NONE) values[plan->time] = scaled(self, plan->time_factor);
+    if (plan->samples != PT_NONE) values[plan->samples] = scaled_by(self, plan->samples_factor);
+    if (plan->time != PT_NONE) values[plan->time] = scaled_by(self, plan->time_factor);
 }
 
 /* Calls that the flat profile alone tells of come from nobody known. */
@@ -590,7 +590,7 @@ static void put_rows(gprof_reader *g)
     put_calls(g, &plan);
 }
 
-static void tell(const gprof_reader *g)
+static void tell_facts(const gprof_reader *g)
 {
     pt_diag *const diag = g->hooks->diag;
     if (g->never_called > 0)
@@ -607,7 +607,7 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
     pt_index_init(&g.call_index);
     read_lines(&g, reader);
     put_rows(&g);
-    tell(&g);
+    tell_facts(&g);
     if (!g.has_table)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "neither a flat profile nor a call graph");
     else if (g.bad_lines > 0)
@@ -635,6 +635,6 @@ const pt_format pt_format_gprof_text = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_ARCS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_HEADER,
-    .probe = probe,
+    .probe = probe_gprof_text,
     .read = gprof_read,
 };

@@ -87,7 +87,7 @@ static bool parse_header(pt_span line, pt_heap_kind *ret)
     return parse_kind(line, ret);
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_heap(const pt_probe_input *input)
 {
     pt_heap_kind h;
     return parse_header(pt_legacy_first_line(input), &h) ? 95 : 0;
@@ -348,7 +348,7 @@ const pt_format pt_format_heap = {
     .capabilities =
         PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS | PT_CAN_EVENTS,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_heap,
     .read = heap_read,
     .write = heap_write,
 };

@@ -170,7 +170,7 @@ static bool take_location_line(java *j, pt_span s)
     return true;
 }
 
-static pt_status finish(java *j, pt_reader *r, pt_error *reterr)
+static pt_status finish_profile(java *j, pt_reader *r, pt_error *reterr)
 {
     pt_span line;
     while (pt_span_line(r, &line))
@@ -289,7 +289,7 @@ static pt_status cpu_read(pt_reader *r, pt_builder *b, const pt_read_hooks *hook
     const pt_status read = r->status;
     pt_reader text = *r;
     text.parent = NULL;
-    pt_status status = finish(&j, &text, reterr);
+    pt_status status = finish_profile(&j, &text, reterr);
     if (status == PT_OK && read != PT_OK) {
         if (reterr != NULL) *reterr = error;
         status = read;
@@ -362,7 +362,7 @@ static int text_probe(const pt_probe_input *input)
     return says_java || heap ? 96 : 0;
 }
 
-static void describe(reading *r, pt_span unit)
+static void describe_events(reading *r, pt_span unit)
 {
     if (r->described) return;
     r->described = true;
@@ -379,7 +379,7 @@ static bool take_attribute(reading *r, pt_span line)
     pt_provenance *const p = pt_builder_provenance(r->j.b);
     if (is_text(key, "format")) return is_text(value, "java");
     if (is_text(key, "resolution")) {
-        describe(r, value);
+        describe_events(r, value);
         return true;
     }
     int64_t number;
@@ -395,7 +395,7 @@ static bool take_attribute(reading *r, pt_span line)
     return true;
 }
 
-static void scale(reading *r, int64_t *values)
+static void scale_values(reading *r, int64_t *values)
 {
     if (r->heap) {
         if (values[1] == 0) {
@@ -441,7 +441,7 @@ static void take_sample(reading *r, int64_t *values, uint64_t offset)
                                 .num = values[1] / values[0]};
         labels = pt_builder_labels(b, &label, 1);
     }
-    scale(r, values);
+    scale_values(r, values);
     const size_t depth = r->line.pcs.count;
     uint32_t *const frames = pt_builder_stack_space(b, depth);
     for (size_t i = 0; i < depth; i++)
@@ -462,7 +462,8 @@ static void take_lines(reading *r, pt_reader *reader)
         if (pt_span_trim(line).size == 0) continue;
         if (parse_sample(r, line, values)) {
             if (!samples)
-                describe(r, (pt_span){r->heap ? "bytes" : "nanoseconds", r->heap ? 5u : 11u});
+                describe_events(r,
+                                (pt_span){r->heap ? "bytes" : "nanoseconds", r->heap ? 5u : 11u});
             samples = true;
             take_sample(r, values, offset);
         } else if (samples || memchr(line.at, '=', line.size) == NULL) {
@@ -485,8 +486,8 @@ static pt_status text_read(pt_reader *reader, pt_builder *b, const pt_read_hooks
     pt_legacy_init(&r.line, b, hooks);
     pt_builder_provenance(b)->has_period_type = true;
     take_lines(&r, reader);
-    describe(&r, (pt_span){r.heap ? "bytes" : "nanoseconds", r.heap ? 5u : 11u});
-    const pt_status status = finish(&r.j, reader, reterr);
+    describe_events(&r, (pt_span){r.heap ? "bytes" : "nanoseconds", r.heap ? 5u : 11u});
+    const pt_status status = finish_profile(&r.j, reader, reterr);
     pt_legacy_done(&r.line);
     java_done(&r.j);
     return status;

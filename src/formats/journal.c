@@ -98,7 +98,7 @@ bool pt_journal_is(const uint8_t *head, size_t head_bytes)
 }
 
 /* Leaves the reader at the first area. */
-static pt_status begin(pt_reader *r, pt_journal_facts *f)
+static pt_status begin_journal(pt_reader *r, pt_journal_facts *f)
 {
     const uint8_t *const head = r->pos;
     memset(f, 0, sizeof *f);
@@ -391,7 +391,7 @@ static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f,
 pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, pt_error *reterr)
 {
     reader->error = reterr;
-    return begin(reader, ret_facts);
+    return begin_journal(reader, ret_facts);
 }
 
 /* ---- many into one builder ---- */
@@ -439,7 +439,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
 {
     pt_journal_facts facts;
     reader->error = reterr;
-    if (begin(reader, &facts) == PT_OK) {
+    if (begin_journal(reader, &facts) == PT_OK) {
         pt_reader again = *reader;
         g->map.count = 0;
         set_labels(g, &facts);
@@ -455,7 +455,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
 
 /* ---- the format: one journal ---- */
 
-static int probe(const pt_probe_input *input)
+static int probe_journal(const pt_probe_input *input)
 {
     return pt_journal_is(input->head, input->head_bytes) ? 100 : 0;
 }
@@ -512,6 +512,6 @@ const pt_format pt_format_journal = {
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_END | PT_CAN_UNITS |
                     PT_CAN_EVENTS,
-    .probe = probe,
+    .probe = probe_journal,
     .read = read_one,
 };

@@ -28,7 +28,7 @@ static void set_level(json_path *path, unsigned level, const char *name, size_t 
     path->end[level] = at + bytes;
 }
 
-static bool contains(const pt_json_r *r, const char *text)
+static bool text_contains(const pt_json_r *r, const char *text)
 {
     return text == NULL ||
            (r->token == PT_JSON_STRING && memmem(r->text, r->length, text, strlen(text)) != NULL);
@@ -60,7 +60,7 @@ bool pt_json_head_has(const pt_probe_input *input, const char *path, const char 
         const bool in_object = r.in_object[(level - 1) / 8] >> (level - 1) % 8 & 1;
         if (!in_object) set_level(&at, level - 1, "[]", 2);
         found = strlen(path) == at.end[level - 1] &&
-                memcmp(at.text, path, at.end[level - 1]) == 0 && contains(&r, text);
+                memcmp(at.text, path, at.end[level - 1]) == 0 && text_contains(&r, text);
     }
     pt_json_r_done(&r);
     return found;
@@ -76,29 +76,29 @@ pt_json_num pt_json_num_of(const pt_json_r *r)
     return (pt_json_num){.whole = true};
 }
 
-static int64_t limit(pt_json_scale *s, bool negative)
+static int64_t limit_of(pt_json_scale *s, bool negative)
 {
     s->limited++;
     return negative ? -INT64_MAX : INT64_MAX;
 }
 
 /* The whole number nearest to value, which may be any double; *ret_rest is what it leaves. */
-static int64_t nearest(pt_json_scale *s, double value, double *ret_rest)
+static int64_t nearest_whole(pt_json_scale *s, double value, double *ret_rest)
 {
     *ret_rest = 0;
     if (isnan(value)) return 0;
-    if (!(fabs(value) < 9.2e18)) return limit(s, value < 0);
+    if (!(fabs(value) < 9.2e18)) return limit_of(s, value < 0);
     const double whole = round(value);
     *ret_rest = value - whole;
     s->rounded += whole != value;
     return (int64_t)whole;
 }
 
-static bool exact(pt_json_scale *s, pt_json_num n, int64_t *ret_value)
+static bool take_exact(pt_json_scale *s, pt_json_num n, int64_t *ret_value)
 {
     if (!n.whole) return false;
     if (__builtin_mul_overflow(n.integer, s->scale, ret_value) || *ret_value == INT64_MIN)
-        *ret_value = limit(s, n.integer < 0);
+        *ret_value = limit_of(s, n.integer < 0);
     return true;
 }
 
@@ -106,22 +106,22 @@ int64_t pt_json_point(pt_json_scale *s, pt_json_num n)
 {
     int64_t value, part;
     double rest;
-    if (exact(s, n, &value)) return value;
+    if (take_exact(s, n, &value)) return value;
     /* Whole and fraction apart, so that a product beyond 2^53 loses nothing. */
     const double whole = trunc(n.number);
-    if (!(fabs(whole) < 0x1p53)) return nearest(s, n.number * (double)s->scale, &rest);
-    part = nearest(s, (n.number - whole) * (double)s->scale, &rest);
-    exact(s, (pt_json_num){.integer = (int64_t)whole, .whole = true}, &value);
+    if (!(fabs(whole) < 0x1p53)) return nearest_whole(s, n.number * (double)s->scale, &rest);
+    part = nearest_whole(s, (n.number - whole) * (double)s->scale, &rest);
+    take_exact(s, (pt_json_num){.integer = (int64_t)whole, .whole = true}, &value);
     return __builtin_add_overflow(value, part, &value) ? INT64_MAX : value;
 }
 
 int64_t pt_json_share(pt_json_scale *s, pt_json_num n)
 {
     int64_t value;
-    if (exact(s, n, &value)) return value;
+    if (take_exact(s, n, &value)) return value;
     const uint64_t before = s->rounded;
     const double given = n.number * (double)s->scale;
-    value = nearest(s, given + s->rest, &s->rest);
+    value = nearest_whole(s, given + s->rest, &s->rest);
     s->rounded = before + (given != round(given));
     return value;
 }
@@ -194,7 +194,7 @@ static uint32_t add_frame(naming *n, pt_named_frame frame, line_key key, size_t 
 }
 
 /* A location that nothing names: [lib+0x12]. */
-static uint32_t nameless(naming *n, uint32_t location, uint32_t line, bool inlined)
+static uint32_t nameless_frame(naming *n, uint32_t location, uint32_t line, bool inlined)
 {
     char text[1024];
     pt_location_text(n->p, location, text, sizeof text);
@@ -219,12 +219,13 @@ static bool same_line(const line_key *a, const line_key *b)
     return a->function == b->function && a->line == b->line && a->column == b->column;
 }
 
-static uint32_t named(naming *n, uint32_t location, uint32_t line, bool inlined, bool by_location)
+static uint32_t named_frame(naming *n, uint32_t location, uint32_t line, bool inlined,
+                            bool by_location)
 {
     const pt_profile *const p = n->p;
     const uint32_t function = p->line->function[line];
     if (function == PT_NONE || pt_text_bytes(p, name_of(p, function)) == 0)
-        return nameless(n, location, line, inlined);
+        return nameless_frame(n, location, line, inlined);
     const line_key key = {.function = function,
                           .line = p->line->line[line],
                           .column = p->line->column ? p->line->column[line] : 0};
@@ -260,9 +261,9 @@ void pt_named_frames_init(pt_named_frames *f, const pt_profile *p, bool by_locat
     for (uint32_t i = 0; i < locations; i++) {
         const uint32_t from = p->location->line_first[i], to = p->location->line_first[i + 1];
         f->first[i] = count;
-        if (from == to) f->of[count++] = nameless(&n, i, PT_NONE, false);
+        if (from == to) f->of[count++] = nameless_frame(&n, i, PT_NONE, false);
         for (uint32_t line = from; line < to; line++)
-            f->of[count++] = named(&n, i, line, line + 1 < to, by_location);
+            f->of[count++] = named_frame(&n, i, line, line + 1 < to, by_location);
     }
     f->first[locations] = count;
     for (size_t i = 0; i < f->frame.count; i++) {

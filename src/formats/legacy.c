@@ -244,7 +244,7 @@ void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_
 }
 
 /* The next column of a comment that tabs divide. */
-static pt_span column(pt_span *s)
+static pt_span next_column(pt_span *s)
 {
     const char *const tab = memchr(s->at, '\t', s->size);
     const size_t size = tab != NULL ? (size_t)(tab - s->at) : s->size;
@@ -282,8 +282,8 @@ void pt_legacy_comment(pt_legacy *l, pt_span comment)
 {
     uint64_t call;
     if (!l->hooks->annotate || !pt_span_skip(&comment, "#\t")) return;
-    if (!parse_address(column(&comment), &call)) return;
-    const pt_span name = without_offset(column(&comment));
+    if (!parse_address(next_column(&comment), &call)) return;
+    const pt_span name = without_offset(next_column(&comment));
     pt_span file = pt_span_trim(comment);
     int64_t line = 0;
     for (size_t i = file.size; i-- > 0;) {
@@ -352,16 +352,15 @@ typedef struct {
     bool may_extend; /* some mapping has an offset, and there are few enough to look at */
 } regions;
 
-static pt_mapping *row(const regions *g, uint32_t i)
+static pt_mapping *mapping_at(const regions *g, uint32_t i)
 {
     return pt_builder_mapping_at(g->b, (pt_mapping_id){i});
 }
 
 static int compare_start(const void *a, const void *b, void *context)
 {
-    const pt_mapping *const x = row(context, *(const uint32_t *)a), *const y =
-                                                                        row(context,
-                                                                            *(const uint32_t *)b);
+    const pt_mapping *const x = mapping_at(context, *(const uint32_t *)a),
+                            *const y = mapping_at(context, *(const uint32_t *)b);
     return (x->start > y->start) - (x->start < y->start);
 }
 
@@ -370,7 +369,8 @@ static void order_regions(regions *g)
     qsort_r(g->by_start, g->count, sizeof *g->by_start, compare_start, g);
     g->overlap = false;
     for (uint32_t i = 1; i < g->count; i++)
-        g->overlap |= row(g, g->by_start[i - 1])->limit > row(g, g->by_start[i])->start;
+        g->overlap |=
+            mapping_at(g, g->by_start[i - 1])->limit > mapping_at(g, g->by_start[i])->start;
 }
 
 static regions regions_of(pt_builder *b)
@@ -379,14 +379,14 @@ static regions regions_of(pt_builder *b)
     g.by_start = pt_alloc(g.count + 1, sizeof *g.by_start);
     for (uint32_t i = 0; i < g.count; i++) {
         g.by_start[i] = i;
-        g.may_extend |= row(&g, i)->file_offset != 0;
+        g.may_extend |= mapping_at(&g, i)->file_offset != 0;
     }
     if (g.count > SLOW_MAPPINGS_MAX) g.may_extend = false;
     order_regions(&g);
     return g;
 }
 
-static bool covers(const pt_mapping *m, uint64_t address)
+static bool covers_address(const pt_mapping *m, uint64_t address)
 {
     return m->start <= address && address < m->limit;
 }
@@ -395,27 +395,28 @@ static uint32_t find_region(const regions *g, uint64_t address)
 {
     if (g->overlap && g->count <= SLOW_MAPPINGS_MAX) {
         for (uint32_t i = 0; i < g->count; i++) {
-            if (covers(row(g, i), address)) return i;
+            if (covers_address(mapping_at(g, i), address)) return i;
         }
         return PT_NONE;
     }
     uint32_t low = 0, high = g->count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (row(g, g->by_start[middle])->start > address)
+        if (mapping_at(g, g->by_start[middle])->start > address)
             high = middle;
         else
             low = middle + 1;
     }
-    return low > 0 && covers(row(g, g->by_start[low - 1]), address) ? g->by_start[low - 1]
-                                                                    : PT_NONE;
+    return low > 0 && covers_address(mapping_at(g, g->by_start[low - 1]), address)
+               ? g->by_start[low - 1]
+               : PT_NONE;
 }
 
 /* A mapping whose first part was not listed: old handlers left it out (remapMappingIDs). */
 static uint32_t extend_region(regions *g, uint64_t address)
 {
     for (uint32_t i = 0; g->may_extend && i < g->count; i++) {
-        pt_mapping *const m = row(g, i);
+        pt_mapping *const m = mapping_at(g, i);
         if (m->file_offset == 0 || m->file_offset > m->start ||
             address < m->start - m->file_offset || address >= m->start)
             continue;

@@ -32,7 +32,7 @@ const pt_capability pt_capabilities[] = {
 };
 const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
 
-static uint64_t stacks(const pt_profile *p)
+static uint64_t count_stacks(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->sample->t.count; i++)
@@ -40,7 +40,7 @@ static uint64_t stacks(const pt_profile *p)
     return n;
 }
 
-static bool holds(const pt_format *format, const char *key)
+static bool holds_key(const pt_format *format, const char *key)
 {
     for (const char *const *held = format->held_labels; held && *held; held++) {
         if (strcmp(*held, key) == 0) return true;
@@ -53,14 +53,14 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
     for (uint64_t i = p->labels->offset[set]; i < p->labels->offset[set + 1]; i++) {
         const pt_label *const label = &p->labels->row[i];
         if (label->kind != PT_LABEL_STRING || label->str == 0 ||
-            !holds(format, pt_text(p, label->key)))
+            !holds_key(format, pt_text(p, label->key)))
             return true;
     }
     return false;
 }
 
 /* Process, thread, CPU and command are labels, too, for who has no columns for them. */
-static uint64_t labelled(const pt_profile *p, const pt_format *format)
+static uint64_t count_labelled(const pt_profile *p, const pt_format *format)
 {
     const pt_samples *const s = p->sample;
     const bool columns = !(format->capabilities & PT_CAN_TIME);
@@ -81,7 +81,7 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
 }
 
 /* Of a format with one value a sample, that one is shown. */
-static uint64_t defaults(const pt_profile *p, const pt_format *format)
+static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
     const uint32_t events = p->event->t.count;
@@ -90,7 +90,7 @@ static uint64_t defaults(const pt_profile *p, const pt_format *format)
            (format->shown_event ? format->shown_event(p) : events - 1);
 }
 
-static bool fits(const char *word, size_t bytes, const char *text)
+static bool word_fits(const char *word, size_t bytes, const char *text)
 {
     return (bytes == 1 && *word == '*') ||
            (strlen(text) == bytes && memcmp(word, text, bytes) == 0);
@@ -101,15 +101,15 @@ static bool holds_name(const pt_profile *p, const pt_format *format, uint32_t e)
     const pt_event *const event = &p->event->row[e];
     for (const char *const *held = format->held_events; held && *held; held++) {
         const char *const slash = strchr(*held, '/');
-        if (fits(*held, (size_t)(slash - *held), pt_text(p, event->type)) &&
-            fits(slash + 1, strlen(slash + 1), pt_text(p, event->unit)))
+        if (word_fits(*held, (size_t)(slash - *held), pt_text(p, event->type)) &&
+            word_fits(slash + 1, strlen(slash + 1), pt_text(p, event->unit)))
             return true;
     }
     return format->held_events == NULL;
 }
 
 /* Events that are written and come back under another name, beyond those that lose their unit. */
-static uint64_t renamed(const pt_profile *p, const pt_format *format)
+static uint64_t count_renamed(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
     uint64_t n = 0;
@@ -121,7 +121,7 @@ static uint64_t renamed(const pt_profile *p, const pt_format *format)
     return n;
 }
 
-static uint64_t lines(const pt_profile *p)
+static uint64_t count_lines(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->line->t.count; i++)
@@ -129,7 +129,7 @@ static uint64_t lines(const pt_profile *p)
     return n;
 }
 
-static uint64_t inlined(const pt_profile *p)
+static uint64_t count_inlined(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->location->t.count; i++)
@@ -137,7 +137,7 @@ static uint64_t inlined(const pt_profile *p)
     return n;
 }
 
-static uint64_t addresses(const pt_profile *p)
+static uint64_t count_addresses(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->location->t.count; i++)
@@ -146,7 +146,7 @@ static uint64_t addresses(const pt_profile *p)
 }
 
 /* Of a format that holds the files' names, those of which more is known. */
-static uint64_t mappings(const pt_profile *p, const pt_format *format)
+static uint64_t count_mappings(const pt_profile *p, const pt_format *format)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->mapping->t.count; i++) {
@@ -157,22 +157,22 @@ static uint64_t mappings(const pt_profile *p, const pt_format *format)
     return n;
 }
 
-static uint64_t arcs(const pt_profile *p)
+static uint64_t count_arcs(const pt_profile *p)
 {
     return p->arc->t.count;
 }
 
-static uint64_t bins(const pt_profile *p)
+static uint64_t count_bins(const pt_profile *p)
 {
     return p->bin->t.count;
 }
 
-static uint64_t blocks(const pt_profile *p)
+static uint64_t count_blocks(const pt_profile *p)
 {
     return p->block->t.count;
 }
 
-static uint64_t timed(const pt_profile *p, const pt_format *format)
+static uint64_t count_timed(const pt_profile *p, const pt_format *format)
 {
     uint64_t n = 0;
     if (format->capabilities & PT_CAN_CLOCK) return 0;
@@ -181,12 +181,12 @@ static uint64_t timed(const pt_profile *p, const pt_format *format)
     return n;
 }
 
-static uint64_t extras(const pt_profile *p)
+static uint64_t count_extras(const pt_profile *p)
 {
     return p->extra->t.count;
 }
 
-static uint64_t names(const pt_profile *p)
+static uint64_t count_names(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->function->t.count; i++)
@@ -194,7 +194,7 @@ static uint64_t names(const pt_profile *p)
     return n;
 }
 
-static uint64_t units(const pt_profile *p)
+static uint64_t count_units(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->event->t.count; i++)
@@ -202,7 +202,7 @@ static uint64_t units(const pt_profile *p)
     return n;
 }
 
-static uint64_t ends(const pt_profile *p)
+static uint64_t count_ends(const pt_profile *p)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < p->stack->t.count; i++)
@@ -210,18 +210,18 @@ static uint64_t ends(const pt_profile *p)
     return n;
 }
 
-static uint64_t comments(const pt_profile *p)
+static uint64_t count_comments(const pt_profile *p)
 {
     return pt_profile_provenance(p)->comment_count;
 }
 
-static uint64_t header(const pt_profile *p)
+static uint64_t count_header(const pt_profile *p)
 {
     const pt_provenance *const from = pt_profile_provenance(p);
     return (from->start_ns != 0) + (from->duration_ns != 0) + (from->period != 0);
 }
 
-static uint64_t unknowns(const pt_profile *p)
+static uint64_t count_unknowns(const pt_profile *p)
 {
     return p->unknown->t.count;
 }
@@ -232,26 +232,26 @@ static const struct {
     uint64_t (*count_for)(const pt_profile *, const pt_format *); /* where count is NULL */
     const char *lost;
 } rows[] = {
-    {PT_CAN_STACKS, stacks, NULL, "samples keep only their innermost frame"},
-    {PT_CAN_LABELS, NULL, labelled, "samples lose their labels"},
+    {PT_CAN_STACKS, count_stacks, NULL, "samples keep only their innermost frame"},
+    {PT_CAN_LABELS, NULL, count_labelled, "samples lose their labels"},
     {PT_CAN_EVENTS, NULL, other_events, "other values of each sample are left out"},
-    {PT_CAN_DEFAULT, NULL, defaults, "choice of the value to show first left out"},
-    {0, NULL, renamed, "values are called otherwise"},
-    {PT_CAN_LINES, lines, NULL, "source lines are left out"},
-    {PT_CAN_INLINES, inlined, NULL, "locations no longer tell which frames were inlined"},
-    {PT_CAN_ADDRESSES, addresses, NULL, "addresses are left out"},
-    {PT_CAN_MAPPINGS, NULL, mappings, "mappings are left out"},
-    {PT_CAN_ARCS, arcs, NULL, "call arcs are left out"},
-    {PT_CAN_BINS, bins, NULL, "histogram bins are left out"},
-    {PT_CAN_BLOCKS, blocks, NULL, "basic block counts are left out"},
-    {PT_CAN_TIME, NULL, timed, "samples lose their time"},
-    {PT_CAN_EXTRA, extras, NULL, "unknown header lines are left out"},
-    {PT_CAN_NAMES, names, NULL, "function names are left out"},
-    {PT_CAN_UNITS, units, NULL, "values lose their unit"},
-    {PT_CAN_END, ends, NULL, "stacks no longer tell why they ended"},
-    {PT_CAN_COMMENTS, comments, NULL, "comments are left out"},
-    {PT_CAN_HEADER, header, NULL, "facts about time and period are left out"},
-    {PT_CAN_UNKNOWN, unknowns, NULL, "unknown fields are left out"},
+    {PT_CAN_DEFAULT, NULL, count_defaults, "choice of the value to show first left out"},
+    {0, NULL, count_renamed, "values are called otherwise"},
+    {PT_CAN_LINES, count_lines, NULL, "source lines are left out"},
+    {PT_CAN_INLINES, count_inlined, NULL, "locations no longer tell which frames were inlined"},
+    {PT_CAN_ADDRESSES, count_addresses, NULL, "addresses are left out"},
+    {PT_CAN_MAPPINGS, NULL, count_mappings, "mappings are left out"},
+    {PT_CAN_ARCS, count_arcs, NULL, "call arcs are left out"},
+    {PT_CAN_BINS, count_bins, NULL, "histogram bins are left out"},
+    {PT_CAN_BLOCKS, count_blocks, NULL, "basic block counts are left out"},
+    {PT_CAN_TIME, NULL, count_timed, "samples lose their time"},
+    {PT_CAN_EXTRA, count_extras, NULL, "unknown header lines are left out"},
+    {PT_CAN_NAMES, count_names, NULL, "function names are left out"},
+    {PT_CAN_UNITS, count_units, NULL, "values lose their unit"},
+    {PT_CAN_END, count_ends, NULL, "stacks no longer tell why they ended"},
+    {PT_CAN_COMMENTS, count_comments, NULL, "comments are left out"},
+    {PT_CAN_HEADER, count_header, NULL, "facts about time and period are left out"},
+    {PT_CAN_UNKNOWN, count_unknowns, NULL, "unknown fields are left out"},
 };
 
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses)

@@ -832,7 +832,7 @@ static void read_resource_profiles(otlp_reader *o, const pb_field *message)
 /* ---- The file ---- */
 
 /* Reads the fields of one number. */
-static void walk(otlp_reader *o, otlp_slice file, uint32_t number)
+static void walk_number(otlp_reader *o, otlp_slice file, uint32_t number)
 {
     const bool first = number == OTLP_DATA_DICTIONARY;
     shape silent = data_shape; /* what is unknown has been told the first time */
@@ -844,7 +844,7 @@ static void walk(otlp_reader *o, otlp_slice file, uint32_t number)
     }
 }
 
-static void tell(const otlp_reader *o)
+static void tell_facts(const otlp_reader *o)
 {
     pt_diag *const diag = o->hooks->diag;
     if (o->mismatched > 0)
@@ -860,7 +860,7 @@ static void tell(const otlp_reader *o)
         pt_diag_add(diag, o->dangling, "numbers of rows that the dictionary does not have");
 }
 
-static pt_status conclude(const otlp_reader *o, pt_error *reterr)
+static pt_status conclude_profile(const otlp_reader *o, pt_error *reterr)
 {
     if (o->too_many_events)
         return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
@@ -891,15 +891,15 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     otlp_reader o = {.b = builder, .hooks = hooks, .start = reader->pos};
     const otlp_slice file = {reader->pos, pt_reader_left(reader)};
     if (file.size == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
-    walk(&o, file, OTLP_DATA_DICTIONARY);
+    walk_number(&o, file, OTLP_DATA_DICTIONARY);
     make_tables(&o);
     o.first_pass = true;
-    walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
+    walk_number(&o, file, OTLP_DATA_RESOURCE_PROFILES);
     o.first_pass = false;
     o.values = pt_alloc((size_t)pt_builder_event_count(builder) + 1, sizeof *o.values);
-    if (!o.too_many_events) walk(&o, file, OTLP_DATA_RESOURCE_PROFILES);
-    tell(&o);
-    const pt_status status = conclude(&o, reterr);
+    if (!o.too_many_events) walk_number(&o, file, OTLP_DATA_RESOURCE_PROFILES);
+    tell_facts(&o);
+    const pt_status status = conclude_profile(&o, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "otlp", -1);
     for (size_t i = 0; i < OTLP_TABLES; i++)
         free(o.table[i].items);

@@ -367,7 +367,7 @@ static void fill_provenance(pt_perf_data *d)
     if (d->unix_offset_ns != 0 && d->first_ns != 0) p->start_ns = d->first_ns + d->unix_offset_ns;
 }
 
-static void done(pt_perf_data *d)
+static void reading_done(pt_perf_data *d)
 {
     for (size_t i = 0; i < d->attr.count; i++)
         free(d->attr.items[i].name);
@@ -426,11 +426,11 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
         if (reterr) reterr->status = status;
     }
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf.data", -1);
-    done(&d);
+    reading_done(&d);
     return status;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_perf_data(const pt_probe_input *input)
 {
     static const char *const magics[] = {PT_PERF_DATA_MAGIC1, PT_PERF_DATA_MAGIC2,
                                          PT_PERF_DATA_MAGIC2_SWAPPED};
@@ -452,7 +452,7 @@ const pt_format pt_format_perf_data = {
     .capabilities =
         PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_perf_data,
     .read = perf_data_read,
     .write = pt_perf_data_write,
     .shown_event = pt_perf_data_shown_event,

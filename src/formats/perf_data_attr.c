@@ -11,7 +11,7 @@
 
 /* ---- layout ---- */
 
-static int32_t take(uint64_t sample_type, uint64_t bit, int32_t *at)
+static int32_t take_place(uint64_t sample_type, uint64_t bit, int32_t *at)
 {
     if (!(sample_type & bit)) return -1;
     *at += 8;
@@ -23,25 +23,25 @@ void pt_perf_attr_lay_out(pt_perf_attr *a)
 {
     const uint64_t type = a->sample_type;
     int32_t at = 0;
-    const int32_t identifier = take(type, PT_PERF_IDENTIFIER, &at);
-    a->ip_at = take(type, PT_PERF_IP, &at);
-    a->tid_at = take(type, PT_PERF_TID, &at);
-    a->time_at = take(type, PT_PERF_TIME, &at);
-    take(type, PT_PERF_ADDR, &at);
-    const int32_t id = take(type, PT_PERF_ID, &at);
+    const int32_t identifier = take_place(type, PT_PERF_IDENTIFIER, &at);
+    a->ip_at = take_place(type, PT_PERF_IP, &at);
+    a->tid_at = take_place(type, PT_PERF_TID, &at);
+    a->time_at = take_place(type, PT_PERF_TIME, &at);
+    take_place(type, PT_PERF_ADDR, &at);
+    const int32_t id = take_place(type, PT_PERF_ID, &at);
     a->id_at = identifier >= 0 ? identifier : id;
-    take(type, PT_PERF_STREAM_ID, &at);
-    a->cpu_at = take(type, PT_PERF_CPU, &at);
-    a->period_at = take(type, PT_PERF_PERIOD, &at);
+    take_place(type, PT_PERF_STREAM_ID, &at);
+    a->cpu_at = take_place(type, PT_PERF_CPU, &at);
+    a->period_at = take_place(type, PT_PERF_PERIOD, &at);
     a->read_at = at;
 
     const uint64_t other = type & (PT_PERF_TID | PT_PERF_TIME | PT_PERF_ID | PT_PERF_STREAM_ID |
                                    PT_PERF_CPU | PT_PERF_IDENTIFIER);
     const int32_t whole = 8 * __builtin_popcountll(other);
     at = 0;
-    a->other_tid_at = take(type, PT_PERF_TID, &at);
-    a->other_time_at = take(type, PT_PERF_TIME, &at);
-    a->other_id_at = take(type, PT_PERF_ID, &at);
+    a->other_tid_at = take_place(type, PT_PERF_TID, &at);
+    a->other_time_at = take_place(type, PT_PERF_TIME, &at);
+    a->other_id_at = take_place(type, PT_PERF_ID, &at);
     if (type & PT_PERF_IDENTIFIER) a->other_id_at = whole - 8;
     int32_t *const places[] = {&a->other_tid_at, &a->other_time_at, &a->other_id_at};
     const bool has_them = (a->flags >> PT_PERF_FLAG_SAMPLE_ID_ALL & 1) != 0;

@@ -29,7 +29,7 @@ bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64
     return pt_perf_u64(mark, swap) == PT_PERF_CONTEXT_USER_DEFERRED;
 }
 
-static struct pt_perf_waiting *find(pt_perf_deferred *f, uint64_t cookie)
+static struct pt_perf_waiting *find_waiting(pt_perf_deferred *f, uint64_t cookie)
 {
     const uint32_t known =
         PT_INDEX_FIND(&f->index, pt_hash_mix(cookie, 0), i, f->items[i].cookie == cookie);
@@ -39,7 +39,7 @@ static struct pt_perf_waiting *find(pt_perf_deferred *f, uint64_t cookie)
 void pt_perf_defer(pt_perf_deferred *f, uint64_t cookie, uint16_t misc, const uint8_t *body,
                    size_t size)
 {
-    struct pt_perf_waiting *w = find(f, cookie);
+    struct pt_perf_waiting *w = find_waiting(f, cookie);
     if (w == NULL) {
         pt_index_add(&f->index, pt_hash_mix(cookie, 0), (uint32_t)f->count);
         PT_GROW(*f, f->count + 1);
@@ -74,7 +74,7 @@ void pt_perf_on_deferred(pt_perf_data *d, const uint8_t *body, size_t size)
         d->odd++;
         return;
     }
-    struct pt_perf_waiting *const w = find(&d->deferred, pt_perf_u64(body, d->swap));
+    struct pt_perf_waiting *const w = find_waiting(&d->deferred, pt_perf_u64(body, d->swap));
     if (w != NULL) take_waiting(d, w, body + 16, count);
 }
 

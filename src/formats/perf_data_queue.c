@@ -40,7 +40,7 @@ static void merge_runs(const pt_perf_queued *a, const pt_perf_queued *a_end,
 }
 
 /* Merges neighbouring runs until one is left. Equal times keep their order. */
-static void sort(pt_perf_queue *q)
+static void sort_queue(pt_perf_queue *q)
 {
     while (!q->is_sorted) {
         q->spare = pt_grow(q->spare, &q->spare_cap, q->count, sizeof *q->spare);
@@ -65,7 +65,7 @@ static void sort(pt_perf_queue *q)
 size_t pt_perf_queue_ready(pt_perf_queue *q, uint64_t limit)
 {
     if (q->count == 0) return 0;
-    sort(q);
+    sort_queue(q);
     size_t low = 0, high = q->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;

@@ -32,7 +32,7 @@ typedef struct {
     bool swap, is_short;
 } cursor;
 
-static const uint8_t *take(cursor *c, uint64_t count, uint64_t item_bytes)
+static const uint8_t *take_items(cursor *c, uint64_t count, uint64_t item_bytes)
 {
     if (count > (size_t)(c->end - c->at) / item_bytes) {
         c->is_short = true;
@@ -46,7 +46,7 @@ static const uint8_t *take(cursor *c, uint64_t count, uint64_t item_bytes)
 
 static uint64_t take_u64(cursor *c)
 {
-    const uint8_t *const at = take(c, 1, 8);
+    const uint8_t *const at = take_items(c, 1, 8);
     return at != NULL ? pt_perf_u64(at, c->swap) : 0;
 }
 
@@ -64,43 +64,43 @@ static void take_read(cursor *c, const pt_perf_attr *a, sample_parts *p)
         ((format & PT_PERF_READ_ENABLED) != 0) + ((format & PT_PERF_READ_RUNNING) != 0);
     if (format & PT_PERF_READ_GROUP) {
         p->group_count = take_u64(c);
-        take(c, times, 8);
-        p->group = take(c, p->group_count, 8 * (uint64_t)read_value_words(format));
+        take_items(c, times, 8);
+        p->group = take_items(c, p->group_count, 8 * (uint64_t)read_value_words(format));
         if (p->group == NULL) p->group_count = 0;
         return;
     }
     p->counter = take_u64(c);
-    take(c, times, 8);
+    take_items(c, times, 8);
     if (format & PT_PERF_READ_ID) p->counter_id = take_u64(c);
-    if (format & PT_PERF_READ_LOST) take(c, 1, 8);
+    if (format & PT_PERF_READ_LOST) take_items(c, 1, 8);
 }
 
 static void take_branches(cursor *c, const pt_perf_attr *a, sample_parts *p)
 {
     p->branch_count = take_u64(c);
-    if (a->branch_type & PT_PERF_BRANCH_HW_INDEX) take(c, 1, 8);
-    p->branches = take(c, p->branch_count, 24);
+    if (a->branch_type & PT_PERF_BRANCH_HW_INDEX) take_items(c, 1, 8);
+    p->branches = take_items(c, p->branch_count, 24);
     if (p->branches == NULL) p->branch_count = 0;
-    if (a->branch_type & PT_PERF_BRANCH_COUNTERS) take(c, p->branch_count, 8);
+    if (a->branch_type & PT_PERF_BRANCH_COUNTERS) take_items(c, p->branch_count, 8);
 }
 
 static void take_raw(cursor *c)
 {
-    const uint8_t *const size = take(c, 1, 4);
-    if (size != NULL) take(c, pt_perf_u32(size, c->swap), 1);
+    const uint8_t *const size = take_items(c, 1, 4);
+    if (size != NULL) take_items(c, pt_perf_u32(size, c->swap), 1);
 }
 
 static void take_regs(cursor *c, uint64_t mask, uint64_t *ret_abi, const uint8_t **ret_regs)
 {
     *ret_abi = take_u64(c);
-    if (*ret_abi != 0) *ret_regs = take(c, (uint64_t)__builtin_popcountll(mask), 8);
+    if (*ret_abi != 0) *ret_regs = take_items(c, (uint64_t)__builtin_popcountll(mask), 8);
 }
 
 static void take_stack(cursor *c, sample_parts *p)
 {
     const uint64_t room = take_u64(c);
     if (room == 0) return;
-    p->stack = take(c, room, 1);
+    p->stack = take_items(c, room, 1);
     const uint64_t copied = take_u64(c);
     if (p->stack != NULL) p->stack_bytes = copied < room ? copied : room;
 }
@@ -111,7 +111,7 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
     if (type & PT_PERF_READ) take_read(c, a, p);
     if (type & PT_PERF_CALLCHAIN) {
         p->chain_count = take_u64(c);
-        p->chain = take(c, p->chain_count, 8);
+        p->chain = take_items(c, p->chain_count, 8);
         if (p->chain == NULL) p->chain_count = 0;
     }
     if (type & PT_PERF_RAW) take_raw(c);
@@ -119,15 +119,15 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
     if (type & PT_PERF_REGS_USER) take_regs(c, a->regs_user, &p->abi, &p->regs);
     if (type & PT_PERF_STACK_USER) take_stack(c, p);
     if (!(type & PT_PERF_CGROUP)) return;
-    take(c, (type & (PT_PERF_WEIGHT | PT_PERF_WEIGHT_PARTS)) != 0, 8);
-    take(c, (type & PT_PERF_DATA_SRC) != 0, 8);
-    take(c, (type & PT_PERF_TRANSACTION) != 0, 8);
+    take_items(c, (type & (PT_PERF_WEIGHT | PT_PERF_WEIGHT_PARTS)) != 0, 8);
+    take_items(c, (type & PT_PERF_DATA_SRC) != 0, 8);
+    take_items(c, (type & PT_PERF_TRANSACTION) != 0, 8);
     if (type & PT_PERF_REGS_INTR) {
         uint64_t abi;
         const uint8_t *regs;
         take_regs(c, a->regs_intr, &abi, &regs);
     }
-    take(c, (type & PT_PERF_PHYS_ADDR) != 0, 8);
+    take_items(c, (type & PT_PERF_PHYS_ADDR) != 0, 8);
     p->cgroup = take_u64(c);
     p->has_cgroup = !c->is_short;
 }
@@ -141,8 +141,8 @@ static const pt_machine *machine_of(const pt_perf_data *d)
 }
 
 /* False: the chain is all there is. */
-static bool unwind(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
-                   const sample_parts *p, pt_perf_chain *c)
+static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
+                         const sample_parts *p, pt_perf_chain *c)
 {
     enum { ABI_64 = 2 };
     uint64_t registers[PT_MACHINE_REGS_MAX] = {0};
@@ -288,7 +288,7 @@ static void add_sample(pt_perf_data *d, pt_perf_attr *a, const uint8_t *body, ui
                            .has_ip = a->ip_at >= 0,
                            .cpumode = misc & PT_PERF_CPUMODE,
                            .max_stack = a->max_stack};
-    if (a->sample_type & PT_PERF_STACK_USER) unwind(d, a, proc, p, &chain);
+    if (a->sample_type & PT_PERF_STACK_USER) unwind_stack(d, a, proc, p, &chain);
     const bool has_calls = a->branch_type & PT_PERF_BRANCH_CALL_STACK;
     if (has_calls && chain.user == NULL) take_calls(d, p, &chain);
     const pt_stack_id stack = pt_perf_stack_of(d, proc, &chain);

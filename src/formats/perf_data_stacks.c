@@ -54,7 +54,7 @@ static uint32_t mapping_row(pt_perf_data *d, const pt_perf_map *map)
 }
 
 /* The builder's mapping of the same part of the same file, whichever process mapped it first. */
-static const struct pt_perf_shared *share(pt_perf_data *d, const pt_perf_map *map)
+static const struct pt_perf_shared *share_mapping(pt_perf_data *d, const pt_perf_map *map)
 {
     pt_perf_stacks *const s = &d->stacks;
     const uint64_t bytes = map->whole.limit - map->whole.start;
@@ -130,7 +130,7 @@ static uint32_t new_location(pt_perf_data *d, pt_perf_maps *maps, uint64_t addr,
         /* A call at the end of a mapping returns behind it. */
         pt_perf_map *const map = pt_perf_map_at(maps, is_return && addr > 0 ? addr - 1 : addr);
         if (map != NULL) {
-            const struct pt_perf_shared *const shared = share(d, map);
+            const struct pt_perf_shared *const shared = share_mapping(d, map);
             location.mapping = shared->mapping;
             location.address = addr - map->whole.start + shared->start;
             if (map->name != NULL) {

@@ -40,12 +40,12 @@ typedef struct {
 
 /* ---- records ---- */
 
-static void put(perf_writer *w, uint64_t value, unsigned bytes)
+static void put_number(perf_writer *w, uint64_t value, unsigned bytes)
 {
     pt_put_le(&w->out, value, bytes);
 }
 
-static void set(perf_writer *w, size_t at, uint64_t value, unsigned bytes)
+static void set_number(perf_writer *w, size_t at, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         w->out.data[at + i] = (uint8_t)(value >> 8 * i);
@@ -59,28 +59,28 @@ static void put_padded(perf_writer *w, const char *text, size_t size, size_t fro
     while ((w->out.size - from) % 8 != 0);
 }
 
-static void begin(perf_writer *w, uint32_t type, uint16_t misc)
+static void begin_record(perf_writer *w, uint32_t type, uint16_t misc)
 {
     w->record_at = w->out.size;
-    put(w, type, 4);
-    put(w, misc, 2);
-    put(w, 0, 2);
+    put_number(w, type, 4);
+    put_number(w, misc, 2);
+    put_number(w, 0, 2);
 }
 
-static void end(perf_writer *w)
+static void end_record(perf_writer *w)
 {
-    set(w, w->record_at + 6, w->out.size - w->record_at, 2);
+    set_number(w, w->record_at + 6, w->out.size - w->record_at, 2);
 }
 
 /* sample_id of what is no sample: tid, time, cpu, id. Time 0: before everything. */
 static void end_other(perf_writer *w, uint32_t pid, uint32_t tid)
 {
-    put(w, pid, 4);
-    put(w, tid, 4);
-    put(w, 0, 8);
-    put(w, 0, 8);
-    put(w, FIRST_ID, 8);
-    end(w);
+    put_number(w, pid, 4);
+    put_number(w, tid, 4);
+    put_number(w, 0, 8);
+    put_number(w, 0, 8);
+    put_number(w, FIRST_ID, 8);
+    end_record(w);
 }
 
 /* ---- processes ---- */
@@ -98,9 +98,9 @@ static uint32_t tid_of(const pt_samples *s, uint32_t i)
 
 static void put_comm(perf_writer *w, uint32_t pid, uint32_t tid, uint32_t comm)
 {
-    begin(w, PT_PERF_COMM, 0);
-    put(w, pid, 4);
-    put(w, tid, 4);
+    begin_record(w, PT_PERF_COMM, 0);
+    put_number(w, pid, 4);
+    put_number(w, tid, 4);
     put_padded(w, pt_text(w->p, comm), pt_text_bytes(w->p, comm), w->record_at);
     end_other(w, pid, tid);
 }
@@ -134,19 +134,19 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
     if (pt_mapped_kind_of_text(path) == PT_MAPPED_ANONYMOUS) path = "//anon";
     size_t path_bytes = strlen(path);
     if (path_bytes > PATH_MAX_BYTES) path_bytes = PATH_MAX_BYTES;
-    begin(w, PT_PERF_MMAP2,
-          (uint16_t)((is_kernel ? PT_PERF_KERNEL : PT_PERF_USER) |
-                     (bytes > 0 ? PT_PERF_MISC_BUILD_ID : 0)));
-    put(w, is_kernel ? UINT32_MAX : pid, 4);
-    put(w, is_kernel ? 0 : pid, 4);
-    put(w, m->start, 8);
-    put(w, m->limit - m->start, 8);
-    put(w, is_kernel ? m->start : m->file_offset, 8);
-    put(w, bytes, 1);
-    put(w, 0, 3);
+    begin_record(w, PT_PERF_MMAP2,
+                 (uint16_t)((is_kernel ? PT_PERF_KERNEL : PT_PERF_USER) |
+                            (bytes > 0 ? PT_PERF_MISC_BUILD_ID : 0)));
+    put_number(w, is_kernel ? UINT32_MAX : pid, 4);
+    put_number(w, is_kernel ? 0 : pid, 4);
+    put_number(w, m->start, 8);
+    put_number(w, m->limit - m->start, 8);
+    put_number(w, is_kernel ? m->start : m->file_offset, 8);
+    put_number(w, bytes, 1);
+    put_number(w, 0, 3);
     pt_put(&w->out, id, sizeof id);
-    put(w, EXECUTABLE, 4);
-    put(w, PRIVATE, 4);
+    put_number(w, EXECUTABLE, 4);
+    put_number(w, PRIVATE, 4);
     put_padded(w, path, path_bytes, w->record_at);
     end_other(w, pid, pid);
 }
@@ -247,21 +247,21 @@ static void put_chain(perf_writer *w, uint32_t stack)
     }
     const size_t count_at = w->out.size;
     uint64_t mark = 0, count = 0;
-    put(w, 0, 8);
+    put_number(w, 0, 8);
     for (uint32_t i = 0; i < depth; i++) {
         const uint32_t flags = p->location->flags[frames[i]];
         const bool is_return =
             i > 0 && !(flags & PT_LOCATION_RETURN_ADDR) && mark == mark_of(flags);
         if (mark != mark_of(flags)) {
             mark = mark_of(flags);
-            put(w, mark, 8);
+            put_number(w, mark, 8);
             count++;
         }
         /* An address that was moved into its call goes back behind it. */
-        put(w, p->location->address[frames[i]] + is_return, 8);
+        put_number(w, p->location->address[frames[i]] + is_return, 8);
         count++;
     }
-    set(w, count_at, count, 8);
+    set_number(w, count_at, count, 8);
 }
 
 static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
@@ -270,18 +270,19 @@ static void put_sample(perf_writer *w, uint32_t i, uint32_t attr, int64_t value)
     const uint32_t stack = s->stack[i];
     const uint32_t leaf =
         pt_stack_depth(w->p, stack) > 0 ? pt_stack_frames(w->p, stack)[0] : PT_NONE;
-    begin(w, PT_PERF_SAMPLE,
-          leaf != PT_NONE ? cpumode_of(w->p->location->flags[leaf]) : PT_PERF_USER);
-    put(w, FIRST_ID + attr, 8);
-    put(w, leaf != PT_NONE ? w->p->location->address[leaf] : 0, 8);
-    put(w, pid_of(s, i), 4);
-    put(w, tid_of(s, i), 4);
-    put(w, s->time_ns != NULL && s->time_ns[i] > 0 ? (uint64_t)s->time_ns[i] : i + UINT64_C(1), 8);
-    put(w, s->cpu != NULL && s->cpu[i] != PT_NONE ? s->cpu[i] : 0, 4);
-    put(w, 0, 4);
-    put(w, (uint64_t)value, 8);
+    begin_record(w, PT_PERF_SAMPLE,
+                 leaf != PT_NONE ? cpumode_of(w->p->location->flags[leaf]) : PT_PERF_USER);
+    put_number(w, FIRST_ID + attr, 8);
+    put_number(w, leaf != PT_NONE ? w->p->location->address[leaf] : 0, 8);
+    put_number(w, pid_of(s, i), 4);
+    put_number(w, tid_of(s, i), 4);
+    put_number(
+        w, s->time_ns != NULL && s->time_ns[i] > 0 ? (uint64_t)s->time_ns[i] : i + UINT64_C(1), 8);
+    put_number(w, s->cpu != NULL && s->cpu[i] != PT_NONE ? s->cpu[i] : 0, 4);
+    put_number(w, 0, 4);
+    put_number(w, (uint64_t)value, 8);
     put_chain(w, stack);
-    end(w);
+    end_record(w);
 }
 
 static void put_samples(perf_writer *w)
@@ -354,23 +355,23 @@ static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)
     const bool is_task = strncmp(pt_text(w->p, e->type), "task-clock", 10) == 0;
     /* What is no time is an event of a kind that perf only knows by its name. */
     const bool is_time = is_text(w->p, e->unit, "nanoseconds");
-    put(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
-    put(w, ATTR_BYTES, 4);
-    put(w, is_time && is_task ? PT_PERF_SOFTWARE_TASK_CLOCK : 0, 8);
+    put_number(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
+    put_number(w, ATTR_BYTES, 4);
+    put_number(w, is_time && is_task ? PT_PERF_SOFTWARE_TASK_CLOCK : 0, 8);
     /* A period that nobody told is one that varies, whatever frequency was asked for. */
     const bool is_told = e->period > 0;
     const double hz = pt_profile_provenance(w->p)->asked_hz;
-    put(w, is_told ? (uint64_t)e->period : hz > 0 && hz < 1e9 ? (uint64_t)hz : 0, 8);
-    put(w, SAMPLE_TYPE, 8);
-    put(w, 0, 8);
-    put(w,
-        (is_told ? 0 : UINT64_C(1) << PT_PERF_FLAG_FREQ) |
-            UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2,
-        8);
+    put_number(w, is_told ? (uint64_t)e->period : hz > 0 && hz < 1e9 ? (uint64_t)hz : 0, 8);
+    put_number(w, SAMPLE_TYPE, 8);
+    put_number(w, 0, 8);
+    put_number(w,
+               (is_told ? 0 : UINT64_C(1) << PT_PERF_FLAG_FREQ) |
+                   UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2,
+               8);
     while (w->out.size < start + ATTR_BYTES)
         pt_put_u8(&w->out, 0);
-    put(w, ids_at, 8);
-    put(w, 8, 8);
+    put_number(w, ids_at, 8);
+    put_number(w, 8, 8);
 }
 
 static void put_header(perf_writer *w)
@@ -378,17 +379,17 @@ static void put_header(perf_writer *w)
     const size_t attrs_bytes = (size_t)w->event_count * ENTRY_BYTES;
     const size_t ids_at = PT_PERF_FILE_HEADER_BYTES + attrs_bytes;
     pt_put(&w->out, PT_PERF_DATA_MAGIC2, 8);
-    put(w, PT_PERF_FILE_HEADER_BYTES, 8);
-    put(w, ENTRY_BYTES, 8);
-    put(w, PT_PERF_FILE_HEADER_BYTES, 8);
-    put(w, attrs_bytes, 8);
-    put(w, ids_at + 8 * (size_t)w->event_count, 8);
+    put_number(w, PT_PERF_FILE_HEADER_BYTES, 8);
+    put_number(w, ENTRY_BYTES, 8);
+    put_number(w, PT_PERF_FILE_HEADER_BYTES, 8);
+    put_number(w, attrs_bytes, 8);
+    put_number(w, ids_at + 8 * (size_t)w->event_count, 8);
     while (w->out.size < PT_PERF_FILE_HEADER_BYTES)
         pt_put_u8(&w->out, 0);
     for (uint32_t a = 0; a < w->event_count; a++)
         put_attr(w, w->events[a], ids_at + 8 * (size_t)a);
     for (uint32_t a = 0; a < w->event_count; a++)
-        put(w, FIRST_ID + a, 8);
+        put_number(w, FIRST_ID + a, 8);
 }
 
 /* ---- features ---- */
@@ -396,9 +397,9 @@ static void put_header(perf_writer *w)
 static void put_string(perf_writer *w, const char *text, size_t size)
 {
     const size_t at = w->out.size;
-    put(w, 0, 4);
+    put_number(w, 0, 4);
     put_padded(w, text, size, at + 4);
-    set(w, at, w->out.size - at - 4, 4);
+    set_number(w, at, w->out.size - at - 4, 4);
 }
 
 static void put_text_of(perf_writer *w, uint32_t string)
@@ -408,22 +409,22 @@ static void put_text_of(perf_writer *w, uint32_t string)
 
 static void put_event_names(perf_writer *w)
 {
-    put(w, w->event_count, 4);
-    put(w, ATTR_BYTES, 4);
+    put_number(w, w->event_count, 4);
+    put_number(w, ATTR_BYTES, 4);
     for (uint32_t a = 0; a < w->event_count; a++) {
         const size_t entry = PT_PERF_FILE_HEADER_BYTES + (size_t)a * ENTRY_BYTES;
         uint8_t attr[ATTR_BYTES];
         memcpy(attr, w->out.data + entry, sizeof attr);
         pt_put(&w->out, attr, sizeof attr);
-        put(w, 1, 4);
+        put_number(w, 1, 4);
         put_text_of(w, w->p->event->row[w->events[a]].type);
-        put(w, FIRST_ID + a, 8);
+        put_number(w, FIRST_ID + a, 8);
     }
 }
 
 static void put_command(perf_writer *w)
 {
-    put(w, 1, 4);
+    put_number(w, 1, 4);
     put_text_of(w, pt_profile_provenance(w->p)->command_line);
 }
 
@@ -455,8 +456,8 @@ static void put_features(perf_writer *w)
         case PT_PERF_FEATURE_COMMAND: put_command(w); break;
         default: put_event_names(w);
         }
-        set(w, table_at + 16 * (size_t)n, at, 8);
-        set(w, table_at + 16 * (size_t)n + 8, w->out.size - at, 8);
+        set_number(w, table_at + 16 * (size_t)n, at, 8);
+        set_number(w, table_at + 16 * (size_t)n + 8, w->out.size - at, 8);
         n++;
         w->out.data[BITMAP_AT + feature / 8] |= (uint8_t)(1u << feature % 8);
     }
@@ -464,7 +465,7 @@ static void put_features(perf_writer *w)
 
 /* ---- all of it ---- */
 
-static pt_status check(const pt_profile *p, const perf_writer *w, pt_error *reterr)
+static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_error *reterr)
 {
     uint64_t named = 0;
     for (uint32_t i = 0; i < p->location->t.count; i++)
@@ -485,7 +486,7 @@ pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
 {
     perf_writer w = {.p = profile, .out = PT_BUF_INIT, .diag = options->diag};
     choose_events(&w);
-    pt_status status = check(profile, &w, reterr);
+    pt_status status = check_profile(profile, &w, reterr);
     pt_out *const out = status == PT_OK ? output->open(output->context, "", reterr) : NULL;
     if (status == PT_OK && out == NULL) status = PT_ERR_SYSTEM;
     if (out != NULL) {
@@ -493,7 +494,7 @@ pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
         const size_t data_at = w.out.size;
         put_processes(&w);
         put_samples(&w);
-        set(&w, 48, w.out.size - data_at, 8);
+        set_number(&w, 48, w.out.size - data_at, 8);
         put_features(&w);
         pt_out_put(out, w.out.data, w.out.size);
     }

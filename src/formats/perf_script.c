@@ -85,7 +85,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static span trimmed(span s)
+static span trimmed_span(span s)
 {
     while (s.at < s.end && is_blank(*s.at))
         s.at++;
@@ -114,7 +114,7 @@ static bool is_number(span s)
     return true;
 }
 
-static uint64_t number(span s)
+static uint64_t number_of(span s)
 {
     uint64_t value = 0;
     for (; s.at < s.end && is_digit(*s.at); s.at++)
@@ -175,10 +175,10 @@ static bool parse_time(span word, int64_t *ret_ns)
     if (!is_number(seconds) || !is_number(fraction) || fraction.end - fraction.at > 9 ||
         seconds.end - seconds.at > 9)
         return false;
-    uint64_t ns = number(fraction);
+    uint64_t ns = number_of(fraction);
     for (ptrdiff_t digits = fraction.end - fraction.at; digits < 9; digits++)
         ns *= 10;
-    *ret_ns = (int64_t)(number(seconds) * 1000000000u + ns);
+    *ret_ns = (int64_t)(number_of(seconds) * 1000000000u + ns);
     return true;
 }
 
@@ -189,8 +189,8 @@ static bool parse_ids(span word, sample_line *to)
     const span first = {word.at, slash != NULL ? slash : word.end};
     const span second = {slash != NULL ? slash + 1 : word.end, word.end};
     if (!is_number(first) || (slash != NULL && !is_number(second))) return false;
-    to->pid = number(first);
-    to->tid = slash != NULL ? number(second) : to->pid;
+    to->pid = number_of(first);
+    to->tid = slash != NULL ? number_of(second) : to->pid;
     to->has_pid = slash != NULL;
     to->has_tid = true;
     return true;
@@ -201,7 +201,7 @@ static bool parse_cpu(span word, uint64_t *ret_cpu)
     const span inside = {word.at + 1, word.end - 1};
     if (word.end - word.at < 3 || *word.at != '[' || word.end[-1] != ']' || !is_number(inside))
         return false;
-    *ret_cpu = number(inside);
+    *ret_cpu = number_of(inside);
     return true;
 }
 
@@ -210,7 +210,7 @@ static void parse_event(span rest, sample_line *to)
 {
     span after = rest, word = next_word(&after);
     if (is_number(word)) {
-        to->period = number(word);
+        to->period = number_of(word);
         to->has_period = true;
         rest = after;
         word = next_word(&after);
@@ -219,10 +219,10 @@ static void parse_event(span rest, sample_line *to)
     while (word.at < word.end && word.end[-1] != ':')
         word = next_word(&after);
     if (word.at == word.end) return;
-    to->event = trimmed((span){rest.at, word.end});
+    to->event = trimmed_span((span){rest.at, word.end});
     while (to->event.end > to->event.at && to->event.end[-1] == ':')
         to->event.end--;
-    to->rest = trimmed(after);
+    to->rest = trimmed_span(after);
 }
 
 /* The words up to the time; the names of threads may hold blanks and numbers, so it is the words
@@ -244,7 +244,7 @@ static bool parse_sample(span line, sample_line *ret)
     if (ret->has_cpu) comm_end = before[1].at;
     const span ids = ret->has_cpu ? before[0] : before[1];
     if (ids.at != NULL && parse_ids(ids, ret)) comm_end = ids.at;
-    ret->comm = trimmed((span){line.at, comm_end});
+    ret->comm = trimmed_span((span){line.at, comm_end});
     parse_event(rest, ret);
     return true;
 }
@@ -256,14 +256,14 @@ static bool parse_timeless(span line, sample_line *ret)
     span rest = line;
     for (span word = next_word(&rest); word.at < word.end; word = next_word(&rest)) {
         if (word.at == line.at || !parse_ids(word, ret)) continue;
-        ret->comm = trimmed((span){line.at, word.at});
+        ret->comm = trimmed_span((span){line.at, word.at});
         span after = rest;
         if (parse_cpu(next_word(&after), &ret->cpu)) {
             ret->has_cpu = true;
             rest = after;
         }
         parse_event(rest, ret);
-        rest = trimmed(rest);
+        rest = trimmed_span(rest);
         return rest.at == rest.end || ret->event.at < ret->event.end;
     }
     return false;
@@ -282,7 +282,7 @@ typedef struct {
 } frame_line;
 
 /* The parenthesis that the last one closes. NULL if there is none. */
-static const char *opening(span s)
+static const char *opening_of(span s)
 {
     int depth = 0;
     for (const char *at = s.end; at > s.at; at--) {
@@ -311,17 +311,17 @@ static span without_offset(span s)
 
 static bool parse_frame(span line, frame_line *ret)
 {
-    span s = trimmed(line);
+    span s = trimmed_span(line);
     *ret = (frame_line){0};
     if (s.end - s.at > 2 && s.at[0] == '0' && s.at[1] == 'x') s.at += 2;
     if (!take_hex(&s, &ret->address) || (s.at < s.end && !is_blank(*s.at))) return false;
-    s = trimmed(s);
-    const char *const open = s.end > s.at && s.end[-1] == ')' ? opening(s) : NULL;
+    s = trimmed_span(s);
+    const char *const open = s.end > s.at && s.end[-1] == ')' ? opening_of(s) : NULL;
     if (open != NULL && (open == s.at || is_blank(open[-1]))) {
         ret->dso = (span){open + 1, s.end - 1};
         s.end = open;
     }
-    ret->symbol = without_offset(trimmed(s));
+    ret->symbol = without_offset(trimmed_span(s));
     if (is_unknown(ret->symbol)) ret->symbol = (span){0};
     if (is_unknown(ret->dso)) ret->dso = (span){0};
     return true;
@@ -356,13 +356,13 @@ static pt_line line_of(script_reader *r, span symbol, span source)
     const uint32_t name = string_of(r, symbol);
     pt_function function = {.name = name, .system_name = name};
     pt_line line = {0};
-    source = trimmed(source);
+    source = trimmed_span(source);
     const char *colon = source.end;
     while (colon > source.at && is_digit(colon[-1]))
         colon--;
     if (colon > source.at && colon < source.end && colon[-1] == ':') {
         function.file = string_of(r, (span){source.at, colon - 1});
-        line.line = (int64_t)(number((span){colon, source.end}) & INT64_MAX);
+        line.line = (int64_t)(number_of((span){colon, source.end}) & INT64_MAX);
     }
     line.function = pt_builder_function(r->builder, &function).v;
     return line;
@@ -475,7 +475,7 @@ static uint32_t event_of(script_reader *r, span name)
     return event;
 }
 
-static bool begins(span s, const char *with)
+static bool span_begins(span s, const char *with)
 {
     const size_t size = strlen(with);
     return (size_t)(s.end - s.at) >= size && memcmp(s.at, with, size) == 0;
@@ -484,7 +484,7 @@ static bool begins(span s, const char *with)
 /* block: the lines of its frames. */
 static void add_sample(script_reader *r, const sample_line *s, span block)
 {
-    if (begins(s->event, "PERF_RECORD_") || begins(s->rest, "PERF_RECORD_")) return;
+    if (span_begins(s->event, "PERF_RECORD_") || span_begins(s->rest, "PERF_RECORD_")) return;
     uint32_t stack;
     if (block.at == block.end) {
         stack = make_stack(r, block, s->rest);
@@ -549,8 +549,9 @@ static void add_header_line(script_reader *r, span line)
                 {"# cpudesc : ", &p->cpu_model},
                 {"# cmdline : ", &p->command_line}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (begins(line, keys[i].key))
-            *keys[i].to = string_of(r, trimmed((span){line.at + strlen(keys[i].key), line.end}));
+        if (span_begins(line, keys[i].key))
+            *keys[i].to =
+                string_of(r, trimmed_span((span){line.at + strlen(keys[i].key), line.end}));
 }
 
 static void read_lines(script_reader *r, const char *at, const char *end)
@@ -560,7 +561,7 @@ static void read_lines(script_reader *r, const char *at, const char *end)
         const span line = line_at(at, end, &next);
         at = next;
         r->line++;
-        if (trimmed(line).at == trimmed(line).end) continue;
+        if (trimmed_span(line).at == trimmed_span(line).end) continue;
         if (*line.at == '#') {
             add_header_line(r, line);
             continue;
@@ -593,7 +594,7 @@ static void count_samples_only(pt_builder *b)
     if (pt_builder_event_count(b) > 1) pt_builder_provenance(b)->period_unit = count;
 }
 
-static void emit(script_reader *r)
+static void emit_sample(script_reader *r)
 {
     int64_t values[EVENTS_MAX] = {0};
     pt_perf_events_of_names(r->builder, r->event_names + 1, EVENTS_MAX - 1);
@@ -621,7 +622,7 @@ static void texts_done(seen_texts *t)
     free(t->items);
 }
 
-static void done(script_reader *r)
+static void reader_done(script_reader *r)
 {
     texts_done(&r->blocks);
     texts_done(&r->frames);
@@ -638,7 +639,7 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
 {
     script_reader r = {.builder = builder};
     read_lines(&r, (const char *)reader->pos, (const char *)reader->end);
-    emit(&r);
+    emit_sample(&r);
     if (r.without_event > 0)
         pt_diag_add(hooks->diag, r.without_event,
                     "samples of more events than %d: each counts as a sample only", EVENTS_MAX - 1);
@@ -651,13 +652,13 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
                               "%" PRIu64 "); kept %zu samples",
                               r.odd, r.first_odd, r.row.count);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "perf-script", -1);
-    done(&r);
+    reader_done(&r);
     return status;
 }
 
 /* A sample and behind it a frame, on its line or on the next. Without a time there must be a
  * thread, and the frame on a line that begins with a tab and names its file, as perf has it. */
-static int probe(const pt_probe_input *input)
+static int probe_perf_script(const pt_probe_input *input)
 {
     const char *at = (const char *)input->head;
     const char *const end = at + input->head_bytes;
@@ -696,6 +697,6 @@ const pt_format pt_format_perf_script = {
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
                     PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME | PT_CAN_NAMES,
-    .probe = probe,
+    .probe = probe_perf_script,
     .read = perf_script_read,
 };

@@ -18,7 +18,7 @@ static bool varints_only(const pb_field *message, uint32_t most)
 }
 
 /* How much a field speaks for Profile: -1 = against. */
-static int evidence(const pb_field *field)
+static int evidence_of(const pb_field *field)
 {
     switch (field->number) {
     case PPROF_SAMPLE_TYPE:
@@ -54,13 +54,13 @@ static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
     return size <= input->file_bytes ? 1 : 0;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_pprof(const pt_probe_input *input)
 {
     pb_cursor cursor = pb_open(input->head, input->head_bytes);
     int sum = 0, fields = 0;
     pb_field field;
     while (pb_next(&cursor, &field)) {
-        const int more = evidence(&field);
+        const int more = evidence_of(&field);
         if (more < 0) return 0;
         if (more == 0 && fields == 0) return 0; /* nobody begins with a field that is not known */
         sum += more;
@@ -88,7 +88,7 @@ const pt_format pt_format_pprof = {
                     PT_CAN_INLINES | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_NAMES |
                     PT_CAN_UNITS | PT_CAN_COMMENTS | PT_CAN_END | PT_CAN_TIME | PT_CAN_HEADER |
                     PT_CAN_UNKNOWN,
-    .probe = probe,
+    .probe = probe_pprof,
     .read = pprof_read,
     .write = pprof_write,
 };

@@ -81,7 +81,7 @@ void pprof_close(pprof_reader *r, const pb_cursor *cursor)
 
 /* ---- The first walk ---- */
 
-static void note(pprof_slices *slices, const uint8_t *data, size_t size)
+static void note_slice(pprof_slices *slices, const uint8_t *data, size_t size)
 {
     PT_PUSH(*slices, (struct pprof_slice){data, size});
 }
@@ -101,7 +101,7 @@ typedef struct {
     const uint8_t *second; /* where the second profile seems to begin */
 } concatenation;
 
-static void watch(concatenation *c, const pb_field *field)
+static void watch_field(concatenation *c, const pb_field *field)
 {
     if (field->number == PPROF_SAMPLE_TYPE && c->last_number != PPROF_SAMPLE_TYPE) {
         c->type_runs++;
@@ -140,21 +140,21 @@ static pt_status first_walk(pprof_reader *r, pt_error *reterr)
     pb_field field;
     while (pb_next(&cursor, &field)) {
         if (!known_in_profile(&field)) {
-            note(&r->header, field.start, (size_t)(cursor.pos - field.start));
+            note_slice(&r->header, field.start, (size_t)(cursor.pos - field.start));
             continue;
         }
-        watch(&twice, &field);
+        watch_field(&twice, &field);
         switch (field.number) {
         case PPROF_SAMPLE:
             r->sample_count++;
             r->sample_bytes += field.size;
             break;
         case PPROF_STRING_TABLE: add_string(r, &field); break;
-        case PPROF_SAMPLE_TYPE: note(&r->sample_type, field.data, field.size); break;
-        case PPROF_MAPPING: note(&r->mapping, field.data, field.size); break;
-        case PPROF_LOCATION: note(&r->location, field.data, field.size); break;
-        case PPROF_FUNCTION: note(&r->function, field.data, field.size); break;
-        default: note(&r->header, field.start, (size_t)(cursor.pos - field.start));
+        case PPROF_SAMPLE_TYPE: note_slice(&r->sample_type, field.data, field.size); break;
+        case PPROF_MAPPING: note_slice(&r->mapping, field.data, field.size); break;
+        case PPROF_LOCATION: note_slice(&r->location, field.data, field.size); break;
+        case PPROF_FUNCTION: note_slice(&r->function, field.data, field.size); break;
+        default: note_slice(&r->header, field.start, (size_t)(cursor.pos - field.start));
         }
     }
     if (is_concatenated(&twice)) {
@@ -493,7 +493,7 @@ static void read_tables(pprof_reader *r)
 
 /* ---- What is said about damage ---- */
 
-static void tell(pt_diag *diag, uint64_t count, const char *what)
+static void tell_count(pt_diag *diag, uint64_t count, const char *what)
 {
     if (count > 0) pt_diag_add(diag, count, "%s", what);
 }
@@ -515,16 +515,16 @@ static uint64_t tell_damage(const pprof_reader *r)
     };
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        tell(r->hooks->diag, facts[i].count, facts[i].what);
+        tell_count(r->hooks->diag, facts[i].count, facts[i].what);
         sum += facts[i].count;
     }
-    tell(r->hooks->diag, r->both_label_values,
-         "labels with a text and a number, of which the text was kept");
-    tell(r->hooks->diag, r->lost_unknown, "unknown fields of labels, left out");
+    tell_count(r->hooks->diag, r->both_label_values,
+               "labels with a text and a number, of which the text was kept");
+    tell_count(r->hooks->diag, r->lost_unknown, "unknown fields of labels, left out");
     return sum;
 }
 
-static pt_status conclude(pprof_reader *r, pt_error *reterr)
+static pt_status conclude_profile(pprof_reader *r, pt_error *reterr)
 {
     const uint64_t damaged = tell_damage(r);
     const uint64_t samples = pt_builder_sample_count(r->builder);
@@ -576,7 +576,7 @@ pt_status pprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks
     if (status == PT_OK) {
         read_tables(&r);
         pprof_read_samples(&r);
-        status = conclude(&r, reterr);
+        status = conclude_profile(&r, reterr);
     }
     reader_done(&r);
     return status;

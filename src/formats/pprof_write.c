@@ -538,8 +538,8 @@ static void put_profile(writer *w)
     put_header(w);
 }
 
-static pt_status send(writer *w, const pt_output *output, const pt_write_options *options,
-                      pt_error *reterr)
+static pt_status send_profile(writer *w, const pt_output *output, const pt_write_options *options,
+                              pt_error *reterr)
 {
     pt_out *const out = output->open(output->context, "", reterr);
     if (!out) return PT_ERR_SYSTEM;
@@ -561,7 +561,7 @@ pt_status pprof_write(const pt_profile *profile, const pt_output *output,
     add_strings(&w);
     choose_ids(&w);
     put_profile(&w);
-    const pt_status status = send(&w, output, options, reterr);
+    const pt_status status = send_profile(&w, output, options, reterr);
     free(w.number);
     for (size_t m = 0; m <= PT_IN_PERIOD_TYPE; m++)
         free(w.unknown[m].items);

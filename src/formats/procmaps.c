@@ -38,7 +38,7 @@ static void skip_blanks(cursor *c)
 }
 
 /* 1 to 16 hex digits, with or without 0x. */
-static bool hex(cursor *c, uint64_t *ret_value)
+static bool take_hex(cursor *c, uint64_t *ret_value)
 {
     if (c->end - c->at > 2 && c->at[0] == '0' && (c->at[1] == 'x' || c->at[1] == 'X')) c->at += 2;
     uint64_t value = 0;
@@ -50,7 +50,7 @@ static bool hex(cursor *c, uint64_t *ret_value)
 }
 
 /* The next run of non-blanks; empty at the end. */
-static size_t word(cursor *c, const char **ret_word)
+static size_t take_word(cursor *c, const char **ret_word)
 {
     skip_blanks(c);
     *ret_word = c->at;
@@ -59,7 +59,7 @@ static size_t word(cursor *c, const char **ret_word)
     return (size_t)(c->at - *ret_word);
 }
 
-static size_t rest(cursor *c, const char **ret_rest)
+static size_t take_rest(cursor *c, const char **ret_rest)
 {
     skip_blanks(c);
     *ret_rest = c->at;
@@ -85,19 +85,20 @@ static bool brief_tail(cursor *c, map_line *m)
     const bool colon = skip_char(c, ':');
     const char *prot;
     cursor rest_of_line = *c;
-    const size_t prot_bytes = word(&rest_of_line, &prot);
+    const size_t prot_bytes = take_word(&rest_of_line, &prot);
     m->executable = true;
     if (is_protection(prot, prot_bytes)) {
         m->executable = memchr(prot, 'x', prot_bytes) != NULL;
         *c = rest_of_line;
     }
-    m->path_bytes = word(c, &m->path);
+    m->path_bytes = take_word(c, &m->path);
     if (m->path_bytes == 0 || (!colon && *m->path != '/' && *m->path != '[')) return false;
     m->file_offset = 0;
     skip_blanks(c);
-    if (skip_char(c, '(') && !(skip_char(c, '@') && hex(c, &m->file_offset) && skip_char(c, ')')))
+    if (skip_char(c, '(') &&
+        !(skip_char(c, '@') && take_hex(c, &m->file_offset) && skip_char(c, ')')))
         return false;
-    m->build_id_bytes = word(c, &m->build_id);
+    m->build_id_bytes = take_word(c, &m->build_id);
     for (size_t i = 0; i < m->build_id_bytes; i++) {
         if (!isxdigit((unsigned char)m->build_id[i])) m->build_id_bytes = 0;
     }
@@ -115,7 +116,7 @@ static bool parse_map(const char *line, size_t length, map_line *m)
                         .limit = full.limit,
                         .file_offset = full.file_offset,
                         .executable = (full.prot & PROT_EXEC) != 0};
-        m->path_bytes = rest(&path, &m->path);
+        m->path_bytes = take_rest(&path, &m->path);
         return true;
     }
     const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &m->start, &m->limit);
@@ -176,7 +177,7 @@ static const attribute *attribute_at(const procmaps *s, const char *text, size_t
 enum { LINE_MAX_BYTES = 64 << 10 }; /* of a line after replacement */
 
 /* The line with values in place of names; in *into if there were any. */
-static pt_reader expand(const procmaps *s, const char *line, size_t length, pt_buf *into)
+static pt_reader expand_line(const procmaps *s, const char *line, size_t length, pt_buf *into)
 {
     pt_reader text;
     pt_reader_init(&text, line, length, NULL);
@@ -201,7 +202,8 @@ static bool attribute_line(procmaps *s, const char *line, size_t length)
     if (sign == NULL) return false;
     cursor name = {line, sign}, value = {sign + 1, line + length};
     const char *name_at, *value_at;
-    const size_t name_bytes = rest(&name, &name_at), value_bytes = rest(&value, &value_at);
+    const size_t name_bytes = take_rest(&name, &name_at),
+                 value_bytes = take_rest(&value, &value_at);
     for (size_t i = 0; i < name_bytes; i++) {
         if (!is_word(name_at[i])) return false;
     }
@@ -234,7 +236,7 @@ static bool build_id_line(procmaps *s, const char *line, size_t length)
     const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &start, &limit);
     if (range_bytes == 0) return false;
     c.at += range_bytes;
-    const size_t id_bytes = word(&c, &id);
+    const size_t id_bytes = take_word(&c, &id);
     if (id_bytes == 0 || id_bytes % 2 != 0) return false;
     for (size_t i = 0; i < id_bytes; i++) {
         if (!isxdigit((unsigned char)id[i])) return false;
@@ -253,7 +255,7 @@ static void take_line(procmaps *s, const char *line, size_t length)
     const char *text = line;
     size_t text_bytes = length;
     skip_log_prefix(&text, &text_bytes);
-    const pt_reader whole = expand(s, text, text_bytes, &expanded);
+    const pt_reader whole = expand_line(s, text, text_bytes, &expanded);
     if (parse_map((const char *)whole.pos, pt_reader_left(&whole), &m)) {
         if (m.executable) {
             PT_PUSH(
@@ -274,15 +276,16 @@ static void take_line(procmaps *s, const char *line, size_t length)
 }
 
 /* Are a and b the same, as far as both are known? */
-static bool agree(uint32_t a, uint32_t b)
+static bool strings_agree(uint32_t a, uint32_t b)
 {
     return a == 0 || b == 0 || a == b;
 }
 
 /* Is b the next piece of what a is a piece of? */
-static bool continues(const pt_mapping *a, const pt_mapping *b)
+static bool continues_mapping(const pt_mapping *a, const pt_mapping *b)
 {
-    if (!agree(a->file, b->file) || !agree(a->build_id, b->build_id) || a->limit != b->start)
+    if (!strings_agree(a->file, b->file) || !strings_agree(a->build_id, b->build_id) ||
+        a->limit != b->start)
         return false;
     /* The brief form may leave offsets out. google/pprof takes every 0 for unknown, and so joins
        what does not belong together. */
@@ -296,7 +299,7 @@ static void join_pieces(procmaps *s)
     for (size_t i = 0; i < s->maps.count; i++) {
         const pt_mapping *const next = &s->maps.items[i];
         pt_mapping *const last = &s->maps.items[kept - (kept > 0)];
-        if (kept == 0 || !continues(last, next)) {
+        if (kept == 0 || !continues_mapping(last, next)) {
             s->maps.items[kept++] = *next;
             continue;
         }

@@ -78,7 +78,7 @@ typedef struct {
     bool too_many_events;
 } speedscope_reader;
 
-static int probe(const pt_probe_input *input)
+static int probe_speedscope(const pt_probe_input *input)
 {
     if (pt_json_head_has(input, "$schema", "speedscope.app/file-format-schema")) return 90;
     if (pt_json_head_has(input, "shared.frames", NULL) &&
@@ -427,7 +427,7 @@ static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_la
     return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-static void tell(const speedscope_reader *s)
+static void tell_facts(const speedscope_reader *s)
 {
     pt_diag *const diag = s->hooks->diag;
     const pt_json_scale scale = {.rounded = s->rounded, .limited = s->limited};
@@ -455,7 +455,7 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
         pt_json_r_done(&s.json);
     }
     if (!s.too_many_events) put_samples(&s);
-    tell(&s);
+    tell_facts(&s);
     if (s.too_many_events)
         status = pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
     else if (status != PT_OK || error.status != PT_OK)
@@ -483,7 +483,7 @@ const pt_format pt_format_speedscope = {
     .capabilities =
         PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_DEFAULT | PT_CAN_LINES | PT_CAN_NAMES | PT_CAN_UNITS,
     .held_labels = held_labels,
-    .probe = probe,
+    .probe = probe_speedscope,
     .read = speedscope_read,
     .write = pt_speedscope_write,
 };

@@ -34,7 +34,7 @@ static bool is_marker(pt_span line, const char *word)
     return pt_span_begins(line, word);
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_symbolized(const pt_probe_input *input)
 {
     return is_marker(pt_legacy_first_line(input), symbol_marker) ? 95 : 0;
 }
@@ -453,7 +453,7 @@ const pt_format pt_format_symbolized = {
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS |
                     PT_CAN_EXTRA | PT_CAN_HEADER | PT_CAN_NAMES | PT_CAN_INLINES,
     .held_events = held_events,
-    .probe = probe,
+    .probe = probe_symbolized,
     .read = symbolized_read,
     .write = symbolized_write,
 };

@@ -76,7 +76,7 @@ static bool first_line(pt_reader *r, pt_span *ret_line)
     return false;
 }
 
-static int probe(const pt_probe_input *input)
+static int probe_threadz(const pt_probe_input *input)
 {
     pt_reader r;
     pt_span line;
@@ -204,6 +204,6 @@ const pt_format pt_format_threadz = {
     .summary = "the stacks of all threads, as text (gperftools)",
     .kind = PT_PROBE_MAGIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_UNITS,
-    .probe = probe,
+    .probe = probe_threadz,
     .read = threadz_read,
 };
