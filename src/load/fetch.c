@@ -46,26 +46,26 @@ static char *duration_text(int64_t seconds)
     return pt_strf("%" PRId64 "s", seconds);
 }
 
-static void say(const pt_fetch_options *o, const char *line)
+static void say_line(const pt_fetch_options *o, const char *line)
 {
     if (o->say != NULL) o->say(o->context, line);
 }
 
 /* What the program whose rule it is says before it waits. */
-static void announce(const pt_fetch_options *o, const char *url, int64_t seconds)
+static void announce_fetch(const pt_fetch_options *o, const char *url, int64_t seconds)
 {
     PT_FREE char *line = NULL;
     if (o->rule == PT_FETCH_GO) {
         line = pt_strf("Fetching profile over HTTP from %s", url);
-        say(o, line);
+        say_line(o, line);
         if (o->seconds <= 0) return;
         PT_FREE char *duration = duration_text(o->seconds);
         PT_FREE char *wait = pt_strf("Please wait... (%s)", duration);
-        say(o, wait);
+        say_line(o, wait);
     } else if (o->rule == PT_FETCH_OWN) {
         line = seconds > 0 ? pt_strf("fetching %s (collects for %" PRId64 " s)", url, seconds)
                            : pt_strf("fetching %s", url);
-        say(o, line);
+        say_line(o, line);
     }
 }
 
@@ -94,7 +94,7 @@ void pt_fetch_all(const char *const *names, size_t count, const pt_fetch_options
         }
         request.url = url;
         request.other = other;
-        announce(options, url, request.seconds);
+        announce_fetch(options, url, request.seconds);
         place[n] = i;
         requests[n++] = request;
     }

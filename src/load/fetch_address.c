@@ -123,7 +123,7 @@ typedef struct {
 } pairs;
 
 /* Percent escapes and plus signs undone; NULL for an escape that is none. */
-static char *unescape(const char *text, size_t length)
+static char *unescape_text(const char *text, size_t length)
 {
     char *const to = pt_alloc(length + 1, 1);
     size_t n = 0;
@@ -164,9 +164,9 @@ static pairs pairs_of(const char *query)
         const char *const sign = memchr(query, '=', length);
         const size_t key_bytes = sign != NULL ? (size_t)(sign - query) : length;
         if (length > 0 && memchr(query, ';', length) == NULL) {
-            char *const key = unescape(query, key_bytes);
+            char *const key = unescape_text(query, key_bytes);
             char *const value =
-                sign != NULL ? unescape(sign + 1, length - key_bytes - 1) : pt_strdup("");
+                sign != NULL ? unescape_text(sign + 1, length - key_bytes - 1) : pt_strdup("");
             if (key != NULL && value != NULL) {
                 PT_PUSH(p, (pair){key, value});
             } else {

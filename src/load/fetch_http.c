@@ -34,7 +34,7 @@ typedef struct {
 
 static pthread_once_t initialised = PTHREAD_ONCE_INIT;
 
-static void initialise(void)
+static void initialise_curl(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
@@ -177,7 +177,7 @@ static const char *address_of(const transfer *t)
 }
 
 /* False, with the error noted, if it cannot even begin. */
-static bool begin(transfer *t, CURLM *multi)
+static bool begin_transfer(transfer *t, CURLM *multi)
 {
     t->easy = curl_easy_init();
     if (t->easy == NULL) {
@@ -249,7 +249,7 @@ static void fail_with_code(transfer *t, CURLcode code)
     }
 }
 
-static void clean(transfer *t, CURLM *multi)
+static void clean_transfer(transfer *t, CURLM *multi)
 {
     if (t->easy == NULL) return;
     curl_multi_remove_handle(multi, t->easy);
@@ -260,18 +260,18 @@ static void clean(transfer *t, CURLM *multi)
 }
 
 /* The transfer is over; true if its other address is being asked now. */
-static bool settle(transfer *t, CURLM *multi, CURLcode code)
+static bool settle_transfer(transfer *t, CURLM *multi, CURLcode code)
 {
     long status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-    clean(t, multi);
+    clean_transfer(t, multi);
     free(t->to->url);
     t->to->url = pt_strdup(address_of(t));
     if (code == CURLE_OK && status == 404 && t->request->other != NULL && !t->second) {
         pt_blob_done(&t->to->body);
         t->to->body = PT_BLOB_INIT;
         t->second = true;
-        return begin(t, multi);
+        return begin_transfer(t, multi);
     }
     if (code != CURLE_OK)
         fail_with_code(t, code);
@@ -305,7 +305,7 @@ typedef struct {
     int64_t seconds;
 } run_state;
 
-static void report(const run_state *s, bool over)
+static void report_progress(const run_state *s, bool over)
 {
     if (s->options->progress == NULL) return;
     pt_fetch_progress p = {.count = s->count,
@@ -321,7 +321,7 @@ static void report(const run_state *s, bool over)
 static void begin_more(run_state *s)
 {
     while (s->begun < s->count && s->running < PT_FETCH_AT_ONCE) {
-        if (begin(&s->transfers[s->begun++], s->multi))
+        if (begin_transfer(&s->transfers[s->begun++], s->multi))
             s->running++;
         else
             s->done++;
@@ -336,7 +336,7 @@ static void take_finished(run_state *s)
         char *private = NULL;
         const CURLcode code = m->data.result;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &private);
-        if (settle((transfer *)(void *)private, s->multi, code)) continue;
+        if (settle_transfer((transfer *)(void *)private, s->multi, code)) continue;
         s->running--;
         s->done++;
     }
@@ -345,7 +345,7 @@ static void take_finished(run_state *s)
 void pt_http_run(const pt_request *requests, size_t count, const pt_fetch_options *options,
                  pt_fetched *ret)
 {
-    pthread_once(&initialised, initialise);
+    pthread_once(&initialised, initialise_curl);
     run_state s = {.multi = curl_multi_init(),
                    .transfers = pt_alloc(count, sizeof(transfer)),
                    .count = count,
@@ -362,12 +362,12 @@ void pt_http_run(const pt_request *requests, size_t count, const pt_fetch_option
         curl_multi_perform(s.multi, &running);
         take_finished(&s);
         begin_more(&s);
-        report(&s, false);
+        report_progress(&s, false);
         if (s.running > 0) curl_multi_poll(s.multi, NULL, 0, POLL_MS, NULL);
     }
-    report(&s, true);
+    report_progress(&s, true);
     for (size_t i = 0; i < count; i++)
-        clean(&s.transfers[i], s.multi);
+        clean_transfer(&s.transfers[i], s.multi);
     curl_multi_cleanup(s.multi);
     free(s.transfers);
 }

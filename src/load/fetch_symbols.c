@@ -59,7 +59,7 @@ static bool is_nameless(const pt_profile *p, uint32_t location)
            p->location->address[location] != 0;
 }
 
-static batch gather(const naming *n, uint32_t mapping, uint64_t shift)
+static batch gather_addresses(const naming *n, uint32_t mapping, uint64_t shift)
 {
     const pt_locations *const l = n->p->location;
     batch b = {0};
@@ -122,7 +122,7 @@ static void name_mapping(naming *n, uint32_t mapping)
     }
     const pt_remote_mapping *const server = find_server(n, mapping);
     if (server == NULL) return;
-    batch b = gather(n, mapping, server->start - start);
+    batch b = gather_addresses(n, mapping, server->start - start);
     if (b.count > 0) name_batch(n, mapping, server, &b);
     free(b.items);
     free(b.addresses);

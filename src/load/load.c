@@ -79,8 +79,8 @@ uint64_t pt_load_share(uint64_t bytes, unsigned threads, size_t count)
 
 /* ---- One input ---- */
 
-static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, pt_blob *ret_blob,
-                       pt_error *reterr)
+static pt_status fetch_file(const loading *l, const char *name, pt_fetched *fetched,
+                            pt_blob *ret_blob, pt_error *reterr)
 {
     if (strcmp(name, "-") == 0)
         return pt_file_read_fd(STDIN_FILENO, "standard input", PT_FILE_OF_ANY_SIZE, l->max_bytes,
@@ -102,8 +102,8 @@ static pt_status fetch(const loading *l, const char *name, pt_fetched *fetched, 
     return PT_OK;
 }
 
-static pt_status probe(const uint8_t *data, size_t size, uint64_t file_bytes, const char *name,
-                       const pt_format **ret_format, pt_error *reterr)
+static pt_status probe_format(const uint8_t *data, size_t size, uint64_t file_bytes,
+                              const char *name, const pt_format **ret_format, pt_error *reterr)
 {
     uint8_t padded[HEAD_BYTES_MIN] = {0};
     pt_probe_input input = {
@@ -129,10 +129,11 @@ static pt_status probe_head(const pt_blob *blob, const char *name, pt_error *ret
     size_t bytes;
     pt_status status = pt_peel_head(blob->data, blob->size, head, HEAD_BYTES, &bytes, reterr);
     if (status == PT_ERR_DAMAGED) return PT_OK; /* peeling will end there, and say so */
-    if (status == PT_OK) status = probe(head, bytes, UINT64_MAX, name, &format, reterr);
+    if (status == PT_OK) status = probe_format(head, bytes, UINT64_MAX, name, &format, reterr);
     if (status != PT_ERR_FORMAT) return status;
     /* Some go by the whole size. */
-    return probe(head, bytes, pt_declared_bytes(blob->data, blob->size), name, &format, reterr);
+    return probe_format(head, bytes, pt_declared_bytes(blob->data, blob->size), name, &format,
+                        reterr);
 }
 
 static pt_status peel_whole(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
@@ -151,7 +152,7 @@ static pt_status peel_whole(const loading *l, item *it, pt_blob *blob, pt_error 
 
 /* PT_ERR_DAMAGED, PT_ERR_LIMIT, PT_ERR_NOMEM as pt_peel; PT_ERR_FORMAT: nobody knows the first
  * bytes, and the rest was left as it is. */
-static pt_status peel(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
+static pt_status peel_item(const loading *l, item *it, pt_blob *blob, pt_error *reterr)
 {
     if (it->input.file_bytes == 0 || pt_compression_of(blob->data, blob->size) == PT_PLAIN)
         return PT_OK;
@@ -177,14 +178,14 @@ typedef struct {
     pt_load_unwinder *unwinder; /* made when it is first asked */
 } reading;
 
-static void discard(void *context, uint64_t upto)
+static void discard_input(void *context, uint64_t upto)
 {
     const reading *const r = context;
     pt_blob_discard(r->blob, (size_t)upto);
 }
 
-static size_t unwind(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
-                     pt_stack_end *ret_end)
+static size_t unwind_stack(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                           pt_stack_end *ret_end)
 {
     reading *const r = context;
     if (r->unwinder == NULL) r->unwinder = pt_load_unwinder_new(r->source);
@@ -199,7 +200,7 @@ static void fill_provenance(pt_builder *b, const pt_format *format, bool damaged
     if (p->source_format == 0) p->source_format = pt_builder_text(b, format->name).v;
 }
 
-static uint64_t times(uint64_t bytes, uint64_t factor)
+static uint64_t times_bytes(uint64_t bytes, uint64_t factor)
 {
     return bytes < UINT64_MAX / factor ? bytes * factor : UINT64_MAX;
 }
@@ -207,13 +208,14 @@ static uint64_t times(uint64_t bytes, uint64_t factor)
 static void bound_names(item *it, pt_builder *builder)
 {
     const uint64_t file_bytes = it->input.file_bytes;
-    const uint64_t left_out = pt_builder_bound_inlined(builder, times(file_bytes, FRAMES_A_BYTE));
+    const uint64_t left_out =
+        pt_builder_bound_inlined(builder, times_bytes(file_bytes, FRAMES_A_BYTE));
     if (left_out > 0)
         pt_diag_add(&it->diag, left_out,
                     "inlined functions left out, the outermost of each address: the samples have "
                     "more than %d frames for each byte of the file",
                     FRAMES_A_BYTE);
-    const uint64_t cut = pt_builder_bound_names(builder, times(file_bytes, TEXT_A_BYTE));
+    const uint64_t cut = pt_builder_bound_names(builder, times_bytes(file_bytes, TEXT_A_BYTE));
     if (cut > 0)
         pt_diag_add(&it->diag, cut,
                     "long names cut: the names of all frames have more than %d bytes for each byte "
@@ -231,8 +233,8 @@ static pt_status read_profile(const loading *l, item *it, pt_blob *blob, const p
     const pt_read_hooks hooks = {
         .diag = &it->diag,
         .context = &context,
-        .discard = discard,
-        .unwind = unwind,
+        .discard = discard_input,
+        .unwind = unwind_stack,
         .inflated_bytes = l->max_bytes,
         .word_bytes = l->options->word_bytes,
         .annotate = l->options->annotate,
@@ -288,8 +290,8 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
         return pt_error_set(reterr, PT_ERR_FORMAT, "nothing is left after decompression");
     pt_status status = PT_OK;
     if (!it->input.format)
-        status =
-            probe(blob->data, blob->size, blob->size, it->input.name, &it->input.format, reterr);
+        status = probe_format(blob->data, blob->size, blob->size, it->input.name, &it->input.format,
+                              reterr);
     if (status != PT_OK && !pt_blob_intact(blob)) pt_error_set(reterr, status, PT_FILE_SHRANK);
     if (status == PT_OK) status = read_profile(l, it, blob, peel, reterr);
     if (it->input.format) pt_error_where(reterr, NULL, it->input.format->name, -1);
@@ -306,7 +308,7 @@ static pt_status read_peeled(const loading *l, item *it, pt_blob *blob, const pt
 static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_error *reterr)
 {
     pt_blob blob = PT_BLOB_INIT;
-    pt_status status = fetch(l, it->input.name, fetched, &blob, reterr);
+    pt_status status = fetch_file(l, it->input.name, fetched, &blob, reterr);
     if (status != PT_OK) return status;
     it->input.file_bytes = blob.size;
     it->input.compression = pt_compression_name(pt_compression_of(blob.data, blob.size));
@@ -314,7 +316,7 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
         it->input.is_program = true;
     } else {
         pt_error peeling = PT_ERROR_INIT;
-        status = peel(l, it, &blob, &peeling);
+        status = peel_item(l, it, &blob, &peeling);
         if (status == PT_OK && pt_is_utf16(blob.data, blob.size))
             status = pt_blob_to_utf8(&blob, &peeling);
         it->input.peeled_bytes = blob.size;
@@ -344,8 +346,8 @@ static bool may_fail(const loading *l, const item *it)
     return it->input.url != NULL || l->options->skip_failures;
 }
 
-static pt_status produce(void *context, unsigned worker, size_t index, void **ret_item,
-                         pt_error *reterr)
+static pt_status produce_item(void *context, unsigned worker, size_t index, void **ret_item,
+                              pt_error *reterr)
 {
     (void)worker;
     const loading *const l = context;
@@ -384,7 +386,7 @@ static pt_status add_to_merge(loading *l, const pt_profile *profile, const char 
     return status;
 }
 
-static pt_status fold(loading *l, item *it, const char *name, pt_error *reterr)
+static pt_status fold_item(loading *l, item *it, const char *name, pt_error *reterr)
 {
     if (l->options->all_events) {
         PT_PUSH(l->kept, it->profile);
@@ -424,7 +426,7 @@ static void note_remote(loading *l, const item *it)
     }
 }
 
-static pt_status commit(void *context, size_t index, void *taken, pt_error *reterr)
+static pt_status commit_item(void *context, size_t index, void *taken, pt_error *reterr)
 {
     loading *const l = context;
     item *const it = taken;
@@ -434,7 +436,7 @@ static pt_status commit(void *context, size_t index, void *taken, pt_error *rete
     l->loaded->remote_count += it->input.url != NULL && !it->input.failed;
     pt_status status = PT_OK;
     if (it->profile && it->input.url) note_remote(l, it);
-    if (it->profile) status = fold(l, it, l->names[l->first + index], reterr);
+    if (it->profile) status = fold_item(l, it, l->names[l->first + index], reterr);
     if (it->error.status != PT_OK) {
         it->input.error = pt_alloc(1, sizeof *it->input.error);
         *it->input.error = it->error;
@@ -445,7 +447,7 @@ static pt_status commit(void *context, size_t index, void *taken, pt_error *rete
     return status;
 }
 
-static void drop(void *context, void *taken)
+static void drop_item(void *context, void *taken)
 {
     (void)context;
     item_done(taken);
@@ -507,7 +509,8 @@ static void fetch_batch(loading *l, size_t size, size_t remote)
 
 static pt_status load_batches(loading *l, size_t count, pt_error *reterr)
 {
-    const pt_ordered how = {.ctx = l, .produce = produce, .commit = commit, .drop = drop};
+    const pt_ordered how = {
+        .ctx = l, .produce = produce_item, .commit = commit_item, .drop = drop_item};
     pt_status status = PT_OK;
     while (l->first < count && status == PT_OK) {
         size_t remote;

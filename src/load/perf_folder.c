@@ -18,7 +18,7 @@ bool pt_perf_folder_is(const char *path)
 }
 
 /* Puts the file behind what is there. */
-static pt_status append(pt_blob *to, const char *path, uint64_t max_bytes, pt_error *reterr)
+static pt_status append_file(pt_blob *to, const char *path, uint64_t max_bytes, pt_error *reterr)
 {
     pt_blob more = PT_BLOB_INIT;
     const size_t old = to->size;
@@ -46,11 +46,11 @@ pt_status pt_perf_folder_read(const char *path, uint64_t max_bytes, pt_blob *ret
         return pt_file_read(first, PT_FILE_OF_ANY_SIZE, max_bytes, ret_blob, reterr);
     pt_blob whole = PT_BLOB_INIT;
     pt_status status = pt_blob_new(0, &whole, reterr);
-    if (status == PT_OK) status = append(&whole, first, max_bytes, reterr);
+    if (status == PT_OK) status = append_file(&whole, first, max_bytes, reterr);
     for (unsigned i = 0; status == PT_OK; i++) {
         PT_FREE char *next = pt_strf("%s/data.%u", path, i);
         if (!is_file(next)) break;
-        status = append(&whole, next, max_bytes, reterr);
+        status = append_file(&whole, next, max_bytes, reterr);
     }
     if (status == PT_OK)
         *ret_blob = whole;
