@@ -137,7 +137,7 @@ static uint64_t longest_of(const builder_strings *s)
     return longest;
 }
 
-static void use(used *names, size_t count, uint32_t row, uint64_t times)
+static void use_name(used *names, size_t count, uint32_t row, uint64_t times)
 {
     if (row < count) names[row].uses += times;
 }
@@ -153,22 +153,22 @@ static used *use_names(const pt_builder *b)
     for (size_t i = 0; i < b->location.count; i++) {
         const builder_location *const l = &b->location.row[i];
         if (l->row.mapping < b->mapping.count)
-            use(names, count, b->mapping.items[l->row.mapping].file, uses[i]);
+            use_name(names, count, b->mapping.items[l->row.mapping].file, uses[i]);
         for (uint32_t k = 0; k < l->line_count; k++) {
             const uint32_t row = b->location.line[l->line_first + k].function;
             if (row >= b->function.count) continue;
             const pt_function *const function = &b->function.row[row];
-            use(names, count, function->name, uses[i]);
-            use(names, count, function->system_name, uses[i]);
-            use(names, count, function->file, uses[i]);
+            use_name(names, count, function->name, uses[i]);
+            use_name(names, count, function->system_name, uses[i]);
+            use_name(names, count, function->file, uses[i]);
         }
     }
     PT_FREE uint64_t *samples = count_samples(b, b->sample.labels, b->labels.count);
     for (size_t set = 0; set < b->labels.count; set++) {
         for (uint64_t i = b->labels.offset[set]; i < b->labels.offset[set + 1]; i++) {
-            use(names, count, b->labels.row[i].key, samples[set]);
-            use(names, count, b->labels.row[i].str, samples[set]);
-            use(names, count, b->labels.row[i].unit, samples[set]);
+            use_name(names, count, b->labels.row[i].key, samples[set]);
+            use_name(names, count, b->labels.row[i].str, samples[set]);
+            use_name(names, count, b->labels.row[i].unit, samples[set]);
         }
     }
     return names;

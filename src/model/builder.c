@@ -22,7 +22,7 @@
 #define FRAMES_LARGE ((size_t)1 << 20)
 #define FRAMES_AHEAD ((size_t)1 << 16)
 
-static bool stopped(const pt_builder *b)
+static bool has_stopped(const pt_builder *b)
 {
     return b->error.status != PT_OK;
 }
@@ -30,7 +30,7 @@ static bool stopped(const pt_builder *b)
 /* True if a table of count rows may take another; sets the sticky error otherwise. */
 static bool room_for_row(pt_builder *b, size_t count, const char *what)
 {
-    if (stopped(b)) return false;
+    if (has_stopped(b)) return false;
     if (count < ROWS_MAX) return true;
     pt_error_set(&b->error, PT_ERR_LIMIT, "more than %u %s in one profile", ROWS_MAX, what);
     return false;
@@ -290,7 +290,7 @@ pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *loca
     builder_locations *t = &b->location;
     if (!room_for_row(b, t->count, "locations")) return (pt_location_id){PT_NONE};
     const uint32_t first = pool_lines(b, lines, line_count);
-    if (stopped(b)) return (pt_location_id){PT_NONE};
+    if (has_stopped(b)) return (pt_location_id){PT_NONE};
     RESERVE(*t, row, t->count + 1);
     t->row[t->count] = (builder_location){*location, first, (uint32_t)line_count};
     return (pt_location_id){(uint32_t)t->count++};
@@ -359,7 +359,7 @@ void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line 
 {
     PT_BUG_IF(location.v >= b->location.count);
     const uint32_t first = pool_lines(b, lines, line_count);
-    if (stopped(b)) return;
+    if (has_stopped(b)) return;
     builder_location *r = &b->location.row[location.v];
     r->line_first = first;
     r->line_count = (uint32_t)line_count;
@@ -482,7 +482,7 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
 pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t depth,
                                  pt_stack_end end)
 {
-    if (stopped(b)) return (pt_stack_id){PT_NONE};
+    if (has_stopped(b)) return (pt_stack_id){PT_NONE};
     uint32_t *const space = pt_builder_stack_space(b, depth);
     if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
     return append_stack(b, depth, end);
@@ -495,7 +495,7 @@ uint32_t pt_builder_stack_count(const pt_builder *b)
 
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end)
 {
-    if (stopped(b)) return (pt_stack_id){PT_NONE};
+    if (has_stopped(b)) return (pt_stack_id){PT_NONE};
     uint32_t *space = pt_builder_stack_space(b, depth);
     if (depth > 0) memcpy(space, frames, depth * sizeof *frames);
     return pt_builder_stack_commit(b, depth, end);

@@ -73,12 +73,12 @@ static void mark_none(ranking *r, uint32_t rows)
     memset(r->rank, 0xff, rows * sizeof *r->rank);
 }
 
-static void mark(ranking *r, uint32_t row)
+static void mark_row(ranking *r, uint32_t row)
 {
     if (row != PT_NONE) r->rank[row] = 0;
 }
 
-static uint32_t renamed(const ranking *r, uint32_t row)
+static uint32_t new_row(const ranking *r, uint32_t row)
 {
     return row == PT_NONE ? PT_NONE : r->rank[row];
 }
@@ -98,19 +98,19 @@ static void mark_stacks_and_locations(canon *c)
     const pt_profile *p = c->p;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         if (sample_is_zero(p, i)) continue;
-        mark(&c->sample, i);
-        mark(&c->stack, p->sample->stack[i]);
-        mark(&c->labels, p->sample->labels[i]);
+        mark_row(&c->sample, i);
+        mark_row(&c->stack, p->sample->stack[i]);
+        mark_row(&c->labels, p->sample->labels[i]);
     }
-    mark(&c->labels, 0);
+    mark_row(&c->labels, 0);
     for (uint32_t s = 0; s < p->stack->t.count; s++) {
         for (uint64_t f = p->stack->offset[s];
              c->stack.rank[s] != PT_NONE && f < p->stack->offset[s + 1]; f++)
-            mark(&c->location, p->stack->frame[f]);
+            mark_row(&c->location, p->stack->frame[f]);
     }
     for (uint32_t i = 0; i < p->arc->t.count; i++) {
-        mark(&c->location, p->arc->from[i]);
-        mark(&c->location, p->arc->to[i]);
+        mark_row(&c->location, p->arc->from[i]);
+        mark_row(&c->location, p->arc->to[i]);
     }
 }
 
@@ -120,54 +120,54 @@ static void mark_functions(canon *c)
     for (uint32_t l = 0; l < p->location->t.count; l++) {
         if (c->location.rank[l] == PT_NONE) continue;
         for (uint32_t k = p->location->line_first[l]; k < p->location->line_first[l + 1]; k++)
-            mark(&c->function, p->line->function[k]);
+            mark_row(&c->function, p->line->function[k]);
     }
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
-        mark(&c->mapping, m);
+        mark_row(&c->mapping, m);
 }
 
 static void mark_strings(canon *c)
 {
     const pt_profile *p = c->p;
-    mark(&c->string, 0);
+    mark_row(&c->string, 0);
     for (uint32_t e = 0; e < p->event->t.count; e++) {
-        mark(&c->string, p->event->row[e].type);
-        mark(&c->string, p->event->row[e].unit);
+        mark_row(&c->string, p->event->row[e].type);
+        mark_row(&c->string, p->event->row[e].unit);
     }
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
-        mark(&c->string, p->mapping->row[m].file);
-        mark(&c->string, p->mapping->row[m].build_id);
-        mark(&c->string, p->mapping->row[m].foreign_id);
+        mark_row(&c->string, p->mapping->row[m].file);
+        mark_row(&c->string, p->mapping->row[m].build_id);
+        mark_row(&c->string, p->mapping->row[m].foreign_id);
     }
     for (uint32_t f = 0; f < p->function->t.count; f++) {
         if (c->function.rank[f] == PT_NONE) continue;
-        mark(&c->string, p->function->name[f]);
-        mark(&c->string, p->function->system_name[f]);
-        mark(&c->string, p->function->file[f]);
+        mark_row(&c->string, p->function->name[f]);
+        mark_row(&c->string, p->function->system_name[f]);
+        mark_row(&c->string, p->function->file[f]);
     }
     for (uint32_t s = 0; s < p->labels->t.count; s++) {
         for (uint64_t i = p->labels->offset[s];
              c->labels.rank[s] != PT_NONE && i < p->labels->offset[s + 1]; i++) {
-            mark(&c->string, p->labels->row[i].key);
-            mark(&c->string, p->labels->row[i].str);
-            mark(&c->string, p->labels->row[i].unit);
+            mark_row(&c->string, p->labels->row[i].key);
+            mark_row(&c->string, p->labels->row[i].str);
+            mark_row(&c->string, p->labels->row[i].unit);
         }
     }
     for (uint32_t i = 0; p->sample->comm != NULL && i < p->sample->t.count; i++) {
-        if (c->sample.rank[i] != PT_NONE) mark(&c->string, p->sample->comm[i]);
+        if (c->sample.rank[i] != PT_NONE) mark_row(&c->string, p->sample->comm[i]);
     }
     for (uint32_t i = 0; i < p->extra->t.count; i++) {
-        mark(&c->string, p->extra->key[i]);
-        mark(&c->string, p->extra->value[i]);
+        mark_row(&c->string, p->extra->key[i]);
+        mark_row(&c->string, p->extra->value[i]);
     }
     const pt_provenance *s = &p->source->row;
     const uint32_t ids[] = {s->tool,         s->host,        s->os,          s->cpu_model,
                             s->command_line, s->period_type, s->period_unit, s->drop_frames,
                             s->keep_frames,  s->doc_url};
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-        mark(&c->string, ids[i]);
+        mark_row(&c->string, ids[i]);
     for (uint32_t i = 0; i < s->comment_count; i++)
-        mark(&c->string, s->comments[i]);
+        mark_row(&c->string, s->comments[i]);
 }
 
 /* ---- Orders ---- */
@@ -216,7 +216,7 @@ static int compare_locations(const void *a, const void *b, void *context)
 {
     ROWS(a, b);
     const pt_locations *l = p->location;
-    COMPARE(renamed(&c->mapping, l->mapping[i]), renamed(&c->mapping, l->mapping[j]));
+    COMPARE(new_row(&c->mapping, l->mapping[i]), new_row(&c->mapping, l->mapping[j]));
     COMPARE(l->address[i], l->address[j]);
     COMPARE(l->flags[i], l->flags[j]);
     if (l->symbol_bytes != NULL) COMPARE(l->symbol_bytes[i], l->symbol_bytes[j]);
@@ -224,8 +224,8 @@ static int compare_locations(const void *a, const void *b, void *context)
     const uint32_t n = l->line_first[j + 1] - l->line_first[j];
     for (uint32_t k = 0; k < m && k < n; k++) {
         const uint32_t x = l->line_first[i] + k, y = l->line_first[j] + k;
-        COMPARE(renamed(&c->function, p->line->function[x]),
-                renamed(&c->function, p->line->function[y]));
+        COMPARE(new_row(&c->function, p->line->function[x]),
+                new_row(&c->function, p->line->function[y]));
         COMPARE_SIGNED(p->line->line[x], p->line->line[y]);
         if (p->line->column != NULL) COMPARE_SIGNED(p->line->column[x], p->line->column[y]);
     }
@@ -316,12 +316,12 @@ static void copy_locations(const canon *c, pt_builder *b)
         const uint32_t first = l->line_first[i], n = l->line_first[i + 1] - first;
         pt_line *lines = pt_alloc(n, sizeof *lines);
         for (uint32_t k = 0; k < n; k++)
-            lines[k] = (pt_line){renamed(&c->function, p->line->function[first + k]),
+            lines[k] = (pt_line){new_row(&c->function, p->line->function[first + k]),
                                  p->line->line[first + k],
                                  p->line->column ? p->line->column[first + k] : 0};
         pt_builder_append_location(
             b,
-            &(pt_location){.mapping = renamed(&c->mapping, l->mapping[i]),
+            &(pt_location){.mapping = new_row(&c->mapping, l->mapping[i]),
                            .flags = l->flags[i],
                            .address = l->address[i],
                            .symbol_bytes = l->symbol_bytes ? l->symbol_bytes[i] : 0},
@@ -408,8 +408,8 @@ static uint32_t copy_samples(const canon *c, pt_builder *b)
 static int compare_arcs(const void *a, const void *b, void *context)
 {
     ROWS(a, b);
-    COMPARE(renamed(&c->location, p->arc->from[i]), renamed(&c->location, p->arc->from[j]));
-    COMPARE(renamed(&c->location, p->arc->to[i]), renamed(&c->location, p->arc->to[j]));
+    COMPARE(new_row(&c->location, p->arc->from[i]), new_row(&c->location, p->arc->from[j]));
+    COMPARE(new_row(&c->location, p->arc->to[i]), new_row(&c->location, p->arc->to[j]));
     return three_way(p->arc->calls[i], p->arc->calls[j]);
 }
 
@@ -428,8 +428,8 @@ static void copy_arcs(const canon *c, pt_builder *b)
         const uint32_t i = order[k];
         for (uint32_t e = 0; e < p->event->t.count; e++)
             cost[e] = p->arc->cost[e] ? p->arc->cost[e][i] : 0;
-        pt_builder_arc(b, (pt_location_id){renamed(&c->location, p->arc->from[i])},
-                       (pt_location_id){renamed(&c->location, p->arc->to[i])}, p->arc->calls[i],
+        pt_builder_arc(b, (pt_location_id){new_row(&c->location, p->arc->from[i])},
+                       (pt_location_id){new_row(&c->location, p->arc->to[i])}, p->arc->calls[i],
                        has_cost ? cost : NULL);
     }
     free(order);
@@ -442,12 +442,12 @@ static void copy_side_tables(const canon *c, pt_builder *b)
     copy_arcs(c, b);
     for (uint32_t i = 0; i < p->bin->t.count; i++) {
         pt_bin row = p->bin->row[i];
-        row.mapping = renamed(&c->mapping, row.mapping);
+        row.mapping = new_row(&c->mapping, row.mapping);
         pt_builder_bin(b, &row);
     }
     for (uint32_t i = 0; i < p->block->t.count; i++) {
         pt_block row = p->block->row[i];
-        row.mapping = renamed(&c->mapping, row.mapping);
+        row.mapping = new_row(&c->mapping, row.mapping);
         pt_builder_block(b, &row);
     }
     for (uint32_t i = 0; i < p->extra->t.count; i++)

@@ -52,7 +52,7 @@ void *pt_table_new(size_t struct_bytes, uint32_t count)
     return table;
 }
 
-static pt_table **slot(pt_profile *profile, size_t kind)
+static pt_table **table_slot(pt_profile *profile, size_t kind)
 {
     return (pt_table **)((char *)profile + table_kinds[kind].at);
 }
@@ -93,7 +93,7 @@ void pt_profile_unref(const pt_profile *profile)
     pt_profile *p = (pt_profile *)profile;
     if (p == NULL || atomic_fetch_sub(&p->refs, 1) != 1) return;
     for (size_t kind = 0; kind < TABLE_KINDS; kind++)
-        table_unref(*slot(p, kind), kind);
+        table_unref(*table_slot(p, kind), kind);
     free(p);
 }
 
@@ -116,10 +116,10 @@ const pt_profile *pt_profile_derive(const pt_profile *base, const pt_profile_tab
         pt_table *table = (pt_table *)given[kind];
         if (table == NULL) {
             PT_BUG_IF(base == NULL);
-            table = *slot((pt_profile *)base, kind);
+            table = *table_slot((pt_profile *)base, kind);
             atomic_fetch_add(&table->refs, 1);
         }
-        *slot(derived, kind) = table;
+        *table_slot(derived, kind) = table;
     }
     return derived;
 }
