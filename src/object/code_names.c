@@ -264,12 +264,12 @@ static void take_kernel_line(pt_code_names *names, kernel_symbols *list, const c
     PT_PUSH(*list, s);
 }
 
-static unsigned underscores(const char *name)
+static unsigned count_underscores(const char *name)
 {
     return (unsigned)strspn(name, "_");
 }
 
-static unsigned rank(char type)
+static unsigned rank_of(char type)
 {
     return type == 'T' ? 3 : type == 'W' || type == 'w' ? 2 : type == 't' ? 1 : 0;
 }
@@ -279,9 +279,10 @@ static int by_preference(const void *x, const void *y, void *context)
     const kernel_symbol *a = x, *b = y;
     const pt_code_names *names = context;
     if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    if (rank(a->type) != rank(b->type)) return rank(a->type) > rank(b->type) ? -1 : 1;
+    if (rank_of(a->type) != rank_of(b->type)) return rank_of(a->type) > rank_of(b->type) ? -1 : 1;
     const char *p = text_of(names, a->name), *q = text_of(names, b->name);
-    if (underscores(p) != underscores(q)) return underscores(p) < underscores(q) ? -1 : 1;
+    if (count_underscores(p) != count_underscores(q))
+        return count_underscores(p) < count_underscores(q) ? -1 : 1;
     return strcmp(p, q);
 }
 

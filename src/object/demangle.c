@@ -53,7 +53,7 @@ static void put_piece(const char *piece, size_t size_bytes, void *opaque)
     pt_put(&p->text, piece, size_bytes);
 }
 
-static char *printed(printer *p, bool ok)
+static char *take_printed(printer *p, bool ok)
 {
     if (ok && p->text.size > 0) return pt_buf_take(&p->text, NULL);
     pt_buf_done(&p->text);
@@ -63,9 +63,9 @@ static char *printed(printer *p, bool ok)
 static char *print_tree(struct demangle_component *tree, int options)
 {
     printer p = {.text = PT_BUF_INIT};
-    if (setjmp(p.too_long) != 0) return printed(&p, false);
+    if (setjmp(p.too_long) != 0) return take_printed(&p, false);
     const int ok = cplus_demangle_print_callback(options, tree, put_piece, &p);
-    return printed(&p, ok != 0);
+    return take_printed(&p, ok != 0);
 }
 
 /* ---- C++ ---- */
@@ -118,7 +118,7 @@ static bool holds_names(enum demangle_component_type type)
 
 /* Takes signatures of enclosing functions out of the tree, and template arguments if asked. False
  * when the tree is too large or too deep for that; it can still be printed. */
-static bool trim(struct demangle_component *root, bool drop_templates)
+static bool trim_tree(struct demangle_component *root, bool drop_templates)
 {
     struct demangle_component *todo[256];
     unsigned depth = 0, steps = 0;
@@ -259,7 +259,7 @@ static char *print_cxx(const char *name, pt_demangle_mode mode)
     if (is_pprof(mode)) {
         if (!full) trim_everywhere(tree, mode == PT_DEMANGLE_PPROF);
     } else if (!full) {
-        trim(tree, mode == PT_DEMANGLE_SIMPLE);
+        trim_tree(tree, mode == PT_DEMANGLE_SIMPLE);
     }
     char *text = print_tree(tree, options);
     free(memory);
@@ -347,9 +347,9 @@ static char *demangle_rust(const char *name, pt_demangle_mode mode)
 {
     printer p = {.text = PT_BUF_INIT};
     if (name[1] == 'R' ? !pt_rust_name_is_bounded(name) : strstr(name, "17h") == NULL) return NULL;
-    if (setjmp(p.too_long) != 0) return printed(&p, false);
+    if (setjmp(p.too_long) != 0) return take_printed(&p, false);
     const int ok = rust_demangle_callback(name, DMGL_RUST, put_piece, &p);
-    char *text = printed(&p, ok != 0);
+    char *text = take_printed(&p, ok != 0);
     if (text != NULL && mode == PT_DEMANGLE_SIMPLE) drop_turbofish(text);
     if (text != NULL && mode == PT_DEMANGLE_PPROF && name[1] == 'R') empty_generics(text);
     if (text != NULL && is_pprof(mode) && name[1] == 'Z') drop_first_underscores(text);

@@ -94,7 +94,8 @@ static bool relative_reference(cs_arch arch, const cs_insn *insn, uint64_t *ret_
     return false;
 }
 
-static void give(cs_arch arch, const cs_insn *insn, pt_instruction_sink *sink, void *context)
+static void give_instruction(cs_arch arch, const cs_insn *insn, pt_instruction_sink *sink,
+                             void *context)
 {
     pt_instruction i = {.addr = insn->address,
                         .size_bytes = insn->size,
@@ -165,7 +166,7 @@ pt_status pt_disasm(const pt_elf *elf, uint64_t start, uint64_t end, pt_syntax s
     uint64_t addr = start;
     while (left > 0) {
         if (cs_disasm_iter(handle, &code, &left, &addr, insn)) {
-            give(m->arch, insn, sink, context);
+            give_instruction(m->arch, insn, sink, context);
             continue;
         }
         const uint32_t step = left < m->step ? (uint32_t)left : m->step;

@@ -335,8 +335,8 @@ static void resolve_task(const search *s, pt_dwarf_worker *w, const task *t, ans
 
 /* ---- all units ---- */
 
-static pt_status produce(void *context, unsigned worker, size_t index, void **ret_item,
-                         pt_error *reterr)
+static pt_status produce_unit(void *context, unsigned worker, size_t index, void **ret_item,
+                              pt_error *reterr)
 {
     (void)reterr;
     search *s = context;
@@ -346,7 +346,7 @@ static pt_status produce(void *context, unsigned worker, size_t index, void **re
     return PT_OK;
 }
 
-static pt_status commit(void *context, size_t index, void *item, pt_error *reterr)
+static pt_status commit_unit(void *context, size_t index, void *item, pt_error *reterr)
 {
     (void)index;
     (void)reterr;
@@ -482,7 +482,7 @@ void pt_dwarf_resolve(pt_dwarf *d, const uint64_t *addrs, size_t count, bool *do
         choose_owners(&s, turn, owner, claims);
         make_tasks(&s, owner, &budget);
         const pt_ordered how = {
-            .ctx = &s, .produce = produce, .commit = commit, .ahead = s.tasks.count};
+            .ctx = &s, .produce = produce_unit, .commit = commit_unit, .ahead = s.tasks.count};
         pt_pool_ordered(pool, s.tasks.count, &how, NULL);
         bool any = false;
         for (size_t i = 0; i < count; i++)

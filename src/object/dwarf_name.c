@@ -72,7 +72,7 @@ static const char *path_of(pt_dwarf_worker *w, const pt_dwarf_unit *unit,
 }
 
 /* Entries that are read soon are fetched now: they lie all over hundreds of megabytes. */
-static void expect(pt_dwarf_entry entry)
+static void expect_entry(pt_dwarf_entry entry)
 {
     if (entry.unit != NULL)
         __builtin_prefetch(entry.unit->file->sections[PT_DWARF_INFO].data + entry.off);
@@ -91,12 +91,13 @@ static uint32_t function_of(pt_dwarf_worker *w, pt_dwarf_entry entry)
     PT_GROW(w->functions, w->functions.count + 1);
     w->functions.items[w->functions.count] = (pt_dwarf_function){.entry = entry};
     pt_index_add(&w->function_index, hash, (uint32_t)w->functions.count);
-    expect(entry);
+    expect_entry(entry);
     return (uint32_t)w->functions.count++;
 }
 
 /* Takes what one entry of its chain says of a function; returns the next one. */
-static pt_dwarf_entry describe(pt_dwarf_worker *w, pt_dwarf_function *f, pt_dwarf_entry entry)
+static pt_dwarf_entry describe_function(pt_dwarf_worker *w, pt_dwarf_function *f,
+                                        pt_dwarf_entry entry)
 {
     const entry_values values = read_entry(w, entry);
     if (f->name == NULL) f->name = pt_dwarf_text_of(entry.unit, &values.name);
@@ -121,8 +122,8 @@ static void describe_all(pt_dwarf_worker *w)
         any = false;
         for (size_t i = 0; i < count; i++) {
             if (next[i].unit == NULL) continue;
-            next[i] = describe(w, &w->functions.items[i], next[i]);
-            expect(next[i]);
+            next[i] = describe_function(w, &w->functions.items[i], next[i]);
+            expect_entry(next[i]);
             any |= next[i].unit != NULL;
         }
     }
@@ -177,7 +178,7 @@ static const char *scope_name(const naming *n, const pt_dwarf_ancestor *around)
 }
 
 /* "namespace::class::name" for a function whose mangled name is not recorded. */
-static void qualify(void *context, size_t index, const pt_dwarf_ancestor *around, size_t depth)
+static void qualify_name(void *context, size_t index, const pt_dwarf_ancestor *around, size_t depth)
 {
     const naming *n = context;
     pt_dwarf_function *f = &n->worker->functions.items[n->items[index].function];
@@ -211,7 +212,7 @@ static void qualify_names(pt_dwarf_worker *w, bare *items, size_t count)
         const pt_dwarf_unit *unit = items[i].declared.unit;
         naming n = {w, unit, items + i};
         if (pt_dwarf_spend(w->dwarf, unit->end_off - unit->off))
-            pt_dwarf_find_around(w, unit, offs + i, end - i, qualify, &n);
+            pt_dwarf_find_around(w, unit, offs + i, end - i, qualify_name, &n);
     }
 }
 
@@ -230,7 +231,8 @@ void pt_dwarf_name_nodes(pt_dwarf_worker *w, const pt_dwarf_unit *unit, const ui
 {
     enum { AHEAD = 8 };
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) expect((pt_dwarf_entry){unit, w->nodes.items[used[i + AHEAD]].off});
+        if (i + AHEAD < count)
+            expect_entry((pt_dwarf_entry){unit, w->nodes.items[used[i + AHEAD]].off});
         place_node(w, unit, &w->nodes.items[used[i]]);
     }
     describe_all(w);

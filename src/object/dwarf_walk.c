@@ -182,7 +182,7 @@ static inline void claim_range(walk *w, claims *s, uint64_t addr, uint64_t end_a
 
 /* Gives the wanted addresses in the entry's ranges to a new node; of an inlined call, among those
  * of its parent. PT_NONE when there are none. */
-static uint32_t claim(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
+static uint32_t claim_node(walk *w, uint64_t off, const pt_dwarf_extent *extent, uint32_t parent)
 {
     pt_dwarf_worker *worker = w->worker;
     claims s = {.id = (uint32_t)worker->nodes.count, .end = w->count};
@@ -224,7 +224,7 @@ typedef enum {
 } decision;
 
 /* For entries that only a walk of that depth looks into. */
-static inline bool reaches(walk *w, pt_dwarf_depth depth)
+static inline bool reaches_depth(walk *w, pt_dwarf_depth depth)
 {
     w->was_partial |= w->depth < depth;
     return w->depth >= depth;
@@ -232,8 +232,8 @@ static inline bool reaches(walk *w, pt_dwarf_depth depth)
 
 /* Looks at an entry whose attributes c is at. INTO: c is behind them, and *node says to which
  * function the children belong. OVER: c has not moved. */
-static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
-                     pt_dwarf_cursor *c, uint32_t *ret_node)
+static decision look_at_entry(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t around,
+                              pt_dwarf_cursor *c, uint32_t *ret_node)
 {
     *ret_node = around;
     switch ((pt_dwarf_kind)a->kind) {
@@ -244,8 +244,8 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         pt_dwarf_cursor ahead = *c;
         pt_dwarf_value sibling;
         const pt_dwarf_extent extent = read_extent(w->table, w->unit, a, &ahead, &sibling);
-        const uint32_t id = claim(w, off, &extent, is_inlined ? around : PT_NONE);
-        if (id == PT_NONE && (is_inlined || !reaches(w, PT_DWARF_LOCAL))) {
+        const uint32_t id = claim_node(w, off, &extent, is_inlined ? around : PT_NONE);
+        if (id == PT_NONE && (is_inlined || !reaches_depth(w, PT_DWARF_LOCAL))) {
             const uint8_t *to =
                 a->has_children ? place_ahead(w->unit, &sibling, ahead.pos) : ahead.pos;
             if (to == NULL) return OVER;
@@ -257,19 +257,19 @@ static decision look(walk *w, const pt_dwarf_abbrev *a, uint64_t off, uint32_t a
         return INTO;
     }
     case PT_DWARF_BLOCK:
-        if (around == PT_NONE && !reaches(w, PT_DWARF_LOCAL)) return OVER;
+        if (around == PT_NONE && !reaches_depth(w, PT_DWARF_LOCAL)) return OVER;
         break;
     case PT_DWARF_NAMESPACE:
-        if (a->has_sibling && !reaches(w, PT_DWARF_THOROUGH)) return OVER;
+        if (a->has_sibling && !reaches_depth(w, PT_DWARF_THOROUGH)) return OVER;
         break;
     case PT_DWARF_TYPE:
         if (!w->unit->is_rust &&
-            !reaches(w, w->worker->levels.count > 0 ? PT_DWARF_LOCAL : PT_DWARF_THOROUGH))
+            !reaches_depth(w, w->worker->levels.count > 0 ? PT_DWARF_LOCAL : PT_DWARF_THOROUGH))
             return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_ABSTRACT:
-        if (!reaches(w, PT_DWARF_LOCAL)) return OVER;
+        if (!reaches_depth(w, PT_DWARF_LOCAL)) return OVER;
         *ret_node = PT_NONE;
         break;
     case PT_DWARF_OTHER: return OVER;
@@ -315,7 +315,7 @@ static void walk_entries(walk *w, pt_dwarf_cursor *c)
             continue;
         }
         uint32_t node;
-        const decision what = look(w, a, off, around, c, &node);
+        const decision what = look_at_entry(w, a, off, around, c, &node);
         if (what == OVER) {
             skip_tree(w->table, w->unit, a, c);
         } else if (what == INTO && a->has_children) {

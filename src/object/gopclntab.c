@@ -48,7 +48,7 @@ struct pt_go_table {
 
 /* ---- reading ---- */
 
-static pt_dwarf_cursor at(const pt_go_table *t, uint64_t off)
+static pt_dwarf_cursor cursor_at(const pt_go_table *t, uint64_t off)
 {
     if (off > t->size_bytes) off = t->size_bytes;
     return (pt_dwarf_cursor){t->bytes + off, t->bytes + t->size_bytes, t->swap};
@@ -56,13 +56,13 @@ static pt_dwarf_cursor at(const pt_go_table *t, uint64_t off)
 
 static uint32_t u32_at(const pt_go_table *t, uint64_t off)
 {
-    pt_dwarf_cursor c = at(t, off);
+    pt_dwarf_cursor c = cursor_at(t, off);
     return pt_dwarf_u32(&c);
 }
 
 static const char *name_at(const pt_go_table *t, uint64_t off)
 {
-    pt_dwarf_cursor c = at(t, t->names_off + off);
+    pt_dwarf_cursor c = cursor_at(t, t->names_off + off);
     const char *name = c.pos < c.end ? pt_dwarf_cstring(&c) : NULL;
     return name != NULL && name[0] != '\0' ? name : NULL;
 }
@@ -119,7 +119,7 @@ static uint64_t module_word(const pt_go_table *t, unsigned index)
 
 static bool read_header(pt_go_table *t)
 {
-    pt_dwarf_cursor c = at(t, 0);
+    pt_dwarf_cursor c = cursor_at(t, 0);
     switch (pt_dwarf_u32(&c)) {
     case (uint32_t)MAGIC_1_16: t->release = 16; break;
     case (uint32_t)MAGIC_1_18: t->release = 18; break;
@@ -202,7 +202,7 @@ typedef struct {
 static uint64_t function_addr(const pt_go_table *t, uint64_t i, uint64_t *ret_off)
 {
     const unsigned width = t->release >= 18 ? 4 : t->word_bytes;
-    pt_dwarf_cursor c = at(t, t->functions_off + i * 2 * width);
+    pt_dwarf_cursor c = cursor_at(t, t->functions_off + i * 2 * width);
     const uint64_t addr = pt_dwarf_sized(&c, width);
     if (ret_off != NULL) *ret_off = t->functions_off + pt_dwarf_sized(&c, width);
     return t->release >= 18 ? t->text_addr + addr : addr;
@@ -217,14 +217,14 @@ static pt_dwarf_cursor tree_of(const pt_go_table *t, uint64_t off)
         return tree != UINT32_MAX && t->trees_addr != 0 ? image_at(t, t->trees_addr + tree) : none;
     }
     off = (off + t->word_bytes - 1) / t->word_bytes * t->word_bytes;
-    pt_dwarf_cursor c = at(t, off + FUNCDATA_INLINE_TREE * (uint64_t)t->word_bytes);
+    pt_dwarf_cursor c = cursor_at(t, off + FUNCDATA_INLINE_TREE * (uint64_t)t->word_bytes);
     const uint64_t addr = pt_dwarf_sized(&c, t->word_bytes);
     return addr != 0 ? image_at(t, addr) : none;
 }
 
 static void read_record(const pt_go_table *t, uint64_t off, function *f)
 {
-    pt_dwarf_cursor c = at(t, off);
+    pt_dwarf_cursor c = cursor_at(t, off);
     pt_dwarf_advance(&c, t->release >= 18 ? 4 : t->word_bytes); /* entry */
     f->name = name_at(t, pt_dwarf_u32(&c));
     pt_dwarf_advance(&c, 3 * 4); /* arguments, deferreturn, stack depths */
@@ -246,7 +246,7 @@ static void read_record(const pt_go_table *t, uint64_t off, function *f)
 static int32_t value_at(pt_go_table *t, uint32_t table, const function *f, uint64_t pc)
 {
     if (table == 0) return -1;
-    pt_dwarf_cursor c = at(t, t->values_off + table);
+    pt_dwarf_cursor c = cursor_at(t, t->values_off + table);
     uint64_t until = f->addr;
     uint32_t value = UINT32_MAX;
     for (bool first = true; c.pos < c.end && t->work_left > 0; first = false, t->work_left--) {
@@ -285,7 +285,7 @@ static const char *file_at(pt_go_table *t, const function *f, uint64_t pc)
     const int32_t number = value_at(t, f->file_table, f, pc);
     if (number < 0) return "";
     const uint32_t off = u32_at(t, t->units_off + ((uint64_t)f->unit + (uint32_t)number) * 4);
-    pt_dwarf_cursor c = at(t, off != UINT32_MAX ? t->files_off + off : t->size_bytes);
+    pt_dwarf_cursor c = cursor_at(t, off != UINT32_MAX ? t->files_off + off : t->size_bytes);
     const char *name = c.pos < c.end ? pt_dwarf_cstring(&c) : NULL;
     return name != NULL ? name : "";
 }

@@ -30,7 +30,7 @@ typedef struct {
     bool is_swapped, is_short; /* short: something was asked for past the end; sticky */
 } cursor;
 
-static uint64_t take(cursor *c, unsigned width)
+static uint64_t take_number(cursor *c, unsigned width)
 {
     uint64_t value = 0;
     if ((size_t)(c->end - c->at) < width) {
@@ -94,9 +94,9 @@ static void add_entry(reading *r, uint64_t addr, uint64_t bytes, uint64_t index,
 static void read_load(reading *r, cursor *c)
 {
     size_t length;
-    take(c, 8); /* pid, tid */
-    take(c, 8); /* vma */
-    const uint64_t addr = take(c, 8), bytes = take(c, 8), index = take(c, 8);
+    take_number(c, 8); /* pid, tid */
+    take_number(c, 8); /* vma */
+    const uint64_t addr = take_number(c, 8), bytes = take_number(c, 8), index = take_number(c, 8);
     const char *name = take_text(c, &length);
     if (c->is_short) {
         r->names.damaged_count++;
@@ -122,9 +122,10 @@ static uint32_t latest_of(const reading *r, uint64_t index)
 
 static void read_move(reading *r, cursor *c)
 {
-    take(c, 8); /* pid, tid */
-    take(c, 8); /* vma */
-    const uint64_t from = take(c, 8), to = take(c, 8), bytes = take(c, 8), index = take(c, 8);
+    take_number(c, 8); /* pid, tid */
+    take_number(c, 8); /* vma */
+    const uint64_t from = take_number(c, 8), to = take_number(c, 8), bytes = take_number(c, 8),
+                   index = take_number(c, 8);
     const uint32_t old = c->is_short ? PT_NONE : latest_of(r, index);
     if (old == PT_NONE) {
         r->names.damaged_count++;
@@ -155,16 +156,16 @@ static bool is_a_name(const char *text, size_t length)
  * be. */
 static void read_debug(reading *r, cursor *c)
 {
-    r->debug_addr = take(c, 8);
-    const uint64_t count = take(c, 8);
+    r->debug_addr = take_number(c, 8);
+    const uint64_t count = take_number(c, 8);
     uint32_t file = 0;
     r->debug_first = (uint32_t)r->names.lines.count;
     r->debug_count = 0;
     for (uint64_t i = 0; i < count && !c->is_short; i++) {
         size_t length;
-        const uint64_t addr = take(c, 8);
-        const uint32_t line = (uint32_t)take(c, 4);
-        take(c, 4); /* discriminator, or column */
+        const uint64_t addr = take_number(c, 8);
+        const uint32_t line = (uint32_t)take_number(c, 4);
+        take_number(c, 4); /* discriminator, or column */
         const char *name = take_text(c, &length);
         if (c->is_short || r->names.lines.count >= UINT32_MAX - 1) break;
         if (!is_a_name(name, length)) {
@@ -186,8 +187,9 @@ static void read_records(reading *r, cursor *file)
 {
     while ((size_t)(file->end - file->at) >= RECORD_BYTES) {
         const uint8_t *start = file->at;
-        const uint32_t id = (uint32_t)take(file, 4), size_bytes = (uint32_t)take(file, 4);
-        take(file, 8); /* time */
+        const uint32_t id = (uint32_t)take_number(file, 4),
+                       size_bytes = (uint32_t)take_number(file, 4);
+        take_number(file, 8); /* time */
         if (size_bytes < RECORD_BYTES || size_bytes > (size_t)(file->end - start)) {
             r->names.damaged_count++; /* the writer was killed while it wrote */
             break;
@@ -206,23 +208,24 @@ pt_status pt_jitdump_read(const void *bytes, size_t size_bytes, pt_code_names *r
 {
     const uint8_t *start = bytes;
     cursor c = {.at = start, .end = start + size_bytes};
-    if (size_bytes >= HEADER_BYTES && take(&c, 4) != MAGIC) {
+    if (size_bytes >= HEADER_BYTES && take_number(&c, 4) != MAGIC) {
         c = (cursor){.at = start, .end = start + size_bytes, .is_swapped = true};
-        c.is_short = take(&c, 4) != MAGIC;
+        c.is_short = take_number(&c, 4) != MAGIC;
     }
     if (size_bytes < HEADER_BYTES || c.is_short) {
         *ret_names = (pt_code_names){0};
         return pt_error_set(reterr, PT_ERR_FORMAT, "is not a dump of a just-in-time compiler");
     }
-    const uint32_t version = (uint32_t)take(&c, 4), header_bytes = (uint32_t)take(&c, 4);
+    const uint32_t version = (uint32_t)take_number(&c, 4),
+                   header_bytes = (uint32_t)take_number(&c, 4);
     if (version != 1 || header_bytes < HEADER_BYTES || header_bytes > size_bytes) {
         *ret_names = (pt_code_names){0};
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "is a jitdump of version %u", version);
     }
-    take(&c, 4); /* machine */
+    take_number(&c, 4); /* machine */
     /* V8 is known by its padding, and counts lines from the header of the ELF file that perf makes
      * of a function. */
-    reading r = {.line_shift = take(&c, 4) == V8_PADDING ? sizeof(Elf64_Ehdr) : 0};
+    reading r = {.line_shift = take_number(&c, 4) == V8_PADDING ? sizeof(Elf64_Ehdr) : 0};
     pt_code_names_init(&r.names);
     pt_index_init(&r.by_index);
     c.at = start + header_bytes;

@@ -36,7 +36,7 @@ static bool is_loaded;
 #define SONAME(major)   "libcapstone.so." TEXT_OF(major)
 
 /* Structs and enums are those of the headers' major version, and so must the library be. */
-static void load(void)
+static void load_capstone(void)
 {
     static const char *const sonames[] = {SONAME(CS_API_MAJOR), NULL};
     const size_t count = sizeof functions / sizeof functions[0];
@@ -45,7 +45,7 @@ static void load(void)
 
 static bool is_there(void)
 {
-    pthread_once(&once, load);
+    pthread_once(&once, load_capstone);
     return is_loaded;
 }
 

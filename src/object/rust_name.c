@@ -21,7 +21,7 @@ typedef struct {
     bool failed;
 } parser;
 
-static void push(parser *p, part what)
+static void push_part(parser *p, part what)
 {
     if (p->depth < DEPTH_MAX)
         p->todo[p->depth++] = what;
@@ -29,7 +29,7 @@ static void push(parser *p, part what)
         p->failed = true;
 }
 
-static bool eat(parser *p, char c)
+static bool eat_char(parser *p, char c)
 {
     if (*p->at != c) return false;
     p->at++;
@@ -45,7 +45,7 @@ static bool is_digit(char c)
 static uint64_t base_62(parser *p)
 {
     uint64_t value = 0;
-    if (eat(p, '_')) return 0;
+    if (eat_char(p, '_')) return 0;
     for (;; p->at++) {
         const char c = *p->at;
         const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
@@ -55,70 +55,70 @@ static uint64_t base_62(parser *p)
         if (digit == 62) break;
         value = value < UINT64_MAX / 128 ? value * 62 + digit : UINT64_MAX / 2;
     }
-    p->failed |= !eat(p, '_');
+    p->failed |= !eat_char(p, '_');
     return value + 1;
 }
 
-static void binder(parser *p)
+static void read_binder(parser *p)
 {
-    if (eat(p, 'G') && base_62(p) >= BINDERS_MAX) p->failed = true;
+    if (eat_char(p, 'G') && base_62(p) >= BINDERS_MAX) p->failed = true;
 }
 
 /* ["u"] decimal-number ["_"] bytes */
-static void identifier(parser *p)
+static void read_identifier(parser *p)
 {
     size_t length = 0;
-    eat(p, 'u');
+    eat_char(p, 'u');
     if (!is_digit(*p->at)) p->failed = true;
-    if (!eat(p, '0'))
+    if (!eat_char(p, '0'))
         for (; is_digit(*p->at); p->at++)
             length = length < SIZE_MAX / 16 ? length * 10 + (size_t)(*p->at - '0') : length;
-    eat(p, '_');
+    eat_char(p, '_');
     if (strnlen(p->at, length) < length)
         p->failed = true;
     else
         p->at += length;
 }
 
-static void name(parser *p)
+static void read_name(parser *p)
 {
-    if (eat(p, 's')) base_62(p);
-    identifier(p);
+    if (eat_char(p, 's')) base_62(p);
+    read_identifier(p);
 }
 
-static void path(parser *p)
+static void read_path(parser *p)
 {
     switch (*p->at++) {
-    case 'C': push(p, NAME); return;
+    case 'C': push_part(p, NAME); return;
     case 'N':
         p->failed |= *p->at == '\0';
         if (!p->failed) p->at++;
-        push(p, NAME);
-        push(p, PATH);
+        push_part(p, NAME);
+        push_part(p, PATH);
         return;
     case 'M':
     case 'X': {
         const bool has_trait = p->at[-1] == 'X';
-        if (eat(p, 's')) base_62(p);
-        if (has_trait) push(p, PATH);
-        push(p, TYPE);
-        push(p, PATH);
+        if (eat_char(p, 's')) base_62(p);
+        if (has_trait) push_part(p, PATH);
+        push_part(p, TYPE);
+        push_part(p, PATH);
         return;
     }
     case 'Y':
-        push(p, PATH);
-        push(p, TYPE);
+        push_part(p, PATH);
+        push_part(p, TYPE);
         return;
     case 'I':
-        push(p, GENERIC_LIST);
-        push(p, PATH);
+        push_part(p, GENERIC_LIST);
+        push_part(p, PATH);
         return;
     case 'B': base_62(p); return;
     default: p->failed = true;
     }
 }
 
-static void type(parser *p)
+static void read_type(parser *p)
 {
     const char tag = *p->at;
     if (tag != '\0' && strchr("abcdefhijlmnopstuvxyz", tag) != NULL) {
@@ -126,83 +126,83 @@ static void type(parser *p)
         return;
     }
     if (tag == '\0' || strchr("RQPOASTFDB", tag) == NULL) {
-        path(p);
+        read_path(p);
         return;
     }
     p->at++;
-    if ((tag == 'R' || tag == 'Q') && eat(p, 'L')) base_62(p);
-    if (tag == 'A') push(p, CONST);
-    if (strchr("RQPOAS", tag) != NULL) push(p, TYPE);
-    if (tag == 'T') push(p, TYPE_LIST);
+    if ((tag == 'R' || tag == 'Q') && eat_char(p, 'L')) base_62(p);
+    if (tag == 'A') push_part(p, CONST);
+    if (strchr("RQPOAS", tag) != NULL) push_part(p, TYPE);
+    if (tag == 'T') push_part(p, TYPE_LIST);
     if (tag == 'B') base_62(p);
-    if (tag == 'F' || tag == 'D') binder(p);
+    if (tag == 'F' || tag == 'D') read_binder(p);
     if (tag == 'F') {
-        eat(p, 'U');
-        if (eat(p, 'K') && !eat(p, 'C')) identifier(p);
-        push(p, TYPE);
-        push(p, TYPE_LIST);
+        eat_char(p, 'U');
+        if (eat_char(p, 'K') && !eat_char(p, 'C')) read_identifier(p);
+        push_part(p, TYPE);
+        push_part(p, TYPE_LIST);
     }
     if (tag == 'D') {
-        push(p, LIFETIME);
-        push(p, TRAIT_LIST);
+        push_part(p, LIFETIME);
+        push_part(p, TRAIT_LIST);
     }
 }
 
 /* A type and its value in hexadecimal, "p" for none. */
-static void constant(parser *p)
+static void read_constant(parser *p)
 {
-    if (eat(p, 'B')) {
+    if (eat_char(p, 'B')) {
         base_62(p);
         return;
     }
-    if (eat(p, 'p')) return;
+    if (eat_char(p, 'p')) return;
     p->failed |= *p->at == '\0';
     if (p->failed) return;
     p->at++;
-    eat(p, 'n');
+    eat_char(p, 'n');
     p->at += strspn(p->at, "0123456789abcdef");
-    p->failed |= !eat(p, '_');
+    p->failed |= !eat_char(p, '_');
 }
 
 /* Whether the list goes on, with it still to do. */
 static bool list_goes_on(parser *p, part list)
 {
-    if (eat(p, 'E')) return false;
-    push(p, list);
+    if (eat_char(p, 'E')) return false;
+    push_part(p, list);
     return true;
 }
 
-static void take(parser *p, part what)
+static void take_part(parser *p, part what)
 {
     switch (what) {
-    case PATH: path(p); return;
-    case TYPE: type(p); return;
-    case CONST: constant(p); return;
-    case NAME: name(p); return;
+    case PATH: read_path(p); return;
+    case TYPE: read_type(p); return;
+    case CONST: read_constant(p); return;
+    case NAME: read_name(p); return;
     case LIFETIME:
-        p->failed |= !eat(p, 'L');
+        p->failed |= !eat_char(p, 'L');
         base_62(p);
         return;
     case GENERIC_LIST:
         if (!list_goes_on(p, what)) return;
-        if (eat(p, 'L'))
+        if (eat_char(p, 'L'))
             base_62(p);
         else
-            push(p, eat(p, 'K') ? CONST : TYPE);
+            push_part(p, eat_char(p, 'K') ? CONST : TYPE);
         return;
     case TYPE_LIST:
-        if (list_goes_on(p, what)) push(p, TYPE);
+        if (list_goes_on(p, what)) push_part(p, TYPE);
         return;
     case TRAIT_LIST:
         if (!list_goes_on(p, what)) return;
-        push(p, BOUND);
-        push(p, PATH);
+        push_part(p, BOUND);
+        push_part(p, PATH);
         return;
     case BOUND: /* "p" name type: what an associated type is, any number of times */
-        if (!eat(p, 'p')) return;
-        identifier(p);
-        push(p, BOUND);
-        push(p, TYPE);
+        if (!eat_char(p, 'p')) return;
+        read_identifier(p);
+        push_part(p, BOUND);
+        push_part(p, TYPE);
         return;
     }
 }
@@ -211,9 +211,9 @@ bool pt_rust_name_is_bounded(const char *text)
 {
     parser p = {.at = text + 2};
     do {
-        push(&p, PATH);
+        push_part(&p, PATH);
         while (p.depth > 0 && !p.failed)
-            take(&p, p.todo[--p.depth]);
+            take_part(&p, p.todo[--p.depth]);
     } while (!p.failed && *p.at >= 'A' && *p.at <= 'Z'); /* where it was made: another path */
     return !p.failed;
 }

@@ -79,7 +79,7 @@ static extent segment_around(const pt_elf *elf, uint64_t addr)
     return (extent){0, 0, false};
 }
 
-static void collect(const pt_elf_symbols *table, uint8_t number, candidates *list)
+static void collect_candidates(const pt_elf_symbols *table, uint8_t number, candidates *list)
 {
     const pt_elf *elf = table->elf;
     PT_FREE extent *extents = section_extents(elf);
@@ -158,7 +158,7 @@ static int by_preference(const void *x, const void *y, void *context)
     return a->symbol < b->symbol ? -1 : a->symbol > b->symbol;
 }
 
-static void sort(candidates *list, const pt_elf_symbols *tables)
+static void sort_candidates(candidates *list, const pt_elf_symbols *tables)
 {
     sort_by_address(list);
     for (size_t i = 0, end; i < list->count; i = end) {
@@ -277,10 +277,10 @@ void pt_symbol_index_init(pt_symbol_index *index, const pt_elf_symbols *tables, 
     candidates list = {0};
     for (size_t i = 0; i < count; i++) {
         index->tables[i] = tables[i];
-        collect(&tables[i], (uint8_t)i, &list);
+        collect_candidates(&tables[i], (uint8_t)i, &list);
     }
     index->symbol_count = (uint32_t)list.count;
-    sort(&list, index->tables);
+    sort_candidates(&list, index->tables);
     lay_sized(index, &list);
     bool any_unsized = false;
     for (size_t i = 0; i < list.count; i++)
