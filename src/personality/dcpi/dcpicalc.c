@@ -29,7 +29,7 @@ static const pt_option dcpicalc_rows[] = {
 };
 static const pt_option_table dcpicalc_options = PT_OPTION_TABLE(dcpicalc_rows);
 
-static void show(pt_cmd_context *context, const pt_flow_report *report, const void *own)
+static void show_report(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
     const dcpicalc_settings *settings = own;
     if (settings->shape == PT_SHAPE_JSON)
@@ -41,7 +41,8 @@ static void show(pt_cmd_context *context, const pt_flow_report *report, const vo
 static int dcpicalc_run(pt_cmd_context *context, void *own)
 {
     const dcpicalc_settings *s = own;
-    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, (size_t)s->procedures, show, s);
+    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, (size_t)s->procedures, show_report,
+                        s);
 }
 
 const pt_command pt_command_dcpicalc = {

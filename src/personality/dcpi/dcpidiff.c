@@ -45,8 +45,8 @@ static const pt_procedure *same_procedure(const pt_procedures *all, const char *
 }
 
 /* One of the pair may have no samples of it: then there is nothing to compare. */
-static int compare(pt_cmd_context *context, const dcpidiff_settings *settings,
-                   const pt_dcpi_sets *sets, const pt_procedures *all)
+static int compare_sets(pt_cmd_context *context, const dcpidiff_settings *settings,
+                        const pt_dcpi_sets *sets, const pt_procedures *all)
 {
     static const char *const words[] = {"samples", "cpi", "frequency"};
     bool any = false;
@@ -101,7 +101,7 @@ static int with_code(pt_cmd_context *context, const dcpidiff_settings *settings,
             status = PT_EXIT_NO_MATCH;
         }
     }
-    if (status == PT_EXIT_OK) status = compare(context, settings, sets, all);
+    if (status == PT_EXIT_OK) status = compare_sets(context, settings, sets, all);
     for (size_t s = 0; s < made; s++) {
         pt_procedures_done(&all[s]);
         pt_cmd_code_done(&code[s]);

@@ -39,8 +39,9 @@ static const pt_option dcpilist_rows[] = {
 };
 static const pt_option_table dcpilist_options = PT_OPTION_TABLE(dcpilist_rows);
 
-static int show(pt_cmd_context *context, const dcpilist_settings *settings, const pt_counts *counts,
-                const pt_procedures_request *request, pt_source_texts *texts)
+static int show_procedures(pt_cmd_context *context, const dcpilist_settings *settings,
+                           const pt_counts *counts, const pt_procedures_request *request,
+                           pt_source_texts *texts)
 {
     pt_procedures procedures;
     pt_error error = PT_ERROR_INIT;
@@ -95,7 +96,7 @@ static int list_with(pt_cmd_context *context, const dcpilist_settings *settings,
         .limit = (size_t)settings->text.functions,
         .code = &code.options,
     };
-    const int shown = show(context, settings, counts, &request, texts);
+    const int shown = show_procedures(context, settings, counts, &request, texts);
     pt_source_texts_free(texts);
     pt_cmd_code_done(&code);
     return shown;

@@ -52,7 +52,7 @@ static const pt_option dcpistats_rows[] = {
 };
 static const pt_option_table dcpistats_options = PT_OPTION_TABLE(dcpistats_rows);
 
-static void scale(const dcpistats_settings *settings, pt_set *sets, size_t count)
+static void scale_sets(const dcpistats_settings *settings, pt_set *sets, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -63,8 +63,8 @@ static void scale(const dcpistats_settings *settings, pt_set *sets, size_t count
     }
 }
 
-static void answer(pt_cmd_context *context, const dcpistats_settings *settings,
-                   const pt_dcpi_sets *loaded)
+static void answer_sets(pt_cmd_context *context, const dcpistats_settings *settings,
+                        const pt_dcpi_sets *loaded)
 {
     PT_FREE pt_set *sets = pt_alloc(loaded->count, sizeof *sets);
     PT_FREE const char **titles = pt_alloc(loaded->count, sizeof *titles);
@@ -72,7 +72,7 @@ static void answer(pt_cmd_context *context, const dcpistats_settings *settings,
         sets[i] = (pt_set){.counts = &loaded->items[i].counts, .column = loaded->items[i].column};
         titles[i] = loaded->items[i].context.title;
     }
-    scale(settings, sets, loaded->count);
+    scale_sets(settings, sets, loaded->count);
     pt_set_stats stats;
     pt_set_stats_init(&stats, sets, loaded->count,
                       settings->images ? PT_COUNTS_IMAGES : PT_COUNTS_PROCEDURES);
@@ -101,7 +101,7 @@ static int dcpistats_run(pt_cmd_context *context, void *own)
     int status = pt_dcpi_sets_load(context, &settings->dcpi, &settings->sets, 0, &sets);
     if (status == PT_EXIT_OK && sets.count < 2)
         status = pt_cmd_usage(context, "dcpistats takes two sets or more, not %zu", sets.count);
-    if (status == PT_EXIT_OK) answer(context, settings, &sets);
+    if (status == PT_EXIT_OK) answer_sets(context, settings, &sets);
     pt_dcpi_sets_done(&sets);
     return status;
 }

@@ -52,7 +52,8 @@ static char **find_instructions(const pt_counts_table *t, const pt_code_options 
     return text;
 }
 
-static void show(pt_cmd_context *context, const topcounts_settings *settings, pt_counts_table *t)
+static void show_table(pt_cmd_context *context, const topcounts_settings *settings,
+                       pt_counts_table *t)
 {
     pt_cmd_code code;
     pt_cmd_code_init(&code, context, &settings->code);
@@ -89,7 +90,7 @@ static int topcounts_run(pt_cmd_context *context, void *own)
                              .row_count = shown,
                              .more = count - shown,
                              .no_head = settings->no_header};
-        show(context, settings, &t);
+        show_table(context, settings, &t);
     }
     pt_counts_done(&counts);
     return status;

@@ -30,7 +30,7 @@ static const pt_option topstalls_rows[] = {
 };
 static const pt_option_table topstalls_options = PT_OPTION_TABLE(topstalls_rows);
 
-static void show(pt_cmd_context *context, const pt_flow_report *report, const void *own)
+static void show_report(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
     const topstalls_settings *settings = own;
     pt_flow_report r = *report;
@@ -45,7 +45,7 @@ static void show(pt_cmd_context *context, const pt_flow_report *report, const vo
 static int topstalls_run(pt_cmd_context *context, void *own)
 {
     const topstalls_settings *s = own;
-    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, 0, show, s);
+    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, 0, show_report, s);
 }
 
 const pt_command pt_command_dcpitopstalls = {

@@ -16,7 +16,7 @@ static const pt_option dcpiwhatcg_rows[] = {
 };
 static const pt_option_table dcpiwhatcg_options = PT_OPTION_TABLE(dcpiwhatcg_rows);
 
-static void show(pt_cmd_context *context, const pt_flow_report *report, const void *own)
+static void show_report(pt_cmd_context *context, const pt_flow_report *report, const void *own)
 {
     const dcpiwhatcg_settings *settings = own;
     if (settings->shape == PT_SHAPE_JSON)
@@ -28,7 +28,7 @@ static void show(pt_cmd_context *context, const pt_flow_report *report, const vo
 static int dcpiwhatcg_run(pt_cmd_context *context, void *own)
 {
     const dcpiwhatcg_settings *s = own;
-    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, 0, show, s);
+    return pt_dcpi_flow(context, &s->dcpi, &s->flow, &s->code, 0, show_report, s);
 }
 
 const pt_command pt_command_dcpiwhatcg = {

@@ -91,7 +91,7 @@ static void make_blocks(pt_flow *f, const pt_procedure *p)
     }
 }
 
-static void follow(pt_flow_block *b, uint32_t next)
+static void add_next(pt_flow_block *b, uint32_t next)
 {
     for (unsigned k = 0; k < b->next_count; k++)
         if (b->next[k] == next) return;
@@ -105,7 +105,7 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
         const size_t last = b->first + b->count - 1;
         const flow_kind kind = kind_of(p, last);
         const bool falls = kind == GOES_ON || kind == BRANCHES;
-        if (falls && k + 1 < f->block_count) follow(b, (uint32_t)(k + 1));
+        if (falls && k + 1 < f->block_count) add_next(b, (uint32_t)(k + 1));
         b->leaves = kind == RETURNS || (falls && k + 1 == f->block_count);
         b->is_indirect = kind == JUMPS_ANYWHERE;
         f->has_unknown_jump |= b->is_indirect;
@@ -113,7 +113,7 @@ static void connect_blocks(pt_flow *f, const pt_procedure *p)
         const pt_code_instruction *const in = &p->text.instruction[last];
         const size_t target = in->has_target ? instruction_at(p, in->target) : p->text.count;
         if (target < p->text.count)
-            follow(b, f->block_of[target]);
+            add_next(b, f->block_of[target]);
         else
             b->leaves = true;
     }
@@ -314,7 +314,7 @@ static double least_cycles(const pt_flow *f, const pt_flow_block *b)
     return (double)b->count / f->width;
 }
 
-static void estimate(pt_flow *f)
+static void estimate_flow(pt_flow *f)
 {
     for (size_t k = 0; k < f->block_count; k++) {
         const pt_flow_block *const b = &f->block[k];
@@ -378,7 +378,7 @@ bool pt_flow_init(pt_flow *ret, const pt_procedures *all, const pt_procedure *p,
     make_classes(&f);
     for (size_t i = 0; i < p->text.count; i++)
         f.block[f.block_of[i]].samples += (double)pt_procedure_value(all, p, i, column);
-    estimate(&f);
+    estimate_flow(&f);
     sum_up(&f);
     *ret = f;
     return true;

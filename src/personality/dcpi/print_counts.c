@@ -18,7 +18,7 @@ const char *pt_counts_name(const char *name)
     return name[0] != '\0' ? name : "[unknown]";
 }
 
-static double share(const pt_counts *c, uint32_t column, int64_t value)
+static double share_of(const pt_counts *c, uint32_t column, int64_t value)
 {
     const int64_t total = c->event[column].total;
     return total == 0 ? 0 : (double)value / (double)total;
@@ -174,8 +174,8 @@ void pt_counts_text(pt_out *out, const pt_look *look, const pt_counts_table *t)
         for (uint32_t n = 0; n < c->event_count; n++) {
             const uint32_t e = nth_column(t, n);
             pt_outf(out, "%*" PRId64 " %6.2f%% ", width[e], value_of(t, i, e),
-                    100 * share(c, e, value_of(t, i, e)));
-            if (n == 0) pt_outf(out, "%6.2f%% ", 100 * share(c, e, sum));
+                    100 * share_of(c, e, value_of(t, i, e)));
+            if (n == 0) pt_outf(out, "%6.2f%% ", 100 * share_of(c, e, sum));
         }
         put_subject(out, look, t, i);
         pt_out_char(out, '\n');
@@ -242,7 +242,7 @@ static void put_row(pt_json_w *w, const pt_counts_table *t, size_t i)
     for (uint32_t e = 0; e < t->counts->event_count; e++)
         pt_json_int(w, value_of(t, i, e));
     pt_json_array_end(w);
-    pt_json_key_double(w, "share", share(t->counts, t->column, value_of(t, i, t->column)));
+    pt_json_key_double(w, "share", share_of(t->counts, t->column, value_of(t, i, t->column)));
     if (t->level != PT_COUNTS_IMAGES) pt_json_key_text(w, "procedure", procedure_of(t, i)->name);
     if (t->level == PT_COUNTS_ADDRESSES) {
         int64_t line;

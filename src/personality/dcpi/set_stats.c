@@ -35,7 +35,8 @@ static int by_range(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->path, b->path);
 }
 
-static entry *collect(const pt_set *sets, size_t set_count, pt_counts_level level, size_t *ret_n)
+static entry *collect_entries(const pt_set *sets, size_t set_count, pt_counts_level level,
+                              size_t *ret_n)
 {
     size_t room = 1, n = 0;
     for (size_t s = 0; s < set_count; s++)
@@ -82,7 +83,7 @@ void pt_set_stats_init(pt_set_stats *ret, const pt_set *sets, size_t set_count,
 {
     pt_set_stats stats = {.set_count = set_count};
     size_t n;
-    PT_FREE entry *entries = collect(sets, set_count, level, &n);
+    PT_FREE entry *entries = collect_entries(sets, set_count, level, &n);
     stats.row = pt_alloc(n + 1, sizeof *stats.row);
     stats.total = pt_alloc(set_count + 1, sizeof *stats.total);
     for (size_t i = 0; i < n; i++)

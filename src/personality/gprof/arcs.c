@@ -32,7 +32,7 @@ uint32_t pt_gprof_function_of(const pt_gprof *g, uint32_t symbol)
 }
 
 /* An address of the profile as linked. */
-static uint64_t linked(const pt_profile *p, uint32_t location)
+static uint64_t linked_address(const pt_profile *p, uint32_t location)
 {
     const uint32_t mapping = p->location->mapping[location];
     uint64_t addr = p->location->address[location];
@@ -45,8 +45,8 @@ static void add_arcs(pt_gprof *g, const pt_profile *p)
 {
     const pt_arcs *const a = p->arc;
     for (uint32_t i = 0; i < a->t.count; i++) {
-        const uint32_t from = pt_gprof_find(g, linked(p, a->from[i]));
-        const uint32_t to = pt_gprof_function_of(g, pt_gprof_find(g, linked(p, a->to[i])));
+        const uint32_t from = pt_gprof_find(g, linked_address(p, a->from[i]));
+        const uint32_t to = pt_gprof_function_of(g, pt_gprof_find(g, linked_address(p, a->to[i])));
         if (from == PT_NONE || to == PT_NONE) {
             g->lost_arcs++;
             continue;
@@ -204,7 +204,7 @@ static void inherit_through(const pt_gprof *g, const pt_gprof_symbol *child, boo
 }
 
 /* What its callers, or those of its cycle, hand on. */
-static void inherit(pt_gprof *g, pt_gprof_symbol *child)
+static void inherit_time(pt_gprof *g, pt_gprof_symbol *child)
 {
     bool is_shown = false;
     double fraction = 0;
@@ -250,7 +250,7 @@ static void hand_down(pt_gprof *g, const uint32_t *bottom_up)
     uint32_t done_cycle = 0;
     for (size_t i = g->symbol.count; i-- > 0;) {
         pt_gprof_symbol *const s = &g->symbol.items[bottom_up[i]];
-        if (s->cycle == 0 || s->cycle != done_cycle) inherit(g, s);
+        if (s->cycle == 0 || s->cycle != done_cycle) inherit_time(g, s);
         done_cycle = s->cycle;
         choose_for_graph(g, s);
         s->shown_self = s->ticks * s->fraction;
@@ -270,7 +270,7 @@ static void sum_cycles(pt_gprof *g)
     }
 }
 
-static void gather(pt_gprof *g, pt_gprof_symbol *parent)
+static void gather_children(pt_gprof *g, pt_gprof_symbol *parent)
 {
     pt_gprof_symbol *const cycle =
         parent->cycle > 0 ? &g->symbol.items[g->symbol.count + parent->cycle - 1] : NULL;
@@ -302,7 +302,7 @@ static uint64_t depth_key(const void *context, uint32_t symbol)
     return ((const pt_gprof_symbol *)context)[symbol].order;
 }
 
-static void number(pt_gprof *g)
+static void number_symbols(pt_gprof *g)
 {
     const uint32_t all = (uint32_t)g->symbol.count + g->cycle_count;
     g->by_total = pt_gprof_graph_order(g);
@@ -331,7 +331,7 @@ void pt_gprof_assemble(pt_gprof *g)
     sum_cycles(g);
     for (size_t i = 0; i < g->symbol.count; i++) {
         pt_gprof_symbol *const s = &g->symbol.items[bottom_up[i]];
-        if (s->fraction != 0) gather(g, s);
+        if (s->fraction != 0) gather_children(g, s);
     }
-    number(g);
+    number_symbols(g);
 }

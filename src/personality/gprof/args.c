@@ -118,7 +118,7 @@ static void add_spec(pt_gprof_settings *s, pt_gprof_table table, const char *tex
 }
 
 /* Asks for a report, of what the spec says. */
-static void ask(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
+static void ask_report(pt_gprof_settings *s, unsigned style, pt_gprof_table show)
 {
     if (optarg != NULL) add_spec(s, show, optarg);
     s->styles |= style;
@@ -196,14 +196,14 @@ static unsigned at_least(const char *text, int least)
 static bool take_choice(pt_gprof_settings *s, int letter)
 {
     switch (letter) {
-    case 'A': ask(s, PT_GPROF_SOURCE, PT_GPROF_SHOW_SOURCE); return true;
+    case 'A': ask_report(s, PT_GPROF_SOURCE, PT_GPROF_SHOW_SOURCE); return true;
     case 'J': ask_without(s, PT_GPROF_SOURCE, PT_GPROF_HIDE_SOURCE); return true;
     case 'B': ask_for(s, PT_GPROF_GRAPH); return true;
-    case 'C': ask(s, PT_GPROF_COUNTS, PT_GPROF_SHOW_COUNTS); return true;
+    case 'C': ask_report(s, PT_GPROF_COUNTS, PT_GPROF_SHOW_COUNTS); return true;
     case 'Z': ask_without(s, PT_GPROF_COUNTS, PT_GPROF_HIDE_COUNTS); return true;
-    case 'p': ask(s, PT_GPROF_FLAT, PT_GPROF_SHOW_FLAT); return true;
+    case 'p': ask_report(s, PT_GPROF_FLAT, PT_GPROF_SHOW_FLAT); return true;
     case 'P': ask_without(s, PT_GPROF_FLAT, PT_GPROF_HIDE_FLAT); return true;
-    case 'q': ask(s, PT_GPROF_GRAPH, graph_table(true)); return true;
+    case 'q': ask_report(s, PT_GPROF_GRAPH, graph_table(true)); return true;
     case 'Q': ask_without(s, PT_GPROF_GRAPH, graph_table(false)); return true;
     case 'i': ask_for(s, PT_GPROF_INFO); return true;
     case 'r': ask_for(s, PT_GPROF_FUNCTION_ORDER); return true;
@@ -223,7 +223,7 @@ static bool take_choice(pt_gprof_settings *s, int letter)
     }
 }
 
-static pt_gprof_parsed take(pt_gprof_settings *s, int letter)
+static pt_gprof_parsed take_option(pt_gprof_settings *s, int letter)
 {
     if (take_choice(s, letter)) return PT_GPROF_RUN;
     switch (letter) {
@@ -288,7 +288,7 @@ static pt_gprof_parsed parse_all(pt_gprof_settings *s, int argc, char **argv)
     optind = 0;
     for (int letter;
          parsed == PT_GPROF_RUN && (letter = next_letter(argc, argv, letters, names)) != -1;)
-        parsed = take(s, letter);
+        parsed = take_option(s, letter);
     return parsed;
 }
 

@@ -38,7 +38,7 @@ static uint32_t head_of(search *s, uint32_t symbol)
     return symbol;
 }
 
-static void enter(search *s, uint32_t symbol)
+static void enter_symbol(search *s, uint32_t symbol)
 {
     s->seen[symbol] = true;
     s->place[symbol] = s->depth;
@@ -48,7 +48,7 @@ static void enter(search *s, uint32_t symbol)
 }
 
 /* All from the one that holds `place` to the end of the path becomes one. */
-static void join(search *s, uint32_t place)
+static void join_cycle(search *s, uint32_t place)
 {
     uint32_t kept = s->begin_count;
     while (s->begins[kept - 1] > place)
@@ -64,7 +64,7 @@ static void join(search *s, uint32_t place)
 }
 
 /* A function whose arcs are all followed. Those of a cycle have the number of its first member. */
-static void leave(search *s)
+static void leave_symbol(search *s)
 {
     const uint32_t symbol = s->path[--s->depth];
     s->place[symbol] = NOT_ON_PATH;
@@ -82,23 +82,23 @@ static void close_circle(search *s, uint32_t symbol)
 {
     /* One that has left the path is there through its first member. */
     const uint32_t on_path = s->place[symbol] != NOT_ON_PATH ? symbol : head_of(s, symbol);
-    if (s->place[on_path] != NOT_ON_PATH) join(s, s->place[on_path]);
+    if (s->place[on_path] != NOT_ON_PATH) join_cycle(s, s->place[on_path]);
 }
 
 static void search_from(search *s, uint32_t symbol)
 {
     const pt_gprof *const g = s->g;
-    enter(s, symbol);
+    enter_symbol(s, symbol);
     while (s->depth > 0) {
         const pt_gprof_symbol *const at = &g->symbol.items[s->path[s->depth - 1]];
         uint32_t *const followed = &s->arc[s->depth - 1];
         if (*followed == at->out_count) {
-            leave(s);
+            leave_symbol(s);
             continue;
         }
         const uint32_t to = g->arc.items[g->out[at->first_out + (*followed)++]].to;
         if (!s->seen[to])
-            enter(s, to);
+            enter_symbol(s, to);
         else if (!s->left[to])
             close_circle(s, to);
     }

@@ -66,8 +66,8 @@ static int by_weight_falling(const void *context, uint32_t a, uint32_t b)
 }
 
 /* Of equal ones the earliest is first: lists begin with the latest. */
-static uint32_t *sorted(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
-                        pt_gprof_compare *compare)
+static uint32_t *sorted_arcs(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
+                             pt_gprof_compare *compare)
 {
     uint32_t *const list = pt_alloc((size_t)count + 1, sizeof *list);
     for (uint32_t i = 0; i < count; i++)
@@ -78,12 +78,12 @@ static uint32_t *sorted(const pt_gprof *g, const uint32_t *arcs, uint32_t count,
 
 uint32_t *pt_gprof_callers(const pt_gprof *g, const pt_gprof_symbol *symbol)
 {
-    return sorted(g, g->in + symbol->first_in, symbol->in_count, by_weight);
+    return sorted_arcs(g, g->in + symbol->first_in, symbol->in_count, by_weight);
 }
 
 uint32_t *pt_gprof_callees(const pt_gprof *g, const pt_gprof_symbol *symbol)
 {
-    return sorted(g, g->out + symbol->first_out, symbol->out_count, by_weight_falling);
+    return sorted_arcs(g, g->out + symbol->first_out, symbol->out_count, by_weight_falling);
 }
 
 static int by_member_weight(const void *context, uint32_t a, uint32_t b)

@@ -36,13 +36,13 @@ typedef struct {
     size_t name_count, name_cap;
 } placement;
 
-static void put(placement *p, uint32_t symbol)
+static void put_symbol(placement *p, uint32_t symbol)
 {
     p->name = pt_grow(p->name, &p->name_cap, p->name_count + 1, sizeof *p->name);
     p->name[p->name_count++] = p->g->symbol.items[symbol].name;
 }
 
-static void add(arc_list *list, uint32_t arc)
+static void add_arc(arc_list *list, uint32_t arc)
 {
     PT_PUSH(*list, arc);
 }
@@ -91,7 +91,7 @@ static uint32_t other_end(const placement *p, uint32_t symbol)
 }
 
 /* first comes right before second, if both have room there. */
-static bool tie(placement *p, uint32_t first, uint32_t second)
+static bool tie_chains(placement *p, uint32_t first, uint32_t second)
 {
     if (p->next[first] != PT_NONE || p->previous[second] != PT_NONE) return false;
     p->next[first] = second;
@@ -102,7 +102,7 @@ static bool tie(placement *p, uint32_t first, uint32_t second)
 /* Puts caller and callee beside each other, or one of them at the nearer end of the other's chain.
  * False when there is no room, or the chain would become a ring; *ret_tied tells whether they were
  * tied. */
-static bool join(placement *p, uint32_t parent, uint32_t child, bool *ret_tied)
+static bool join_chains(placement *p, uint32_t parent, uint32_t child, bool *ret_tied)
 {
     size_t after, before;
     *ret_tied = false;
@@ -119,11 +119,11 @@ static bool join(placement *p, uint32_t parent, uint32_t child, bool *ret_tied)
     }
     if (other_end(p, parent) == child && other_end(p, child) == parent) return false;
     if (p->next[parent] != PT_NONE)
-        *ret_tied = tie(p, child, parent);
+        *ret_tied = tie_chains(p, child, parent);
     else if (p->previous[parent] != PT_NONE || p->previous[child] == PT_NONE)
-        *ret_tied = tie(p, parent, child);
+        *ret_tied = tie_chains(p, parent, child);
     else
-        *ret_tied = tie(p, child, parent);
+        *ret_tied = tie_chains(p, child, parent);
     return true;
 }
 
@@ -140,8 +140,8 @@ static void tie_arcs(placement *p, const arc_list *list, bool all, arc_list *res
         const bool is_rare = !all && (double)calls / total > MOST_CALLS;
         bool tied = false;
         if (is_rare || p->placed[arc->to] || p->placed[arc->from] ||
-            !join(p, arc->from, arc->to, &tied))
-            add(rest, id);
+            !join_chains(p, arc->from, arc->to, &tied))
+            add_arc(rest, id);
         p->arc_placed[id] |= tied;
     }
 }
@@ -152,7 +152,7 @@ static void put_chain(placement *p, uint32_t symbol)
     for (symbol = end_of(p->previous, symbol, &distance); symbol != PT_NONE;
          symbol = p->next[symbol]) {
         p->placed[symbol] = true;
-        put(p, symbol);
+        put_symbol(p, symbol);
     }
 }
 
@@ -168,7 +168,7 @@ static void place_arcs(placement *p, const arc_list *list, bool all, arc_list *r
                 put_chain(p, arc->from);
             } else { /* what no chain has */
                 p->placed[arc->from] = true;
-                put(p, arc->from);
+                put_symbol(p, arc->from);
             }
         }
     }
@@ -198,7 +198,7 @@ static void take_arcs(placement *p, const uint32_t *arcs, uint32_t count, arc_li
 {
     for (uint32_t i = 0; i < count; i++) {
         const pt_gprof_arc *const arc = &p->g->arc.items[arcs[i]];
-        if (arc->from != arc->to) add(taken, arcs[i]);
+        if (arc->from != arc->to) add_arc(taken, arcs[i]);
         p->arc_placed[arcs[i]] = true;
     }
 }
@@ -223,11 +223,11 @@ static void place_group(placement *p, const arc_list *arcs, const uint32_t *used
     for (size_t i = 0; i < touched.count; i++) {
         const pt_gprof_arc *const arc = &p->g->arc.items[touched.items[i]];
         if (!p->placed[arc->to] || !p->placed[arc->from]) continue;
-        add(&inner, touched.items[i]);
+        add_arc(&inner, touched.items[i]);
         p->placed[arc->to] = p->placed[arc->from] = false;
     }
     for (size_t i = 0; i < last; i++)
-        if (p->placed[order[i]]) put(p, order[i]);
+        if (p->placed[order[i]]) put_symbol(p, order[i]);
     sort_arcs(p, &inner);
     place_arcs(p, &inner, true, rest);
     free(touched.items);
@@ -251,9 +251,9 @@ static void place_functions(placement *p, arc_list *arcs)
     place_arcs(p, arcs, false, &rest);
     place_arcs(p, &rest, true, &nowhere);
     for (size_t i = 0; i < used_count; i++)
-        if (!p->placed[used[i]]) put(p, used[i]);
+        if (!p->placed[used[i]]) put_symbol(p, used[i]);
     for (uint32_t i = 0; i < g->symbol.count; i++)
-        if (g->symbol.items[i].calls == 0) put(p, i);
+        if (g->symbol.items[i].calls == 0) put_symbol(p, i);
     free(rest.items);
     free(nowhere.items);
 }
@@ -295,7 +295,7 @@ static void place_files(placement *p, const arc_list *arcs)
     arc_list rest = {0};
     place_arcs(p, arcs, false, &rest);
     for (uint32_t i = 0; i < g->symbol.count; i++)
-        if (g->symbol.items[i].is_mapped && !p->placed[i]) put(p, i);
+        if (g->symbol.items[i].is_mapped && !p->placed[i]) put_symbol(p, i);
     put_other_files(p);
     free(rest.items);
 }
@@ -315,7 +315,7 @@ const char **pt_gprof_placement(pt_gprof *g, bool by_file, size_t *ret_count)
     memset(memory, 0xff, 2 * (n + 1) * sizeof *memory); /* PT_NONE */
     arc_list arcs = {0};
     for (uint32_t i = 0; i < g->arc.count; i++)
-        if (g->arc.items[i].from != g->arc.items[i].to) add(&arcs, i);
+        if (g->arc.items[i].from != g->arc.items[i].to) add_arc(&arcs, i);
     if (by_file)
         place_files(&p, &arcs);
     else

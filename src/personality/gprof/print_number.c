@@ -32,7 +32,7 @@ static const uint64_t powers[] = {1, 10, 100};
 /* The value in units of the last decimal. Exact up to 2^40: the double is a whole number of parts
  * of a power of two, and its multiple is rounded as IEEE 754 says: to the nearest, and to the even
  * one of two. */
-static uint64_t rounded(double value, unsigned decimals)
+static uint64_t rounded_value(double value, unsigned decimals)
 {
     const double scaled = value * (double)powers[decimals], rest_of_it = scaled - floor(scaled);
     /* So far from the middle of two that the product's own rounding cannot matter. */
@@ -56,7 +56,7 @@ size_t pt_gprof_put_fixed(char *to, double value, size_t width, unsigned decimal
 {
     if (!(value >= 0) || value >= (double)(UINT64_C(1) << EXPONENT_MAX) || signbit(value))
         return (size_t)snprintf(to, PT_GPROF_NUMBER_MAX, "%*.*f", (int)width, (int)decimals, value);
-    const uint64_t parts = rounded(value, decimals);
+    const uint64_t parts = rounded_value(value, decimals);
     char digits[24];
     size_t n = pt_gprof_put_count(digits, parts / powers[decimals], 1, false);
     digits[n++] = '.';

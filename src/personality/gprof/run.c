@@ -303,7 +303,7 @@ static bool needs_files(const pt_gprof_settings *s)
     return false;
 }
 
-static int run(session *v)
+static int run_session(session *v)
 {
     pt_gprof_settings *const s = v->s;
     if (!open_image(v)) return PT_EXIT_FAILED;
@@ -359,7 +359,7 @@ int pt_gprof_run(pt_gprof_settings *s)
     v.profile = pt_alloc(s->profile_count, sizeof *v.profile);
     v.pool = pt_pool_new(0);
     pt_out_to_fd(&v.out, STDOUT_FILENO);
-    int status = run(&v);
+    int status = run_session(&v);
     pt_error error = PT_ERROR_INIT;
     if (pt_out_done(&v.out, &error) != PT_OK && !v.out.broken_pipe) {
         pt_gprof_say(s, "%s", error.message);

@@ -54,7 +54,7 @@ typedef struct {
     uint32_t id;
 } item;
 
-static uint32_t digit(uint64_t key, unsigned which)
+static uint32_t digit_of(uint64_t key, unsigned which)
 {
     return (uint32_t)(key >> (which * DIGIT_BITS)) & (RADIX - 1);
 }
@@ -80,11 +80,11 @@ static item *sort_items(item *items, size_t count)
     PT_FREE uint32_t *seen = pt_alloc((size_t)DIGITS * RADIX, sizeof *seen);
     for (size_t i = 0; i < count; i++)
         for (unsigned d = 0; d < DIGITS; d++)
-            seen[d * RADIX + digit(items[i].key, d)]++;
+            seen[d * RADIX + digit_of(items[i].key, d)]++;
     item *from = items, *to = items + count;
     for (unsigned d = 0; d < DIGITS; d++) {
         uint32_t *const place = seen + (size_t)d * RADIX;
-        if (place[digit(from[0].key, d)] == count) continue; /* alike in all */
+        if (place[digit_of(from[0].key, d)] == count) continue; /* alike in all */
         uint32_t at = 0;
         for (size_t i = 0; i < RADIX; i++) {
             const uint32_t n = place[i];
@@ -92,7 +92,7 @@ static item *sort_items(item *items, size_t count)
             at += n;
         }
         for (size_t i = 0; i < count; i++)
-            to[place[digit(from[i].key, d)]++] = from[i];
+            to[place[digit_of(from[i].key, d)]++] = from[i];
         item *const filled = to;
         to = from;
         from = filled;

@@ -43,7 +43,7 @@ static side side_of(const char *text, size_t size)
     return s;
 }
 
-static bool matches(const pt_gprof *g, const side *s, const pt_gprof_symbol *symbol)
+static bool side_matches(const pt_gprof *g, const side *s, const pt_gprof_symbol *symbol)
 {
     if (s->line != 0 && s->line != symbol->line) return false;
     if (s->file == NULL) return true;
@@ -76,7 +76,7 @@ uint32_t pt_gprof_named(const pt_gprof *g, const char *name)
 
 /* Sets `bit` in the tables of the symbols that match, and marks them, if marks is not NULL; returns
  * how many they are. */
-static uint32_t mark(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)
+static uint32_t mark_symbols(pt_gprof *g, const char *text, size_t size, uint16_t bit, bool *marks)
 {
     const side s = side_of(text, size);
     const size_t first = s.name != NULL ? place_of(g, s.name, false) : 0;
@@ -84,7 +84,7 @@ static uint32_t mark(pt_gprof *g, const char *text, size_t size, uint16_t bit, b
     uint32_t count = 0;
     for (size_t i = first; i < end; i++) {
         const uint32_t symbol = g->by_name[i];
-        if (!matches(g, &s, &g->symbol.items[symbol])) continue;
+        if (!side_matches(g, &s, &g->symbol.items[symbol])) continue;
         g->symbol.items[symbol].tables |= bit;
         if (marks != NULL) marks[symbol] = true;
         count++;
@@ -101,14 +101,15 @@ void pt_gprof_match_specs(pt_gprof *g)
         const uint16_t bit = (uint16_t)(1u << spec->table);
         const char *const slash = strchr(spec->text, '/');
         if (slash == NULL) {
-            g->table_counts[spec->table] += mark(g, spec->text, strlen(spec->text), bit, NULL);
+            g->table_counts[spec->table] +=
+                mark_symbols(g, spec->text, strlen(spec->text), bit, NULL);
             continue;
         }
         bool *const sides = pt_alloc(2 * count + 1, sizeof *sides);
         PT_PUSH(g->arc_spec, (pt_gprof_arc_spec){spec->table, sides, sides + count});
         g->table_counts[spec->table] +=
-            mark(g, spec->text, (size_t)(slash - spec->text), bit, sides);
-        mark(g, slash + 1, strlen(slash + 1), 0, sides + count);
+            mark_symbols(g, spec->text, (size_t)(slash - spec->text), bit, sides);
+        mark_symbols(g, slash + 1, strlen(slash + 1), 0, sides + count);
     }
 }
 

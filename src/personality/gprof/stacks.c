@@ -118,7 +118,7 @@ bool pt_gprof_add_stacks(pt_gprof *g, const pt_profile *p, uint32_t event, doubl
 
 /* ---- Counting ---- */
 
-static uint64_t whole(double ticks)
+static uint64_t whole_ticks(double ticks)
 {
     return ticks < 1 ? 1 : ticks < 0x1p63 ? (uint64_t)llround(ticks) : (uint64_t)1 << 63;
 }
@@ -151,7 +151,7 @@ static void give_leaf(pt_gprof *g, const pt_gprof_stack *s)
     if (s->has_leaf)
         pt_gprof_give(g, &g->symbol.items[g->frame.items[s->first]], s->ticks);
     else
-        g->lost_ticks += whole(s->ticks);
+        g->lost_ticks += whole_ticks(s->ticks);
 }
 
 static void count_arcs(pt_gprof *g, const pt_gprof_stack *s, size_t *seen, size_t stamp)
@@ -163,8 +163,8 @@ static void count_arcs(pt_gprof *g, const pt_gprof_stack *s, size_t *seen, size_
         pt_gprof_arc *const a = &g->arc.items[arc];
         a->true_ticks += s->ticks;
         if (!g->is_sampled) continue;
-        a->calls += whole(s->ticks);
-        g->symbol.items[a->to].calls += whole(s->ticks);
+        a->calls += whole_ticks(s->ticks);
+        g->symbol.items[a->to].calls += whole_ticks(s->ticks);
     }
 }
 

@@ -98,7 +98,7 @@ static int by_function(const void *key, const void *row)
     return strcmp(key, ((const pt_gprof_mapped *)row)->function);
 }
 
-static pt_gprof_symbol *append(pt_gprof *g)
+static pt_gprof_symbol *append_symbol(pt_gprof *g)
 {
     PT_GROW(g->symbol, g->symbol.count + 1);
     pt_gprof_symbol *s = &g->symbol.items[g->symbol.count++];
@@ -113,7 +113,7 @@ static void add_image_symbol(pt_gprof *g, const pt_class_symbol *from, bool is_s
     if (o->mapped_count > 0)
         mapped = bsearch(from->name, o->mapped, o->mapped_count, sizeof *o->mapped, by_function);
     if (mapped != NULL && !mapped->is_first) return;
-    pt_gprof_symbol *s = append(g);
+    pt_gprof_symbol *s = append_symbol(g);
     s->name = mapped != NULL ? mapped->file : from->name;
     s->is_mapped = mapped != NULL;
     s->addr = from->addr;
@@ -147,7 +147,7 @@ static void read_external(pt_gprof *g)
 {
     for (size_t i = 0; i < g->options.external_count; i++) {
         const pt_gprof_external *from = &g->options.external[i];
-        pt_gprof_symbol *s = append(g);
+        pt_gprof_symbol *s = append_symbol(g);
         s->name = from->name;
         s->addr = from->addr;
         s->is_static = from->is_static;
@@ -227,7 +227,7 @@ static void lay_spans(pt_gprof *g)
 
 /* Symbols whose end is known keep it: functions, when lines have come between them. A symbol behind
  * the end of the code, of data, ends before it begins, and is dropped then. */
-static void settle(pt_gprof *g)
+static void settle_ends(pt_gprof *g)
 {
     const size_t count = g->symbol.count;
     PT_FREE uint32_t *order = pt_alloc(count + 1, sizeof *order);
@@ -335,10 +335,10 @@ pt_status pt_gprof_open(pt_gprof *g, pt_object *object, const pt_gprof_options *
     /* A table of symbols from elsewhere says nothing of files, nor does the image then. */
     const bool wants_files = options->with_files || options->by_line;
     if (wants_files && options->external == NULL) pt_gprof_find_files(g, NULL);
-    settle(g);
+    settle_ends(g);
     if (options->by_line && options->external == NULL) {
         pt_gprof_add_lines(g);
-        settle(g);
+        settle_ends(g);
     }
     g->by_name = pt_gprof_by_name(g);
     pt_gprof_match_specs(g);

@@ -69,7 +69,7 @@ typedef struct {
     void *context;
 } question;
 
-static char *demangled(const char *name)
+static char *demangled_name(const char *name)
 {
     char *text = pt_demangle(name, PT_DEMANGLE_BINUTILS);
     return text != NULL ? text : pt_strdup(name);
@@ -80,7 +80,7 @@ static void answer_by_symbol(const question *q, size_t index)
 {
     pt_object_nearest symbol = {.file = NULL};
     const bool found = pt_object_nearest_symbol(q->tool->object, q->addrs[index], &symbol);
-    pt_perl_line line = {.function = found ? demangled(symbol.name) : pt_strdup("??"),
+    pt_perl_line line = {.function = found ? demangled_name(symbol.name) : pt_strdup("??"),
                          .file_line = pt_strf("%s:0", symbol.file != NULL ? symbol.file : "??")};
     q->answered[index] = true;
     q->sink(q->context, index, &line, 1);
@@ -153,7 +153,7 @@ static void answer_by_frames(void *context, size_t index, const pt_object_frame 
     const size_t shown = q->inlines ? count : 1;
     PT_FREE pt_perl_line *lines = pt_alloc(shown, sizeof *lines);
     for (size_t i = 0; i < shown; i++) {
-        lines[i].function = demangled(frame_name(q, q->addrs[index], frames, count, i));
+        lines[i].function = demangled_name(frame_name(q, q->addrs[index], frames, count, i));
         lines[i].file_line = pt_strf(
             "%s:%" PRIu32, frames[i].file[0] != '\0' ? frames[i].file : "??", frames[i].line);
     }

@@ -126,7 +126,7 @@ static void print_usage(const pt_options *options, int fd)
     pt_out_done(&out, NULL);
 }
 
-static int usage(const pt_options *options, const char *message)
+static int say_usage(const pt_options *options, const char *message)
 {
     pt_cmd_err("%s\n\n", message);
     print_usage(options, STDERR_FILENO);
@@ -135,7 +135,7 @@ static int usage(const pt_options *options, const char *message)
 
 /* ---- What is asked for ---- */
 
-static bool given(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
@@ -148,8 +148,8 @@ static int find_mode(const pt_perl_settings *s)
         pt_perl_mode mode;
     } modes[] = {{s->text, PT_PERL_TEXT},
                  {s->callgrind, PT_PERL_CALLGRIND},
-                 {given(s->list), PT_PERL_LIST},
-                 {given(s->disasm), PT_PERL_DISASM},
+                 {is_given(s->list), PT_PERL_LIST},
+                 {is_given(s->disasm), PT_PERL_DISASM},
                  {s->symbols, PT_PERL_SYMBOLS},
                  {s->gv, PT_PERL_GV},
                  {s->evince, PT_PERL_EVINCE},
@@ -172,11 +172,11 @@ static int find_mode(const pt_perl_settings *s)
 }
 
 /* NULL, or what is wrong. */
-static const char *choose(pt_perl_session *session)
+static const char *choose_report(pt_perl_session *session)
 {
     const pt_perl_settings *s = session->settings;
     const int mode = find_mode(s);
-    const bool by_address = given(s->list) || given(s->disasm) || s->symbols;
+    const bool by_address = is_given(s->list) || is_given(s->disasm) || s->symbols;
     if (s->inuse_space + s->inuse_objects + s->alloc_space + s->alloc_objects > 1)
         return "choose at most one of --inuse_space, --inuse_objects, --alloc_space and "
                "--alloc_objects";
@@ -209,7 +209,7 @@ static bool read_all(pt_perl_session *s, const char *const *files, size_t count)
 /* Takes the base from the profile, stack by stack. */
 static bool subtract_base(pt_perl_session *s)
 {
-    if (!given(s->settings->base)) return true;
+    if (!is_given(s->settings->base)) return true;
     pt_perl_profile base = {0};
     const bool ok = pt_perl_read(s, s->settings->base, false, &base);
     const bool drop = s->settings->drop_negative;
@@ -292,7 +292,7 @@ static int print_graph(pt_perl_session *s, double total)
     return status;
 }
 
-static int report(pt_perl_session *s, double total)
+static int write_report(pt_perl_session *s, double total)
 {
     switch (s->mode) {
     case PT_PERL_TEXT: return print_text(s, total);
@@ -310,7 +310,7 @@ static int report(pt_perl_session *s, double total)
     }
 }
 
-static int analyse(pt_perl_session *s, const char *const *files, size_t count)
+static int analyse_files(pt_perl_session *s, const char *const *files, size_t count)
 {
     if (!read_all(s, files, count) || !subtract_base(s)) return PT_EXIT_FAILED;
     const double total = pt_perl_profile_total(&s->profile);
@@ -318,9 +318,9 @@ static int analyse(pt_perl_session *s, const char *const *files, size_t count)
     pt_perl_symbols_extract(s);
     pt_perl_remove_uninteresting(s, &s->profile);
     const char *focus = s->settings->focus, *ignore = s->settings->ignore;
-    if (given(focus) && !pt_perl_filter(s, &s->profile, focus, true)) return PT_EXIT_FAILED;
-    if (given(ignore) && !pt_perl_filter(s, &s->profile, ignore, false)) return PT_EXIT_FAILED;
-    return report(s, total);
+    if (is_given(focus) && !pt_perl_filter(s, &s->profile, focus, true)) return PT_EXIT_FAILED;
+    if (is_given(ignore) && !pt_perl_filter(s, &s->profile, ignore, false)) return PT_EXIT_FAILED;
+    return write_report(s, total);
 }
 
 /* Files, and servers among them. */
@@ -329,11 +329,11 @@ static int fetch_and_analyse(pt_perl_session *s, const char *const *names, size_
     bool remote = false;
     for (size_t i = 0; i < count; i++)
         remote |= pt_perl_is_remote(names[i]);
-    if (!remote) return analyse(s, names, count);
+    if (!remote) return analyse_files(s, names, count);
     char **files = NULL;
     size_t n = 0;
     const bool ok = pt_perl_fetch(s, names, count, &files, &n);
-    const int status = ok ? analyse(s, (const char *const *)files, n) : PT_EXIT_FAILED;
+    const int status = ok ? analyse_files(s, (const char *const *)files, n) : PT_EXIT_FAILED;
     for (size_t i = 0; i < n; i++)
         free(files[i]);
     free(files);
@@ -348,27 +348,27 @@ static int run_operands(pt_perl_session *s, const pt_options *options, const cha
 {
     s->symbolized = count > 0 && pt_perl_is_symbolized(args[0]);
     if (count > 0 && pt_perl_is_remote(args[0]) && s->mode != PT_PERL_SYMBOLS) {
-        if (s->settings->lines) return usage(options, "--lines needs a program");
-        if (s->mode == PT_PERL_DISASM) return usage(options, "--disasm needs a program");
+        if (s->settings->lines) return say_usage(options, "--lines needs a program");
+        if (s->mode == PT_PERL_DISASM) return say_usage(options, "--disasm needs a program");
         pt_cmd_err("Using remote profile at %s.\n", args[0]);
         return pt_perl_ask_program(s, args, count) ? fetch_and_analyse(s, args, count)
                                                    : PT_EXIT_FAILED;
     }
     if (count > 0) say_local(args[0]);
     if (s->symbolized) {
-        if (s->settings->lines) return usage(options, "--lines needs a program");
-        if (s->mode == PT_PERL_DISASM) return usage(options, "--disasm needs a program");
+        if (s->settings->lines) return say_usage(options, "--lines needs a program");
+        if (s->mode == PT_PERL_DISASM) return say_usage(options, "--disasm needs a program");
         s->program = pt_strdup("(unknown)");
-        return analyse(s, args, count);
+        return analyse_files(s, args, count);
     }
-    if (count == 0) return usage(options, "no program is named");
+    if (count == 0) return say_usage(options, "no program is named");
     if (access(args[0], F_OK) != 0) {
         pt_cmd_err("%s does not exist.\n", args[0]);
         return PT_EXIT_FAILED;
     }
     s->program = pt_strdup(args[0]);
     if (s->mode == PT_PERL_SYMBOLS) return pt_perl_symbols_print(s);
-    if (count == 1) return usage(options, "no profile is named");
+    if (count == 1) return say_usage(options, "no profile is named");
     if (count == 2 && !pt_perl_is_remote(args[1])) say_local(args[1]);
     return fetch_and_analyse(s, args + 1, count - 1);
 }
@@ -389,8 +389,8 @@ static int run_session(const pt_perl_settings *settings, const pt_options *optio
                               .place = &place};
     pt_perl_session session = {
         .settings = settings, .context = &context, .out = &out, .address_digits = 16};
-    const char *wrong = choose(&session);
-    if (wrong != NULL) return usage(options, wrong);
+    const char *wrong = choose_report(&session);
+    if (wrong != NULL) return say_usage(options, wrong);
     pt_out_to_fd(&out, STDOUT_FILENO);
     context.pool = pt_pool_new(0);
     int status = run_operands(&session, options, operands->items, operands->count);
@@ -418,7 +418,7 @@ int pt_perl_main(const char *const *args, size_t count)
     int status = PT_EXIT_OK;
     if (pt_options_parse(&options, args, count, &operands, &error) != PT_OK) {
         pt_cmd_err("%s\n", error.message);
-        status = usage(&options, "Invalid option(s)");
+        status = say_usage(&options, "Invalid option(s)");
     } else if (settings.help) {
         print_usage(&options, STDOUT_FILENO);
     } else if (settings.version) {

@@ -109,7 +109,7 @@ typedef struct {
     pt_index index;
 } edges;
 
-static uint32_t drawn(const edges *e, uint32_t word)
+static uint32_t drawn_node(const edges *e, uint32_t word)
 {
     const uint32_t row = word < e->reduced->row_count ? e->reduced->row[word] : PT_NONE;
     return row != PT_NONE ? e->number[row] : 0;
@@ -131,7 +131,7 @@ static void add_edges_of_stack(void *context, const uint32_t *nodes, size_t coun
 {
     edges *e = context;
     for (size_t i = 1; i < count; i++) {
-        const uint32_t from = drawn(e, nodes[i]), to = drawn(e, nodes[i - 1]);
+        const uint32_t from = drawn_node(e, nodes[i]), to = drawn_node(e, nodes[i - 1]);
         if (from > 0 && to > 0) add_edge(e, from, to, value);
     }
 }

@@ -130,7 +130,7 @@ static sampling say_sampling(sampling found)
 }
 
 /* Objects and their bytes, as many as the sampled ones stand for. */
-static void scale(const sampling *how, double *objects, double *bytes)
+static void scale_sampled(const sampling *how, double *objects, double *bytes)
 {
     if (how->rate == 0 || *objects == 0) return;
     const double ratio = *bytes / *objects / how->rate;
@@ -175,8 +175,8 @@ bool pt_perl_read_heap(pt_perl_session *session, const char *header, pt_reader *
         p = line;
         if (!scan_counts(&p, counts)) continue;
         if (!scan_char(&p, '@')) continue;
-        scale(&how, &counts[0], &counts[1]);
-        scale(&how, &counts[2], &counts[3]);
+        scale_sampled(&how, &counts[0], &counts[1]);
+        scale_sampled(&how, &counts[2], &counts[3]);
         char *addresses;
         add_stack(session, profile, p, counts[column], &addresses);
         keep_leak(session, counts[0], counts[1], addresses);

@@ -213,7 +213,7 @@ static void close_source(source *s)
 }
 
 /* Columns before the first character; -1 for an empty line. */
-static int64_t indentation(const source *s, int64_t line)
+static int64_t indentation_of(const source *s, int64_t line)
 {
     const char *text = s->line[line - 1];
     for (size_t i = 0; i < s->length[line - 1]; i++)
@@ -226,7 +226,7 @@ static int64_t extend_last(const source *s, int64_t first, int64_t last)
 {
     int64_t wanted = -1;
     for (int64_t l = 1; l <= (int64_t)s->count; l++) {
-        const int64_t indent = indentation(s, l);
+        const int64_t indent = indentation_of(s, l);
         if (l >= first && wanted < 0 && indent >= 0) {
             wanted = indent;
             if (wanted == 0) return last;

@@ -104,8 +104,8 @@ static void drop_holes(pt_perl_nm *nm)
     nm->count = kept;
 }
 
-static void cut(pt_perl_nm *nm, const pt_perl_session *s, const symbol_list *list,
-                const pt_elf_versions *versions, const pt_regex *pattern)
+static void cut_symbols(pt_perl_nm *nm, const pt_perl_session *s, const symbol_list *list,
+                        const pt_elf_versions *versions, const pt_regex *pattern)
 {
     pt_index bare;
     pt_index_init(&bare);
@@ -143,7 +143,7 @@ void pt_perl_nm_init(pt_perl_nm *nm, const pt_perl_session *session, const char 
             if (!list_symbols(&elf, tables[i], &list)) continue;
             pt_elf_versions versions;
             pt_elf_versions_open(&elf, &versions);
-            cut(nm, session, &list, tables[i] == SHT_DYNSYM ? &versions : NULL, pattern);
+            cut_symbols(nm, session, &list, tables[i] == SHT_DYNSYM ? &versions : NULL, pattern);
             free(list.items);
         }
         if (!pt_blob_intact(&blob)) pt_perl_say("%s: " PT_FILE_SHRANK "\n", path);

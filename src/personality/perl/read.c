@@ -18,7 +18,7 @@
 
 #define DEPTH_MAX 65536
 
-static bool fail(const pt_error *error)
+static bool say_failure(const pt_error *error)
 {
     pt_cmd_fail(error);
     return false;
@@ -297,7 +297,7 @@ static bool read_model(pt_perl_session *s, const char *path, bool first, pt_perl
     context->loaded = (pt_loaded){0};
     const bool has_program = s->program != NULL && pt_path_look(s->program) == PT_PATH_IMAGE;
     if (pt_load(names, has_program ? 2 : 1, &options, &context->loaded, &error) != PT_OK)
-        return fail(&error);
+        return say_failure(&error);
     if (context->loaded.profile == NULL) {
         pt_cmd_say("%s is a program, not a profile", path);
         return false;
@@ -368,7 +368,7 @@ bool pt_perl_read(pt_perl_session *session, const char *path, bool first, pt_per
 {
     pt_blob blob = PT_BLOB_INIT;
     pt_error error = PT_ERROR_INIT;
-    if (pt_file_read(path, 0, UINT64_MAX, &blob, &error) != PT_OK) return fail(&error);
+    if (pt_file_read(path, 0, UINT64_MAX, &blob, &error) != PT_OK) return say_failure(&error);
     if (pt_compression_of(blob.data, blob.size) != PT_PLAIN) {
         pt_blob_done(&blob);
         return read_model(session, path, first, profile);

@@ -112,7 +112,7 @@ static uint32_t common_second(const pt_perl_session *s, const pt_perl_profile *p
     return second;
 }
 
-static void replace(pt_perl_profile *profile, pt_perl_profile *by)
+static void replace_profile(pt_perl_profile *profile, pt_perl_profile *by)
 {
     pt_perl_profile_done(profile);
     *profile = *by;
@@ -142,7 +142,7 @@ static void drop_second(pt_perl_session *s, pt_perl_profile *profile)
                             profile->value[i]);
     }
     free(kept.items);
-    replace(profile, &result);
+    replace_profile(profile, &result);
 }
 
 static const char *name_or_address(const pt_perl_session *s, uint32_t address, char *hex)
@@ -197,7 +197,7 @@ void pt_perl_remove_uninteresting(pt_perl_session *session, pt_perl_profile *pro
         pt_perl_profile_add(&result, stack, profile->value[i]);
     }
     free(kept.items);
-    replace(profile, &result);
+    replace_profile(profile, &result);
 }
 
 /* ---- Focus and ignore ---- */
@@ -259,7 +259,7 @@ bool pt_perl_filter(pt_perl_session *session, pt_perl_profile *profile, const ch
             found = matches[frames[k]];
         if (found == keep) pt_perl_profile_add(&result, profile->stack[i], profile->value[i]);
     }
-    replace(profile, &result);
+    replace_profile(profile, &result);
     free(m.known);
     pt_regex_free(regex);
     if (m.error.status == PT_OK) return true;
@@ -373,8 +373,8 @@ typedef struct {
 } translation;
 
 /* Appends the nodes of an address. caller: the address called from it, 0 for the leaf. */
-static void translate(pt_perl_session *s, translation *t, uint32_t address, uint64_t caller,
-                      bool *ret_by_caller)
+static void translate_address(pt_perl_session *s, translation *t, uint32_t address, uint64_t caller,
+                              bool *ret_by_caller)
 {
     char hex[17];
     pt_perl_hex(s, s->stacks.address[address], hex);
@@ -430,7 +430,7 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
         t.first[i] = (uint32_t)t.count;
         const size_t runs = session->run_count;
         if (!is_skipped(session, session->stacks.address[i]))
-            translate(session, &t, i, 0, &t.by_caller[i]);
+            translate_address(session, &t, i, 0, &t.by_caller[i]);
         if (t.by_caller[i]) session->run_count = runs;
     }
     t.first[count] = (uint32_t)t.count;
@@ -447,8 +447,8 @@ void pt_perl_each_stack(pt_perl_session *session, const pt_perl_profile *profile
             if (t.by_caller[frames[k]]) {
                 bool by_caller;
                 own.count = 0;
-                translate(session, &own, frames[k],
-                          k > 0 ? session->stacks.address[frames[k - 1]] : 0, &by_caller);
+                translate_address(session, &own, frames[k],
+                                  k > 0 ? session->stacks.address[frames[k - 1]] : 0, &by_caller);
                 from = own.node;
                 more = own.count;
             }

@@ -40,7 +40,7 @@ static pt_fetch_options fetch_options(const pt_perl_session *s)
 /* ---- Names of files ---- */
 
 /* A name as a part of a file's name. */
-static void clean(char *text)
+static void clean_name(char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '/' || (unsigned char)*text < ' ') *text = '.';
@@ -80,14 +80,14 @@ static char *file_for(const pt_perl_session *s, const char *folder, const char *
         strcmp(page, "/pprof/profile") == 0 || strcmp(page, "/pprof/pmuprofile") == 0;
     PT_FREE char *name = pt_strf("%s.%lld.%s%s", slash != NULL ? slash + 1 : s->program,
                                  (long long)now, host, plain ? "" : page);
-    clean(name);
+    clean_name(name);
     return pt_strf("%s/%s", folder, name);
 }
 
 /* ---- Profiles ---- */
 
 /* All names with host@N expanded: as the original, the last one first. */
-static size_t expand(const char *const *names, size_t count, char ***ret_names)
+static size_t expand_names(const char *const *names, size_t count, char ***ret_names)
 {
     size_t n = 0, cap = 0;
     char **all = NULL;
@@ -102,7 +102,7 @@ static size_t expand(const char *const *names, size_t count, char ***ret_names)
     return n;
 }
 
-static void announce(const char *url, const char *file, int64_t seconds, bool alone)
+static void announce_fetch(const char *url, const char *file, int64_t seconds, bool alone)
 {
     PT_FREE char *page = page_of(url);
     if (!is_cpu_page(page)) {
@@ -144,7 +144,7 @@ static bool fetch_all(pt_perl_session *s, char **names, size_t count)
         PT_FREE char *url = pt_fetch_address(names[i], &options, &seconds, NULL);
         if (url == NULL) continue;
         files[n] = file_for(s, folder, url, now);
-        announce(url, files[n], options.seconds, count == 1);
+        announce_fetch(url, files[n], options.seconds, count == 1);
         place[n] = i;
         asked[n++] = names[i];
     }
@@ -167,7 +167,7 @@ static bool fetch_all(pt_perl_session *s, char **names, size_t count)
 bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t count,
                    char ***ret_files, size_t *ret_count)
 {
-    *ret_count = expand(names, count, ret_files);
+    *ret_count = expand_names(names, count, ret_files);
     return fetch_all(session, *ret_files, *ret_count);
 }
 
@@ -176,7 +176,7 @@ bool pt_perl_fetch(pt_perl_session *session, const char *const *names, size_t co
 bool pt_perl_ask_program(pt_perl_session *session, const char *const *names, size_t count)
 {
     char **all = NULL;
-    const size_t n = expand(names, count, &all);
+    const size_t n = expand_names(names, count, &all);
     const pt_fetch_options options = fetch_options(session);
     session->server = n > 0 ? pt_fetch_address(all[0], &options, NULL, NULL) : NULL;
     for (size_t i = 0; i < n; i++)

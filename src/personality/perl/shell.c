@@ -55,7 +55,7 @@ static void take_words(shell *s, const pt_shell_words *words)
         pt_perl_say("Ignoring samples in call stacks that match '%s'\n", s->ignore);
 }
 
-static bool narrow(shell *s, pt_perl_profile *profile, const char *pattern, bool keep)
+static bool narrow_profile(shell *s, pt_perl_profile *profile, const char *pattern, bool keep)
 {
     pt_perl_session *session = s->session;
     if (pattern[0] == '\0') return true;
@@ -77,12 +77,13 @@ static bool profile_of_line(shell *s, bool focuses, pt_perl_profile *ret)
     *ret = (pt_perl_profile){0};
     for (size_t i = 0; i < session->profile.count; i++)
         pt_perl_profile_add(ret, session->profile.stack[i], session->profile.value[i]);
-    return (!focuses || narrow(s, ret, s->focus, true)) && narrow(s, ret, s->ignore, false);
+    return (!focuses || narrow_profile(s, ret, s->focus, true)) &&
+           narrow_profile(s, ret, s->ignore, false);
 }
 
 /* ---- Commands ---- */
 
-static void top(shell *s, const pt_perl_profile *profile, const char *digits)
+static void show_top(shell *s, const pt_perl_profile *profile, const char *digits)
 {
     pt_perl_reduced reduced;
     pt_perl_reduce(s->session, profile, &reduced);
@@ -116,7 +117,7 @@ static void show_picture(shell *s, const pt_perl_profile *profile, const char *w
     pt_perl_reduced_done(&reduced);
 }
 
-static void callgrind(shell *s, const char *file)
+static void write_callgrind(shell *s, const char *file)
 {
     pt_perl_session *session = s->session;
     pt_buf report = PT_BUF_INIT;
@@ -150,7 +151,7 @@ static bool is_top(const char *word, const char **ret_digits)
     return strspn(*ret_digits, "0123456789") == strlen(*ret_digits);
 }
 
-static void listing(shell *s, const pt_perl_profile *profile, bool instructions)
+static void show_listing(shell *s, const pt_perl_profile *profile, bool instructions)
 {
     pt_perl_session *session = s->session;
     session->mode = instructions ? PT_PERL_DISASM : PT_PERL_LIST;
@@ -174,7 +175,7 @@ static void run_line(shell *s, const pt_shell_words *words)
         return;
     }
     if (strcmp(word, "callgrind") == 0) {
-        callgrind(s, words->count > 1 ? words->items[1] : NULL);
+        write_callgrind(s, words->count > 1 ? words->items[1] : NULL);
         return;
     }
     if (!draws && !lists && !disassembles && !is_top(word, &digits)) {
@@ -187,9 +188,9 @@ static void run_line(shell *s, const pt_shell_words *words)
         if (draws)
             show_picture(s, &profile, word);
         else if (lists || disassembles)
-            listing(s, &profile, disassembles);
+            show_listing(s, &profile, disassembles);
         else
-            top(s, &profile, digits);
+            show_top(s, &profile, digits);
     }
     pt_perl_profile_done(&profile);
     free(s->focus);

@@ -49,7 +49,7 @@ static const char *nm_name(const pt_perl_nm *nm, uint64_t addr, bool *ret_outsid
 }
 
 /* What addr2line says of a function, or what nm says better. */
-static pt_perl_name believe(const naming *n, const pt_perl_line *line, const char *nm_full)
+static pt_perl_name choose_name(const naming *n, const pt_perl_line *line, const char *nm_full)
 {
     pt_perl_session *s = n->session;
     const bool keeps = s->settings->no_strip_templates;
@@ -83,7 +83,7 @@ static void take_lines(void *context, size_t index, const pt_perl_line *lines, s
     }
     PT_FREE pt_perl_name *names = pt_alloc(count, sizeof *names);
     for (size_t i = 0; i < count; i++)
-        names[count - 1 - i] = believe(n, &lines[i], full);
+        names[count - 1 - i] = choose_name(n, &lines[i], full);
     n->sink(n->context, index, names, count);
 }
 
@@ -126,7 +126,7 @@ typedef struct {
     struct pt_perl_model_range *out; /* by address id: into session->names */
 } gathering;
 
-static void gather(void *context, size_t index, const pt_perl_name *names, size_t count)
+static void gather_names(void *context, size_t index, const pt_perl_name *names, size_t count)
 {
     const gathering *g = context;
     pt_perl_session *s = g->session;
@@ -187,8 +187,8 @@ static void name_lib(gathering *g, const pt_perl_lib *lib, free_pcs *pcs, uint64
         pcs->next[i] = i + 1;
     }
     g->pcs = taken;
-    pt_perl_map_to_symbols(g->session, lib->path, lib->start - lib->offset, addrs, count, gather,
-                           g);
+    pt_perl_map_to_symbols(g->session, lib->path, lib->start - lib->offset, addrs, count,
+                           gather_names, g);
 }
 
 static void name_by_libs(pt_perl_session *s, struct pt_perl_model_range *out)
@@ -256,7 +256,7 @@ static void name_by_model(pt_perl_session *s, struct pt_perl_model_range *out)
 }
 
 /* Lays the names out by address. */
-static void arrange(pt_perl_session *s, const struct pt_perl_model_range *ranges)
+static void arrange_names(pt_perl_session *s, const struct pt_perl_model_range *ranges)
 {
     const size_t count = s->stacks.address_count;
     pt_perl_name *names = pt_alloc(s->name_count + 1, sizeof *names);
@@ -284,7 +284,7 @@ void pt_perl_symbols_extract(pt_perl_session *session)
     else if (!session->from_model)
         name_by_libs(session, ranges);
     if (session->from_model) name_by_model(session, ranges);
-    arrange(session, ranges);
+    arrange_names(session, ranges);
 }
 
 /* ---- --symbols ---- */

@@ -165,8 +165,8 @@ static pt_status parse_one(flags *f, const char *const *args, size_t count, size
     return PT_OK;
 }
 
-static pt_status parse(flags *f, const char *const *args, size_t count, size_t *ret_operands,
-                       pt_error *reterr)
+static pt_status parse_args(flags *f, const char *const *args, size_t count, size_t *ret_operands,
+                            pt_error *reterr)
 {
     size_t at = 0;
     while (at < count && args[at][0] == '-' && args[at][1] != '\0') {
@@ -251,7 +251,7 @@ static void drop_empty(pt_option_list *list)
     list->count = kept;
 }
 
-static pt_status check(flags *f, bool has_format, pt_error *reterr)
+static pt_status check_flags(flags *f, bool has_format, pt_error *reterr)
 {
     const bool http = f->own.http != NULL && f->own.http[0] != '\0';
     pt_status status = pt_pprof_config_check(&f->config, reterr);
@@ -307,8 +307,9 @@ static bool is_long(const pt_pprof_command *command)
     return command->format == PT_PPROF_TRACES || command->format == PT_PPROF_RAW;
 }
 
-static pt_status report(const pt_pprof_session *session, const pt_pprof_config *config,
-                        const pt_pprof_command *command, const char *pattern, pt_error *reterr)
+static pt_status write_report(const pt_pprof_session *session, const pt_pprof_config *config,
+                              const pt_pprof_command *command, const char *pattern,
+                              pt_error *reterr)
 {
     pt_buf bytes = PT_BUF_INIT;
     pt_out out;
@@ -326,7 +327,7 @@ static pt_status report(const pt_pprof_session *session, const pt_pprof_config *
     return status;
 }
 
-static pt_status answer(flags *f, const char *const *operands, size_t count, pt_error *reterr)
+static pt_status answer_flags(flags *f, const char *const *operands, size_t count, pt_error *reterr)
 {
     const pt_pprof_command *command;
     const char *pattern;
@@ -335,7 +336,7 @@ static pt_status answer(flags *f, const char *const *operands, size_t count, pt_
         return pt_error_set(reterr, PT_ERR_USAGE, "no profile source specified");
     }
     pt_status status = find_format(f, &command, &pattern, reterr);
-    if (status == PT_OK) status = check(f, command != NULL, reterr);
+    if (status == PT_OK) status = check_flags(f, command != NULL, reterr);
     if (status != PT_OK) return status;
     choose_legacy_event(f);
     const pt_pprof_source source = source_of(f, operands, count);
@@ -346,7 +347,7 @@ static pt_status answer(flags *f, const char *const *operands, size_t count, pt_
     status = pt_pprof_fetch(&source, &session, reterr);
     if (status != PT_OK) return status;
     if (command != NULL)
-        status = report(&session, &f->config, command, pattern, reterr);
+        status = write_report(&session, &f->config, command, pattern, reterr);
     else
         pt_pprof_shell(&session, &f->config);
     f->damaged = session.damaged;
@@ -361,13 +362,13 @@ int pt_pprof_main(const char *const *args, size_t count)
     size_t first;
     int exit_status = 0;
     pt_error error = PT_ERROR_INIT;
-    if (parse(&f, args, count, &first, &error) != PT_OK) {
+    if (parse_args(&f, args, count, &first, &error) != PT_OK) {
         pt_cmd_err("%s\n", error.message);
         put_usage(&f, STDERR_FILENO);
         exit_status = PT_PPROF_EXIT;
     } else if (f.own.help || f.own.h) {
         put_usage(&f, STDOUT_FILENO);
-    } else if (answer(&f, args + first, count - first, &error) != PT_OK) {
+    } else if (answer_flags(&f, args + first, count - first, &error) != PT_OK) {
         pt_cmd_err("%s\n", error.message);
         exit_status = PT_PPROF_EXIT;
     } else if (f.damaged) {

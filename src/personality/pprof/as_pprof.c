@@ -127,7 +127,7 @@ static bool find_equals(const pt_profile *p, uint32_t *ret_first)
 
 /* The mapping that an address lies in, as remapMappingIDs finds it: one whose file begins below it
  * is made longer, and what lies nowhere is in one of the whole address space. */
-static uint32_t place(uint64_t address, pt_mapping *rows, uint32_t *count)
+static uint32_t place_address(uint64_t address, pt_mapping *rows, uint32_t *count)
 {
     if (address == 0) return PT_NONE;
     const bool has_fake = *count > 0 && rows[*count - 1].limit == UINT64_MAX;
@@ -175,7 +175,7 @@ static pt_locations *legacy_locations(const pt_profile *p, const uint32_t *first
         new_id[l] = first[l] == l ? count : new_id[first[l]];
         if (first[l] != l) continue;
         address[count] = call_address(old, l);
-        mapping[count] = place(address[count], rows, &mapping_count);
+        mapping[count] = place_address(address[count], rows, &mapping_count);
         flags[count] = old->flags[l] & (uint8_t)~PT_LOCATION_RETURN_ADDR;
         line_first[++count] = old->line_first[l + 1];
     }

@@ -52,7 +52,7 @@ typedef struct {
     size_t found_cap;
 } search;
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t sum_of(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -180,8 +180,8 @@ static void keep_symbol(search *s, pt_pprof_symbol *symbol, const char *path, ui
                         uint64_t end, const sampled *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        symbol->flat = sum(symbol->flat, nodes[i].node->flat);
-        symbol->cum = sum(symbol->cum, nodes[i].node->cum);
+        symbol->flat = sum_of(symbol->flat, nodes[i].node->flat);
+        symbol->cum = sum_of(symbol->cum, nodes[i].node->cum);
     }
     s->found = pt_grow(s->found, &s->found_cap, s->symbols.count + 1, sizeof *s->found);
     struct found *f = &s->found[s->symbols.count];
@@ -289,10 +289,10 @@ static void take_samples(pt_pprof_instruction *i, const struct found *f, size_t 
     int64_t flat = 0, flat_div = 0, cum = 0, cum_div = 0;
     for (; *at < f->node_count && f->nodes[*at].addr < next; ++*at) {
         const pt_graph_node *node = f->nodes[*at].node;
-        flat = sum(flat, node->flat);
-        flat_div = sum(flat_div, node->flat_div);
-        cum = sum(cum, node->cum);
-        cum_div = sum(cum_div, node->cum_div);
+        flat = sum_of(flat, node->flat);
+        flat_div = sum_of(flat_div, node->flat_div);
+        cum = sum_of(cum, node->cum);
+        cum_div = sum_of(cum_div, node->cum_div);
         if (i->file[0] == '\0') i->file = pt_base_name(node->info->file);
         if (i->line == 0) i->line = node->info->line;
         if (i->function[0] == '\0') i->function = node->info->name;
@@ -301,8 +301,8 @@ static void take_samples(pt_pprof_instruction *i, const struct found *f, size_t 
     i->cum = pt_graph_mean(cum, cum_div);
 }
 
-static pt_status disassemble(search *s, pt_pprof_symbol *symbol, const struct found *f,
-                             pt_error *reterr)
+static pt_status disassemble_symbol(search *s, pt_pprof_symbol *symbol, const struct found *f,
+                                    pt_error *reterr)
 {
     pt_objdump_listing l;
     const pt_status status = pt_objdump_run(s->request->objdump, f->path, f->start, f->end,
@@ -347,7 +347,7 @@ static pt_status disassemble_all(search *s, pt_pprof_disasm *disasm, pt_error *r
         disasm->symbol[disasm->count++] = s->symbols.items[order[i]];
     pt_status status = PT_OK;
     for (size_t i = 0; i < count && status == PT_OK; i++)
-        status = disassemble(s, &disasm->symbol[i], &s->found[order[i]], reterr);
+        status = disassemble_symbol(s, &disasm->symbol[i], &s->found[order[i]], reterr);
     return status;
 }
 

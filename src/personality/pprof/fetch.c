@@ -285,7 +285,7 @@ static pt_status give_names(fetching *f, const pt_profile **profile, pt_error *r
     return PT_OK;
 }
 
-static pt_status finish(fetching *f, const pt_profile **profile, pt_error *reterr)
+static pt_status finish_fetch(fetching *f, const pt_profile **profile, pt_error *reterr)
 {
     if (!f->source->all_frames) {
         const pt_profile *pruned = pt_prune(*profile, &f->diag);
@@ -315,13 +315,13 @@ static void keep_fetched(const fetching *f, const pt_profile *profile)
         pt_cmd_err("Could not save profile: %s\n", error.message);
 }
 
-static pt_status fetch(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
+static pt_status fetch_profiles(fetching *f, const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_profile *profile = NULL;
     pt_status status = load_difference(f, &profile, reterr);
     if (status != PT_OK) return status;
     status = give_names(f, &profile, reterr);
-    if (status == PT_OK) status = finish(f, &profile, reterr);
+    if (status == PT_OK) status = finish_fetch(f, &profile, reterr);
     if (status == PT_OK && f->fetched) keep_fetched(f, profile);
     if (status == PT_OK)
         *ret_profile = profile;
@@ -347,7 +347,7 @@ pt_status pt_pprof_fetch(const pt_pprof_source *source, pt_pprof_session *ret_se
     pt_diag_init(&f.diag);
     find_places(&f);
     const pt_profile *profile = NULL;
-    const pt_status status = fetch(&f, &profile, reterr);
+    const pt_status status = fetch_profiles(&f, &profile, reterr);
     for (size_t i = 0; i < f.diag.count; i++)
         pt_cmd_err("%llu %s\n", (unsigned long long)f.diag.facts[i].count, f.diag.facts[i].text);
     pt_diag_done(&f.diag);

@@ -53,7 +53,7 @@ typedef struct {
     char count_text[24], node_text[40], edge_text[40];
 } defaults;
 
-static void add(defaults *d, const char *option, const char *value)
+static void add_default(defaults *d, const char *option, const char *value)
 {
     if (value == NULL || value[0] == '\0') return;
     d->items[d->count++] = (pt_web_default){option, value};
@@ -62,24 +62,24 @@ static void add(defaults *d, const char *option, const char *value)
 static void take_defaults(const pt_pprof_config *c, defaults *d)
 {
     const bool trims = c->trim;
-    add(d, "by",
-        c->addresses       ? "address"
-        : c->lines         ? "line"
-        : c->files         ? "file"
-        : c->filefunctions ? "function-and-file"
-                           : NULL);
-    add(d, "sort", c->cum ? "total" : NULL);
-    add(d, "intel", c->intel_syntax ? "t" : NULL);
-    add(d, "source-path", c->source_path);
-    add(d, "trim-path", c->trim_path);
+    add_default(d, "by",
+                c->addresses       ? "address"
+                : c->lines         ? "line"
+                : c->files         ? "file"
+                : c->filefunctions ? "function-and-file"
+                                   : NULL);
+    add_default(d, "sort", c->cum ? "total" : NULL);
+    add_default(d, "intel", c->intel_syntax ? "t" : NULL);
+    add_default(d, "source-path", c->source_path);
+    add_default(d, "trim-path", c->trim_path);
     if (c->nodecount >= 0 || !trims) {
         snprintf(d->count_text, sizeof d->count_text, "%lld", trims ? (long long)c->nodecount : 0);
-        add(d, "nodes", d->count_text);
+        add_default(d, "nodes", d->count_text);
     }
     snprintf(d->node_text, sizeof d->node_text, "%g%%", trims ? 100 * c->nodefraction : 0);
     snprintf(d->edge_text, sizeof d->edge_text, "%g%%", trims ? 100 * c->edgefraction : 0);
-    add(d, "node-share", d->node_text);
-    add(d, "edge-share", d->edge_text);
+    add_default(d, "node-share", d->node_text);
+    add_default(d, "edge-share", d->edge_text);
 }
 
 static void say_url(const char *url)

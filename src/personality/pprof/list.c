@@ -24,7 +24,7 @@ typedef struct {
     } asked; /* files that pprof has tried to open so far */
 } listing;
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t sum_of(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
@@ -86,8 +86,8 @@ static void range_of(const pt_graph_node *const *node, size_t count, int64_t *re
     int64_t start = INT64_MAX, end = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
         const pt_node_info *info = printed[i]->info;
-        const int64_t from = info->start_line != 0 ? info->start_line : sum(info->line, -MARGIN);
-        const int64_t to = sum(info->line, MARGIN);
+        const int64_t from = info->start_line != 0 ? info->start_line : sum_of(info->line, -MARGIN);
+        const int64_t to = sum_of(info->line, MARGIN);
         if (i == 0) end = to;
         if (from < start)
             start = from;
@@ -128,8 +128,8 @@ static void add_lines(pt_pprof_routine *r, const pt_source_file *file,
         while (n < count && node[n]->info->line < line->line)
             n++;
         for (; n < count && node[n]->info->line == line->line; n++) {
-            line->flat = sum(line->flat, node[n]->flat);
-            line->cum = sum(line->cum, node[n]->cum);
+            line->flat = sum_of(line->flat, node[n]->flat);
+            line->cum = sum_of(line->cum, node[n]->cum);
         }
     }
 }
@@ -138,8 +138,8 @@ static void add_routine(listing *l, const pt_graph_node *const *node, size_t cou
 {
     pt_pprof_routine r = {.name = node[0]->info->name, .file = pt_strdup(node[0]->info->file)};
     for (size_t i = 0; i < count; i++) {
-        r.flat = sum(r.flat, node[i]->flat);
-        r.cum = sum(r.cum, node[i]->cum);
+        r.flat = sum_of(r.flat, node[i]->flat);
+        r.cum = sum_of(r.cum, node[i]->cum);
     }
     const pt_source_file *file = pt_source_texts_file(l->texts, r.file, "");
     int64_t start, end;

@@ -47,7 +47,7 @@ static void end_merge(void *merging)
 
 /* ---- Grouping ---- */
 
-static bool same(const pt_profile *a, uint32_t x, const pt_profile *b, uint32_t y)
+static bool same_types(const pt_profile *a, uint32_t x, const pt_profile *b, uint32_t y)
 {
     return strcmp(pt_text(a, x), pt_text(b, y)) == 0;
 }
@@ -57,11 +57,11 @@ static bool same_events(const pt_profile *a, const pt_profile *b)
     const pt_provenance *const of_a = pt_profile_provenance(a);
     const pt_provenance *const of_b = pt_profile_provenance(b);
     bool equal = a->event->t.count == b->event->t.count &&
-                 same(a, of_a->period_type, b, of_b->period_type) &&
-                 same(a, of_a->period_unit, b, of_b->period_unit);
+                 same_types(a, of_a->period_type, b, of_b->period_type) &&
+                 same_types(a, of_a->period_unit, b, of_b->period_unit);
     for (uint32_t e = 0; equal && e < a->event->t.count; e++)
-        equal = same(a, a->event->row[e].type, b, b->event->row[e].type) &&
-                same(a, a->event->row[e].unit, b, b->event->row[e].unit);
+        equal = same_types(a, a->event->row[e].type, b, b->event->row[e].type) &&
+                same_types(a, a->event->row[e].unit, b, b->event->row[e].unit);
     return equal;
 }
 
@@ -178,7 +178,7 @@ static void find_common(agreement *a)
     }
 }
 
-static pt_status agree(agreement *a, pt_error *reterr)
+static pt_status agree_on_events(agreement *a, pt_error *reterr)
 {
     find_common(a);
     if (a->count == 0)
@@ -241,7 +241,7 @@ static pt_samples *agree_samples(const agreement *a, const pt_profile *p)
 }
 
 /* The group with the common events in the common units. */
-static const pt_profile *agreeing(const agreement *a, const pt_profile *p)
+static const pt_profile *agreeing_profile(const agreement *a, const pt_profile *p)
 {
     PT_FREE double *ratio = pt_alloc(a->count, sizeof *ratio);
     pt_builder *const b = pt_builder_extend(p);
@@ -269,10 +269,10 @@ static const pt_profile *agreeing(const agreement *a, const pt_profile *p)
 static pt_status merge_groups(grouping *g, const pt_profile **ret_profile, pt_error *reterr)
 {
     agreement a = {.group = g->group.items, .group_count = g->group.count};
-    pt_status status = agree(&a, reterr);
+    pt_status status = agree_on_events(&a, reterr);
     pt_merge *const merge = pt_merge_new_to_the_letter(g->diag);
     for (size_t i = 0; i < g->group.count && status == PT_OK; i++) {
-        PT_UNREF_PROFILE const pt_profile *profile = agreeing(&a, g->group.items[i]);
+        PT_UNREF_PROFILE const pt_profile *profile = agreeing_profile(&a, g->group.items[i]);
         status = pt_merge_add(merge, profile, reterr);
     }
     free(a.type);

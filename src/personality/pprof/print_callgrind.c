@@ -134,7 +134,7 @@ static void put_address(pt_buf *buf, const pt_node_info *before, uint64_t addres
     }
 }
 
-static int64_t scaled(const pt_graph_report *r, int64_t value)
+static int64_t scaled_value(const pt_graph_report *r, int64_t value)
 {
     const char *unit;
     return pt_whole_part(pt_unit_convert(value, r->sample_unit, r->unit, &unit));
@@ -162,7 +162,7 @@ static void put_call(writing *w, const pt_graph_edge *edge, const pt_node_info *
     pt_put_text(&w->line, "\ncalls=0 ");
     put_address(&w->line, before, callee->address);
     pt_putf(&w->line, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
-            scaled(w->report, edge->weight));
+            scaled_value(w->report, edge->weight));
 }
 
 static bool same_head(const pt_node_info *a, const pt_node_info *b)
@@ -185,7 +185,7 @@ void pt_pprof_callgrind(pt_out *out, const pt_graph_report *report, const pt_gra
         if (before == NULL || !same_head(node->info, before)) put_head(&w, node->info);
         put_address(&w.line, before, node->info->address);
         pt_putf(&w.line, " %" PRId64 " %" PRId64 "\n", node->info->line,
-                scaled(report, pt_graph_mean(node->flat, node->flat_div)));
+                scaled_value(report, pt_graph_mean(node->flat, node->flat_div)));
         for (uint32_t k = 0; k < node->out_count; k++)
             put_call(&w, &graph->edge[node->out[k]], before);
         pt_out_put(out, w.line.data, w.line.size);
@@ -217,8 +217,8 @@ static void add_node(pt_builder *b, const pt_graph_report *report, const pt_grap
     const pt_location location = {.mapping = PT_NONE, .address = node->info->address};
     const uint32_t frame = pt_builder_append_location(b, &location, &line, 1).v;
     const int64_t values[2] = {
-        scaled(report, pt_graph_mean(node->cum, node->cum_div)),
-        scaled(report, pt_graph_mean(node->flat, node->flat_div)),
+        scaled_value(report, pt_graph_mean(node->cum, node->cum_div)),
+        scaled_value(report, pt_graph_mean(node->flat, node->flat_div)),
     };
     pt_builder_sample(b, pt_builder_stack(b, &frame, 1, PT_STACK_END_UNKNOWN), PT_NO_LABELS,
                       values);

@@ -56,7 +56,7 @@ static char *label_text(const tallying *t, const pt_label *label)
     return pt_buf_take(&buf, NULL);
 }
 
-static void tally(tallying *t)
+static void tally_labels(tallying *t)
 {
     const pt_profile *p = t->report->profile;
     const int64_t *value = p->sample->value[t->report->event];
@@ -87,7 +87,7 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
-static void order(tallying *t)
+static void order_rows(tallying *t)
 {
     if (t->count == 0) return;
     qsort(t->items, t->count, sizeof *t->items, compare_rows);
@@ -125,7 +125,7 @@ static char *figure_cell(const tallying *t, const row *r)
     return pt_buf_take(&buf, NULL);
 }
 
-static size_t widest(const tallying *t, const row *first, size_t count)
+static size_t widest_value(const tallying *t, const row *first, size_t count)
 {
     (void)t;
     size_t most = 0;
@@ -146,7 +146,7 @@ static void put_key(pt_out *out, const tallying *t, const row *first, size_t cou
     put_share(&line, t, first->key_sum);
     pt_put_u8(&line, '\n');
     const size_t key_width = strlen(first->key) + 2;
-    const size_t width = widest(t, first, count);
+    const size_t width = widest_value(t, first, count);
     for (size_t i = 0; i < count; i++) {
         PT_FREE char *cell = figure_cell(t, &first[i]);
         pt_putf(&line, "%*s", (int)key_width, "");
@@ -162,8 +162,8 @@ void pt_pprof_tags(pt_out *out, const pt_graph_report *report, const pt_pprof_la
 {
     tallying t = {.report = report, .units = units};
     pt_index_init(&t.index);
-    tally(&t);
-    order(&t);
+    tally_labels(&t);
+    order_rows(&t);
     for (size_t i = 0, next; i < t.count; i = next) {
         for (next = i; next < t.count && strcmp(t.items[next].key, t.items[i].key) == 0; next++) {
         }

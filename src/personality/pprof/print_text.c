@@ -6,7 +6,7 @@
 #include "personality/pprof/print.h"
 
 /* Characters of UTF-8; a byte that is none counts as one. */
-static size_t characters(const char *text)
+static size_t count_characters(const char *text)
 {
     size_t count = 0;
     for (const uint8_t *c = (const uint8_t *)text; *c != 0; count++) {
@@ -20,7 +20,7 @@ static size_t characters(const char *text)
 
 void pt_pprof_put_right(pt_buf *buf, const char *text, unsigned width)
 {
-    for (size_t have = characters(text); have < width; have++)
+    for (size_t have = count_characters(text); have < width; have++)
         pt_put_u8(buf, ' ');
     pt_put_text(buf, text);
 }

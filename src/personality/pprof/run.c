@@ -44,7 +44,7 @@ static void set_granularity(pt_pprof_config *c, bool *which)
 
 /* What a command imposes. Trimming happens before one function is picked, so that reports on one
  * function are made of all. */
-static void override(asking *a)
+static void override_options(asking *a)
 {
     pt_pprof_config *c = &a->config;
     bool trim = c->trim;
@@ -194,7 +194,7 @@ static pt_status check_patterns(const pt_pprof_config *c, pt_error *reterr)
 }
 
 /* Frames made of labels first, so that the filters see them. */
-static pt_status filter(asking *a, pt_error *reterr)
+static pt_status filter_profile(asking *a, pt_error *reterr)
 {
     const pt_query query = pt_pprof_query(&a->config);
     pt_tagged tagged;
@@ -239,17 +239,17 @@ static void say_units(asking *a)
 
 /* ---- Reports ---- */
 
-static pt_status prepare(asking *a, pt_error *reterr)
+static pt_status prepare_profile(asking *a, pt_error *reterr)
 {
     const pt_pprof_config *c = &a->config;
-    override(a);
+    override_options(a);
     say_units(a);
     pt_status status =
         pt_pprof_event(a->session->profile, c->sample_index != NULL ? c->sample_index : "",
                        &a->report.event, reterr);
     if (status != PT_OK) return status;
     if (c->divide_by == 0) return pt_error_set(reterr, PT_ERR_USAGE, "zero divisor specified");
-    status = filter(a, reterr);
+    status = filter_profile(a, reterr);
     if (status != PT_OK) return status;
     const pt_profile *p = a->session->profile;
     const pt_event *event = &p->event->row[a->report.event];
@@ -313,7 +313,7 @@ static pt_status put_profile(const asking *a, const pt_profile *profile, pt_erro
 }
 
 /* -raw and -proto show the tables themselves: without inlined frames, if so asked. */
-static const pt_profile *aggregated(const asking *a)
+static const pt_profile *aggregated_profile(const asking *a)
 {
     if (!a->config.noinlines) return pt_profile_ref(a->profile);
     const pt_keep keep = {.functions = true,
@@ -326,7 +326,7 @@ static const pt_profile *aggregated(const asking *a)
 
 static pt_status report_raw(asking *a)
 {
-    const pt_profile *profile = aggregated(a);
+    const pt_profile *profile = aggregated_profile(a);
     pt_pprof_raw(a->out, profile);
     pt_profile_unref(profile);
     return PT_OK;
@@ -341,7 +341,7 @@ static pt_status report_collapsed(const asking *a, pt_error *reterr)
 
 static pt_status report_profile(asking *a, pt_error *reterr)
 {
-    const pt_profile *profile = aggregated(a);
+    const pt_profile *profile = aggregated_profile(a);
     if (a->config.divide_by != 1) {
         const pt_profile *divided = pt_divide(profile, a->config.divide_by);
         pt_profile_unref(profile);
@@ -458,7 +458,7 @@ static pt_status report_tags(const asking *a)
     return PT_OK;
 }
 
-static pt_status report(asking *a, pt_error *reterr)
+static pt_status write_report(asking *a, pt_error *reterr)
 {
     switch (a->command->format) {
     case PT_PPROF_TRACES: return report_traces(a, reterr);
@@ -485,7 +485,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
                 .command = command,
                 .pattern_text = pattern,
                 .out = out};
-    pt_status status = prepare(&a, reterr);
+    pt_status status = prepare_profile(&a, reterr);
     if (status == PT_OK && pattern != NULL) {
         pt_error error = PT_ERROR_INIT;
         status = pt_regex_new(pattern, PT_REGEX_RE2, &a.pattern, &error);
@@ -493,7 +493,7 @@ pt_status pt_pprof_run(const pt_pprof_session *session, const pt_pprof_config *c
             pt_error_set(reterr, status, "parsing argument regexp %s: error parsing regexp: %s",
                          pattern, error.message);
     }
-    if (status == PT_OK) status = report(&a, reterr);
+    if (status == PT_OK) status = write_report(&a, reterr);
     pt_regex_free(a.pattern);
     pt_profile_unref(a.whole);
     pt_profile_unref(a.profile);

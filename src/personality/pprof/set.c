@@ -170,7 +170,7 @@ static void put_option(pt_buf *buf, const char *name, const char *value, const c
     pt_putf(buf, "  %-25s = %-20s %s%s\n", name, value, comment[0] != '\0' ? "//: " : "", comment);
 }
 
-static char *join(const char *const *words, size_t count)
+static char *join_words(const char *const *words, size_t count)
 {
     pt_buf buf = PT_BUF_INIT;
     pt_put_text(&buf, "[");
@@ -186,7 +186,7 @@ static void put_event(pt_buf *buf, const pt_profile *p, const char *value)
     PT_FREE const char **types = pt_alloc(count + 1, sizeof *types);
     for (uint32_t e = 0; e < count; e++)
         types[e] = pt_text(p, p->event->row[e].type);
-    PT_FREE char *comment = join(types, count);
+    PT_FREE char *comment = join_words(types, count);
     put_option(buf, "sample_index", value[0] == '\0' && count > 0 ? types[count - 1] : value,
                comment);
 }
@@ -215,7 +215,7 @@ char *pt_pprof_options_text(const pt_pprof_config *config, const pt_profile *pro
     for (size_t i = 0; i < most; i++) {
         pt_buf buf = PT_BUF_INIT;
         if (i < GROUP_COUNT) {
-            PT_FREE char *comment = join(groups[i].choices, 6);
+            PT_FREE char *comment = join_words(groups[i].choices, 6);
             put_option(&buf, groups[i].name, choice_of(config, i), comment);
         } else {
             put_row(&buf, profile, config, &pt_pprof_config_options.rows[i - GROUP_COUNT]);

@@ -31,13 +31,13 @@ typedef struct {
     } values; /* what options were set to: the configuration borrows them */
 } shell;
 
-static const char *keep(shell *s, const char *text)
+static const char *keep_text(shell *s, const char *text)
 {
     PT_GROW(s->values, s->values.count + 1);
     return s->values.items[s->values.count++] = pt_strdup(text);
 }
 
-static void say(const char *text)
+static void say_text(const char *text)
 {
     const size_t length = strlen(text);
     pt_cmd_err("%s%s", text, length > 0 && text[length - 1] == '\n' ? "" : "\n");
@@ -53,12 +53,12 @@ static const char *event_type(const shell *s, const char *value, pt_error *reter
     return pt_text(s->session->profile, s->session->profile->event->row[event].type);
 }
 
-static void assign(shell *s, const char *name, const char *value)
+static void assign_option(shell *s, const char *name, const char *value)
 {
     pt_error error = PT_ERROR_INIT;
     if (strcmp(name, "sample_index") == 0) value = event_type(s, value, &error);
-    if (value == NULL || pt_pprof_set(&s->config, name, keep(s, value), &error) != PT_OK)
-        say(error.message);
+    if (value == NULL || pt_pprof_set(&s->config, name, keep_text(s, value), &error) != PT_OK)
+        say_text(error.message);
 }
 
 /* NAME=VALUE, or the name of a switch. False: the line is something else. */
@@ -77,7 +77,7 @@ static bool try_assignment(shell *s, const char *line)
     for (const char *comment = value; (comment = strstr(comment, "//:")) != NULL; comment++)
         length = (size_t)(comment - value);
     PT_FREE char *text = pt_shell_trimmed(value, length);
-    assign(s, name, text);
+    assign_option(s, name, text);
     return true;
 }
 
@@ -186,7 +186,7 @@ static pt_status read_request(const shell *s, const pt_shell_words *w, request *
     return PT_OK;
 }
 
-static void run(const shell *s, const request *r)
+static void run_request(const shell *s, const request *r)
 {
     pt_buf report = PT_BUF_INIT;
     pt_out out;
@@ -198,7 +198,7 @@ static void run(const shell *s, const request *r)
         pt_shell_send(&report, r->pipe);
     else if (status == PT_OK)
         status = pt_pprof_deliver(r->command, &r->config, true, &report, &error);
-    if (status != PT_OK) say(error.message);
+    if (status != PT_OK) say_text(error.message);
     pt_buf_done(&report);
 }
 
@@ -227,7 +227,7 @@ static void say_all_help(void)
                "\n  \"help NAME\" tells of one of them\n");
 }
 
-static void help(const char *name)
+static void show_help(const char *name)
 {
     const pt_pprof_command *command = pt_pprof_command_find(name);
     const char *option = pt_pprof_option_help(name);
@@ -246,7 +246,7 @@ static void help(const char *name)
 /* ---- Lines ---- */
 
 /* True: leave. */
-static bool obey(shell *s, char *line)
+static bool obey_line(shell *s, char *line)
 {
     if (try_assignment(s, line)) return false;
     const char *pipe = pt_shell_cut_pipe(line);
@@ -256,19 +256,19 @@ static bool obey(shell *s, char *line)
     const char *first = w.count > 0 ? w.items[0] : "";
     if (strcmp(first, "o") == 0 || strcmp(first, "options") == 0) {
         PT_FREE char *text = pt_pprof_options_text(&s->config, s->session->profile);
-        say(text);
+        say_text(text);
     } else if (strcmp(first, "q") == 0 || strcmp(first, "quit") == 0 ||
                strcmp(first, "exit") == 0) {
         leave = true;
     } else if (strcmp(first, "help") == 0) {
-        help(w.count > 1 ? w.items[1] : "");
+        show_help(w.count > 1 ? w.items[1] : "");
     } else if (w.count > 0) {
         request r = {.pipe = pipe};
         pt_error error = PT_ERROR_INIT;
         if (read_request(s, &w, &r, &error) == PT_OK)
-            run(s, &r);
+            run_request(s, &r);
         else
-            say(error.message);
+            say_text(error.message);
         free(r.focus);
         free(r.ignore);
     }
@@ -279,12 +279,12 @@ static bool obey(shell *s, char *line)
 static bool obey_text(shell *s, const char *text)
 {
     PT_FREE char *line = pt_strdup(text);
-    return obey(s, line);
+    return obey_line(s, line);
 }
 
 /* Lines that stand for others: ":" forgets the filters; an event's name, "total_" and "mean_" and
  * the name choose the event. */
-static bool expand(shell *s, const char *line)
+static bool expand_line(shell *s, const char *line)
 {
     if (strcmp(line, ":") == 0) {
         static const char *const clear[] = {
@@ -316,7 +316,7 @@ typedef struct {
     pt_line_choices *choices;
 } completing;
 
-static void offer(void *context, const char *name)
+static void offer_choice(void *context, const char *name)
 {
     const completing *c = context;
     if (strncasecmp(name, c->prefix, strlen(c->prefix)) == 0) pt_line_choice(c->choices, name);
@@ -326,8 +326,8 @@ static void complete_first(const char *word, pt_line_choices *choices)
 {
     completing c = {.prefix = word, .choices = choices};
     for (size_t i = 0; i < pt_pprof_command_count; i++)
-        offer(&c, pt_pprof_commands[i].name);
-    pt_pprof_each_option(offer, &c);
+        offer_choice(&c, pt_pprof_commands[i].name);
+    pt_pprof_each_option(offer_choice, &c);
 }
 
 #define MOST_CHOICES 1000
@@ -342,7 +342,7 @@ static void complete_function(const shell *s, const char *word, pt_line_choices 
     }
 }
 
-static void complete(void *context, const char *line, pt_line_choices *ret)
+static void complete_line(void *context, const char *line, pt_line_choices *ret)
 {
     const shell *s = context;
     const char *word = line + strlen(line);
@@ -364,31 +364,31 @@ static void complete(void *context, const char *line, pt_line_choices *ret)
 
 /* ---- The loop ---- */
 
-static void greet(const shell *s)
+static void greet_user(const shell *s)
 {
     pt_error error = PT_ERROR_INIT;
     int64_t total = 0;
     PT_FREE char *labels = pt_pprof_legend(s->session, &s->config, &total, &error);
-    if (labels != NULL) say(labels);
+    if (labels != NULL) say_text(labels);
     if (labels != NULL && total == 0 && s->session->profile->event->t.count > 1)
-        say("No samples were found with the default sample value type.\n"
-            "Try \"sample_index\" command to analyze different sample values.\n");
-    say("Entering interactive mode (type \"help\" for commands, \"o\" for options)");
+        say_text("No samples were found with the default sample value type.\n"
+                 "Try \"sample_index\" command to analyze different sample values.\n");
+    say_text("Entering interactive mode (type \"help\" for commands, \"o\" for options)");
 }
 
 int pt_pprof_shell(const pt_pprof_session *session, const pt_pprof_config *config)
 {
     shell s = {.session = session, .config = *config};
     s.config.compact_labels = true;
-    greet(&s);
+    greet_user(&s);
     PT_FREE char *history = pt_line_history_path("pprof_history");
     const pt_line_options options = {
-        .prompt = "(pprof) ", .history_path = history, .complete = complete, .context = &s};
+        .prompt = "(pprof) ", .history_path = history, .complete = complete_line, .context = &s};
     pt_line *input = pt_line_open(&options);
     bool leave = false;
     for (const char *got; !leave && (got = pt_line_read(input)) != NULL;) {
         PT_FREE char *line = pt_shell_trimmed(got, strlen(got));
-        if (!expand(&s, line)) leave = obey(&s, line);
+        if (!expand_line(&s, line)) leave = obey_line(&s, line);
     }
     pt_line_close(input);
     for (size_t i = 0; i < s.values.count; i++)
