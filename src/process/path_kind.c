@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static bool begins(const char *path, size_t bytes, const char *with)
+static bool path_begins(const char *path, size_t bytes, const char *with)
 {
     const size_t length = strlen(with);
     return bytes >= length && memcmp(path, with, length) == 0;
 }
 
-static bool ends(const char *path, size_t bytes, const char *with)
+static bool path_ends(const char *path, size_t bytes, const char *with)
 {
     const size_t length = strlen(with);
     return bytes >= length && memcmp(path + bytes - length, with, length) == 0;
@@ -18,7 +18,7 @@ static bool ends(const char *path, size_t bytes, const char *with)
 size_t pt_mapped_path_bytes(const char *path, size_t bytes)
 {
     static const char deleted[] = " (deleted)";
-    const bool is_deleted = bytes >= sizeof deleted && ends(path, bytes, deleted);
+    const bool is_deleted = bytes >= sizeof deleted && path_ends(path, bytes, deleted);
     return is_deleted ? bytes - (sizeof deleted - 1) : bytes;
 }
 
@@ -30,8 +30,8 @@ static int64_t number_in_name(const char *path, size_t bytes, const char *head, 
     const size_t name_bytes = bytes - (size_t)(name - path);
     const size_t head_bytes = strlen(head), tail_bytes = strlen(tail);
     int64_t number = 0;
-    if (name_bytes <= head_bytes + tail_bytes || !begins(name, name_bytes, head) ||
-        !ends(name, name_bytes, tail))
+    if (name_bytes <= head_bytes + tail_bytes || !path_begins(name, name_bytes, head) ||
+        !path_ends(name, name_bytes, tail))
         return 0;
     for (size_t i = head_bytes; i < name_bytes - tail_bytes; i++) {
         if (name[i] < '0' || name[i] > '9' || number > INT32_MAX) return 0;
@@ -77,7 +77,7 @@ pt_mapped_kind pt_mapped_kind_of(const char *path, size_t bytes)
 {
     bytes = pt_mapped_path_bytes(path, bytes);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (begins(path, bytes, places[i].path) &&
+        if (path_begins(path, bytes, places[i].path) &&
             (!places[i].is_whole || bytes == strlen(places[i].path)))
             return places[i].kind;
     }
