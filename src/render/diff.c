@@ -142,7 +142,7 @@ static bool totals_known(const pt_diff_head *head)
     return true;
 }
 
-static void fit(int *width, const char *text)
+static void fit_width(int *width, const char *text)
 {
     const int needed = (int)pt_text_width(text);
     if (needed > *width) *width = needed;
@@ -153,13 +153,13 @@ static widths widths_of(const char *unit, const pt_diff *diff)
     widths w = {6, 6, 6, 6, 6};
     for (size_t i = 0; i < diff->count; i++) {
         const pt_diff_row *row = &diff->row[i];
-        fit(&w.before, value_of(unit, row->self.value[PT_BEFORE]).text);
-        fit(&w.after, value_of(unit, row->self.value[PT_AFTER]).text);
-        fit(&w.self, change_text(unit, row->self.change).text);
-        fit(&w.total, change_text(unit, row->total.change).text);
+        fit_width(&w.before, value_of(unit, row->self.value[PT_BEFORE]).text);
+        fit_width(&w.after, value_of(unit, row->self.value[PT_AFTER]).text);
+        fit_width(&w.self, change_text(unit, row->self.change).text);
+        fit_width(&w.total, change_text(unit, row->total.change).text);
         if (!diff->has_errors || isnan(row->self.p)) continue;
-        fit(&w.half, value_of(unit, half_of(&row->self)).text);
-        fit(&w.half, value_of(unit, half_of(&row->total)).text);
+        fit_width(&w.half, value_of(unit, half_of(&row->self)).text);
+        fit_width(&w.half, value_of(unit, half_of(&row->total)).text);
     }
     return w;
 }

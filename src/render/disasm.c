@@ -20,7 +20,7 @@ typedef struct {
     pt_buf text;
 } writer;
 
-static size_t room(const writer *w, size_t used)
+static size_t room_left(const writer *w, size_t used)
 {
     return w->look->width > used + 20 ? w->look->width - used : 0;
 }
@@ -75,7 +75,7 @@ static void put_place(writer *w, const pt_disasm_line *line)
     const size_t before = columns_before(w);
     pt_text_pad(w->out, before);
     pt_text_colour(w->out, w->look, PT_COLOUR_QUIET);
-    pt_text_put(w->out, pt_buf_text(&w->text), room(w, before));
+    pt_text_put(w->out, pt_buf_text(&w->text), room_left(w, before));
     pt_text_colour_end(w->out, w->look, PT_COLOUR_QUIET);
     pt_out_char(w->out, '\n');
 }
@@ -98,7 +98,7 @@ static void put_line(writer *w, const pt_disasm_line *line, const pt_disasm_line
     pt_buf_clear(&w->text);
     pt_put_source(&w->text, line->text, strlen(line->text));
     pt_text_colour(w->out, w->look, colour);
-    pt_text_put(w->out, pt_buf_text(&w->text), room(w, used));
+    pt_text_put(w->out, pt_buf_text(&w->text), room_left(w, used));
     pt_text_colour_end(w->out, w->look, colour);
     pt_out_char(w->out, '\n');
 }

@@ -172,12 +172,12 @@ typedef struct {
     pt_index ids;
 } reading;
 
-static char *copied(const char *text)
+static char *copied_text(const char *text)
 {
     return text != NULL ? pt_strdup(text) : NULL;
 }
 
-static double number(const char *text, double otherwise)
+static double number_of(const char *text, double otherwise)
 {
     const double value = text != NULL ? strtod(text, NULL) : otherwise;
     return isfinite(value) && value > 0 ? value : otherwise;
@@ -217,7 +217,7 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
     pt_drawing_node *node = &r->drawing->node[index];
     if (node->label.line != NULL) return;
     const char *label = attribute_of(a, "label"), *shape = attribute_of(a, "shape");
-    const double font_size = number(attribute_of(a, "fontsize"), 14);
+    const double font_size = number_of(attribute_of(a, "fontsize"), 14);
     node->label = read_label(label != NULL ? label : node->id, font_size > 200 ? 200 : font_size);
     node->is_legend = legend;
     node->shape = shape != NULL && strcmp(shape, "box3d") == 0 ? PT_SHAPE_BOX_3D : PT_SHAPE_BOX;
@@ -225,10 +225,10 @@ static void read_node(reading *r, const char *id, size_t length, const attribute
         node->shape = PT_SHAPE_NONE;
         node->is_legend = true;
     }
-    node->colour = copied(attribute_of(a, "color"));
-    node->fill = copied(attribute_of(a, "fillcolor"));
+    node->colour = copied_text(attribute_of(a, "color"));
+    node->fill = copied_text(attribute_of(a, "fillcolor"));
     node->tooltip = plain_text(attribute_of(a, "tooltip"));
-    node->peripheries = (unsigned)fmin(number(attribute_of(a, "peripheries"), 1), 3);
+    node->peripheries = (unsigned)fmin(number_of(attribute_of(a, "peripheries"), 1), 3);
     if (node->peripheries == 0) node->peripheries = 1;
     const double extra = 4.0 * (node->peripheries - 1);
     node->width = fmax(node->label.width + 12, 27) + 2 * extra;
@@ -246,12 +246,13 @@ static void read_edge(reading *r, uint32_t from, uint32_t to, const attributes *
         .from = from,
         .to = to,
         .label = read_label(label != NULL ? label : "", 11),
-        .colour = copied(attribute_of(a, "color")),
+        .colour = copied_text(attribute_of(a, "color")),
         .tooltip = plain_text(attribute_of(a, "tooltip")),
-        .weight = fmin(number(attribute_of(a, "weight"), 1), 1000),
-        .min_ranks = (unsigned)fmin(number(attribute_of(a, "minlen"), 1), 8),
+        .weight = fmin(number_of(attribute_of(a, "weight"), 1), 1000),
+        .min_ranks = (unsigned)fmin(number_of(attribute_of(a, "minlen"), 1), 8),
         .pen_width = fmin(
-            number(attribute_of(a, "penwidth"), width != NULL ? number(width + 13, 0.5) : 1), 8),
+            number_of(attribute_of(a, "penwidth"), width != NULL ? number_of(width + 13, 0.5) : 1),
+            8),
         .style = style == NULL                     ? PT_LINE_SOLID
                  : strstr(style, "dotted") != NULL ? PT_LINE_DOTTED
                  : strstr(style, "dashed") != NULL ? PT_LINE_DASHED

@@ -216,7 +216,7 @@ static char *label_of(int64_t value, const char *unit)
     return pt_buf_take(&buf, NULL);
 }
 
-static double distance(const pt_graph_tag *t, const pt_graph_tag *u)
+static double tag_distance(const pt_graph_tag *t, const pt_graph_tag *u)
 {
     const char *unit;
     const double v = pt_unit_convert(u->value, u->unit, t->unit, &unit);
@@ -266,7 +266,7 @@ static int compare_groups(const void *left, const void *right, void *by_flat)
 }
 
 /* At most four groups of sorted tags: the first four, and each other with the nearest of them. */
-static size_t collapse(pt_graph_tag *tags, size_t count, bool by_flat, group *groups)
+static size_t collapse_tags(pt_graph_tag *tags, size_t count, bool by_flat, group *groups)
 {
     pt_graph_sort_tags(tags, count, by_flat);
     if (count <= MOST_NODELETS) {
@@ -278,9 +278,9 @@ static size_t collapse(pt_graph_tag *tags, size_t count, bool by_flat, group *gr
     }
     PT_FREE uint8_t *nearest = pt_alloc(count, 1);
     for (size_t i = MOST_NODELETS; i < count; i++) {
-        double least = distance(&tags[i], &tags[0]);
+        double least = tag_distance(&tags[i], &tags[0]);
         for (uint8_t k = 1; k < MOST_NODELETS; k++) {
-            const double far = distance(&tags[i], &tags[k]);
+            const double far = tag_distance(&tags[i], &tags[k]);
             if (far >= least) continue;
             least = far;
             nearest[i] = k;
@@ -295,7 +295,7 @@ static size_t collapse(pt_graph_tag *tags, size_t count, bool by_flat, group *gr
 static void put_numbers(drawing *d, pt_graph_tags *tags, bool by_flat, const char *source)
 {
     group groups[MOST_NODELETS];
-    const size_t count = collapse(tags->tag, tags->count, by_flat, groups);
+    const size_t count = collapse_tags(tags->tag, tags->count, by_flat, groups);
     for (size_t i = 0; i < count; i++) {
         const group *g = &groups[i];
         const bool is_flat = by_flat || g->flat == g->cum;

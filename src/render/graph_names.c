@@ -25,7 +25,7 @@ static bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-static size_t words(const char *text, const char *more)
+static size_t count_words(const char *text, const char *more)
 {
     size_t n = 0;
     while (is_word(text[n]) || (text[n] != '\0' && strchr(more, text[n]) != NULL))
@@ -52,7 +52,7 @@ static char *go_name(const char *name)
 {
     char *found = NULL;
     for (const char *at = name;;) {
-        const size_t part = words(at, "-.");
+        const size_t part = count_words(at, "-.");
         if (part == 0 || at[part] != '/') return found;
         at += part + 1;
         const size_t head = strcspn(at, ".");
@@ -66,18 +66,18 @@ static char *go_name(const char *name)
 static char *java_name(const char *name)
 {
     while (is_lower(*name)) {
-        const size_t part = words(name, "");
+        const size_t part = count_words(name, "");
         if (name[part] != '.') return NULL;
         name += part + 1;
     }
     if (!is_upper(*name)) return NULL;
-    size_t length = words(name, "$");
+    size_t length = count_words(name, "$");
     if (name[length] != '.') return NULL;
     length++;
     if (pt_begins(name + length, "<init>"))
         length += 6;
     else if (is_lower(name[length]))
-        length += words(name + length, "$");
+        length += count_words(name + length, "$");
     else
         return NULL;
     return name[length] == '(' || name[length] == '\0' ? pt_strndup(name, length) : NULL;
@@ -87,12 +87,12 @@ static char *java_name(const char *name)
 static size_t method_length(const char *name)
 {
     if (!is_upper(name[strspn(name, "_")])) return 0;
-    size_t length = words(name, "");
+    size_t length = count_words(name, "");
     if (!pt_begins(name + length, "::")) return 0;
     length += 2;
     length += name[length] == '~';
     if (!is_begin(name[length])) return 0;
-    length += words(name + length, "");
+    length += count_words(name + length, "");
     if (name[length] != '<') return length;
     size_t end = 0;
     for (size_t i = length; name[i] != '\0' && name[i] != '\n'; i++)
@@ -105,7 +105,7 @@ static char *cpp_name(const char *name)
 {
     char *found = NULL;
     for (;;) {
-        const size_t part = words(name, "");
+        const size_t part = count_words(name, "");
         if (part == 0 || !is_begin(*name) || !pt_begins(name + part, "::")) return found;
         name += part + 2;
         const size_t length = method_length(name);

@@ -25,7 +25,7 @@ typedef struct {
 } info_page;
 
 /* Begins a line; the heading is NULL on all but the first of its lines. */
-static void begin(const info_page *page, const char *heading)
+static void begin_line(const info_page *page, const char *heading)
 {
     const char *const word = heading ? heading : "";
     pt_text_colour(page->out, page->look, PT_COLOUR_QUIET);
@@ -34,7 +34,7 @@ static void begin(const info_page *page, const char *heading)
     pt_text_pad(page->out, HEADING_COLUMNS - strlen(word));
 }
 
-static const char *plural(uint64_t count)
+static const char *plural_of(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -42,7 +42,7 @@ static const char *plural(uint64_t count)
 static void put_files(const info_page *page, const pt_info_file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        begin(page, i == 0 ? "file" : NULL);
+        begin_line(page, i == 0 ? "file" : NULL);
         pt_text_put(page->out, files[i].name, 0);
         pt_outf(page->out, ": %s", files[i].format);
         if (strcmp(files[i].compression, "none") != 0)
@@ -58,14 +58,14 @@ static void put_events(const info_page *page)
 {
     for (uint32_t e = 0; e < page->info->event_count; e++) {
         const pt_info_event *const event = &page->info->events[e];
-        begin(page, e == 0 ? "events" : NULL);
+        begin_line(page, e == 0 ? "events" : NULL);
         pt_text_put(page->out, event->type, 0);
         pt_out_text(page->out, event->unit[0] ? " (" : "");
         pt_text_put(page->out, event->unit, 0);
         pt_outf(page->out, "%s: ", event->unit[0] ? ")" : "");
         pt_text_put(page->out, pt_value_of(event->unit, event->total).text, 0);
         pt_outf(page->out, " in %s sample%s", pt_count_of(event->samples).text,
-                plural(event->samples));
+                plural_of(event->samples));
         if (event->period != 0)
             pt_outf(page->out, ", period %s", pt_value_of(event->unit, event->period).text);
         pt_out_text(page->out, event->is_default ? ", shown by default\n" : "\n");
@@ -77,7 +77,7 @@ static void put_period(const info_page *page)
     const pt_provenance *const from = page->info->from;
     if (from->period == 0 && from->asked_hz == 0 && from->true_hz == 0) return;
     const char *const unit = pt_text(page->p, from->period_unit);
-    begin(page, "period");
+    begin_line(page, "period");
     pt_text_put(page->out, from->period ? pt_value_of(unit, from->period).text : "not told", 0);
     if (from->period_type != 0) {
         pt_out_text(page->out, " of ");
@@ -104,7 +104,7 @@ static void put_times(const info_page *page)
     const pt_info *const info = page->info;
     const bool has_start = info->from->start_ns != 0, has_span = info->first_sample_ns != 0;
     if (!has_start && info->from->duration_ns == 0 && !has_span) return;
-    begin(page, "time");
+    begin_line(page, "time");
     if (has_start) put_time(page->out, info->from->start_ns);
     if (info->from->duration_ns != 0)
         pt_outf(page->out, "%s%s", has_start ? ", for " : "for ",
@@ -126,7 +126,7 @@ static void put_times(const info_page *page)
 static void put_origin_part(const info_page *page, const char *heading, uint32_t string)
 {
     if (string == 0) return;
-    begin(page, heading);
+    begin_line(page, heading);
     pt_text_put(page->out, pt_text(page->p, string), 0);
     pt_out_char(page->out, '\n');
 }
@@ -146,15 +146,15 @@ static void put_origin(const info_page *page)
 static void put_samples(const info_page *page)
 {
     const pt_info *const info = page->info;
-    begin(page, "samples");
+    begin_line(page, "samples");
     pt_outf(page->out, "%s, %s distinct stack%s\n", pt_count_of(info->samples).text,
-            pt_count_of(info->stacks).text, plural(info->stacks));
+            pt_count_of(info->stacks).text, plural_of(info->stacks));
     if (info->samples == 0) return;
-    begin(page, "depth");
+    begin_line(page, "depth");
     pt_outf(page->out, "%u to %u frames, median %u, mean %.1f, 99%% at most %u\n", info->depth_min,
             info->depth_max, info->depth_median, info->depth_mean, info->depth_p99);
     if (info->ends[PT_STACK_END_UNKNOWN] == info->samples) return;
-    begin(page, "ends");
+    begin_line(page, "ends");
     bool is_first = true;
     for (int end = 0; end < PT_STACK_END_COUNT; end++) {
         if (info->ends[end] == 0) continue;
@@ -168,13 +168,13 @@ static void put_samples(const info_page *page)
 static void put_code(const info_page *page)
 {
     const pt_info *const info = page->info;
-    begin(page, "code");
+    begin_line(page, "code");
     pt_outf(page->out, "%s location%s, %s of them named, %s with inlined frames; %s function%s\n",
-            pt_count_of(info->locations).text, plural(info->locations),
+            pt_count_of(info->locations).text, plural_of(info->locations),
             info->locations ? pt_percent_of((double)info->named_locations / info->locations).text
                             : "none",
             pt_count_of(info->inlined_locations).text, pt_count_of(info->functions).text,
-            plural(info->functions));
+            plural_of(info->functions));
 }
 
 static void put_mappings(const info_page *page)
@@ -182,7 +182,7 @@ static void put_mappings(const info_page *page)
     const pt_info *const info = page->info;
     for (uint32_t m = 0; m < info->mapping_count && m < MAPPINGS_SHOWN; m++) {
         const pt_info_mapping *const row = &info->mappings[m];
-        begin(page, m == 0 ? "mappings" : NULL);
+        begin_line(page, m == 0 ? "mappings" : NULL);
         pt_outf(page->out, "%#" PRIx64 "-%#" PRIx64 " ", row->start, row->limit);
         pt_text_put(page->out, row->file[0] ? row->file : "(no name)", 0);
         pt_out_text(page->out, row->build_id[0] ? " " : ", no build id");
@@ -190,7 +190,7 @@ static void put_mappings(const info_page *page)
         pt_outf(page->out, ", self %s\n", pt_percent_of(row->self_share).text);
     }
     if (info->mapping_count <= MAPPINGS_SHOWN) return;
-    begin(page, NULL);
+    begin_line(page, NULL);
     pt_outf(page->out, "%u more (--json lists all)\n", info->mapping_count - MAPPINGS_SHOWN);
 }
 
@@ -200,18 +200,18 @@ static void put_labels(const info_page *page)
     for (uint32_t i = 0; i < info->label_count && i < LABELS_SHOWN; i++) {
         const pt_info_label *const label = &info->labels[i];
         const uint64_t values = (uint64_t)label->texts + label->numbers;
-        begin(page, i == 0 ? "labels" : NULL);
+        begin_line(page, i == 0 ? "labels" : NULL);
         pt_text_put(page->out, label->key, 0);
-        pt_outf(page->out, ": %s value%s", pt_count_of(values).text, plural(values));
+        pt_outf(page->out, ": %s value%s", pt_count_of(values).text, plural_of(values));
         if (label->unit[0]) {
             pt_out_text(page->out, " in ");
             pt_text_put(page->out, label->unit, 0);
         }
         pt_outf(page->out, " on %s sample%s\n", pt_count_of(label->samples).text,
-                plural(label->samples));
+                plural_of(label->samples));
     }
     if (info->label_count <= LABELS_SHOWN) return;
-    begin(page, NULL);
+    begin_line(page, NULL);
     pt_outf(page->out, "%u more (--json lists all)\n", info->label_count - LABELS_SHOWN);
 }
 
@@ -230,9 +230,9 @@ static void put_others(const info_page *page)
     bool is_first = true;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (others[i].count == 0) continue;
-        begin(page, is_first ? "also" : NULL);
+        begin_line(page, is_first ? "also" : NULL);
         pt_outf(page->out, "%s %s%s\n", pt_count_of(others[i].count).text, others[i].what,
-                plural(others[i].count));
+                plural_of(others[i].count));
         is_first = false;
     }
 }
@@ -257,7 +257,7 @@ static void put_lacks(const info_page *page)
 {
     for (uint32_t i = 0; i < page->info->lack_count; i++) {
         const pt_lack *const lack = &page->info->lacks[i];
-        begin(page, i == 0 ? "missing" : NULL);
+        begin_line(page, i == 0 ? "missing" : NULL);
         if (lack->count > 0) pt_outf(page->out, "%s ", pt_count_of(lack->count).text);
         if (lack->of > 0) pt_outf(page->out, "of %s ", pt_count_of(lack->of).text);
         /* What was just recorded has none, and reports are full of them. */
@@ -266,7 +266,7 @@ static void put_lacks(const info_page *page)
                 can_find ? "; reports look for names in what is mapped" : "");
     }
     if (page->info->lack_count > 0) return;
-    begin(page, "missing");
+    begin_line(page, "missing");
     pt_out_text(page->out, "nothing\n");
 }
 

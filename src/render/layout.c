@@ -60,7 +60,7 @@ typedef struct {
 } parts;
 
 /* Connected parts, in the order of their first nodes; the legend is none. */
-static parts split(pt_drawing *d)
+static parts split_parts(pt_drawing *d)
 {
     parts all = {.loop_room = pt_alloc(d->node_count + 1, sizeof *all.loop_room),
                  .local = pt_alloc(d->node_count + 1, sizeof *all.local)};
@@ -134,7 +134,7 @@ static void set_part(pt_part *p, double x, double y)
 }
 
 /* Size of a laid-out part, whose left edge is moved to 0. */
-static void measure(pt_part *p)
+static void measure_part(pt_part *p)
 {
     double left = INFINITY, right = -INFINITY;
     for (size_t i = 0; i < p->node_count; i++) {
@@ -214,7 +214,7 @@ static void route_loop(const pt_drawing *d, pt_drawing_edge *e)
 
 pt_status pt_layout(pt_drawing *drawing, pt_error *reterr)
 {
-    parts all = split(drawing);
+    parts all = split_parts(drawing);
     pt_status status = PT_OK;
     for (size_t i = 0; i < all.count && status == PT_OK; i++) {
         pt_part *p = &all.items[i];
@@ -222,7 +222,7 @@ pt_status pt_layout(pt_drawing *drawing, pt_error *reterr)
         if (status != PT_OK) break;
         pt_layout_order(p);
         pt_layout_place(p);
-        measure(p);
+        measure_part(p);
         pt_layout_route(p);
     }
     if (status == PT_OK) {

@@ -164,7 +164,7 @@ static void crossings_of_pair(const pt_part *p, uint32_t left, uint32_t right, b
 }
 
 /* Exchanges neighbours while that takes crossings away. */
-static void exchange(pt_part *p)
+static void exchange_neighbours(pt_part *p)
 {
     bool better = true;
     for (int pass = 0; pass < 12 && better; pass++) {
@@ -196,7 +196,7 @@ void pt_layout_order(pt_part *part)
     PT_FREE uint32_t *places = pt_alloc(p->link_count + 1, sizeof *places);
     PT_FREE wanted *room = pt_alloc(p->node_count + 1, sizeof *room);
     PT_FREE uint32_t *best = pt_alloc(p->node_count + 1, sizeof *best);
-    exchange(p);
+    exchange_neighbours(p);
     uint64_t least = all_crossings(p, tree);
     memcpy(best, p->order, p->node_count * sizeof *best);
     const int sweeps = p->node_count > 20000 ? 4 : SWEEPS;
@@ -204,7 +204,7 @@ void pt_layout_order(pt_part *part)
         const bool down = sweep % 2 == 0;
         for (size_t i = 1; i < p->rank_count; i++)
             sort_rank(p, down ? i : p->rank_count - 1 - i, down, room, places);
-        exchange(p);
+        exchange_neighbours(p);
         const uint64_t now = all_crossings(p, tree);
         if (now >= least) continue;
         least = now;

@@ -14,7 +14,7 @@
 #define ROUNDS   48
 
 /* How far the centres of neighbours are apart at least. */
-static double distance(const pt_layer_node *left, const pt_layer_node *right)
+static double least_distance(const pt_layer_node *left, const pt_layer_node *right)
 {
     const bool boxes = left->box != PT_NONE && right->box != PT_NONE;
     return left->right + right->left + (boxes ? GAP : BEND_GAP);
@@ -39,7 +39,8 @@ static void settle_rank(pt_part *p, size_t rank, room *r)
     size_t pools = 0;
     for (size_t i = 0; i < count; i++) {
         r->offset[i] =
-            i > 0 ? r->offset[i - 1] + distance(&p->node[order[i - 1]], &p->node[order[i]]) : 0;
+            i > 0 ? r->offset[i - 1] + least_distance(&p->node[order[i - 1]], &p->node[order[i]])
+                  : 0;
         pool now = {(r->value[i] - r->offset[i]) * r->weight[i], r->weight[i], 1};
         while (pools > 0 &&
                r->pools[pools - 1].sum / r->pools[pools - 1].weight > now.sum / now.weight) {
@@ -90,7 +91,7 @@ static void place_across(pt_part *p)
         double x = 0;
         for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
             if (i > p->rank_first[rank])
-                x += distance(&p->node[p->order[i - 1]], &p->node[p->order[i]]);
+                x += least_distance(&p->node[p->order[i - 1]], &p->node[p->order[i]]);
             p->node[p->order[i]].x = x;
         }
     }
@@ -111,7 +112,7 @@ static void place_across(pt_part *p)
 /* ---- Straight chains ---- */
 
 /* The heaviest link of a node on one side, or PT_NONE. */
-static uint32_t heaviest(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end)
+static uint32_t heaviest_link(const pt_part *p, const uint32_t *links, uint32_t first, uint32_t end)
 {
     uint32_t best = PT_NONE;
     for (uint32_t k = first; k < end; k++)
@@ -136,11 +137,11 @@ static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
 {
     PT_FREE bool *has_above = pt_alloc(p->node_count + 1, sizeof *has_above);
     for (uint32_t i = 0; i < p->node_count; i++) {
-        const uint32_t link = heaviest(p, p->out, p->out_first[i], p->out_first[i + 1]);
+        const uint32_t link = heaviest_link(p, p->out, p->out_first[i], p->out_first[i + 1]);
         next[i] = PT_NONE;
         if (link == PT_NONE) continue;
         const uint32_t below = p->link[link].to;
-        if (heaviest(p, p->in, p->in_first[below], p->in_first[below + 1]) != link) continue;
+        if (heaviest_link(p, p->in, p->in_first[below], p->in_first[below + 1]) != link) continue;
         next[i] = below;
         has_above[below] = true;
     }
@@ -149,7 +150,8 @@ static size_t find_chains(const pt_part *p, uint32_t *next, chain *chains)
         if (has_above[i] || next[i] == PT_NONE) continue;
         double weight = 0;
         for (uint32_t node = i; next[node] != PT_NONE; node = next[node]) {
-            const uint32_t link = heaviest(p, p->out, p->out_first[node], p->out_first[node + 1]);
+            const uint32_t link =
+                heaviest_link(p, p->out, p->out_first[node], p->out_first[node + 1]);
             weight += p->link[link].weight;
         }
         chains[count++] = (chain){i, weight};
@@ -168,11 +170,11 @@ static void free_room(const pt_part *p, uint32_t node, double *ret_low, double *
     *ret_high = INFINITY;
     if (n->place > 0) {
         const pt_layer_node *left = &p->node[order[n->place - 1]];
-        *ret_low = left->x + distance(left, n);
+        *ret_low = left->x + least_distance(left, n);
     }
     if (n->place + 1 < count) {
         const pt_layer_node *right = &p->node[order[n->place + 1]];
-        *ret_high = right->x - distance(n, right);
+        *ret_high = right->x - least_distance(n, right);
     }
 }
 
@@ -199,7 +201,7 @@ static void straighten_chain(pt_part *p, const uint32_t *next, uint32_t head)
     }
 }
 
-static void straighten(pt_part *p)
+static void straighten_links(pt_part *p)
 {
     PT_FREE uint32_t *next = pt_alloc(p->node_count + 1, sizeof *next);
     PT_FREE chain *chains = pt_alloc(p->node_count + 1, sizeof *chains);
@@ -244,6 +246,6 @@ static void place_down(pt_part *p)
 void pt_layout_place(pt_part *part)
 {
     place_across(part);
-    straighten(part);
+    straighten_links(part);
     place_down(part);
 }

@@ -132,7 +132,7 @@ static void rank_by_longest_path(pt_part *p, const uint32_t *by_position, const 
 }
 
 /* Moves a box to where its arrows are shorter in sum; true if it moved. */
-static bool settle(pt_part *p, uint32_t node, const peeling *s)
+static bool settle_box(pt_part *p, uint32_t node, const peeling *s)
 {
     int32_t low = INT32_MIN, high = INT32_MAX;
     double pull_up = 0, pull_down = 0;
@@ -171,7 +171,7 @@ static void assign_ranks(pt_part *p, const uint32_t *position)
         moved = false;
         for (size_t k = 0; k < p->box_count; k++) {
             const size_t at = pass % 2 == 0 ? p->box_count - 1 - k : k;
-            moved |= settle(p, by_position[at], &s);
+            moved |= settle_box(p, by_position[at], &s);
         }
     }
     free(s.first);

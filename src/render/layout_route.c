@@ -53,7 +53,7 @@ static double wanted_x(const pt_part *p, const pt_layer_node *box, const pt_laye
 }
 
 /* Spreads sorted ports, so that none are closer than gap, within [low, high]. */
-static void spread(port *list, size_t count, double low, double high)
+static void spread_ports(port *list, size_t count, double low, double high)
 {
     const double gap = count > 1 ? fmin(PORT_GAP, (high - low) / (double)(count - 1)) : 0;
     for (size_t k = 0; k < count; k++) {
@@ -92,7 +92,7 @@ static double *ports_of(const pt_part *p)
                     (port){.edge = i - 1, .wanted = wanted_x(p, node, &p->node[beside])};
             }
             qsort(list, count, sizeof *list, by_x);
-            spread(list, count, node->x - half_width(p, node), node->x + half_width(p, node));
+            spread_ports(list, count, node->x - half_width(p, node), node->x + half_width(p, node));
             for (size_t k = 0; k < count; k++)
                 at[2 * (size_t)list[k].edge + side] = list[k].wanted;
         }

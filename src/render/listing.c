@@ -57,7 +57,7 @@ void pt_listing_put_heading(pt_out *out, const pt_look *look, int width, const c
     pt_text_colour_end(out, look, PT_COLOUR_STRONG);
 }
 
-static size_t room(const writer *w, size_t used)
+static size_t room_left(const writer *w, size_t used)
 {
     return w->look->width > used + 20 ? w->look->width - used : 0;
 }
@@ -97,7 +97,7 @@ static void put_line(writer *w, const pt_listing_line *line)
         pt_put_source(&w->text, line->text, line->text_size);
         pt_out_text(w->out, "  ");
         pt_text_colour(w->out, w->look, colour);
-        pt_text_put(w->out, pt_buf_text(&w->text), room(w, before));
+        pt_text_put(w->out, pt_buf_text(&w->text), room_left(w, before));
         pt_text_colour_end(w->out, w->look, colour);
     } else if (line->number == 0) {
         pt_out_text(w->out, "  (no line is known)");

@@ -85,7 +85,7 @@ static void put_function(const writing *w, const pt_peek_function *f)
     put_more(w, f->more_callees, "callee");
 }
 
-static void fit(writing *w, const pt_peek_function *f)
+static void fit_columns(writing *w, const pt_peek_function *f)
 {
     pt_value_fit(&w->width, w->unit, f->total);
     if (w->calls_width == 0) return;
@@ -107,7 +107,7 @@ void pt_peek_text(pt_out *out, const pt_look *look, const pt_report_head *head, 
                  .width = 6};
     if (peek->from_calls) w.calls_width = 5;
     for (size_t i = 0; i < peek->count; i++)
-        fit(&w, &peek->function[i]);
+        fit_columns(&w, &peek->function[i]);
     pt_text_colour(out, look, PT_COLOUR_STRONG);
     pt_outf(out, "%*s %7s %7s", w.width, "total", "total%", "of it");
     put_calls(&w, "calls");

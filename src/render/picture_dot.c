@@ -358,7 +358,7 @@ static void skip_past(svg_filter *f, const char *end, const char *problem)
     f->at = found + strlen(end);
 }
 
-static bool begins(const svg_filter *f, const char *text)
+static bool text_begins(const svg_filter *f, const char *text)
 {
     const size_t size = strlen(text);
     return (size_t)(f->end - f->at) >= size && memcmp(f->at, text, size) == 0;
@@ -376,16 +376,16 @@ static void skip_document_type(svg_filter *f)
 
 static void take_markup(svg_filter *f)
 {
-    if (begins(f, "<!--")) {
+    if (text_begins(f, "<!--")) {
         f->at += 4;
         skip_past(f, "-->", "a comment that does not end");
-    } else if (begins(f, "<?")) {
+    } else if (text_begins(f, "<?")) {
         skip_past(f, "?>", "a processing instruction that does not end");
-    } else if (begins(f, "<!DOCTYPE")) {
+    } else if (text_begins(f, "<!DOCTYPE")) {
         skip_document_type(f);
-    } else if (begins(f, "<!")) {
+    } else if (text_begins(f, "<!")) {
         refuse_input(f, "a section or declaration");
-    } else if (begins(f, "</")) {
+    } else if (text_begins(f, "</")) {
         take_end_tag(f);
     } else {
         take_start_tag(f);

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
-static const char *entity(uint32_t code)
+static const char *entity_of(uint32_t code)
 {
     switch (code) {
     case '&': return "&amp;";
@@ -34,7 +34,7 @@ void pt_xml_text(pt_out *out, const char *text, size_t bytes)
         uint32_t code;
         int valid;
         const size_t size = pt_utf8_decode((const uint8_t *)text + at, bytes - at, &code, &valid);
-        const char *escaped = entity(code);
+        const char *escaped = entity_of(code);
         if (escaped != NULL)
             pt_out_text(out, escaped);
         else if (valid && is_xml_character(code))
