@@ -334,7 +334,7 @@ enum { MOST_SOCKETS = 4 * PT_MOST_CONNECTIONS };
 /* A client that takes nothing of its answer for so long is left. */
 enum { STALLED_S = 30 };
 
-static pt_status start(pt_server *s, int fd, pt_error *reterr)
+static pt_status start_server(pt_server *s, int fd, pt_error *reterr)
 {
     const bool six = strchr(s->address.host, ':') != NULL;
     const uint16_t port = port_of(fd);
@@ -376,7 +376,8 @@ pt_status pt_serve_open(const char *address, pt_serve_fn *answer, void *context,
     if (status == PT_OK && (fd = listen_on(&s->address, reterr)) < 0) status = PT_ERR_SYSTEM;
     if (status == PT_OK)
         status = pt_workers_new(answer, context, on_answered, &s->connections, &s->workers, reterr);
-    if (status == PT_OK && (status = start(s, fd, reterr)) != PT_OK) pt_workers_stop(s->workers);
+    if (status == PT_OK && (status = start_server(s, fd, reterr)) != PT_OK)
+        pt_workers_stop(s->workers);
     if (status != PT_OK) {
         if (fd >= 0) close(fd);
         free_server(s);

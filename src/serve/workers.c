@@ -336,7 +336,7 @@ static void drop_waiting(pt_workers *w, const news *n, nfds_t at)
     }
 }
 
-static void *watch(void *context)
+static void *watch_workers(void *context)
 {
     pt_workers *w = context;
     news n;
@@ -364,7 +364,7 @@ pt_status pt_workers_new(pt_serve_fn *answer, void *context, void (*done)(pt_job
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int error = w->wake < 0 ? errno : 0;
     pthread_mutex_init(&w->lock, NULL);
-    if (error == 0) error = pthread_create(&w->thread, NULL, watch, w);
+    if (error == 0) error = pthread_create(&w->thread, NULL, watch_workers, w);
     if (error == 0) {
         *ret_workers = w;
         return PT_OK;
