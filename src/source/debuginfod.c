@@ -149,7 +149,7 @@ static uint64_t elapsed_ms(const download *d)
                       (now.tv_nsec - d->start.tv_nsec) / 1000000);
 }
 
-static void say(download *d, bool is_over)
+static void say_progress(download *d, bool is_over)
 {
     pt_debuginfod *client = d->client;
     if (client->options.say == NULL) return;
@@ -205,7 +205,7 @@ static int look_at_time(void *context, curl_off_t total, curl_off_t now, curl_of
                                                       : 0;
     const uint64_t max = d->client->options.max_bytes;
     d->is_too_large |= max != 0 && d->progress.total_bytes > max;
-    if (elapsed_ms(d) >= d->said_ms + SAY_EVERY_MS) say(d, false);
+    if (elapsed_ms(d) >= d->said_ms + SAY_EVERY_MS) say_progress(d, false);
     return d->is_too_large ? 1 : 0;
 }
 
@@ -251,7 +251,7 @@ static bool means_there_is_none(CURLcode code, long response)
 }
 
 /* Fetches url into d->fd: PT_OK, PT_ERR_NOTFOUND, or PT_ERR_SYSTEM with why. */
-static pt_status fetch(download *d, const char *url, pt_error *reterr)
+static pt_status fetch_url(download *d, const char *url, pt_error *reterr)
 {
     char message[CURL_ERROR_SIZE] = "";
     CURL *easy = curl_easy_init();
@@ -261,12 +261,12 @@ static pt_status fetch(download *d, const char *url, pt_error *reterr)
                             missing != NULL ? missing : "libcurl has no memory");
     }
     set_up(easy, d, url, message);
-    say(d, false);
+    say_progress(d, false);
     const CURLcode code = curl_easy_perform(easy);
     long response = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &response);
     curl_easy_cleanup(easy);
-    say(d, true);
+    say_progress(d, true);
     if (code == CURLE_OK && d->progress.done_bytes > 0) return PT_OK;
     if (d->is_too_large)
         return pt_error_set(reterr, PT_ERR_SYSTEM, "the file is larger than is to be fetched");
@@ -279,7 +279,7 @@ static pt_status fetch(download *d, const char *url, pt_error *reterr)
 }
 
 /* Failures after which it makes no sense to ask that server again. */
-static void bury(pt_debuginfod *client, server *s)
+static void bury_server(pt_debuginfod *client, server *s)
 {
     pthread_mutex_lock(&client->lock);
     s->is_dead = true;
@@ -295,8 +295,8 @@ static bool is_dead(pt_debuginfod *client, const server *s)
 }
 
 /* Asks one server and gives the file its name. */
-static pt_status ask(pt_debuginfod *client, server *s, const char *request, const char *what,
-                     const char *path, pt_error *reterr)
+static pt_status ask_server(pt_debuginfod *client, server *s, const char *request, const char *what,
+                            const char *path, pt_error *reterr)
 {
     PT_FREE char *url = pt_strf("%s/%s", s->url, request);
     PT_FREE char *temp = pt_strf("%s.XXXXXX", path);
@@ -304,11 +304,11 @@ static pt_status ask(pt_debuginfod *client, server *s, const char *request, cons
     clock_gettime(CLOCK_MONOTONIC, &d.start);
     d.fd = mkostemp(temp, O_CLOEXEC);
     if (d.fd < 0) return pt_error_errno(reterr, errno, "cannot write to %s", client->folder);
-    pt_status status = fetch(&d, url, reterr);
+    pt_status status = fetch_url(&d, url, reterr);
     if (status == PT_OK && (fchmod(d.fd, 0400) != 0 || rename(temp, path) != 0))
         status = pt_error_errno(reterr, errno, "cannot write to %s", client->folder);
     else if (status == PT_ERR_SYSTEM && !d.is_too_large && d.write_errno == 0)
-        bury(client, s);
+        bury_server(client, s);
     close(d.fd);
     if (status != PT_OK) unlink(temp);
     return status;
@@ -355,7 +355,7 @@ static pt_status ask_all(pt_debuginfod *client, const char *request, const char 
             all_said_no = false;
             continue;
         }
-        const pt_status status = ask(client, s, request, what, path, &error);
+        const pt_status status = ask_server(client, s, request, what, path, &error);
         if (status == PT_OK) return PT_OK;
         if (status == PT_ERR_NOTFOUND) continue;
         all_said_no = false;

@@ -114,7 +114,7 @@ pt_status pt_name_index_parse(const void *bytes, size_t size_bytes, const char *
     return PT_OK;
 }
 
-static void *broken(pt_name_index *x)
+static void *drop_broken(pt_name_index *x)
 {
     x->is_broken = true;
     return NULL;
@@ -127,7 +127,7 @@ static const void *bytes_at(pt_name_index *x, uint64_t off, uint64_t size_bytes)
     if (x->is_broken || size_bytes == 0) return x->is_broken ? NULL : x->body + off;
     for (uint64_t b = off / BLOCK_BYTES; b <= (off + size_bytes - 1) / BLOCK_BYTES; b++) {
         if (x->checked[b / 8] >> (b % 8) & 1) continue;
-        if (block_crc(x->body, x->body_bytes, b) != x->crc[b]) return broken(x);
+        if (block_crc(x->body, x->body_bytes, b) != x->crc[b]) return drop_broken(x);
         x->checked[b / 8] |= (uint8_t)(1u << (b % 8));
     }
     return x->body + off;
@@ -159,13 +159,13 @@ bool pt_name_index_row(pt_name_index *x, uint32_t row, pt_name_row *ret_row)
     const uint32_t *first =
         bytes_at(x, x->first_off + (uint64_t)row * sizeof *first, 2 * sizeof *first);
     if (address == NULL || symbol == NULL || first == NULL) return false;
-    if (first[0] > first[1] || first[1] > x->frame_count) return broken(x) != NULL;
+    if (first[0] > first[1] || first[1] > x->frame_count) return drop_broken(x) != NULL;
     const uint32_t count = first[1] - first[0];
     const pt_name_frame *frames = bytes_at(x, x->frame_off + (uint64_t)first[0] * sizeof *frames,
                                            (uint64_t)count * sizeof *frames);
     if (frames == NULL) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (frames[i].function >= x->function_count) return broken(x) != NULL;
+        if (frames[i].function >= x->function_count) return drop_broken(x) != NULL;
     *ret_row = (pt_name_row){*address, *symbol, frames, count};
     return true;
 }
@@ -182,7 +182,7 @@ static const char *text_at(pt_name_index *x, uint32_t string)
         if (memchr(text, '\0', size_bytes) != NULL)
             return (const char *)x->body + x->string_off + string;
     }
-    return broken(x);
+    return drop_broken(x);
 }
 
 bool pt_name_index_function(pt_name_index *x, uint32_t function, pt_name_text *ret_text)
@@ -207,7 +207,7 @@ bool pt_name_index_verify(pt_name_index *x)
     pt_name_text text;
     uint64_t last = 0;
     for (uint32_t i = 0; i < x->address_count && pt_name_index_row(x, i, &row); i++) {
-        if (i > 0 && row.address <= last) broken(x);
+        if (i > 0 && row.address <= last) drop_broken(x);
         last = row.address;
     }
     for (uint32_t i = 0; i < x->function_count && pt_name_index_function(x, i, &text); i++) {
@@ -252,7 +252,7 @@ static uint32_t string_of(strings *s, const char *text)
     return offset;
 }
 
-static pt_name_function packed(strings *s, const pt_name_text *f)
+static pt_name_function packed_function(strings *s, const pt_name_text *f)
 {
     pt_name_function row = {.linkage_name = string_of(s, f->linkage_name),
                             .name = string_of(s, f->name),
@@ -271,7 +271,7 @@ pt_status pt_name_index_put(pt_buf *buf, const pt_name_columns *c, const char *s
     string_of(&s, "");
     PT_FREE pt_name_function *functions = pt_alloc(c->function_count + 1, sizeof *functions);
     for (size_t i = 0; i < c->function_count; i++)
-        functions[i] = packed(&s, &c->function[i]);
+        functions[i] = packed_function(&s, &c->function[i]);
     pt_status status = PT_OK;
     if (s.is_full || c->address_count >= UINT32_MAX || c->frame_count >= UINT32_MAX) {
         status = pt_error_set(reterr, PT_ERR_LIMIT, "the names do not fit into an index");

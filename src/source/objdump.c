@@ -30,7 +30,7 @@ struct pt_objdump_texts {
     char *output;
 };
 
-static const char *shared(struct pt_objdump_texts *texts, const char *text, size_t size)
+static const char *shared_text(struct pt_objdump_texts *texts, const char *text, size_t size)
 {
     if (size == 0) return "";
     const uint64_t hash = pt_hash_bytes(text, size);
@@ -164,10 +164,10 @@ void pt_objdump_parse(const char *output, size_t size, pt_objdump_listing *ret_l
         } else if (read_place(at, end, &to, &line)) {
             from = skip_mark(at, end);
             if (line > UINT32_MAX) continue;
-            now.file = shared(texts, from, (size_t)(to - from));
+            now.file = shared_text(texts, from, (size_t)(to - from));
             now.line = (uint32_t)line;
         } else if (read_function(at, end, &from, &to) || read_label(at, end, &from, &to)) {
-            now.function = shared(texts, from, (size_t)(to - from));
+            now.function = shared_text(texts, from, (size_t)(to - from));
         } else {
             now = (pt_objdump_line){.function = "", .file = ""};
         }
@@ -200,7 +200,7 @@ static void prepare_files(posix_spawn_file_actions_t *actions, int output)
 }
 
 /* Reads up to the limit; false when there is more. */
-static bool drain(int fd, pt_buf *output)
+static bool drain_pipe(int fd, pt_buf *output)
 {
     char chunk[65536];
     for (;;) {
@@ -213,7 +213,7 @@ static bool drain(int fd, pt_buf *output)
 }
 
 /* Runs the program; true when it exits with 0. *ret_errnum is why it could not be started. */
-static bool run(const char *const *args, pt_buf *output, int *ret_status, int *ret_errnum)
+static bool run_objdump(const char *const *args, pt_buf *output, int *ret_status, int *ret_errnum)
 {
     int ends[2];
     pid_t pid = -1;
@@ -230,7 +230,7 @@ static bool run(const char *const *args, pt_buf *output, int *ret_status, int *r
         posix_spawn(&pid, args[0], &actions, NULL, (char *const *)(uintptr_t)args, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    if (*ret_errnum == 0 && !drain(ends[0], output)) kill(pid, SIGKILL);
+    if (*ret_errnum == 0 && !drain_pipe(ends[0], output)) kill(pid, SIGKILL);
     close(ends[0]);
     if (*ret_errnum != 0) return false;
     while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
@@ -284,7 +284,7 @@ pt_status pt_objdump_run(const pt_objdump_tool *tool, const char *file, uint64_t
     pt_buf output = PT_BUF_INIT;
     int status, errnum;
     pt_status result = PT_OK;
-    if (run(args, &output, &status, &errnum))
+    if (run_objdump(args, &output, &status, &errnum))
         pt_objdump_parse(pt_buf_text(&output), output.size, ret_listing);
     else
         result = say_failure(args, status, errnum, reterr);
@@ -312,7 +312,7 @@ static bool is_objdump(const char *path, bool *ret_is_llvm)
     pt_buf said = PT_BUF_INIT;
     int status, errnum;
     bool fits = false;
-    if (run(args, &said, &status, &errnum)) {
+    if (run_objdump(args, &said, &status, &errnum)) {
         *ret_is_llvm = llvm_version(pt_buf_text(&said)) >= 8;
         fits = *ret_is_llvm || strstr(pt_buf_text(&said), "GNU objdump") != NULL;
     }

@@ -222,7 +222,7 @@ static bool read_at(const pt_source_texts *texts, pt_source_file *file, const ch
     return true;
 }
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     PT_FREE char *path = folder[0] != '\0' ? pt_strf("%s/%s", folder, name) : pt_strdup(name);
     return pt_source_clean(path);
@@ -237,7 +237,7 @@ static bool find_below(const pt_source_texts *texts, pt_source_file *file, const
     while (next_item(&list, &item, &size)) {
         char *folder = pt_strndup(item, size);
         for (;;) {
-            PT_FREE char *path = join(folder, name);
+            PT_FREE char *path = join_path(folder, name);
             if (read_at(texts, file, path)) {
                 free(folder);
                 return true;
