@@ -551,7 +551,7 @@ static void merge_rows(merged *m, pt_chains *chains)
     m->columns.address_count = count;
 }
 
-static void keep(pt_chains *chains)
+static void keep_answers(pt_chains *chains)
 {
     pt_object_facts facts;
     if (chains->missing.supplement || chains->missing.split_count > 0) return;
@@ -586,7 +586,7 @@ void pt_chains_free(pt_chains *chains)
 {
     if (chains == NULL) return;
     say_what_is_missing(chains);
-    if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep(chains);
+    if (chains->key != NULL && (chains->is_news || chains->index.is_broken)) keep_answers(chains);
     for (size_t i = 0; i < chains->shown.count; i++) {
         shown_names *shown = &chains->shown.items[i];
         for (int m = 0; m < PT_NAME_MODES; m++)

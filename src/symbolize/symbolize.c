@@ -300,7 +300,7 @@ static bool any_wants_name(const work *w)
     return false;
 }
 
-static void gather(work *w, pt_diag *diag)
+static void gather_images(work *w, pt_diag *diag)
 {
     const pt_profile *p = w->profile;
     const pt_locations *l = p->location;
@@ -779,7 +779,7 @@ static void commit_mappings(const work *w, pt_builder *b)
     }
 }
 
-static pt_status commit(const work *w, const pt_profile **ret_profile, pt_error *reterr)
+static pt_status commit_names(const work *w, const pt_profile **ret_profile, pt_error *reterr)
 {
     const pt_profile *p = w->profile;
     pt_builder *b = pt_builder_extend(p);
@@ -840,7 +840,7 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
         w.bias = pt_alloc(mapping_count + 1, sizeof *w.bias);
         w.has_bias = pt_alloc(mapping_count + 1, sizeof *w.has_bias);
         choose_images(&w);
-        gather(&w, diag);
+        gather_images(&w, diag);
         w.order = pt_alloc(w.image_count + 1, sizeof *w.order);
         for (size_t i = 0; i < w.image_count; i++)
             w.order[i] = (uint32_t)i;
@@ -854,7 +854,7 @@ pt_status pt_symbolize(const pt_profile *profile, const pt_symbolize_options *op
     if (status == PT_OK && resolved == 0)
         *ret_profile = pt_profile_ref(profile);
     else if (status == PT_OK)
-        status = commit(&w, ret_profile, reterr);
+        status = commit_names(&w, ret_profile, reterr);
     work_done(&w);
     return status;
 }
