@@ -36,7 +36,7 @@ static pt_functions *keep_functions(const pt_functions *old, pt_keep keep)
     return functions;
 }
 
-static const pt_profile *outermost(const pt_profile *profile)
+static const pt_profile *outermost_lines(const pt_profile *profile)
 {
     PT_FREE bool *stays = pt_alloc(profile->line->t.count, sizeof *stays);
     const uint32_t *const first = profile->location->line_first;
@@ -74,7 +74,7 @@ static pt_locations *drop_addresses(const pt_locations *old)
 const pt_profile *pt_aggregate(const pt_profile *profile, pt_keep keep)
 {
     PT_UNREF_PROFILE const pt_profile *base =
-        keep.inlines ? pt_profile_ref(profile) : outermost(profile);
+        keep.inlines ? pt_profile_ref(profile) : outermost_lines(profile);
     pt_profile_tables tables = {.mapping = keep_mappings(base->mapping, keep)};
     if (!keep.functions || !keep.files) tables.function = keep_functions(base->function, keep);
     if (!keep.lines || !keep.columns) tables.line = keep_lines(base->line, keep);

@@ -13,8 +13,8 @@ typedef struct {
     bool *dropped; /* per stack */
 } cutting;
 
-static pt_status begin(cutting *c, const pt_filter_step *step, pt_filter_kind kind,
-                       pt_error *reterr)
+static pt_status begin_cut(cutting *c, const pt_filter_step *step, pt_filter_kind kind,
+                           pt_error *reterr)
 {
     const pt_profile *const profile = step->result->profile;
     *c = (cutting){.profile = profile};
@@ -27,7 +27,7 @@ static pt_status begin(cutting *c, const pt_filter_step *step, pt_filter_kind ki
     return PT_OK;
 }
 
-static void done(cutting *c)
+static void cut_done(cutting *c)
 {
     pt_pattern_done(&c->pattern);
     free(c->location);
@@ -42,9 +42,9 @@ static void take_lines(cutting *c, uint32_t first, uint32_t end)
     c->any_line_gone = true;
 }
 
-static void apply(cutting *c, pt_filter_step *step,
-                  uint32_t (*edit_stack)(const void *, uint32_t, uint32_t *),
-                  bool (*drops_arc)(const void *, uint32_t, uint32_t))
+static void apply_cut(cutting *c, pt_filter_step *step,
+                      uint32_t (*edit_stack)(const void *, uint32_t, uint32_t *),
+                      bool (*drops_arc)(const void *, uint32_t, uint32_t))
 {
     const pt_frames_edit edit = {
         .line_stays = c->any_line_gone ? c->line_stays : NULL,
@@ -101,7 +101,7 @@ static uint32_t keep_callees(const void *context, uint32_t stack, uint32_t *ret_
 pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr)
 {
     cutting c;
-    pt_status status = begin(&c, step, PT_FILTER_SHOW_FROM, reterr);
+    pt_status status = begin_cut(&c, step, PT_FILTER_SHOW_FROM, reterr);
     if (status == PT_OK) {
         for (uint32_t l = 0; l < c.profile->location->t.count; l++) {
             c.location[l] = cut_callers(&c, l);
@@ -117,9 +117,9 @@ pt_status pt_filter_show_from(pt_filter_step *step, pt_error *reterr)
             c.dropped[s] = frames_from_leaf(&c, s) == 0;
             if (c.dropped[s]) step->result->unshown += of_stack[s];
         }
-        apply(&c, step, keep_callees, drops_call_above);
+        apply_cut(&c, step, keep_callees, drops_call_above);
     }
-    done(&c);
+    cut_done(&c);
     return status;
 }
 
@@ -164,7 +164,7 @@ static uint32_t keep_callers(const void *context, uint32_t stack, uint32_t *ret_
 pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr)
 {
     cutting c;
-    pt_status status = begin(&c, step, PT_FILTER_PRUNE_FROM, reterr);
+    pt_status status = begin_cut(&c, step, PT_FILTER_PRUNE_FROM, reterr);
     if (status == PT_OK) {
         for (uint32_t l = 0; l < c.profile->location->t.count; l++) {
             c.location[l] = cut_callees(&c, l);
@@ -172,7 +172,7 @@ pt_status pt_filter_prune_from(pt_filter_step *step, pt_error *reterr)
         }
         status = pt_pattern_status(&c.pattern, reterr);
     }
-    if (status == PT_OK) apply(&c, step, keep_callers, drops_call_below);
-    done(&c);
+    if (status == PT_OK) apply_cut(&c, step, keep_callers, drops_call_below);
+    cut_done(&c);
     return status;
 }

@@ -166,7 +166,7 @@ static bool matches_anywhere(filtering *f, int kind)
     return false;
 }
 
-static pt_status judge(filtering *f, pt_error *reterr)
+static pt_status judge_names(filtering *f, pt_error *reterr)
 {
     judge_locations(f);
     for (int k = 0; k < KINDS; k++) {
@@ -192,7 +192,7 @@ pt_status pt_filter_by_names(pt_filter_step *step, pt_error *reterr)
         f.line_stays = pt_alloc(profile->line->t.count, sizeof *f.line_stays);
         memset(f.line_stays, true, profile->line->t.count);
         f.dropped = pt_alloc(profile->stack->t.count, sizeof *f.dropped);
-        status = judge(&f, reterr);
+        status = judge_names(&f, reterr);
     }
     if (status == PT_OK) {
         const pt_frames_edit edit = {

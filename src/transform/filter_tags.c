@@ -70,7 +70,7 @@ static bool find_bound(const char *text, bound *ret, pt_error *reterr)
     return true;
 }
 
-static double convert(int64_t value, const char *from, const char *to, const char **ret_unit)
+static double convert_unit(int64_t value, const char *from, const char *to, const char **ret_unit)
 {
     return pt_unit_convert(value, from, to, ret_unit);
 }
@@ -95,10 +95,10 @@ static bool parse_range(const char *text, number_range *range, pt_error *reterr)
     *range = (number_range){0};
     if (!find_bound(text, &first, reterr)) return false;
     range->unit_text = first.unit;
-    range->low = convert(first.number, first.unit, first.unit, &range->unit);
+    range->low = convert_unit(first.number, first.unit, first.unit, &range->unit);
     if (!find_bound(first.end, &second, reterr)) return one_bound(text, &first, range);
     const char *unit;
-    range->high = convert(second.number, second.unit, range->unit, &unit);
+    range->high = convert_unit(second.number, second.unit, range->unit, &unit);
     const bool same_unit = strcmp(unit, range->unit) == 0;
     free(second.unit);
     range->from = range->to = true;
@@ -109,7 +109,7 @@ static bool parse_range(const char *text, number_range *range, pt_error *reterr)
 static bool in_range(const number_range *range, int64_t number, const char *unit)
 {
     const char *shown;
-    const double value = convert(number, unit, range->unit, &shown);
+    const double value = convert_unit(number, unit, range->unit, &shown);
     return strcmp(shown, range->unit) == 0 && (!range->from || value >= range->low) &&
            (!range->to || value <= range->high);
 }

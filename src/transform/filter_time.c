@@ -64,7 +64,7 @@ static bool time_of(const pt_profile *p, uint32_t sample, int64_t *ret_ns)
 
 /* ---- What was asked ---- */
 
-static pt_status bad(const time_choice *c, pt_error *reterr)
+static pt_status set_bad_time(const time_choice *c, pt_error *reterr)
 {
     return pt_error_set(reterr, PT_ERR_USAGE,
                         "--time=%s is no range such as 12.5,13.75 (seconds; either end may be left "
@@ -153,7 +153,7 @@ static bool parse_percent(const time_choice *c, const char *at, const char *end,
     return true;
 }
 
-static pt_status parse(time_choice *c, pt_error *reterr)
+static pt_status parse_times(time_choice *c, pt_error *reterr)
 {
     const bool in_percent = strchr(c->text, '%') != NULL;
     const char *const between = in_percent ? " ," : " ";
@@ -161,11 +161,11 @@ static pt_status parse(time_choice *c, pt_error *reterr)
         const char *const end = at + strcspn(at, between);
         time_range range;
         if (!(in_percent ? parse_percent(c, at, end, &range) : parse_clock(at, end, &range)))
-            return bad(c, reterr);
+            return set_bad_time(c, reterr);
         PT_PUSH(c->range, range);
         at = end + (*end != '\0');
     }
-    return c->range.count > 0 ? PT_OK : bad(c, reterr);
+    return c->range.count > 0 ? PT_OK : set_bad_time(c, reterr);
 }
 
 /* ---- Choosing ---- */
@@ -199,7 +199,7 @@ pt_status pt_filter_by_time(pt_filter_step *step, pt_error *reterr)
     result->has_times = find_span(p, &c.first, &c.last);
     result->first_ns = c.first;
     result->last_ns = c.last;
-    const pt_status status = parse(&c, reterr);
+    const pt_status status = parse_times(&c, reterr);
     if (status == PT_OK) {
         PT_FREE uint32_t *rows = pt_alloc(p->sample->t.count, sizeof *rows);
         uint32_t count = 0;

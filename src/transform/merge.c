@@ -571,7 +571,7 @@ static bool has_zero_sample(const pt_profile *p)
     return false;
 }
 
-static void tell(const pt_merge *m)
+static void tell_facts(const pt_merge *m)
 {
     if (m->unknown_dropped > 0)
         pt_diag_add(m->diag, m->unknown_dropped, "unknown protobuf fields left out by the merge");
@@ -625,7 +625,7 @@ pt_status pt_merge_finish(pt_merge *merge, const pt_profile **ret_profile, pt_er
         pt_merge_free(merge);
         return status;
     }
-    tell(merge);
+    tell_facts(merge);
     pt_merge_sides_finish(merge);
     bool again = false;
     for (uint32_t e = 0; e < merge->event_count; e++)

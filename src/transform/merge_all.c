@@ -102,8 +102,8 @@ static pt_bins *widened_bins(const pt_profile *p, const all_events *all, const u
     return bins;
 }
 
-static pt_status widen(const pt_profile *p, const all_events *all, const pt_profile **ret,
-                       pt_error *reterr)
+static pt_status widen_profile(const pt_profile *p, const all_events *all, const pt_profile **ret,
+                               pt_error *reterr)
 {
     PT_FREE uint32_t *own = own_events(p, all);
     pt_builder *const b = pt_builder_extend(p);
@@ -144,7 +144,7 @@ pt_status pt_merge_all_events(const pt_profile *const *profiles, size_t count, p
     pt_status status = PT_OK;
     for (size_t i = 0; i < count && status == PT_OK; i++) {
         PT_UNREF_PROFILE const pt_profile *wide = NULL;
-        status = widen(profiles[i], &all, &wide, reterr);
+        status = widen_profile(profiles[i], &all, &wide, reterr);
         if (status == PT_OK) status = pt_merge_add(merge, wide, reterr);
     }
     free(all.items);

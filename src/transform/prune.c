@@ -26,7 +26,7 @@ typedef struct {
     pt_error error; /* sticky */
 } pruning;
 
-static bool matches(pruning *p, const pt_regex *regex, const char *text, size_t size)
+static bool regex_matches(pruning *p, const pt_regex *regex, const char *text, size_t size)
 {
     bool yes = false;
     if (p->error.status == PT_OK && regex != NULL)
@@ -39,7 +39,8 @@ static bool name_goes(pruning *p, uint32_t string)
     if (p->answer[string] == UNASKED) {
         size_t size;
         const char *const name = pt_simple_name(pt_text(p->profile, string), &size);
-        const bool goes = matches(p, p->drop, name, size) && !matches(p, p->keep, name, size);
+        const bool goes =
+            regex_matches(p, p->drop, name, size) && !regex_matches(p, p->keep, name, size);
         p->answer[string] = goes ? GOES : STAYS;
     }
     return p->answer[string] == GOES;
@@ -93,7 +94,7 @@ static pt_regex *whole_match(pruning *p, uint32_t pattern)
     return regex;
 }
 
-static const pt_profile *run(pruning *p, pt_diag *diag)
+static const pt_profile *run_pruning(pruning *p, pt_diag *diag)
 {
     const pt_profile *profile = p->profile;
     p->answer = pt_alloc(profile->string->t.count, 1);
@@ -118,7 +119,8 @@ const pt_profile *pt_prune(const pt_profile *profile, pt_diag *diag)
     p.drop = whole_match(&p, source->drop_frames);
     if (p.drop == NULL && p.error.status == PT_OK) return pt_profile_ref(profile);
     p.keep = whole_match(&p, source->keep_frames);
-    const pt_profile *pruned = p.error.status == PT_OK ? run(&p, diag) : pt_profile_ref(profile);
+    const pt_profile *pruned =
+        p.error.status == PT_OK ? run_pruning(&p, diag) : pt_profile_ref(profile);
     if (p.error.status != PT_OK)
         pt_diag_add(diag, 1, "pattern of the profile's drop_frames and keep_frames not used: %s",
                     p.error.message);

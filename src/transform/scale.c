@@ -172,7 +172,7 @@ const pt_profile *pt_set_label(const pt_profile *profile, const char *key, const
 
 /* ---- Less another ---- */
 
-static const pt_profile *negated(const pt_profile *profile)
+static const pt_profile *negated_profile(const pt_profile *profile)
 {
     PT_FREE double *ratios = pt_alloc((size_t)profile->event->t.count + 1, sizeof *ratios);
     for (uint32_t e = 0; e < profile->event->t.count; e++)
@@ -193,7 +193,7 @@ pt_status pt_subtract(const pt_profile *profile, const pt_profile *base,
     else
         scaled = pt_profile_ref(profile);
     if (status != PT_OK) return status;
-    PT_UNREF_PROFILE const pt_profile *less = negated(marked);
+    PT_UNREF_PROFILE const pt_profile *less = negated_profile(marked);
     pt_merge *const merge = pt_merge_new_by(options->rules, diag);
     pt_merge_samples_only(merge);
     status = pt_merge_add(merge, scaled, reterr);
