@@ -81,7 +81,7 @@ static uint32_t next_bit(const uint64_t *bits, uint32_t at, uint32_t size)
 
 /* ---- one instruction ---- */
 
-static void push(pt_code_state *s, int reg)
+static void push_register(pt_code_state *s, int reg)
 {
     s->sp_off += WORD;
     if (reg == FP && s->has_sp && s->saved == 0 && !s->is_fp_lost && s->sp_off / WORD < 4096)
@@ -94,7 +94,7 @@ static void lose_fp(pt_code_state *s)
     if (s->saved == 0) s->is_fp_lost = true;
 }
 
-static void pop(pt_code_state *s, int reg)
+static void pop_register(pt_code_state *s, int reg)
 {
     const bool is_saved_one = s->has_sp && s->saved != 0 && s->sp_off == -s->saved * WORD;
     s->sp_off -= WORD;
@@ -104,11 +104,11 @@ static void pop(pt_code_state *s, int reg)
     if (is_saved_one) s->saved = 0, s->is_fp_lost = false;
 }
 
-static void leave(pt_code_state *s)
+static void leave_frame(pt_code_state *s)
 {
     s->has_sp = s->has_fp;
     s->sp_off = s->fp_off;
-    pop(s, FP);
+    pop_register(s, FP);
 }
 
 static bool moves_stack(const pt_x86_insn *insn)
@@ -117,11 +117,11 @@ static bool moves_stack(const pt_x86_insn *insn)
 }
 
 /* What is true after it. */
-static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
+static pt_code_state state_after(pt_code_state s, const pt_x86_insn *insn)
 {
     switch (insn->kind) {
-    case PT_X86_PUSH: push(&s, insn->value); break;
-    case PT_X86_POP: pop(&s, insn->value); break;
+    case PT_X86_PUSH: push_register(&s, insn->value); break;
+    case PT_X86_POP: pop_register(&s, insn->value); break;
     case PT_X86_ADD_SP: s.sp_off -= insn->value; break;
     case PT_X86_FP_FROM_SP:
         lose_fp(&s);
@@ -132,7 +132,7 @@ static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
         s.has_sp = s.has_fp;
         s.sp_off = s.fp_off - insn->value;
         break;
-    case PT_X86_LEAVE: leave(&s); break;
+    case PT_X86_LEAVE: leave_frame(&s); break;
     case PT_X86_WRITES_SP: s.has_sp = false; break;
     case PT_X86_WRITES_FP: lose_fp(&s); break;
     case PT_X86_ZEROES_FP:
@@ -140,7 +140,7 @@ static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
         lose_fp(&s);
         break;
     case PT_X86_CALL: /* of the next instruction: to learn the pc */
-        if (insn->is_direct && insn->value == 0) push(&s, -1);
+        if (insn->is_direct && insn->value == 0) push_register(&s, -1);
         break;
     default: break;
     }
@@ -152,7 +152,7 @@ static pt_code_state after(pt_code_state s, const pt_x86_insn *insn)
 /* ---- ways to an instruction ---- */
 
 /* What holds whichever way was taken. */
-static pt_code_state meet(const pt_code_state *a, const pt_code_state *b)
+static pt_code_state meet_states(const pt_code_state *a, const pt_code_state *b)
 {
     pt_code_state m = *a;
     m.has_sp = a->has_sp && b->has_sp && a->sp_off == b->sp_off;
@@ -212,7 +212,7 @@ static inline bool arrive_at(following *f, uint32_t to, uint16_t state)
     uint16_t next = state;
     if (there != state && there != 0) {
         const pt_code_state a = state_of(&f->room, there), b = state_of(&f->room, state);
-        const pt_code_state both = meet(&a, &b);
+        const pt_code_state both = meet_states(&a, &b);
         next = number_of(f, &both);
     }
     if (there == next) return has_bit(f->room.pending, to);
@@ -220,7 +220,7 @@ static inline bool arrive_at(following *f, uint32_t to, uint16_t state)
     return true;
 }
 
-static void arrive(following *f, int64_t to, uint16_t state)
+static void record_arrival(following *f, int64_t to, uint16_t state)
 {
     if (to < 0 || to >= f->size || !arrive_at(f, (uint32_t)to, state)) return;
     set_bit(f->room.pending, (uint32_t)to);
@@ -256,7 +256,7 @@ static void arrive_by_table(following *f, uint64_t table, bool is_relative, uint
         if (!word_at(f->elf, table + (uint64_t)i * bytes, bytes, &entry)) return;
         const int64_t to = (int64_t)((is_relative ? table : 0) + (uint64_t)entry - f->addr);
         if (to < 0 || to >= f->size) return;
-        arrive(f, to, state);
+        record_arrival(f, to, state);
     }
 }
 
@@ -271,7 +271,7 @@ typedef struct {
 /* A jump with the stack as it was at first, out of the function: the other one returns for it. */
 static void arrive_or_leave(following *f, int64_t to, const way *w)
 {
-    arrive(f, to, w->number);
+    record_arrival(f, to, w->number);
     if (to >= 0 && to < f->size) return;
     const uint64_t target = f->addr + (uint64_t)to;
     f->returns |= f->hooks->returns(f->hooks->arg, target);
@@ -338,7 +338,7 @@ static void follow_from(following *f, uint32_t at)
         w.at += insn.length;
         if (insn.kind != PT_X86_OTHER) {
             if (moves_stack(&insn)) {
-                w.state = after(w.state, &insn);
+                w.state = state_after(w.state, &insn);
                 w.number = number_of(f, &w.state);
             }
             if (!follow_ways(f, &w, &insn)) return;
@@ -353,7 +353,7 @@ static void follow_from(following *f, uint32_t at)
     }
 }
 
-static void follow(following *f)
+static void follow_code(following *f)
 {
     /* Each state can lose what it knows a few times only; the bound is for damaged code. */
     for (uint64_t steps = 0; steps < 64 * (uint64_t)f->size; steps++) {
@@ -436,8 +436,8 @@ bool pt_code_follow(const pt_elf *elf, const pt_unwind_function *function,
     memset(room->pending, 0, words_of(size) * sizeof *room->pending);
     const pt_code_state first = {
         .sp_off = WORD, .has_sp = true, .is_root = function->start_addr == elf->entry_addr};
-    arrive(&f, 0, number_of(&f, &first));
-    follow(&f);
+    record_arrival(&f, 0, number_of(&f, &first));
+    follow_code(&f);
     return f.returns;
 }
 

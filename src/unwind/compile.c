@@ -58,7 +58,7 @@ static bool take_rows(builder *b, uint64_t rows)
     return true;
 }
 
-static void push(builder *b, uint32_t low, uint16_t rule)
+static void push_row(builder *b, uint32_t low, uint16_t rule)
 {
     if (b->row_count == b->row_cap && !take_rows(b, b->row_cap + b->row_cap / 2)) {
         b->is_full = true;
@@ -72,7 +72,7 @@ static void open_pages(builder *b, uint64_t at)
 {
     while (b->pages_open <= at >> PAGE_BITS && b->pages_open < b->page_count) {
         b->pages[b->pages_open++] = (uint32_t)b->row_count;
-        push(b, 0, b->rule);
+        push_row(b, 0, b->rule);
     }
     b->open_limit = (uint64_t)b->pages_open << PAGE_BITS;
 }
@@ -85,7 +85,7 @@ static __attribute__((noinline)) bool is_opened(builder *b, uint64_t at)
     return !b->is_full;
 }
 
-static inline void add(builder *b, uint64_t addr, uint16_t rule)
+static inline void add_rule_at(builder *b, uint64_t addr, uint16_t rule)
 {
     const uint64_t at = addr - b->base_addr;
     if (rule == b->rule || (at >= b->open_limit && !is_opened(b, at))) return;
@@ -96,7 +96,7 @@ static inline void add(builder *b, uint64_t addr, uint16_t rule)
     if ((*last & 0xffff) == low)
         *last = low | (uint32_t)rule << 16;
     else
-        push(b, low, rule);
+        push_row(b, low, rule);
 }
 
 static __attribute__((noinline)) uint16_t index_anew(builder *b, unsigned at, pt_cfi_words words)
@@ -117,7 +117,7 @@ static void add_words(void *arg, uint64_t addr, pt_cfi_words words)
     const unsigned at = (unsigned)(h >> 56);
     const bool is_there =
         b->recent[at].rule.head == words.head && b->recent[at].rule.tail == words.tail;
-    add(b, addr, is_there ? b->recent[at].index : index_anew(b, at, words));
+    add_rule_at(b, addr, is_there ? b->recent[at].index : index_anew(b, at, words));
 }
 
 static void add_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
@@ -173,7 +173,7 @@ static void add_function(builder *b, const pt_unwind_sources *from, const pt_unw
     if (limit <= f->start_addr) return;
     b->limit_addr = limit;
     run_source(b, from, f);
-    if (next == NULL || next->start_addr - limit >= GAP_BYTES) add(b, limit, 0);
+    if (next == NULL || next->start_addr - limit >= GAP_BYTES) add_rule_at(b, limit, 0);
 }
 
 /* ---- the blob ---- */
@@ -203,7 +203,7 @@ static pt_unwind_status finish_blob(builder *b, const uint8_t *id, size_t id_byt
     return PT_UNWIND_OK;
 }
 
-static pt_unwind_status build(builder *b, const pt_unwind_sources *from)
+static pt_unwind_status build_table(builder *b, const pt_unwind_sources *from)
 {
     const pt_unwind_functions *const all = &from->functions;
     for (uint32_t i = 0; i < all->count && !b->is_full; i++)
@@ -228,7 +228,7 @@ static pt_unwind_status compile_sorted(const pt_unwind_sources *from, const uint
     /* Rule 0 is "none". */
     if (pt_dictionary_init(&b.rules, memory, 1024) &&
         take_rows(&b, from->reader->frames->size_bytes / 5 + b.page_count + 64)) {
-        status = build(&b, from);
+        status = build_table(&b, from);
         if (status == PT_UNWIND_OK) status = finish_blob(&b, id, id_bytes);
     }
     pt_dictionary_done(&b.rules);
@@ -263,9 +263,10 @@ static pt_unwind_status compile_for(const pt_machine *machine, const pt_elf *elf
     return status;
 }
 
-static pt_unwind_status compile(const pt_elf *elf, const pt_unwind_frames *frames,
-                                const uint8_t *id, size_t id_bytes, const pt_unwind_memory *memory,
-                                void **ret_blob, size_t *ret_blob_bytes)
+static pt_unwind_status compile_frames(const pt_elf *elf, const pt_unwind_frames *frames,
+                                       const uint8_t *id, size_t id_bytes,
+                                       const pt_unwind_memory *memory, void **ret_blob,
+                                       size_t *ret_blob_bytes)
 {
     return compile_for(pt_machine_of_elf(frames->machine), elf, frames, id, id_bytes, memory,
                        ret_blob, ret_blob_bytes);
@@ -275,7 +276,7 @@ pt_unwind_status pt_unwind_compile(const pt_unwind_frames *frames, const uint8_t
                                    size_t id_bytes, const pt_unwind_memory *memory, void **ret_blob,
                                    size_t *ret_blob_bytes)
 {
-    return compile(NULL, frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+    return compile_frames(NULL, frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
 }
 
 pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, size_t id_bytes,
@@ -285,7 +286,7 @@ pt_unwind_status pt_unwind_compile_elf(const pt_elf *elf, const uint8_t *id, siz
     pt_unwind_frames frames = {.machine = elf->machine};
     if (!elf->is_64 || elf->is_big_endian) return PT_UNWIND_UNSUPPORTED;
     if (!pt_unwind_frames_of_elf(elf, &frames)) frames.size_bytes = 0;
-    return compile(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
+    return compile_frames(elf, &frames, id, id_bytes, memory, ret_blob, ret_blob_bytes);
 }
 
 static bool uses_base(const pt_unwind_table *table, uint8_t base)

@@ -39,7 +39,7 @@ bool pt_dictionary_init(pt_dictionary *d, const pt_unwind_memory *memory, uint32
 }
 
 /* Room for twice as many, keeping those that are there. */
-static bool grow(pt_dictionary *d)
+static bool grow_dictionary(pt_dictionary *d)
 {
     pt_dictionary grown;
     if (!pt_dictionary_init(&grown, d->memory, d->cap * 2)) return false;
@@ -64,7 +64,7 @@ uint16_t pt_dictionary_number(pt_dictionary *d, const void *value)
         if (is_value(d, d->slots[at], value)) return d->slots[at];
     if (is_value(d, 0, value)) return 0;
     if (d->count == d->cap) {
-        if (d->cap == PT_DICTIONARY_MAX || !grow(d)) return 0;
+        if (d->cap == PT_DICTIONARY_MAX || !grow_dictionary(d)) return 0;
         at = hash & d->mask;
         while (d->slots[at] != 0)
             at = (at + 1) & d->mask;

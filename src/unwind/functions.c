@@ -37,7 +37,7 @@ static uint32_t run_from(const pt_unwind_functions *all, uint32_t i)
 }
 
 /* Two runs that are in order become one; of equals those of the first come first. */
-static bool merge(pt_unwind_functions *all, uint32_t first)
+static bool merge_runs(pt_unwind_functions *all, uint32_t first)
 {
     pt_scratch scratch;
     uint32_t at = all->count, left = first, right = all->count - first;
@@ -77,7 +77,7 @@ bool pt_functions_sort(pt_unwind_functions *all)
 {
     const uint32_t first = all->count > 0 ? run_from(all, 0) : 0;
     if (first == all->count) return true;
-    if (run_from(all, first) == all->count - first) return merge(all, first);
+    if (run_from(all, first) == all->count - first) return merge_runs(all, first);
     pt_scratch other;
     pt_unwind_function *const room = pt_scratch_take(&other, all->memory, all->count, sizeof *room);
     if (room == NULL) return false;

@@ -40,7 +40,7 @@ static bool read_at(const pt_go_table *t, uint64_t off, unsigned bytes, uint64_t
 }
 
 /* Where text begins is relocated in position independent files: the word of the relocation. */
-static bool relocated(const pt_elf *elf, uint64_t addr, uint64_t *ret_value)
+static bool relocated_word(const pt_elf *elf, uint64_t addr, uint64_t *ret_value)
 {
     pt_elf_section rela;
     uint64_t size;
@@ -59,7 +59,7 @@ static bool relocated(const pt_elf *elf, uint64_t addr, uint64_t *ret_value)
     return false;
 }
 
-static bool find(const pt_elf *elf, pt_elf_section *ret)
+static bool find_table(const pt_elf *elf, pt_elf_section *ret)
 {
     return pt_elf_section_named(elf, ".gopclntab", ret) ||
            pt_elf_section_named(elf, ".data.rel.ro.gopclntab", ret);
@@ -69,7 +69,8 @@ bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table)
 {
     pt_elf_section section, text;
     pt_go_table t = {.elf = elf};
-    if (!elf->is_64 || elf->is_big_endian || elf->machine != EM_X86_64 || !find(elf, &section))
+    if (!elf->is_64 || elf->is_big_endian || elf->machine != EM_X86_64 ||
+        !find_table(elf, &section))
         return false;
     t.bytes = pt_elf_section_bytes(elf, &section, &t.size_bytes);
     if (t.bytes == NULL || t.size_bytes < HEADER_BYTES) return false;
@@ -85,7 +86,7 @@ bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table)
     if (t.func_off >= t.size_bytes || t.pc_off >= t.size_bytes ||
         count >= (t.size_bytes - t.func_off) / ENTRY_BYTES)
         return false;
-    if (t.text_addr == 0 && !relocated(elf, section.addr + TEXT_OFF, &t.text_addr)) {
+    if (t.text_addr == 0 && !relocated_word(elf, section.addr + TEXT_OFF, &t.text_addr)) {
         if (!pt_elf_section_named(elf, ".text", &text)) return false;
         t.text_addr = text.addr;
     }
@@ -97,7 +98,7 @@ bool pt_go_open(const pt_elf *elf, pt_go_table *ret_table)
 
 /* ---- one function ---- */
 
-static bool varint(const pt_go_table *t, uint64_t *off, uint32_t *ret_value)
+static bool read_varint(const pt_go_table *t, uint64_t *off, uint32_t *ret_value)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; shift < 35; shift += 7) {
@@ -152,7 +153,7 @@ static bool next_value(const pt_go_table *t, uint64_t *off, bool first, int32_t 
                        uint64_t *ret_bytes)
 {
     uint32_t change, length;
-    if (!varint(t, off, &change) || (change == 0 && !first) || !varint(t, off, &length) ||
+    if (!read_varint(t, off, &change) || (change == 0 && !first) || !read_varint(t, off, &length) ||
         length == 0)
         return false;
     const uint32_t half = change >> 1;

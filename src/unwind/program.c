@@ -80,7 +80,7 @@ static void set_same(program *p, uint64_t reg)
         set_slot(p, reg, PT_SLOT_SAME, (int64_t)reg);
 }
 
-static void restore(program *p, uint64_t reg)
+static void restore_register(program *p, uint64_t reg)
 {
     if (reg == p->machine->return_addr) {
         p->rule->pc_slot = p->first->pc_slot;
@@ -100,7 +100,7 @@ static void set_cfa(program *p, unsigned kind, uint64_t reg, int64_t off)
 }
 
 /* The bytes of an expression, which the program then is behind. */
-static pt_cursor expression(program *p)
+static pt_cursor read_expression(program *p)
 {
     const uint64_t size_bytes = pt_cursor_uleb(&p->c);
     pt_cursor e = p->c;
@@ -116,7 +116,7 @@ static void cfa_expression(program *p)
     /* A PLT entry: one word more is pushed from byte 10 or 11 of each 16 on (ld writes this):
      * breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus. */
     static const uint8_t plt[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
-    pt_cursor e = expression(p);
+    pt_cursor e = read_expression(p);
     set_cfa(p, PT_CFA_NONE, 0, 0);
     if (e.bad) return;
     const size_t size = (size_t)(e.end - e.at);
@@ -135,7 +135,7 @@ static void cfa_expression(program *p)
 /* A register that is saved at what an expression gives: sp or fp and an offset. */
 static void slot_expression(program *p, uint64_t reg, bool is_value)
 {
-    pt_cursor e = expression(p);
+    pt_cursor e = read_expression(p);
     const uint64_t op = pt_cursor_fixed(&e, 1);
     const int64_t off = pt_cursor_sleb(&e);
     unsigned slot = PT_SLOT_UNKNOWN;
@@ -146,7 +146,7 @@ static void slot_expression(program *p, uint64_t reg, bool is_value)
     set_slot(p, reg, slot, slot == PT_SLOT_UNKNOWN ? 0 : off);
 }
 
-static int64_t scaled(const program *p, uint64_t factor)
+static int64_t scaled_operand(const program *p, uint64_t factor)
 {
     return (int64_t)(factor * (uint64_t)p->cie->data_align);
 }
@@ -160,7 +160,7 @@ static void define_cfa_off(program *p, int64_t off)
 }
 
 /* All that do not move the address or use the stack of states. False: unknown. */
-static bool define(program *p, uint8_t op)
+static bool define_rule(program *p, uint8_t op)
 {
     pt_cursor *const c = &p->c;
     uint64_t reg;
@@ -170,17 +170,17 @@ static bool define(program *p, uint8_t op)
     case CFA_GNU_ARGS_SIZE: pt_cursor_uleb(c); return true;
     case CFA_OFFSET_EXTENDED:
         reg = pt_cursor_uleb(c);
-        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, pt_cursor_uleb(c)));
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled_operand(p, pt_cursor_uleb(c)));
         return true;
     case CFA_OFFSET_EXTENDED_SF:
         reg = pt_cursor_uleb(c);
-        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled_operand(p, (uint64_t)pt_cursor_sleb(c)));
         return true;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
         reg = pt_cursor_uleb(c);
-        set_slot(p, reg, PT_SLOT_AT_CFA, scaled(p, -pt_cursor_uleb(c)));
+        set_slot(p, reg, PT_SLOT_AT_CFA, scaled_operand(p, -pt_cursor_uleb(c)));
         return true;
-    case CFA_RESTORE_EXTENDED: restore(p, pt_cursor_uleb(c)); return true;
+    case CFA_RESTORE_EXTENDED: restore_register(p, pt_cursor_uleb(c)); return true;
     case CFA_UNDEFINED: set_slot(p, pt_cursor_uleb(c), PT_SLOT_UNDEFINED, 0); return true;
     case CFA_SAME_VALUE: set_same(p, pt_cursor_uleb(c)); return true;
     case CFA_REGISTER: {
@@ -196,7 +196,7 @@ static bool define(program *p, uint8_t op)
         return true;
     case CFA_DEF_CFA_SF:
         reg = pt_cursor_uleb(c);
-        set_cfa(p, PT_CFA_REG, reg, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        set_cfa(p, PT_CFA_REG, reg, scaled_operand(p, (uint64_t)pt_cursor_sleb(c)));
         return true;
     case CFA_DEF_CFA_REGISTER:
         reg = pt_cursor_uleb(c);
@@ -205,7 +205,7 @@ static bool define(program *p, uint8_t op)
         return true;
     case CFA_DEF_CFA_OFFSET: define_cfa_off(p, (int64_t)pt_cursor_uleb(c)); return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        define_cfa_off(p, scaled(p, (uint64_t)pt_cursor_sleb(c)));
+        define_cfa_off(p, scaled_operand(p, (uint64_t)pt_cursor_sleb(c)));
         return true;
     case CFA_DEF_CFA_EXPRESSION: cfa_expression(p); return true;
     case CFA_EXPRESSION: slot_expression(p, pt_cursor_uleb(c), false); return true;
@@ -225,7 +225,7 @@ static bool define(program *p, uint8_t op)
 }
 
 /* By how much op moves the address; false: it is none that does. */
-static bool advance(program *p, uint8_t op, uint64_t *ret_bytes)
+static bool advance_address(program *p, uint8_t op, uint64_t *ret_bytes)
 {
     switch (op) {
     case CFA_ADVANCE_LOC1: *ret_bytes = pt_cursor_fixed(&p->c, 1); break;
@@ -242,20 +242,20 @@ static bool advance(program *p, uint8_t op, uint64_t *ret_bytes)
 
 /* All but what is done in run. False: unknown, or damaged. *ret_bytes: by how much it moved the
  * address. */
-static bool other(program *p, uint8_t op, const pt_cfi_reader *reader, uint64_t addr,
-                  uint64_t *ret_bytes)
+static bool run_other(program *p, uint8_t op, const pt_cfi_reader *reader, uint64_t addr,
+                      uint64_t *ret_bytes)
 {
     const pt_unwind_frames *const frames = reader->frames;
     *ret_bytes = 0;
     if ((op & 0xc0) == CFA_OFFSET) {
-        set_slot(p, op & 0x3f, PT_SLOT_AT_CFA, scaled(p, pt_cursor_uleb(&p->c)));
+        set_slot(p, op & 0x3f, PT_SLOT_AT_CFA, scaled_operand(p, pt_cursor_uleb(&p->c)));
     } else if (op == CFA_SET_LOC) {
         uint64_t to;
         const uint64_t at_addr = frames->addr + (uint64_t)(p->c.at - frames->bytes);
         if (!pt_cfi_pointer(&p->c, p->cie->address_encoding, at_addr, frames, &to) || to < addr)
             return false;
         *ret_bytes = to - addr;
-    } else if (!advance(p, op, ret_bytes) && !define(p, op)) {
+    } else if (!advance_address(p, op, ret_bytes) && !define_rule(p, op)) {
         return false;
     }
     return !p->c.bad;
@@ -325,8 +325,8 @@ static inline bool short_uleb(const uint8_t **at, const uint8_t *end, uint64_t *
 
 /* The program of a CIE (row NULL) or of an FDE, for the code from *ret_addr on; moves that to the
  * last row. *rule: what restore goes back to; then what holds at the end. */
-static bool run(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c, uint64_t *ret_addr,
-                pt_cfi_words *rule, pt_cfi_row *row, void *arg)
+static bool run_program(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c,
+                        uint64_t *ret_addr, pt_cfi_words *rule, pt_cfi_row *row, void *arg)
 {
     const pt_machine *const machine = reader->machine;
     const pt_cfi_words first = *rule;
@@ -378,7 +378,7 @@ static bool run(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c,
             pt_unwind_rule whole = pt_cfi_rule_of(now);
             const pt_unwind_rule whole_first = pt_cfi_rule_of(first);
             program p = {machine, cie, &whole, &whole_first, {at, end, false}};
-            if (!other(&p, op, reader, addr, &bytes)) return false;
+            if (!run_other(&p, op, reader, addr, &bytes)) return false;
             at = p.c.at;
             now = pt_cfi_words_of(&whole);
             if (!is_advance(op)) continue;
@@ -397,7 +397,7 @@ static bool run(const pt_cfi_reader *reader, const pt_cfi_cie *cie, pt_cursor c,
 bool pt_cfi_run_first(const pt_cfi_reader *reader, pt_cfi_cie *cie, pt_cursor c)
 {
     uint64_t addr = 0;
-    return run(reader, cie, c, &addr, &cie->first, NULL, NULL);
+    return run_program(reader, cie, c, &addr, &cie->first, NULL, NULL);
 }
 
 bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *row, void *arg)
@@ -405,7 +405,7 @@ bool pt_cfi_run(const pt_cfi_reader *reader, const pt_cfi_fde *fde, pt_cfi_row *
     static const pt_cfi_words none;
     pt_cfi_words rule = fde->cie->first;
     uint64_t addr = fde->start_addr;
-    if (run(reader, fde->cie, fde->program, &addr, &rule, row, arg)) return true;
+    if (run_program(reader, fde->cie, fde->program, &addr, &rule, row, arg)) return true;
     row(arg, addr, none);
     return false;
 }

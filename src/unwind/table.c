@@ -26,7 +26,7 @@ static uint64_t mix_word(uint64_t h, uint64_t word)
 }
 
 /* Of four words in turns, so that one need not wait for the other. */
-static uint64_t mix(uint64_t seed, const uint8_t *bytes, size_t size)
+static uint64_t mix_bytes(uint64_t seed, const uint8_t *bytes, size_t size)
 {
     uint64_t h[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
     for (; size >= sizeof words; bytes += sizeof words, size -= sizeof words) {
@@ -45,7 +45,7 @@ uint64_t pt_unwind_checksum(const pt_unwind_header *header, const uint8_t *rest,
 {
     pt_unwind_header h = *header;
     h.checksum = 0;
-    return mix(mix(0, (const uint8_t *)&h, sizeof h), rest, rest_bytes);
+    return mix_bytes(mix_bytes(0, (const uint8_t *)&h, sizeof h), rest, rest_bytes);
 }
 
 static bool rule_is_good(const pt_unwind_rule *rule)

@@ -59,7 +59,7 @@ typedef struct {
     bool is_full;
 } search;
 
-static void *grow(search *s, pt_scratch *memory, void *items, uint32_t *cap, size_t each)
+static void *grow_items(search *s, pt_scratch *memory, void *items, uint32_t *cap, size_t each)
 {
     const uint32_t wanted = *cap == 0 ? 256 : *cap * 2;
     void *room = NULL;
@@ -76,7 +76,7 @@ static void add_gap(search *s, uint64_t start, uint64_t limit)
 {
     if (limit <= start || s->is_full) return;
     if (s->gap_count == s->gap_cap)
-        s->gaps = grow(s, &s->gaps_memory, s->gaps, &s->gap_cap, sizeof *s->gaps);
+        s->gaps = grow_items(s, &s->gaps_memory, s->gaps, &s->gap_cap, sizeof *s->gaps);
     if (!s->is_full) s->gaps[s->gap_count++] = (span){start, limit};
 }
 
@@ -84,7 +84,7 @@ static void add_begin(search *s, uint64_t addr)
 {
     if (s->begin_count == MOST_BEGINS) return;
     if (s->begin_count == s->begin_cap)
-        s->begins = grow(s, &s->begins_memory, s->begins, &s->begin_cap, sizeof *s->begins);
+        s->begins = grow_items(s, &s->begins_memory, s->begins, &s->begin_cap, sizeof *s->begins);
     if (!s->is_full) s->begins[s->begin_count++] = addr;
 }
 
@@ -400,7 +400,8 @@ static void add_asking(search *s, uint32_t asked)
 {
     const asking one = {s->asker, asked};
     if (s->asking_count == s->asking_cap)
-        s->askings = grow(s, &s->askings_memory, s->askings, &s->asking_cap, sizeof *s->askings);
+        s->askings =
+            grow_items(s, &s->askings_memory, s->askings, &s->asking_cap, sizeof *s->askings);
     if (!s->is_full) s->askings[s->asking_count++] = one;
 }
 
@@ -422,11 +423,12 @@ static bool search_returns(void *arg, uint64_t addr)
     return !f->never_returns;
 }
 
-static void keep(search *s, const pt_kept_row *row)
+static void append_row(search *s, const pt_kept_row *row)
 {
     pt_unwind_sources *const from = s->from;
     if (from->kept_count == from->kept_cap)
-        from->kept = grow(s, &from->kept_memory, from->kept, &from->kept_cap, sizeof *from->kept);
+        from->kept =
+            grow_items(s, &from->kept_memory, from->kept, &from->kept_cap, sizeof *from->kept);
     if (!s->is_full) from->kept[from->kept_count++] = *row;
 }
 
@@ -434,7 +436,7 @@ static void keep_row(void *arg, uint64_t addr, const pt_unwind_rule *rule)
 {
     search *const s = arg;
     const uint64_t start = s->from->functions.items[s->asker].start_addr;
-    keep(s, &(pt_kept_row){.off = (uint32_t)(addr - start), .rule = *rule});
+    append_row(s, &(pt_kept_row){.off = (uint32_t)(addr - start), .rule = *rule});
 }
 
 /* The rows of the function that was followed just now. */
@@ -442,7 +444,7 @@ static void keep_rows(search *s, pt_unwind_function *f)
 {
     f->first_row = s->from->kept_count + 1;
     pt_code_rows(s->from->elf, f, &s->from->room, keep_row, s);
-    keep(s, &(pt_kept_row){.off = PT_KEPT_END});
+    append_row(s, &(pt_kept_row){.off = PT_KEPT_END});
     if (s->is_full) f->first_row = 0;
 }
 
@@ -457,7 +459,7 @@ static void drop_askings(search *s)
 }
 
 /* Who was told that one returns which does not, now that this is known, is to be followed again. */
-static void unsettle(search *s)
+static void unsettle_callers(search *s)
 {
     pt_unwind_function *const items = s->from->functions.items;
     for (uint32_t i = 0; i < s->asking_count; i++)
@@ -468,7 +470,7 @@ static void unsettle(search *s)
 }
 
 /* Follows all code once that is not settled. True: something was learnt, which may teach more. */
-static bool learn(search *s)
+static bool learn_returns(search *s)
 {
     const pt_code_hooks hooks = {
         .returns = search_returns, .leaves = s->has_names ? NULL : search_leaves, .arg = s};
@@ -485,7 +487,7 @@ static bool learn(search *s)
         if (s->has_names) keep_rows(s, f);
         learnt |= f->never_returns;
     }
-    if (s->has_names) unsettle(s);
+    if (s->has_names) unsettle_callers(s);
     return learnt || s->found_more;
 }
 
@@ -516,7 +518,7 @@ static bool add_code_functions(search *s)
             if (!pt_functions_take_room(s->from) || !pt_functions_sort(&s->from->functions))
                 return false;
         }
-        if (!learn(s)) break;
+        if (!learn_returns(s)) break;
     }
     return !s->is_full;
 }

@@ -81,7 +81,7 @@ typedef struct {
     uint8_t sib;
 } reading;
 
-static uint8_t take(reading *r)
+static uint8_t take_byte(reading *r)
 {
     if (r->at >= r->size || r->at >= 15) {
         r->bad = true;
@@ -94,7 +94,7 @@ static int32_t take_signed(reading *r, unsigned count)
 {
     uint32_t value = 0;
     for (unsigned i = 0; i < count; i++) {
-        const uint32_t byte = take(r);
+        const uint32_t byte = take_byte(r);
         if (i < 4) value |= byte << 8 * i;
     }
     if (count == 1) return (int8_t)value;
@@ -106,7 +106,7 @@ static uint8_t take_opcode(reading *r)
 {
     uint8_t byte;
     for (;;) {
-        byte = take(r);
+        byte = take_byte(r);
         if (byte == 0x66)
             r->operand16 = true;
         else if (byte == 0x67)
@@ -118,38 +118,38 @@ static uint8_t take_opcode(reading *r)
     }
     if ((byte & 0xf0) == 0x40) {
         r->rex = byte;
-        byte = take(r);
+        byte = take_byte(r);
     }
     if (byte == 0xc5 || byte == 0xc4 || byte == 0x62) {
-        const uint8_t first = take(r);
+        const uint8_t first = take_byte(r);
         r->is_vector = true;
         r->rex = 0x40 | ((first & 0x80) == 0 ? 4 : 0);
         r->map = byte == 0xc5 ? 1 : byte == 0xc4 ? first & 0x1f : first & 7;
-        if (byte != 0xc5) take(r);
-        if (byte == 0x62) take(r);
-        r->op = take(r);
+        if (byte != 0xc5) take_byte(r);
+        if (byte == 0x62) take_byte(r);
+        r->op = take_byte(r);
         if (r->map == 1) return r->op == 0x77 ? NONE : pt_x86_two_byte[r->op] == PM8 ? M8 : MODRM;
         return r->map == 3 ? M8 : r->map == 0 || r->map > 6 ? BAD : MODRM;
     }
     r->op = byte;
     if (byte != 0x0f) return pt_x86_one_byte[byte];
-    r->op = take(r);
+    r->op = take_byte(r);
     r->map = 1;
     if (r->op != 0x38 && r->op != 0x3a) return pt_x86_two_byte[r->op];
     r->map = r->op == 0x38 ? 2 : 3;
-    r->op = take(r);
+    r->op = take_byte(r);
     return r->map == 2 ? MODRM : M8;
 }
 
 static void take_modrm(reading *r)
 {
-    r->modrm = take(r);
+    r->modrm = take_byte(r);
     const unsigned mod = r->modrm >> 6, rm = r->modrm & 7;
     if (mod == 3) return;
     unsigned disp = mod == 1 ? 1 : mod == 2 ? 4 : 0;
     if (rm == 4) {
         r->has_sib = true;
-        r->sib = take(r);
+        r->sib = take_byte(r);
         if (mod == 0 && (r->sib & 7) == 5) disp = 4;
     } else if (mod == 0 && rm == 5) {
         disp = 4; /* from rip */
@@ -199,7 +199,7 @@ static bool is_fp_based(const reading *r)
     return r->modrm >> 6 != 0 && (r->modrm & 7) == 5 && !(r->rex & 1);
 }
 
-static void set(pt_x86_insn *insn, pt_x86_kind kind, int32_t value)
+static void set_insn(pt_x86_insn *insn, pt_x86_kind kind, int32_t value)
 {
     insn->kind = (uint8_t)kind;
     insn->value = value;
@@ -207,8 +207,8 @@ static void set(pt_x86_insn *insn, pt_x86_kind kind, int32_t value)
 
 static void write_register(pt_x86_insn *insn, unsigned number)
 {
-    if (number == SP) set(insn, PT_X86_WRITES_SP, 0);
-    if (number == FP) set(insn, PT_X86_WRITES_FP, 0);
+    if (number == SP) set_insn(insn, PT_X86_WRITES_SP, 0);
+    if (number == FP) set_insn(insn, PT_X86_WRITES_FP, 0);
 }
 
 /* Opcodes of the one-byte map whose result goes to the register of the reg field. */
@@ -238,9 +238,9 @@ static bool writes_reg_0f(uint8_t op)
            op == 0x50 || op == 0xd7;
 }
 
-static void jump(pt_x86_insn *insn, pt_x86_kind kind, bool is_direct, int32_t value)
+static void set_jump(pt_x86_insn *insn, pt_x86_kind kind, bool is_direct, int32_t value)
 {
-    set(insn, kind, value);
+    set_insn(insn, kind, value);
     insn->is_direct = is_direct;
 }
 
@@ -252,16 +252,16 @@ static bool moves_stack(const reading *r, pt_x86_insn *insn)
     const unsigned group = r->modrm >> 3 & 7;
     if (!wide) return false;
     if ((r->op == 0x81 || r->op == 0x83) && rm == SP && (group == 0 || group == 5)) {
-        set(insn, PT_X86_ADD_SP, group == 0 ? r->imm : -r->imm);
+        set_insn(insn, PT_X86_ADD_SP, group == 0 ? r->imm : -r->imm);
         return r->imm != INT32_MIN;
     }
     if (r->op == 0x8d && rm == 16 && (reg == SP || reg == FP)) {
         if (is_sp_based(r)) {
-            set(insn, reg == SP ? PT_X86_ADD_SP : PT_X86_FP_FROM_SP, r->disp);
+            set_insn(insn, reg == SP ? PT_X86_ADD_SP : PT_X86_FP_FROM_SP, r->disp);
             return true;
         }
         if (is_fp_based(r) && reg == SP) {
-            set(insn, PT_X86_SP_FROM_FP, r->disp);
+            set_insn(insn, PT_X86_SP_FROM_FP, r->disp);
             return true;
         }
     }
@@ -269,9 +269,9 @@ static bool moves_stack(const reading *r, pt_x86_insn *insn)
     if (!to_rm && !to_reg) return false;
     const unsigned to = to_rm ? rm : reg, from = to_rm ? reg : rm;
     if (to == FP && from == SP)
-        set(insn, PT_X86_FP_FROM_SP, 0);
+        set_insn(insn, PT_X86_FP_FROM_SP, 0);
     else if (to == SP && from == FP)
-        set(insn, PT_X86_SP_FROM_FP, 0);
+        set_insn(insn, PT_X86_SP_FROM_FP, 0);
     else
         return false;
     return true;
@@ -281,15 +281,15 @@ static void classify_group5(const reading *r, pt_x86_insn *insn)
 {
     switch (r->modrm >> 3 & 7) {
     case 2:
-    case 3: jump(insn, PT_X86_CALL, false, 0); break;
+    case 3: set_jump(insn, PT_X86_CALL, false, 0); break;
     case 4: {
         /* jmp [table + register * 8] */
         const bool by_table = r->has_sib && r->modrm >> 6 == 0 && (r->sib & 0xc7) == 0xc5;
-        jump(insn, PT_X86_JUMP, false, by_table ? r->disp : 0);
+        set_jump(insn, PT_X86_JUMP, false, by_table ? r->disp : 0);
         break;
     }
-    case 5: jump(insn, PT_X86_JUMP, false, 0); break;
-    case 6: set(insn, PT_X86_PUSH, -1); break;
+    case 5: set_jump(insn, PT_X86_JUMP, false, 0); break;
+    case 6: set_insn(insn, PT_X86_PUSH, -1); break;
     default: write_register(insn, rm_of(r)); break;
     }
 }
@@ -298,37 +298,37 @@ static void classify_one_byte(const reading *r, pt_x86_insn *insn)
 {
     const uint8_t op = r->op;
     const int number = (op & 7) | (r->rex & 1 ? 8 : 0);
-    if (op >= 0x50 && op <= 0x57) return set(insn, PT_X86_PUSH, number);
-    if (op >= 0x58 && op <= 0x5f) return set(insn, PT_X86_POP, number);
+    if (op >= 0x50 && op <= 0x57) return set_insn(insn, PT_X86_PUSH, number);
+    if (op >= 0x58 && op <= 0x5f) return set_insn(insn, PT_X86_POP, number);
     if ((op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3))
-        return jump(insn, PT_X86_BRANCH, true, r->imm);
+        return set_jump(insn, PT_X86_BRANCH, true, r->imm);
     if (op >= 0xb8 && op <= 0xbf) return write_register(insn, (unsigned)number);
     switch (op) {
     case 0x68:
     case 0x6a:
-    case 0x9c: return set(insn, PT_X86_PUSH, -1);
+    case 0x9c: return set_insn(insn, PT_X86_PUSH, -1);
     case 0x8f:
-    case 0x9d: return set(insn, PT_X86_POP, rm_of(r) < 16 && op == 0x8f ? (int)rm_of(r) : -1);
+    case 0x9d: return set_insn(insn, PT_X86_POP, rm_of(r) < 16 && op == 0x8f ? (int)rm_of(r) : -1);
     case 0xc2:
     case 0xc3:
     case 0xca:
     case 0xcb:
-    case 0xcf: return set(insn, PT_X86_RETURN, 0);
-    case 0xc8: return set(insn, PT_X86_WRITES_SP, 0);
-    case 0xc9: return set(insn, PT_X86_LEAVE, 0);
+    case 0xcf: return set_insn(insn, PT_X86_RETURN, 0);
+    case 0xc8: return set_insn(insn, PT_X86_WRITES_SP, 0);
+    case 0xc9: return set_insn(insn, PT_X86_LEAVE, 0);
     case 0xcc:
-    case 0xf4: return set(insn, PT_X86_STOP, 0);
-    case 0xe8: return jump(insn, PT_X86_CALL, true, r->imm);
+    case 0xf4: return set_insn(insn, PT_X86_STOP, 0);
+    case 0xe8: return set_jump(insn, PT_X86_CALL, true, r->imm);
     case 0xe9:
-    case 0xeb: return jump(insn, PT_X86_JUMP, true, r->imm);
+    case 0xeb: return set_jump(insn, PT_X86_JUMP, true, r->imm);
     case 0xff: return classify_group5(r, insn);
     default: break;
     }
     if ((op == 0x31 || op == 0x33) && rm_of(r) == FP && reg_of(r) == FP)
-        return set(insn, PT_X86_ZEROES_FP, 0);
+        return set_insn(insn, PT_X86_ZEROES_FP, 0);
     if (op == 0x8d && r->modrm >> 6 == 0 && (r->modrm & 7) == 5 && reg_of(r) != SP &&
         reg_of(r) != FP)
-        return set(insn, PT_X86_ADDRESS, r->disp);
+        return set_insn(insn, PT_X86_ADDRESS, r->disp);
     if (moves_stack(r, insn)) return;
     if ((op & 1) == 0 && r->rex == 0) return; /* bytes: 4 and 5 are ah and ch */
     if (writes_rm(op, r->modrm >> 3 & 7)) write_register(insn, rm_of(r));
@@ -339,10 +339,10 @@ static void classify_one_byte(const reading *r, pt_x86_insn *insn)
 static void classify_0f(const reading *r, pt_x86_insn *insn)
 {
     const uint8_t op = r->op;
-    if (op >= 0x80 && op <= 0x8f) return jump(insn, PT_X86_BRANCH, true, r->imm);
-    if (op == 0x0b) return set(insn, PT_X86_STOP, 0);
-    if (op == 0xa0 || op == 0xa8) return set(insn, PT_X86_PUSH, -1);
-    if (op == 0xa1 || op == 0xa9) return set(insn, PT_X86_POP, -1);
+    if (op >= 0x80 && op <= 0x8f) return set_jump(insn, PT_X86_BRANCH, true, r->imm);
+    if (op == 0x0b) return set_insn(insn, PT_X86_STOP, 0);
+    if (op == 0xa0 || op == 0xa8) return set_insn(insn, PT_X86_PUSH, -1);
+    if (op == 0xa1 || op == 0xa9) return set_insn(insn, PT_X86_POP, -1);
     if (op >= 0xc8) return write_register(insn, (unsigned)(op & 7) | (r->rex & 1 ? 8 : 0));
     if (writes_reg_0f(op) && reg_of(r) == FP) write_register(insn, FP);
 }
@@ -360,8 +360,8 @@ static void classify_0f(const reading *r, pt_x86_insn *insn)
 const uint8_t pt_x86_modrm[256] = {REGS(MOD0), REGS(MOD1), REGS(MOD2), REGS(MOD3)};
 /* clang-format on */
 
-static inline bool found(pt_x86_insn *ret_insn, unsigned length, pt_x86_kind kind, bool is_direct,
-                         int32_t value)
+static inline bool set_found(pt_x86_insn *ret_insn, unsigned length, pt_x86_kind kind,
+                             bool is_direct, int32_t value)
 {
     *ret_insn = (pt_x86_insn){
         .length = (uint8_t)length, .kind = (uint8_t)kind, .is_direct = is_direct, .value = value};
@@ -388,31 +388,32 @@ static inline bool decode_common(const uint8_t *at, pt_x86_insn *ret_insn)
         word >>= 8;
         length++;
         if (shape == REL32 && !has_prefix)
-            return found(ret_insn, length + 4, PT_X86_BRANCH, true, (int32_t)(uint32_t)word);
+            return set_found(ret_insn, length + 4, PT_X86_BRANCH, true, (int32_t)(uint32_t)word);
         const unsigned bytes = shape & PLAIN ? pt_x86_operand_bytes(word, shape, rex) : 0;
-        return bytes != 0 && found(ret_insn, length + bytes, PT_X86_OTHER, false, 0);
+        return bytes != 0 && set_found(ret_insn, length + bytes, PT_X86_OTHER, false, 0);
     }
     if (has_prefix) return false;
     const int32_t value = (int32_t)(uint32_t)word;
     if (op >= 0x50 && op <= 0x5f)
-        return found(ret_insn, length, op < 0x58 ? PT_X86_PUSH : PT_X86_POP, false,
-                     (op & 7) | (rex & 1) << 3);
+        return set_found(ret_insn, length, op < 0x58 ? PT_X86_PUSH : PT_X86_POP, false,
+                         (op & 7) | (rex & 1) << 3);
     if (op >= 0x70 && op <= 0x7f)
-        return found(ret_insn, length + 1, PT_X86_BRANCH, true, (int8_t)value);
+        return set_found(ret_insn, length + 1, PT_X86_BRANCH, true, (int8_t)value);
     if (op >= 0xb8 && op <= 0xbf && ((op & 6) != 4 || rex & 1)) /* not to rsp or rbp */
-        return found(ret_insn, length + (rex & 8 ? 8 : 4), PT_X86_OTHER, false, 0);
+        return set_found(ret_insn, length + (rex & 8 ? 8 : 4), PT_X86_OTHER, false, 0);
     switch (op) {
-    case 0x6a: return found(ret_insn, length + 1, PT_X86_PUSH, false, -1);
-    case 0xcc: return found(ret_insn, length, PT_X86_STOP, false, 0);
-    case 0xc3: return found(ret_insn, length, PT_X86_RETURN, false, 0);
-    case 0xe8: return found(ret_insn, length + 4, PT_X86_CALL, true, value);
-    case 0xe9: return found(ret_insn, length + 4, PT_X86_JUMP, true, value);
-    case 0xeb: return found(ret_insn, length + 1, PT_X86_JUMP, true, (int8_t)value);
+    case 0x6a: return set_found(ret_insn, length + 1, PT_X86_PUSH, false, -1);
+    case 0xcc: return set_found(ret_insn, length, PT_X86_STOP, false, 0);
+    case 0xc3: return set_found(ret_insn, length, PT_X86_RETURN, false, 0);
+    case 0xe8: return set_found(ret_insn, length + 4, PT_X86_CALL, true, value);
+    case 0xe9: return set_found(ret_insn, length + 4, PT_X86_JUMP, true, value);
+    case 0xeb: return set_found(ret_insn, length + 1, PT_X86_JUMP, true, (int8_t)value);
     case 0xf6:
     case 0xf7: {
         const unsigned bytes = pt_x86_operand_bytes(word, PG, rex);
         const unsigned immediate = (word >> 3 & 7) >= 2 ? 0 : op == 0xf6 ? 1 : 4;
-        return bytes != 0 && found(ret_insn, length + bytes + immediate, PT_X86_OTHER, false, 0);
+        return bytes != 0 &&
+               set_found(ret_insn, length + bytes + immediate, PT_X86_OTHER, false, 0);
     }
     default: return false;
     }
@@ -438,6 +439,6 @@ static __attribute__((noinline)) bool decode_any(const uint8_t *bytes, size_t si
 bool pt_x86_decode(const uint8_t *bytes, size_t size, pt_x86_insn *ret_insn)
 {
     const unsigned plain = size >= 15 ? pt_x86_plain_length(bytes) : 0;
-    if (plain > 0) return found(ret_insn, plain, PT_X86_OTHER, false, 0);
+    if (plain > 0) return set_found(ret_insn, plain, PT_X86_OTHER, false, 0);
     return (size >= 15 && decode_common(bytes, ret_insn)) || decode_any(bytes, size, ret_insn);
 }
