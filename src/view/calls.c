@@ -261,7 +261,7 @@ static int by_root(const void *left, const void *right, void *context)
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-static void reach(const pt_calls *calls, uint32_t function, bool *reached, heap *h)
+static void reach_from(const pt_calls *calls, uint32_t function, bool *reached, heap *h)
 {
     const pt_calls_function *const f = &calls->function[function];
     reached[function] = true;
@@ -284,18 +284,18 @@ uint32_t *pt_calls_hang(const pt_calls *calls, uint32_t **ret_root, uint32_t *re
     qsort_r(order, n, sizeof *order, by_root, (void *)calls);
     uint32_t roots = 0, next = 0;
     for (; next < n && calls->function[order[next]].in_count == 0; next++)
-        reach(calls, root[roots++] = order[next], reached, &h);
+        reach_from(calls, root[roots++] = order[next], reached, &h);
     while (h.count > 0 || next < n) {
         if (h.count == 0) { /* of circles that nobody else calls, the heaviest */
             const uint32_t f = order[next++];
-            if (!reached[f]) reach(calls, root[roots++] = f, reached, &h);
+            if (!reached[f]) reach_from(calls, root[roots++] = f, reached, &h);
             continue;
         }
         const uint32_t c = heap_pop(&h);
         const uint32_t to = calls->call[c].to;
         if (reached[to]) continue;
         by[to] = c;
-        reach(calls, to, reached, &h);
+        reach_from(calls, to, reached, &h);
     }
     free(h.items);
     *ret_root = root;

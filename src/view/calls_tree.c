@@ -111,7 +111,7 @@ static uint64_t *most_reached(const pt_calls *calls)
 }
 
 /* A row weighs its total. Where none is known it stays if it leads to a function that is heavy. */
-static void weigh(const pt_calls *calls, full_row *row, uint32_t count)
+static void weigh_row(const pt_calls *calls, full_row *row, uint32_t count)
 {
     PT_FREE uint64_t *most = calls->has_cost ? NULL : most_reached(calls);
     for (uint32_t i = 0; i < count; i++)
@@ -182,7 +182,7 @@ void pt_calls_tree(const pt_calls *calls, const pt_calltree_request *request, pt
 {
     uint32_t count;
     full_row *const row = all_rows(calls, &count);
-    weigh(calls, row, count);
+    weigh_row(calls, row, count);
     const size_t most = 2 * (size_t)count + 2;
     uint64_t min_weight = calls->has_cost ? request->min_weight : 0;
     for (uint32_t i = 0; i < count; i++)

@@ -239,7 +239,7 @@ static void push_group(planting *t, const group *g)
     PT_PUSH(t->waiting, *g);
 }
 
-static void deal(planting *t, const group *g, uint32_t node)
+static void deal_groups(planting *t, const group *g, uint32_t node)
 {
     count_children(t, g, node);
     group folded = {.name = PT_NONE, .location = PT_NONE};
@@ -274,7 +274,7 @@ static bool plant_chain(planting *t, const group *g, uint32_t node)
     return true;
 }
 
-static bool plant(planting *t)
+static bool plant_tree(planting *t)
 {
     while (t->waiting.count > 0) {
         const group g = t->waiting.items[--t->waiting.count];
@@ -284,7 +284,7 @@ static bool plant(planting *t)
         if (g.count == 1) {
             if (!plant_chain(t, &g, node)) return false;
         } else {
-            deal(t, &g, node);
+            deal_groups(t, &g, node);
         }
     }
     return true;
@@ -317,7 +317,7 @@ pt_status pt_calltree_init(pt_calltree *ret_tree, const pt_fold *fold,
     memset(t.child_of_name, 0xff, fold->count * sizeof *t.child_of_name);
     const group root = all_stacks(&t);
     push_group(&t, &root);
-    const bool whole = plant(&t);
+    const bool whole = plant_tree(&t);
     free(t.item);
     free(t.spare);
     free(t.child_of_name);

@@ -34,8 +34,8 @@ static char *made_readable(const char *linkage, const char *plain, pt_demangle_m
 }
 
 /* The number of a function's names; valid while the image is. */
-static uint32_t readable(const pt_code_image *image, const char *linkage, const char *plain,
-                         pt_demangle_mode mode)
+static uint32_t readable_names(const pt_code_image *image, const char *linkage, const char *plain,
+                               pt_demangle_mode mode)
 {
     struct pt_code_names *names = image->names;
     const uint64_t hash = pt_hash_mix((uintptr_t)linkage, (uintptr_t)plain);
@@ -54,7 +54,7 @@ static uint32_t readable(const pt_code_image *image, const char *linkage, const 
 const char *pt_code_name(const pt_code_image *image, const char *linkage_name,
                          pt_demangle_mode mode)
 {
-    const uint32_t name = readable(image, linkage_name, "", mode);
+    const uint32_t name = readable_names(image, linkage_name, "", mode);
     return image->names->items[name].plain;
 }
 
@@ -93,7 +93,7 @@ static bool open_image(const pt_profile *p, const pt_mapping *map, const pt_code
     return true;
 }
 
-static void place(pt_code *code, const pt_profile *p, uint32_t location, uint32_t image)
+static void place_location(pt_code *code, const pt_profile *p, uint32_t location, uint32_t image)
 {
     const pt_mapping *map = &p->mapping->row[p->location->mapping[location]];
     const bool is_return = (p->location->flags[location] & PT_LOCATION_RETURN_ADDR) != 0;
@@ -131,7 +131,7 @@ void pt_code_init(pt_code *ret_code, const pt_profile *p, const bool *wanted,
             if (of_mapping[m] == FAILED && open_image(p, map, options, code.search, image))
                 of_mapping[m] = (uint32_t)code.image_count++;
         }
-        if (of_mapping[m] < FAILED) place(&code, p, l, of_mapping[m]);
+        if (of_mapping[m] < FAILED) place_location(&code, p, l, of_mapping[m]);
     }
     *ret_code = code;
 }
@@ -240,7 +240,7 @@ static pt_status by_objdump(disassembling *d, pt_error *reterr)
     return PT_OK;
 }
 
-static pt_status disassemble(disassembling *d, pt_error *reterr)
+static pt_status disassemble_code(disassembling *d, pt_error *reterr)
 {
     const pt_elf *elf = pt_object_elf(d->image->object);
     const bool has_objdump = d->options->objdump != NULL;
@@ -264,7 +264,7 @@ static void take_frames(void *context, size_t index, const pt_object_frame *fram
     i->frame_count = (uint32_t)count;
     for (size_t k = 0; k < count; k++) {
         const uint32_t name =
-            readable(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle);
+            readable_names(d->image, frames[k].linkage_name, frames[k].name, d->options->demangle);
         text->frame[text->frame_count++] = (pt_code_frame){
             .function = d->image->names->items[name].plain,
             .brief = d->image->names->items[name].brief,
@@ -282,7 +282,7 @@ pt_status pt_code_text_init(pt_code_text *ret_text, const pt_code_image *image, 
     if (end - start > MAX_CODE_BYTES) end = start + MAX_CODE_BYTES;
     disassembling d = {
         .text = &text, .image = image, .options = options, .start = start, .end = end};
-    const pt_status status = disassemble(&d, reterr);
+    const pt_status status = disassemble_code(&d, reterr);
     if (status != PT_OK) {
         pt_code_text_done(&text);
         return status;
@@ -305,7 +305,7 @@ char *pt_code_instruction_text(const pt_code_image *image, uint64_t addr,
         .text = &text, .image = image, .options = options, .start = addr, .end = addr + LONGEST};
     pt_error error = PT_ERROR_INIT;
     char *first = NULL;
-    if (disassemble(&d, &error) == PT_OK && text.count > 0) {
+    if (disassemble_code(&d, &error) == PT_OK && text.count > 0) {
         first = text.instruction[0].text;
         text.instruction[0].text = NULL;
     }

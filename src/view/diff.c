@@ -173,7 +173,7 @@ static double mean_whole(const diffing *d, int side)
 }
 
 /* Every run gets the total that a run of before has in the mean. */
-static void normalize(diffing *d, pt_diff *diff)
+static void normalize_runs(diffing *d, pt_diff *diff)
 {
     const double whole = mean_whole(d, PT_BEFORE);
     for (size_t run = 0; run < d->run_count; run++)
@@ -261,8 +261,8 @@ static double dispersion_of(const diffing *d, const side_sum side[2], double who
 }
 
 /* Makes interval and p from what the two sides have. bound_p: error of the bound "at least". */
-static void judge(const diffing *d, const side_sum side[2], double whole, double bound_p,
-                  pt_change *c)
+static void judge_change(const diffing *d, const side_sum side[2], double whole, double bound_p,
+                         pt_change *c)
 {
     double df;
     const double dispersion = dispersion_of(d, side, whole, &df);
@@ -296,7 +296,7 @@ static pt_change change_of(const diffing *d, const cell *cells, size_t which, do
     pt_change c = {
         .value = {side[0].sum / (double)side[0].runs, side[1].sum / (double)side[1].runs}};
     c.change = c.value[PT_AFTER] - c.value[PT_BEFORE];
-    judge(d, side, whole, bound_p, &c);
+    judge_change(d, side, whole, bound_p, &c);
     return c;
 }
 
@@ -335,7 +335,7 @@ static int compare_tests(const void *left, const void *right)
 }
 
 /* Of n tests in order of p, marks the first k for the largest k with p[k] <= k / n * level. */
-static void mark(test *tests, size_t count, double level)
+static void mark_tests(test *tests, size_t count, double level)
 {
     qsort(tests, count, sizeof *tests, compare_tests);
     size_t marked = 0;
@@ -357,7 +357,7 @@ static size_t mark_rows(const diffing *d, pt_diff *diff)
             if (has_any && !isnan(both[k]->p)) tests[count++] = (test){both[k]->p, both[k]};
         }
     }
-    mark(tests, count, 1 - d->request->confidence);
+    mark_tests(tests, count, 1 - d->request->confidence);
     for (size_t i = 0; i < diff->count; i++)
         diff->real_count += diff->row[i].self.is_real || diff->row[i].total.is_real;
     return count;
@@ -365,7 +365,7 @@ static size_t mark_rows(const diffing *d, pt_diff *diff)
 
 /* ---- The whole ---- */
 
-static const pt_change *shown(const pt_diff_row *row, pt_sort sort)
+static const pt_change *shown_change(const pt_diff_row *row, pt_sort sort)
 {
     return sort == PT_SORT_SELF ? &row->self : &row->total;
 }
@@ -375,10 +375,11 @@ static int compare_rows(const void *left, const void *right, void *context)
     const pt_diff_row *a = left, *b = right;
     const pt_sort sort = *(const pt_sort *)context;
     const pt_sort other = sort == PT_SORT_SELF ? PT_SORT_TOTAL : PT_SORT_SELF;
-    if (shown(a, sort)->is_real != shown(b, sort)->is_real) return shown(a, sort)->is_real ? -1 : 1;
+    if (shown_change(a, sort)->is_real != shown_change(b, sort)->is_real)
+        return shown_change(a, sort)->is_real ? -1 : 1;
     for (int k = 0; k < 2; k++) {
-        const double x = fabs(shown(a, k == 0 ? sort : other)->change);
-        const double y = fabs(shown(b, k == 0 ? sort : other)->change);
+        const double x = fabs(shown_change(a, k == 0 ? sort : other)->change);
+        const double y = fabs(shown_change(b, k == 0 ? sort : other)->change);
         if (x != y) return x > y ? -1 : 1;
     }
     return strcmp(a->name, b->name);
@@ -452,7 +453,7 @@ pt_status pt_diff_init(pt_diff *ret_diff, const pt_diff_request *request, pt_err
     if (status == PT_OK) {
         put_side_by_side(&d);
         d.has_errors = diff.has_errors = knows_draws(&d);
-        if (request->normalize) normalize(&d, &diff);
+        if (request->normalize) normalize_runs(&d, &diff);
         const size_t tests = make_rows(&d, &diff);
         tell_power(&d, &diff, tests);
         pt_sort sort = request->sort;

@@ -188,7 +188,7 @@ static int64_t width_of(const pt_calltree *tree, uint32_t node)
 #define SIGN_BIT (UINT64_C(1) << 63)
 
 /* As an unsigned number in the same order. */
-static uint64_t ascending(int64_t width)
+static uint64_t ascending_key(int64_t width)
 {
     return (uint64_t)width ^ SIGN_BIT;
 }
@@ -205,7 +205,7 @@ static int64_t width_of_rank(const pt_calltree *tree, uint32_t rank, uint64_t *r
     for (int shift = ALL_BITS - BITS; shift >= 0; shift -= BITS) {
         memset(nodes_of, 0, DIGITS * sizeof *nodes_of);
         for (uint32_t i = 0; i < tree->count; i++) {
-            const uint64_t width = ascending(width_of(tree, i));
+            const uint64_t width = ascending_key(width_of(tree, i));
             if ((width & known) == found) nodes_of[width >> shift & (DIGITS - 1)]++;
         }
         uint64_t digit = DIGITS - 1;
@@ -270,7 +270,7 @@ static uint32_t depth_limit(const pt_profile *p, uint64_t slots)
     return 0;
 }
 
-static void cut(pt_flame *f, uint64_t nodes, int64_t total)
+static void cut_small(pt_flame *f, uint64_t nodes, int64_t total)
 {
     f->cut_nodes += nodes;
     f->cut_total += total;
@@ -294,7 +294,7 @@ static void keep_nodes(building *b, const pt_flame_request *request)
         const int64_t total = tree->total[i];
         const bool folded = is_folded(tree, i);
         if (folded || !is_wide_enough(&l, total, tree->depth[i])) {
-            cut(f, folded ? tree->folded[i] : 1, total);
+            cut_small(f, folded ? tree->folded[i] : 1, total);
             i = tree->end[i];
             continue;
         }
@@ -362,7 +362,7 @@ static pt_status sum_values(const pt_profile *p, uint32_t event, int64_t *ret_to
     return PT_OK;
 }
 
-static pt_status fill(building *b, const pt_flame_request *request, pt_error *reterr)
+static pt_status fill_flame(building *b, const pt_flame_request *request, pt_error *reterr)
 {
     const pt_event *event = &b->profile->event->row[request->event];
     add_string(b, "", 0);
@@ -400,7 +400,7 @@ pt_status pt_flame_new(const pt_profile *profile, const pt_flame_request *reques
         pt_index_init(&b.strings);
         pt_index_init(&b.groups);
         pt_index_init(&b.frames);
-        status = fill(&b, request, reterr);
+        status = fill_flame(&b, request, reterr);
         pt_index_done(&b.strings);
         pt_index_done(&b.groups);
         pt_index_done(&b.frames);

@@ -204,7 +204,7 @@ static void cut_to_top(pt_graph_making *m, uint64_t node_cutoff, uint64_t edge_c
     pt_graph_sort(m);
 }
 
-static void trim(pt_graph_making *m)
+static void trim_graph(pt_graph_making *m)
 {
     const pt_graph_request *r = m->request;
     pt_graph *g = m->graph;
@@ -268,7 +268,7 @@ pt_status pt_graph_init(pt_graph *ret_graph, const pt_profile *profile,
     if (status == PT_OK) {
         find_inlined(&m);
         list_nodes(&m);
-        trim(&m);
+        trim_graph(&m);
         for (uint32_t i = 0; i < g.listed_count; i++)
             pt_graph_name(&g, g.listed[i]);
         mark_inlined(&g);

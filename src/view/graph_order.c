@@ -84,7 +84,7 @@ static double log2_of(double x)
     return fraction == 0.5 ? exponent - 1 : log(fraction) * (1 / M_LN2) + exponent;
 }
 
-static double information(int64_t part, int64_t total)
+static double information_of(int64_t part, int64_t total)
 {
     const double fraction = (double)pt_graph_abs(part) / (double)total;
     return -fraction * log2_of(fraction);
@@ -92,7 +92,7 @@ static double information(int64_t part, int64_t total)
 
 static int64_t entropy_of(const pt_graph_node *node, telling *t)
 {
-    if (t->out_total != 0 && node->flat > 0) t->out += information(node->flat, t->out_total);
+    if (t->out_total != 0 && node->flat > 0) t->out += information_of(node->flat, t->out_total);
     const double score = (t->in_count == 0 ? 1 : t->in) + (t->out_count == 0 ? 1 : t->out);
     int64_t whole = pt_whole_part(score * (double)node->cum);
     pt_graph_sum(&whole, node->flat);
@@ -100,7 +100,7 @@ static int64_t entropy_of(const pt_graph_node *node, telling *t)
 }
 
 /* Scores of all nodes, by their edges. */
-static int64_t *entropies(const pt_graph *g)
+static int64_t *entropies_of(const pt_graph *g)
 {
     PT_FREE telling *t = pt_alloc(g->node_count, sizeof *t);
     for (uint32_t n = 0; n < g->node_count; n++)
@@ -118,8 +118,8 @@ static int64_t *entropies(const pt_graph *g)
         const pt_graph_edge *edge = &g->edge[e];
         if (edge->dropped) continue;
         telling *from = &t[edge->from], *to = &t[edge->to];
-        if (from->out_total != 0) from->out += information(edge->weight, from->out_total);
-        if (to->in_total != 0) to->in += information(edge->weight, to->in_total);
+        if (from->out_total != 0) from->out += information_of(edge->weight, from->out_total);
+        if (to->in_total != 0) to->in += information_of(edge->weight, to->in_total);
     }
     int64_t *score = pt_alloc(g->node_count, sizeof *score);
     for (uint32_t n = 0; n < g->node_count; n++)
@@ -131,7 +131,7 @@ void pt_graph_sort(pt_graph_making *m)
 {
     pt_graph *g = m->graph;
     const bool visual = m->request->visual;
-    PT_FREE int64_t *entropy = visual ? entropies(g) : NULL;
+    PT_FREE int64_t *entropy = visual ? entropies_of(g) : NULL;
     PT_FREE entry *entries = pt_alloc(g->listed_count, sizeof *entries);
     for (uint32_t i = 0; i < g->listed_count; i++) {
         const pt_graph_node *node = &g->node[g->listed[i]];

@@ -98,7 +98,7 @@ static uint32_t mark_light(paths *t)
 
 /* Hangs each path on the nearest caller that stays; parents become nodes. Returns the node of each
  * path that stays. */
-static uint32_t *hang(paths *t)
+static uint32_t *hang_paths(paths *t)
 {
     uint32_t *node = pt_alloc(t->count, sizeof *node);
     uint32_t nodes = 0;
@@ -141,7 +141,7 @@ static void make_nodes(paths *t)
     pt_graph_making *m = t->m;
     pt_graph *g = m->graph;
     const uint32_t gone = mark_light(t);
-    PT_FREE uint32_t *node = hang(t);
+    PT_FREE uint32_t *node = hang_paths(t);
     g->dropped_nodes = gone;
     g->node_count = g->edge_count = t->count - gone;
     g->node = pt_alloc(g->node_count, sizeof *g->node);

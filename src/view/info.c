@@ -222,7 +222,7 @@ static void count_labels(pt_info *info, const pt_profile *p)
 
 /* ---- What is missing ---- */
 
-static void lack(pt_info *info, pt_lack_kind kind, uint64_t count, uint64_t of)
+static void note_lack(pt_info *info, pt_lack_kind kind, uint64_t count, uint64_t of)
 {
     info->lacks[info->lack_count++] = (pt_lack){kind, count, of};
 }
@@ -248,20 +248,20 @@ static void list_lacks(pt_info *info, const pt_profile *p, uint64_t outside)
     const uint64_t unknown_ends = info->ends[PT_STACK_END_UNKNOWN];
     const uint64_t unchecked = info->ends[PT_STACK_END_UNCHECKED];
     const uint64_t cut = info->samples - unknown_ends - unchecked - info->ends[PT_STACK_END_ROOT];
-    if (from->damaged) lack(info, PT_LACK_DAMAGED, 0, 0);
+    if (from->damaged) note_lack(info, PT_LACK_DAMAGED, 0, 0);
     if (info->named_locations < info->locations)
-        lack(info, PT_LACK_NAMES, info->locations - info->named_locations, info->locations);
+        note_lack(info, PT_LACK_NAMES, info->locations - info->named_locations, info->locations);
     if (lined < info->named_locations)
-        lack(info, PT_LACK_LINES, info->named_locations - lined, info->named_locations);
-    if (with_id < files) lack(info, PT_LACK_BUILD_IDS, files - with_id, files);
-    if (outside > 0) lack(info, PT_LACK_MAPPINGS, outside, info->locations);
-    if (unknown_ends > 0) lack(info, PT_LACK_ENDS, unknown_ends, info->samples);
-    if (cut > 0) lack(info, PT_LACK_WHOLE, cut, info->samples);
-    if (unchecked > 0) lack(info, PT_LACK_CHECKED, unchecked, info->samples);
-    if (from->lost > 0) lack(info, PT_LACK_LOST, from->lost, 0);
-    if (!period) lack(info, PT_LACK_PERIOD, 0, 0);
-    if (from->start_ns == 0 && info->first_sample_ns == 0) lack(info, PT_LACK_TIME, 0, 0);
-    if (from->duration_ns == 0) lack(info, PT_LACK_DURATION, 0, 0);
+        note_lack(info, PT_LACK_LINES, info->named_locations - lined, info->named_locations);
+    if (with_id < files) note_lack(info, PT_LACK_BUILD_IDS, files - with_id, files);
+    if (outside > 0) note_lack(info, PT_LACK_MAPPINGS, outside, info->locations);
+    if (unknown_ends > 0) note_lack(info, PT_LACK_ENDS, unknown_ends, info->samples);
+    if (cut > 0) note_lack(info, PT_LACK_WHOLE, cut, info->samples);
+    if (unchecked > 0) note_lack(info, PT_LACK_CHECKED, unchecked, info->samples);
+    if (from->lost > 0) note_lack(info, PT_LACK_LOST, from->lost, 0);
+    if (!period) note_lack(info, PT_LACK_PERIOD, 0, 0);
+    if (from->start_ns == 0 && info->first_sample_ns == 0) note_lack(info, PT_LACK_TIME, 0, 0);
+    if (from->duration_ns == 0) note_lack(info, PT_LACK_DURATION, 0, 0);
 }
 
 const char *pt_lack_name(pt_lack_kind kind)

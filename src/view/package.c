@@ -17,7 +17,7 @@ static bool is_word(char c)
 }
 
 /* Whether text begins with the word, and the word ends there. */
-static bool starts(const char *text, const char *word)
+static bool starts_with_word(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && !is_word(text[length]);
@@ -54,7 +54,7 @@ static const char *inside_brackets(const char *name)
             name++;
         size_t skipped = 0;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (starts(name, words[i]) && !is_word(name[strlen(words[i])]))
+            if (starts_with_word(name, words[i]) && !is_word(name[strlen(words[i])]))
                 skipped = strlen(words[i]);
         if (skipped == 0) return name;
         name += skipped;
@@ -66,7 +66,7 @@ static bool is_compilers_suffix(const char *dot)
 {
     static const char *const suffixes[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (starts(dot + 1, suffixes[i])) return true;
+        if (starts_with_word(dot + 1, suffixes[i])) return true;
     return false;
 }
 

@@ -6,9 +6,9 @@
 
 #include "view/table.h"
 
-static pt_peek_other *others(const pt_graph *g, const uint32_t *edges, uint32_t edge_count,
-                             bool callers, size_t limit, int64_t total, size_t *ret_count,
-                             size_t *ret_more)
+static pt_peek_other *others_of(const pt_graph *g, const uint32_t *edges, uint32_t edge_count,
+                                bool callers, size_t limit, int64_t total, size_t *ret_count,
+                                size_t *ret_more)
 {
     const size_t count = limit > 0 && limit < edge_count ? limit : edge_count;
     pt_peek_other *other = pt_alloc(count, sizeof *other);
@@ -37,10 +37,10 @@ static pt_peek_function function_of(const pt_graph *g, const pt_peek_request *re
         .total_share = pt_share(node->cum, request->whole),
         .rootless_share = 1,
     };
-    f.caller = others(g, node->in, node->in_count, true, request->other_limit, node->cum,
-                      &f.caller_count, &f.more_callers);
-    f.callee = others(g, node->out, node->out_count, false, request->other_limit, node->cum,
-                      &f.callee_count, &f.more_callees);
+    f.caller = others_of(g, node->in, node->in_count, true, request->other_limit, node->cum,
+                         &f.caller_count, &f.more_callers);
+    f.callee = others_of(g, node->out, node->out_count, false, request->other_limit, node->cum,
+                         &f.callee_count, &f.more_callees);
     for (uint32_t i = 0; i < node->in_count; i++)
         f.rootless_share -= pt_share(g->edge[node->in[i]].weight, node->cum);
     if (f.rootless_share < 1e-9) f.rootless_share = 0;
@@ -66,7 +66,7 @@ static pt_status judge_count(const pt_peek *peek, pt_error *reterr)
     return peek->count > 0 ? PT_OK : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
 }
 
-static pt_status choose(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
+static pt_status choose_functions(pt_peek *peek, const pt_peek_request *request, pt_error *reterr)
 {
     const pt_graph *g = &peek->graph;
     peek->function = pt_alloc(g->listed_count, sizeof *peek->function);
@@ -190,7 +190,7 @@ pt_status pt_peek_init(pt_peek *ret_peek, const pt_profile *profile, const pt_pe
     } else {
         status = pt_graph_init(&peek.graph, profile, &whole, reterr);
         if (status != PT_OK) return status;
-        status = choose(&peek, request, reterr);
+        status = choose_functions(&peek, request, reterr);
     }
     if (status == PT_OK)
         *ret_peek = peek;
