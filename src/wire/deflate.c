@@ -31,7 +31,7 @@ static void put_code(bits *b, uint32_t code, unsigned count)
     put_bits(b, turned, count);
 }
 
-static void pad(bits *b)
+static void pad_bits(bits *b)
 {
     if (b->held_bits > 0) put_bits(b, 0, 8 - b->held_bits);
 }
@@ -90,7 +90,7 @@ static unsigned hash_at(const uint8_t *at)
     return three * UINT32_C(0x9e3779b1) >> 20;
 }
 
-static size_t common(const uint8_t *a, const uint8_t *b, size_t most)
+static size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t length = 0;
     while (length < most && a[length] == b[length])
@@ -98,7 +98,7 @@ static size_t common(const uint8_t *a, const uint8_t *b, size_t most)
     return length;
 }
 
-static void remember(pt_deflate_places *places, const uint8_t *bytes, size_t at)
+static void remember_place(pt_deflate_places *places, const uint8_t *bytes, size_t at)
 {
     uint16_t *const last = &places->last[hash_at(bytes + at)];
     places->before[at] = *last;
@@ -112,7 +112,7 @@ static size_t find_match(const pt_deflate_places *places, const uint8_t *bytes, 
     const size_t most = size - at < MATCH_MAX ? size - at : MATCH_MAX;
     size_t best = 0, place = places->last[hash_at(bytes + at)];
     for (int tries = 0; place != 0 && tries < TRIES && best < most; tries++) {
-        const size_t length = common(bytes + place - 1, bytes + at, most);
+        const size_t length = common_bytes(bytes + place - 1, bytes + at, most);
         if (length > best) {
             best = length;
             *ret_distance = at - (place - 1);
@@ -140,11 +140,11 @@ size_t pt_deflate_block(pt_deflate_places *places, uint8_t *to, const uint8_t *b
             put_match(&b, length, distance);
         }
         for (const size_t next = at + length; at < next; at++)
-            if (size - at >= MATCH_MIN) remember(places, bytes, at);
+            if (size - at >= MATCH_MIN) remember_place(places, bytes, at);
     }
     put_symbol(&b, END_OF_BLOCK);
     if (!is_last) put_bits(&b, 0, 3);
-    pad(&b);
+    pad_bits(&b);
     if (!is_last) {
         memcpy(to + b.bytes, (const uint8_t[]){0, 0, 0xff, 0xff}, 4);
         b.bytes += 4;

@@ -1,21 +1,21 @@
 /* gperftools.c: writing the gperftools binary CPU profile into a caller's buffer. */
 #include "wire/gperftools.h"
 
-static bool fits(pt_gperf_target target, uint64_t value)
+static bool fits_target(pt_gperf_target target, uint64_t value)
 {
     return target.word_bytes == 8 || value <= UINT32_MAX;
 }
 
 bool pt_gperf_word(pt_wire_buf *buf, pt_gperf_target target, uint64_t value)
 {
-    if (!fits(target, value)) return false;
+    if (!fits_target(target, value)) return false;
     pt_wire_put_uint(buf, value, target.word_bytes, target.big_endian);
     return true;
 }
 
 bool pt_gperf_header(pt_wire_buf *buf, pt_gperf_target target, uint64_t period_us)
 {
-    if (!fits(target, period_us)) return false;
+    if (!fits_target(target, period_us)) return false;
     const uint64_t slots[] = {0, 3, 0, period_us, 0};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
         pt_gperf_word(buf, target, slots[i]);
@@ -25,9 +25,10 @@ bool pt_gperf_header(pt_wire_buf *buf, pt_gperf_target target, uint64_t period_u
 bool pt_gperf_record(pt_wire_buf *buf, pt_gperf_target target, uint64_t count, const uint64_t *pcs,
                      size_t depth)
 {
-    if (count == 0 || depth == 0 || !fits(target, count) || !fits(target, depth)) return false;
+    if (count == 0 || depth == 0 || !fits_target(target, count) || !fits_target(target, depth))
+        return false;
     for (size_t i = 0; i < depth; i++) {
-        if (!fits(target, pcs[i])) return false;
+        if (!fits_target(target, pcs[i])) return false;
     }
     pt_gperf_word(buf, target, count);
     pt_gperf_word(buf, target, depth);
