@@ -120,10 +120,8 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
                 pt_count_of((uint64_t)diff->effective_count[PT_BEFORE]).text,
                 pt_count_of((uint64_t)diff->effective_count[PT_AFTER]).text);
     if (diff->seen_share > 0)
-        pt_outf(
-            out,
-            "a function with 5%% of the time that grows by %s of itself is found 4 times in 5\n",
-            pt_percent_of(diff->seen_share).text);
+        pt_outf(out, "a growth by %s of a function with 5%% of the time is found 4 times in 5\n",
+                pt_percent_of(diff->seen_share).text);
     if (diff->is_one_run)
         pt_out_text(out,
                     "noise of sampling only: one run a side does not show how much runs differ\n");
@@ -215,11 +213,12 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, const wi
     if (diff->has_errors) put_error(out, unit, w->half, &row->self);
     pt_outf(out, " %7s %c ", part_of(&row->self).text, mark_of(diff, &row->self));
     put_total(out, unit, w, diff, &row->total, total_known);
-    const size_t before = (size_t)(w->before + w->after + w->self + w->total + 2 * w->half) + 24 +
-                          pt_text_width(place);
-    pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
-    if (place[0] != '\0') pt_out_text(out, "  ");
-    pt_text_put(out, place, 0);
+    const size_t used = (size_t)(w->before + w->after + w->self + w->total) + 16 +
+                        (diff->has_errors ? 2 * (size_t)w->half + 2 : 0);
+    const pt_text_fit fit = pt_text_fit_row(look, used, row->name, place, "");
+    pt_text_put_name(out, look, row->name, fit.name);
+    if (fit.has_place) pt_out_text(out, "  ");
+    if (fit.has_place) pt_text_put(out, place, fit.place);
     pt_text_colour_end(out, look, colour);
     pt_out_char(out, '\n');
 }

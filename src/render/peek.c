@@ -32,6 +32,12 @@ static void put_calls(const writing *w, const char *text)
     if (w->calls_width > 0) pt_outf(w->out, " %*s", w->calls_width, text);
 }
 
+/* Columns before a name; those of a function itself stand out by two. */
+static size_t used_columns(const writing *w)
+{
+    return 20 + (size_t)w->width + (w->calls_width > 0 ? (size_t)w->calls_width + 1 : 0);
+}
+
 static void put_other(const writing *w, const pt_peek_other *other)
 {
     const bool known = w->peek->total_known;
@@ -39,10 +45,10 @@ static void put_other(const writing *w, const pt_peek_other *other)
             pt_known_share(other->share, known).text);
     put_calls(w, pt_calls_of(other->calls).text);
     pt_out_text(w->out, "    ");
-    const size_t before = 20 + (size_t)w->width + (size_t)w->calls_width;
-    pt_text_put_name(w->out, w->look, other->name,
-                     w->look->width > before + 20 ? w->look->width - before : 0);
-    pt_out_text(w->out, other->inlined ? "  (inlined)\n" : "\n");
+    const char *const mark = other->inlined ? "  (inlined)" : "";
+    const pt_text_fit fit = pt_text_fit_row(w->look, used_columns(w), other->name, "", mark);
+    pt_text_put_name(w->out, w->look, other->name, fit.name);
+    pt_outf(w->out, "%s\n", fit.has_mark ? mark : "");
 }
 
 static void put_rest(const writing *w, double share, const char *what)
@@ -60,6 +66,16 @@ static void put_more(const writing *w, size_t more, const char *what)
     pt_outf(w->out, "    %s more %s%s\n", pt_count_of(more).text, what, more == 1 ? "" : "s");
 }
 
+/* "  self 3.0ms (1%), 7 calls from itself"; the caller frees. */
+static char *own_figures(const writing *w, const pt_peek_function *f)
+{
+    pt_buf text = PT_BUF_INIT;
+    pt_putf(&text, "  self %s", pt_value_of(w->unit, f->self).text);
+    pt_putf(&text, " (%s)", pt_percent_of(f->self_share).text);
+    if (f->itself > 0) pt_putf(&text, ", %s calls from itself", pt_count_of(f->itself).text);
+    return pt_buf_take(&text, NULL);
+}
+
 static void put_function(const writing *w, const pt_peek_function *f)
 {
     for (size_t i = 0; i < f->caller_count; i++)
@@ -74,12 +90,11 @@ static void put_function(const writing *w, const pt_peek_function *f)
     pt_out_text(w->out, "  ");
     const pt_colour colour = pt_colour_of_share(f->total_share);
     pt_text_colour(w->out, w->look, colour);
-    pt_text_put_name(w->out, w->look, f->name, 0);
+    PT_FREE char *own = own_figures(w, f);
+    const pt_text_fit fit = pt_text_fit_row(w->look, used_columns(w) - 2, f->name, "", own);
+    pt_text_put_name(w->out, w->look, f->name, fit.name);
     pt_text_colour_end(w->out, w->look, colour);
-    pt_outf(w->out, "  self %s", pt_value_of(w->unit, f->self).text);
-    pt_outf(w->out, " (%s)", pt_percent_of(f->self_share).text);
-    if (f->itself > 0) pt_outf(w->out, ", %s calls from itself", pt_count_of(f->itself).text);
-    pt_out_char(w->out, '\n');
+    pt_outf(w->out, "%s\n", fit.has_mark ? own : "");
     for (size_t i = 0; i < f->callee_count; i++)
         put_other(w, &f->callee[i]);
     put_more(w, f->more_callees, "callee");

@@ -138,6 +138,45 @@ void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t
     pt_buf_done(&brief);
 }
 
+static size_t name_width(const pt_look *look, const char *name)
+{
+    if (look->long_names) return pt_text_width(name);
+    pt_buf brief = PT_BUF_INIT;
+    pt_brief_name(name, &brief);
+    const size_t width = pt_text_width(pt_buf_text(&brief));
+    pt_buf_done(&brief);
+    return width;
+}
+
+pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,
+                            const char *mark)
+{
+    enum { LIMIT_MIN = 8, BOTH_MIN = 24 };
+    pt_text_fit fit = {.has_place = place[0] != '\0', .has_mark = true};
+    if (look->width == 0) return fit;
+    size_t room = look->width > used ? look->width - used : 0;
+    const size_t wanted = name_width(look, name);
+    size_t place_width = fit.has_place ? pt_text_width(place) + 2 : 0;
+    const size_t beside = pt_text_width(mark);
+    fit.has_mark = room >= beside + (fit.has_place ? wanted + place_width : LIMIT_MIN);
+    if (fit.has_mark) room -= beside;
+    if (wanted + place_width <= room) return fit;
+    if (room < BOTH_MIN) {
+        fit.has_place = false;
+        place_width = 0;
+    }
+    const size_t half = room / 2;
+    if (place_width > half) {
+        const size_t left = wanted < half ? room - wanted : half;
+        if (place_width > left) {
+            fit.place = left - 2;
+            place_width = left;
+        }
+    }
+    fit.name = room > place_width + LIMIT_MIN ? room - place_width : LIMIT_MIN;
+    return fit;
+}
+
 void pt_text_pad(pt_out *out, size_t n)
 {
     static const char spaces[] = "                                ";

@@ -21,6 +21,18 @@ void pt_text_put(pt_out *out, const char *text, size_t limit);
 /* The same for a function's name, which is made brief first unless the look wants all of it. */
 void pt_text_put_name(pt_out *out, const pt_look *look, const char *name, size_t limit);
 
+/* How a row fits the terminal: a name, then two spaces and a place, then a mark. */
+typedef struct pt_text_fit {
+    size_t name, place; /* limits for the two functions above; 0: whole */
+    bool has_place, has_mark;
+} pt_text_fit;
+
+/* used: columns before the name. place may be "", mark ("  (inlined)") too; both "" where there is
+ * none. Where the row is too wide a mark beside a place goes; then the longer of name and place is
+ * cut, then both to the same width; where less than 24 columns are left, the place goes. */
+pt_text_fit pt_text_fit_row(const pt_look *look, size_t used, const char *name, const char *place,
+                            const char *mark);
+
 /* Puts n spaces. */
 void pt_text_pad(pt_out *out, size_t n);
 

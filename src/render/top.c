@@ -19,16 +19,16 @@ static char *place_of(const pt_top *top, const pt_top_row *row)
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
-/* Where a row lies; of code that is not the program's own, from where that calls it. */
-static char *caller_of(const pt_own_caller *caller)
+/* "<- Ledger::append  ledger.cc:88 62%"; without the file where there is no room for it. */
+static char *caller_of(const pt_own_caller *caller, bool has_file)
 {
     pt_buf text = PT_BUF_INIT;
     pt_putf(&text, "<- %s", caller->name);
     const char *slash = strrchr(caller->file, '/');
-    if (caller->file[0] != '\0')
+    if (has_file && caller->file[0] != '\0') {
         pt_putf(&text, "  %s", slash != NULL && slash[1] != '\0' ? slash + 1 : caller->file);
-    if (caller->file[0] != '\0' && caller->line > 0)
-        pt_putf(&text, ":%lld", (long long)caller->line);
+        if (caller->line > 0) pt_putf(&text, ":%lld", (long long)caller->line);
+    }
     if (caller->share < MOSTLY) pt_putf(&text, " %.0f%%", 100 * caller->share);
     return pt_buf_take(&text, NULL);
 }
@@ -38,19 +38,25 @@ static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary,
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
     const char *inlined = row->inlined ? "  (inlined)" : "";
-    PT_FREE char *place =
-        caller != NULL && caller->name != NULL ? caller_of(caller) : place_of(top, row);
+    const bool is_called = caller != NULL && caller->name != NULL;
+    PT_FREE char *place = is_called ? caller_of(caller, true) : place_of(top, row);
     pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(summary->unit, row->self).text,
             pt_percent_of(row->self_share).text, width, pt_total_of(summary, row->total).text,
             pt_total_share_of(summary, row->total_share).text);
-    const size_t before = 20 + 2 * (size_t)width + strlen(inlined) + pt_text_width(place);
+    const size_t used = 19 + 2 * (size_t)width;
+    pt_text_fit fit = pt_text_fit_row(look, used, row->name, place, inlined);
+    if (is_called && (fit.name != 0 || fit.place != 0)) {
+        pt_freep(&place);
+        place = caller_of(caller, false);
+        fit = pt_text_fit_row(look, used, row->name, place, inlined);
+    }
     pt_text_colour(out, look, colour);
-    pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
+    pt_text_put_name(out, look, row->name, fit.name);
     pt_text_colour_end(out, look, colour);
     pt_text_colour(out, look, PT_COLOUR_QUIET);
-    if (place[0] != '\0') pt_out_text(out, "  ");
-    pt_text_put(out, place, 0);
-    pt_out_text(out, inlined);
+    if (fit.has_place) pt_out_text(out, "  ");
+    if (fit.has_place) pt_text_put(out, place, fit.place);
+    if (fit.has_mark) pt_out_text(out, inlined);
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
     pt_out_char(out, '\n');
 }

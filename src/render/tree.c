@@ -80,11 +80,13 @@ static void put_row(pt_out *out, const pt_look *look, const pt_report_head *head
         return;
     }
     pt_text_colour(out, look, colour);
-    const size_t before = 20 + 2 * (size_t)width + (calls_width > 0 ? (size_t)calls_width + 2 : 0) +
-                          3 * (size_t)row->indent + (row->only ? 2 : 0);
-    pt_text_put_name(out, look, row->name, look->width > before + 20 ? look->width - before : 0);
+    const size_t used = 19 + 2 * (size_t)width + (calls_width > 0 ? (size_t)calls_width + 2 : 0) +
+                        3 * (size_t)row->indent + (row->only ? 2 : 0);
+    const char *const mark = row->inlined ? "  (inlined)" : row->elsewhere ? "  (elsewhere)" : "";
+    const pt_text_fit fit = pt_text_fit_row(look, used, row->name, "", mark);
+    pt_text_put_name(out, look, row->name, fit.name);
     pt_text_colour_end(out, look, colour);
-    pt_out_text(out, row->inlined ? "  (inlined)\n" : row->elsewhere ? "  (elsewhere)\n" : "\n");
+    pt_outf(out, "%s\n", fit.has_mark ? mark : "");
 }
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)

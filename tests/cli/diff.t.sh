@@ -11,7 +11,7 @@ expect_status 0
 expect_no_stderr
 expect_stdout 'a.folded -> b.folded: samples, 5,030 -> 6,030, +1,000 (+19.9%), 95% interval +794 to +1,206
 5,030 -> 6,030 samples; 5 of 6 functions changed by more than noise (~ marks noise)
-a function with 5% of the time that grows by 31.3% of itself is found 4 times in 5
+a growth by 31.3% of a function with 5% of the time is found 4 times in 5
 noise of sampling only: one run a side does not show how much runs differ
 
   self  after change  +-95%            total  +-95%   function

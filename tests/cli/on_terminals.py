@@ -1,26 +1,32 @@
 #!/usr/bin/env python3
-"""on_terminals.py [shown WORD] <COMMANDS: runs each line's command with a terminal of its own.
+"""on_terminals.py [shown WORD | columns N] <COMMANDS: runs each line's command with a terminal of its own.
 
 A line is words as the shell quotes them; standard input, output and error are the terminal. Nothing
 that it gets may be for a terminal to obey: no control characters but tabs, line feeds (which the
 kernel makes CR LF) and gprof's form feeds at the beginnings of pages, no C1 controls, no marks that
-turn the direction of writing, nothing but UTF-8. With `shown` each must have printed the word.
+turn the direction of writing, nothing but UTF-8. With `shown` each must have printed the word; with
+`columns` the terminal has so many, and no row of a table may be wider (rows begin with a number).
 Prints what is wrong; exit status 1 if anything was.
 """
+import fcntl
 import os
 import pty
 import re
 import shlex
+import struct
 import sys
+import termios
 
 OBEYED = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
 
 
-def output_of(words):
+def output_of(words, columns):
     """All that the terminal got, and the exit status (below 0: a signal)."""
     child, terminal = pty.fork()
     if child == 0:
         try:
+            if columns:
+                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 40, columns, 0, 0))
             os.execv(words[0], words)
         except OSError:
             os._exit(127)
@@ -39,7 +45,7 @@ def output_of(words):
     return got, status
 
 
-def complaint_about(got, status, word):
+def complaint_about(got, status, word, columns):
     if status < 0 or status == 127:
         return 'ended with %d' % status
     try:
@@ -49,18 +55,22 @@ def complaint_about(got, status, word):
     bad = OBEYED.search(re.sub(r'(^|\n)\f\n', r'\1\n', text))
     if bad:
         return 'a terminal obeys %r after %r' % (bad[0], text[max(0, bad.start() - 60):bad.start()])
+    for line in text.split('\n') if columns else []:
+        if len(line) > columns and re.match(r' *[-+]?[0-9][0-9.,]*[a-zA-Z%]* +[0-9.-]', line):
+            return '%d columns: %r' % (len(line), line)
     return None if word in text else '%r is not shown: %r' % (word, text[:300])
 
 
 def main():
     word = sys.argv[2] if sys.argv[1:2] == ['shown'] else ''
+    columns = int(sys.argv[2]) if sys.argv[1:2] == ['columns'] else 0
     count, failed = 0, False
     for line in sys.stdin:
         words = [os.fsencode(w) for w in shlex.split(line)]
         if not words:
             continue
         count += 1
-        complaint = complaint_about(*output_of(words), word)
+        complaint = complaint_about(*output_of(words, columns), word, columns)
         if complaint:
             print('%s: %s' % (line.strip().encode('unicode_escape').decode(), complaint))
             failed = True
