@@ -153,7 +153,7 @@ __attribute__((noinline)) void pt_last_words(void)
     }
 }
 
-static _Noreturn void leave(int status)
+static _Noreturn void leave_process(int status)
 {
     pt_last_words();
     for (;;)
@@ -162,12 +162,12 @@ static _Noreturn void leave(int status)
 
 PT_EXPORT void _exit(int status)
 {
-    leave(status);
+    leave_process(status);
 }
 
 PT_EXPORT void _Exit(int status)
 {
-    leave(status);
+    leave_process(status);
 }
 
 /* ---- exec ---- */
@@ -333,7 +333,7 @@ extern const char __start_pt_passing[], __stop_pt_passing[];
 
 extern void second_start(void) __asm__("__libc_start_main") __attribute__((weak));
 
-static pt_tick_code around(void *function, size_t before, size_t behind)
+static pt_tick_code code_around(void *function, size_t before, size_t behind)
 {
     const uintptr_t addr = (uintptr_t)function;
     return addr == 0 ? (pt_tick_code){0} : (pt_tick_code){addr - before, addr + behind};
@@ -369,8 +369,8 @@ void pt_interpose_init(void)
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */
     pt_tick.main_start =
-        around(pt_find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
-    pt_tick.thread_start = around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
+        code_around(pt_find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
+    pt_tick.thread_start = code_around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
     pt_agent.passing_code =

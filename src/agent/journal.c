@@ -32,7 +32,7 @@ static bool make_memory(pt_agent_journal *journal, size_t upto)
 }
 
 /* A step ahead, or what is needed where that is too much. */
-static bool reach(pt_agent_journal *journal, size_t bytes)
+static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
 {
     return bytes <= journal->open_bytes || make_memory(journal, round_up(bytes, STEP_BYTES)) ||
            make_memory(journal, round_up(bytes, (size_t)sysconf(_SC_PAGESIZE)));
@@ -50,7 +50,7 @@ bool pt_journal_open(pt_agent_journal *journal)
         journal->size_bytes = size;
         journal->open_bytes = 0;
         journal->used_bytes = PT_JOURNAL_HEADER_BYTES;
-        if (reach(journal, PT_JOURNAL_HEADER_BYTES)) {
+        if (reach_bytes(journal, PT_JOURNAL_HEADER_BYTES)) {
             journal->header = at;
             return true;
         }
@@ -64,7 +64,7 @@ pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, s
 {
     const size_t size = round_up(size_bytes, PT_JOURNAL_ALIGN_BYTES);
     if (journal->header == NULL || size > journal->size_bytes - journal->used_bytes ||
-        !reach(journal, journal->used_bytes + size))
+        !reach_bytes(journal, journal->used_bytes + size))
         return NULL;
     pt_journal_area *const area = (pt_journal_area *)(journal->base + journal->used_bytes);
     journal->used_bytes += size;

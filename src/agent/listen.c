@@ -62,7 +62,7 @@ static bool is_to_end(void)
 
 /* ---- the socket ---- */
 
-static bool refuse(const char *what)
+static bool refuse_listening(const char *what)
 {
     snprintf(listener.message, sizeof listener.message, "PITOT_LISTEN=%s: %s", listener.where,
              what);
@@ -92,10 +92,10 @@ static bool listen_unix(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (path[0] != '/' || !pt_agent_join(at.sun_path, sizeof at.sun_path - 12, path, ""))
-        return refuse("the path of a socket begins with / and has at most 95 bytes");
+        return refuse_listening("the path of a socket begins with / and has at most 95 bytes");
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* The mode that the socket's file gets (unix_bind in net/unix/af_unix.c). */
-    if (listener.fd < 0 || fchmod(listener.fd, 0600) != 0) return refuse(strerror(errno));
+    if (listener.fd < 0 || fchmod(listener.fd, 0600) != 0) return refuse_listening(strerror(errno));
     bool bound = bind_unix(&at);
     if (!bound && errno == EADDRINUSE && is_stale(&at) && unlink(at.sun_path) == 0)
         bound = bind_unix(&at);
@@ -106,18 +106,19 @@ static bool listen_unix(const char *path)
         if (is_stale(&at)) unlink(at.sun_path);
         bound = bind_unix(&at);
     }
-    if (!bound || listen(listener.fd, BACKLOG) != 0) return refuse(strerror(errno));
+    if (!bound || listen(listener.fd, BACKLOG) != 0) return refuse_listening(strerror(errno));
     pt_agent_join(listener.path, sizeof listener.path, at.sun_path, "");
     return true;
 }
 
 static bool make_token(const char *given)
 {
-    if (given == NULL) return pt_listen_random_text(listener.token) || refuse("no random numbers");
+    if (given == NULL)
+        return pt_listen_random_text(listener.token) || refuse_listening("no random numbers");
     const size_t length = strlen(given);
     if (length < PT_LISTEN_TOKEN_MIN_BYTES || length > PT_LISTEN_TOKEN_MAX_BYTES ||
         strspn(given, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != length)
-        return refuse("a token has 16 to 64 letters, digits, - and _");
+        return refuse_listening("a token has 16 to 64 letters, digits, - and _");
     memcpy(listener.token, given, length + 1);
     return true;
 }
@@ -129,7 +130,8 @@ static bool listen_tcp(const char *text)
     const size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
     if (length < sizeof port) memcpy(port, text, length);
     const uint64_t number = listener.port != 0 ? listener.port : pt_agent_number(port, UINT32_MAX);
-    if (number > UINT16_MAX) return refuse("no port; unix:PATH or 127.0.0.1:PORT are understood");
+    if (number > UINT16_MAX)
+        return refuse_listening("no port; unix:PATH or 127.0.0.1:PORT are understood");
     if (listener.port == 0 && !make_token(slash != NULL ? slash + 1 : NULL)) return false;
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)number),
@@ -137,12 +139,12 @@ static bool listen_tcp(const char *text)
     socklen_t size = sizeof at;
     const int on = 1;
     listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener.fd < 0) return refuse(strerror(errno));
+    if (listener.fd < 0) return refuse_listening(strerror(errno));
     setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(listener.fd, (struct sockaddr *)&at, sizeof at) != 0 ||
         listen(listener.fd, BACKLOG) != 0 ||
         getsockname(listener.fd, (struct sockaddr *)&at, &size) != 0)
-        return refuse(strerror(errno));
+        return refuse_listening(strerror(errno));
     listener.port = ntohs(at.sin_port);
     snprintf(listener.message, sizeof listener.message, "profiles: http://127.0.0.1:%u/%s",
              listener.port, listener.token);
@@ -153,9 +155,10 @@ static bool listen_tcp(const char *text)
 static bool leave_the_hosts_descriptors(void)
 {
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0)
-        return refuse("needs Linux 5.9 (close_range)");
+        return refuse_listening("needs Linux 5.9 (close_range)");
     for (int i = 0; i < 3; i++) {
-        if (open("/dev/null", O_RDWR | O_CLOEXEC) != i) return refuse("/dev/null cannot be opened");
+        if (open("/dev/null", O_RDWR | O_CLOEXEC) != i)
+            return refuse_listening("/dev/null cannot be opened");
     }
     return true;
 }
@@ -169,7 +172,7 @@ static bool open_socket(void)
         return listen_unix(listener.where + sizeof file - 1);
     if (strncmp(listener.where, local, sizeof local - 1) == 0)
         return listen_tcp(listener.where + sizeof local - 1);
-    return refuse("unix:PATH or 127.0.0.1:PORT are understood");
+    return refuse_listening("unix:PATH or 127.0.0.1:PORT are understood");
 }
 
 /* Becomes readable by the signal that wakes the thread, which is blocked in it as all are. */
@@ -200,7 +203,7 @@ static int wait_ms(uint64_t until_ms, bool is_dull)
 
 /* While the program itself has the waking signal pending it is no news, and when the kernel has no
  * memory for a connection it still waits: then both are looked for now and then. */
-static void serve(void)
+static void serve_connections(void)
 {
     bool is_woken = false, is_short = false;
     while (!is_to_end()) {
@@ -227,7 +230,7 @@ static void *listen_main(void *arg)
     pt_listen_pages_open();
     pt_connections_open(listener.token);
     atomic_store(&listener.state, starts + (listens ? LISTENS : IS_REFUSED));
-    if (listens) serve();
+    if (listens) serve_connections();
     pt_connections_close();
     /* The rest of its table goes later than pthread_join comes back. */
     if (listener.fd >= 0) close(listener.fd);
@@ -261,7 +264,7 @@ static bool start_thread(void)
         nanosleep(&pause, NULL);
         if (has_ended() &&
             atomic_compare_exchange_strong(&listener.state, &still, starts + IS_REFUSED))
-            refuse("its thread was ended, perhaps by a filter of system calls");
+            refuse_listening("its thread was ended, perhaps by a filter of system calls");
     }
     if (!runs || atomic_load(&listener.state) != starts + IS_REFUSED) return runs;
     atomic_store(&listener.tid, 0);

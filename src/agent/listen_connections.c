@@ -53,7 +53,7 @@ static void forget_request(connection *c)
     pt_listen_answer_done(&c->answer);
 }
 
-static void drop(connection *c)
+static void drop_connection(connection *c)
 {
     if (c->state == COLLECTS) c->answer = pt_listen_collected();
     forget_request(c);
@@ -72,7 +72,7 @@ void pt_connections_open(const char *asked_token)
 void pt_connections_close(void)
 {
     for (size_t i = 0; i < PT_LISTEN_CONNECTIONS; i++)
-        if (table[i].state != IS_FREE) drop(&table[i]);
+        if (table[i].state != IS_FREE) drop_connection(&table[i]);
 }
 
 /* ---- answers ---- */
@@ -84,7 +84,7 @@ static void has_sent(connection *c)
     const bool is_whole = c->body_held >= c->request.body_bytes;
     forget_request(c);
     if (is_whole || shutdown(c->fd, SHUT_WR) != 0) {
-        drop(c);
+        drop_connection(c);
         return;
     }
     c->state = TAKES_REST;
@@ -118,7 +118,7 @@ static void go_on_sending(connection *c)
         const char *bytes;
         const ssize_t size = next_piece(c, &bytes);
         if (size < 0) {
-            drop(c);
+            drop_connection(c);
             return;
         }
         if (size == 0) {
@@ -129,7 +129,7 @@ static void go_on_sending(connection *c)
         if (done < 0 && errno == EINTR) continue;
         if (done < 0 && errno == EAGAIN) return;
         if (done <= 0) {
-            drop(c);
+            drop_connection(c);
             return;
         }
         c->sent_bytes += (uint64_t)done;
@@ -160,7 +160,7 @@ static void answer_text(connection *c, const char *status, const char *text)
 
 /* As many bytes as there are, up to size; 0: none now. False: the other side has closed, or will
  * not be heard any more. */
-static bool receive(connection *c, char *to, size_t size, size_t *ret_bytes)
+static bool receive_bytes(connection *c, char *to, size_t size, size_t *ret_bytes)
 {
     *ret_bytes = 0;
     const ssize_t got = recv(c->fd, to, size, MSG_DONTWAIT);
@@ -234,7 +234,7 @@ static void ask_page(connection *c)
         c->body = pt_agent_map(c->request.body_bytes + 1);
         c->state = READS_BODY;
         c->until_ms = pt_listen_now_ms() + REQUEST_MS;
-        if (c->body == NULL) drop(c);
+        if (c->body == NULL) drop_connection(c);
         break;
     }
 }
@@ -270,8 +270,8 @@ static void read_head(connection *c)
 {
     size_t got;
     if (c->head_bytes == HEAD_MAX_BYTES ||
-        !receive(c, c->head + c->head_bytes, HEAD_MAX_BYTES - c->head_bytes, &got)) {
-        drop(c);
+        !receive_bytes(c, c->head + c->head_bytes, HEAD_MAX_BYTES - c->head_bytes, &got)) {
+        drop_connection(c);
         return;
     }
     /* Three bytes of its end may have come before. */
@@ -285,8 +285,8 @@ static void read_head(connection *c)
 static void read_body(connection *c)
 {
     size_t got;
-    if (!receive(c, c->body + c->body_held, c->request.body_bytes - c->body_held, &got)) {
-        drop(c);
+    if (!receive_bytes(c, c->body + c->body_held, c->request.body_bytes - c->body_held, &got)) {
+        drop_connection(c);
         return;
     }
     c->body_held += got;
@@ -297,7 +297,7 @@ static void take_rest(connection *c)
 {
     static char bytes[PIECE_BYTES];
     size_t got;
-    if (!receive(c, bytes, sizeof bytes, &got)) drop(c);
+    if (!receive_bytes(c, bytes, sizeof bytes, &got)) drop_connection(c);
 }
 
 /* ---- the table ---- */
@@ -340,7 +340,7 @@ bool pt_connections_accept(int socket_fd)
     const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
     int fd = accept4(socket_fd, NULL, NULL, flags);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && oldest_to_go() != NULL) {
-        drop(oldest_to_go());
+        drop_connection(oldest_to_go());
         fd = accept4(socket_fd, NULL, NULL, flags);
     }
     if (fd < 0) return errno == EINTR || errno == ECONNABORTED || errno == EAGAIN;
@@ -348,7 +348,7 @@ bool pt_connections_accept(int socket_fd)
         close(fd);
         return true;
     }
-    if (free_row() == NULL && oldest_to_go() != NULL) drop(oldest_to_go());
+    if (free_row() == NULL && oldest_to_go() != NULL) drop_connection(oldest_to_go());
     connection *const c = free_row();
     if (c == NULL) {
         close(fd);
@@ -390,7 +390,7 @@ static void serve_row(connection *c)
     case READS_BODY: read_body(c); break;
     case SENDS: go_on_sending(c); break;
     case TAKES_REST: take_rest(c); break;
-    case COLLECTS: drop(c); break; /* who asked has gone */
+    case COLLECTS: drop_connection(c); break; /* who asked has gone */
     case IS_FREE: break;
     }
 }
@@ -398,7 +398,7 @@ static void serve_row(connection *c)
 static void end_row(connection *c)
 {
     if (c->state != COLLECTS) {
-        drop(c);
+        drop_connection(c);
         return;
     }
     const pt_listen_answer answer = pt_listen_collected();

@@ -78,7 +78,7 @@ static size_t parse_addresses(const char *text, wanted *items)
 }
 
 /* Heapsort: libc's qsort may call malloc. */
-static void sift(wanted *items, size_t root, size_t count)
+static void sift_down(wanted *items, size_t root, size_t count)
 {
     for (size_t child; (child = 2 * root + 1) < count; root = child) {
         if (child + 1 < count && items[child].address < items[child + 1].address) child++;
@@ -89,15 +89,15 @@ static void sift(wanted *items, size_t root, size_t count)
     }
 }
 
-static void sort(wanted *items, size_t count)
+static void sort_wanted(wanted *items, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;)
-        sift(items, i, count);
+        sift_down(items, i, count);
     for (size_t end = count; end-- > 1;) {
         const wanted largest = items[0];
         items[0] = items[end];
         items[end] = largest;
-        sift(items, 0, end);
+        sift_down(items, 0, end);
     }
 }
 
@@ -276,7 +276,7 @@ static void name_all(lookup *l)
 }
 
 /* "0x40156a<tab>name" for each that has one. */
-static size_t print(const lookup *l, char *to, size_t cap)
+static size_t print_names(const lookup *l, char *to, size_t cap)
 {
     size_t held = (size_t)snprintf(to, cap, "num_symbols: 1\n");
     for (size_t i = 0; i < l->count; i++) {
@@ -299,9 +299,9 @@ char *pt_listen_names(const char *addresses, size_t *ret_bytes, size_t *ret_map_
     const bool room = l.items != NULL && l.names != NULL && answer != NULL;
     if (room) {
         l.count = parse_addresses(addresses, l.items);
-        sort(l.items, l.count);
+        sort_wanted(l.items, l.count);
         name_all(&l);
-        *ret_bytes = print(&l, answer, ANSWER_BYTES);
+        *ret_bytes = print_names(&l, answer, ANSWER_BYTES);
         *ret_map_bytes = ANSWER_BYTES;
     } else {
         pt_agent_unmap(answer, ANSWER_BYTES);

@@ -165,7 +165,7 @@ static size_t build_id_at(uint64_t image, uint8_t *ret_id)
 
 /* ---- the journal's records ---- */
 
-static pt_journal_map *append(const maps_line *line, const uint8_t *build_id, size_t id_bytes)
+static pt_journal_map *append_map(const maps_line *line, const uint8_t *build_id, size_t id_bytes)
 {
     const size_t size = (sizeof(pt_journal_map) + id_bytes + line->map.path_bytes + 7) / 8 * 8;
     uint8_t *at = pt_journal_room(maps.area, size);
@@ -185,7 +185,7 @@ static pt_journal_map *append(const maps_line *line, const uint8_t *build_id, si
     return record;
 }
 
-static bool same(const pt_journal_map *record, const maps_line *line)
+static bool is_same_map(const pt_journal_map *record, const maps_line *line)
 {
     const pt_journal_map *const map = &line->map;
     return record->start == map->start && record->limit == map->limit &&
@@ -196,7 +196,7 @@ static bool same(const pt_journal_map *record, const maps_line *line)
                   map->path_bytes) == 0;
 }
 
-static void gone(size_t i)
+static void set_gone(size_t i)
 {
     if (maps.live[i].record != NULL) {
         maps.live[i].record->to_ns = maps.now_ns;
@@ -236,7 +236,8 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
                                size_t id_bytes)
 {
     pt_journal_map *const last = range->last;
-    if (last == NULL || !same(last, line) || !same_build(last, build_id, id_bytes)) return NULL;
+    if (last == NULL || !is_same_map(last, line) || !same_build(last, build_id, id_bytes))
+        return NULL;
     last->to_ns = 0;
     last->epoch_to = UINT32_MAX;
     pt_publish_note(last, sizeof *last);
@@ -245,16 +246,16 @@ static pt_journal_map *take_up(const reuse *range, const maps_line *line, const 
 
 /* True if the line is news. Anything alive that it overlaps is gone. A mapping counts from the
  * first epoch on, unless something else was there before. */
-static bool meet(maps_line *line)
+static bool meet_line(maps_line *line)
 {
     size_t i = first_after(line->map.start);
     if (i > 0 && maps.live[i - 1].limit > line->map.start) i--;
-    if (i < maps.count && maps.live[i].record != NULL && same(maps.live[i].record, line)) {
+    if (i < maps.count && maps.live[i].record != NULL && is_same_map(maps.live[i].record, line)) {
         maps.live[i].seen = true;
         return false;
     }
     while (i < maps.count && maps.live[i].start < line->map.limit)
-        gone(i);
+        set_gone(i);
     if (maps.count == LIVE_MAX) return false;
     uint8_t build_id[BUILD_ID_MAX];
     const bool has_image = maps.header_start != 0 && maps.header_inode == line->map.inode;
@@ -265,7 +266,7 @@ static bool meet(maps_line *line)
     line->map.from_ns = maps.now_ns;
     line->map.epoch_from = range.epoch;
     line->map.epoch_to = UINT32_MAX;
-    if (record == NULL) record = append(line, build_id, id_bytes);
+    if (record == NULL) record = append_map(line, build_id, id_bytes);
     memmove(&maps.live[i + 1], &maps.live[i], (maps.count - i) * sizeof maps.live[0]);
     maps.live[i] = (live_map){.start = line->map.start,
                               .limit = line->map.limit,
@@ -288,7 +289,7 @@ static bool take_line(const char *text, void *arg)
     } else if (line.map.inode != maps.header_inode) {
         maps.header_start = 0;
     }
-    const bool news = (line.map.prot & 1) != 0 && meet(&line);
+    const bool news = (line.map.prot & 1) != 0 && meet_line(&line);
     if (is_vdso) maps.header_start = 0; /* other mappings without a file follow */
     return news;
 }
@@ -369,7 +370,7 @@ bool pt_maps_refresh(void)
     close(fd);
     for (size_t i = maps.count; i-- > 0;) {
         if (!maps.live[i].seen) {
-            gone(i);
+            set_gone(i);
             changed = true;
         }
     }

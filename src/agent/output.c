@@ -46,7 +46,7 @@ static void write_block(bool is_last)
               pt_deflate_block(&out.places, out.deflated, out.bytes, out.held, is_last));
 }
 
-static void flush(void)
+static void flush_buffer(void)
 {
     if (out.gzip)
         write_block(false);
@@ -85,7 +85,7 @@ bool pt_output_take(const pt_wire_buf *buf)
     if (fits)
         out.held += buf->need_bytes;
     else
-        flush();
+        flush_buffer();
     return fits;
 }
 
@@ -110,7 +110,7 @@ bool pt_output_end(const char *path)
     if (out.gzip)
         end_member();
     else
-        flush();
+        flush_buffer();
     if (close(out.fd) != 0 && out.error == 0) out.error = errno;
     if (out.error == 0 && rename(out.name, path) != 0) out.error = errno;
     if (out.error != 0) unlink(out.name);

@@ -74,7 +74,7 @@ void pt_own_init(void)
     pthread_sigmask(SIG_SETMASK, NULL, &first_mask);
 }
 
-static unsigned add(int n)
+static unsigned add_own(int n)
 {
     return count != NULL ? __atomic_fetch_add(count, (unsigned)n, __ATOMIC_SEQ_CST) : 1;
 }
@@ -97,7 +97,7 @@ static void enter_middle(void)
 {
     sigset_t mask;
     lock_middle(&mask);
-    if (middle.holders++ == 0) middle.had_host = add(1) > 0;
+    if (middle.holders++ == 0) middle.had_host = add_own(1) > 0;
     unlock_middle(&mask);
 }
 
@@ -105,7 +105,7 @@ static void leave_middle(void)
 {
     sigset_t mask;
     lock_middle(&mask);
-    if (--middle.holders == 0 && add(-1) == 1 && middle.had_host) middle.is_last = true;
+    if (--middle.holders == 0 && add_own(-1) == 1 && middle.had_host) middle.is_last = true;
     unlock_middle(&mask);
 }
 
@@ -124,7 +124,7 @@ static void *own_main(void *arg)
 {
     own_slot *const slot = arg;
     void *const result = slot->main(slot->arg);
-    add(1);
+    add_own(1);
     return result;
 }
 
@@ -152,7 +152,7 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     if (is_middle) enter_middle();
     const bool begun = pt_real_pthread_create(&ret_thread->thread, &attr, own_main, slot) == 0;
     if (begun) {
-        add(-1);
+        add_own(-1);
         ret_thread->slot = (int)(slot - slots);
         note_thread(ret_thread);
         atomic_store(&slot->tid, ret_thread->tid);

@@ -145,7 +145,7 @@ static bool copy_bytes(const target *to, size_t from, size_t limit)
     return copied;
 }
 
-static size_t within(size_t value, size_t least, size_t most)
+static size_t clamp_to(size_t value, size_t least, size_t most)
 {
     return value < least ? least : value > most ? most : value;
 }
@@ -161,8 +161,8 @@ static bool copy_area(const target *to, size_t at)
         size_t after = page;
         while (after < limit && has_changed(after))
             after++;
-        const size_t from = within(page * PAGE_BYTES, records, end);
-        const size_t upto = within(after * PAGE_BYTES, records, end);
+        const size_t from = clamp_to(page * PAGE_BYTES, records, end);
+        const size_t upto = clamp_to(after * PAGE_BYTES, records, end);
         if (from < upto && !copy_bytes(to, from, upto)) return false;
         if (to->memory != NULL) forget_pages(from, after * PAGE_BYTES);
         page = after + 1;
@@ -302,7 +302,7 @@ static bool name_journal(void)
 }
 
 /* -1 and errno. */
-static int make(void)
+static int make_journal_file(void)
 {
     struct stat made;
     if (pt_agent.recording && !name_journal()) return -1;
@@ -343,7 +343,7 @@ void pt_publish_begin(const char *path)
 
 bool pt_publish_make(void)
 {
-    FILE_OF->fd = make();
+    FILE_OF->fd = make_journal_file();
     return FILE_OF->fd >= 0;
 }
 
@@ -414,7 +414,8 @@ void pt_publish_handed_over(void)
 static int keepers_file(void)
 {
     if (FILE_OF->keeper_fd < 0)
-        FILE_OF->keeper_fd = above_standard_ones(FILE_OF->is_made ? open_again() : make());
+        FILE_OF->keeper_fd =
+            above_standard_ones(FILE_OF->is_made ? open_again() : make_journal_file());
     return FILE_OF->keeper_fd;
 }
 
@@ -583,7 +584,7 @@ bool pt_publish_all(void)
     pt_publish_settle();
     if (FILE_OF->fd >= 0) return copy_to(FILE_OF->fd);
     if (is_keeper()) return copy_to(keepers_file());
-    const int fd = FILE_OF->is_made ? open_again() : make();
+    const int fd = FILE_OF->is_made ? open_again() : make_journal_file();
     const bool copied = copy_to(fd);
     close_and_keep_errno(fd);
     return copied || ask_keeper(COPY_ASKED);

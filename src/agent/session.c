@@ -139,7 +139,7 @@ static void sleep_unless_over(int round, uint64_t ns)
     syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAIT_PRIVATE, round, &time, NULL, 0);
 }
 
-static uint64_t shorter(uint64_t a, uint64_t b)
+static uint64_t shorter_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -147,8 +147,8 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 /* As long as a busy thread with usual stacks needs to fill half a ring. */
 static uint64_t longest_sleep_ns(void)
 {
-    return shorter(pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS),
-                   UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
+    return shorter_of(pt_agent.period_ns * (PT_RING_WORDS / 2 / SAMPLE_WORDS),
+                      UINT64_C(1000000) * PT_JOURNAL_INTERVAL_MS);
 }
 
 /* Whoever has the lock may be waiting for the keeper of the file. */
@@ -189,7 +189,7 @@ static void write_taken(pt_publisher *publisher, int round)
 static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
-    uint64_t sleep_ns = shorter(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
+    uint64_t sleep_ns = shorter_of(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
     pt_publisher *const publisher = pt_publisher_new();
@@ -217,7 +217,7 @@ static void *drain_main(void *arg)
             if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
                 sleep_ns /= 2; /* deep stacks, or a late wake-up */
             else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
-                sleep_ns = shorter(2 * sleep_ns, longest_sleep_ns());
+                sleep_ns = shorter_of(2 * sleep_ns, longest_sleep_ns());
         }
         pt_agent_unlock(&caller);
         if (taken) write_taken(publisher, round);
@@ -304,7 +304,7 @@ void pt_session_add_own_time(uint64_t since_ns)
 }
 
 /* begun_ns: of the thread's CPU clock, when the library began to work at this. */
-static bool begin(const char *path, bool is_child, uint64_t begun_ns)
+static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     const uint32_t asked_hz = pt_timers_choose();
     if (!create_journal(path, is_child)) {
@@ -355,7 +355,7 @@ bool pt_session_start(const char *path, int (*filter)(void *), void *filter_arg)
     pt_agent.proto = !pt_agent.recording && pt_profile_is_proto(pt_agent.path);
     pt_tick.filter = filter;
     pt_tick.filter_arg = filter_arg;
-    return begin(pt_agent.path, false, begun_ns);
+    return begin_session(pt_agent.path, false, begun_ns);
 }
 
 /* ---- end ---- */
@@ -510,7 +510,7 @@ static void after_fork_in_child(void)
             pt_name_add_pid(pt_agent.path);
         }
         pt_agent.sequence = 0;
-        begin(pt_agent.path, true, begun_ns);
+        begin_session(pt_agent.path, true, begun_ns);
     }
     pt_toggle_after_fork();
     pt_agent_unlock(&caller);

@@ -67,7 +67,7 @@ static void note_host(size_t i, const struct sigaction *act)
     atomic_store(&host->is_once, (act->sa_flags & (int)SA_RESETHAND) != 0);
 }
 
-static bool install(int signo)
+static bool install_handler(int signo)
 {
     struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     act.sa_sigaction = pt_tick_handler;
@@ -84,7 +84,7 @@ bool pt_signal_take(int signo)
     if (ours[i].signo != 0) return true;
     if (pt_real_sigaction(signo, NULL, &now) != 0 || is_handler(&now)) return false;
     note_host(i, &now);
-    if (!install(signo)) return false;
+    if (!install_handler(signo)) return false;
     ours[i].signo = signo;
     return true;
 }
@@ -114,7 +114,7 @@ void pt_signals_keep(void)
             continue;
         note_host(i, &now);
         pt_real_sigaction(ours[i].signo, &ignore, NULL);
-        install(ours[i].signo);
+        install_handler(ours[i].signo);
     }
 }
 

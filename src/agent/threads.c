@@ -38,7 +38,7 @@ static bool ready; /* the key is ours: false in constructors that run before our
 /* ---- slots ---- */
 
 /* Runs in the handler of a thread that has no slot of its own yet. */
-static pt_thread *find(int tid)
+static pt_thread *find_slot(int tid)
 {
     const size_t count = atomic_load(&chunk_count);
     for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
@@ -205,7 +205,7 @@ static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64
 }
 
 /* The slot's thread is sampled from now on. */
-static void attach(pt_thread *slot)
+static void attach_slot(pt_thread *slot)
 {
     pt_journal_header *const header = pt_agent.journal.header;
     if (slot->engine != NULL || slot->is_paused || !pt_agent.on) return;
@@ -252,7 +252,7 @@ void pt_threads_wait_for_handlers(void)
 }
 
 /* Ticks that wait for the kernel's own leave the end of a thread uncounted. */
-static void settle(pt_thread *slot, pt_tick_ring *ring, bool is_last)
+static void settle_ticks(pt_thread *slot, pt_tick_ring *ring, bool is_last)
 {
     const int weighing = atomic_load(&slot->weighing);
     const bool by_looks = weighing == PT_TICK_BY_LOOKS;
@@ -274,13 +274,13 @@ static void take_away(pt_thread *slot, bool is_last)
     pt_tick_ring *const ring = atomic_load(&slot->ring);
     atomic_store(&slot->ring, NULL);
     wait_for_handler(slot);
-    settle(slot, ring, is_last);
+    settle_ticks(slot, ring, is_last);
     slot->engine->detach(slot);
     slot->engine = NULL;
     if (ring != NULL) ring->tid = 0;
 }
 
-static void detach(pt_thread *slot)
+static void detach_slot(pt_thread *slot)
 {
     take_away(slot, false);
 }
@@ -294,9 +294,9 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    pt_thread *const met = find(gettid()); /* the task list was read in between */
+    pt_thread *const met = find_slot(gettid()); /* the task list was read in between */
     if (met != NULL && met != thread) {
-        detach(met);
+        detach_slot(met);
         give_slot(met);
     }
     thread->stack = *stack;
@@ -304,7 +304,7 @@ void pt_thread_begin(pt_thread *thread, const pt_tick_stack *stack)
     atomic_store(&thread->live, 1);
     pt_tick_self = thread;
     pthread_setspecific(ended_key, thread);
-    attach(thread);
+    attach_slot(thread);
     const bool sampled = thread->engine != NULL;
     pt_agent_unlock(&caller);
     /* Threads often start with every signal blocked, and would never be seen. */
@@ -315,7 +315,7 @@ void pt_thread_end(pt_thread *thread)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    detach(thread);
+    detach_slot(thread);
     pt_tick_self = NULL;
     give_slot(thread);
     pt_agent_unlock(&caller);
@@ -329,7 +329,7 @@ static void thread_ended(void *thread)
 bool pt_threads_init(void)
 {
     rings = pt_agent_map(RINGS_MAX * sizeof(pt_tick_ring *));
-    pt_tick.find = find;
+    pt_tick.find = find_slot;
     pt_tick.is_slot = is_slot;
     ready = rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
     return ready;
@@ -340,7 +340,7 @@ void pt_thread_register_self(void)
     if (pt_tick_self != NULL) return;
     pt_caller caller;
     pt_agent_lock(&caller);
-    pt_thread *slot = find(gettid());
+    pt_thread *slot = find_slot(gettid());
     if (slot != NULL)
         pt_tick_self = slot;
     else
@@ -378,13 +378,13 @@ static void meet_task(int tid)
         tasks.has_first = true; /* or it is dead, and stays in the list */
     else
         tasks.has_other = true;
-    if (tid != getpid() && find(tid) == NULL) meet_host_task(tid);
+    if (tid != getpid() && find_slot(tid) == NULL) meet_host_task(tid);
 }
 
 static void leave_if_ended(pt_thread *slot)
 {
     if (slot->is_foreign && syscall(SYS_tgkill, getpid(), atomic_load(&slot->tid), 0) != 0) {
-        detach(slot);
+        detach_slot(slot);
         give_slot(slot);
     }
 }
@@ -418,7 +418,7 @@ static bool meet_tasks(void)
     if (fd >= 0) close(fd);
     if (!tasks.has_first) return true;
     const bool first_lives = !pt_own_first_thread_is_dead();
-    if (first_lives && find(getpid()) == NULL) meet_host_task(getpid());
+    if (first_lives && find_slot(getpid()) == NULL) meet_host_task(getpid());
     return first_lives || tasks.has_other || !is_whole;
 }
 
@@ -438,26 +438,26 @@ bool pt_threads_meet(void)
     each_live(leave_if_ended);
     each_live(attach_again);
     const bool has_any = meet_tasks();
-    each_live(attach);
+    each_live(attach_slot);
     return has_any;
 }
 
 void pt_threads_attach_all(void)
 {
     pt_threads_meet();
-    if (pt_tick_self == NULL) pt_tick_self = find(gettid());
+    if (pt_tick_self == NULL) pt_tick_self = find_slot(gettid());
 }
 
 void pt_thread_pause_self(void)
 {
-    pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find(gettid());
+    pt_thread *slot = pt_tick_self != NULL ? pt_tick_self : find_slot(gettid());
     if (slot == NULL) { /* so that nobody finds it in the task list and gives it a timer */
         meet_host_task(gettid());
-        slot = find(gettid());
+        slot = find_slot(gettid());
     }
     pt_tick_self = slot; /* its handler does not run now */
     if (slot == NULL) return;
-    detach(slot);
+    detach_slot(slot);
     slot->is_paused = true; /* the drain thread looks for threads without timers all the time */
 }
 
@@ -465,7 +465,7 @@ void pt_thread_resume_self(void)
 {
     if (pt_tick_self == NULL) return;
     pt_tick_self->is_paused = false;
-    attach(pt_tick_self);
+    attach_slot(pt_tick_self);
 }
 
 void pt_threads_detach_all(void)

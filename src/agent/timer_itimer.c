@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <sys/time.h>
 
-static bool arm(uint64_t first_ns, uint64_t period_ns)
+static bool arm_timer(uint64_t first_ns, uint64_t period_ns)
 {
     const struct itimerval times = {
         .it_interval = {.tv_sec = (time_t)(period_ns / 1000000000),
@@ -24,7 +24,7 @@ static bool arm(uint64_t first_ns, uint64_t period_ns)
 }
 
 /* It is SIGPROF and no other signal; and the host may have a use for the timer itself. */
-static bool probe(uint64_t period_ns)
+static bool probe_itimer(uint64_t period_ns)
 {
     struct itimerval now;
     (void)period_ns;
@@ -32,21 +32,21 @@ static bool probe(uint64_t period_ns)
            now.it_value.tv_sec == 0 && now.it_value.tv_usec == 0;
 }
 
-static bool start(void)
+static bool start_itimer(void)
 {
     pt_tick.has_itimer = true;
     atomic_store(&pt_tick.process_seen_ns, pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-    return arm(1000 + pt_agent_random(pt_agent.period_ns), pt_agent.period_ns);
+    return arm_timer(1000 + pt_agent_random(pt_agent.period_ns), pt_agent.period_ns);
 }
 
-static void stop(bool is_last)
+static void stop_itimer(bool is_last)
 {
     (void)is_last;
-    arm(0, 0);
+    arm_timer(0, 0);
     pt_tick.has_itimer = false;
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+static bool attach_itimer(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     (void)period_ns;
     (void)first_ns;
@@ -54,7 +54,7 @@ static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
     return true;
 }
 
-static void detach(pt_thread *thread)
+static void detach_itimer(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
 }
@@ -62,8 +62,8 @@ static void detach(pt_thread *thread)
 const pt_timer_engine pt_timer_itimer = {.id = PT_JOURNAL_ENGINE_ITIMER,
                                          .is_tick_bound = true,
                                          .is_for_all = true,
-                                         .probe = probe,
-                                         .start = start,
-                                         .stop = stop,
-                                         .attach = attach,
-                                         .detach = detach};
+                                         .probe = probe_itimer,
+                                         .start = start_itimer,
+                                         .stop = stop_itimer,
+                                         .attach = attach_itimer,
+                                         .detach = detach_itimer};

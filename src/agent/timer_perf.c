@@ -49,7 +49,7 @@ static bool trial_wait(int ticks, uint64_t most_ns)
 /* A process of its own in our memory, as vfork's child: its signals and its death are its own.
  * Ticks must come; while the signal is blocked or ignored they must do nothing. Kernels before 5.18
  * end the process then. */
-static int trial(void *unused)
+static int try_ticks(void *unused)
 {
     (void)unused;
     struct sigaction act = {.sa_flags = SA_SIGINFO};
@@ -81,7 +81,7 @@ static bool trial_passes(void)
     if (stack == NULL) return false;
     /* No exit signal: the host's SIGCHLD handlers and waits never meet it. */
     const pid_t child =
-        clone(trial, (char *)stack + TRIAL_STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
+        clone(try_ticks, (char *)stack + TRIAL_STACK_BYTES, CLONE_VM | CLONE_VFORK, NULL);
     if (child > 0 && waitpid(child, &status, __WCLONE) != child) status = -1;
     if (trial_event != NULL) munmap(trial_event, pt_tick.page_bytes);
     munmap(stack, TRIAL_STACK_BYTES);
@@ -127,7 +127,7 @@ static bool probe_mode_signal(uint64_t period_ns)
     return can_open(false, true) && pt_timer_posix.probe(period_ns);
 }
 
-static void detach(pt_thread *thread)
+static void detach_perf(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     if (thread->first_event != NULL) munmap(thread->first_event, pt_tick.page_bytes);
@@ -145,11 +145,11 @@ static bool attach_event(pt_thread *thread, int weighing, uint64_t period_ns, ui
         (int64_t)(pt_agent_clock_ns(pt_timer_cpu_clock(tid)) + first_ns - period_ns);
     atomic_store(&thread->weighing, weighing);
     thread->first_event = pt_tick_event_open(thread, tid, first_ns, true);
-    if (thread->first_event == NULL) detach(thread);
+    if (thread->first_event == NULL) detach_perf(thread);
     return thread->first_event != NULL;
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+static bool attach_perf(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     return attach_event(thread, PT_TICK_BY_CLOCK, period_ns, first_ns);
 }
@@ -162,20 +162,24 @@ static bool attach_by_mode(pt_thread *thread, uint64_t period_ns, uint64_t first
     thread->look_start_ns = (int64_t)pt_agent_clock_ns(pt_timer_cpu_clock(tid));
     if (!attach_event(thread, PT_TICK_BY_MODE, period_ns, first_ns)) return false;
     if (pt_timer_looks_start(thread)) return true;
-    detach(thread);
+    detach_perf(thread);
     return false;
 }
 
 static void detach_by_mode(pt_thread *thread)
 {
     pt_timer_looks_stop(thread);
-    detach(thread);
+    detach_perf(thread);
 }
 
-const pt_timer_engine pt_timer_trap = {
-    .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_trap, .attach = attach, .detach = detach};
-const pt_timer_engine pt_timer_perf = {
-    .id = PT_JOURNAL_ENGINE_PERF, .probe = probe_signal, .attach = attach, .detach = detach};
+const pt_timer_engine pt_timer_trap = {.id = PT_JOURNAL_ENGINE_PERF,
+                                       .probe = probe_trap,
+                                       .attach = attach_perf,
+                                       .detach = detach_perf};
+const pt_timer_engine pt_timer_perf = {.id = PT_JOURNAL_ENGINE_PERF,
+                                       .probe = probe_signal,
+                                       .attach = attach_perf,
+                                       .detach = detach_perf};
 const pt_timer_engine pt_timer_mode_trap = {.id = PT_JOURNAL_ENGINE_MODE,
                                             .probe = probe_mode_trap,
                                             .attach = attach_by_mode,

@@ -21,7 +21,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static bool probe(uint64_t period_ns)
+static bool probe_posix(uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_NONE};
     timer_t timer;
@@ -29,7 +29,7 @@ static bool probe(uint64_t period_ns)
     return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0 && timer_delete(timer) == 0;
 }
 
-static struct timespec span(uint64_t ns)
+static struct timespec timespec_of(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
                              .tv_nsec = (long)(ns % 1000000000)};
@@ -51,7 +51,8 @@ static bool make_timer(pt_thread *thread, clockid_t clock)
 static bool arm_timer(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     /* Relative to the clock's present value, as TIMER_ABSTIME is not given. */
-    const struct itimerspec times = {.it_interval = span(period_ns), .it_value = span(first_ns)};
+    const struct itimerspec times = {.it_interval = timespec_of(period_ns),
+                                     .it_value = timespec_of(first_ns)};
     if (timer_settime((timer_t)thread->timer, 0, &times, NULL) == 0) return true;
     pt_timer_looks_stop(thread);
     return false;
@@ -69,7 +70,7 @@ static bool attach_timer(pt_thread *thread, int weighing, clockid_t clock, uint6
     return false;
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+static bool attach_posix(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     const clockid_t clock = pt_timer_cpu_clock(tid);
@@ -101,7 +102,7 @@ void pt_timer_looks_stop(pt_thread *thread)
     thread->timer = NULL;
 }
 
-static void detach(pt_thread *thread)
+static void detach_posix(pt_thread *thread)
 {
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
     pt_timer_looks_stop(thread);
@@ -109,8 +110,10 @@ static void detach(pt_thread *thread)
 
 const pt_timer_engine pt_timer_posix = {.id = PT_JOURNAL_ENGINE_POSIX,
                                         .is_tick_bound = true,
-                                        .probe = probe,
-                                        .attach = attach,
-                                        .detach = detach};
-const pt_timer_engine pt_timer_real = {
-    .id = PT_JOURNAL_ENGINE_REAL, .probe = probe, .attach = attach_real, .detach = detach};
+                                        .probe = probe_posix,
+                                        .attach = attach_posix,
+                                        .detach = detach_posix};
+const pt_timer_engine pt_timer_real = {.id = PT_JOURNAL_ENGINE_REAL,
+                                       .probe = probe_posix,
+                                       .attach = attach_real,
+                                       .detach = detach_posix};

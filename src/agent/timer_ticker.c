@@ -91,7 +91,7 @@ typedef struct {
     bool any;
 } round;
 
-static void look(pt_thread *slot, void *arg)
+static void look_at_thread(pt_thread *slot, void *arg)
 {
     round *const this = arg;
     this->any |= look_at(slot, this->now_ns);
@@ -102,7 +102,7 @@ static void wait_for_work(void)
 {
     round again = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};
     atomic_store(&pt_tick.ticker_waits, 1);
-    pt_threads_each(look, &again);
+    pt_threads_each(look_at_thread, &again);
     if (!again.any && !atomic_load(&ticker.quit)) wait_for(&pt_tick.ticker_waits, 1, 0);
     atomic_store(&pt_tick.ticker_waits, 0);
 }
@@ -121,7 +121,7 @@ static void *ticker_main(void *arg)
     const uint64_t every_ns = pt_tick.period_ns - pt_tick.period_ns / OUT_OF_STEP;
     while (!atomic_load(&ticker.quit)) {
         round this = {.now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC)};
-        pt_threads_each(look, &this);
+        pt_threads_each(look_at_thread, &this);
         if (!this.any) wait_for_work();
         const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
         next_ns = next_ns + every_ns > now_ns ? next_ns + every_ns : now_ns + every_ns;
@@ -131,7 +131,7 @@ static void *ticker_main(void *arg)
     return NULL;
 }
 
-static bool start(void)
+static bool start_ticker(void)
 {
     atomic_store(&ticker.quit, 0);
     atomic_store(&pt_tick.ticker_waits, 0);
@@ -139,7 +139,7 @@ static bool start(void)
     return pt_tick.has_ticker = ticker.runs;
 }
 
-static void stop(bool is_last)
+static void stop_ticker(bool is_last)
 {
     pt_tick.has_ticker = false;
     if (!ticker.runs) return;
@@ -166,12 +166,12 @@ void pt_ticker_after_fork(void)
 
 /* ---- the engine ---- */
 
-static bool probe(uint64_t period_ns)
+static bool probe_ticker(uint64_t period_ns)
 {
     return period_ns < pt_tick.look_ns && pt_timer_posix.probe(period_ns);
 }
 
-static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
+static bool attach_ticker(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
 {
     const int tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     thread->clock_seen_ns =
@@ -189,7 +189,7 @@ static bool attach(pt_thread *thread, uint64_t period_ns, uint64_t first_ns)
     return true;
 }
 
-static void detach(pt_thread *thread)
+static void detach_ticker(pt_thread *thread)
 {
     atomic_store(&thread->is_active, 0);
     atomic_store(&thread->weighing, PT_TICK_BY_NOTHING);
@@ -197,8 +197,8 @@ static void detach(pt_thread *thread)
 }
 
 const pt_timer_engine pt_timer_ticker = {.id = PT_JOURNAL_ENGINE_TICKER,
-                                         .probe = probe,
-                                         .start = start,
-                                         .stop = stop,
-                                         .attach = attach,
-                                         .detach = detach};
+                                         .probe = probe_ticker,
+                                         .start = start_ticker,
+                                         .stop = stop_ticker,
+                                         .attach = attach_ticker,
+                                         .detach = detach_ticker};

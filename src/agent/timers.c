@@ -98,7 +98,7 @@ static uint64_t rate_asked_for(void)
 /* ---- the engine ---- */
 
 /* The process that traces this one, 0 = none: "TracerPid:\t0" in /proc/self/status (proc(5)). */
-static int tracer(void)
+static int tracer_pid(void)
 {
     char text[1024];
     const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -143,7 +143,7 @@ static const pt_timer_engine *choose_engine(void)
         return or_last_rung(&pt_timer_real);
     const bool by_timers = pt_environment(PT_ENV_CPUPROFILE_PER_THREAD_TIMERS) != NULL ||
                            pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL) != NULL;
-    const pt_timer_engine *const first = by_timers ? NULL : first_of(tracer() == 0);
+    const pt_timer_engine *const first = by_timers ? NULL : first_of(tracer_pid() == 0);
     return first != NULL ? first : or_last_rung(&pt_timer_posix);
 }
 
@@ -212,7 +212,7 @@ void pt_timers_resume(void)
 void pt_timers_review(void)
 {
     const bool traps = pt_agent.engine == &pt_timer_trap || pt_agent.engine == &pt_timer_mode_trap;
-    if (!traps || tracer() == 0) return;
+    if (!traps || tracer_pid() == 0) return;
     pt_threads_detach_all();
     const pt_timer_engine *const other = first_of(false);
     pt_agent.engine = other != NULL ? other : &pt_timer_posix;

@@ -30,7 +30,7 @@ static struct {
     char base[PATH_MAX]; /* that children add their process ids to */
 } toggle;
 
-static void wake(void)
+static void wake_toggle(void)
 {
     atomic_fetch_add(&toggle.changes, 1);
     syscall(SYS_futex, &toggle.changes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -41,11 +41,11 @@ static void on_press(int signo)
     (void)signo;
     const int saved_errno = errno;
     atomic_fetch_add(&toggle.presses, 1);
-    wake();
+    wake_toggle();
     errno = saved_errno;
 }
 
-static void start(void)
+static void start_toggle(void)
 {
     char suffix[16], name[PATH_MAX];
     snprintf(suffix, sizeof suffix, ".%u", (unsigned)toggle.number);
@@ -53,7 +53,7 @@ static void start(void)
     if (pt_session_start(name, NULL, NULL)) toggle.number++;
 }
 
-static void press(void)
+static void press_toggle(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
@@ -61,7 +61,7 @@ static void press(void)
         pt_session_stop(PT_JOURNAL_STOPPED, &caller);
         return;
     }
-    if (!pt_agent.on && !pt_agent.leaving) start();
+    if (!pt_agent.on && !pt_agent.leaving) start_toggle();
     pt_agent_unlock(&caller);
 }
 
@@ -71,7 +71,7 @@ static void *toggle_main(void *arg)
     while (!atomic_load(&toggle.is_over)) {
         const int seen = atomic_load(&toggle.changes);
         if (atomic_load(&toggle.presses) != atomic_load(&toggle.done)) {
-            press();
+            press_toggle();
             pt_own_exit_if_last();
             atomic_fetch_add(&toggle.done, 1);
         } else if (!atomic_load(&toggle.is_over)) {
@@ -101,7 +101,7 @@ bool pt_toggle_rest(void)
     }
     pt_agent_unlock(&caller);
     if (!runs) return false;
-    wake();
+    wake_toggle();
     pt_own_end(&thread);
     return true;
 }

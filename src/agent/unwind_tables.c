@@ -63,20 +63,20 @@ bool pt_tables_known(void)
     return tables.current != NULL;
 }
 
-static void *take(void *arg, size_t bytes)
+static void *take_memory(void *arg, size_t bytes)
 {
     (void)arg;
     return pt_agent_map(bytes);
 }
 
-static void *resize(void *arg, void *memory, size_t bytes, size_t wanted_bytes)
+static void *resize_memory(void *arg, void *memory, size_t bytes, size_t wanted_bytes)
 {
     (void)arg;
     void *const at = mremap(memory, bytes, wanted_bytes, MREMAP_MAYMOVE);
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void release(void *arg, void *memory, size_t bytes)
+static void release_memory(void *arg, void *memory, size_t bytes)
 {
     (void)arg;
     munmap(memory, bytes);
@@ -138,7 +138,7 @@ static void try_image(image *one)
 {
     native_phdr phdrs[PHDR_MAX];
     pt_unwind_frames frames = {0};
-    const pt_unwind_memory memory = {take, resize, release, NULL};
+    const pt_unwind_memory memory = {take_memory, resize_memory, release_memory, NULL};
     one->tried = true;
     const unsigned count = headers_of(one->map.image, phdrs, &frames.machine);
     one->bias = bias_of(phdrs, count, &one->map);

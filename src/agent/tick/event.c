@@ -47,7 +47,7 @@ static int open_event(const pt_thread *thread, int tid, uint64_t period_ns)
     return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool start(int fd, int tid, bool once)
+static bool start_event(int fd, int tid, bool once)
 {
     const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     if (!pt_tick.events_trap && (syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC) != 0 ||
@@ -62,8 +62,9 @@ void *pt_tick_event_open(const pt_thread *thread, int tid, uint64_t period_ns, b
     const uint64_t every_ns = once ? period_ns : period_ns - period_ns / OUT_OF_STEP;
     const int fd = open_event(thread, tid, every_ns);
     if (fd < 0) return NULL;
-    void *page = start(fd, tid, once) ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
-                                      : MAP_FAILED;
+    void *page = start_event(fd, tid, once)
+                     ? mmap(NULL, pt_tick.page_bytes, PROT_READ, MAP_SHARED, fd, 0)
+                     : MAP_FAILED;
     syscall(SYS_close, fd); /* close() is a cancellation point: the thread may end in it */
     return page == MAP_FAILED ? NULL : page;
 }

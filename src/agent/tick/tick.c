@@ -69,19 +69,19 @@ static uint32_t weight_of(pt_thread *self, tick_kind kind, const siginfo_t *info
     }
 }
 
-static void add(uint64_t *counter, uint64_t n)
+static void add_count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED); /* one writer */
 }
 
-static void sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
+static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
 {
     const uint64_t mask = ring->ring_words - 1;
     const uint64_t head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
     const uint64_t room = ring->ring_words - (head - tail);
     if (room < ROOM_WORDS) {
-        add(&ring->dropped, weight);
+        add_count(&ring->dropped, weight);
         return;
     }
     const uint64_t most = room - 1 < PT_JOURNAL_DEPTH_MAX ? room - 1 : PT_JOURNAL_DEPTH_MAX;
@@ -107,12 +107,12 @@ static void sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const v
     if (step == PT_JOURNAL_END_ROOT && walk.state.is_unchecked) step = PT_JOURNAL_END_UNCHECKED;
     ring->words[head & mask] = pt_tick_ring_word(weight, depth, (unsigned)step);
     self->last_words = head + 1;
-    add(&ring->weight, weight);
+    add_count(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
 /* So many more periods for the last stack, or, if there is none, for where a thread began. */
-static void repeat(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
+static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint32_t weight)
 {
     const uint64_t mask = ring->ring_words - 1, head = ring->head_words;
     const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
@@ -123,13 +123,13 @@ static void repeat(uint64_t last_words, uint64_t start, pt_tick_ring *ring, uint
     const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
     if (ring->ring_words - (head - tail) < depth + 1) {
-        add(&ring->dropped, weight);
+        add_count(&ring->dropped, weight);
         return;
     }
     for (uint32_t i = 1; i <= depth; i++)
         ring->words[(head + i) & mask] = has_last ? ring->words[(last + i) & mask] : start;
     ring->words[head & mask] = pt_tick_ring_word(weight, depth, pt_tick_ring_end(word));
-    add(&ring->weight, weight);
+    add_count(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }
 
@@ -139,7 +139,8 @@ void pt_tick_settle(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns)
     const int64_t weight = left_ns / (int64_t)pt_tick.period_ns;
     if (left_ns <= 0 || weight <= 0 || weight > UINT32_MAX) return;
     if (pt_tick.filter != NULL) return; /* only the thread itself could ask it */
-    repeat(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring, (uint32_t)weight);
+    repeat_stack(thread->last_words, (uint64_t)(uintptr_t)thread->start_routine, ring,
+                 (uint32_t)weight);
 }
 
 void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_ns,
@@ -152,7 +153,7 @@ void pt_tick_settle_looks(pt_thread *thread, pt_tick_ring *ring, uint64_t clock_
     const int64_t weight = owed_ns / period_ns;
     if (thread->last_words == 0 || owed_ns < least_ns || weight <= 0 || weight > UINT32_MAX) return;
     atomic_fetch_sub(thread->owed_ns, weight * period_ns);
-    repeat(thread->last_words, 0, ring, (uint32_t)weight);
+    repeat_stack(thread->last_words, 0, ring, (uint32_t)weight);
 }
 
 void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void *),
@@ -163,7 +164,7 @@ void pt_tick_settle_owed(_Atomic(int64_t) *owed_ns, void *(*start_routine)(void 
     const int64_t weight = atomic_load(owed_ns) / period_ns;
     if (weight <= 0 || weight > UINT32_MAX) return;
     atomic_fetch_sub(owed_ns, weight * period_ns);
-    repeat(0, (uint64_t)(uintptr_t)start_routine, ring, (uint32_t)weight);
+    repeat_stack(0, (uint64_t)(uintptr_t)start_routine, ring, (uint32_t)weight);
 }
 
 /* The thread used CPU time: ticks are to come more often than by its timer alone. */
@@ -174,7 +175,7 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
+static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
     pt_tick_ring *const ring = atomic_load(&self->ring);
     if (ring == NULL) return;
@@ -182,11 +183,11 @@ static void tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const v
     if (self->first_event != NULL && kind == EVENT_TICK) pt_tick_event_arm(self);
     if (kind == TIMER_TICK && pt_tick.has_ticker) wake_ticker(self);
     if (weight == 0) return;
-    add(&ring->ticks, 1);
+    add_count(&ring->ticks, 1);
     if (pt_tick.filter != NULL && !pt_tick.filter(pt_tick.filter_arg))
-        add(&ring->filtered, weight);
+        add_count(&ring->filtered, weight);
     else
-        sample(self, ring, weight, context);
+        take_sample(self, ring, weight, context);
 }
 
 /* A breakpoint in a program that has no handler for it ends the program, as it would without us:
@@ -268,7 +269,7 @@ PT_PASSING void pt_tick_handler(int signo, siginfo_t *info, void *context)
         pass_to_host(signo, info, context);
     } else if (self != NULL) {
         atomic_store(&self->busy, 1);
-        tick(self, kind, info, context);
+        count_tick(self, kind, info, context);
         atomic_store(&self->busy, 0);
     }
     errno = saved_errno;

@@ -24,7 +24,7 @@ void pt_tick_regs_of(const void *context, pt_tick_regs *ret_regs)
 #define FIRST_CODE 4096
 #define LAST_CODE  ((uintptr_t)PT_MACHINE_HOST->last_user_addr)
 
-static bool within(pt_tick_code code, uintptr_t addr)
+static bool lies_within(pt_tick_code code, uintptr_t addr)
 {
     return addr - code.low < code.limit - code.low;
 }
@@ -43,7 +43,7 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
     regs->fp = record[0];
     regs->pc = pc;
     regs->sp = fp + RECORD;
-    if (within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
+    if (lies_within(pt_tick.own_start, regs->pc) && regs->fp == stack->root_fp) {
         /* The caller is our own thread function: show the one that called it instead. */
         regs->pc =
             (uintptr_t)pt_machine_plain_pc(PT_MACHINE_HOST, ((const uintptr_t *)stack->root_fp)[1]);
@@ -54,5 +54,6 @@ int pt_tick_step(pt_tick_regs *regs, const pt_tick_stack *stack)
 
 bool pt_tick_is_start(uint64_t pc)
 {
-    return within(pt_tick.main_start, (uintptr_t)pc) || within(pt_tick.thread_start, (uintptr_t)pc);
+    return lies_within(pt_tick.main_start, (uintptr_t)pc) ||
+           lies_within(pt_tick.thread_start, (uintptr_t)pc);
 }

@@ -50,7 +50,7 @@ static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
     return step;
 }
 
-static int ended(pt_unwind_end end)
+static int journal_end(pt_unwind_end end)
 {
     switch (end) {
     case PT_UNWIND_END_ROOT: return PT_JOURNAL_END_ROOT;
@@ -70,7 +70,7 @@ int pt_tick_walk_step(pt_tick_walk *walk)
         if (end == PT_UNWIND_END_NO_RULE &&
             pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
             return step_by_fp(walk, stack); /* mapped since then */
-        if (end != PT_UNWIND_END_GOING_ON) return ended(end);
+        if (end != PT_UNWIND_END_GOING_ON) return journal_end(end);
         /* Our own thread function is not shown. */
     } while (state->pc - pt_tick.own_start.low < pt_tick.own_start.limit - pt_tick.own_start.low);
     walk->pc = state->pc + !state->is_return;

@@ -35,7 +35,7 @@ static int64_t thread_clock_ns(void)
 
 /* The periods of so much time, which are accounted for from now on; what is over or short of whole
  * ones is carried to the next. */
-static uint32_t account(pt_thread *self, int64_t ns)
+static uint32_t account_time(pt_thread *self, int64_t ns)
 {
     const int64_t period_ns = (int64_t)pt_tick.period_ns;
     const int64_t periods = (ns + period_ns / 2) / period_ns;
@@ -46,7 +46,7 @@ static uint32_t account(pt_thread *self, int64_t ns)
 
 uint32_t pt_tick_weight_by_clock(pt_thread *self)
 {
-    return account(self, thread_clock_ns() - self->clock_seen_ns);
+    return account_time(self, thread_clock_ns() - self->clock_seen_ns);
 }
 
 /* As account, for all threads together: each part of the clock's way is some tick's. */
@@ -89,12 +89,12 @@ uint32_t pt_tick_weight_of_kernel_time(pt_thread *self, const void *context)
     self->user_looks = 0;
     const int64_t left_ns = now_ns - self->clock_seen_ns;
     const int64_t most_ns = 2 * (since_ns > look_ns ? since_ns : look_ns);
-    return account(self, in_call && left_ns > most_ns ? most_ns : left_ns);
+    return account_time(self, in_call && left_ns > most_ns ? most_ns : left_ns);
 }
 
 /* ---- by looks ---- */
 
-static struct timespec span(uint64_t ns)
+static struct timespec timespec_of(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
                              .tv_nsec = (long)(ns % 1000000000)};
@@ -132,8 +132,8 @@ static uint32_t first_look(pt_thread *self, int64_t now_ns)
     self->clock_seen_ns = now_ns - for_ns - self->part_ns - take_owed(self->owed_ns, for_ns);
     const uint32_t weight = whole_periods(self, now_ns);
     const struct itimerspec times = {
-        .it_interval = span(pt_tick.period_ns),
-        .it_value = span((uint64_t)(self->clock_seen_ns + period_ns - now_ns))};
+        .it_interval = timespec_of(pt_tick.period_ns),
+        .it_value = timespec_of((uint64_t)(self->clock_seen_ns + period_ns - now_ns))};
     timer_settime((timer_t)self->timer, 0, &times, NULL);
     return weight;
 }
