@@ -55,7 +55,7 @@ pt_perf_layout pt_event_layout(const pt_event_plan *plan)
                                 (uint32_t)__builtin_popcountll(PT_MACHINE_HOST->perf_mask)};
 }
 
-static struct perf_event_attr common(const pt_event_plan *plan)
+static struct perf_event_attr common_attr(const pt_event_plan *plan)
 {
     return (struct perf_event_attr){
         .size = sizeof(struct perf_event_attr),
@@ -89,7 +89,7 @@ static int open_narrowed(const pt_event_plan *plan, struct perf_event_attr *attr
 
 int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64_t period)
 {
-    struct perf_event_attr attr = common(plan);
+    struct perf_event_attr attr = common_attr(plan);
     attr.type = plan->source->type;
     attr.config = plan->source->config;
     /* The same timer; but the thread's own clock, without what the kernel takes to switch events.
@@ -110,7 +110,7 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
 
 int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
 {
-    struct perf_event_attr attr = common(plan);
+    struct perf_event_attr attr = common_attr(plan);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr.sample_period = 1;
@@ -121,7 +121,7 @@ int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
                         uint32_t wakeup_bytes)
 {
-    struct perf_event_attr attr = common(plan);
+    struct perf_event_attr attr = common_attr(plan);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.exclude_kernel = 1; /* all may have it; what it reports is not narrowed by that */

@@ -21,7 +21,7 @@ enum { CUT_SHARE = 1000 };
 /* ---- who ---- */
 
 /* now_ns: of the record that asks. */
-static void judge(pt_capture *c, pt_proc *proc, uint64_t now_ns)
+static void judge_process(pt_capture *c, pt_proc *proc, uint64_t now_ns)
 {
     const pt_capture_targets *const t = &c->options.targets;
     const bool was = proc->is_judged && proc->is_wanted;
@@ -97,7 +97,7 @@ static void bring_in(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s
     if (fd >= 0) close(fd);
 }
 
-static void unwind(pt_capture *c, pt_proc *proc, pt_perf_record *r)
+static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const uint64_t pc = pt_sample_user_pc(&r->sample);
     if (!proc->has_maps ||
@@ -215,12 +215,12 @@ static void on_sample(pt_capture *c, pt_perf_record *r)
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
                                 !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
-    if (!proc->is_judged || may_have_moved) judge(c, proc, r->time_ns);
+    if (!proc->is_judged || may_have_moved) judge_process(c, proc, r->time_ns);
     if (!proc->is_wanted) return;
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
-    unwind(c, proc, r);
+    unwind_record(c, proc, r);
     count_short_copy(c, r);
     if (c->stack.count == 0) return;
     if (is_switch) {
@@ -259,7 +259,7 @@ static void on_fork(pt_capture *c, const pt_perf_record *r)
     forget_wait(c, r->task.tid, false);
     pt_between_release(&c->between, c->sink, r->task.tid, false); /* an older one of that number */
     pt_proc *const child = pt_procs_on_fork(&c->procs, r);
-    if (child != NULL && !child->is_judged) judge(c, child, r->time_ns);
+    if (child != NULL && !child->is_judged) judge_process(c, child, r->time_ns);
     const pt_proc *const proc = child != NULL ? child : pt_procs_find(&c->procs, r->task.pid);
     if (c->ledger != NULL && proc != NULL && proc->is_wanted)
         pt_ledger_begin(c->ledger, r->task.tid);

@@ -154,7 +154,7 @@ static bool look_at_bytes(pt_image *image, const pt_images *images, const void *
 }
 
 /* What was found in a file that was not the one, or was cut while it was looked at. */
-static void forget(pt_image *image)
+static void forget_file(pt_image *image)
 {
     free_mapped(image);
     image->is_shared = image->is_compiled = false;
@@ -181,7 +181,7 @@ static bool look_at_file(pt_image *image, const pt_images *images, const char *r
         return false;
     const bool is_it = look_at_bytes(image, images, blob.data, blob.size) && pt_blob_intact(&blob);
     pt_blob_done(&blob);
-    if (!is_it) forget(image);
+    if (!is_it) forget_file(image);
     return is_it;
 }
 

@@ -103,7 +103,7 @@ static void free_table(account **table)
             close_account(table, table[i]->tid);
 }
 
-static void hold(account *a, const entry *e)
+static void hold_entry(account *a, const entry *e)
 {
     PT_GROW(a->held, a->held.count + 1);
     a->held.items[a->held.count++] = *e;
@@ -134,7 +134,7 @@ int64_t pt_ledger_moved_ns(const pt_ledger *l)
 
 /* ---- settling ---- */
 
-static void weigh(pt_ledger *l, const entry *e, double weight_ns)
+static void weigh_entry(pt_ledger *l, const entry *e, double weight_ns)
 {
     const int64_t more_ns = (int64_t)weight_ns - (int64_t)e->weight_ns;
     pt_sink_more(l->sink, e->row, more_ns);
@@ -160,7 +160,7 @@ static void settle_held(pt_ledger *l, account *a, double clock_ns, double switch
         const entry *const e = &a->held.items[i];
         sum_ns += share * (double)e->weight_ns * (e->is_kernel ? kernel_share : 1);
         const double now_ns = (double)(int64_t)(sum_ns + 0.5) - given_ns;
-        weigh(l, e, now_ns);
+        weigh_entry(l, e, now_ns);
         given_ns += now_ns;
     }
     a->held.count = 0;
@@ -207,10 +207,10 @@ static void settle_pool(pt_ledger *l, account *pool, size_t least)
     pool->clock.ran_ns = 0;
 }
 
-static void pour(account *from, account *to)
+static void pour_entries(account *from, account *to)
 {
     for (size_t i = 0; i < from->held.count; i++)
-        hold(to, &from->held.items[i]);
+        hold_entry(to, &from->held.items[i]);
     to->clock.ran_ns += from->clock.ran_ns;
     from->held.count = from->held_ns = from->clock.ran_ns = 0;
 }
@@ -224,7 +224,7 @@ static void end_thread(pt_ledger *l, account *a, uint64_t ran_ns)
     }
     account *const pool = account_of(l->of_process, a->pid, true);
     a->clock.ran_ns = ran_ns;
-    pour(a, pool);
+    pour_entries(a, pool);
     settle_pool(l, pool, POOL_HELD);
 }
 
@@ -233,7 +233,7 @@ static void end_process(pt_ledger *l, uint32_t pid)
     account *const pool = account_of(l->of_process, pid, false);
     if (pool == NULL) return;
     settle_pool(l, pool, ALONE_MIN);
-    pour(pool, &l->short_ones);
+    pour_entries(pool, &l->short_ones);
     settle_pool(l, &l->short_ones, POOL_HELD);
     close_account(l->of_process, pid);
 }
@@ -253,7 +253,7 @@ void pt_ledger_add(pt_ledger *l, uint32_t pid, uint32_t tid, uint64_t time_ns, u
     account *const a = account_of(l->of_thread, tid, true);
     a->pid = pid;
     if (a->has_look && time_ns > a->look_at_ns) settle_look(l, a);
-    hold(a, &e);
+    hold_entry(a, &e);
     const bool is_enough = a->held.count >= HELD_MIN && a->held_ns >= HELD_MIN_NS;
     if (l->options.is_each_thread) {
         if (!is_enough) return;

@@ -26,7 +26,7 @@ typedef struct {
     int fd, to_fd; /* the first is ours */
 } job;
 
-static void *run(void *arg)
+static void *run_mover(void *arg)
 {
     pt_mover *const mover = arg;
     job next;
@@ -50,7 +50,7 @@ pt_mover *pt_mover_new(void)
     sigset_t all, before; /* signals are the reader's */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool has_thread = pthread_create(&mover->thread, NULL, run, mover) == 0;
+    const bool has_thread = pthread_create(&mover->thread, NULL, run_mover, mover) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (has_thread) return mover;
     close(mover->pipe[0]);

@@ -86,8 +86,9 @@ static bool is_refusal(int error)
 }
 
 /* Nothing is allowed. own_error: what trying it on ourselves gave. */
-static pt_status refuse(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid,
-                        int error, int own_error, const char *program, pt_error *reterr)
+static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_event_plan *plan,
+                               pid_t pid, int error, int own_error, const char *program,
+                               pt_error *reterr)
 {
     const int level = paranoid_level(kernel);
     if (own_error == ENOSYS || (is_refusal(own_error) && level <= 2 && has_seccomp(kernel))) {
@@ -194,5 +195,5 @@ pt_status pt_permission_ask(const pt_permission_kernel *kernel, const pt_event_p
                                 "kernel.perf_event_paranoid=1",
                                 paranoid_level(kernel));
     }
-    return refuse(kernel, plan, pid_count > 0 ? pid : 0, error, own_error, program, reterr);
+    return refuse_events(kernel, plan, pid_count > 0 ? pid : 0, error, own_error, program, reterr);
 }

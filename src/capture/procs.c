@@ -50,7 +50,7 @@ static uint64_t pid_hash(uint32_t pid)
 }
 
 /* Numbers are used again: the youngest of that number. */
-static pt_proc *youngest(const pt_procs *procs, uint32_t pid)
+static pt_proc *youngest_of(const pt_procs *procs, uint32_t pid)
 {
     pt_probe probe;
     uint32_t last = PT_NONE;
@@ -62,11 +62,11 @@ static pt_proc *youngest(const pt_procs *procs, uint32_t pid)
 
 pt_proc *pt_procs_find(const pt_procs *procs, uint32_t pid)
 {
-    pt_proc *const proc = youngest(procs, pid);
+    pt_proc *const proc = youngest_of(procs, pid);
     return proc != NULL && !proc->has_exited ? proc : NULL;
 }
 
-static pt_proc *add(pt_procs *procs, uint32_t pid)
+static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
 {
     pt_proc *const proc = pt_alloc(1, sizeof *proc);
     proc->pid = pid;
@@ -81,7 +81,7 @@ static pt_proc *add(pt_procs *procs, uint32_t pid)
 pt_proc *pt_procs_get(pt_procs *procs, uint32_t pid)
 {
     pt_proc *const proc = pt_procs_find(procs, pid);
-    return proc != NULL ? proc : add(procs, pid);
+    return proc != NULL ? proc : add_proc(procs, pid);
 }
 
 static void set_comm(pt_proc *proc, const char *text)
@@ -245,7 +245,7 @@ pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *r)
     const pt_proc *const parent = pt_procs_find(procs, r->task.ppid);
     pt_proc *const old = pt_procs_find(procs, r->task.pid);
     if (old != NULL) old->has_exited = true;
-    pt_proc *const child = add(procs, r->task.pid);
+    pt_proc *const child = add_proc(procs, r->task.pid);
     child->ppid = r->task.ppid;
     if (parent == NULL) return child;
     memcpy(child->comm, parent->comm, sizeof child->comm);

@@ -94,7 +94,7 @@ typedef struct {
     bool bad;
 } words;
 
-static uint64_t take(words *w)
+static uint64_t take_word(words *w)
 {
     if (w->at >= w->end) {
         w->bad = true;
@@ -116,15 +116,15 @@ static const uint64_t *take_many(words *w, uint64_t count)
 
 static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
 {
-    s->stack_room = take(w);
+    s->stack_room = take_word(w);
     if (s->stack_room == 0) return; /* then no word says how much was copied */
     if (is_compact) {
-        s->stack_bytes = take(w);
+        s->stack_bytes = take_word(w);
         s->stack = (const uint8_t *)take_many(w, s->stack_bytes / 8 + (s->stack_bytes % 8 != 0));
         return;
     }
     s->stack = (const uint8_t *)take_many(w, s->stack_room / 8);
-    s->stack_bytes = take(w);
+    s->stack_bytes = take_word(w);
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
 }
 
@@ -133,23 +133,23 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
     const uint64_t has = layout->sample_type;
     pt_perf_sample *const s = &r->sample;
     *s = (pt_perf_sample){0};
-    if (has & PERF_SAMPLE_IDENTIFIER) r->id = take(w);
-    if (has & PERF_SAMPLE_IP) s->ip = take(w);
+    if (has & PERF_SAMPLE_IDENTIFIER) r->id = take_word(w);
+    if (has & PERF_SAMPLE_IP) s->ip = take_word(w);
     if (has & PERF_SAMPLE_TID) {
-        const uint64_t both = take(w);
+        const uint64_t both = take_word(w);
         r->pid = (uint32_t)both;
         r->tid = (uint32_t)(both >> 32);
     }
-    if (has & PERF_SAMPLE_TIME) r->time_ns = take(w);
-    if (has & PERF_SAMPLE_CPU) r->cpu = (uint32_t)take(w);
-    if (has & PERF_SAMPLE_PERIOD) s->period = take(w);
-    if (has & PERF_SAMPLE_READ) s->count = take(w);
+    if (has & PERF_SAMPLE_TIME) r->time_ns = take_word(w);
+    if (has & PERF_SAMPLE_CPU) r->cpu = (uint32_t)take_word(w);
+    if (has & PERF_SAMPLE_PERIOD) s->period = take_word(w);
+    if (has & PERF_SAMPLE_READ) s->count = take_word(w);
     if (has & PERF_SAMPLE_CALLCHAIN) {
-        s->chain_count = take(w);
+        s->chain_count = take_word(w);
         s->chain = take_many(w, s->chain_count);
     }
     if (has & PERF_SAMPLE_REGS_USER) {
-        s->abi = take(w);
+        s->abi = take_word(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE) s->regs = take_many(w, layout->regs_count);
     }
     if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
@@ -173,10 +173,10 @@ static bool read_mmap(words *w, pt_perf_record *r)
     enum { BUILD_ID_MAX = 20 };
     pt_perf_mmap *const m = &r->mmap;
     *m = (pt_perf_mmap){0};
-    take(w); /* pid, tid: as in the trailer */
-    m->start = take(w);
-    m->bytes = take(w);
-    m->file_offset = take(w);
+    take_word(w); /* pid, tid: as in the trailer */
+    m->start = take_word(w);
+    m->bytes = take_word(w);
+    m->file_offset = take_word(w);
     const uint64_t *const file = take_many(w, 3);
     if (r->type == PERF_RECORD_MMAP2 && file != NULL) {
         const uint8_t *const id = (const uint8_t *)file;
@@ -189,7 +189,7 @@ static bool read_mmap(words *w, pt_perf_record *r)
             m->inode = file[1];
         }
     }
-    m->protection = (uint32_t)take(w);
+    m->protection = (uint32_t)take_word(w);
     m->path = take_text(w);
     return !w->bad;
 }
@@ -212,7 +212,7 @@ static bool read_trailer(words *w, pt_perf_record *r)
 
 static void read_task(words *w, pt_perf_record *r)
 {
-    const uint64_t pids = take(w), tids = take(w);
+    const uint64_t pids = take_word(w), tids = take_word(w);
     r->task.pid = (uint32_t)pids;
     r->task.ppid = (uint32_t)(pids >> 32);
     r->task.tid = (uint32_t)tids;
@@ -244,17 +244,17 @@ bool pt_perf_record_read(const pt_perf_layout *layout, const struct perf_event_h
         switch (r.type) {
         case PERF_RECORD_MMAP2: is_good = read_mmap(&w, &r); break;
         case PERF_RECORD_COMM:
-            take(&w);
+            take_word(&w);
             r.comm.text = take_text(&w);
             r.comm.is_exec = (r.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
             break;
         case PERF_RECORD_FORK:
         case PERF_RECORD_EXIT: read_task(&w, &r); break;
         case PERF_RECORD_LOST:
-            take(&w); /* the event's id */
-            r.lost = take(&w);
+            take_word(&w); /* the event's id */
+            r.lost = take_word(&w);
             break;
-        case PERF_RECORD_LOST_SAMPLES: r.lost = take(&w); break;
+        case PERF_RECORD_LOST_SAMPLES: r.lost = take_word(&w); break;
         case PERF_RECORD_SWITCH:
         case PERF_RECORD_SWITCH_CPU_WIDE:
             r.sched.is_out = (r.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;

@@ -436,7 +436,7 @@ static int fd_limit(void)
     return all - (all / KEPT_PART < KEPT ? all / KEPT_PART : KEPT);
 }
 
-static pt_status refused(const pt_event_plan *plan, pt_error *reterr)
+static pt_status set_refused(const pt_event_plan *plan, pt_error *reterr)
 {
     if (errno == EMFILE)
         return pt_error_set(reterr, PT_ERR_SYSTEM, "too few descriptors: raise ulimit -n");
@@ -462,10 +462,10 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
         if (pt_event_set_add(set, 0, tids[i], false))
             opened++;
         else if (errno != ESRCH)
-            return refused(plan, reterr);
+            return set_refused(plan, reterr);
     }
     if (!plan->is_each_thread)
-        return pt_event_set_add(set, 0, -1, false) ? PT_OK : refused(plan, reterr);
+        return pt_event_set_add(set, 0, -1, false) ? PT_OK : set_refused(plan, reterr);
     if (opened > 0) return PT_OK;
     return pt_error_set(reterr, PT_ERR_NOTFOUND, "no process to record is there any more");
 }

@@ -77,7 +77,7 @@ static void give_back(pt_ring *ring, uint64_t *upto)
 }
 
 /* To the ring's head, around its end. */
-static void put(pt_ring *to, uint64_t *head, const void *bytes, size_t count)
+static void put_bytes(pt_ring *to, uint64_t *head, const void *bytes, size_t count)
 {
     const uint64_t at = *head & (to->bytes - 1);
     const size_t first = count < to->bytes - at ? count : (size_t)(to->bytes - at);
@@ -100,12 +100,12 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, 
         const size_t size = is_compact ? c.header.size : whole.size;
         if (size > to->bytes - (head - tail)) break;
         if (is_compact) {
-            put(to, &head, &c.header, sizeof c.header);
-            put(to, &head, c.body, c.body_bytes);
-            put(to, &head, &c.copied, sizeof c.copied);
-            put(to, &head, c.stack, c.stack_bytes);
+            put_bytes(to, &head, &c.header, sizeof c.header);
+            put_bytes(to, &head, c.body, c.body_bytes);
+            put_bytes(to, &head, &c.copied, sizeof c.copied);
+            put_bytes(to, &head, c.stack, c.stack_bytes);
         } else {
-            put(to, &head, record, size);
+            put_bytes(to, &head, record, size);
         }
         pt_ring_next(from, &whole);
         (*count)++;
@@ -122,7 +122,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool take(pt_spool *spool, uint64_t *ret_count)
+static bool take_rings(pt_spool *spool, uint64_t *ret_count)
 {
     bool is_all = true;
     *ret_count = 0;
@@ -140,7 +140,7 @@ static bool take(pt_spool *spool, uint64_t *ret_count)
 bool pt_spool_take(pt_spool *spool)
 {
     uint64_t count;
-    return take(spool, &count);
+    return take_rings(spool, &count);
 }
 
 /* ---- the thread ---- */
@@ -153,7 +153,7 @@ static int next_wait_ms(int wait_ms, bool is_urgent, uint64_t count)
     return wait_ms * 2 < IDLE_MS ? wait_ms * 2 : IDLE_MS;
 }
 
-static void *run(void *arg)
+static void *run_spool(void *arg)
 {
     pt_spool *const spool = arg;
     const struct sched_param least = {.sched_priority = 1};
@@ -163,7 +163,7 @@ static void *run(void *arg)
     while (spool->polled[spool->count].revents == 0) {
         uint64_t count;
         const bool is_urgent = poll(spool->polled, spool->count + 1, wait_ms) > 0;
-        const bool is_all = take(spool, &count);
+        const bool is_all = take_rings(spool, &count);
         const uint64_t one = 1;
         if (is_urgent || count > 0) (void)!write(spool->wake_fd, &one, sizeof one);
         wait_ms = next_wait_ms(wait_ms, is_urgent || !is_all, count);
@@ -197,7 +197,7 @@ pt_spool *pt_spool_new(const pt_perf_layout *layout, const pt_spool_ring *rings,
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    spool->has_thread = pthread_create(&spool->thread, NULL, run, spool) == 0;
+    spool->has_thread = pthread_create(&spool->thread, NULL, run_spool, spool) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return spool;
 }

@@ -193,7 +193,7 @@ static const char *only_perf(const pt_record_settings *s)
     return NULL;
 }
 
-static int check(const pt_cmd_context *context, const pt_record_settings *s)
+static int check_settings(const pt_cmd_context *context, const pt_record_settings *s)
 {
     const bool has_command = context->arg_count > 0;
     const char *const perf = only_perf(s);
@@ -253,7 +253,7 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
 static int record_run(pt_cmd_context *context, void *settings_memory)
 {
     pt_record_settings *const settings = settings_memory;
-    int checked = check(context, settings);
+    int checked = check_settings(context, settings);
     if (checked == PT_EXIT_OK) checked = pt_cmd_mode(context, settings->mode, &settings->file_mode);
     if (checked != PT_EXIT_OK) return checked;
     pt_record_tell_cut_off(false);

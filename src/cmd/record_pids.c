@@ -20,7 +20,7 @@ static bool is_in(const pt_pid_list *list, pid_t pid)
     return false;
 }
 
-static void add(pt_pid_list *list, pid_t pid)
+static void add_pid(pt_pid_list *list, pid_t pid)
 {
     if (is_in(list, pid)) return;
     PT_GROW(*list, list->count + 1);
@@ -74,7 +74,7 @@ static pt_status add_named(const char *root, const char *name, pt_pid_list *list
             is_zombie(root, entry->d_name))
             continue;
         if (comm_is(root, entry->d_name, name) || program_is(root, entry->d_name, name))
-            add(list, pid);
+            add_pid(list, pid);
     }
     if (dir != NULL) closedir(dir);
     if (list->count > before) return PT_OK;
@@ -100,7 +100,7 @@ static pt_status add_number(const char *root, const char *word, pt_pid_list *lis
         pt_cmd_say("%ld is a thread of process %ld, which is recorded whole; with --timeline, "
                    "--tag-focus=tid=%ld shows the thread",
                    pid, whole, pid);
-    add(list, (pid_t)whole);
+    add_pid(list, (pid_t)whole);
     return PT_OK;
 }
 
@@ -116,7 +116,7 @@ void pt_record_children(const char *root, const pt_pid_list *of, pt_pid_list *re
         pt_proc_status(root, entry->d_name, "PPid", parent, sizeof parent);
         if (is_in(of, (pid_t)strtol(parent, NULL, 10)) && !is_in(of, pid) &&
             !is_zombie(root, entry->d_name))
-            add(ret_pids, pid);
+            add_pid(ret_pids, pid);
     }
     if (dir != NULL) closedir(dir);
 }

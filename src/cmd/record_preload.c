@@ -116,8 +116,8 @@ int pt_record_status_of(const char *command, int wait_status)
     return 128 + WTERMSIG(wait_status);
 }
 
-static int finish(pt_cmd_context *context, const pt_record_settings *settings, pt_record_run *run,
-                  const char *command, const char *engine)
+static int finish_recording(pt_cmd_context *context, const pt_record_settings *settings,
+                            pt_record_run *run, const char *command, const char *engine)
 {
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
@@ -178,7 +178,7 @@ int pt_record_preload(pt_cmd_context *context, const pt_record_settings *setting
     const pt_status ran =
         pt_record_run_command(command, library, (uint32_t)settings->hz, &run, &error);
     if (ran == PT_OK) {
-        status = finish(context, settings, &run, text, engine);
+        status = finish_recording(context, settings, &run, text, engine);
     } else { /* as shells say it: 127 not found, 126 not to be run */
         pt_cmd_fail(&error);
         status = run.folder == NULL ? PT_EXIT_FAILED : ran == PT_ERR_NOTFOUND ? 127 : 126;

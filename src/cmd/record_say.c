@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_int.h"
 
-static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole)
+static const char *percent_text(char *buf, size_t size, uint64_t part, uint64_t whole)
 {
     const double share = whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
     const bool is_fine = (share > 99 && share < 99.95) || (share >= 0.05 && share < 1);
@@ -16,7 +16,7 @@ static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole
 }
 
 /* "12,345" */
-static const char *grouped(char *buf, size_t size, uint64_t value)
+static const char *grouped_text(char *buf, size_t size, uint64_t value)
 {
     char digits[24];
     size_t at = 0;
@@ -33,8 +33,8 @@ static const char *grouped(char *buf, size_t size, uint64_t value)
 static void events_text(const pt_record_summary *s, const char *samples, char *buf, size_t size)
 {
     char seen[32], events[32];
-    grouped(seen, sizeof seen, s->events_seen);
-    grouped(events, sizeof events, s->events);
+    grouped_text(seen, sizeof seen, s->events_seen);
+    grouped_text(events, sizeof events, s->events);
     if (s->events > 0)
         snprintf(buf, size, "%s samples; %s of %s %s seen", samples, seen, events, s->event);
     else
@@ -45,7 +45,7 @@ static void events_text(const pt_record_summary *s, const char *samples, char *b
 static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 {
     char samples[32];
-    grouped(samples, sizeof samples, s->weight);
+    grouped_text(samples, sizeof samples, s->weight);
     if (s->event != NULL)
         events_text(s, samples, buf, size);
     else if (s->used_ns > 0)
@@ -61,8 +61,8 @@ static void counts_text(const pt_record_summary *s, char *buf, size_t size)
 static void stacks_text(const pt_record_summary *s, char *buf, size_t size)
 {
     char complete[16], unchecked[16];
-    percent(complete, sizeof complete, s->complete, s->weight);
-    percent(unchecked, sizeof unchecked, s->unchecked, s->weight);
+    percent_text(complete, sizeof complete, s->complete, s->weight);
+    percent_text(unchecked, sizeof unchecked, s->unchecked, s->weight);
     if (s->weight == 0)
         snprintf(buf, size, "no stacks");
     else if (s->unchecked == 0)
@@ -111,12 +111,12 @@ void pt_record_say_incomplete(uint64_t weight, uint64_t reached, const char *dea
         strncmp(dead_ends, "[memfd:", strlen("[memfd:")) == 0) {
         pt_cmd_say("%s of the stacks are cut in code that was compiled at run time and keeps no "
                    "frame pointers (java: -XX:+PreserveFramePointer)",
-                   percent(share, sizeof share, weight - reached, weight));
+                   percent_text(share, sizeof share, weight - reached, weight));
         return;
     }
     pt_cmd_say("%s of the stacks are cut in %s, which has functions without unwind tables and "
                "without frame pointers: their own time is right, their callers are missing (gcc "
                "-fno-omit-frame-pointer)",
-               percent(share, sizeof share, weight - reached, weight),
+               percent_text(share, sizeof share, weight - reached, weight),
                dead_ends[0] != '\0' ? dead_ends : "the program");
 }

@@ -92,7 +92,7 @@ static bool has_interpreter(const pt_elf *elf)
     return false;
 }
 
-static pt_target_kind judge(const char *path, const pt_blob *image)
+static pt_target_kind judge_target(const char *path, const pt_blob *image)
 {
     pt_elf elf;
     if (pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK) return PT_TARGET_OK;
@@ -110,7 +110,7 @@ void pt_target_look(const char *command, pt_target *ret_target)
         if (pt_file_read(ret_target->path, PT_FILE_EMPTY_OK, IMAGE_MAX, &image, NULL) != PT_OK)
             return;
         char *const interpreter = script_interpreter(image.data, image.size);
-        if (interpreter == NULL) ret_target->kind = judge(ret_target->path, &image);
+        if (interpreter == NULL) ret_target->kind = judge_target(ret_target->path, &image);
         pt_blob_done(&image);
         if (interpreter == NULL) return;
         if (ret_target->script == NULL)
