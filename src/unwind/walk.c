@@ -76,9 +76,9 @@ static inline pt_unwind_slot slot_of(const pt_machine *machine, const pt_unwind_
 }
 
 /* The same for who keeps slots. */
-static __attribute__((noinline)) void fill(const pt_machine *machine, pt_unwind_slot *slot,
-                                           const pt_unwind_modules *modules,
-                                           const pt_unwind_module **last, uint64_t pc)
+static __attribute__((noinline)) void fill_slot(const pt_machine *machine, pt_unwind_slot *slot,
+                                                const pt_unwind_modules *modules,
+                                                const pt_unwind_module **last, uint64_t pc)
 {
     *slot = slot_of(machine, modules, last, pc);
 }
@@ -130,8 +130,8 @@ static bool is_sp_good(const pt_unwind_state *state, const pt_unwind_limits *lim
 }
 
 static inline __attribute__((always_inline)) pt_unwind_end
-step(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules *modules,
-     const pt_unwind_module **last, const pt_unwind_limits *limits, pt_unwind_cache *cache)
+step_frame(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules *modules,
+           const pt_unwind_module **last, const pt_unwind_limits *limits, pt_unwind_cache *cache)
 {
     const uint64_t pc = state->pc - state->is_return;
     pt_unwind_slot slot;
@@ -140,7 +140,8 @@ step(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules 
         slot = slot_of(machine, modules, last, pc);
     } else {
         pt_unwind_slot *const kept = slot_in(cache, pc);
-        if (__builtin_expect(!is_of(kept, modules, pc), 0)) fill(machine, kept, modules, last, pc);
+        if (__builtin_expect(!is_of(kept, modules, pc), 0))
+            fill_slot(machine, kept, modules, last, pc);
         slot = *kept;
     }
     if (__builtin_expect(slot.kind >= PT_SLOT_BY_SP, 1)) {
@@ -178,9 +179,9 @@ static inline uint32_t walk_usual(const pt_machine *machine, pt_unwind_state *st
 }
 
 static inline __attribute__((always_inline)) uint32_t
-walk(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules *modules,
-     const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs, uint32_t cap,
-     pt_unwind_end *ret_end)
+walk_stack(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules *modules,
+           const pt_unwind_limits *limits, pt_unwind_cache *cache, uint64_t *pcs, uint32_t cap,
+           pt_unwind_end *ret_end)
 {
     pt_unwind_state at = *state;
     const pt_unwind_module *last = NULL;
@@ -190,7 +191,7 @@ walk(const pt_machine *machine, pt_unwind_state *state, const pt_unwind_modules 
     while (depth > 0) {
         if (cache != NULL)
             depth = walk_usual(machine, &at, modules, limits, cache, pcs, depth, cap);
-        end = step(machine, &at, modules, &last, limits, cache);
+        end = step_frame(machine, &at, modules, &last, limits, cache);
         if (end != PT_UNWIND_END_GOING_ON) break;
         if (depth == cap) {
             end = PT_UNWIND_END_TRUNCATED;
@@ -211,15 +212,16 @@ static __attribute__((noinline)) pt_unwind_end step_foreign(pt_unwind_state *sta
                                                             pt_unwind_cache *cache)
 {
     const pt_unwind_module *last = NULL;
-    return step(modules->machine, state, modules, &last, limits, cache);
+    return step_frame(modules->machine, state, modules, &last, limits, cache);
 }
 
 pt_unwind_end pt_unwind_step(pt_unwind_state *state, const pt_unwind_modules *modules,
                              const pt_unwind_limits *limits, pt_unwind_cache *cache)
 {
     const pt_unwind_module *last = NULL;
-    return modules->machine == NULL ? step(PT_MACHINE_HOST, state, modules, &last, limits, cache)
-                                    : step_foreign(state, modules, limits, cache);
+    return modules->machine == NULL
+               ? step_frame(PT_MACHINE_HOST, state, modules, &last, limits, cache)
+               : step_foreign(state, modules, limits, cache);
 }
 
 static __attribute__((noinline)) uint32_t walk_foreign(pt_unwind_state *state,
@@ -228,7 +230,7 @@ static __attribute__((noinline)) uint32_t walk_foreign(pt_unwind_state *state,
                                                        pt_unwind_cache *cache, uint64_t *pcs,
                                                        uint32_t cap, pt_unwind_end *ret_end)
 {
-    return walk(modules->machine, state, modules, limits, cache, pcs, cap, ret_end);
+    return walk_stack(modules->machine, state, modules, limits, cache, pcs, cap, ret_end);
 }
 
 uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
@@ -236,6 +238,6 @@ uint32_t pt_unwind(pt_unwind_state *state, const pt_unwind_modules *modules,
                    uint32_t cap, pt_unwind_end *ret_end)
 {
     return modules->machine == NULL
-               ? walk(PT_MACHINE_HOST, state, modules, limits, cache, pcs, cap, ret_end)
+               ? walk_stack(PT_MACHINE_HOST, state, modules, limits, cache, pcs, cap, ret_end)
                : walk_foreign(state, modules, limits, cache, pcs, cap, ret_end);
 }
