@@ -42,7 +42,7 @@ static uint32_t next_character(units *u)
 bool pt_is_utf16(const void *data, size_t size)
 {
     units u;
-    if (!open_units(data, size < LOOK_BYTES ? size : LOOK_BYTES, &u)) return false;
+    if (!open_units(data, size < LOOK_BYTES ? size : LOOK_BYTES, &u) || u.at == u.end) return false;
     while (u.at < u.end) {
         const uint32_t c = next_character(&u);
         if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') return false;

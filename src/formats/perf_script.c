@@ -64,7 +64,8 @@ typedef struct {
         pt_line *items;
         size_t count, cap;
         uint64_t address;
-    } inlined; /* waiting for the frame of their address, which they were inlined into */
+        bool waits; /* lines, if they have names, for the frame of this address */
+    } inlined;      /* what it was inlined into */
     struct {
         uint32_t *items;
         size_t count, cap;
@@ -401,7 +402,8 @@ static void put_frame(script_reader *r, uint32_t location)
  * none of that address follows. */
 static void end_inlined(script_reader *r)
 {
-    if (r->inlined.count == 0) return;
+    if (!r->inlined.waits) return;
+    r->inlined.waits = false;
     const frame_line f = {.address = r->inlined.address};
     put_frame(r, make_location(r, &f, r->frame.count == 0));
 }
@@ -410,7 +412,7 @@ static void add_frame(script_reader *r, span line, span source)
 {
     frame_line f;
     const bool is_leaf = r->frame.count == 0;
-    const bool is_plain = !is_leaf && r->inlined.count == 0;
+    const bool is_plain = !is_leaf && !r->inlined.waits;
     const span both = {line.at, source.at < source.end ? source.end : line.end};
     const size_t place = is_plain ? (size_t)(look_up(&r->frames, both) - r->frames.items) : 0;
     uint32_t id = is_plain ? r->frames.items[place].id : PT_NONE;
@@ -424,7 +426,8 @@ static void add_frame(script_reader *r, span line, span source)
         if (f.symbol.at != f.symbol.end) {
             PT_PUSH(r->inlined, line_of(r, f.symbol, source));
         }
-        if (is_inlined(f.dso)) return;
+        r->inlined.waits = is_inlined(f.dso);
+        if (r->inlined.waits) return;
         id = make_location(r, &f, r->frame.count == 0);
         if (is_plain) r->frames.items[place].id = id;
     }
@@ -434,6 +437,7 @@ static void add_frame(script_reader *r, span line, span source)
 static uint32_t make_stack(script_reader *r, span block, span leaf)
 {
     r->frame.count = r->inlined.count = 0;
+    r->inlined.waits = false;
     frame_line f;
     if (leaf.at < leaf.end && parse_frame(leaf, &f)) add_frame(r, leaf, (span){0});
     for (const char *at = block.at; at < block.end;) {

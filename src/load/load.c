@@ -317,8 +317,13 @@ static pt_status load_one(const loading *l, item *it, pt_fetched *fetched, pt_er
     } else {
         pt_error peeling = PT_ERROR_INIT;
         status = peel_item(l, it, &blob, &peeling);
-        if (status == PT_OK && pt_is_utf16(blob.data, blob.size))
-            status = pt_blob_to_utf8(&blob, &peeling);
+        if ((status == PT_OK || status == PT_ERR_DAMAGED) && pt_is_utf16(blob.data, blob.size)) {
+            pt_error no_room = PT_ERROR_INIT;
+            if (pt_blob_to_utf8(&blob, &no_room) != PT_OK) {
+                status = no_room.status;
+                peeling = no_room;
+            }
+        }
         it->input.peeled_bytes = blob.size;
         if (status == PT_OK || (status == PT_ERR_DAMAGED && !l->options->strict))
             status = read_peeled(l, it, &blob, &peeling, reterr);

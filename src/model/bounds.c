@@ -163,6 +163,8 @@ static used *use_names(const pt_builder *b)
             use_name(names, count, function->file, uses[i]);
         }
     }
+    for (size_t i = 0; b->sample.comm != NULL && i < b->sample.count; i++)
+        use_name(names, count, b->sample.comm[i], 1);
     PT_FREE uint64_t *samples = count_samples(b, b->sample.labels, b->labels.count);
     for (size_t set = 0; set < b->labels.count; set++) {
         for (uint64_t i = b->labels.offset[set]; i < b->labels.offset[set + 1]; i++) {
@@ -174,9 +176,8 @@ static used *use_names(const pt_builder *b)
     return names;
 }
 
-/* Names that all samples can say at most: of each line three, and the mapping's; of each label
- * three.
- */
+/* Names that all samples can say at most: of each line three, and the mapping's; of each label three;
+ * the command. */
 static double names_said_max(const pt_builder *b)
 {
     uint64_t labels = 0;
@@ -184,7 +185,7 @@ static double names_said_max(const pt_builder *b)
         if (b->labels.offset[set + 1] - b->labels.offset[set] > labels)
             labels = b->labels.offset[set + 1] - b->labels.offset[set];
     return (double)frames_of_samples(b) * (3.0 * lines_max(b) + 1) +
-           (double)b->sample.count * (3.0 * (double)labels);
+           (double)b->sample.count * (3.0 * (double)labels + 1);
 }
 
 /* Cuts a name to at most `most` bytes and returns how many it has then. What tells it from others

@@ -64,10 +64,10 @@ static double half_of(const pt_change *c)
 
 char *pt_change_text(const pt_change *c, const char *unit, double confidence)
 {
-    const char *part = part_of(c).text;
+    const pt_percent part = part_of(c);
     pt_buf buf = PT_BUF_INIT;
     pt_putf(&buf, "%s", change_text(unit, c->change).text);
-    if (part[0] != '\0') pt_putf(&buf, " (%s)", part);
+    if (part.text[0] != '\0') pt_putf(&buf, " (%s)", part.text);
     if (!isnan(c->p))
         pt_putf(&buf, ", %g%% interval %s to %s", 100 * confidence,
                 change_text(unit, c->interval.low).text, change_text(unit, c->interval.high).text);
@@ -75,6 +75,11 @@ char *pt_change_text(const pt_change *c, const char *unit, double confidence)
 }
 
 /* ---- Text ---- */
+
+static uint64_t whole_count(double count)
+{
+    return count < 0x1p63 ? (uint64_t)count : INT64_MAX;
+}
 
 /* Is a fifth of the samples or more lost to what they weigh? */
 static bool are_uneven(const pt_diff *diff)
@@ -110,15 +115,15 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
                          "be told\n\n");
         return;
     }
-    pt_outf(out, "%s -> %s ", pt_count_of((uint64_t)diff->sample_count[PT_BEFORE]).text,
-            pt_count_of((uint64_t)diff->sample_count[PT_AFTER]).text);
+    pt_outf(out, "%s -> %s ", pt_count_of(whole_count(diff->sample_count[PT_BEFORE])).text,
+            pt_count_of(whole_count(diff->sample_count[PT_AFTER])).text);
     pt_text_put(out, diff->draws_name, 0);
     pt_outf(out, "; %s of %s functions changed by more than noise (~ marks noise)\n",
             pt_count_of(diff->real_count).text, pt_count_of(diff->count + diff->more).text);
     if (are_uneven(diff))
         pt_outf(out, "they are of unequal weight, and tell as much as %s -> %s of equal weight\n",
-                pt_count_of((uint64_t)diff->effective_count[PT_BEFORE]).text,
-                pt_count_of((uint64_t)diff->effective_count[PT_AFTER]).text);
+                pt_count_of(whole_count(diff->effective_count[PT_BEFORE])).text,
+                pt_count_of(whole_count(diff->effective_count[PT_AFTER])).text);
     if (diff->seen_share > 0)
         pt_outf(out, "a growth by %s of a function with 5%% of the time is found 4 times in 5\n",
                 pt_percent_of(diff->seen_share).text);

@@ -112,11 +112,16 @@ static pt_status make_tables(diffing *d, pt_error *reterr)
     return PT_OK;
 }
 
+/* PT_NONE: there is no row of that name. */
+static uint32_t row_named(const diffing *d, const char *name, uint64_t hash)
+{
+    return PT_INDEX_FIND(&d->index, hash, id, strcmp(d->rows.items[id].name, name) == 0);
+}
+
 static uint32_t row_of(diffing *d, const pt_top_row *row)
 {
     const uint64_t hash = pt_hash_bytes(row->name, strlen(row->name));
-    const uint32_t known =
-        PT_INDEX_FIND(&d->index, hash, id, strcmp(d->rows.items[id].name, row->name) == 0);
+    const uint32_t known = row_named(d, row->name, hash);
     if (known != PT_NONE) return known;
     return PT_INDEX_PUSH(&d->index, hash, d->rows, (key){.name = row->name});
 }
@@ -139,7 +144,9 @@ static void put_run(diffing *d, size_t run)
     }
     for (size_t i = 0; i < t->squares.count; i++) {
         const pt_top_row *row = &t->squares.row[i];
-        cell *const c = cell_of(d, row_of(d, row), run);
+        const uint32_t id = row_named(d, row->name, pt_hash_bytes(row->name, strlen(row->name)));
+        if (id == PT_NONE) continue;
+        cell *const c = cell_of(d, id, run);
         c->squares[0] = (double)row->self * t->square_unit;
         c->squares[1] = (double)row->total * t->square_unit;
     }
@@ -416,7 +423,11 @@ static size_t make_rows(diffing *d, pt_diff *diff)
 static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
 {
     const double level = (1 - d->request->confidence) * 2 / (double)(tests > 2 ? tests : 2);
-    const double marked = pt_normal_quantile(1 - level / 2), found = pt_normal_quantile(FOUND);
+    const double df = (double)d->run_count - 2;
+    const double marked =
+        df > 0 ? pt_student_quantile(level, df) : pt_normal_quantile(1 - level / 2);
+    const double found =
+        df > 0 ? pt_student_quantile(2 * (1 - FOUND), df) : pt_normal_quantile(FOUND);
     const double a = diff->effective_count[0] / 20, b = diff->effective_count[1] / 20;
     const double shares = d->request->normalize ? 1 - 1.0 / 20 : 1;
     double change = 0;

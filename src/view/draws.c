@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/summary.h"
 #include "view/table.h"
 
 /* Weights of samples that are sums are taken to vary by at most that (the square of deviation over
@@ -93,15 +94,17 @@ static uint32_t partner_of(const pt_profile *p, uint32_t event)
     return PT_NONE;
 }
 
+/* What a draw weighs by the event's period, or by the profile's; 0: neither is one of sampling. */
 static double period_of(const pt_profile *p, uint32_t event)
 {
     const pt_event *const e = &p->event->row[event];
     const pt_provenance *const source = pt_profile_provenance(p);
-    if (e->period > 0) return (double)e->period;
     /* Of heaps the period's type is "space", those of the events "alloc_space" and "inuse_space".
      */
-    const bool is_of_event = source->period_type == e->type || e->kind == PT_EVENT_BYTES;
-    return is_of_event && source->period_unit == e->unit ? (double)source->period : 0;
+    const bool is_of_event = source->period_unit == e->unit &&
+                             (source->period_type == e->type || e->kind == PT_EVENT_BYTES);
+    const int64_t period = e->period > 0 ? e->period : is_of_event ? source->period : 0;
+    return pt_period_samples(p, period, e->unit) ? (double)period : 0;
 }
 
 /* Allocations that were sampled by their bytes. */
@@ -111,7 +114,7 @@ static bool square_heap(const pt_profile *p, uint32_t event, double *ret_squares
     if (partner == PT_NONE) return false;
     const bool is_bytes = p->event->row[event].kind == PT_EVENT_BYTES;
     const double period = period_of(p, is_bytes ? event : partner);
-    if (period <= 1) return false;
+    if (period <= 0) return false;
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         const double value = value_of(p, event, i), other = value_of(p, partner, i);
         if (value == 0) continue;
@@ -138,6 +141,12 @@ bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
                  pt_draws *ret_draws)
 {
     const pt_event *const e = &profile->event->row[event];
+    for (uint32_t i = 0; i < profile->sample->t.count; i++)
+        if (profile->sample->value[event][i] < 0) {
+            *ret_draws =
+                (pt_draws){.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
+            return false;
+        }
     pt_draws d = {.name = "samples", .value = (double)pt_view_magnitude(profile, event)};
     memset(ret_squares, 0, profile->sample->t.count * sizeof *ret_squares);
     const uint32_t count = count_of_draws(profile, event);

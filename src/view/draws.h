@@ -21,13 +21,19 @@ typedef struct pt_draws {
 } pt_draws;
 
 /* Fills *ret_draws and ret_squares[sample count]. False: it is not known how many draws the values
- * stand for. In order, what is known is taken from
+ * stand for, or some are below 0, as of a profile less another. In order, what is known is taken
+ * from
  *
- *   an event that counts draws: "samples", "waits", "preemptions", "contentions", where nearly all samples
- *       that have a value have some; weights within a sample are taken to vary as those between
- * samples do for bytes and objects of a heap: the sampling period and the size of the objects (an
- * object of s bytes is drawn with a chance of 1 - exp(-s / period)) the event's period, or the
- * profile's if it is in the event's unit the event itself, if it is the only one and counts */
+ * 1. an event that counts draws: "samples", "waits", "preemptions", "contentions", where nearly all
+ *    samples that have a value have some. Weights within a sample are taken to vary as those
+ * between samples do.
+ *
+ * 2. for bytes and objects of a heap, the sampling period and the size of the objects: one of s
+ * bytes is drawn with a chance of 1 - exp(-s / period).
+ *
+ * 3. the event's period, or the profile's if it is in the event's unit.
+ *
+ * 4. the event itself, if it is the only one and counts. */
 bool pt_draws_of(const pt_profile *profile, uint32_t event, double *ret_squares,
                  pt_draws *ret_draws);
 

@@ -18,16 +18,16 @@ static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/us
 
 /* How names begin of what compilers and runtimes bring. */
 static const char *const foreign_names[] = {
-    "std::",    "__gnu_cxx::",      "__cxxabiv1::", "boost::",            /* C++ */
-    "core::",   "alloc::",          "<core::",      "<alloc::", "<std::", /* Rust */
-    "runtime.", "internal/",        "syscall.",     "reflect.",           /* Go */
-    "Builtin:", "BytecodeHandler:", "Stub:",        "RegExp:",            /* V8 */
+    "std::",    "__gnu_cxx::", "__cxxabiv1::", "boost::",          /* C++ */
+    "<core::",  "<alloc::",    "<std::",                           /* Rust, whose files tell more */
+    "runtime.", "internal/",   "syscall.",     "reflect.",         /* Go */
+    "Builtin:", "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
     NULL,
 };
 
 /* What paths of source files contain that are not the program's. */
 static const char *const foreign_sources[] = {
-    "/usr/include/", "/usr/lib/", "/rustc/", "/go/src/", "/.cargo/registry/", "/go/pkg/mod/", NULL,
+    "/usr/include/", "/usr/lib/", "/rustc/", "/.cargo/registry/", "/go/pkg/mod/", NULL,
 };
 
 /* What names contain of functions that are named with their file, as Python's and V8's are. */
@@ -35,6 +35,21 @@ static const char *const foreign_in_names[] = {
     ":<frozen ", "/site-packages/", "/dist-packages/", "/lib/python", "/node_modules/", " node:",
     NULL,
 };
+
+/* A C++ name behind the type that it returns, if that stands before it: "void std::sort<...>".
+ * Spaces within brackets are of arguments. */
+static const char *without_type(const char *name)
+{
+    const char *begin = name;
+    int depth = 0;
+    for (const char *at = name; *at != '\0' && *at != '('; at++) {
+        if (*at == '<') depth++;
+        if (*at == '>' && at > name && at[-1] != '-') depth--;
+        if (*at == ' ' && depth == 0 && pt_begins(at + 1, "std::")) begin = at + 1;
+        if (*at == ' ' && depth == 0 && pt_begins(at + 1, "__gnu_cxx::")) begin = at + 1;
+    }
+    return begin;
+}
 
 static bool begins_with_any(const char *text, const char *const *list)
 {
@@ -50,12 +65,29 @@ static bool contains_any(const char *text, const char *const *list)
     return false;
 }
 
+/* A file of Go's own library: GOROOT/src/fmt/print.go. Programs may lie below GOPATH/src, in the
+ * folder of a server, which has a dot, or be what the names say: main. */
+static bool is_go_library(const char *name, const char *file)
+{
+    const char *const below = strstr(file, "/go/src/");
+    if (below == NULL || !pt_ends(file, ".go") || pt_begins(name, "main.")) return false;
+    const char *const first = below + strlen("/go/src/");
+    return strchr(first, '/') != NULL && memchr(first, '.', strcspn(first, "/")) == NULL;
+}
+
+/* Programs lie in /usr/lib, too, in folders of their own. */
+static bool is_system_library(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return begins_with_any(path, system_folders) && slash != NULL && strstr(slash, ".so") != NULL;
+}
+
 static bool is_own_mapping(const pt_mapping *m, const char *path)
 {
     if ((m->flags & PT_MAPPING_KERNEL) != 0 || pt_begins(path, "[kernel") ||
         strcmp(path, "[vdso]") == 0 || strcmp(path, "[vsyscall]") == 0)
         return false;
-    return !begins_with_any(path, system_folders) && !pt_is_runtime_file(path);
+    return !is_system_library(path) && !pt_is_runtime_file(path);
 }
 
 /* The kernel's modules are not mapped as files are. */
@@ -73,9 +105,10 @@ static bool *own_functions(const pt_profile *p)
     bool *const own = pt_alloc(f->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < f->t.count; i++) {
         const char *const name = pt_text(p, f->name[i]);
-        own[i] = name[0] != '\0' && !begins_with_any(name, foreign_names) &&
-                 !contains_any(name, foreign_in_names) &&
-                 !contains_any(pt_text(p, f->file[i]), foreign_sources);
+        const char *const file = pt_text(p, f->file[i]);
+        own[i] = name[0] != '\0' && !begins_with_any(without_type(name), foreign_names) &&
+                 !contains_any(name, foreign_in_names) && !contains_any(file, foreign_sources) &&
+                 !is_go_library(name, file);
     }
     return own;
 }
@@ -142,12 +175,10 @@ static uint32_t row_of_line(const pt_fold *fold, uint32_t location, uint32_t lin
     return rows[at < count ? at : count - 1];
 }
 
-static void add_call(calling *c, uint32_t stack, int64_t value)
+/* Of a stack whose leaf's row is wanted. */
+static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
 {
-    uint32_t one, count, location;
-    const uint32_t leaf = pt_stack_frames(c->fold->profile, stack)[0];
-    const uint32_t wanted = c->place_of[pt_fold_rows(c->fold, leaf, &one, &count)[0]];
-    if (wanted == PT_NONE) return;
+    uint32_t location;
     const uint32_t line = own_line_above(c, stack, &location);
     if (line == PT_NONE) return;
     const uint32_t caller = row_of_line(c->fold, location, line);
@@ -165,28 +196,25 @@ static void add_call(calling *c, uint32_t stack, int64_t value)
     e->line = line;
 }
 
-static void choose_callers(const calling *c, const int64_t *self, pt_own_caller *callers)
+/* Code of one name may be the program's own in one place and a library's in another: a row is its
+ * own, or has a caller, by where more of its self lies. Nothing is its own caller. */
+static void choose_callers(const calling *c, const uint32_t *rows, const int64_t *self,
+                           pt_own_caller *callers)
 {
     const pt_profile *const p = c->fold->profile;
     for (size_t i = 0; i < c->edge.count; i++) {
         const edge *const e = &c->edge.items[i];
         pt_own_caller *const to = &callers[e->wanted];
         const double share = pt_share(e->sum, self[e->wanted]);
-        if (to->name != NULL && share <= to->share) continue;
-        const uint32_t function = p->line->function[e->line];
+        if (share <= to->share) continue;
         free(to->name);
-        *to = (pt_own_caller){.name = pt_fold_text(c->fold, e->caller),
-                              .file = pt_text(p, p->function->file[function]),
-                              .line = p->line->line[e->line],
-                              .share = share};
+        *to = (pt_own_caller){.share = share};
+        if (e->caller == rows[e->wanted]) continue;
+        const uint32_t function = p->line->function[e->line];
+        to->name = pt_fold_text(c->fold, e->caller);
+        to->file = pt_text(p, p->function->file[function]);
+        to->line = p->line->line[e->line];
     }
-}
-
-/* Is what most often stands for the row in a leaf the program's own? */
-static bool is_own_row(const calling *c, uint32_t row)
-{
-    const uint32_t line = c->fold->line[row];
-    return line != PT_NONE && c->own[line];
 }
 
 pt_own_caller *pt_own_callers(const pt_fold *fold, uint32_t event, const uint32_t *rows,
@@ -201,18 +229,18 @@ pt_own_caller *pt_own_callers(const pt_fold *fold, uint32_t event, const uint32_
     pt_index_init(&c.index);
     memset(c.place_of, 0xff, fold->count * sizeof *c.place_of);
     for (size_t i = 0; i < count; i++)
-        if (rows[i] < fold->count && !is_own_row(&c, rows[i])) c.place_of[rows[i]] = (uint32_t)i;
+        if (rows[i] < fold->count) c.place_of[rows[i]] = (uint32_t)i;
     PT_FREE int64_t *value = pt_view_stack_values(p, event);
     for (uint32_t s = 0; s < p->stack->t.count; s++) {
         if (value[s] <= 0 || pt_stack_depth(p, s) == 0) continue;
         uint32_t one, lines;
         const uint32_t leaf = pt_fold_rows(fold, pt_stack_frames(p, s)[0], &one, &lines)[0];
-        if (c.place_of[leaf] == PT_NONE) continue;
-        int64_t *const of_row = &self[c.place_of[leaf]];
-        *of_row = pt_saturating_add(*of_row, value[s]);
-        add_call(&c, s, value[s]);
+        const uint32_t wanted = c.place_of[leaf];
+        if (wanted == PT_NONE) continue;
+        self[wanted] = pt_saturating_add(self[wanted], value[s]);
+        add_call(&c, s, wanted, value[s]);
     }
-    choose_callers(&c, self, callers);
+    choose_callers(&c, rows, self, callers);
     free(c.own);
     free(c.place_of);
     free(c.edge.items);

@@ -37,6 +37,19 @@ static const runtime runtimes[] = {
 enum { RUNTIMES = sizeof runtimes / sizeof runtimes[0], NONE = RUNTIMES };
 _Static_assert((int)RUNTIMES <= (int)PT_NAMELESS_LANGUAGES_MAX, "each may be told");
 
+/* What may stand behind a runtime's name: "" of node, "3.11" of python, ".so.1.0" of libpython3.9,
+ * "-fpm8.2" of php; nothing that another program is called by, as node-agent and node_exporter are.
+ */
+static bool is_version(const char *text)
+{
+    if (pt_begins(text, "-fpm") || pt_begins(text, "-cgi")) text += 4;
+    for (; *text != '\0'; text++) {
+        if (pt_begins(text, ".so")) return true;
+        if (strchr(".0123456789", *text) == NULL) return false;
+    }
+    return true;
+}
+
 /* The runtime that the file of that path is; NONE: none. */
 static uint8_t runtime_of_file(const char *path)
 {
@@ -44,10 +57,9 @@ static uint8_t runtime_of_file(const char *path)
     const char *const name = slash != NULL ? slash + 1 : path;
     for (uint8_t r = 0; r < RUNTIMES; r++)
         for (size_t k = 0; k < 4 && runtimes[r].files[k] != NULL; k++) {
-            /* "node" is no "node_exporter"; "python3.11" is a python3. */
-            const char next =
-                pt_begins(name, runtimes[r].files[k]) ? name[strlen(runtimes[r].files[k])] : 'x';
-            if (next == '\0' || strchr(".-0123456789", next) != NULL) return r;
+            if (pt_begins(name, runtimes[r].files[k]) &&
+                is_version(name + strlen(runtimes[r].files[k])))
+                return r;
         }
     return NONE;
 }

@@ -21,6 +21,14 @@ static bool has_name(const pt_profile *p, uint32_t location)
 /* A period of less is no sampling: it says that values are in nanoseconds. */
 #define PERIOD_MIN_NS 1000
 
+bool pt_period_samples(const pt_profile *p, int64_t period, uint32_t unit)
+{
+    const pt_unit *const known = pt_unit_parse(pt_text(p, unit));
+    if (known == NULL || period <= 0) return period > 0;
+    if (known->family == PT_FAMILY_TIME) return (double)period * known->factor >= PERIOD_MIN_NS;
+    return known->family != PT_FAMILY_BYTES || period > 1; /* 1: all allocations were recorded */
+}
+
 /* What one sample stands for, where that is a time, gives the rate. */
 static double rate_of(const pt_profile *p, const pt_event *event)
 {
@@ -30,8 +38,9 @@ static double rate_of(const pt_profile *p, const pt_event *event)
     if (source->asked_hz > 0) return source->asked_hz;
     const pt_unit *unit = pt_unit_parse(pt_text(p, source->period_unit));
     if (unit == NULL || unit->family != PT_FAMILY_TIME || source->period <= 0) return 0;
-    const double period_ns = (double)source->period * unit->factor;
-    return period_ns >= PERIOD_MIN_NS ? 1e9 / period_ns : 0;
+    return pt_period_samples(p, source->period, source->period_unit)
+               ? 1e9 / ((double)source->period * unit->factor)
+               : 0;
 }
 
 /* Readers add equal samples up, and writers have: the count of samples is then an event. */

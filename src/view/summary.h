@@ -32,6 +32,10 @@ typedef struct pt_summary {
 /* How many samples were taken; see above. */
 int64_t pt_summary_samples(const pt_profile *profile);
 
+/* Is that period, in that unit (a string), one at which samples are taken? Not where it only says
+ * that each nanosecond or byte counts. */
+bool pt_period_samples(const pt_profile *profile, int64_t period, uint32_t unit);
+
 /* Callers and callees come from arcs: there are some, and no stacks. */
 static inline bool pt_summary_from_calls(const pt_summary *summary)
 {

@@ -73,6 +73,16 @@ run pitot diff --json a.folded b.folded
 expect_status 0
 expect_stdout_line "*\"report\": \"diff\"*"
 
+it 'marks nothing where values are below 0, as of a profile less another'
+printf 'main;f;g 12\nmain;f;g -12\nmain;h 5\n' >less.folded
+run pitot diff less.folded less.folded
+expect_status 0
+expect_stdout_line 'how many samples the values stand for is not known*'
+run pitot diff less.folded a.folded
+expect_status 0
+run pitot diff a.folded less.folded
+expect_status 0
+
 it 'wants two profiles'
 run pitot diff a.folded
 expect_status 2

@@ -101,6 +101,23 @@ expect_stdout_line '*    20  *  std::swap  <- app::run'
 expect_stdout_line '*     5  *  std::lonely'
 expect_stdout_line '*     7  *  own'
 expect_stdout_line '*    40  *  main'
+# own FUNCTION FILE MAPPING: whether that, calling a function of the C library, is named as its caller.
+own() {
+    printf '%s\n' "prog 1 1.000001: 1 cycles:" "	7f0000001000 memcpy+0x1 (/usr/lib/x86_64-linux-gnu/libc.so.6)" \
+        "	1000 $1+0x1 ($3)" "  $2:7" '' >called.txt
+    pitot top called.txt 2>/dev/null | grep -q '  memcpy  <- ' && echo yes
+}
+expect_equal 'a program in a folder of its own' "$(own run run.c /usr/lib/postgresql/16/bin/postgres)" yes
+expect_equal 'a library' "$(own run run.c /usr/lib/libz.so.1)" ''
+expect_equal 'a library of the program' "$(own run run.c /home/me/libown.so)" yes
+expect_equal 'the kernel' "$(own run run.c '[kernel.kallsyms]')" ''
+expect_equal 'a type before a name' "$(own 'void std::sort<int*>(int*, int*)' run.c /home/me/prog)" ''
+expect_equal 'arguments of that name' "$(own 'run(std::vector<int>)' run.c /home/me/prog)" yes
+expect_equal 'a namespace that others have' "$(own core::Engine::run run.cc /home/me/prog)" yes
+expect_equal "Rust's" "$(own core::slice::sort /rustc/abc/library/core/src/slice.rs /home/me/prog)" ''
+expect_equal "Go's" "$(own fmt.Println /usr/local/go/src/fmt/print.go /home/me/prog)" ''
+expect_equal 'below GOPATH' "$(own a.b/c.run /home/me/go/src/a.b/c/run.go /home/me/prog)" yes
+expect_equal "an image's folder" "$(own main.run /go/src/app/run.go /home/me/prog)" yes
 printf '%s\n' '#include <string.h>' '#include <stdlib.h>' 'static char from[1 << 16], to[1 << 16];' \
     '__attribute__((noinline)) static void copies_here(int n)' '{' '    while (n-- > 0)' \
     '        memcpy(to, from, sizeof to - (size_t)(n & 1));' '}' \

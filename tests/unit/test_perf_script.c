@@ -97,18 +97,20 @@ static void an_inlined_frame_without_one_of_its_address_is_a_frame_of_its_own(vo
     reading r = read_text("prog 1 1.000001:  1 cycles: \n"
                           "\t7fbcb25ec3d9 __dlopen+0x49 (inlined)\n"
                           "\t7fbcb27a465a [unknown] (/usr/lib/libltdl.so.7)\n"
+                          "\t        2000 [unknown] (inlined)\n"
                           "\t        1136 outer (inlined)\n"
                           "\n");
     const pt_profile *const p = r.profile;
     const uint32_t stack = p->sample->stack[0];
-    assert_int_equal(pt_stack_depth(p, stack), 3);
+    assert_int_equal(pt_stack_depth(p, stack), 4);
     const uint32_t *const frames = pt_stack_frames(p, stack);
     assert_int_equal(p->location->address[frames[0]], 0x7fbcb25ec3d9);
     assert_int_equal(p->location->mapping[frames[0]], PT_NONE);
     assert_int_equal(p->location->address[frames[1]], 0x7fbcb27a465a);
     assert_string_equal(pt_text(p, p->mapping->row[p->location->mapping[frames[1]]].file),
                         "/usr/lib/libltdl.so.7");
-    assert_int_equal(p->location->address[frames[2]], 0x1136);
+    assert_int_equal(p->location->address[frames[2]], 0x2000);
+    assert_int_equal(p->location->address[frames[3]], 0x1136);
     reading_done(&r);
 }
 
