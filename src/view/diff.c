@@ -429,7 +429,11 @@ static double power_of(const diffing *d, const pt_diff *diff, size_t tests)
     const double found =
         df > 0 ? pt_student_quantile(2 * (1 - FOUND), df) : pt_normal_quantile(FOUND);
     const double a = diff->effective_count[0] / 20, b = diff->effective_count[1] / 20;
-    const double shares = d->request->normalize ? 1 - 1.0 / 20 : 1;
+    /* What runs show of their spread is taken where it is more than Poisson's, by chance, too: then
+     * the variance is that many times as large in the mean, the mean of max(1, chi-squared / df).
+     */
+    const double spread = df > 0 ? 1 + 0.4 * sqrt(2 / df) : 1;
+    const double shares = (d->request->normalize ? 1 - 1.0 / 20 : 1) * spread;
     double change = 0;
     for (int round = 0; round < 50; round++) /* errors grow with the change itself */
         change = marked * sqrt((1 + change / 2) * (1 / a + 1 / b) * shares) +
