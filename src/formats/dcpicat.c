@@ -389,8 +389,10 @@ static void put_field(pt_out *out, const char *keyword, const char *text)
 /* Lines of a binary header, or of another text, that have no field here. */
 static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t mapping)
 {
+    /* What the text says, and then what it says of a binary header in words of its own. */
     static const char *const said[] = {"image",  "epoch", "platform", "event",
                                        "period", "tsize", "tstart",   "fileoffset"};
+    enum { OF_TEXT = 4, OF_BOTH = sizeof said / sizeof said[0] };
     const pt_profile *const p = lines->p;
     const char *const first_path = pt_text(p, p->mapping->row[mapping].file);
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
@@ -399,7 +401,8 @@ static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t ma
         const char *rest;
         if (!pt_dcpi_split(line, strlen(line), &k, &rest, &bytes)) continue;
         bool is_said = pt_dcpi_keyword_is(line, k, "path") && strcmp(rest, first_path) == 0;
-        for (size_t s = 0; s < sizeof said / sizeof said[0]; s++)
+        const size_t words = pt_dcpi_is_of_text(p, lines->extra[i]) ? OF_TEXT : OF_BOTH;
+        for (size_t s = 0; s < words; s++)
             is_said |= pt_dcpi_keyword_is(line, k, said[s]);
         if (!is_said) pt_outf(out, "%s\n", line);
     }
