@@ -124,10 +124,8 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 static pt_waiting *waiting_of(pt_capture *c, uint32_t tid, bool make)
 {
     const uint64_t hash = pt_hash_u32_pair(tid, 3);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&c->waiting_of, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&c->waiting_of, &probe))
-        if (c->waiting.items[i].tid == tid) return &c->waiting.items[i];
+    const uint32_t known = PT_INDEX_FIND(&c->waiting_of, hash, i, c->waiting.items[i].tid == tid);
+    if (known != PT_NONE) return &c->waiting.items[known];
     if (!make) return NULL;
     pt_index_add(&c->waiting_of, hash, (uint32_t)c->waiting.count);
     PT_GROW(c->waiting, c->waiting.count + 1);

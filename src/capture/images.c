@@ -68,10 +68,8 @@ static bool is_of(const pt_image *image, const pt_image_key *key)
 uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
 {
     const uint64_t hash = key_hash(key);
-    pt_probe probe;
-    for (uint32_t i = pt_index_first(&images->index, hash, &probe); i != PT_NONE;
-         i = pt_index_next(&images->index, &probe))
-        if (is_of(images->all.items[i], key)) return i;
+    const uint32_t known = PT_INDEX_FIND(&images->index, hash, i, is_of(images->all.items[i], key));
+    if (known != PT_NONE) return known;
     pt_image *const image = pt_alloc(1, sizeof *image);
     *image = (pt_image){.path = pt_strdup(key->path),
                         .major = key->major,
@@ -79,11 +77,7 @@ uint32_t pt_images_add(pt_images *images, const pt_image_key *key)
                         .inode = key->inode,
                         .build_id_bytes = key->build_id_bytes};
     memcpy(image->build_id, key->build_id, sizeof image->build_id);
-    const uint32_t id = (uint32_t)images->all.count;
-    PT_GROW(images->all, images->all.count + 1);
-    images->all.items[images->all.count++] = image;
-    pt_index_add(&images->index, hash, id);
-    return id;
+    return PT_INDEX_PUSH(&images->index, hash, images->all, image);
 }
 
 /* ---- looking ---- */

@@ -105,8 +105,7 @@ static void free_table(account **table)
 
 static void hold_entry(account *a, const entry *e)
 {
-    PT_GROW(a->held, a->held.count + 1);
-    a->held.items[a->held.count++] = *e;
+    PT_PUSH(a->held, *e);
     a->held_ns += e->weight_ns;
 }
 

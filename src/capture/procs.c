@@ -52,10 +52,8 @@ static uint64_t pid_hash(uint32_t pid)
 /* Numbers are used again: the youngest of that number. */
 static pt_proc *youngest_of(const pt_procs *procs, uint32_t pid)
 {
-    pt_probe probe;
     uint32_t last = PT_NONE;
-    for (uint32_t i = pt_index_first(&procs->index, pid_hash(pid), &probe); i != PT_NONE;
-         i = pt_index_next(&procs->index, &probe))
+    PT_INDEX_EACH (&procs->index, pid_hash(pid), i)
         if (procs->all.items[i]->pid == pid && (last == PT_NONE || i > last)) last = i;
     return last != PT_NONE ? procs->all.items[last] : NULL;
 }
@@ -72,9 +70,7 @@ static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
     proc->pid = pid;
     proc->is_stale = true;
     proc->generation = ++procs->generation;
-    pt_index_add(&procs->index, pid_hash(pid), (uint32_t)procs->all.count);
-    PT_GROW(procs->all, procs->all.count + 1);
-    procs->all.items[procs->all.count++] = proc;
+    PT_INDEX_PUSH(&procs->index, pid_hash(pid), procs->all, proc);
     return proc;
 }
 

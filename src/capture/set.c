@@ -63,8 +63,7 @@ static size_t online_cpus(int **ret_cpus)
         at += used;
         if (*at == '-' && sscanf(at, "-%d%n", &last, &used) == 1) at += used;
         for (int i = first; i <= last; i++) {
-            PT_GROW(cpu, cpu.count + 1);
-            cpu.items[cpu.count++] = i;
+            PT_PUSH(cpu, i);
         }
     } while (*at++ == ',');
     *ret_cpus = cpu.items;
@@ -161,8 +160,7 @@ static void close_fd(int *fd)
 static void put_fd(pt_event_fds *fds, int fd)
 {
     if (fd < 0) return;
-    PT_GROW(*fds, fds->count + 1);
-    fds->items[fds->count++] = fd;
+    PT_PUSH(*fds, fd);
 }
 
 static void close_all(pt_event_fds *fds)

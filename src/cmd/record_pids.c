@@ -23,8 +23,7 @@ static bool is_in(const pt_pid_list *list, pid_t pid)
 static void add_pid(pt_pid_list *list, pid_t pid)
 {
     if (is_in(list, pid)) return;
-    PT_GROW(*list, list->count + 1);
-    list->items[list->count++] = pid;
+    PT_PUSH(*list, pid);
 }
 
 /* Has the program's file that name? */
