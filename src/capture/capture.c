@@ -26,6 +26,7 @@ enum {
     GROWN_NS = 100000000,    /* and after they did */
     URGENT = -15,            /* nice(2), where we may */
     PROGRESS_NS = 250000000, /* between two reports */
+    KEEP_MS = 400,           /* between two writings of what is kept */
     /* A record's time is taken before it can be seen: what is younger waits for its elders. */
     SETTLED_NS = 2000000,
 };
@@ -211,6 +212,24 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
     return status;
 }
 
+/* Without it a recorder that is killed has recorded nothing. */
+static void open_keep(pt_capture *c)
+{
+    pt_error error = PT_ERROR_INIT;
+    const pt_event_plan *const plan = &c->set.plan;
+    const pt_keep_head head = {.is_timeline = c->options.timeline,
+                               .is_clock = plan->source->is_clock,
+                               .has_waits = c->options.off_cpu,
+                               .period = plan->period,
+                               .hz = c->options.hz,
+                               .start_ns = clock_ns(CLOCK_REALTIME),
+                               .typed = c->options.typed};
+    if (c->options.keep_folder == NULL ||
+        pt_keep_new(c->options.keep_folder, &head, c->builder, &c->keep, &error) != PT_OK)
+        return;
+    pt_sink_keep_in(c->sink, c->keep);
+}
+
 static bool look_at_clock(void *arg, uint32_t pid, uint32_t tid, pt_thread_clock *ret_clock)
 {
     const pt_capture *const c = arg;
@@ -260,6 +279,7 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     define_events(c);
     const pt_mapping kernel = pt_kernel_mapping(c->builder);
     c->sink = pt_sink_new(c->builder, &c->procs, &kernel, options->timeline);
+    open_keep(c);
     open_ledger(c);
     for (size_t i = 0; i < options->targets.pid_count; i++)
         look_at_target(c, options->targets.pids[i]);
@@ -284,6 +304,7 @@ void pt_capture_free(pt_capture *c)
     pt_procs_done(&c->procs);
     pt_ledger_free(c->ledger);
     pt_sink_free(c->sink);
+    pt_keep_free(c->keep);
     pt_builder_free(c->builder);
     for (size_t i = 0; i < c->waiting.count; i++)
         free(c->waiting.items[i].pcs);
@@ -393,6 +414,20 @@ static void report(pt_capture *c, int64_t now_ns)
     c->options.progress(c->options.progress_arg, &c->facts);
 }
 
+static void keep(pt_capture *c, int64_t now_ns)
+{
+    if (c->keep == NULL || !pt_keep_is_behind(c->keep) ||
+        now_ns - c->kept_ns < KEEP_MS * INT64_C(1000000))
+        return;
+    c->kept_ns = now_ns;
+    fill_facts(c);
+    const pt_keep_facts facts = {.duration_ns = c->facts.duration_ns,
+                                 .used_ns = c->facts.used_ns,
+                                 .seen_ns = c->facts.seen_ns,
+                                 .lost = c->facts.lost};
+    pt_sink_write_kept(c->sink, &facts);
+}
+
 /* At first, and when they were found to be cut, so that few stacks are before we copy more. */
 static bool is_hasty(const pt_capture *c, int64_t now_ns)
 {
@@ -410,10 +445,12 @@ static bool asks_proc(const pt_capture *c)
 static int wait_ms(const pt_capture *c, int64_t now_ns, bool is_fed)
 {
     const int64_t left_ns = c->options.duration_ns - (now_ns - c->start_ns);
+    const bool is_behind = c->keep != NULL && pt_keep_is_behind(c->keep);
     const bool has_thread = pt_spool_has_thread(c->set.spool);
     const int most = is_hasty(c, now_ns)           ? HASTY_WAKE_MS
                      : !is_fed || !has_thread      ? WAKE_MS
                      : asks_proc(c)                ? ASKING_WAKE_MS
+                     : is_behind                   ? KEEP_MS
                      : c->options.progress != NULL ? TELLING_WAKE_MS
                                                    : IDLE_WAKE_MS;
     if (c->options.duration_ns == 0 || left_ns > (int64_t)most * 1000000) return most;
@@ -462,6 +499,7 @@ void pt_capture_run(pt_capture *c)
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
+        keep(c, now_ns);
         report(c, now_ns);
     }
     fill_facts(c);

@@ -72,6 +72,9 @@ typedef struct pt_capture_options {
     pid_t until;           /* not 0: until this process ends; else until all of targets.pids have */
     bool awaits_exec;      /* targets.pids are a child of ours that will run a command */
     pt_table_cache tables; /* where unwind tables are kept */
+    const char
+        *keep_folder;  /* here, what is recorded is kept (keep.h) as it comes; NULL: nowhere */
+    const char *typed; /* for it: the command line */
     const volatile sig_atomic_t *stop;                          /* not 0: stop */
     void (*progress)(void *arg, const pt_capture_facts *facts); /* now and then; or NULL */
     void *progress_arg;

@@ -39,6 +39,8 @@ struct pt_capture {
     pt_procs procs;
     pt_builder *builder;
     pt_sink *sink;
+    pt_keep *keep;     /* NULL: nothing is kept */
+    int64_t kept_ns;   /* when it was written last */
     pt_ledger *ledger; /* NULL: samples weigh what they weigh */
     pt_unwind_cache *cache;
     pt_unwound stack; /* of the sample at hand */

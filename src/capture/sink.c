@@ -28,6 +28,7 @@ typedef struct {
     uint64_t file_offset, bytes;
     uint64_t start; /* in the builder */
     bool is_memory; /* the code in it is in no file */
+    bool is_id_kept;
 } shared_map;
 
 struct pt_sink {
@@ -53,6 +54,8 @@ struct pt_sink {
     } map;
     uint32_t frames[PT_SINK_DEPTH_MAX];
     uint32_t told_count; /* processes whose user is told */
+    pt_keep *keep;       /* or NULL */
+    uint32_t kept_count; /* locations in it */
 };
 
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
@@ -80,6 +83,60 @@ void pt_sink_free(pt_sink *sink)
     free(sink->pc.items);
     free(sink->map.items);
     free(sink);
+}
+
+/* ---- what is kept ---- */
+
+void pt_sink_keep_in(pt_sink *sink, pt_keep *keep)
+{
+    sink->keep = keep;
+}
+
+static void keep_mapping(pt_sink *sink, const pt_mapping *mapping)
+{
+    if (sink->keep != NULL) pt_keep_mapping(sink->keep, mapping, sink->builder);
+}
+
+static uint32_t add_location(pt_sink *sink, const pt_location *location)
+{
+    const uint32_t id = pt_builder_location(sink->builder, location, NULL, 0).v;
+    if (sink->keep != NULL && id == sink->kept_count) {
+        pt_keep_location(sink->keep, location);
+        sink->kept_count++;
+    }
+    return id;
+}
+
+static void keep_stack(pt_sink *sink, const pt_sink_sample *s, uint32_t depth)
+{
+    if (sink->keep != NULL)
+        pt_keep_stack(sink->keep, sink->frames, depth, s->end, s->proc->pid, s->proc->comm);
+}
+
+static const int64_t *values_of(const void *arg, uint32_t stack)
+{
+    return ((const pt_sink *)arg)->stack.items[stack].values;
+}
+
+/* Images tell their build ids when they are looked at. */
+static void keep_build_ids(pt_sink *sink)
+{
+    for (size_t i = 0; i < sink->map.count; i++) {
+        shared_map *const m = &sink->map.items[i];
+        const pt_image *const image = sink->procs->images.all.items[m->image];
+        char hex[2 * PT_IMAGE_ID_MAX + 1];
+        if (m->is_id_kept || image->build_id_bytes == 0) continue;
+        pt_elf_id_hex((pt_elf_id){.bytes = image->build_id, .size_bytes = image->build_id_bytes},
+                      hex, sizeof hex);
+        pt_keep_build_id(sink->keep, m->mapping, hex);
+        m->is_id_kept = true;
+    }
+}
+
+void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts)
+{
+    keep_build_ids(sink);
+    pt_keep_write(sink->keep, facts, values_of, sink);
 }
 
 /* ---- mappings ---- */
@@ -116,6 +173,7 @@ static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
                                 .file = pt_builder_string(sink->builder, as.name, as.name_bytes).v,
                                 .flags = is_memory ? PT_MAPPING_JIT : 0};
     const uint32_t id = pt_builder_append_mapping(sink->builder, &mapping).v;
+    keep_mapping(sink, &mapping);
     pt_index_add(&sink->shared, hash, (uint32_t)sink->map.count);
     PT_GROW(sink->map, sink->map.count + 1);
     shared_map *const added = &sink->map.items[sink->map.count++];
@@ -132,13 +190,15 @@ static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
 
 static uint32_t kernel_location(pt_sink *sink, uint64_t pc, bool is_return)
 {
-    if (sink->kernel == PT_NONE)
+    if (sink->kernel == PT_NONE) {
         sink->kernel = pt_builder_append_mapping(sink->builder, &sink->kernel_mapping).v;
+        keep_mapping(sink, &sink->kernel_mapping);
+    }
     const pt_location location = {.mapping = sink->kernel,
                                   .address = pc,
                                   .flags = PT_LOCATION_KERNEL |
                                            (is_return ? PT_LOCATION_RETURN_ADDR : 0u)};
-    return pt_builder_location(sink->builder, &location, NULL, 0).v;
+    return add_location(sink, &location);
 }
 
 /* Whose a process is whose code is in no file: who wrote a map of it is judged by that. */
@@ -154,6 +214,7 @@ static void tell_user(pt_sink *sink, pt_proc *proc)
     /* Real, effective, saved, and that of the files it makes. */
     if (sscanf(users, "%*u %*u %*u %" SCNu32, &user) != 1) return;
     pt_builder_process_user(sink->builder, proc->pid, user);
+    if (sink->keep != NULL) pt_keep_user(sink->keep, proc->pid, user);
     sink->told_count++;
 }
 
@@ -170,7 +231,7 @@ static uint32_t user_location(pt_sink *sink, pt_proc *proc, uint64_t pc, bool is
         location.mapping = shared->mapping;
         location.address = pc - map->range.start + shared->start;
     }
-    return pt_builder_location(sink->builder, &location, NULL, 0).v;
+    return add_location(sink, &location);
 }
 
 static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
@@ -186,6 +247,7 @@ static uint32_t make_stack(pt_sink *sink, const pt_sink_sample *s)
         sink->frames[i] = is_kernel ? kernel_location(sink, s->pcs[i], is_return)
                                     : user_location(sink, s->proc, s->pcs[i], is_return);
     }
+    keep_stack(sink, s, count);
     return pt_builder_stack(sink->builder, sink->frames, count, (pt_stack_end)s->end).v;
 }
 
@@ -241,7 +303,9 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
     counted *const c = find_or_add(sink, s, labels);
     for (int i = 0; i < PT_SINK_VALUES; i++)
         pt_saturating_into(&c->values[i], s->values[i]);
-    if (!sink->is_timeline) return (uint32_t)(c - sink->stack.items);
+    const uint32_t row = (uint32_t)(c - sink->stack.items);
+    if (sink->keep != NULL && !sink->is_timeline) pt_keep_changed(sink->keep, row);
+    if (!sink->is_timeline) return row;
     const pt_sample sample = {.stack = c->stack,
                               .values = s->values,
                               .time_ns = s->time_ns,
@@ -250,16 +314,20 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)
                               .cpu = s->cpu,
                               .comm = pt_builder_text(sink->builder, s->proc->comm).v};
     pt_builder_timed_sample(sink->builder, &sample);
+    if (sink->keep != NULL) pt_keep_sample(sink->keep, row, &sample, s->proc->comm);
     return pt_builder_sample_count(sink->builder) - 1;
 }
 
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more)
 {
     enum { SECOND = 1 };
-    if (sink->is_timeline)
+    if (sink->is_timeline) {
         pt_builder_sample_more(sink->builder, row, SECOND, more);
-    else
+        if (sink->keep != NULL) pt_keep_sample_more(sink->keep, row, SECOND, more);
+    } else {
         pt_saturating_into(&sink->stack.items[row].values[SECOND], more);
+        if (sink->keep != NULL) pt_keep_changed(sink->keep, row);
+    }
 }
 
 void pt_sink_finish(pt_sink *sink)

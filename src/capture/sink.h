@@ -9,6 +9,7 @@
 #ifndef PT_CAPTURE_SINK_H
 #define PT_CAPTURE_SINK_H
 
+#include "capture/keep.h"
 #include "capture/procs.h"
 #include "model/builder.h"
 
@@ -33,6 +34,11 @@ typedef struct pt_sink pt_sink;
 pt_sink *pt_sink_new(pt_builder *builder, const pt_procs *procs, const pt_mapping *kernel,
                      bool is_timeline);
 void pt_sink_free(pt_sink *sink);
+
+/* Before the first sample: all rows go to the keep, too, which stays the caller's. */
+void pt_sink_keep_in(pt_sink *sink, pt_keep *keep);
+/* What has come or changed since the last time is written there. */
+void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
 
 /* The row that got it. */
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/place.h"
+#include "capture/keep.h"
 #include "model/process_user.h"
 
 #define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
@@ -263,6 +264,8 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
 pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_profile,
                            pt_error *reterr)
 {
+    for (size_t i = 0; i < left->count; i++)
+        if (pt_keep_is(left->items[i])) return pt_keep_read(left->items[i], ret_profile, reterr);
     pt_builder *const b = pt_builder_new();
     pt_journal_reading *const reading = pt_journal_reading_new(b, true);
     uint64_t weight = 0, lost = 0, period_ns = 0;

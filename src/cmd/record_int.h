@@ -163,6 +163,9 @@ typedef struct pt_record_run {
     int64_t duration_ns;
 } pt_record_run;
 
+/* Makes the folder: in memory, locked while this recorder lives. Where processes that become
+ * another user's are to leave files in it, is_shared. ret_run must be done with in any case. */
+pt_status pt_record_run_folder(bool is_shared, pt_record_run *ret_run, pt_error *reterr);
 /* Runs the command with the library preloaded and waits for its end. Standard streams are the
  * child's. PT_ERR_NOTFOUND, PT_ERR_SYSTEM if it could not be started. ret_run must be done with in
  * any case; that removes the folder. */

@@ -29,6 +29,8 @@ typedef struct {
     pt_record_child child;
     pt_permission permission;
     pt_capture_facts facts;
+    pt_record_run kept; /* its folder: what is recorded, should we be killed */
+    char *typed;
     char *command; /* as typed: what was recorded */
     char *cgroup;  /* as processes have it */
     char *table_folder;
@@ -81,9 +83,7 @@ static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
-    PT_FREE char *typed =
-        pt_record_typed(run->settings, run->context->args, run->context->arg_count);
-    comment(b, pt_strf("recorded with: %s", typed));
+    comment(b, pt_strf("recorded with: %s", run->typed));
     comment(b, pt_strf("engine: perf events of %s, %s", f->is_each_thread ? "threads" : "cpus",
                        run->why));
     comment(b,
@@ -328,6 +328,8 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
         .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},
+        .keep_folder = run->kept.folder,
+        .typed = run->typed,
         .stop = &pt_record_stop,
         .progress = run->shows_progress ? show_progress : NULL,
         .describe = describe,
@@ -400,15 +402,21 @@ int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, 
                     .settings = settings,
                     .why = why,
                     .child = {.pid = -1},
+                    .kept = {.lock_fd = -1},
                     .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
     int status = PT_RECORD_REFUSED;
     if (prepare(&run, ret_refusal) == PT_OK) {
         if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
+        pt_error error = PT_ERROR_INIT;
         run.command = command_of(&run);
+        run.typed = pt_record_typed(settings, context->args, context->arg_count);
+        pt_record_run_folder(false, &run.kept, &error); /* without one it goes, too */
         run.table_folder = pt_user_cache("pitot/tables");
         status = run_capture(&run, ret_refusal);
     }
+    pt_record_run_done(&run.kept);
     free(run.command);
+    free(run.typed);
     free(run.cgroup);
     free(run.table_folder);
     free(run.pids.items);

@@ -64,7 +64,7 @@ static void remove_folder(const char *folder)
 
 /* Is it a recording's folder of this user, whose recorder has ended? A living one holds the lock,
  * which is ours now: *ret_lock, to be closed. The minute is for one that has yet to take it, unless
- * the folder is known to be left (is_named: by whoever asks). */
+ * the folder is known to be left (is_named: by whoever asks), or has one in it, made afterwards. */
 static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
 {
     enum { A_MINUTE_S = 60 };
@@ -73,7 +73,7 @@ static bool is_cut_off(int at, const char *name, bool is_named, int *ret_lock)
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
     if (is_ours &&
-        (is_named || (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S ||
+        (is_named || st.st_nlink > 2 || (int64_t)time(NULL) - st.st_mtime >= A_MINUTE_S ||
          faccessat(fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0) &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
         *ret_lock = fd;
@@ -197,7 +197,7 @@ size_t pt_record_tell_cut_off(bool is_again)
 /* outer/RANDOM. Processes that drop root's rights must still be able to leave a file in it, but
  * nobody else: root's outer folder can be gone through and not listed, and only processes that have
  * the path in their environment know the name. */
-static char *make_inner(const char *outer)
+static char *make_inner(const char *outer, bool is_shared)
 {
     uint8_t random[16];
     char name[2 * sizeof random + 1];
@@ -205,17 +205,18 @@ static char *make_inner(const char *outer)
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(name + 2 * i, 3, "%02x", random[i]);
     char *const inner = pt_strf("%s/%s", outer, name);
-    const bool is_root = geteuid() == 0;
+    const bool is_open = is_shared && geteuid() == 0;
     if (mkdir(inner, 0700) == 0 &&
-        (!is_root || (chmod(outer, 0711) == 0 && chmod(inner, 01733) == 0)))
+        (!is_open || (chmod(outer, 0711) == 0 && chmod(inner, 01733) == 0)))
         return inner;
     free(inner);
     return NULL;
 }
 
 /* In memory if there is a place, so that no write-back ever stalls a program that is measured. */
-static pt_status make_folder(pt_record_run *run, pt_error *reterr)
+pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *reterr)
 {
+    *run = (pt_record_run){.pid = -1, .lock_fd = -1};
     const char *const *const all = places();
     for (size_t i = 0; i < PLACES; i++) {
         if (all[i] == NULL || all[i][0] != '/' || strpbrk(all[i], " :") != NULL) continue;
@@ -223,7 +224,7 @@ static pt_status make_folder(pt_record_run *run, pt_error *reterr)
         if (mkdtemp(outer) == NULL) continue;
         run->lock_fd = open(outer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (run->lock_fd >= 0 && flock(run->lock_fd, LOCK_EX | LOCK_NB) == 0)
-            run->folder = make_inner(outer);
+            run->folder = make_inner(outer, is_shared);
         if (run->folder != NULL) return PT_OK;
         const int error = errno;
         if (run->lock_fd >= 0) close(run->lock_fd);
@@ -316,8 +317,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
                                 pt_record_run *ret_run, pt_error *reterr)
 {
     PT_FREE char *preload = NULL;
-    *ret_run = (pt_record_run){.pid = -1, .lock_fd = -1};
-    pt_status status = make_folder(ret_run, reterr);
+    pt_status status = pt_record_run_folder(true, ret_run, reterr);
     if (status == PT_OK) status = preloadable(library, ret_run->folder, &preload, reterr);
     if (status != PT_OK) return status;
     set_environment(preload, ret_run->folder, hz);

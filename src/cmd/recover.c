@@ -168,8 +168,9 @@ static int recover_folder(pt_cmd_context *context, const recover_settings *setti
     } else {
         status = pt_cmd_write(context, &output, profile, "pprof");
         if (status == PT_EXIT_OK && !pt_cmd_writes_stdout(&output)) {
-            pt_outf(context->out, "%s: %s samples, %zu journals\n", output.output,
-                    pt_count_of(pt_profile_total(profile, 0)).text, left.count);
+            pt_outf(context->out, "%s: %s samples, %zu journal%s\n", output.output,
+                    pt_count_of(pt_profile_total(profile, 0)).text, left.count,
+                    left.count == 1 ? "" : "s");
             if (is_any_written(&left) || !pt_record_left_remove(folder))
                 pt_cmd_say("%s stays: processes of it still run", folder);
         }

@@ -419,6 +419,45 @@ expect at_least "$(summary seen)" 0.15
 run pitot info nohup.pb.gz
 expect_status 0
 
+# A folder is kept while the recorder lives; recover reads what is in it at that moment.
+# kept_folder: of $recorder. has_kept FOLDER SAMPLES: so many, at least.
+kept_folder() { ls -l /proc/$recorder/fd | sed -n 's/.* -> \(.*\/pitot-record-[^/]*\)$/\1/p' | head -n 1; }
+has_kept() {
+    pitot recover "$1" -o now.pb.gz >recover-said 2>&1 || return 1
+    local samples
+    samples=$(sed -n 's/^now.pb.gz: \([0-9,]*\) samples, .*/\1/p' recover-said | tr -d ,)
+    at_least "${samples:-0}" "$2"
+}
+it 'a recorder that is killed leaves what it has recorded'
+for how in '' --timeline --off-cpu; do
+    [ "$how" = --off-cpu ] && [ "$level" -gt 1 ] && [ "$(id -u)" != 0 ] && continue
+    rm -f burnt now.pb.gz recovered.pb.gz
+    mkfifo burnt
+    "$PITOT" record --engine=perf $how -o cut.pb.gz sh -c 'echo | ./burn 0.5 >truth; echo >burnt; read line <burnt' >/dev/null 2>&1 &
+    recorder=$!
+    read -r _ <burnt
+    folder=$(kept_folder)
+    expect test -d "$folder"
+    expect eventually has_kept "$folder" 450
+    expect grep -q 'stays: processes of it still run' recover-said
+    expect_equal 'modes' "$(find "$folder" -type f -printf '%m\n' | sort -u)" 600
+    kill -KILL $recorder
+    wait $recorder 2>/dev/null
+    echo >burnt
+    run pitot recover
+    expect_status 0
+    expect_stderr_line "pitot: a recording was cut off at [0-9][0-9]:[0-9][0-9]; its samples: pitot recover $folder"
+    run pitot recover "$folder"
+    expect_status 0
+    expect_stdout_line 'recovered.pb.gz: [45][0-9][0-9] samples, 1 journal'
+    expect test ! -e "$folder"
+    run pitot top recovered.pb.gz
+    expect_stdout_line '* spin *'
+    run pitot info recovered.pb.gz
+    expect_stdout_line '*engine: perf events; the recorder was cut off'
+    [ "$how" = --timeline ] && expect_stdout_line '*samples span*'
+done
+
 it 'a target that is killed leaves a whole file'
 begin sh -c 'read line; ./burn 0.2 </dev/null; kill -KILL $$'
 attached -p $target -o killed.pb.gz
