@@ -414,7 +414,7 @@ static void report(pt_capture *c, int64_t now_ns)
     c->options.progress(c->options.progress_arg, &c->facts);
 }
 
-static void keep(pt_capture *c, int64_t now_ns)
+static void write_keep(pt_capture *c, int64_t now_ns)
 {
     if (c->keep == NULL || !pt_keep_is_behind(c->keep) ||
         now_ns - c->kept_ns < KEEP_MS * INT64_C(1000000))
@@ -499,7 +499,7 @@ void pt_capture_run(pt_capture *c)
         const uint64_t upto_ns = pt_spool_upto_ns(c->set.spool);
         pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
-        keep(c, now_ns);
+        write_keep(c, now_ns);
         report(c, now_ns);
     }
     fill_facts(c);

@@ -29,14 +29,14 @@ struct pt_keep {
 
 /* ---- records ---- */
 
-static size_t begin(pt_keep *k, uint32_t kind)
+static size_t begin_record(pt_keep *k, uint32_t kind)
 {
     pt_put_le(&k->rows, kind, 4);
     pt_put_le(&k->rows, 0, 4);
     return k->rows.size;
 }
 
-static void end(pt_keep *k, size_t from)
+static void end_record(pt_keep *k, size_t from)
 {
     const uint32_t bytes = (uint32_t)(k->rows.size - from);
     for (unsigned i = 0; i < 4; i++)
@@ -57,57 +57,57 @@ static void put_text(pt_keep *k, const char *text)
 
 void pt_keep_mapping(pt_keep *k, const pt_mapping *mapping, const pt_builder *builder)
 {
-    const size_t at = begin(k, PT_KEEP_MAPPING);
+    const size_t at = begin_record(k, PT_KEEP_MAPPING);
     pt_put_le(&k->rows, mapping->start, 8);
     pt_put_le(&k->rows, mapping->limit, 8);
     pt_put_le(&k->rows, mapping->file_offset, 8);
     pt_put_le(&k->rows, mapping->flags, 4);
     put_text(k, pt_builder_get_text(builder, (pt_string_id){mapping->file}));
     put_text(k, pt_builder_get_text(builder, (pt_string_id){mapping->build_id}));
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_build_id(pt_keep *k, uint32_t mapping, const char *hex)
 {
-    const size_t at = begin(k, PT_KEEP_BUILD_ID);
+    const size_t at = begin_record(k, PT_KEEP_BUILD_ID);
     pt_put_le(&k->rows, mapping, 4);
     put_text(k, hex);
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_location(pt_keep *k, const pt_location *location)
 {
-    const size_t at = begin(k, PT_KEEP_LOCATION);
+    const size_t at = begin_record(k, PT_KEEP_LOCATION);
     pt_put_le(&k->rows, location->address, 8);
     pt_put_le(&k->rows, location->mapping, 4);
     pt_put_le(&k->rows, location->flags, 4);
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_stack(pt_keep *k, const uint32_t *frames, uint32_t depth, uint8_t how, uint32_t pid,
                    const char *comm)
 {
-    const size_t at = begin(k, PT_KEEP_STACK);
+    const size_t at = begin_record(k, PT_KEEP_STACK);
     pt_put_le(&k->rows, pid, 4);
     pt_put_le(&k->rows, how, 4);
     put_comm(k, comm);
     for (uint32_t i = 0; i < depth; i++)
         pt_put_le(&k->rows, frames[i], 4);
-    end(k, at);
+    end_record(k, at);
     k->stack_count++;
 }
 
 void pt_keep_user(pt_keep *k, uint32_t pid, uint32_t user)
 {
-    const size_t at = begin(k, PT_KEEP_USER);
+    const size_t at = begin_record(k, PT_KEEP_USER);
     pt_put_le(&k->rows, pid, 4);
     pt_put_le(&k->rows, user, 4);
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_sample(pt_keep *k, uint32_t stack, const pt_sample *sample, const char *comm)
 {
-    const size_t at = begin(k, PT_KEEP_SAMPLE);
+    const size_t at = begin_record(k, PT_KEEP_SAMPLE);
     pt_put_le(&k->rows, stack, 4);
     pt_put_le(&k->rows, sample->pid, 4);
     pt_put_le(&k->rows, sample->tid, 4);
@@ -116,16 +116,16 @@ void pt_keep_sample(pt_keep *k, uint32_t stack, const pt_sample *sample, const c
     put_comm(k, comm);
     for (uint32_t i = 0; i < k->event_count; i++)
         pt_put_le(&k->rows, (uint64_t)sample->values[i], 8);
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_sample_more(pt_keep *k, uint32_t sample, uint32_t event, int64_t more)
 {
-    const size_t at = begin(k, PT_KEEP_MORE);
+    const size_t at = begin_record(k, PT_KEEP_MORE);
     pt_put_le(&k->rows, sample, 4);
     pt_put_le(&k->rows, event, 4);
     pt_put_le(&k->rows, (uint64_t)more, 8);
-    end(k, at);
+    end_record(k, at);
 }
 
 void pt_keep_changed(pt_keep *k, uint32_t stack)
@@ -164,7 +164,7 @@ static bool write_all(pt_keep *k, int fd, const void *bytes, size_t size, off_t 
 
 static void put_head(pt_keep *k, const pt_keep_head *head, pt_builder *builder)
 {
-    const size_t at = begin(k, PT_KEEP_HEAD);
+    const size_t at = begin_record(k, PT_KEEP_HEAD);
     pt_put(&k->rows, PT_KEEP_MAGIC, PT_KEEP_MAGIC_BYTES);
     pt_put_le(&k->rows, k->event_count, 4);
     pt_put_le(&k->rows,
@@ -183,7 +183,7 @@ static void put_head(pt_keep *k, const pt_keep_head *head, pt_builder *builder)
         put_text(k, pt_builder_get_text(builder, (pt_string_id){event->unit}));
     }
     put_text(k, head->typed);
-    end(k, at);
+    end_record(k, at);
 }
 
 static int make_file(const char *folder, const char *name)
@@ -251,12 +251,12 @@ void pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
                    const int64_t *(*values)(const void *arg, uint32_t stack), const void *arg)
 {
     if (k->journal_fd >= 0) {
-        const size_t at = begin(k, PT_KEEP_FACTS);
+        const size_t at = begin_record(k, PT_KEEP_FACTS);
         pt_put_le(&k->rows, (uint64_t)facts->duration_ns, 8);
         pt_put_le(&k->rows, facts->used_ns, 8);
         pt_put_le(&k->rows, facts->seen_ns, 8);
         pt_put_le(&k->rows, facts->lost, 8);
-        end(k, at);
+        end_record(k, at);
         if (!write_all(k, k->journal_fd, k->rows.data, k->rows.size, -1) ||
             (!k->is_timeline && !write_values(k, values, arg)))
             give_up(k);

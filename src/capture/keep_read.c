@@ -255,7 +255,7 @@ static void read_values(kept *k, const char *path)
     pt_blob_done(&blob);
 }
 
-static void tell(const kept *k)
+static void tell_provenance(const kept *k)
 {
     pt_builder *const b = k->builder;
     const bool is_clock = (k->flags & PT_KEEP_IS_CLOCK) != 0;
@@ -298,7 +298,7 @@ pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_erro
         PT_FREE char *values =
             pt_strf("%.*s" PT_KEEP_VALUES, (int)(pt_base_name(path) - path), path);
         if (!(k.flags & PT_KEEP_IS_TIMELINE)) read_values(&k, values);
-        tell(&k);
+        tell_provenance(&k);
         status = pt_builder_freeze(k.builder, ret_profile, reterr);
     } else {
         pt_builder_free(k.builder);
