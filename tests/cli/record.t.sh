@@ -376,7 +376,7 @@ if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
     expect inside test -d "$killed"
     run inside "$PITOT" recover "$(dirname "$killed")"
     expect_status 0
-    expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journals'
+    expect_stdout_line 'recovered.pb.gz: [23][0-9][0-9] samples, * journal*'
     run pitot tags recovered.pb.gz
     expect_stdout_has burn
     expect inside test ! -e "$(dirname "$killed")"
