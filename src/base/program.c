@@ -1,5 +1,6 @@
 /* program.c: see program.h. */
 #include "base/program.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct {
@@ -74,17 +74,10 @@ static bool read_some(int fd, pt_buf *into)
     return true;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* What poll waits for until then; -1, for ever, where there is no deadline. */
 static int wait_ms(int64_t deadline_ms)
 {
-    const int64_t left = deadline_ms - now_ms();
+    const int64_t left = deadline_ms - pt_now_ms();
     return deadline_ms == 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
@@ -127,7 +120,7 @@ pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *inp
     const pt_status status = start_program(path, argv, &c, reterr);
     if (status != PT_OK) return status;
     pt_program_result result = {.output = PT_BUF_INIT, .said = PT_BUF_INIT};
-    const int64_t deadline_ms = limit_s > 0 ? now_ms() + (int64_t)limit_s * 1000 : 0;
+    const int64_t deadline_ms = limit_s > 0 ? pt_now_ms() + (int64_t)limit_s * 1000 : 0;
     result.in_time = feed_and_read(&c, input, deadline_ms, &result.output, &result.said);
     if (!result.in_time) kill(c.pid, SIGKILL);
     int code = 0;

@@ -29,6 +29,13 @@ static inline uint64_t pt_magnitude(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
+/* For qsort: the larger magnitude first. */
+static inline int pt_compare_magnitudes(int64_t a, int64_t b)
+{
+    const uint64_t x = pt_magnitude(a), y = pt_magnitude(b);
+    return (x < y) - (x > y);
+}
+
 /* The product of two counts as a signed value. */
 static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
 {

@@ -12,9 +12,9 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 
 enum {
@@ -115,19 +115,12 @@ static bool take_ring(const pt_perf_layout *layout, pt_ring *from, pt_ring *to, 
     return record == NULL;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool take_rings(pt_spool *spool, uint64_t *ret_count)
 {
     bool is_all = true;
     *ret_count = 0;
     pthread_mutex_lock(&spool->lock);
-    const uint64_t begun_ns = now_ns();
+    const uint64_t begun_ns = (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < spool->count; i++) {
         is_all &= take_ring(&spool->layout, spool->rings[i].from, spool->rings[i].to, ret_count);
         give_back(spool->rings[i].to, &spool->given_back[i]);

@@ -1,11 +1,9 @@
 /* disasm.c: pitot disasm, instructions and what each took. */
 #include "render/disasm.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/shape.h"
 #include "cmd/source.h"
@@ -23,16 +21,6 @@ static const pt_option disasm_rows[] = {
     PT_CODE_ROWS(disasm_settings),
 };
 static const pt_option_table disasm_options = PT_OPTION_TABLE(disasm_rows);
-
-/* A pattern that is a hexadecimal number is an address, too; else 0. */
-static uint64_t address_of(const char *pattern)
-{
-    char *end;
-    if (!pt_begins(pattern, "0x") || pattern[2] == '\0') return 0;
-    errno = 0;
-    const unsigned long long address = strtoull(pattern, &end, 16);
-    return *end == '\0' && errno == 0 ? address : 0;
-}
 
 static int show_disasm(pt_cmd_context *context, const disasm_settings *settings,
                        const pt_disasm_request *request)
@@ -62,7 +50,7 @@ static int disasm_run(pt_cmd_context *context, void *own)
         .whole = context->whole,
         .name = context->pattern,
         .pattern = pattern,
-        .address = address_of(context->pattern),
+        .address = pt_cmd_address(context->pattern),
         .code = &code.options,
         .texts = texts,
         .context = settings->text.whole ? -1 : settings->text.context,

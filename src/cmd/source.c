@@ -1,11 +1,13 @@
 /* source.c: see source.h. */
 #include "cmd/source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/near.h"
+#include "base/text.h"
 #include "view/fold.h"
 
 /* A name that the profile did not have when it was read comes from an image. */
@@ -56,6 +58,15 @@ void pt_cmd_code_done(pt_cmd_code *code)
 {
     pt_lookup_done(&code->lookup);
     free(code->objdump.path);
+}
+
+uint64_t pt_cmd_address(const char *pattern)
+{
+    char *end;
+    if (!pt_begins(pattern, "0x") || pattern[2] == '\0') return 0;
+    errno = 0;
+    const unsigned long long address = strtoull(pattern, &end, 16);
+    return *end == '\0' && errno == 0 ? address : 0;
 }
 
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern)

@@ -95,6 +95,9 @@ void pt_cmd_code_done(pt_cmd_code *code);
 pt_source_texts *pt_cmd_texts(pt_cmd_context *context, pt_source_search *search,
                               const pt_text_settings *settings);
 
+/* The address that a pattern is which is a hexadecimal number (0x...); 0 for all others. */
+uint64_t pt_cmd_address(const char *pattern);
+
 /* Compiles context->pattern; the exit status of what was said if that fails. */
 int pt_cmd_pattern(pt_cmd_context *context, pt_regex **ret_pattern);
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/lazy_curl.h"
 #include "load/fetch_int.h"
 
@@ -291,9 +291,7 @@ static bool settle_transfer(transfer *t, CURLM *multi, CURLcode code)
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    return (double)pt_clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 typedef struct {

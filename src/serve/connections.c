@@ -3,16 +3,9 @@
 
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void pt_connections_init(pt_connections *all)
 {
@@ -68,7 +61,7 @@ static void shut_oldest_idle(pt_connections *all)
 pt_connection *pt_connection_enter(pt_connections *all, int fd)
 {
     pt_connection *c = pt_alloc(1, sizeof *c);
-    *c = (pt_connection){.fd = fd, .late_ms = now_ms() + PT_REQUEST_MS};
+    *c = (pt_connection){.fd = fd, .late_ms = pt_now_ms() + PT_REQUEST_MS};
     pthread_mutex_lock(&all->lock);
     if (++all->count > PT_MOST_CONNECTIONS) shut_oldest_idle(all);
     append_connection(all, c);
@@ -90,7 +83,7 @@ void pt_connection_set_busy(pt_connections *all, pt_connection *c, bool busy)
     pthread_mutex_lock(&all->lock);
     c->busy = busy;
     if (!busy) {
-        c->late_ms = now_ms() + PT_IDLE_MS;
+        c->late_ms = pt_now_ms() + PT_IDLE_MS;
         unlink_connection(all, c);
         append_connection(all, c);
     }
@@ -99,7 +92,7 @@ void pt_connection_set_busy(pt_connections *all, pt_connection *c, bool busy)
 
 int pt_connections_close_late(pt_connections *all)
 {
-    const int64_t now = now_ms();
+    const int64_t now = pt_now_ms();
     int64_t next = INT64_MAX;
     pthread_mutex_lock(&all->lock);
     for (pt_connection *c = all->first; c != NULL; c = c->after) {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/claim.h"
+#include "base/clock.h"
 #include "base/place.h"
 #include "base/text.h"
 
@@ -50,10 +50,7 @@ void pt_source_kernel_id(const pt_source_options *options, char id[PT_KERNEL_ID_
 /* When the machine was started, by the clock that profiles tell the time with. */
 static int64_t boot_ns(void)
 {
-    struct timespec now, up;
-    clock_gettime(CLOCK_REALTIME, &now);
-    clock_gettime(CLOCK_BOOTTIME, &up);
-    return (now.tv_sec - up.tv_sec) * INT64_C(1000000000) + (now.tv_nsec - up.tv_nsec);
+    return pt_clock_ns(CLOCK_REALTIME) - pt_clock_ns(CLOCK_BOOTTIME);
 }
 
 static pt_status names_of_running_kernel(const pt_source_options *options, pt_code_names *ret_names,

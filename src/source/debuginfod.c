@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/lazy_curl.h"
 #include "base/place.h"
@@ -134,7 +135,7 @@ static void keep_no(const char *path)
 typedef struct {
     pt_debuginfod *client;
     pt_debuginfod_progress progress;
-    struct timespec start;
+    int64_t start_ms;
     uint64_t said_ms, announced_bytes;
     int fd;
     bool is_too_large;
@@ -143,10 +144,7 @@ typedef struct {
 
 static uint64_t elapsed_ms(const download *d)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)((now.tv_sec - d->start.tv_sec) * 1000 +
-                      (now.tv_nsec - d->start.tv_nsec) / 1000000);
+    return (uint64_t)(pt_now_ms() - d->start_ms);
 }
 
 static void say_progress(download *d, bool is_over)
@@ -301,7 +299,7 @@ static pt_status ask_server(pt_debuginfod *client, server *s, const char *reques
     PT_FREE char *url = pt_strf("%s/%s", s->url, request);
     PT_FREE char *temp = pt_strf("%s.XXXXXX", path);
     download d = {.client = client, .progress = {.what = what, .server = s->url}};
-    clock_gettime(CLOCK_MONOTONIC, &d.start);
+    d.start_ms = pt_now_ms();
     d.fd = mkostemp(temp, O_CLOEXEC);
     if (d.fd < 0) return pt_error_errno(reterr, errno, "cannot write to %s", client->folder);
     pt_status status = fetch_url(&d, url, reterr);

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/saturate.h"
 #include "view/table.h"
 
 typedef struct {
@@ -304,17 +305,11 @@ static int by_group_and_line(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-static int compare_magnitudes(int64_t a, int64_t b)
-{
-    const uint64_t x = pt_magnitude(a), y = pt_magnitude(b);
-    return (x < y) - (x > y);
-}
-
 static int by_cell_and_value(const void *left, const void *right)
 {
     const pair *a = left, *b = right;
     if (a->cell != b->cell) return a->cell < b->cell ? -1 : 1;
-    const int value = compare_magnitudes(a->value, b->value);
+    const int value = pt_compare_magnitudes(a->value, b->value);
     if (value != 0) return value;
     if (a->callee != b->callee) return a->callee < b->callee ? -1 : 1;
     return a->inlined - b->inlined;
@@ -324,8 +319,8 @@ static int by_total(const void *left, const void *right, void *context)
 {
     const counting *t = context;
     const group *a = left, *b = right;
-    int order = compare_magnitudes(a->total, b->total);
-    if (order == 0) order = compare_magnitudes(a->self, b->self);
+    int order = pt_compare_magnitudes(a->total, b->total);
+    if (order == 0) order = pt_compare_magnitudes(a->self, b->self);
     if (order == 0) order = strcmp(pt_text(t->profile, a->name), pt_text(t->profile, b->name));
     if (order == 0) order = strcmp(pt_text(t->profile, a->file), pt_text(t->profile, b->file));
     return order;

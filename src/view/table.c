@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/saturate.h"
 
 typedef struct {
     int64_t total;
@@ -207,18 +208,12 @@ static void counting_done(counting *t)
 
 /* ---- Order ---- */
 
-static int compare_magnitudes(int64_t a, int64_t b)
-{
-    const uint64_t x = pt_magnitude(a), y = pt_magnitude(b);
-    return (x < y) - (x > y);
-}
-
 static int compare_entries(const void *left, const void *right, void *context)
 {
     const counting *t = context;
     const entry *a = left, *b = right;
-    const int self = compare_magnitudes(a->self, b->self);
-    const int total = compare_magnitudes(a->total, b->total);
+    const int self = pt_compare_magnitudes(a->self, b->self);
+    const int total = pt_compare_magnitudes(a->total, b->total);
     const bool by_self = t->sort == PT_SORT_SELF;
     if ((by_self ? self : total) != 0) return by_self ? self : total;
     if ((by_self ? total : self) != 0) return by_self ? total : self;

@@ -1,8 +1,6 @@
 /* dcpi.c: events and images by their names. */
 #include "personality/dcpi/dcpi.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,13 +122,4 @@ void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table
     case PT_SHAPE_CSV: pt_counts_csv(context->out, table); break;
     case PT_SHAPE_TEXT: pt_counts_text(context->out, &context->look, table); break;
     }
-}
-
-uint64_t pt_dcpi_address(const char *text)
-{
-    char *end;
-    if (!pt_begins(text, "0x") || text[2] == '\0') return 0;
-    errno = 0;
-    const unsigned long long address = strtoull(text, &end, 16);
-    return *end == '\0' && errno == 0 ? address : 0;
 }

@@ -64,7 +64,4 @@ int pt_dcpi_images(const pt_cmd_context *context, const pt_dcpi_settings *settin
 /* Writes the rows in that form. */
 void pt_dcpi_show(pt_cmd_context *context, pt_shape shape, const pt_counts_table *table);
 
-/* A hexadecimal number (0x...) as such; 0 for everything else. */
-uint64_t pt_dcpi_address(const char *text);
-
 #endif

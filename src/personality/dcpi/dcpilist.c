@@ -90,7 +90,7 @@ static int list_with(pt_cmd_context *context, const dcpilist_settings *settings,
     pt_source_texts *texts = pt_cmd_texts(context, &code.search, &settings->text);
     const pt_procedures_request request = {
         .pattern = pattern,
-        .address = pt_dcpi_address(context->pattern),
+        .address = pt_cmd_address(context->pattern),
         .in_image = in_image,
         .column = column,
         .limit = (size_t)settings->text.functions,

@@ -55,7 +55,7 @@ int pt_dcpi_flow(pt_cmd_context *context, const pt_dcpi_settings *dcpi,
     pt_cmd_code_init(&code, context, code_settings);
     pt_procedures_request request = {
         .pattern = pattern,
-        .address = context->pattern != NULL ? pt_dcpi_address(context->pattern) : 0,
+        .address = context->pattern != NULL ? pt_cmd_address(context->pattern) : 0,
         .in_image = in_image,
         .column = column,
         .limit = limit,

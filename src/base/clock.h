@@ -1,0 +1,21 @@
+/* clock.h: what a clock of the kernel shows (clock_gettime(2)). */
+#ifndef PT_BASE_CLOCK_H
+#define PT_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t pt_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Of the clock that nobody sets. */
+static inline int64_t pt_now_ms(void)
+{
+    return pt_clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+#endif
