@@ -269,7 +269,8 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     forget_wait(c, r->task.tid, true);
     if (c->ledger != NULL) pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
-    pt_procs_on_exit(&c->procs, r);
+    pt_proc *const forgotten = pt_procs_on_exit(&c->procs, r);
+    if (forgotten != NULL) pt_sink_forget(c->sink, forgotten);
 }
 
 static void on_lost(pt_capture *c, const pt_perf_record *r)

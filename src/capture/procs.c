@@ -267,16 +267,18 @@ static bool has_threads(const pt_procs *procs, uint32_t pid)
     return count > 1;
 }
 
-void pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
+pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *r)
 {
     pt_proc *const proc = r->task.pid == r->task.tid ? pt_procs_find(procs, r->task.pid) : NULL;
-    if (proc == NULL) return;
+    if (proc == NULL) return NULL;
     pt_proc **const slot = &procs->gone[procs->gone_count++ % PT_PROCS_GONE];
     pt_proc *const old = *slot;
     *slot = proc;
-    if (old == NULL || old == proc || (!old->has_exited && has_threads(procs, old->pid))) return;
+    if (old == NULL || old == proc || (!old->has_exited && has_threads(procs, old->pid)))
+        return NULL;
     free_maps(old);
     mark_changed(procs, old);
+    return old;
 }
 
 /* ---- unwinding ---- */

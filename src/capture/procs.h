@@ -46,6 +46,7 @@ typedef struct pt_proc {
     } module;          /* one a mapping */
     bool is_user_told; /* by the sink */
     uint32_t labels;   /* for the sink: row + 1, 0 = none yet */
+    uint32_t last_row; /* the same: of its stacks */
 } pt_proc;
 
 typedef struct pt_procs {
@@ -81,7 +82,9 @@ pt_proc *pt_procs_on_mmap(pt_procs *procs, const pt_perf_record *record);
 pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *record);
 /* A new process (not a new thread), else NULL. */
 pt_proc *pt_procs_on_fork(pt_procs *procs, const pt_perf_record *record);
-void pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
+/* The process of which nothing is known from now on, since enough others have exited after it; or
+ * NULL. */
+pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
 
 /* The mapping that an address lies in, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);

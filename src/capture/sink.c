@@ -14,7 +14,8 @@
 
 /* A stack of a process as it was sampled, and how often. */
 typedef struct {
-    uint64_t pcs_first; /* in sink.pcs */
+    uint64_t *pcs;       /* ours; NULL: its process is forgotten */
+    uint32_t row_before; /* of the process: row + 1, 0 = none */
     uint32_t proc_generation, labels;
     uint32_t kernel_count, count;
     uint32_t stack; /* in the builder */
@@ -43,10 +44,6 @@ struct pt_sink {
         counted *items;
         size_t count, cap;
     } stack;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } pc;
     pt_index shared;
     struct {
         shared_map *items;
@@ -79,8 +76,9 @@ void pt_sink_free(pt_sink *sink)
     if (sink == NULL) return;
     pt_index_done(&sink->known);
     pt_index_done(&sink->shared);
+    for (size_t i = 0; i < sink->stack.count; i++)
+        free(sink->stack.items[i].pcs);
     free(sink->stack.items);
-    free(sink->pc.items);
     free(sink->map.items);
     free(sink);
 }
@@ -265,11 +263,11 @@ static uint32_t labels_of(pt_sink *sink, pt_proc *proc)
     return id;
 }
 
-static bool is_same(const pt_sink *sink, const counted *c, const pt_sink_sample *s, uint32_t labels)
+static bool is_same(const counted *c, const pt_sink_sample *s, uint32_t labels)
 {
     return c->proc_generation == s->proc->generation && c->labels == labels &&
            c->kernel_count == s->kernel_count && c->count == s->count && c->end == s->end &&
-           memcmp(sink->pc.items + c->pcs_first, s->pcs, s->count * sizeof *s->pcs) == 0;
+           memcmp(c->pcs, s->pcs, s->count * sizeof *s->pcs) == 0;
 }
 
 static counted *find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t labels)
@@ -279,21 +277,32 @@ static counted *find_or_add(pt_sink *sink, const pt_sink_sample *s, uint32_t lab
     pt_probe probe;
     for (uint32_t i = pt_index_first(&sink->known, hash, &probe); i != PT_NONE;
          i = pt_index_next(&sink->known, &probe))
-        if (is_same(sink, &sink->stack.items[i], s, labels)) return &sink->stack.items[i];
-    const counted one = {.pcs_first = sink->pc.count,
+        if (is_same(&sink->stack.items[i], s, labels)) return &sink->stack.items[i];
+    const counted one = {.pcs = pt_alloc(s->count, sizeof *s->pcs),
+                         .row_before = s->proc->last_row,
                          .proc_generation = s->proc->generation,
                          .labels = labels,
                          .kernel_count = s->kernel_count,
                          .count = s->count,
                          .stack = make_stack(sink, s),
                          .end = s->end};
-    PT_GROW(sink->pc, sink->pc.count + s->count);
-    memcpy(sink->pc.items + sink->pc.count, s->pcs, s->count * sizeof *s->pcs);
-    sink->pc.count += s->count;
+    memcpy(one.pcs, s->pcs, s->count * sizeof *s->pcs);
+    s->proc->last_row = (uint32_t)sink->stack.count + 1;
     pt_index_add(&sink->known, hash, (uint32_t)sink->stack.count);
     PT_GROW(sink->stack, sink->stack.count + 1);
     sink->stack.items[sink->stack.count] = one;
     return &sink->stack.items[sink->stack.count++];
+}
+
+void pt_sink_forget(pt_sink *sink, pt_proc *proc)
+{
+    for (uint32_t row = proc->last_row; row != 0;) {
+        counted *const c = &sink->stack.items[row - 1];
+        free(c->pcs);
+        c->pcs = NULL;
+        row = c->row_before;
+    }
+    proc->last_row = 0;
 }
 
 uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *s)

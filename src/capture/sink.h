@@ -45,6 +45,9 @@ uint32_t pt_sink_add(pt_sink *sink, const pt_sink_sample *sample);
 /* Adds to the second value of a row. */
 void pt_sink_more(pt_sink *sink, uint32_t row, int64_t more);
 
+/* Of the process no samples follow that are like those it had: what they are compared by goes. */
+void pt_sink_forget(pt_sink *sink, pt_proc *proc);
+
 /* Puts what was counted into the builder. Build ids that were found since are filled in. */
 void pt_sink_finish(pt_sink *sink);
 

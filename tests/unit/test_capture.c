@@ -404,6 +404,39 @@ static void a_process_number_that_is_used_again_is_another_process(void **state)
     pt_procs_done(&procs);
 }
 
+/* Its counts stay, and a sample that comes late is one more. */
+static void a_process_that_is_forgotten_keeps_its_counts(void **state)
+{
+    enum { CHILDREN = 3 * PT_PROCS_GONE, FIRST = 1 << 22 };
+    const pt_profile *p;
+    pt_procs procs;
+    pt_builder *const builder = pt_builder_new();
+    pt_sink *const sink = empty_sink(builder, &procs);
+    uint32_t forgotten = 0;
+    for (uint32_t i = 0; i < CHILDREN; i++) {
+        pt_proc *const child = pt_procs_get(&procs, FIRST + i);
+        const pt_sink_sample sample = in_the_kernel(child, FIRST + i);
+        const pt_perf_record r = {.type = PERF_RECORD_EXIT,
+                                  .task = {.pid = FIRST + i, .tid = FIRST + i}};
+        assert_int_equal(pt_sink_add(sink, &sample), i);
+        assert_int_equal(pt_sink_add(sink, &sample), i);
+        pt_proc *const gone = pt_procs_on_exit(&procs, &r);
+        if (gone == NULL) continue;
+        assert_int_equal(gone->pid, FIRST + i - PT_PROCS_GONE);
+        pt_sink_forget(sink, gone);
+        forgotten++;
+    }
+    assert_int_equal(forgotten, CHILDREN - PT_PROCS_GONE);
+    const pt_sink_sample late = in_the_kernel(pt_procs_get(&procs, FIRST), FIRST);
+    pt_sink_add(sink, &late);
+    pt_sink_finish(sink);
+    assert_int_equal(pt_builder_freeze(builder, &p, NULL), PT_OK);
+    assert_int_equal(pt_profile_total(p, 0), 3 * (2 * CHILDREN + 1)); /* each weighs 3 */
+    pt_profile_unref(p);
+    pt_sink_free(sink);
+    pt_procs_done(&procs);
+}
+
 static void of_processes_that_are_long_gone_no_mappings_are_kept(void **state)
 {
     enum { CHILDREN = 5000, FIRST = 1 << 22 /* no number of a process (proc(5), pid_max) */ };
@@ -841,6 +874,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_no_system_call_whatever_its_stack),
         cmocka_unit_test(a_process_number_that_is_used_again_is_another_process),
         cmocka_unit_test(of_processes_that_are_long_gone_no_mappings_are_kept),
+        cmocka_unit_test(a_process_that_is_forgotten_keeps_its_counts),
         cmocka_unit_test(this_process_is_known_from_its_maps),
         cmocka_unit_test(a_stack_by_frame_pointers_of_code_without_rules_is_unchecked),
         cmocka_unit_test(each_level_of_paranoia_gets_the_best_it_allows),
