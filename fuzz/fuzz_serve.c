@@ -96,8 +96,8 @@ static const pt_profile *some_profile(void)
 static void run_route(const pt_web_route *route, const pt_web_args *args)
 {
     pt_buf report = PT_BUF_INIT, said = PT_BUF_INIT;
-    const int status =
-        fuzz_run(some_profile(), route->command, args->items, args->count, &report, &said);
+    const int status = fuzz_run(some_profile(), route->command, args->words.items,
+                                args->words.count, &report, &said);
     if (status == PT_EXIT_OK && args->json)
         check_json(&report);
     else if (status == PT_EXIT_OK && strncmp(route->type, "text/plain", 10) == 0)
@@ -121,7 +121,7 @@ static void check_route(const char *path, const pt_serve_request *request)
         strcmp(path, "disasm") != 0)
         run_route(route, &args);
     pt_buf_done(&said);
-    pt_web_args_done(&args);
+    pt_args_done(&args.words);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

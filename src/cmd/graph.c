@@ -194,11 +194,6 @@ static pt_status make_dot(pt_cmd_context *context, const graph_settings *setting
 
 /* ---- The command ---- */
 
-static pt_status write_file(const char *path, const pt_buf *picture, pt_error *reterr)
-{
-    return pt_file_replace(path, picture->data, picture->size, reterr);
-}
-
 static int say_written(pt_cmd_context *context, const char *path, uint32_t boxes,
                        const char *engine, const char *hidden)
 {
@@ -237,7 +232,8 @@ static int graph_run(pt_cmd_context *context, void *own)
     PT_FREE char *usual = pt_strf("graph.%s", format);
     const char *path = settings->output != NULL ? settings->output : usual;
     if (status == PT_OK && to_stdout) pt_out_put(context->out, picture.data, picture.size);
-    if (status == PT_OK && !to_stdout) status = write_file(path, &picture, &error);
+    if (status == PT_OK && !to_stdout)
+        status = pt_file_replace(path, picture.data, picture.size, &error);
     pt_buf_done(&dot);
     pt_buf_done(&picture);
     if (status != PT_OK) return pt_cmd_fail(&error);

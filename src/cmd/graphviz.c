@@ -26,42 +26,37 @@ char *pt_find_program(const char *name)
 
 /* ---- Our own ---- */
 
-static const struct {
-    const char *type;
-    void (*put)(pt_out *out, const pt_drawing *drawing);
-} painters[] = {{"svg", pt_picture_svg},
-                {"ps", pt_picture_ps},
-                {"ps2", pt_picture_ps},
-                {"pdf", pt_picture_pdf}};
+typedef void pt_painter(pt_out *out, const pt_drawing *drawing);
 
-static bool has_painter(const char *type)
+/* NULL: of that type only Graphviz makes pictures. */
+static pt_painter *painter_of(const char *type)
 {
-    for (size_t i = 0; i < sizeof painters / sizeof painters[0]; i++)
-        if (strcmp(painters[i].type, type) == 0) return true;
-    return false;
+    if (strcmp(type, "svg") == 0) return pt_picture_svg;
+    if (strcmp(type, "ps") == 0 || strcmp(type, "ps2") == 0) return pt_picture_ps;
+    return strcmp(type, "pdf") == 0 ? pt_picture_pdf : NULL;
 }
 
 static pt_status draw_picture(const pt_buf *dot, const char *type, pt_buf *ret_picture,
                               pt_error *reterr)
 {
-    for (size_t i = 0; i < sizeof painters / sizeof painters[0]; i++) {
-        if (strcmp(painters[i].type, type) != 0) continue;
-        pt_drawing drawing;
-        pt_status status = pt_drawing_read((const char *)dot->data, dot->size, &drawing, reterr);
-        if (status != PT_OK) return status;
-        status = pt_layout(&drawing, reterr);
-        if (status == PT_OK) {
-            pt_out out;
-            pt_out_to_buf(&out, ret_picture);
-            painters[i].put(&out, &drawing);
-            pt_out_done(&out, NULL);
-        }
-        pt_drawing_done(&drawing);
-        return status;
+    pt_painter *const paint = painter_of(type);
+    if (paint == NULL)
+        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
+                            "%s pictures need Graphviz (apt-get install graphviz); svg, ps and pdf "
+                            "do not",
+                            type);
+    pt_drawing drawing;
+    pt_status status = pt_drawing_read((const char *)dot->data, dot->size, &drawing, reterr);
+    if (status != PT_OK) return status;
+    status = pt_layout(&drawing, reterr);
+    if (status == PT_OK) {
+        pt_out out;
+        pt_out_to_buf(&out, ret_picture);
+        paint(&out, &drawing);
+        pt_out_done(&out, NULL);
     }
-    return pt_error_set(
-        reterr, PT_ERR_UNSUPPORTED,
-        "%s pictures need Graphviz (apt-get install graphviz); svg, ps and pdf do not", type);
+    pt_drawing_done(&drawing);
+    return status;
 }
 
 /* ---- Graphviz ---- */
@@ -117,7 +112,7 @@ pt_status pt_graphviz(const pt_buf *dot, const char *type, pt_engine engine, pt_
                       const char **ret_engine, pt_error *reterr)
 {
     PT_FREE char *path = engine != PT_ENGINE_OWN ? pt_find_program("dot") : NULL;
-    const bool may_draw = engine != PT_ENGINE_DOT && has_painter(type);
+    const bool may_draw = engine != PT_ENGINE_DOT && painter_of(type) != NULL;
     if (engine == PT_ENGINE_DOT && path == NULL)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "Graphviz's dot is not installed (apt-get install graphviz)");

@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "base/json.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "render/losses.h"
 #include "render/text.h"
 #include "transform/one_event.h"
 
@@ -100,31 +100,6 @@ static int weigh_losses(pt_cmd_context *context, const pt_diag *losses, const pt
     return PT_EXIT_FAILED;
 }
 
-static void put_facts(pt_json_w *w, const char *key, const pt_diag *facts)
-{
-    pt_json_key_array(w, key);
-    for (size_t i = 0; i < facts->count; i++) {
-        pt_json_object(w);
-        pt_json_key_uint(w, "count", facts->facts[i].count);
-        pt_json_key_text(w, "what", facts->facts[i].text);
-        pt_json_object_end(w);
-    }
-    pt_json_array_end(w);
-}
-
-static void put_losses(pt_out *out, const pt_format *format, bool written, const pt_diag *losses,
-                       const pt_diag *changes)
-{
-    pt_json_w w;
-    pt_report_json_begin(&w, out, "losses");
-    pt_json_key_text(&w, "format", format->name);
-    pt_json_key_bool(&w, "written", written);
-    put_facts(&w, "losses", losses);   /* what the format has no place for */
-    put_facts(&w, "changes", changes); /* what its writer had to change */
-    pt_json_object_end(&w);
-    pt_json_w_done(&w);
-}
-
 /* The file that --losses names. */
 static int write_losses(pt_cmd_context *context, const pt_output_settings *settings,
                         const pt_format *format, bool written, const pt_diag *losses,
@@ -134,12 +109,12 @@ static int write_losses(pt_cmd_context *context, const pt_output_settings *setti
     pt_file_writer file;
     if (settings->losses == NULL) return PT_EXIT_OK;
     if (strcmp(settings->losses, "-") == 0) {
-        put_losses(context->out, format, written, losses, changes);
+        pt_losses_json(context->out, format->name, written, losses, changes);
         return PT_EXIT_OK;
     }
     if (pt_file_create(settings->losses, PT_MODE_USUAL, &file, &error) != PT_OK)
         return pt_cmd_fail(&error);
-    put_losses(&file.out, format, written, losses, changes);
+    pt_losses_json(&file.out, format->name, written, losses, changes);
     if (pt_file_commit(&file, true, &error) != PT_OK) return pt_cmd_fail(&error);
     return PT_EXIT_OK;
 }

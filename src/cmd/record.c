@@ -53,9 +53,8 @@ static const pt_option record_rows[] = {
      .metavar = "PID|NAME[,...]",
      .group = "Running processes",
      .help = "record this process, or all of this name, and what they start",
-     .details =
-         "The process is only looked at, by the kernel's perf events: nothing is loaded into "
-         "it or stopped. It ends with Ctrl-C, --duration, or the process."},
+     .details = "The process is only looked at, by the kernel's perf events: nothing is loaded "
+                "into it or stopped. It ends with Ctrl-C, --duration, or the process."},
     {.name = "all",
      .letter = 'a',
      .type = PT_OPT_FLAG,
@@ -79,10 +78,9 @@ static const pt_option record_rows[] = {
      .choices = "auto perf preload",
      .group = "How",
      .help = "sample by the kernel from outside, or by the library in the process",
-     .details =
-         "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, the "
-         "library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells which it was "
-         "and why. --split takes the library."},
+     .details = "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
+                "the library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells "
+                "which it was and why. --split takes the library."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
@@ -116,10 +114,9 @@ static const pt_option record_rows[] = {
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, off_cpu),
      .help = "add the time that threads wait; see it with -e off-cpu",
-     .details =
-         "pitot top -e off-cpu shows the time that they wait for something, -e ready the time that "
-         "they could run and another thread had their CPU. A thread that waits all the while is "
-         "not seen."},
+     .details = "pitot top -e off-cpu shows the time that they wait for something, -e ready the "
+                "time that they could run and another thread had their CPU. A thread that waits "
+                "all the while is not seen."},
     {.name = "timeline",
      .type = PT_OPT_FLAG,
      .offset = offsetof(pt_record_settings, timeline),
@@ -131,8 +128,8 @@ static const pt_option record_rows[] = {
      .help = "one perf event for each thread, not for each CPU",
      .details =
          "Exact for threads that switch all the time: an event of a CPU counts the switching, "
-         "which no interrupt can break, for the thread that runs next. Threads of less than "
-         "a millisecond may be missed. Ordinary users always get events of threads."},
+         "which no interrupt can break, for the thread that runs next. Threads of less than a "
+         "millisecond may be missed. Ordinary users always get events of threads."},
 };
 static const pt_option_table record_table = PT_OPTION_TABLE(record_rows);
 
@@ -208,9 +205,9 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     if (has_command && pt_record_to_stdout(s->output))
         return pt_cmd_usage(context, "-o -: standard output is the command's; name a file");
     if (s->each_thread && (s->all || s->cgroup != NULL))
-        return pt_cmd_usage(context,
-                            "--each-thread is of a command or of --pid; --all and --cgroup "
-                            "have events of cpus");
+        return pt_cmd_usage(
+            context,
+            "--each-thread is of a command or of --pid; --all and --cgroup have events of cpus");
     if (s->count > 0 && s->event == NULL) return pt_cmd_usage(context, "--count is of an --event");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
@@ -292,13 +289,11 @@ const pt_command pt_command_record = {
         "Samples the CPU time of every thread of every process that the command starts, or, with "
         "-p, -a or --cgroup, of processes that run already, through the kernel's perf events; of a "
         "command where these are not allowed, by loading libprofiler.so.0 into its processes. "
-        "Nothing needs to be rebuilt: stacks are followed by the "
-        "unwind tables that programs have anyway, else by frame pointers. The last line says how "
-        "many stacks are complete, and how many more reach where their thread began by frame "
-        "pointers that nothing checks.\n\n"
+        "Nothing needs to be rebuilt: stacks are followed by the unwind tables that programs have "
+        "anyway, else by frame pointers. The last line says how many stacks are complete, and how "
+        "many more reach where their thread began by frame pointers that nothing checks.\n\n"
         "The command keeps its standard streams and its exit status. Ctrl-C ends it and the "
-        "profile "
-        "is written. A process that is killed loses nothing.",
+        "profile is written. A process that is killed loses nothing.",
     .examples = record_examples,
     .max_args = SIZE_MAX,
     .stops_at_argument = true,

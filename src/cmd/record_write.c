@@ -100,8 +100,7 @@ pt_status pt_record_can_write(const char *path, pt_error *reterr)
     const char *folder = dirname(copy);
     if (access(folder, W_OK | X_OK) == 0) return pt_file_may_create(path, reterr);
     const int why = errno;
-    return pt_error_errno(reterr, why,
-                          "%s cannot be written, nothing is recorded; name another "
-                          "place with -o: %s",
-                          path, folder);
+    return pt_error_errno(
+        reterr, why, "%s cannot be written, nothing is recorded; name another place with -o: %s",
+        path, folder);
 }

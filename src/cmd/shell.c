@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/args.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/shell_words.h"
@@ -171,35 +172,11 @@ static const pt_option *option_waiting(const pt_command *command, const char *wo
 
 /* A command line of pitot's, made of what was typed. */
 typedef struct {
-    const char **items;
-    size_t count, cap;
-    char **memory;
-    size_t memory_count, memory_cap;
+    pt_args words;
     pt_buf focus;
     const char *file; /* after > */
     bool has_pattern;
 } line_args;
-
-static void arg_add(line_args *a, const char *text)
-{
-    PT_PUSH(*a, text);
-}
-
-static void arg_make(line_args *a, char *text)
-{
-    a->memory = pt_grow(a->memory, &a->memory_cap, a->memory_count + 1, sizeof *a->memory);
-    a->memory[a->memory_count++] = text;
-    arg_add(a, text);
-}
-
-static void args_done(line_args *a)
-{
-    for (size_t i = 0; i < a->memory_count; i++)
-        free(a->memory[i]);
-    free(a->memory);
-    free(a->items);
-    pt_buf_done(&a->focus);
-}
 
 static void add_settings(const shell *s, const pt_command *command, line_args *a)
 {
@@ -207,9 +184,9 @@ static void add_settings(const shell *s, const pt_command *command, line_args *a
     for (size_t i = 0; i < s->set.count; i++) {
         const setting *set = &s->set.items[i];
         if (set->value != NULL)
-            arg_make(a, pt_strf("--%s=%s", set->row->name, set->value));
+            pt_args_make(&a->words, pt_strf("--%s=%s", set->row->name, set->value));
         else
-            arg_make(a, pt_strf("--%s", set->row->name));
+            pt_args_make(&a->words, pt_strf("--%s", set->row->name));
     }
 }
 
@@ -228,18 +205,18 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
         return a->file != NULL;
     }
     if (word[0] == '-') {
-        arg_add(a, word);
+        pt_args_add(&a->words, word);
         if (option_waiting(command, word) != NULL && *at + 1 < w->count)
-            arg_add(a, w->items[++*at]);
+            pt_args_add(&a->words, w->items[++*at]);
     } else if (command->needs & PT_TAKES_PATTERN && !a->has_pattern) {
-        arg_add(a, word);
+        pt_args_add(&a->words, word);
         a->has_pattern = true;
     } else if (is_number(word) && has_letter(command, 'n')) {
-        arg_make(a, pt_strf("-n%s", word));
+        pt_args_make(&a->words, pt_strf("-n%s", word));
     } else if (command->needs & PT_NEEDS_QUERY) {
         pt_putf(&a->focus, "%s%s", a->focus.size > 0 ? "|" : "", word);
     } else {
-        arg_add(a, word);
+        pt_args_add(&a->words, word);
     }
     return true;
 }
@@ -257,7 +234,7 @@ static void run_elsewhere(shell *s, const pt_command *command, const line_args *
     pt_buf report = PT_BUF_INIT;
     pt_out out;
     pt_out_to_buf(&out, &report);
-    s->status = pt_cmd_run_resident(s->base, command, a->items, a->count, &out, &look);
+    s->status = pt_cmd_run_resident(s->base, command, a->words.items, a->words.count, &out, &look);
     pt_out_done(&out, NULL);
     if (report.size > 0 && pipe != NULL)
         pt_shell_send(&report, pipe);
@@ -269,7 +246,8 @@ static void run_elsewhere(shell *s, const pt_command *command, const line_args *
 static void run_here(shell *s, const pt_command *command, const line_args *a)
 {
     const pt_cmd_context *base = s->base;
-    s->status = pt_cmd_run_resident(base, command, a->items, a->count, base->out, &base->look);
+    s->status =
+        pt_cmd_run_resident(base, command, a->words.items, a->words.count, base->out, &base->look);
     pt_out_flush(base->out, NULL);
 }
 
@@ -279,15 +257,16 @@ static void run_command(shell *s, const pt_command *command, const char *digits,
     line_args a = {.focus = PT_BUF_INIT};
     bool fine = true;
     add_settings(s, command, &a);
-    if (digits != NULL) arg_make(&a, pt_strf("-n%s", digits));
+    if (digits != NULL) pt_args_make(&a.words, pt_strf("-n%s", digits));
     for (size_t at = 1; at < w->count && fine; at++)
         fine = add_word(command, w, &at, &a);
-    if (a.focus.size > 0) arg_make(&a, pt_strf("--focus=%s", pt_buf_text(&a.focus)));
+    if (a.focus.size > 0) pt_args_make(&a.words, pt_strf("--focus=%s", pt_buf_text(&a.focus)));
     if (fine && (pipe != NULL || a.file != NULL))
         run_elsewhere(s, command, &a, pipe);
     else if (fine)
         run_here(s, command, &a);
-    args_done(&a);
+    pt_args_done(&a.words);
+    pt_buf_done(&a.focus);
 }
 
 /* ---- Help ---- */

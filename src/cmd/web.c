@@ -75,8 +75,8 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
     } else {
         pt_out_to_buf(&out, &answer->body);
         pt_cmd_hear(&said);
-        const int status =
-            pt_cmd_run_resident(w->base, route->command, args.items, args.count, &out, &look);
+        const int status = pt_cmd_run_resident(w->base, route->command, args.words.items,
+                                               args.words.count, &out, &look);
         pt_cmd_hear(NULL);
         pt_out_done(&out, NULL);
         answer->status = http_status(status);
@@ -92,7 +92,7 @@ static void answer_report(const web *w, const pt_serve_request *request, const p
         }
     }
     pt_buf_done(&said);
-    pt_web_args_done(&args);
+    pt_args_done(&args.words);
 }
 
 /* ---- The page and what is around it ---- */

@@ -107,28 +107,6 @@ static bool may_give(const pt_web_route *route, const char *name)
 
 /* ---- Arguments ---- */
 
-static void add_arg(pt_web_args *args, const char *text)
-{
-    PT_PUSH(*args, text);
-}
-
-static void add_made(pt_web_args *args, char *text)
-{
-    args->memory =
-        pt_grow(args->memory, &args->memory_cap, args->memory_count + 1, sizeof *args->memory);
-    args->memory[args->memory_count++] = text;
-    add_arg(args, text);
-}
-
-void pt_web_args_done(pt_web_args *args)
-{
-    for (size_t i = 0; i < args->memory_count; i++)
-        free(args->memory[i]);
-    free(args->memory);
-    free(args->items);
-    *args = (pt_web_args){0};
-}
-
 static bool is_off(const char *value)
 {
     static const char *const words[] = {"f", "false", "0", "no"};
@@ -149,12 +127,13 @@ static void add_option(pt_web_args *args, const pt_option *row, const char *valu
 {
     if (strcmp(row->name, "nodes") == 0 && is_above(value, PT_WEB_MOST_NODES)) {
         args->limited = true;
-        return add_made(args, pt_strf("--nodes=%d", PT_WEB_MOST_NODES));
+        return pt_args_make(&args->words, pt_strf("--nodes=%d", PT_WEB_MOST_NODES));
     }
     const bool flag = row->type == PT_OPT_FLAG || row->type == PT_OPT_SET;
     if (flag ? is_off(value) : value[0] == '\0') return; /* as if it were not there */
     if (strcmp(row->name, "json") == 0) args->json = true;
-    add_made(args, flag ? pt_strf("--%s", row->name) : pt_strf("--%s=%s", row->name, value));
+    pt_args_make(&args->words,
+                 flag ? pt_strf("--%s", row->name) : pt_strf("--%s=%s", row->name, value));
 }
 
 /* Views of single functions take them from p, or from the focus as google/pprof's page does. */
@@ -167,8 +146,8 @@ static bool add_pattern(const pt_serve_request *request, pt_web_args *args, pt_b
         pt_put_text(said, "Which functions? Name them: p=PATTERN\n");
         return false;
     }
-    add_arg(args, "--");
-    add_arg(args, pattern);
+    pt_args_add(&args->words, "--");
+    pt_args_add(&args->words, pattern);
     return true;
 }
 
@@ -208,7 +187,7 @@ bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
                     const pt_web_options *options, pt_web_args *args, pt_buf *said)
 {
     for (size_t i = 0; i < sizeof route->fixed / sizeof *route->fixed; i++)
-        if (route->fixed[i] != NULL) add_arg(args, route->fixed[i]);
+        if (route->fixed[i] != NULL) pt_args_add(&args->words, route->fixed[i]);
     add_defaults(route, request, options, args);
     for (size_t i = 0; i < request->parameter_count; i++) {
         const pt_serve_parameter *p = &request->parameter[i];

@@ -2,6 +2,7 @@
 #ifndef PT_CMD_WEB_ROUTES_H
 #define PT_CMD_WEB_ROUTES_H
 
+#include "base/args.h"
 #include "cmd/web.h"
 #include "serve/serve.h"
 
@@ -22,19 +23,16 @@ typedef struct pt_web_route {
 const pt_web_route *pt_web_route_find(const char *name);
 
 typedef struct pt_web_args {
-    const char **items;
-    size_t count, cap;
-    char **memory;
-    size_t memory_count, memory_cap;
+    pt_args words;
     bool json;    /* json=1 was among them */
     bool limited; /* nodes= asked for more than PT_WEB_MOST_NODES */
 } pt_web_args;
 
 /* The arguments for the route's command: of the parameters those that it takes; others' are for
- * other views. False, and why in *said: a parameter is nobody's, or functions are to be named. */
+ * other views. The caller frees ret_args->words. False, and why in *said: a parameter is nobody's,
+ * or functions are to be named. */
 bool pt_web_args_of(const pt_web_route *route, const pt_serve_request *request,
                     const pt_web_options *options, pt_web_args *ret_args, pt_buf *said);
-void pt_web_args_done(pt_web_args *args);
 
 /* "?f=parse&si=cpu"; nothing if nothing is asked. */
 void pt_web_put_query(pt_buf *to, const pt_query *query);
