@@ -19,7 +19,8 @@ struct pt_keep {
     bool is_timeline;
     uint32_t event_count, stack_count;
     uint64_t room_bytes, written_bytes;
-    pt_buf rows; /* not written yet */
+    pt_buf rows;       /* not written yet */
+    size_t head_bytes; /* of them */
     struct {
         bool *items; /* a group of stacks: values have changed */
         size_t count, cap;
@@ -209,8 +210,7 @@ pt_status pt_keep_new(const char *folder, const pt_keep_head *head, pt_builder *
     }
     k->room_bytes = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
     put_head(k, head, builder);
-    if (!write_all(k, k->journal_fd, k->rows.data, k->rows.size, -1)) give_up(k);
-    pt_buf_clear(&k->rows);
+    k->head_bytes = k->rows.size; /* a recording without samples leaves an empty file */
     *ret_keep = k;
     return PT_OK;
 }
@@ -226,7 +226,7 @@ void pt_keep_free(pt_keep *k)
 
 bool pt_keep_is_behind(const pt_keep *k)
 {
-    return k->journal_fd >= 0 && (k->rows.size > 0 || k->is_any_changed);
+    return k->journal_fd >= 0 && (k->rows.size > k->head_bytes || k->is_any_changed);
 }
 
 static bool write_values(pt_keep *k, const int64_t *(*values)(const void *arg, uint32_t stack),
@@ -262,5 +262,6 @@ void pt_keep_write(pt_keep *k, const pt_keep_facts *facts,
             give_up(k);
     }
     pt_buf_clear(&k->rows);
+    k->head_bytes = 0;
     k->is_any_changed = false;
 }
