@@ -127,7 +127,7 @@ static void look_at_all(pt_capture *c)
 }
 
 /* Kernels before 5.3, some sandboxes and who has no descriptors left give no pidfd. */
-static void watch(pt_capture *c, pid_t pid)
+static void watch_process(pt_capture *c, pid_t pid)
 {
     PT_GROW(c->target, c->target.count + 1);
     c->target.items[c->target.count++] =
@@ -172,7 +172,7 @@ static void define_events(pt_capture *c)
 }
 
 /* Events of the control group, if the kernel has them. */
-static void narrow(pt_capture *c, pt_event_plan *plan)
+static void narrow_plan(pt_capture *c, pt_event_plan *plan)
 {
     const char *const group = c->options.targets.cgroup;
     c->group_fd = group != NULL ? pt_cgroup_open(c->procs.root, group) : -1;
@@ -188,7 +188,7 @@ static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error
 {
     const pt_capture_targets *const t = &c->options.targets;
     pt_event_plan plan = plan_of(&c->options, source);
-    narrow(c, &plan);
+    narrow_plan(c, &plan);
     tid_list tids = {0};
     for (size_t i = 0; i < t->pid_count; i++)
         list_threads(t->pids[i], &tids);
@@ -285,8 +285,8 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
         look_at_target(c, options->targets.pids[i]);
     if (options->targets.pid_count == 0) look_at_all(c);
     for (size_t i = 0; i < options->targets.pid_count && options->until == 0; i++)
-        watch(c, options->targets.pids[i]);
-    if (options->until != 0) watch(c, options->until);
+        watch_process(c, options->targets.pids[i]);
+    if (options->until != 0) watch_process(c, options->until);
     c->facts.is_each_thread = c->set.plan.is_each_thread;
     c->facts.has_kernel = c->set.plan.kernel;
     c->facts.stack_bytes = c->set.plan.stack_bytes;
@@ -406,7 +406,7 @@ static bool is_over(pt_capture *c, int64_t now_ns)
     return c->options.duration_ns > 0 && now_ns - c->start_ns >= c->options.duration_ns;
 }
 
-static void report(pt_capture *c, int64_t now_ns)
+static void report_progress(pt_capture *c, int64_t now_ns)
 {
     if (c->options.progress == NULL || now_ns - c->said_ns < PROGRESS_NS) return;
     c->said_ns = now_ns;
@@ -500,7 +500,7 @@ void pt_capture_run(pt_capture *c)
         pt_feed_urgent(c);
         if (upto_ns > SETTLED_NS) pt_feed_upto(c, upto_ns - SETTLED_NS);
         write_keep(c, now_ns);
-        report(c, now_ns);
+        report_progress(c, now_ns);
     }
     fill_facts(c);
     const uint64_t end_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
@@ -518,7 +518,7 @@ void pt_capture_run(pt_capture *c)
 
 /* ---- the end ---- */
 
-static void tell(pt_capture *c)
+static void tell_facts(pt_capture *c)
 {
     const pt_capture_facts *const f = &c->facts;
     pt_builder *const b = c->builder;
@@ -546,7 +546,7 @@ pt_status pt_capture_finish(pt_capture *c, pt_capture_facts *ret_facts,
 {
     pt_sink_finish(c->sink);
     pt_images_keep(&c->procs.images);
-    tell(c);
+    tell_facts(c);
     if (c->options.describe != NULL)
         c->options.describe(c->options.describe_arg, c->builder, &c->facts);
     *ret_facts = c->facts;

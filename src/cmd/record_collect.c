@@ -172,8 +172,9 @@ void pt_recorded_done(pt_recorded *recorded)
 
 /* ---- profiles ---- */
 
-static void comment(pt_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void comment(pt_builder *b, const char *format, ...)
+static void add_comment(pt_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_comment(pt_builder *b, const char *format, ...)
 {
     va_list args;
     pt_buf text = PT_BUF_INIT;
@@ -184,7 +185,7 @@ static void comment(pt_builder *b, const char *format, ...)
     pt_buf_done(&text);
 }
 
-static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, uint64_t lost)
+static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t weight, uint64_t lost)
 {
     const pt_recorded *const all = story->recorded;
     struct utsname host = {0};
@@ -206,13 +207,13 @@ static void tell(pt_builder *b, const pt_record_story *story, uint64_t weight, u
     p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(weight, all->period_ns);
     p->lost = lost;
     p->word_bytes = sizeof(void *);
-    comment(b, "recorded with: %s", story->typed);
-    comment(b, "engine: %s", story->engine);
-    comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
-    comment(b,
-            "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s; recording itself %.3f s",
-            (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,
-            (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
+    add_comment(b, "recorded with: %s", story->typed);
+    add_comment(b, "engine: %s", story->engine);
+    add_comment(b, "host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine);
+    add_comment(
+        b, "cpu: %.3f s used by all processes, %.3f s sampled in %.3f s; recording itself %.3f s",
+        (double)all->used_ns / 1e9, (double)p->cpu_seen_ns / 1e9,
+        (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
 }
 
 /* Whose the processes of a command are that became another user's: their journals are that user's.
@@ -256,7 +257,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_journal_reading_free(reading);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
-    tell(b, story, weight, lost);
+    tell_story(b, story, weight, lost);
     tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }
@@ -289,7 +290,7 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
     p->cpu_seen_ns = (int64_t)pt_recorded_time_ns(weight, period_ns);
     p->lost = lost;
     p->word_bytes = sizeof(void *);
-    comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
+    add_comment(b, "engine: libprofiler.so.0 in the processes; the recorder was cut off");
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 

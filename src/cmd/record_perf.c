@@ -67,13 +67,13 @@ static uint64_t used_ns(const perf_run *run, const pt_capture_facts *f)
     return is_all || f->used_ns > child_us * 1000 ? f->used_ns : child_us * 1000;
 }
 
-static void comment(pt_builder *b, char *text)
+static void add_comment(pt_builder *b, char *text)
 {
     pt_builder_comment(b, pt_builder_text(b, text));
     free(text);
 }
 
-static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
+static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts *f)
 {
     const perf_run *const run = arg;
     struct utsname host = {0};
@@ -83,15 +83,15 @@ static void describe(void *arg, pt_builder *b, const pt_capture_facts *f)
     p->host = pt_builder_text(b, host.nodename).v;
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
-    comment(b, pt_strf("recorded with: %s", run->typed));
-    comment(b, pt_strf("engine: perf events of %s, %s", f->is_each_thread ? "threads" : "cpus",
-                       run->why));
-    comment(b,
-            pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
+    add_comment(b, pt_strf("recorded with: %s", run->typed));
+    add_comment(b, pt_strf("engine: perf events of %s, %s", f->is_each_thread ? "threads" : "cpus",
+                           run->why));
+    add_comment(
+        b, pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
-        comment(b,
-                pt_strf("cpu: %.3f s used, %.3f s sampled in %.3f s", (double)p->cpu_used_ns / 1e9,
-                        (double)f->seen_ns / 1e9, (double)f->duration_ns / 1e9));
+        add_comment(b, pt_strf("cpu: %.3f s used, %.3f s sampled in %.3f s",
+                               (double)p->cpu_used_ns / 1e9, (double)f->seen_ns / 1e9,
+                               (double)f->duration_ns / 1e9));
 }
 
 /* Says which events there are. */
@@ -268,7 +268,7 @@ static bool is_privileged(const char *command)
     return is_it;
 }
 
-static pt_status ask(perf_run *run, pt_error *reterr)
+static pt_status ask_kernel(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
     const char *const name = s->event != NULL ? s->event : "cpu-clock";
@@ -301,7 +301,7 @@ static pt_status ask(perf_run *run, pt_error *reterr)
     return PT_OK;
 }
 
-static pt_status prepare(perf_run *run, pt_error *reterr)
+static pt_status prepare_capture(perf_run *run, pt_error *reterr)
 {
     const pt_record_settings *const s = run->settings;
     pt_status status = PT_OK;
@@ -309,7 +309,7 @@ static pt_status prepare(perf_run *run, pt_error *reterr)
         status = pt_record_pids("/proc", s->pids.items, s->pids.count, &run->pids, reterr);
     if (s->cgroup != NULL) status = pt_cgroup_find("/proc", s->cgroup, &run->cgroup, reterr);
     if (status == PT_OK) status = pt_record_can_write(s->output, reterr);
-    if (status == PT_OK) status = ask(run, reterr);
+    if (status == PT_OK) status = ask_kernel(run, reterr);
     return status;
 }
 
@@ -332,7 +332,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .typed = run->typed,
         .stop = &pt_record_stop,
         .progress = run->shows_progress ? show_progress : NULL,
-        .describe = describe,
+        .describe = describe_recording,
         .describe_arg = run,
     };
 }
@@ -340,7 +340,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
 /* ---- the command ---- */
 
 /* Takes samples until it is over. With a command: lets it begin, and waits for it. */
-static int sample(perf_run *run, pt_capture *capture)
+static int take_samples(perf_run *run, pt_capture *capture)
 {
     pt_error error = PT_ERROR_INIT;
     PT_UNREF_PROFILE const pt_profile *profile = NULL;
@@ -386,7 +386,7 @@ static int run_capture(perf_run *run, pt_error *ret_refusal)
     pt_record_signals_take(has_command, &before);
     int status = PT_RECORD_REFUSED;
     if (pt_capture_new(&options, &capture, ret_refusal) == PT_OK)
-        status = sample(run, capture);
+        status = take_samples(run, capture);
     else if (has_command)
         pt_record_child_refuse(&run->child);
     pt_capture_free(capture);
@@ -405,7 +405,7 @@ int pt_record_perf(pt_cmd_context *context, const pt_record_settings *settings, 
                     .kept = {.lock_fd = -1},
                     .shows_progress = isatty(STDERR_FILENO) != 0 && context->arg_count == 0};
     int status = PT_RECORD_REFUSED;
-    if (prepare(&run, ret_refusal) == PT_OK) {
+    if (prepare_capture(&run, ret_refusal) == PT_OK) {
         if (run.permission.note[0] != '\0') pt_cmd_say("%s", run.permission.note);
         pt_error error = PT_ERROR_INIT;
         run.command = command_of(&run);

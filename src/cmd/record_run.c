@@ -171,7 +171,7 @@ static size_t look_for_cut_off(const char *place, bool is_again)
     return count;
 }
 
-static const char *const *places(void)
+static const char *const *library_places(void)
 {
     static const char *all[4];
     all[0] = "/dev/shm";
@@ -185,7 +185,7 @@ enum { PLACES = 3 };
 size_t pt_record_tell_cut_off(bool is_again)
 {
     size_t count = 0;
-    const char *const *const all = places();
+    const char *const *const all = library_places();
     for (size_t i = 0; i < PLACES; i++) {
         const bool is_same = all[i] != NULL && i == 1 && strcmp(all[i], all[2]) == 0;
         if (all[i] != NULL && all[i][0] == '/' && !is_same)
@@ -217,7 +217,7 @@ static char *make_inner(const char *outer, bool is_shared)
 pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *reterr)
 {
     *run = (pt_record_run){.pid = -1, .lock_fd = -1};
-    const char *const *const all = places();
+    const char *const *const all = library_places();
     for (size_t i = 0; i < PLACES; i++) {
         if (all[i] == NULL || all[i][0] != '/' || strpbrk(all[i], " :") != NULL) continue;
         PT_FREE char *outer = pt_strf("%s/" PREFIX "XXXXXX", all[i]);
@@ -239,8 +239,8 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *ret
 /* ---- the child ---- */
 
 /* The linker splits LD_PRELOAD at spaces and colons, so a path with one goes by another name. */
-static pt_status preloadable(const char *library, const char *folder, char **ret_path,
-                             pt_error *reterr)
+static pt_status preloadable_path(const char *library, const char *folder, char **ret_path,
+                                  pt_error *reterr)
 {
     if (strpbrk(library, " :") == NULL) {
         *ret_path = pt_strdup(library);
@@ -264,7 +264,8 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
 }
 
 /* Never returns in the child. The pipe tells whether exec failed, and why. */
-static pid_t start(const char *const *command, const pt_record_signals *before, int *ret_error)
+static pid_t start_command(const char *const *command, const pt_record_signals *before,
+                           int *ret_error)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -300,7 +301,7 @@ static pt_status run_and_wait(const char *const *command, pt_record_run *run, pt
     pt_record_signals_take(true, &before);
     run->start_ns = clock_now_ns(CLOCK_REALTIME);
     const int64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
-    run->pid = start(command, &before, &error);
+    run->pid = start_command(command, &before, &error);
     while (run->pid > 0 && wait4(run->pid, &run->wait_status, 0, &run->usage) < 0 && errno == EINTR)
         continue;
     run->duration_ns = clock_now_ns(CLOCK_MONOTONIC) - start_ns;
@@ -318,13 +319,13 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
 {
     PT_FREE char *preload = NULL;
     pt_status status = pt_record_run_folder(true, ret_run, reterr);
-    if (status == PT_OK) status = preloadable(library, ret_run->folder, &preload, reterr);
+    if (status == PT_OK) status = preloadable_path(library, ret_run->folder, &preload, reterr);
     if (status != PT_OK) return status;
     set_environment(preload, ret_run->folder, hz);
     return run_and_wait(command, ret_run, reterr);
 }
 
-static void forget(pt_record_run *run)
+static void forget_run(pt_record_run *run)
 {
     if (run->lock_fd >= 0) close(run->lock_fd);
     run->lock_fd = -1;
@@ -338,7 +339,7 @@ void pt_record_run_keep(pt_record_run *run)
         PT_FREE char *link = pt_strf("%s/.libprofiler.so.0", run->folder);
         unlink(link);
     }
-    forget(run);
+    forget_run(run);
 }
 
 void pt_record_run_done(pt_record_run *run)
@@ -347,5 +348,5 @@ void pt_record_run_done(pt_record_run *run)
         *strrchr(run->folder, '/') = '\0'; /* the outer one, with all in it */
         remove_folder(run->folder);
     }
-    forget(run);
+    forget_run(run);
 }
