@@ -176,8 +176,8 @@ static used *use_names(const pt_builder *b)
     return names;
 }
 
-/* Names that all samples can say at most: of each line three, and the mapping's; of each label three;
- * the command. */
+/* Names that all samples can say at most: of each line three, and the mapping's; of each label
+ * three; the command. */
 static double names_said_max(const pt_builder *b)
 {
     uint64_t labels = 0;

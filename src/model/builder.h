@@ -151,9 +151,9 @@ pt_status pt_builder_status(const pt_builder *b, pt_error *reterr);
 uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
 
 /* Bounds the text of all samples together: names of functions, their files, mappings, labels and
- * commands, as often as frames and samples have them. If it is more than bytes_max, names longer than fits, and
- * than 64 bytes, are cut, and end with a number made of the whole name. Returns how many.
- * Nothing but texts of its own may be added to the builder afterwards. */
+ * commands, as often as frames and samples have them. If it is more than bytes_max, names longer
+ * than fits, and than 64 bytes, are cut, and end with a number made of the whole name. Returns how
+ * many. Nothing but texts of its own may be added to the builder afterwards. */
 uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
 
 /* Consumes the builder in any case. Checks that every id refers to a row; a reader that could leave
