@@ -20,7 +20,6 @@ static const char *const system_folders[] = {"/lib/", "/lib64/", "/lib32/", "/us
 static const char *const foreign_names[] = {
     "std::",    "__gnu_cxx::", "__cxxabiv1::", "boost::",          /* C++ */
     "<core::",  "<alloc::",    "<std::",                           /* Rust, whose files tell more */
-    "runtime.", "internal/",   "syscall.",     "reflect.",         /* Go */
     "Builtin:", "Stub:",       "RegExp:",      "BytecodeHandler:", /* V8 */
     NULL,
 };
@@ -65,14 +64,27 @@ static bool contains_any(const char *text, const char *const *list)
     return false;
 }
 
-/* A file of Go's own library: GOROOT/src/fmt/print.go. Programs may lie below GOPATH/src, in the
- * folder of a server, which has a dot, or be what the names say: main. */
+/* Where the packages of Go's library begin (pkg.go.dev/std). */
+static const char *const go_packages[] = {
+    "archive",  "bufio",   "bytes",   "cmp",      "compress", "container", "context", "crypto",
+    "database", "debug",   "embed",   "encoding", "errors",   "expvar",    "flag",    "fmt",
+    "go",       "hash",    "html",    "image",    "index",    "internal",  "io",      "iter",
+    "log",      "maps",    "math",    "mime",     "net",      "os",        "path",    "plugin",
+    "reflect",  "regexp",  "runtime", "slices",   "sort",     "strconv",   "strings", "structs",
+    "sync",     "syscall", "testing", "text",     "time",     "unicode",   "unique",  "unsafe",
+    "vendor",   "weak",
+};
+
+/* "net/http.(*conn).serve": a package of others begins with a server's name, which has a dot before
+ * its first slash, or is called otherwise; a program's own is main. */
 static bool is_go_library(const char *name, const char *file)
 {
-    const char *const below = strstr(file, "/go/src/");
-    if (below == NULL || !pt_ends(file, ".go") || pt_begins(name, "main.")) return false;
-    const char *const first = below + strlen("/go/src/");
-    return strchr(first, '/') != NULL && memchr(first, '.', strcspn(first, "/")) == NULL;
+    if (!pt_ends(file, ".go") && !pt_ends(file, ".s")) return false;
+    const size_t first = strcspn(name, "/.");
+    if (name[first] == '.' && strchr(name, '/') > name + first) return false;
+    for (size_t i = 0; i < sizeof go_packages / sizeof go_packages[0]; i++)
+        if (pt_equals_n(name, first, go_packages[i])) return true;
+    return false;
 }
 
 /* Programs lie in /usr/lib, too, in folders of their own. */

@@ -137,10 +137,13 @@ run pitot record --engine=perf -o probe.pb.gz true
 if [ "$status" != 0 ]; then
     skip "no perf events here: $(stderr | tail -n 1)"
 else
-    record_places pitot record --engine=perf -F 997 -o perf.pb.gz
+    for _ in 1 2 3; do # again where a full machine gave a loop of two addresses to one of them
+        record_places pitot record --engine=perf -F 997 -o perf.pb.gz
+        rows perf.pb.gz address >perf.address
+        rows perf.pb.gz object >perf.object
+        same_names preload.address perf.address 2>/dev/null && break
+    done
     expect_status 0
-    rows perf.pb.gz address >perf.address
-    rows perf.pb.gz object >perf.object
     expect_rows perf.address $memory
     expect same_names preload.address perf.address
     expect same_names preload.object perf.object

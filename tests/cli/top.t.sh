@@ -179,7 +179,8 @@ if corpus pprof/mtg__default.pgo; then
     run pitot top "$corpus"
     expect_status 0
     expect_stdout_line '*: cpu, 29.3s in 10.0min, 2,929 samples at 100 Hz'
-    expect_stdout_line '*49.1%*internal/runtime/syscall/linux.Syscall6*asm_linux_amd64.s:*'
+    expect_stdout_line '*49.1%*internal/runtime/syscall/linux.Syscall6  <- github.com/*.go:*'
+    expect_stdout_line '*github.com/9seconds/mtg/v2/mtglib.connIdleTimeout.Read  conns.go:134'
     expect_stdout_line '*runtime.nanotime*[(]inlined)'
 fi
 

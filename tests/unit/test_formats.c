@@ -3,6 +3,7 @@
 #include "formats_check.h"
 
 #include "base/compress.h"
+#include "base/utf16.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -112,7 +113,8 @@ static void each_file_in(const char *folder, const char *format, file_fn *fn, si
         pt_blob blob = PT_BLOB_INIT;
         pt_error error = PT_ERROR_INIT;
         if (pt_file_read(path, 0, 1 << 30, &blob, &error) != PT_OK ||
-            pt_peel(&blob, 1 << 30, NULL, NULL, &error) != PT_OK)
+            pt_peel(&blob, 1 << 30, NULL, NULL, &error) != PT_OK ||
+            (pt_is_utf16(blob.data, blob.size) && pt_blob_to_utf8(&blob, &error) != PT_OK))
             fail_msg("%s: %s", path, error.message);
         fn(path, format, blob.data, blob.size);
         pt_blob_done(&blob);
