@@ -43,8 +43,8 @@
 #include "wire/buf.h"
 #include "wire/journal.h"
 
-/* What the host calls. PT_PASSING: what code of the host is called from is not the library's doing,
- * though the library has a frame there. */
+/* A function that the host calls. PT_PASSING: it may call the host's code in turn, whose time is
+ * not the library's own, though the library has a frame on that stack. */
 #define PT_EXPORT PT_PASSING __attribute__((visibility("default")))
 
 /* ---- util.c ---- */
@@ -418,7 +418,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller);
 void pt_session_flush(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
 uint64_t pt_session_drain(void);
-/* What the calling thread's CPU clock moved since then was ours, and no tick could come. */
+/* Counts the calling thread's CPU time since that reading of its clock as the library's own. The
+ * caller kept ticks away meanwhile. */
 void pt_session_add_own_time(uint64_t since_ns);
 /* Ticks so far. */
 uint64_t pt_session_samples(void);

@@ -74,7 +74,7 @@ static bool read_some(int fd, pt_buf *into)
     return true;
 }
 
-/* What poll waits for until then; -1, for ever, where there is no deadline. */
+/* poll's timeout until the deadline; -1 (no timeout) where there is no deadline. */
 static int wait_ms(int64_t deadline_ms)
 {
     const int64_t left = deadline_ms - pt_now_ms();

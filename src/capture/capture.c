@@ -19,7 +19,7 @@
 enum {
     WAKE_MS = 25,            /* after this what was taken is fed to the last record */
     IDLE_WAKE_MS = 1500,     /* nothing is taken: at least so often we wake */
-    TELLING_WAKE_MS = 1000,  /* the same while progress is told */
+    TELLING_WAKE_MS = 1000,  /* the longest sleep while a progress line is shown */
     ASKING_WAKE_MS = 100,    /* and where /proc is asked whether targets have ended */
     HASTY_WAKE_MS = 2,       /* and so often while copies of stacks may have to grow: */
     FIRST_NS = 300000000,    /* in the beginning, */
@@ -370,7 +370,8 @@ static uint64_t seen_ns(const pt_capture *c)
     return c->facts.samples * c->facts.period_ns + (uint64_t)moved_ns;
 }
 
-/* What is counted for the whole machine, and may be for a control group, is this process, too. */
+/* Is the recorder itself among the recorded processes? Always on the whole machine; in a control
+ * group if it is a member. */
 static bool is_self_among(const pt_capture *c)
 {
     const pt_capture_targets *const t = &c->options.targets;
@@ -489,8 +490,8 @@ void pt_capture_run(pt_capture *c)
     bool is_fed = false;
     for (int64_t now_ns = clock_ns(CLOCK_MONOTONIC); !is_over(c, now_ns);
          now_ns = clock_ns(CLOCK_MONOTONIC)) {
-        /* What the spool's thread takes wakes us; the youngest of it is fed when that is settled.
-         */
+        /* The spool's thread wakes this one when it has copied records. The youngest records are
+         * fed once poll has timed out without new ones. */
         is_fed = poll(polled, count, wait_ms(c, now_ns, is_fed)) == 0;
         notice_ends(c, polled);
         pt_spool_noticed(c->set.spool);

@@ -73,8 +73,8 @@ void pt_keep_write(pt_keep *keep, const pt_keep_facts *facts,
 
 /* Does this journal begin as one of a recording? */
 bool pt_keep_is(const char *path);
-/* What the files hold, as a profile. path: of the journal. Caller unrefs. PT_ERR_FORMAT if it is
- * none; what follows damage is left out. */
+/* Reads a recording that was cut off. path: of its journal. The caller unrefs the profile.
+ * PT_ERR_FORMAT if the file is no such journal; records behind damage are left out. */
 pt_status pt_keep_read(const char *path, const pt_profile **ret_profile, pt_error *reterr);
 
 #endif

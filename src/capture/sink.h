@@ -37,7 +37,7 @@ void pt_sink_free(pt_sink *sink);
 
 /* Before the first sample: all rows go to the keep, too, which stays the caller's. */
 void pt_sink_keep_in(pt_sink *sink, pt_keep *keep);
-/* What has come or changed since the last time is written there. */
+/* Writes to the keep the rows that are new, or whose values have changed, since the last call. */
 void pt_sink_write_kept(pt_sink *sink, const pt_keep_facts *facts);
 
 /* The row that got it. */

@@ -115,8 +115,9 @@ const pt_command pt_command_formats = {
     .summary = "which formats are read and written, and what each holds",
     .arguments = "",
     .description =
-        "A table tells what each can hold; what a profile has beyond that is lost when it is "
-        "written, and convert says so.\n\nFormats are recognised by content; --from=FORMAT insists "
+        "A table shows which facts each format can hold. Other facts of a profile are lost when it "
+        "is written, and convert names them.\n\nFormats are recognised by content; --from=FORMAT "
+        "insists "
         "on one. When writing, the end of the file's name chooses, or --to=FORMAT.",
     .options = &formats_options,
     .settings_bytes = sizeof(formats_settings),
