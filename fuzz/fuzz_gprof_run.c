@@ -7,7 +7,7 @@
 #include "memory_files.h"
 #include "reports_check.h"
 
-enum { TRAILER = 3, WORDS_MAX = 3 };
+enum { WORDS_MAX = 3 };
 
 static const char *const reports[][WORDS_MAX] = {
     {"-b"},
@@ -28,15 +28,12 @@ static const char *const reports[][WORDS_MAX] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < TRAILER) return 0;
-    const uint8_t *const trailer = data + size - TRAILER;
-    const size_t rest = size - TRAILER;
-    size_t image_bytes = trailer[0] | (size_t)trailer[1] << 8;
-    if (image_bytes > rest) image_bytes = rest;
-    const char *const *const report = reports[trailer[2] % (sizeof reports / sizeof reports[0])];
+    two_files files;
+    if (!split_files(data, size, &files)) return 0;
+    const char *const *const report = reports[files.choice % (sizeof reports / sizeof reports[0])];
     char image_path[64], profile_path[64];
-    const int image = put_file("image", trailer - image_bytes, image_bytes, image_path, 64);
-    const int profile = put_file("profile", data, rest - image_bytes, profile_path, 64);
+    const int image = put_file("image", files.image, files.image_bytes, image_path, 64);
+    const int profile = put_file("profile", data, files.other_bytes, profile_path, 64);
     const char *words[WORDS_MAX + 2];
     size_t count = 0;
     while (count < WORDS_MAX && report[count] != NULL) {

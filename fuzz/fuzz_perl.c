@@ -9,8 +9,6 @@
 #include "personality/perl/perl.h"
 #include "reports_check.h"
 
-enum { TRAILER = 3 };
-
 static const char *const reports[][2] = {
     {"--text"},
     {"--text", "--lines"},
@@ -41,15 +39,12 @@ static void run_report(const char *const *words, size_t count, bool is_dot)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < TRAILER) return 0;
-    const uint8_t *const trailer = data + size - TRAILER;
-    const size_t rest = size - TRAILER;
-    size_t image_bytes = trailer[0] | (size_t)trailer[1] << 8;
-    if (image_bytes > rest) image_bytes = rest;
-    const size_t which = trailer[2] % (sizeof reports / sizeof reports[0]);
+    two_files files;
+    if (!split_files(data, size, &files)) return 0;
+    const size_t which = files.choice % (sizeof reports / sizeof reports[0]);
     char image_path[64], profile_path[64];
-    const int image = put_file("image", trailer - image_bytes, image_bytes, image_path, 64);
-    const int profile = put_file("profile", data, rest - image_bytes, profile_path, 64);
+    const int image = put_file("image", files.image, files.image_bytes, image_path, 64);
+    const int profile = put_file("profile", data, files.other_bytes, profile_path, 64);
     const char *words[4];
     size_t count = 0;
     for (size_t i = 0; i < 2 && reports[which][i] != NULL; i++)

@@ -9,7 +9,7 @@
 
 extern const pt_command pt_command_symbolize;
 
-enum { TRAILER = 3, WORDS_MAX = 8 };
+enum { WORDS_MAX = 8 };
 
 /* The command on standard input, as run.c runs it, without what it keeps on disk. */
 static int run_command(const char *const *words, size_t count, pt_buf *report)
@@ -81,19 +81,16 @@ static int ask(const uint8_t *text, size_t size, const char *const *words, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < TRAILER) return 0;
-    const uint8_t *const trailer = data + size - TRAILER;
-    const size_t rest = size - TRAILER;
-    size_t image_bytes = trailer[0] | (size_t)trailer[1] << 8;
-    if (image_bytes > rest) image_bytes = rest;
+    two_files files;
+    if (!split_files(data, size, &files)) return 0;
     char image_path[64];
     const int image =
-        put_file("image", trailer - image_bytes, image_bytes, image_path, sizeof image_path);
+        put_file("image", files.image, files.image_bytes, image_path, sizeof image_path);
     const char *words[WORDS_MAX];
-    const size_t count = choose_words(trailer[2], image_path, words);
+    const size_t count = choose_words(files.choice, image_path, words);
     pt_buf report = PT_BUF_INIT, said = PT_BUF_INIT;
     pt_cmd_hear(&said);
-    ask(data, rest - image_bytes, words, count, &report);
+    ask(data, files.other_bytes, words, count, &report);
     pt_cmd_hear(NULL);
     pt_buf_done(&report);
     pt_buf_done(&said);

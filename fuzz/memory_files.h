@@ -19,6 +19,30 @@ static inline int put_file(const char *name, const uint8_t *data, size_t size, c
     return fd;
 }
 
+/* An input of two files: the other's bytes, the image's, the image's size in two bytes (the lower
+ * first), and one byte to choose a report by. */
+typedef struct {
+    const uint8_t *image;
+    size_t image_bytes, other_bytes; /* the other begins where the input does */
+    uint8_t choice;
+} two_files;
+
+/* False: the input is too short for its trailer. */
+static inline bool split_files(const uint8_t *data, size_t size, two_files *ret)
+{
+    enum { TRAILER_BYTES = 3 };
+    if (size < TRAILER_BYTES) return false;
+    const uint8_t *const trailer = data + size - TRAILER_BYTES;
+    const size_t rest = size - TRAILER_BYTES;
+    size_t image_bytes = trailer[0] | (size_t)trailer[1] << 8;
+    if (image_bytes > rest) image_bytes = rest;
+    *ret = (two_files){.image = trailer - image_bytes,
+                       .image_bytes = image_bytes,
+                       .other_bytes = rest - image_bytes,
+                       .choice = trailer[2]};
+    return true;
+}
+
 /* Standard output becomes a file in memory, standard error nothing, until shown again. */
 typedef struct {
     int output, kept;
