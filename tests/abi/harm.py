@@ -12,6 +12,7 @@ skipped, REASON". Exit status 1 if anything went wrong.
 import os
 import random
 import resource
+import select
 import shutil
 import subprocess
 import sys
@@ -262,6 +263,11 @@ def judge(r, wanted, used_s, said):
     return None if agrees(seen_s, used_s) else f'{seen_s:.3f} s in the profile, {used_s:.3f} s were used'
 
 
+def is_at_work(process):
+    """Has the program not printed its result yet? Its profile is written after that."""
+    return not select.select([process.stdout], [], [], 0)[0]
+
+
 def end_of(process):
     """Output, messages, status and CPU time."""
     timer = threading.Timer(HANG_S, process.kill)
@@ -298,6 +304,7 @@ def play(name, alone):
             raise
         except (OSError, ValueError) as error:  # it has ended, or just replaced its file
             done = f'{error}'
+        was_in_time = done is True and is_at_work(process)
         output, said, status, used_s = end_of(process)
         for other in r.others:
             other_end = end_of(other)
@@ -306,7 +313,7 @@ def play(name, alone):
             used_s = min(used_s, other_end[3])
         if (output, status) != alone:
             return f'output {output!r}, status {status}; alone {alone}; said {said!r}'
-        if done is not True or r.others:
+        if not was_in_time or r.others:
             return None
         return judge(r, wanted, used_s, said)
     finally:
