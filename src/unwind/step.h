@@ -1,12 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* step.h: one frame outwards: from a frame's registers and the rule of its code to its caller's.
  *
  * The machine is a parameter. Where it is PT_MACHINE_HOST the compiler folds its fields into the
- * code, as the signal handler needs it; the same text unwinds copied stacks of other machines.
+ * code, as the signal handler needs it; the same text unwinds copied stacks of other machines, and
+ * is compiled into the kernel's program of src/bpf. How memory is read there is not how it is read
+ * here, so all of that is in hooks: step_memory.h has those of user space, src/bpf/walk.bpf.h those
+ * of the kernel. Include one of the two, not this file.
+ *
+ *   pt_step_stack    where the stack may be read: has low and limit
+ *   pt_step_code     the code of the process
+ *   load_word        a word of the stack, inside low and limit, at a multiple of 8
+ *   register_of      a register of the innermost frame
+ *   is_code          does an address lie in code of the process?
+ *   interrupted_regs where a signal's frame keeps registers; asked for if the machine has_link
  */
 #ifndef PT_UNWIND_STEP_H
 #define PT_UNWIND_STEP_H
-
-#include <string.h>
 
 #include "unwind/unwind.h"
 
@@ -17,25 +26,13 @@ enum { WORD = 8 };
 /* Below sp nothing is kept, and it may not even be mapped, but for the red zone: after leave or pop
  * gcc's entries still say that rbp is where it was saved (System V ABI, AMD64, 3.2.2). sp is in the
  * limits. */
-static inline bool read_word(const pt_machine *machine, const pt_unwind_limits *limits, uint64_t sp,
+static inline bool read_word(const pt_machine *machine, pt_step_stack *limits, uint64_t sp,
                              uint64_t addr, uint64_t *ret_word)
 {
     if (addr < limits->low || (addr < sp && sp - addr > machine->red_zone_bytes) ||
         addr >= limits->limit || limits->limit - addr < WORD || addr % WORD != 0)
         return false;
-    if (limits->copy == NULL)
-        *ret_word = *(const uint64_t *)(uintptr_t)addr;
-    else
-        memcpy(ret_word, limits->copy + (addr - limits->low), WORD);
-    return true;
-}
-
-/* Register reg of DWARF, if this is the innermost frame and they were given. */
-static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
-{
-    if (state->regs == NULL || reg >= PT_MACHINE_REGS_MAX) return false;
-    *ret_value = state->regs[reg];
-    return true;
+    return load_word(limits, addr, ret_word);
 }
 
 static inline bool register_value(const pt_machine *machine, const pt_unwind_state *state,
@@ -53,7 +50,7 @@ static inline bool register_value(const pt_machine *machine, const pt_unwind_sta
 }
 
 static inline pt_unwind_end cfa_of(const pt_machine *machine, const pt_unwind_state *state,
-                                   const pt_unwind_rule *rule, const pt_unwind_limits *limits,
+                                   const pt_unwind_rule *rule, pt_step_stack *limits,
                                    uint64_t *ret_cfa)
 {
     const uint64_t off = (uint64_t)(int64_t)rule->cfa_off;
@@ -91,8 +88,7 @@ static inline uint64_t slot_addr(const pt_unwind_state *state, uint64_t cfa, uns
 
 /* caller's fp | return address, at fp (System V ABI, AMD64, 3.2.2; AAPCS64 6.4.6 has the same). */
 static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *state,
-                                    const pt_unwind_modules *modules,
-                                    const pt_unwind_limits *limits)
+                                    pt_step_code *modules, pt_step_stack *limits)
 {
     const uint64_t fp = state->fp;
     if (state->is_fp_lost) return PT_UNWIND_END_NO_RULE;
@@ -107,7 +103,7 @@ static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *
         state->is_unchecked = true;
         return PT_UNWIND_END_ROOT;
     }
-    if (pt_unwind_module_at(modules, pc - 1) == NULL) return PT_UNWIND_END_NO_RULE;
+    if (!is_code(modules, pc - 1)) return PT_UNWIND_END_NO_RULE;
     *state = (pt_unwind_state){.pc = pc,
                                .sp = fp + 2 * WORD,
                                .fp = caller_fp,
@@ -117,27 +113,8 @@ static inline pt_unwind_end step_fp(const pt_machine *machine, pt_unwind_state *
     return PT_UNWIND_END_GOING_ON;
 }
 
-/* Registers of what a signal interrupted, by DWARF number; NULL where they cannot be read. Asked
- * for on machines with a link register only: an interrupted leaf needs it. aarch64 keeps the
- * registers in that order in the signal's frame, with pc last. */
-static inline const uint64_t *interrupted_regs(const pt_machine *machine,
-                                               const pt_unwind_state *state,
-                                               const pt_unwind_rule *rule,
-                                               const pt_unwind_limits *limits)
-{
-    enum { BYTES = PT_MACHINE_REGS_MAX * WORD };
-    if (!machine->has_link) return NULL;
-    const uint64_t addr = slot_addr(state, 0, rule->pc_slot, rule->pc_off) + WORD - BYTES;
-    if (!rule->is_signal || rule->pc_slot != PT_SLOT_AT_SP || addr % WORD != 0 ||
-        addr < state->sp || addr >= limits->limit || limits->limit - addr < BYTES)
-        return NULL;
-    const uint8_t *const at = limits->copy != NULL ? limits->copy + (addr - limits->low)
-                                                   : (const uint8_t *)(uintptr_t)addr;
-    return (uintptr_t)at % WORD == 0 ? (const uint64_t *)(const void *)at : NULL;
-}
-
 static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state *state,
-                                      const pt_unwind_rule *rule, const pt_unwind_limits *limits)
+                                      const pt_unwind_rule *rule, pt_step_stack *limits)
 {
     uint64_t cfa, pc, fp = state->fp;
     bool is_fp_lost = state->is_fp_lost;
@@ -187,6 +164,40 @@ static inline pt_unwind_end step_rule(const pt_machine *machine, pt_unwind_state
     return PT_UNWIND_END_GOING_ON;
 }
 
+/* ---- slots ---- */
+
+enum { WORDS_MAX = UINT16_MAX };
+
+static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rule)
+{
+    if (machine->has_link) return false; /* return addresses are elsewhere, and may be signed */
+    return (rule->cfa_kind == PT_CFA_SP || rule->cfa_kind == PT_CFA_FP) &&
+           rule->pc_slot == PT_SLOT_AT_CFA && rule->pc_off == -1 && !rule->is_signal &&
+           (rule->fp_slot == PT_SLOT_SAME ||
+            (rule->fp_slot == PT_SLOT_AT_CFA && rule->fp_off != 0 &&
+             rule->fp_off == (int8_t)rule->fp_off)) &&
+           rule->cfa_off > 0 && rule->cfa_off % WORD == 0 && rule->cfa_off / WORD <= WORDS_MAX;
+}
+
+/* All of a slot but its pc, generation and, of a PT_SLOT_RULE, number. */
+static inline void put_rule(pt_unwind_slot *slot, const pt_machine *machine,
+                            const pt_unwind_rule *rule)
+{
+    if (__builtin_expect(is_usual(machine, rule), 1)) {
+        slot->kind = rule->cfa_kind == PT_CFA_SP ? PT_SLOT_BY_SP : PT_SLOT_BY_FP;
+        slot->number = (uint16_t)(rule->cfa_off / WORD);
+        slot->fp_off = (int8_t)(rule->fp_slot == PT_SLOT_AT_CFA ? rule->fp_off : 0);
+    } else if (rule->pc_slot == PT_SLOT_UNDEFINED) {
+        slot->kind = PT_SLOT_ROOT;
+    } else if (rule->cfa_kind == PT_CFA_FRAME_POINTER) {
+        slot->kind = PT_SLOT_FRAME_POINTER;
+    } else if (rule->cfa_kind == PT_CFA_NONE) {
+        slot->kind = PT_SLOT_NO_RULE;
+    } else {
+        slot->kind = PT_SLOT_RULE;
+    }
+}
+
 /* Registers of a frame that are gone on from. */
 typedef struct {
     uint64_t pc, sp, fp;
@@ -196,7 +207,7 @@ typedef struct {
 /* By a slot of kind PT_SLOT_BY_SP or _FP; sp is in the limits. False, and nothing is changed:
  * something is wrong. */
 static inline bool step_usual(const pt_machine *machine, registers *at, const pt_unwind_slot *slot,
-                              const pt_unwind_limits *limits)
+                              pt_step_stack *limits)
 {
     uint64_t cfa = at->sp + (uint64_t)slot->number * WORD, pc, fp = at->fp;
     if (slot->kind == PT_SLOT_BY_FP) {

@@ -1,5 +1,5 @@
 /* walk.c: one frame outwards, and all of them. Runs in signal handlers: see unwind.h. */
-#include "unwind/step.h"
+#include "unwind/step_memory.h"
 
 /* ---- rules of the process ---- */
 
@@ -40,38 +40,13 @@ pt_unwind_rule pt_unwind_rule_at(const pt_unwind_modules *modules, uint64_t pc)
     return *rule_at(modules, &last, pc);
 }
 
-enum { WORDS_MAX = UINT16_MAX };
-
-static inline bool is_usual(const pt_machine *machine, const pt_unwind_rule *rule)
-{
-    if (machine->has_link) return false; /* return addresses are elsewhere, and may be signed */
-    return (rule->cfa_kind == PT_CFA_SP || rule->cfa_kind == PT_CFA_FP) &&
-           rule->pc_slot == PT_SLOT_AT_CFA && rule->pc_off == -1 && !rule->is_signal &&
-           (rule->fp_slot == PT_SLOT_SAME ||
-            (rule->fp_slot == PT_SLOT_AT_CFA && rule->fp_off != 0 &&
-             rule->fp_off == (int8_t)rule->fp_off)) &&
-           rule->cfa_off > 0 && rule->cfa_off % WORD == 0 && rule->cfa_off / WORD <= WORDS_MAX;
-}
-
 static inline pt_unwind_slot slot_of(const pt_machine *machine, const pt_unwind_modules *modules,
                                      const pt_unwind_module **last, uint64_t pc)
 {
     const pt_unwind_rule *const rule = rule_at(modules, last, pc);
     pt_unwind_slot slot = {.pc = pc, .generation = modules->generation};
-    if (__builtin_expect(is_usual(machine, rule), 1)) {
-        slot.kind = rule->cfa_kind == PT_CFA_SP ? PT_SLOT_BY_SP : PT_SLOT_BY_FP;
-        slot.number = (uint16_t)(rule->cfa_off / WORD);
-        slot.fp_off = (int8_t)(rule->fp_slot == PT_SLOT_AT_CFA ? rule->fp_off : 0);
-    } else if (rule->pc_slot == PT_SLOT_UNDEFINED) {
-        slot.kind = PT_SLOT_ROOT;
-    } else if (rule->cfa_kind == PT_CFA_FRAME_POINTER) {
-        slot.kind = PT_SLOT_FRAME_POINTER;
-    } else if (rule->cfa_kind == PT_CFA_NONE) {
-        slot.kind = PT_SLOT_NO_RULE;
-    } else {
-        slot.kind = PT_SLOT_RULE;
-        slot.number = (uint16_t)(rule - (*last)->table->rules);
-    }
+    put_rule(&slot, machine, rule);
+    if (slot.kind == PT_SLOT_RULE) slot.number = (uint16_t)(rule - (*last)->table->rules);
     return slot;
 }
 
