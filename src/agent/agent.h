@@ -12,6 +12,8 @@
  *   publish.c     the image -> its file
  *   maps.c        what is mapped, with build ids, into the journal
  *   unwind_tables.c  what is mapped -> unwind tables for the handler
+ *   images.c      a mapped image's segments, symbols and entries of .eh_frame
+ *   python.c      the CPython in the process, for the handler; its code's names into the journal
  *   fold.c        rings -> distinct stacks and counts, in the journal
  *   profile*.c    journal -> gperftools file, or profile.proto
  *   output.c      a result file, plain or gzipped
@@ -212,6 +214,8 @@ void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 bool pt_maps_refresh(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
+/* What the journal says of that mapping; NULL: it is not known, or found no room there. */
+const pt_journal_map *pt_maps_record_of(uint64_t addr);
 /* The first epoch in which all of a stack was mapped as it is now; the present one if part of it is
  * in no known mapping. So a library that goes makes no other stack a new one. */
 uint16_t pt_maps_epoch_of(const uint64_t *pcs, uint32_t depth);
@@ -240,6 +244,25 @@ void pt_maps_each(void (*use)(const pt_journal_map *map, void *arg), void *arg);
 void pt_tables_update(uint64_t budget_ns);
 /* Are there any? */
 bool pt_tables_known(void);
+
+/* ---- python.c ---- */
+
+/* Looks for an interpreter in what was mapped since the last call, and tells the handler. Called
+ * under the lock, never in a handler. */
+void pt_python_update(void);
+/* Says once if what was found is not what its version promises. */
+void pt_python_review(void);
+/* For a new journal, which has no code objects yet. */
+void pt_python_reset(void);
+/* Memory for a thread whose frames are to be seen; NULL: there is no interpreter, or no memory. */
+pt_tick_python_cache *pt_python_cache_new(void);
+/* Joins native addresses with the frames of the interpreter that follow them, in at most
+ * PT_JOURNAL_CHAIN_MAX words, and sees that the journal has the code of these. Returns how many
+ * words; *ret_certain: both chains matched. */
+uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames, bool is_whole,
+                         uint64_t *ret_chain, bool *ret_certain);
+/* Calls use for each code object in the journal. */
+void pt_python_each(void (*use)(const pt_journal_code *code, void *arg), void *arg);
 
 /* ---- fold.c ---- */
 
@@ -339,6 +362,8 @@ void pt_threads_after_fork(void);
 void pt_threads_wait_for_handlers(void);
 /* Calls use for each slot that is live; without the lock, slots come and go meanwhile. */
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
+/* For pt_threads_each: the slot gets what frames of an interpreter are found with. */
+void pt_threads_want_python(pt_thread *slot, void *arg);
 /* Finds stack bounds that ticks have asked for. */
 void pt_threads_find_stacks(void);
 void pt_threads_each_ring(void (*use)(pt_tick_ring *ring, void *arg), void *arg);

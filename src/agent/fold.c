@@ -22,10 +22,11 @@ typedef struct {
 static struct {
     entry *index;
     size_t cap, count;
-    pt_journal_area *area; /* the one being filled */
-    size_t area_bytes;     /* of the next one */
-    bool refreshed;        /* mappings were read again in this round */
-    uint64_t pcs[PT_JOURNAL_DEPTH_MAX];
+    pt_journal_area *area;                /* the one being filled */
+    size_t area_bytes;                    /* of the next one */
+    bool refreshed;                       /* mappings were read again in this round */
+    uint64_t words[PT_JOURNAL_CHAIN_MAX]; /* of a ring */
+    uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
 } fold = {.area_bytes = AREA_FIRST_BYTES};
 
 void pt_fold_reset(void)
@@ -54,6 +55,7 @@ static entry *slot_of(entry *index, size_t cap, uint64_t hash, const pt_journal_
         if (at->stack == NULL) return at;
         if (at->hash == hash && like != NULL && at->stack->depth == like->depth &&
             at->stack->end == like->end && at->stack->epoch == like->epoch &&
+            at->stack->merged == like->merged &&
             memcmp(at->stack + 1, fold.pcs, like->depth * sizeof fold.pcs[0]) == 0)
             return at;
     }
@@ -87,7 +89,7 @@ static pt_journal_area *new_area(void)
 }
 
 _Static_assert(AREA_FIRST_BYTES >= sizeof(pt_journal_area) + sizeof(pt_journal_stack) +
-                                       PT_JOURNAL_DEPTH_MAX * sizeof(uint64_t),
+                                       PT_JOURNAL_CHAIN_MAX * sizeof(uint64_t),
                "the smallest area holds any stack");
 
 /* Room for a record of size bytes in the journal; NULL when it is full. */
@@ -106,7 +108,7 @@ static void *area_room(size_t size)
 static void look_for_unknown_code(uint32_t depth)
 {
     for (uint32_t i = 0; i < depth && !fold.refreshed; i++) {
-        if (!pt_maps_known(fold.pcs[i])) {
+        if ((fold.pcs[i] & PT_JOURNAL_PYTHON_FRAME) == 0 && !pt_maps_known(fold.pcs[i])) {
             pt_maps_refresh();
             fold.refreshed = true;
         }
@@ -134,7 +136,7 @@ static bool is_own_work(uint32_t *depth)
     return false;
 }
 
-static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
+static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t weight)
 {
     if (pt_agent.recording && is_own_work(&depth)) {
         pt_agent.journal.header->own_weight += weight;
@@ -143,6 +145,7 @@ static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
     pt_journal_stack like = {.count = weight,
                              .depth = depth,
                              .end = (uint8_t)end,
+                             .merged = merged,
                              .epoch = pt_maps_epoch_of(fold.pcs, depth)};
     bool room = index_has_room();
     uint64_t hash = hash_of(fold.pcs, depth, end, like.epoch);
@@ -174,6 +177,19 @@ static void count_stack(uint32_t depth, unsigned end, uint32_t weight)
     fold.count++;
 }
 
+/* Of a ring's record: native addresses, and the frames of an interpreter. */
+static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t weight)
+{
+    const bool is_whole = end == PT_JOURNAL_END_ROOT || end == PT_JOURNAL_END_UNCHECKED;
+    bool is_certain;
+    const uint32_t depth =
+        pt_python_merge(fold.words, native, frames, is_whole, fold.pcs, &is_certain);
+    const uint8_t merged = frames == 0  ? PT_JOURNAL_NATIVE
+                           : is_certain ? PT_JOURNAL_MERGED
+                                        : PT_JOURNAL_MERGED_UNCERTAIN;
+    count_stack(depth, end, merged, weight);
+}
+
 /* Adds the ring's counters as they are with the head that is returned: at most a tick on its way is
  * in them, and no sample behind the head. */
 static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
@@ -202,10 +218,10 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
     while (ring->tail_words != head) {
         const uint64_t tail = ring->tail_words;
         const uint64_t word = ring->words[tail & mask];
-        const uint32_t depth = pt_tick_ring_depth(word);
+        const uint32_t depth = pt_tick_ring_depth(word), frames = pt_tick_ring_frames(word);
         for (uint32_t i = 0; i < depth; i++)
-            fold.pcs[i] = ring->words[(tail + 1 + i) & mask];
-        count_stack(depth, pt_tick_ring_end(word), pt_tick_ring_weight(word));
+            fold.words[i] = ring->words[(tail + 1 + i) & mask];
+        count_words(depth - frames, frames, pt_tick_ring_end(word), pt_tick_ring_weight(word));
         __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);
     }
 }

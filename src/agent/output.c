@@ -30,7 +30,7 @@ static struct {
     pt_deflate_places places;
 } out;
 
-_Static_assert(ROOM_BYTES >= (PT_JOURNAL_DEPTH_MAX + 2) * 11 + 64, "a record or sample must fit");
+_Static_assert(ROOM_BYTES >= (PT_JOURNAL_CHAIN_MAX + 4) * 11 + 64, "a record or sample must fit");
 _Static_assert(ROOM_BYTES >= TEXT_MAX_BYTES, "a line must fit, newlines quoted");
 
 static void write_out(const void *bytes, size_t size)

@@ -13,8 +13,12 @@
 static void put_stack(const pt_journal_stack *stack, void *arg)
 {
     (void)arg;
-    const uint64_t *const pcs = (const uint64_t *)(stack + 1);
-    PT_OUTPUT_PUT(buf, pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, stack->depth));
+    static uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
+    const uint64_t *const words = (const uint64_t *)(stack + 1);
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < stack->depth; i++) /* frames of Python have no address */
+        if ((words[i] & PT_JOURNAL_PYTHON_FRAME) == 0) pcs[depth++] = words[i];
+    PT_OUTPUT_PUT(buf, pt_gperf_record(&buf, PT_GPERF_NATIVE, stack->count, pcs, depth));
 }
 
 static pt_gperf_mapping mapping_of(const pt_journal_map *map)

@@ -5,7 +5,8 @@
  *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
  *   mapping   all that ever were, in the order of the journal; numbers begin with 1
  *   location  address (of the call, not behind it) | mapping; numbered as they come
- *   strings   the fixed ones below, then path and build id of each mapping
+ *   strings   the fixed ones below, then path and build id of each mapping, then name and file of
+ * each function function  a code object of CPython; its number is that of the object in the journal
  *
  * Nothing is sorted or named here: that is the reader's work.
  */
@@ -20,20 +21,40 @@
 
 /* Field numbers of profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION };
-enum { PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE };
+enum {
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE
+};
 enum { PROFILE_PERIOD = 12, PROFILE_COMMENT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_BUILD };
-enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+enum { MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILENAMES, MAPPING_HAS_LINES, MAPPING_HAS_INLINES };
 
 /* The first strings, by number. */
-enum { S_EMPTY, S_SAMPLES, S_COUNT, S_CPU, S_NANOSECONDS, S_STACK_END, S_ENDS };
+enum {
+    S_EMPTY,
+    S_SAMPLES,
+    S_COUNT,
+    S_CPU,
+    S_NANOSECONDS,
+    S_STACK_END,
+    S_MERGE,
+    S_UNCERTAIN,
+    S_ENDS
+};
 enum { S_COMMENT = S_ENDS + PT_JOURNAL_END_COUNT, S_MAPPINGS };
 static const char *const texts[S_ENDS] = {
-    [S_EMPTY] = "",  [S_SAMPLES] = "samples",         [S_COUNT] = "count",
-    [S_CPU] = "cpu", [S_NANOSECONDS] = "nanoseconds", [S_STACK_END] = "stack_end",
+    [S_EMPTY] = "",      [S_SAMPLES] = "samples",         [S_COUNT] = "count",
+    [S_CPU] = "cpu",     [S_NANOSECONDS] = "nanoseconds", [S_STACK_END] = "stack_end",
+    [S_MERGE] = "merge", [S_UNCERTAIN] = "uncertain",
 };
 
 /* A mapping by ascending start. */
@@ -59,6 +80,9 @@ static struct {
     location *table;
     size_t cap;
     uint32_t locations;
+    uint32_t python;               /* the mapping of frames of Python; 0 = there are none */
+    const pt_journal_code **codes; /* by number; NULL: there are none */
+    uint32_t code_count;
     bool failed; /* out of memory */
 } w;
 
@@ -163,25 +187,142 @@ static uint32_t location_of(uint64_t address, uint32_t mapping)
     return at->id;
 }
 
+/* ---- Python ---- */
+
+static void count_code(const pt_journal_code *code, void *arg)
+{
+    uint32_t *const most = arg;
+    if (code->number > *most) *most = code->number;
+}
+
+static void collect_code(const pt_journal_code *code, void *arg)
+{
+    (void)arg;
+    w.codes[code->number] = code;
+}
+
+static bool collect_codes(void)
+{
+    uint32_t most = 0;
+    pt_python_each(count_code, &most);
+    if (most == 0) return true;
+    w.codes = pt_agent_map((most + 1) * sizeof w.codes[0]);
+    if (w.codes == NULL) return false;
+    w.code_count = most + 1;
+    pt_python_each(collect_code, NULL);
+    w.python = (uint32_t)w.place_count + 1;
+    return true;
+}
+
+/* The location of a frame: its word stands for it. One whose code found no room has no function. */
+static uint32_t python_location_of(uint64_t word)
+{
+    const uint32_t before = w.locations;
+    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
+    const pt_journal_code *const code = number < w.code_count ? w.codes[number] : NULL;
+    const pt_python_layout *const layout =
+        code != NULL ? pt_python_layout_of(3, code->minor) : NULL;
+    if (!table_has_room()) return 0;
+    location *const at = slot_of(w.table, w.cap, word, w.python);
+    if (at->id != 0) return at->id;
+    *at = (location){.address = word, .mapping = w.python, .id = before + 1};
+    w.locations++;
+    int32_t line = 0;
+    if (layout != NULL)
+        line = pt_python_line(layout->lines,
+                              (const uint8_t *)(code + 1) + code->name_bytes + code->file_bytes,
+                              code->lines_bytes, code->first_line, (int32_t)((uint32_t)word - 1));
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_LOCATION);
+        pt_proto_uint(&buf, LOCATION_ID, at->id);
+        pt_proto_uint_nonzero(&buf, LOCATION_MAPPING, w.python);
+        if (code != NULL) {
+            const size_t line_opened = pt_proto_open(&buf, LOCATION_LINE);
+            pt_proto_uint(&buf, LINE_FUNCTION, number);
+            pt_proto_uint_nonzero(&buf, LINE_LINE, (uint64_t)line);
+            pt_proto_close(&buf, line_opened);
+        }
+        pt_proto_close(&buf, opened);
+    });
+    return at->id;
+}
+
+/* strings: the number of the last string so far; two follow for each. */
+static void put_function(const pt_journal_code *code, void *arg)
+{
+    uint64_t *const strings = arg;
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_FUNCTION);
+        pt_proto_uint(&buf, FUNCTION_ID, code->number);
+        pt_proto_uint(&buf, FUNCTION_NAME, *strings + 1);
+        pt_proto_uint(&buf, FUNCTION_SYSTEM_NAME, *strings + 1);
+        pt_proto_uint(&buf, FUNCTION_FILE, *strings + 2);
+        pt_proto_uint_nonzero(&buf, FUNCTION_START_LINE, (uint64_t)code->first_line);
+        pt_proto_close(&buf, opened);
+    });
+    *strings += 2;
+}
+
+static void put_function_texts(const pt_journal_code *code, void *arg)
+{
+    (void)arg;
+    const char *const text = (const char *)(code + 1);
+    PT_OUTPUT_PUT(buf, {
+        pt_proto_bytes(&buf, PROFILE_STRING, text, code->name_bytes);
+        pt_proto_bytes(&buf, PROFILE_STRING, text + code->name_bytes, code->file_bytes);
+    });
+}
+
+static void put_python(void)
+{
+    if (w.python == 0) return;
+    uint64_t strings = S_MAPPINGS - 1 + 2 * w.place_count;
+    const uint64_t name = ++strings;
+    PT_OUTPUT_PUT(buf, {
+        const size_t opened = pt_proto_open(&buf, PROFILE_MAPPING);
+        pt_proto_uint(&buf, MAPPING_ID, w.python);
+        pt_proto_uint(&buf, MAPPING_FILE, name);
+        for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINES; has++)
+            pt_proto_uint(&buf, has, 1);
+        pt_proto_close(&buf, opened);
+    });
+    pt_python_each(put_function, &strings);
+}
+
+static void put_python_texts(void)
+{
+    static const char name[] = PT_MAPPED_PYTHON;
+    if (w.python == 0) return;
+    PT_OUTPUT_PUT(buf, pt_proto_bytes(&buf, PROFILE_STRING, name, sizeof name - 1));
+    pt_python_each(put_function_texts, NULL);
+}
+
 /* ---- messages ---- */
+
+static void put_label(pt_wire_buf *buf, unsigned key, unsigned text)
+{
+    const size_t opened = pt_proto_open(buf, SAMPLE_LABEL);
+    pt_proto_uint(buf, LABEL_KEY, key);
+    pt_proto_uint(buf, LABEL_STR, text);
+    pt_proto_close(buf, opened);
+}
 
 static void put_end(pt_wire_buf *buf, unsigned end)
 {
     if (end == PT_JOURNAL_END_ROOT || end >= PT_JOURNAL_END_COUNT) return;
-    const size_t opened = pt_proto_open(buf, SAMPLE_LABEL);
-    pt_proto_uint(buf, LABEL_KEY, S_STACK_END);
-    pt_proto_uint(buf, LABEL_STR, S_ENDS + end);
-    pt_proto_close(buf, opened);
+    put_label(buf, S_STACK_END, S_ENDS + end);
 }
 
 static void put_sample(const pt_journal_stack *stack, void *arg)
 {
     (void)arg;
-    static uint64_t ids[PT_JOURNAL_DEPTH_MAX];
+    static uint64_t ids[PT_JOURNAL_CHAIN_MAX];
     const uint64_t *const pcs = (const uint64_t *)(stack + 1);
     for (uint32_t i = 0; i < stack->depth; i++) {
         const uint64_t address = pcs[i] - (i > 0 && pcs[i] > 0); /* the call, not behind it */
-        ids[i] = location_of(address, mapping_of(address, stack->epoch));
+        ids[i] = (pcs[i] & PT_JOURNAL_PYTHON_FRAME) != 0
+                     ? python_location_of(pcs[i])
+                     : location_of(address, mapping_of(address, stack->epoch));
         if (ids[i] == 0) w.failed = true;
     }
     if (w.failed) return;
@@ -191,6 +332,7 @@ static void put_sample(const pt_journal_stack *stack, void *arg)
         pt_proto_packed(&buf, SAMPLE_LOCATION, ids, stack->depth);
         pt_proto_packed(&buf, SAMPLE_VALUE, values, 2);
         put_end(&buf, stack->end);
+        if (stack->merged == PT_JOURNAL_MERGED_UNCERTAIN) put_label(&buf, S_MERGE, S_UNCERTAIN);
         pt_proto_close(&buf, opened);
     });
 }
@@ -263,6 +405,7 @@ static void put_strings(void)
     }
     put_facts();
     pt_maps_each(put_mapping_texts, NULL);
+    put_python_texts();
 }
 
 static void put_numbers(void)
@@ -281,15 +424,17 @@ bool pt_profile_put_proto(void)
 {
     uint32_t mappings = 0;
     memset(&w, 0, sizeof w);
-    w.failed = !collect_places();
+    w.failed = !collect_places() || !collect_codes();
     put_type(PROFILE_SAMPLE_TYPE, S_SAMPLES, S_COUNT);
     put_type(PROFILE_SAMPLE_TYPE, S_CPU, S_NANOSECONDS);
     put_type(PROFILE_PERIOD_TYPE, S_CPU, S_NANOSECONDS);
     if (!w.failed) pt_fold_each(put_sample, NULL);
     pt_maps_each(put_mapping, &mappings);
+    put_python();
     put_numbers();
     put_strings();
     pt_agent_unmap(w.table, w.cap * sizeof w.table[0]);
     pt_agent_unmap(w.places, w.place_bytes);
+    pt_agent_unmap(w.codes, w.code_count * sizeof w.codes[0]);
     return !w.failed;
 }

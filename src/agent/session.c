@@ -130,6 +130,8 @@ uint64_t pt_session_drain(void)
     const uint64_t fullest = pt_fold_rings();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
+    pt_python_update();
+    pt_python_review();
     return fullest;
 }
 
@@ -319,6 +321,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     if (pt_agent.recording) snprintf(pt_agent.path, sizeof pt_agent.path, "%s", "");
     pt_maps_reset();
     pt_fold_reset();
+    pt_python_reset();
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
     pt_agent.drain_before_ns = 0;
@@ -328,6 +331,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
         pt_maps_refresh();
         pt_tables_update(START_TABLES_NS);
     }
+    pt_python_update();
     pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pt_session_add_own_time(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */

@@ -204,6 +204,13 @@ static bool attach_engine(const pt_timer_engine *engine, pt_thread *slot, uint64
     return engine->attach(slot, pt_agent.period_ns, first_ns);
 }
 
+void pt_threads_want_python(pt_thread *slot, void *arg)
+{
+    (void)arg;
+    if (atomic_load(&slot->python_cache) == NULL)
+        atomic_store(&slot->python_cache, pt_python_cache_new());
+}
+
 /* The slot's thread is sampled from now on. */
 static void attach_slot(pt_thread *slot)
 {
@@ -213,6 +220,7 @@ static void attach_slot(pt_thread *slot)
      * another stack. Ticks ask for the bounds again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
     if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
+    pt_threads_want_python(slot, NULL);
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
     slot->last_words = 0;

@@ -5,29 +5,17 @@
  *                  `-> pt_unwind_compile                      `- the one before is freed when no
  *                                                               handler can be using it
  *
- * An image is read where it lies, through its own program headers, with copies that cannot fault:
- * it may be unmapped at any moment. The loader is not asked, for its lock may be held by a thread
- * that waits for ours.
+ * An image is read where it lies (images.c).
  */
-#include "agent/agent.h"
+#include "agent/images.h"
 
-#include <elf.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#if __SIZEOF_POINTER__ == 8
-typedef Elf64_Ehdr native_ehdr;
-typedef Elf64_Phdr native_phdr;
-#else
-typedef Elf32_Ehdr native_ehdr;
-typedef Elf32_Phdr native_phdr;
-#endif
-
 enum {
     IMAGES_MAX = 4096,
-    PHDR_MAX = 64,
     HDR_BYTES = 16, /* of .eh_frame_hdr: what says where .eh_frame is */
     FRAMES_MAX_BYTES = 256 << 20,
 };
@@ -84,28 +72,16 @@ static void release_memory(void *arg, void *memory, size_t bytes)
 
 /* ---- one image ---- */
 
-/* Its program headers; how many, 0 if there are none to be believed. */
-static unsigned headers_of(uint64_t image_addr, native_phdr *phdrs, uint16_t *ret_machine)
-{
-    native_ehdr ehdr;
-    if (image_addr == 0 || !pt_maps_peek(image_addr, &ehdr, sizeof ehdr) ||
-        memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_phentsize != sizeof phdrs[0] ||
-        ehdr.e_phnum > PHDR_MAX ||
-        !pt_maps_peek(image_addr + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof phdrs[0]))
-        return 0;
-    *ret_machine = ehdr.e_machine;
-    return ehdr.e_phnum;
-}
-
 /* Where .eh_frame is, as linked, by .eh_frame_hdr; and how much of its segment follows. */
-static bool find_frames(const native_phdr *phdrs, unsigned count, uint64_t bias,
-                        pt_unwind_frames *frames)
+static bool find_frames(const pt_image *mapped, pt_unwind_frames *frames)
 {
+    const pt_image_segment *const phdrs = mapped->segments;
+    const unsigned count = mapped->count;
     for (unsigned i = 0; i < count; i++) {
         uint8_t hdr[HDR_BYTES] = {0};
         const uint64_t bytes = phdrs[i].p_memsz < HDR_BYTES ? phdrs[i].p_memsz : HDR_BYTES;
         if (phdrs[i].p_type != PT_GNU_EH_FRAME ||
-            !pt_maps_peek(bias + phdrs[i].p_vaddr, hdr, (size_t)bytes) ||
+            !pt_maps_peek(mapped->bias + phdrs[i].p_vaddr, hdr, (size_t)bytes) ||
             !pt_unwind_eh_frame_addr(hdr, bytes, phdrs[i].p_vaddr, &frames->addr))
             continue;
         for (unsigned j = 0; j < count; j++) {
@@ -118,31 +94,16 @@ static bool find_frames(const native_phdr *phdrs, unsigned count, uint64_t bias,
     return false;
 }
 
-/* What the loader added to addresses as linked. Of a small program the mapping of code may begin
- * with the file's first page, too: there the code's segment tells. */
-static uint64_t bias_of(const native_phdr *phdrs, unsigned count, const pt_maps_live *map)
-{
-    const uint64_t page = ~UINT64_C(0xfff);
-    const bool is_code = map->image == map->start;
-    uint64_t bias = 0;
-    for (unsigned i = 0; i < count; i++) {
-        const native_phdr *const s = &phdrs[i];
-        if (s->p_type == PT_LOAD && (s->p_offset & page) == 0 &&
-            (is_code ? (s->p_flags & PF_X) != 0 : s->p_offset == 0))
-            bias = map->image - (s->p_vaddr - s->p_offset);
-    }
-    return bias;
-}
-
 static void try_image(image *one)
 {
-    native_phdr phdrs[PHDR_MAX];
+    pt_image mapped;
     pt_unwind_frames frames = {0};
     const pt_unwind_memory memory = {take_memory, resize_memory, release_memory, NULL};
     one->tried = true;
-    const unsigned count = headers_of(one->map.image, phdrs, &frames.machine);
-    one->bias = bias_of(phdrs, count, &one->map);
-    if (!find_frames(phdrs, count, one->bias, &frames)) return;
+    if (!pt_image_look(&one->map, &mapped)) return;
+    one->bias = mapped.bias;
+    frames.machine = mapped.machine;
+    if (!find_frames(&mapped, &frames)) return;
     uint8_t *const copy = pt_agent_map((size_t)frames.size_bytes);
     if (copy == NULL) return;
     frames.bytes = copy;

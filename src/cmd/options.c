@@ -321,6 +321,14 @@ static const pt_option query_rows[] = {
      .offset = offsetof(pt_query, relative),
      .help = "percentages of what is left, not of the whole",
      .details = "Without it 100 % is the whole profile, whatever is focused on or ignored."},
+    {.name = "native",
+     .type = PT_OPT_FLAG,
+     .flags = PT_OPT_NEGATABLE,
+     .offset = offsetof(pt_query, native),
+     .help = "show an interpreter's own frames among those that it runs",
+     .details = "Where a stack has the frames of Python functions, those of the interpreter's own "
+                "file are left out: their time is the time of the function that they run. Frames "
+                "of extensions in C and of other libraries stay."},
     {.name = "all-frames",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,

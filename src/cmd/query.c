@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cmd/options.h"
 #include "transform/aggregate.h"
+#include "transform/interpreter.h"
 #include "transform/prune.h"
 #include "transform/scale.h"
 #include "transform/tags.h"
@@ -22,7 +23,7 @@ char *pt_query_text(const pt_query *query)
 {
     pt_query filters = *query;
     filters.event = NULL;
-    filters.relative = filters.all_frames = false;
+    filters.relative = filters.all_frames = filters.native = false;
     const pt_option_part part = {.table = &pt_query_options, .into = &filters};
     const pt_options options = {.parts = &part, .part_count = 1};
     pt_buf buf = PT_BUF_INIT;
@@ -266,6 +267,11 @@ int pt_cmd_ask(pt_cmd_context *context)
         const pt_profile *pruned = pt_prune(context->profile, &context->diag);
         pt_profile_unref(context->profile);
         context->profile = pruned;
+    }
+    if (!context->query.native && !(context->command->needs & PT_NEEDS_ALL_FRAMES)) {
+        const pt_profile *folded = pt_fold_interpreter(context->profile, &context->diag);
+        pt_profile_unref(context->profile);
+        context->profile = folded;
     }
     status = make_tag_frames(context);
     if (status != PT_EXIT_OK) return status;

@@ -18,6 +18,7 @@
 #include "base/saturate.h"
 #include "base/text.h"
 #include "formats/format.h"
+#include "interp/python.h"
 #include "process/path_kind.h"
 
 /* Overlapping mappings (one library after another at the same place) that a lookup walks through;
@@ -108,10 +109,10 @@ static pt_status begin_journal(pt_reader *r, pt_journal_facts *f)
     fields.parent = NULL;
     pt_skip(&fields, offsetof(pt_journal_header, version));
     const uint32_t version = pt_read_u32(&fields);
-    if (version != PT_JOURNAL_VERSION)
+    if (version < PT_JOURNAL_VERSION_LEAST || version > PT_JOURNAL_VERSION)
         return pt_reader_fail(r, PT_ERR_UNSUPPORTED,
-                              "journal version %" PRIu32 ", this pitot reads version %d", version,
-                              PT_JOURNAL_VERSION);
+                              "journal version %" PRIu32 ", this pitot reads versions %d to %d",
+                              version, PT_JOURNAL_VERSION_LEAST, PT_JOURNAL_VERSION);
     uint32_t header_bytes;
     fields = *r;
     read_header(&fields, f, &header_bytes);
@@ -142,6 +143,15 @@ typedef struct {
     uint32_t mapping;
 } known_map;
 
+/* A code object of the journal being read; a function of PT_NONE: its record is not there. */
+typedef struct {
+    uint32_t function;
+    int32_t first_line;
+    uint32_t lines_bytes;
+    unsigned minor;
+    const uint8_t *lines; /* in the file */
+} known_code;
+
 struct pt_journal_reading {
     pt_builder *builder;
     bool label_processes;
@@ -158,8 +168,13 @@ struct pt_journal_reading {
         uint64_t *items;
         size_t count, cap;
     } pc;
-    uint32_t key_pid, key_comm; /* strings */
-    pt_labels_id labels;        /* of the process being read */
+    struct {
+        known_code *items; /* by number */
+        size_t count, cap;
+    } code;
+    uint32_t python; /* the mapping of Python's frames; PT_NONE = none yet */
+    uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
+    pt_labels_id labels, labels_uncertain;            /* of the process being read */
 };
 
 typedef struct {
@@ -286,6 +301,75 @@ static const known_map *find_map(const pt_journal_reading *g, uint64_t addr, uin
     return NULL;
 }
 
+/* ---- Python ---- */
+
+static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,
+                             const uint8_t *file, size_t file_bytes, int32_t first_line)
+{
+    const uint32_t text = pt_builder_string(g->builder, (const char *)name, name_bytes).v;
+    const pt_function function = {
+        .name = text,
+        .system_name = text,
+        .file = pt_builder_string(g->builder, (const char *)file, file_bytes).v,
+        .start_line = first_line};
+    return pt_builder_function(g->builder, &function).v;
+}
+
+static bool read_code(pt_reader *r, pt_journal_reading *g)
+{
+    const uint32_t number = pt_read_u32(r), lines_bytes = pt_read_u32(r);
+    const int32_t first_line = (int32_t)pt_read_u32(r);
+    const uint16_t name_bytes = pt_read_u16(r), file_bytes = pt_read_u16(r);
+    const uint16_t minor = pt_read_u16(r);
+    pt_skip(r, 6);
+    const uint8_t *const name = pt_read_bytes(r, name_bytes);
+    const uint8_t *const file = pt_read_bytes(r, file_bytes);
+    const uint8_t *const lines = pt_read_bytes(r, lines_bytes);
+    const uint64_t tail = ((uint64_t)name_bytes + file_bytes + lines_bytes) % 8;
+    pt_skip(r, tail == 0 ? 0 : 8 - tail);
+    if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
+    if (!pt_reader_ok(r)) return false;
+    while (g->code.count <= number)
+        PT_PUSH(g->code, (known_code){.function = PT_NONE});
+    g->code.items[number] =
+        (known_code){.function = add_function(g, name, name_bytes, file, file_bytes, first_line),
+                     .first_line = first_line,
+                     .lines_bytes = lines_bytes,
+                     .minor = minor,
+                     .lines = lines};
+    return true;
+}
+
+/* All Python frames of all processes lie in one mapping, which no address is in. */
+static uint32_t python_mapping(pt_journal_reading *g)
+{
+    if (g->python != PT_NONE) return g->python;
+    const pt_mapping mapping = {.file = pt_builder_text(g->builder, PT_MAPPED_PYTHON).v,
+                                .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
+                                         PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
+    return g->python = pt_builder_append_mapping(g->builder, &mapping).v;
+}
+
+static uint32_t python_location(pt_journal_reading *g, uint64_t word)
+{
+    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
+    const int32_t place = (int32_t)((uint32_t)word - 1);
+    const known_code nameless = {.function = PT_NONE};
+    const known_code *const code = number < g->code.count ? &g->code.items[number] : &nameless;
+    static const char unknown[] = "[Python code]";
+    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
+    const pt_line line = {
+        .function = code->function != PT_NONE
+                        ? code->function
+                        : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
+        .line = layout != NULL ? pt_python_line(layout->lines, code->lines, code->lines_bytes,
+                                                code->first_line, place)
+                               : code->first_line};
+    const pt_location location = {.mapping = python_mapping(g), .flags = PT_LOCATION_USER};
+    return pt_builder_location(g->builder, &location, &line, 1).v;
+}
+
 /* ---- stacks ---- */
 
 static pt_stack_end end_of(unsigned end)
@@ -302,13 +386,17 @@ static pt_stack_end end_of(unsigned end)
 
 /* The addresses are in g->pc. */
 static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, unsigned end,
-                      uint16_t epoch)
+                      uint16_t epoch, unsigned merged)
 {
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
         /* A call at the end of a mapping returns behind it. */
         const uint64_t pc = g->pc.items[i];
+        if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
+            g->frame.items[g->frame.count++] = python_location(g, pc);
+            continue;
+        }
         const known_map *const map = find_map(g, i > 0 && pc > 0 ? pc - 1 : pc, epoch);
         const pt_location location = {
             .mapping = map != NULL ? map->mapping : PT_NONE,
@@ -321,7 +409,10 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
         pt_builder_stack(g->builder, g->frame.items, g->frame.count, end_of(end));
     const int64_t values[2] = {pt_saturating_product(weight, 1),
                                pt_saturating_product(weight, f->period_ns)};
-    pt_builder_add(g->builder, stack, g->labels, values);
+    const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
+    pt_builder_add(g->builder, stack, is_uncertain ? g->labels_uncertain : g->labels, values);
+    if (merged == PT_JOURNAL_MERGED) f->merged = pt_saturating_count(f->merged, weight);
+    if (is_uncertain) f->uncertain = pt_saturating_count(f->uncertain, weight);
     f->weight = pt_saturating_count(f->weight, weight);
     if (end == PT_JOURNAL_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
     if (end == PT_JOURNAL_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
@@ -329,7 +420,7 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
 
 static bool plausible_depth(pt_reader *r, uint64_t depth)
 {
-    if (pt_reader_ok(r) && (depth == 0 || depth > PT_JOURNAL_DEPTH_MAX))
+    if (pt_reader_ok(r) && (depth == 0 || depth > PT_JOURNAL_CHAIN_MAX))
         pt_reader_fail(r, PT_ERR_DAMAGED, "a stack of %" PRIu64 " frames", depth);
     return pt_reader_ok(r);
 }
@@ -340,14 +431,13 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
         const uint64_t count = pt_read_u64(r);
         const uint32_t depth = pt_read_u32(r);
         const uint16_t epoch = pt_read_u16(r);
-        const uint8_t end = pt_read_u8(r);
-        pt_skip(r, 1);
+        const uint8_t end = pt_read_u8(r), merged = pt_read_u8(r);
         if (!plausible_depth(r, depth) || !pt_reader_has(r, depth, 8)) return;
         PT_GROW(g->pc, depth);
         g->pc.count = depth;
         for (uint32_t i = 0; i < depth; i++)
             g->pc.items[i] = pt_read_u64(r);
-        add_stack(g, f, count, end, epoch);
+        add_stack(g, f, count, end, epoch, merged);
     }
 }
 
@@ -357,6 +447,8 @@ static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *
 {
     map_record map;
     if (kind == PT_JOURNAL_STACKS) read_stacks(g, r, f);
+    while (kind == PT_JOURNAL_PYTHON && pt_reader_left(r) > 0 && read_code(r, g))
+        ;
     while (kind == PT_JOURNAL_MAPS && pt_reader_left(r) > 0 && read_map(r, &map))
         add_map(g, &map, f);
 }
@@ -410,6 +502,9 @@ pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_proce
     pt_builder_event(builder, &cpu);
     g->key_pid = pt_builder_text(builder, "pid").v;
     g->key_comm = pt_builder_text(builder, "comm").v;
+    g->key_merge = pt_builder_text(builder, "merge").v;
+    g->uncertain = pt_builder_text(builder, "uncertain").v;
+    g->python = PT_NONE;
     return g;
 }
 
@@ -420,6 +515,7 @@ void pt_journal_reading_free(pt_journal_reading *reading)
     free(reading->map.items);
     free(reading->frame.items);
     free(reading->pc.items);
+    free(reading->code.items);
     free(reading);
 }
 
@@ -430,8 +526,11 @@ static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
         {.key = g->key_comm,
          .kind = PT_LABEL_STRING,
          .str = pt_builder_text(g->builder, f->comm).v},
+        {.key = g->key_merge, .kind = PT_LABEL_STRING, .str = g->uncertain},
     };
+    const unsigned first = g->label_processes ? 0 : 2;
     g->labels = g->label_processes ? pt_builder_labels(g->builder, labels, 2) : PT_NO_LABELS;
+    g->labels_uncertain = pt_builder_labels(g->builder, labels + first, 3 - first);
 }
 
 pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
@@ -443,9 +542,14 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         pt_reader again = *reader;
         g->map.count = 0;
         set_labels(g, &facts);
+        pt_reader once_more = *reader;
+        g->code.count = 0;
         read_areas(g, reader, &facts, PT_JOURNAL_MAPS);
         sort_maps(g);
-        if (!pt_reader_ok(reader)) again.error = NULL; /* the first damage is the one told */
+        if (!pt_reader_ok(reader)) once_more.error = NULL; /* the first damage is the one told */
+        read_areas(g, &once_more, &facts, PT_JOURNAL_PYTHON);
+        if (pt_reader_ok(reader)) reader->status = once_more.status;
+        if (!pt_reader_ok(reader)) again.error = NULL;
         read_areas(g, &again, &facts, PT_JOURNAL_STACKS);
         if (pt_reader_ok(reader)) reader->status = again.status;
     }

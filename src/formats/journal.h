@@ -29,6 +29,8 @@ typedef struct pt_journal_facts {
     uint64_t weight;    /* periods they stand for, without dropped and filtered */
     uint64_t complete;  /* of weight: stacks that reached where their thread began */
     uint64_t unchecked; /* the same, but by frame pointers that no rule vouches for */
+    /* Of weight: stacks with frames of Python, joined with native ones for certain, and not. */
+    uint64_t merged, uncertain;
     uint64_t dropped, filtered;
     char comm[PT_JOURNAL_COMM_BYTES];
     char exe[PT_JOURNAL_EXE_BYTES + 1];

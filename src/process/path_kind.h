@@ -37,6 +37,10 @@ typedef enum pt_mapped_kind {
     PT_MAPPED_OTHER,
 } pt_mapped_kind;
 
+/* What a profile calls the mapping of frames that CPython itself has: no memory, so that they have
+ * no addresses. */
+#define PT_MAPPED_PYTHON "[python]"
+
 /* The path's bytes without the " (deleted)" that the kernel puts behind the name of a removed file.
  * The path need not be terminated. */
 size_t pt_mapped_path_bytes(const char *path, size_t bytes);

@@ -2,6 +2,7 @@
  * a command line, a shell or a URL asks. Strings belong to the asker; NULL or "" = not asked.
  * The option table that fills it is in src/cmd; transform applies it, in this order:
  *
+ *   native                            frames of interpreters folded     interpreter.h
  *   tag_root, tag_leaf                frames made of labels            tags.h
  *   time                              samples by when they were taken  filter.h
  *   focus, ignore, hide, show         by functions, files, objects     filter.h
@@ -36,6 +37,7 @@ typedef struct pt_query {
     const char *tag_unit;   /* unit of numbers in such frames: "" = minimum */
     bool no_inlines;        /* of each frame only the outermost function */
     bool relative;          /* percentages of what is left, not of the whole profile */
+    bool native;            /* keep frames of an interpreter's own code among those it runs */
     bool all_frames;        /* keep frames that the profile itself says to drop (prune.h) */
     bool pprof; /* to the letter of google/pprof: its regular expressions (RE2), its view
                    of labels (a number 0 without a unit is none), its oddities */

@@ -6,6 +6,7 @@
 
 #include "base/saturate.h"
 #include "base/text.h"
+#include "process/path_kind.h"
 #include "view/table.h"
 
 #define SHARE_MIN 0.05 /* less is not worth a line */
@@ -90,6 +91,13 @@ static bool is_memory(const pt_profile *p, uint32_t mapping)
            pt_begins(name, "[memfd:");
 }
 
+/* Frames that the interpreter itself told of. */
+static bool is_python(const pt_profile *p, uint32_t mapping)
+{
+    return mapping != PT_NONE &&
+           strcmp(pt_text(p, p->mapping->row[mapping].file), PT_MAPPED_PYTHON) == 0;
+}
+
 static const char *function_at(const pt_profile *p, uint32_t line)
 {
     const uint32_t function = p->line->function[line];
@@ -108,6 +116,7 @@ static uint8_t runtime_of_stack(const pt_profile *p, const uint8_t *of_mapping, 
         const uint32_t first = l->line_first[frames[i]], end = l->line_first[frames[i] + 1];
         const bool is_compiled = is_memory(p, mapping);
         if (is_compiled && first < end) return NONE; /* names of such code are there */
+        if (is_python(p, mapping)) return NONE;
         has_nameless |= is_compiled;
         if (mapping == PT_NONE || of_mapping[mapping] == NONE) continue;
         if (file == NONE) file = of_mapping[mapping];

@@ -5,6 +5,7 @@
  *   4096   areas, one after the other, each a multiple of 4096 bytes:
  *            maps     what was mapped where, from when to when
  *            stacks   distinct stacks with their counts
+ *            python   code objects that frames of stacks name
  *
  * Numbers have the writer's byte order, told by `byte_order`; all have the same size and place in
  * 32-bit and 64-bit processes. Nothing moves once it is written. Whatever a reader trusts is
@@ -29,14 +30,20 @@
 #define PT_JOURNAL_BYTE_ORDER 0x01020304u /* as the writer stores it */
 
 enum {
-    PT_JOURNAL_VERSION = 2, /* 1 had the threads' rings in the file, and was mapped shared */
+    /* 1 had the threads' rings in the file, and was mapped shared; 2, which is read as well, had no
+     * frames of Python. */
+    PT_JOURNAL_VERSION = 3,
+    PT_JOURNAL_VERSION_LEAST = 2,
     PT_JOURNAL_HEADER_BYTES = 4096,
     PT_JOURNAL_ALIGN_BYTES = 4096, /* of areas, whatever the machine's page */
     PT_JOURNAL_COMM_BYTES = 16,
     PT_JOURNAL_EXE_BYTES = 1024,
     PT_JOURNAL_COMMAND_BYTES = 2048,
     PT_JOURNAL_INTERVAL_MS = 100, /* between two copies */
-    PT_JOURNAL_DEPTH_MAX = 512, /* frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED */
+    PT_JOURNAL_DEPTH_MAX =
+        512, /* native frames a sample; deeper stacks end as PT_JOURNAL_END_TRUNCATED */
+    PT_JOURNAL_CODES_MAX = 1 << 16, /* code objects of Python */
+    PT_JOURNAL_CHAIN_MAX = 1024,    /* with the frames of an interpreter among them */
 };
 
 /* Why a stack has no further frame. */
@@ -107,7 +114,7 @@ _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header out
 
 #define PT_JOURNAL_AREA_MAGIC 0x61544a50u /* "PJTa" as little-endian bytes */
 
-enum { PT_JOURNAL_MAPS = 1, PT_JOURNAL_STACKS = 2 };
+enum { PT_JOURNAL_MAPS = 1, PT_JOURNAL_STACKS = 2, PT_JOURNAL_PYTHON = 3 };
 
 /* At the start of each area. */
 typedef struct {
@@ -129,13 +136,32 @@ typedef struct {
     uint16_t build_id_bytes, path_bytes;
 } pt_journal_map;
 
-/* A record of a stacks area: this, then depth addresses, leaf first. */
+/* A word of a stack that is no address but a frame of CPython: this bit, the number of its code
+ * object in 24 bits from bit 32 on (0: one of those that found no room), and 1 + the place in its
+ * instructions, in bytes, in the low half. */
+#define PT_JOURNAL_PYTHON_FRAME (UINT64_C(1) << 63)
+
+/* A record of a python area: this, the name, the file, the line table, zeros up to a multiple of 8.
+ */
+typedef struct {
+    uint32_t number;
+    uint32_t lines_bytes;
+    int32_t first_line;
+    uint16_t name_bytes, file_bytes;
+    uint16_t minor; /* of 3.minor: how the line table is read */
+    uint16_t reserved[3];
+} pt_journal_code;
+
+/* Whether the two chains of a stack, native and Python's, were joined for certain. */
+enum { PT_JOURNAL_NATIVE = 0, PT_JOURNAL_MERGED, PT_JOURNAL_MERGED_UNCERTAIN };
+
+/* A record of a stacks area: this, then depth words, leaf first: addresses and frames. */
 typedef struct {
     uint64_t count; /* sum of weights; the only field that changes */
     uint32_t depth; /* >= 1 */
     uint16_t epoch; /* low bits of an epoch in which its frames were mapped as when seen */
     uint8_t end;    /* PT_JOURNAL_END_X */
-    uint8_t reserved;
+    uint8_t merged; /* PT_JOURNAL_NATIVE ... */
 } pt_journal_stack;
 
 #endif

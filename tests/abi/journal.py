@@ -24,7 +24,7 @@ total = dict.fromkeys('ticks weight own samples dropped filtered stacks own_ns u
 def read_stacks(data, at, end):
     while at < end:
         count, depth, _, _, _ = STACK.unpack_from(data, at)
-        assert 0 < depth <= 512, 'depth of a stack'
+        assert 0 < depth <= 1024, 'depth of a stack'
         total['samples'] += count
         total['stacks'] += 1
         at += STACK.size + 8 * depth
@@ -34,7 +34,7 @@ def read_stacks(data, at, end):
 def read(path):
     with open(path, 'rb') as f:
         fields = HEADER.unpack(f.read(HEADER.size))
-        assert fields[0] == b'PITOTJNL' and fields[1] == 0x01020304 and fields[2] == 2, 'header'
+        assert fields[0] == b'PITOTJNL' and fields[1] == 0x01020304 and fields[2] == 3, 'header'
         # period, two starts, last, CPU time before, used, own; lost by the folder, threads and those without
         # a timer, ticks, their weight, lost by rings, filtered
         numbers = fields[13:27]

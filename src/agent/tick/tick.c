@@ -105,10 +105,14 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
         }
     }
     if (step == PT_JOURNAL_END_ROOT && walk.state.is_unchecked) step = PT_JOURNAL_END_UNCHECKED;
-    ring->words[head & mask] = pt_tick_ring_word(weight, depth, (unsigned)step);
+    const uint32_t frames =
+        pt_tick_python_frames(atomic_load(&self->python_cache), ring->words, mask, head + 1 + depth,
+                              (uint32_t)(room - 1 - depth));
+    ring->words[head & mask] =
+        pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)step);
     self->last_words = head + 1;
     add_count(&ring->weight, weight);
-    __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->head_words, head + 1 + depth + frames, __ATOMIC_RELEASE);
 }
 
 /* So many more periods for the last stack, or, if there is none, for where a thread began. */
@@ -128,7 +132,8 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
     }
     for (uint32_t i = 1; i <= depth; i++)
         ring->words[(head + i) & mask] = has_last ? ring->words[(last + i) & mask] : start;
-    ring->words[head & mask] = pt_tick_ring_word(weight, depth, pt_tick_ring_end(word));
+    ring->words[head & mask] =
+        pt_tick_ring_mixed_word(weight, depth, pt_tick_ring_frames(word), pt_tick_ring_end(word));
     add_count(&ring->weight, weight);
     __atomic_store_n(&ring->head_words, head + 1 + depth, __ATOMIC_RELEASE);
 }

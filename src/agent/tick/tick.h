@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/tick/python.h"
 #include "unwind/unwind.h"
 #include "wire/journal.h"
 
@@ -42,10 +43,17 @@ typedef struct {
     uint64_t words[];
 } pt_tick_ring;
 
-/* A ring record's first word; depth addresses follow. Weight is at least 1, so it is never 0. */
+/* A ring record's first word; depth words follow: addresses, and then so many frames of an
+ * interpreter (python.h). Weight is at least 1, so it is never 0. */
+static inline uint64_t pt_tick_ring_mixed_word(uint32_t weight, unsigned depth, unsigned frames,
+                                               unsigned end)
+{
+    return (uint64_t)weight << 32 | (uint64_t)(frames & 0xfff) << 20 |
+           (uint64_t)(depth & 0xfff) << 8 | (end & 0xff);
+}
 static inline uint64_t pt_tick_ring_word(uint32_t weight, unsigned depth, unsigned end)
 {
-    return (uint64_t)weight << 32 | (uint64_t)(depth & 0xffffff) << 8 | (end & 0xff);
+    return pt_tick_ring_mixed_word(weight, depth, 0, end);
 }
 static inline uint32_t pt_tick_ring_weight(uint64_t word)
 {
@@ -53,7 +61,11 @@ static inline uint32_t pt_tick_ring_weight(uint64_t word)
 }
 static inline uint32_t pt_tick_ring_depth(uint64_t word)
 {
-    return (uint32_t)(word >> 8) & 0xffffff;
+    return (uint32_t)(word >> 8) & 0xfff;
+}
+static inline uint32_t pt_tick_ring_frames(uint64_t word)
+{
+    return (uint32_t)(word >> 20) & 0xfff;
 }
 static inline unsigned pt_tick_ring_end(uint64_t word)
 {
@@ -92,7 +104,9 @@ typedef struct pt_thread {
     _Atomic(int) tid;
     pt_tick_stack stack;
     pt_unwind_cache *unwind_cache; /* or NULL; stays with the slot */
-    _Atomic(int) weighing;         /* PT_TICK_BY_X */
+    /* Or NULL, while no interpreter is known; stays with the slot. */
+    _Atomic(pt_tick_python_cache *) python_cache;
+    _Atomic(int) weighing; /* PT_TICK_BY_X */
     /* By clock: so much of the thread's is accounted for. Negative: a part of a period more. */
     int64_t clock_seen_ns;
     /* By mode: the POSIX timer was armed, and has ended, at these times of the thread's clock; -1:

@@ -1,0 +1,167 @@
+/* images.c: what a mapped image says of itself, read where it lies, through its own program
+ * headers, with copies that cannot fault: it may be unmapped at any moment. The loader is not
+ * asked, for its lock may be held by a thread that waits for ours.
+ */
+#include <string.h>
+
+#include "agent/images.h"
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Ehdr native_ehdr;
+typedef Elf64_Dyn native_dyn;
+typedef Elf64_Sym native_sym;
+#else
+typedef Elf32_Ehdr native_ehdr;
+typedef Elf32_Dyn native_dyn;
+typedef Elf32_Sym native_sym;
+#endif
+
+/* Its program headers; false if there are none to be believed. */
+static bool take_headers(uint64_t image_addr, pt_image *image)
+{
+    native_ehdr ehdr;
+    if (image_addr == 0 || !pt_maps_peek(image_addr, &ehdr, sizeof ehdr) ||
+        memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 ||
+        ehdr.e_phentsize != sizeof image->segments[0] || ehdr.e_phnum > PT_IMAGE_SEGMENTS_MAX ||
+        !pt_maps_peek(image_addr + ehdr.e_phoff, image->segments,
+                      ehdr.e_phnum * sizeof image->segments[0]))
+        return false;
+    image->machine = ehdr.e_machine;
+    image->count = ehdr.e_phnum;
+    return true;
+}
+
+/* Of a small program the mapping of code may begin with the file's first page, too: there the
+ * code's segment tells. */
+static uint64_t bias_of(const pt_image *image, const pt_maps_live *map)
+{
+    const uint64_t page = ~UINT64_C(0xfff);
+    const bool is_code = map->image == map->start;
+    uint64_t bias = 0;
+    for (unsigned i = 0; i < image->count; i++) {
+        const pt_image_segment *const s = &image->segments[i];
+        if (s->p_type == PT_LOAD && (s->p_offset & page) == 0 &&
+            (is_code ? (s->p_flags & PF_X) != 0 : s->p_offset == 0))
+            bias = map->image - (s->p_vaddr - s->p_offset);
+    }
+    return bias;
+}
+
+bool pt_image_look(const pt_maps_live *map, pt_image *ret_image)
+{
+    ret_image->count = 0;
+    if (!take_headers(map->image, ret_image)) return false;
+    ret_image->bias = bias_of(ret_image, map);
+    return true;
+}
+
+/* ---- symbols ---- */
+
+typedef struct {
+    uint64_t symbols, strings, hash; /* where they are; 0 = nowhere */
+} tables;
+
+/* glibc writes the loaded address over the linked one, where it may. */
+static uint64_t loaded(const pt_image *image, uint64_t addr)
+{
+    return addr < image->bias ? addr + image->bias : addr;
+}
+
+static bool find_tables(const pt_image *image, tables *ret)
+{
+    enum { DYN_MAX = 128 };
+    native_dyn dyn[DYN_MAX];
+    *ret = (tables){0};
+    for (unsigned i = 0; i < image->count; i++) {
+        const pt_image_segment *const s = &image->segments[i];
+        const size_t bytes = s->p_memsz < sizeof dyn ? (size_t)s->p_memsz : sizeof dyn;
+        if (s->p_type != PT_DYNAMIC || !pt_maps_peek(image->bias + s->p_vaddr, dyn, bytes))
+            continue;
+        for (size_t d = 0; d < bytes / sizeof dyn[0] && dyn[d].d_tag != DT_NULL; d++) {
+            const uint64_t addr = loaded(image, dyn[d].d_un.d_ptr);
+            if (dyn[d].d_tag == DT_SYMTAB) ret->symbols = addr;
+            if (dyn[d].d_tag == DT_STRTAB) ret->strings = addr;
+            if (dyn[d].d_tag == DT_GNU_HASH) ret->hash = addr;
+        }
+    }
+    return ret->symbols != 0 && ret->strings != 0 && ret->hash != 0;
+}
+
+static bool is_named(const tables *t, const native_sym *symbol, const char *name)
+{
+    char text[64];
+    const size_t bytes = strlen(name) + 1;
+    return bytes <= sizeof text && pt_maps_peek(t->strings + symbol->st_name, text, bytes) &&
+           memcmp(text, name, bytes) == 0;
+}
+
+/* As the GNU ABI's .gnu.hash is read: a bucket leads to a chain of hashes, whose last has bit 0. */
+bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr,
+                     uint64_t *ret_bytes)
+{
+    enum { CHAIN_MAX = 1024 };
+    tables t;
+    struct {
+        uint32_t buckets, first_symbol, bloom_words, bloom_shift;
+    } head;
+    uint32_t hash = 5381, index, link;
+    for (const char *c = name; *c != '\0'; c++)
+        hash = hash * 33 + (uint8_t)*c;
+    if (!find_tables(image, &t) || !pt_maps_peek(t.hash, &head, sizeof head) || head.buckets == 0)
+        return false;
+    const uint64_t buckets = t.hash + sizeof head + (uint64_t)head.bloom_words * sizeof(void *);
+    const uint64_t chain = buckets + 4 * (uint64_t)head.buckets;
+    if (!pt_maps_peek(buckets + 4 * (uint64_t)(hash % head.buckets), &index, sizeof index) ||
+        index < head.first_symbol)
+        return false;
+    for (int steps = 0; steps < CHAIN_MAX; steps++, index++) {
+        native_sym symbol;
+        if (!pt_maps_peek(chain + 4 * (uint64_t)(index - head.first_symbol), &link, sizeof link))
+            return false;
+        if ((link | 1) == (hash | 1) &&
+            pt_maps_peek(t.symbols + index * sizeof symbol, &symbol, sizeof symbol) &&
+            symbol.st_shndx != SHN_UNDEF && is_named(&t, &symbol, name)) {
+            *ret_addr = image->bias + symbol.st_value;
+            *ret_bytes = symbol.st_size;
+            return true;
+        }
+        if ((link & 1) != 0) return false;
+    }
+    return false;
+}
+
+/* ---- entries of .eh_frame ---- */
+
+/* The sorted table of .eh_frame_hdr, as linkers write it: pairs of offsets from its own beginning
+ * (LSB, "The .eh_frame_hdr section"). */
+uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes)
+{
+    enum { USUAL = 0x3b031b01, ENTRIES_MAX = 1 << 22 };
+    for (unsigned i = 0; i < image->count; i++) {
+        const pt_image_segment *const s = &image->segments[i];
+        const uint64_t at = image->bias + s->p_vaddr;
+        struct {
+            uint32_t encodings;
+            int32_t eh_frame;
+            uint32_t count;
+        } head;
+        if (s->p_type != PT_GNU_EH_FRAME || !pt_maps_peek(at, &head, sizeof head) ||
+            head.encodings != USUAL || head.count == 0 || head.count > ENTRIES_MAX)
+            continue;
+        const size_t bytes = head.count * sizeof(uint64_t);
+        uint64_t *const entries = pt_agent_map(bytes);
+        if (entries == NULL || !pt_maps_peek(at + sizeof head, entries, bytes)) {
+            pt_agent_unmap(entries, bytes);
+            continue;
+        }
+        for (uint32_t e = 0; e < head.count; e++) {
+            int32_t offset;
+            memcpy(&offset, &entries[e], sizeof offset);
+            entries[e] = at + (uint64_t)(int64_t)offset;
+        }
+        *ret_count = head.count;
+        *ret_map_bytes = bytes;
+        return entries;
+    }
+    return NULL;
+}

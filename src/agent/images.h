@@ -1,0 +1,33 @@
+/* images.h: what a mapped image says of itself (images.c). */
+#ifndef PT_AGENT_IMAGES_H
+#define PT_AGENT_IMAGES_H
+
+#include <elf.h>
+
+#include "agent/agent.h"
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Phdr pt_image_segment;
+#else
+typedef Elf32_Phdr pt_image_segment;
+#endif
+
+enum { PT_IMAGE_SEGMENTS_MAX = 64 };
+
+typedef struct {
+    uint64_t bias; /* what the loader added to addresses as linked */
+    uint16_t machine;
+    unsigned count;
+    pt_image_segment segments[PT_IMAGE_SEGMENTS_MAX];
+} pt_image;
+
+/* False if it is none that is to be believed. */
+bool pt_image_look(const pt_maps_live *map, pt_image *ret_image);
+/* The address of a dynamic symbol that the image defines, and its size. */
+bool pt_image_symbol(const pt_image *image, const char *name, uint64_t *ret_addr,
+                     uint64_t *ret_bytes);
+/* Where the entries of .eh_frame begin, ascending, in memory of *ret_map_bytes to be unmapped;
+ * NULL: there is no table of them. */
+uint64_t *pt_image_entries(const pt_image *image, uint32_t *ret_count, size_t *ret_map_bytes);
+
+#endif

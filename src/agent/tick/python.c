@@ -1,0 +1,265 @@
+/* python.c: see python.h. */
+#include "agent/tick/python.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/tick/tick.h"
+
+pt_tick_python_state pt_tick_python;
+
+enum { WRONG_MAX = 16, PAGES = 512, SLOTS = 1024, LINES_MAX_BYTES = 64 << 10 };
+
+/* ---- reading ---- */
+
+typedef struct {
+    pt_tick_python_cache *cache;
+    bool is_innermost; /* pages are asked for in this sample */
+} reading;
+
+/* Can the page be read? The kernel copies the new mask before it looks at what is to be done with
+ * it, which is nothing here. */
+static bool ask_for_page(uint64_t page)
+{
+    enum { NO_SUCH_ACTION = 99 };
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page, NULL, sizeof(uint64_t)) == -1 &&
+           errno == EINVAL;
+}
+
+static bool is_readable(reading *r, uint64_t page)
+{
+    pt_tick_python_cache *const cache = r->cache;
+    const size_t i = (size_t)(page / pt_tick.page_bytes) % PAGES;
+    const uint32_t age = cache->samples - cache->page[i].sample;
+    const bool is_known = cache->page[i].page == page;
+    if (is_known && (age == 0 || (!r->is_innermost && age < PT_TICK_PYTHON_TRUST))) return true;
+    if (!ask_for_page(page)) return false;
+    cache->page[i].page = page;
+    cache->page[i].sample = cache->samples;
+    return true;
+}
+
+static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
+{
+    const uint64_t page_mask = ~(uint64_t)(pt_tick.page_bytes - 1);
+    const uint64_t last = addr + size - 1;
+    if (addr < pt_tick.page_bytes || last < addr || last > PT_MACHINE_HOST->last_user_addr)
+        return false;
+    for (uint64_t page = addr & page_mask; page <= last; page += pt_tick.page_bytes)
+        if (!is_readable(arg, page)) return false;
+    memcpy(to, (const void *)(uintptr_t)addr, size);
+    return true;
+}
+
+/* ---- code objects ---- */
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(uint64_t hash, const uint8_t *bytes, size_t size)
+{
+    uint64_t word;
+    for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = mixed(hash, word);
+    }
+    word = size;
+    for (size_t i = 0; i < size; i++)
+        word = word << 8 | bytes[i];
+    return mixed(hash, word);
+}
+
+/* Tells objects apart that lie where others lay before: the heads of name, file and line table, and
+ * the end of the file's name, as far as they can be read at once. */
+static bool print_of(reading *r, const pt_python_code *code, uint64_t *ret_print)
+{
+    uint64_t name[8], file[8], lines[6], end = 0;
+    if (!read_memory(r, code->name, name, sizeof name) ||
+        !read_memory(r, code->file, file, sizeof file) ||
+        !read_memory(r, code->lines, lines, sizeof lines))
+        return false;
+    const uint64_t length = file[2];
+    if (length >= 8 && length < PT_TICK_PYTHON_FILE_BYTES &&
+        !read_memory(r, code->file + 40 + length - 8, &end, sizeof end))
+        return false;
+    /* Not the counts of references, which are first. */
+    *ret_print = hash_of(hash_of(hash_of(mixed(0, end), (const uint8_t *)(name + 2), 48),
+                                 (const uint8_t *)(file + 2), 48),
+                         (const uint8_t *)(lines + 2), 32);
+    return true;
+}
+
+/* The number of equal content; 0: there is none yet. */
+static uint32_t find_content(pt_tick_python_table *table, uint64_t hash,
+                             const pt_tick_python_code *like, const uint8_t *text, size_t bytes)
+{
+    const uint32_t mask = 2 * PT_TICK_PYTHON_CODES - 1;
+    for (uint32_t i = (uint32_t)hash & mask, tries = 0; tries < 64; i = (i + 1) & mask, tries++) {
+        const uint64_t slot = atomic_load_explicit(&table->slot[i], memory_order_acquire);
+        if (slot == 0) return 0;
+        if (slot >> 32 != hash >> 32) continue;
+        const uint32_t at =
+            atomic_load_explicit(&table->record[(uint32_t)slot], memory_order_acquire);
+        const pt_tick_python_code *const code =
+            (const pt_tick_python_code *)(table->texts + at - 1);
+        if (at != 0 && code->first_line == like->first_line &&
+            code->name_bytes == like->name_bytes && code->file_bytes == like->file_bytes &&
+            code->lines_bytes == like->lines_bytes && memcmp(code + 1, text, bytes) == 0)
+            return (uint32_t)slot;
+    }
+    return 0;
+}
+
+/* A number for new content; 0: there is no room. Two threads may give one content two numbers. */
+static uint32_t add_content(pt_tick_python_table *table, uint64_t hash,
+                            const pt_tick_python_code *like, const uint8_t *text, size_t bytes)
+{
+    const uint32_t size = (uint32_t)(sizeof *like + bytes + 7) / 8 * 8;
+    if (atomic_load(&table->count) >= PT_TICK_PYTHON_CODES - 1 ||
+        size > table->texts_cap - atomic_load(&table->used_bytes))
+        return 0;
+    const uint32_t at = atomic_fetch_add(&table->used_bytes, size);
+    if (at > table->texts_cap || size > table->texts_cap - at) {
+        atomic_fetch_sub(&table->used_bytes, size);
+        return 0;
+    }
+    const uint32_t number = atomic_fetch_add(&table->count, 1) + 1;
+    if (number >= PT_TICK_PYTHON_CODES) return 0;
+    pt_tick_python_code *const code = (pt_tick_python_code *)(table->texts + at);
+    *code = *like;
+    code->number = number;
+    memcpy(code + 1, text, bytes);
+    atomic_store_explicit(&table->record[number], at + 1, memory_order_release);
+    const uint32_t mask = 2 * PT_TICK_PYTHON_CODES - 1;
+    for (uint32_t i = (uint32_t)hash & mask, tries = 0; tries < 64; i = (i + 1) & mask, tries++) {
+        uint64_t empty = 0;
+        if (atomic_compare_exchange_strong(&table->slot[i], &empty, (hash >> 32) << 32 | number))
+            break;
+    }
+    return number;
+}
+
+/* Copies what the object says, and finds its number. False: it is no code object. */
+static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt_python_code *code,
+                         uint32_t *ret_number)
+{
+    uint8_t *const text = r->cache->text;
+    size_t name_bytes, file_bytes;
+    uint64_t lines, lines_bytes;
+    pt_python_read *const read = read_memory;
+    if (!pt_python_text(facts->layout, read, r, code->name, facts->text_type, (char *)text,
+                        PT_TICK_PYTHON_NAME_BYTES, &name_bytes) ||
+        !pt_python_text(facts->layout, read, r, code->file, facts->text_type,
+                        (char *)text + name_bytes, PT_TICK_PYTHON_FILE_BYTES, &file_bytes) ||
+        !pt_python_bytes(read, r, code->lines, facts->bytes_type, &lines, &lines_bytes))
+        return false;
+    if (lines_bytes > LINES_MAX_BYTES) lines_bytes = 0; /* the function's first line is told */
+    size_t bytes = name_bytes + file_bytes;
+    if (lines_bytes > 0 && !read_memory(r, lines, text + bytes, lines_bytes)) return false;
+    bytes += lines_bytes;
+    const pt_tick_python_code like = {.first_line = code->first_line,
+                                      .name_bytes = (uint16_t)name_bytes,
+                                      .file_bytes = (uint16_t)file_bytes,
+                                      .lines_bytes = (uint32_t)lines_bytes};
+    const uint64_t hash =
+        hash_of(mixed((uint64_t)name_bytes << 32 | file_bytes, (uint32_t)code->first_line), text,
+                bytes) |
+        UINT64_C(1) << 63;
+    *ret_number = find_content(facts->table, hash, &like, text, bytes);
+    if (*ret_number == 0) *ret_number = add_content(facts->table, hash, &like, text, bytes);
+    return true;
+}
+
+/* False: there is no code object. */
+static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
+                      uint32_t *ret_number)
+{
+    pt_python_code code;
+    uint64_t print;
+    if (!pt_python_code_read(facts->layout, read_memory, r, addr, &code) ||
+        code.type != facts->code_type || !print_of(r, &code, &print))
+        return false;
+    pt_tick_python_slot *const slot = &r->cache->code[(addr ^ addr >> 12) / 16 % SLOTS];
+    if (slot->code == addr && slot->name == code.name && slot->file == code.file &&
+        slot->lines == code.lines && slot->first_line == code.first_line && slot->print == print) {
+        *ret_number = slot->number;
+        return true;
+    }
+    slot->code = 0;
+    if (!take_content(r, facts, &code, ret_number)) return false;
+    *slot = (pt_tick_python_slot){.code = addr,
+                                  .name = code.name,
+                                  .file = code.file,
+                                  .lines = code.lines,
+                                  .print = print,
+                                  .first_line = code.first_line,
+                                  .number = *ret_number};
+    return true;
+}
+
+/* ---- a sample ---- */
+
+/* Nothing is believed of an interpreter that never was what its layout says. */
+static bool is_refused(void)
+{
+    return atomic_load_explicit(&pt_tick_python.wrong, memory_order_relaxed) >= WRONG_MAX &&
+           atomic_load_explicit(&pt_tick_python.right, memory_order_relaxed) == 0;
+}
+
+static void note_first(bool is_right)
+{
+    _Atomic(uint32_t) *const count = is_right ? &pt_tick_python.right : &pt_tick_python.wrong;
+    if (atomic_load_explicit(count, memory_order_relaxed) < WRONG_MAX)
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+/* The thread's state; 0: it has none, or another thread ends the interpreter. */
+static uint64_t state_of_thread(reading *r, const pt_tick_python_facts *facts)
+{
+    uint64_t ending;
+    struct {
+        int32_t is_made;
+        pthread_key_t key;
+    } key; /* Py_tss_t */
+    if (!read_memory(r, facts->runtime + facts->layout->key, &key, sizeof key) ||
+        key.is_made != 1 ||
+        !read_memory(r, facts->runtime + facts->layout->finalizing, &ending, sizeof ending))
+        return 0;
+    const uint64_t state = (uint64_t)(uintptr_t)pthread_getspecific(key.key);
+    return state % 8 == 0 && (ending == 0 || ending == state) ? state : 0;
+}
+
+uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uint64_t mask,
+                               uint64_t at, uint32_t most)
+{
+    const pt_tick_python_facts *const facts = atomic_load(&pt_tick_python.facts);
+    if (facts == NULL || cache == NULL || is_refused()) return 0;
+    cache->samples++;
+    reading r = {.cache = cache, .is_innermost = true};
+    const uint64_t state = state_of_thread(&r, facts);
+    pt_python_walk walk;
+    if (state == 0 || pt_python_walk_begin(&walk, facts->layout, read_memory, &r, state,
+                                           2 * PT_TICK_PYTHON_FRAMES_MAX) != PT_PYTHON_FRAME)
+        return 0;
+    if (most > PT_TICK_PYTHON_FRAMES_MAX) most = PT_TICK_PYTHON_FRAMES_MAX;
+    uint32_t count = 0;
+    pt_python_frame frame;
+    while (count < most && pt_python_walk_next(&walk, &frame) == PT_PYTHON_FRAME) {
+        uint32_t number = 0;
+        const bool is_right = frame.code == 0 || number_of(&r, facts, frame.code, &number);
+        if (frame.code != 0 && r.is_innermost) note_first(is_right);
+        if (!is_right) break;
+        words[(at + count++) & mask] = PT_TICK_PYTHON_WORD(number, frame.place) |
+                                       (frame.is_entry ? PT_INTERP_ENTRY : 0) |
+                                       (frame.code == 0 ? PT_INTERP_EMPTY : 0);
+        r.is_innermost = false;
+    }
+    return count;
+}

@@ -1,0 +1,96 @@
+/* python.h: the frames of CPython in a sample, and the names of their code.
+ *
+ *   thread's state (pthread key) -> frames (interp/python.h) -> code object
+ *     -> the thread's own cache, by address and what the object says -> number
+ *          | not there, or another object is there now
+ *          v
+ *        name, file, line table, copied -> the table of all threads, by content -> number
+ *
+ * All that is read belongs to the thread that was interrupted: its frames hold references to their
+ * code, so that no other thread frees either while this one is in the handler. Only the innermost
+ * frame may be half made or half gone, and near the end of the interpreter the state itself; so
+ * nothing is read then, and no page is read from before the kernel has said that it can be: a page
+ * of the innermost frame is asked for in each sample, others each PT_TICK_PYTHON_TRUST samples.
+ */
+#ifndef PT_AGENT_TICK_PYTHON_H
+#define PT_AGENT_TICK_PYTHON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/merge.h"
+#include "interp/python.h"
+
+enum {
+    PT_TICK_PYTHON_FRAMES_MAX = 512, /* in a sample */
+    PT_TICK_PYTHON_TRUST = 64,
+    PT_TICK_PYTHON_CODES = 1 << 16, /* distinct ones; what is beyond has no name */
+    PT_TICK_PYTHON_NAME_BYTES = 512,
+    PT_TICK_PYTHON_FILE_BYTES = 2048,
+};
+
+/* A ring's word: PT_INTERP_FRAME, perhaps PT_INTERP_ENTRY or PT_INTERP_EMPTY, the code's number,
+ * and 1 + the place in its instructions. */
+#define PT_TICK_PYTHON_WORD(number, place)                                                         \
+    (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
+#define PT_TICK_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define PT_TICK_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
+
+/* A code object as it was when first met: this, then name, file and line table. Number 0 stands for
+ * all that found no room. */
+typedef struct {
+    uint32_t number, lines_bytes;
+    int32_t first_line;
+    uint16_t name_bytes, file_bytes;
+} pt_tick_python_code;
+
+/* Memory of all threads, of which a child of fork has a copy. */
+typedef struct {
+    _Atomic(uint32_t) used_bytes; /* of texts */
+    _Atomic(uint32_t) count;      /* numbers given away; the first is 1 */
+    uint32_t texts_cap;
+    uint8_t *texts;
+    _Atomic(uint32_t) record[PT_TICK_PYTHON_CODES]; /* by number: in texts + 1; 0 = not there yet */
+    _Atomic(uint64_t) slot[2 * PT_TICK_PYTHON_CODES]; /* by content: hash (high half) and number */
+} pt_tick_python_table;
+
+/* What the handler needs to know of the interpreter; never changed, only replaced. */
+typedef struct {
+    const pt_python_layout *layout;
+    uint64_t runtime; /* _PyRuntime */
+    uint64_t code_type, text_type, bytes_type;
+    pt_tick_python_table *table;
+} pt_tick_python_facts;
+
+/* A code object of a thread's cache: what it said of itself. */
+typedef struct {
+    uint64_t code, name, file, lines, print;
+    int32_t first_line;
+    uint32_t number;
+} pt_tick_python_slot;
+
+/* A thread's own; all zero is empty. */
+typedef struct {
+    uint32_t samples;
+    struct {
+        uint64_t page;
+        uint32_t sample; /* in which it was asked for */
+    } page[512];
+    pt_tick_python_slot code[1024];
+    uint8_t text[PT_TICK_PYTHON_NAME_BYTES + PT_TICK_PYTHON_FILE_BYTES + (64 << 10)];
+} pt_tick_python_cache;
+
+/* How often the first look at a frame's code found what the layout promises, and how often not. */
+typedef struct {
+    _Atomic(const pt_tick_python_facts *) facts; /* NULL: no interpreter that is known */
+    _Atomic(uint32_t) right, wrong;
+} pt_tick_python_state;
+
+extern pt_tick_python_state pt_tick_python;
+
+/* Writes the words of the calling thread's frames, innermost first, to words[(at + i) & mask], at
+ * most `most`; how many. cache: the thread's, or NULL. */
+uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uint64_t mask,
+                               uint64_t at, uint32_t most);
+
+#endif

@@ -1,0 +1,75 @@
+/* merge.c: see merge.h. */
+#include "interp/merge.h"
+
+static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
+{
+    const uint64_t pc = native[i] - (i > 0 && native[i] > 0); /* in the call */
+    for (int part = 0; part < 2; part++)
+        if (pc - evaluator->low[part] < evaluator->limit[part] - evaluator->low[part]) return true;
+    return false;
+}
+
+static uint32_t count_evaluators(const pt_interp_evaluator *evaluator, const uint64_t *native,
+                                 uint32_t count)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += is_evaluator(evaluator, native, i);
+    return found;
+}
+
+/* Runs, the last of which may lack its entry where frames were cut. */
+static uint32_t count_runs(const uint64_t *frames, uint32_t count)
+{
+    uint32_t runs = 0;
+    for (uint32_t i = 0; i < count; i++)
+        runs += (frames[i] & PT_INTERP_ENTRY) != 0 || i + 1 == count;
+    return runs;
+}
+
+/* A chain being made. */
+typedef struct {
+    uint64_t *chain;
+    uint32_t count;
+    const uint64_t *frames;
+    uint32_t frame_count, next; /* of frames */
+} merging;
+
+static void put_run(merging *m)
+{
+    while (m->next < m->frame_count) {
+        const uint64_t word = m->frames[m->next++];
+        if ((word & PT_INTERP_EMPTY) == 0)
+            m->chain[m->count++] = word & ~(PT_INTERP_ENTRY | PT_INTERP_EMPTY);
+        if ((word & PT_INTERP_ENTRY) != 0) return;
+    }
+}
+
+pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint64_t *native,
+                                uint32_t native_count, bool is_whole, const uint64_t *frames,
+                                uint32_t frame_count, uint64_t *ret_chain, uint32_t *ret_count)
+{
+    const uint32_t evaluators = count_evaluators(evaluator, native, native_count);
+    const uint32_t runs = count_runs(frames, frame_count);
+    const bool is_at_leaf = native_count > 0 && is_evaluator(evaluator, native, 0);
+    merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
+    /* Chains that are whole match from the outside: what is left over is innermost. */
+    uint32_t without_run = is_whole && evaluators > runs ? evaluators - runs : 0;
+    const bool is_certain =
+        evaluators == runs || (without_run == 1 && is_at_leaf) || (!is_whole && evaluators < runs);
+    for (uint32_t extra = is_whole && runs > evaluators ? runs - evaluators : 0; extra > 0; extra--)
+        put_run(&m);
+    for (uint32_t i = 0; i < native_count; i++) {
+        if (is_evaluator(evaluator, native, i)) {
+            if (without_run > 0)
+                without_run--;
+            else
+                put_run(&m);
+        }
+        m.chain[m.count++] = native[i];
+    }
+    while (m.next < m.frame_count)
+        put_run(&m);
+    *ret_count = m.count;
+    return is_certain ? PT_MERGE_CERTAIN : PT_MERGE_UNCERTAIN;
+}

@@ -1,0 +1,366 @@
+/* test_interp.c: CPython's frames from images of memory, lines from its line tables, native and
+ * Python's chains joined, and the part of a function that lies elsewhere. */
+#include "base_check.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/merge.h"
+#include "interp/python.h"
+#include "unwind/split.h"
+
+/* ---- lines ---- */
+
+/* co_lnotab and co_linetable of one function, compiled by Python 3.8, 3.10, 3.11 and 3.13, and what
+ * their own PyCode_Addr2Line says of each instruction; 0: no line. */
+static const uint8_t lnotab[] = {0,   2, 6,  1, 6, 255, 6, 2, 4, 1, 2, 1, 2,   255, 4,
+                                 127, 0, 78, 4, 1, 10,  1, 4, 1, 2, 1, 2, 255, 8,   3};
+static const int32_t lnotab_lines[] = {
+    5,   5,   5,   6,   6,   6,   5,   5,   5,   7,   7,   8,   9,   8,   8,   213, 213, 214, 214,
+    214, 214, 214, 215, 215, 216, 217, 216, 216, 216, 216, 219, 219, 219, 219, 219, 219, 219};
+static const uint8_t ranges[] = {6, 2,  6, 1, 6, 255, 4, 2, 2, 1, 2, 1, 4, 255, 0,  127,
+                                 4, 78, 8, 1, 4, 255, 2, 2, 2, 1, 2, 1, 6, 255, 20, 3};
+static const int32_t ranges_lines[] = {5,   5,   5,   6,   6,   6,   5,   5,   5,   7,
+                                       7,   8,   9,   8,   8,   213, 213, 214, 214, 214,
+                                       214, 213, 213, 215, 216, 217, 216, 216, 216, 219,
+                                       219, 219, 219, 219, 219, 219, 219, 219, 219};
+static const uint8_t locations[] = {
+    128, 0,   240, 4,   1,   9,   28,  240, 0,   1,   9,   28,  221, 18,  23,  152, 1,   145,
+    40,  148, 40,  240, 3,   1,   9,   28,  241, 0,   1,   9,   28,  244, 0,   1,   9,   28,
+    128, 65,  224, 7,   8,   240, 0,   2,   5,   16,  216, 13,  14,  216, 13,  14,  241, 3,
+    1,   14,  15,  136, 1,   240, 90,  6,   0,   11,  12,  240, 0,   1,   5,   15,  216, 8,
+    9,   136, 81,  137, 6,   136, 1,   240, 3,   0,   11,  12,  240, 0,   1,   5,   15,  240,
+    4,   4,   5,   17,  221, 12,  13,  216, 12,  13,  241, 3,   1,   13,  15,  244, 0,   1,
+    13,  15,  136, 1,   240, 6,   0,   16,  17,  136, 8,   248, 136, 113, 136, 8,   136, 8,
+    136, 8,   136, 8,   136, 8,   136, 8,   136, 8,   136, 8};
+static const int32_t locations_lines[] = {
+    3,   5,   5,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   5,
+    5,   5,   5,   5,   5,   5,   5,   5,   7,   7,   8,   9,   8,   8,   8,   213, 213, 214,
+    214, 214, 214, 214, 213, 213, 215, 216, 216, 216, 216, 216, 216, 217, 216, 216, 216, 216,
+    216, 216, 216, 216, 219, 219, 0,   219, 219, 219, 219, 219, 219, 219, 219, 219};
+static const uint8_t locations_13[] = {
+    128, 0,   244, 6,   0,   19,  24, 152, 1,   148, 40,  243, 3,   1,   9,   28,  217,
+    18,  26,  136, 81,  243, 3,   0,  10,  11,  217, 18,  26,  240, 3,   0,   5,   6,
+    240, 0,   1,   9,   28,  230, 7,  8,   216, 13,  14,  216, 13,  14,  241, 3,   1,
+    14,  15,  136, 1,   246, 90,  6,  0,   11,  12,  216, 8,   9,   136, 81,  137, 6,
+    136, 1,   247, 3,   0,   11,  12, 136, 33,  240, 4,   4,   5,   17,  220, 12,  13,
+    216, 12,  13,  243, 3,   1,   13, 15,  136, 1,   240, 6,   0,   16,  17,  136, 8,
+    249, 242, 109, 6,   1,   9,   28, 248, 240, 108, 6,   0,   16,  17,  140, 8,   250};
+static const int32_t locations_13_lines[] = {
+    3,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   5,   5,   5,   5,   6,   6,
+    6,   5,   5,   5,   5,   6,   6,   5,   5,   7,   7,   7,   7,   7,   7,   7,   8,   9,
+    8,   8,   8,   213, 213, 213, 213, 213, 213, 213, 214, 214, 214, 214, 214, 213, 213, 213,
+    213, 213, 213, 213, 213, 213, 215, 216, 216, 216, 216, 216, 217, 216, 216, 216, 216, 216,
+    219, 219, 0,   0,   5,   5,   5,   0,   219, 219, 219, 219, 219, 219, 0,   0,   0};
+
+static void check_lines(unsigned kind, const uint8_t *table, size_t bytes, const int32_t *lines,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int32_t line = pt_python_line(kind, table, bytes, 3, (int32_t)(2 * i));
+        assert_int_equal(line, lines[i] != 0 ? lines[i] : 3);
+    }
+    assert_int_equal(pt_python_line(kind, table, bytes, 3, -1), 3);
+    assert_int_equal(pt_python_line(kind, table, 0, 3, 4), 3);
+}
+
+#define CHECK_LINES(kind, name)                                                                    \
+    check_lines(kind, name, sizeof name, name##_lines, sizeof name##_lines / sizeof name##_lines[0])
+
+static void test_lines(void **state)
+{
+    CHECK_LINES(PT_PYTHON_LINES_LNOTAB, lnotab);
+    CHECK_LINES(PT_PYTHON_LINES_RANGES, ranges);
+    CHECK_LINES(PT_PYTHON_LINES_LOCATIONS, locations);
+    CHECK_LINES(PT_PYTHON_LINES_LOCATIONS, locations_13);
+}
+
+/* ---- names of files ---- */
+
+static void check_version(const char *path, unsigned minor)
+{
+    unsigned major = 0, got = 0;
+    assert_int_equal(pt_python_version_of_name(path, &major, &got), minor != 0);
+    assert_int_equal(got, minor);
+    assert_int_equal(major, minor != 0 ? 3 : 0);
+}
+
+static void test_version_of_name(void **state)
+{
+    check_version("/usr/bin/python3.11", 11);
+    check_version("python3.8", 8);
+    check_version("/opt/lib/libpython3.9.so.1.0", 9);
+    check_version("libpython3.13.so", 13);
+    check_version("/usr/bin/python3", 0);
+    check_version("libpython3.so", 0);
+    check_version("/usr/bin/python3.13t", 0); /* without the lock: another layout */
+    check_version("libpython3.11d.so.1.0", 0);
+    check_version("/usr/bin/pythonic", 0);
+    check_version("/python3.11/app", 0);
+    assert_null(pt_python_layout_of(3, 7));
+    assert_null(pt_python_layout_of(3, 14));
+    assert_null(pt_python_layout_of(2, 8));
+}
+
+/* ---- frames ---- */
+
+enum { IMAGE_ADDR = 0x10000, IMAGE_BYTES = 0x10000 };
+
+typedef struct {
+    uint8_t bytes[IMAGE_BYTES];
+    uint64_t reads;
+} image;
+
+static bool read_image(void *arg, uint64_t addr, void *to, size_t size)
+{
+    image *const m = arg;
+    m->reads++;
+    if (addr < IMAGE_ADDR || size > IMAGE_BYTES || addr - IMAGE_ADDR > IMAGE_BYTES - size)
+        return false;
+    memcpy(to, m->bytes + (addr - IMAGE_ADDR), size);
+    return true;
+}
+
+static void put(image *m, uint64_t addr, uint64_t value, size_t size)
+{
+    memcpy(m->bytes + (addr - IMAGE_ADDR), &value, size);
+}
+
+/* A frame of that version: its caller, its code, the place in that in bytes. */
+static void put_frame(image *m, const pt_python_layout *layout, uint64_t at, uint64_t back,
+                      uint64_t code, int place, bool is_entry)
+{
+    put(m, at + layout->frame_back, back, 8);
+    put(m, at + layout->frame_code, code, 8);
+    if (layout->points_to_instruction)
+        put(m, at + layout->frame_place, code + layout->code_instructions + (uint64_t)place, 8);
+    else
+        put(m, at + layout->frame_place, (uint64_t)(place / layout->place_unit), 4);
+    if (layout->is_entry_field) put(m, at + layout->frame_boundary, is_entry, 1);
+}
+
+static void put_shim(image *m, const pt_python_layout *layout, uint64_t at, uint64_t back)
+{
+    put(m, at + layout->frame_back, back, 8);
+    put(m, at + layout->frame_boundary, layout->owner_shim, 1);
+}
+
+static const uint64_t THREAD = IMAGE_ADDR + 0x100, CFRAME = IMAGE_ADDR + 0x400;
+
+static void put_state(image *m, const pt_python_layout *layout, uint64_t frame)
+{
+    if (layout->has_cframe) {
+        put(m, THREAD + layout->state_frame, CFRAME, 8);
+        put(m, CFRAME + layout->cframe_frame, frame, 8);
+    } else {
+        put(m, THREAD + layout->state_frame, frame, 8);
+    }
+}
+
+/* f and g in one run, h in another one: as each version keeps them. */
+static void check_frames(unsigned minor)
+{
+    const pt_python_layout *const layout = pt_python_layout_of(3, minor);
+    image *const m = calloc(1, sizeof *m);
+    const uint64_t f = IMAGE_ADDR + 0x1000, g = f + 0x100, h = f + 0x200, shim = f + 0x300;
+    const uint64_t code = IMAGE_ADDR + 0x8000;
+    const bool has_shims = layout->owner_shim != 0;
+    pt_python_walk walk;
+    pt_python_frame frame;
+    put_state(m, layout, f);
+    put_frame(m, layout, f, g, code, 6, minor < 11);
+    put_frame(m, layout, g, has_shims ? shim : h, code + 0x200, 8, true);
+    put_shim(m, layout, has_shims ? shim : IMAGE_ADDR + 0x3000, h);
+    put_frame(m, layout, h, has_shims ? shim + 0x100 : 0, code + 0x400, 10, true);
+    put_shim(m, layout, has_shims ? shim + 0x100 : IMAGE_ADDR + 0x3000, 0);
+    assert_int_equal(pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 100),
+                     PT_PYTHON_FRAME);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+        assert_int_equal(frame.code, code + i * 0x200);
+        assert_int_equal(frame.place, 6 + 2 * i);
+        assert_int_equal(frame.is_entry, i > 0 || minor < 11);
+    }
+    assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_END);
+    /* An evaluator that has returned from all its frames. */
+    if (has_shims) {
+        put_state(m, layout, shim);
+        pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 100);
+        assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+        assert_int_equal(frame.code, 0);
+        assert_true(frame.is_entry);
+        assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+        assert_int_equal(frame.code, code + 0x400);
+    }
+    /* No more than was asked for, also where frames call each other in a ring. */
+    put_frame(m, layout, h, f, code, 0, true);
+    put_state(m, layout, f);
+    pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 50);
+    m->reads = 0;
+    pt_python_step step;
+    do
+        step = pt_python_walk_next(&walk, &frame);
+    while (step == PT_PYTHON_FRAME);
+    assert_int_equal(step, PT_PYTHON_CUT);
+    assert_int_equal(m->reads, 50);
+    /* A frame that is not there. */
+    put_frame(m, layout, f, IMAGE_ADDR + IMAGE_BYTES - 8, code, 0, true);
+    pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 50);
+    assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_FRAME);
+    assert_int_equal(pt_python_walk_next(&walk, &frame), PT_PYTHON_BAD_READ);
+    free(m);
+}
+
+static void test_frames(void **state)
+{
+    for (unsigned minor = 8; minor <= 13; minor++)
+        check_frames(minor);
+}
+
+/* ---- texts ---- */
+
+static void check_text(const pt_python_layout *layout, unsigned unit, bool is_ascii,
+                       const void *characters, size_t length, const char *utf8, size_t cap)
+{
+    enum { TEXT_TYPE = 0x5550 };
+    const uint64_t at = IMAGE_ADDR + 0x2000;
+    image *const m = calloc(1, sizeof *m);
+    char to[64];
+    size_t bytes;
+    put(m, at + 8, TEXT_TYPE, 8);
+    put(m, at + 16, length, 8);
+    put(m, at + 32, unit << 2 | 1u << 5 | (is_ascii ? 1u << 6 : 0), 1);
+    memcpy(m->bytes + 0x2000 + (is_ascii ? layout->text_ascii : layout->text_compact), characters,
+           length * unit);
+    assert_true(pt_python_text(layout, read_image, m, at, TEXT_TYPE, to, cap, &bytes));
+    assert_int_equal(bytes, strlen(utf8));
+    assert_memory_equal(to, utf8, bytes);
+    assert_false(pt_python_text(layout, read_image, m, at, TEXT_TYPE + 8, to, cap, &bytes));
+    put(m, at + 16, IMAGE_BYTES, 8); /* longer than the memory that there is */
+    assert_int_equal(pt_python_text(layout, read_image, m, at, TEXT_TYPE, to, sizeof to, &bytes),
+                     true); /* what fits was read */
+    free(m);
+}
+
+static void test_texts(void **state)
+{
+    static const uint16_t wide[] = {0x436, 0x20ac, 'x', 0xd800};
+    static const uint32_t wider[] = {0x1f40d, 'y'};
+    for (unsigned minor = 8; minor <= 13; minor++) {
+        const pt_python_layout *const layout = pt_python_layout_of(3, minor);
+        check_text(layout, 1, true, "A.meth.<locals>.<lambda>", 24, "A.meth.<locals>.<lambda>", 64);
+        check_text(layout, 1, true, "abcdef", 6, "abc", 3);
+        check_text(layout, 1, false, "na\xefve", 5, "na\xc3\xafve", 64);
+        check_text(layout, 2, false, wide, 4, "\xd0\xb6\xe2\x82\xacx\xef\xbf\xbd", 64);
+        check_text(layout, 2, false, wide, 4, "\xd0\xb6", 4); /* between characters */
+        check_text(layout, 4, false, wider, 2, "\xf0\x9f\x90\x8dy", 64);
+    }
+}
+
+/* ---- random memory ---- */
+
+static void test_random_memory(void **state)
+{
+    uint64_t seed = 1;
+    image *const m = calloc(1, sizeof *m);
+    for (unsigned round = 0; round < 600; round++) {
+        const pt_python_layout *const layout = pt_python_layout_of(3, 8 + round % 6);
+        for (size_t i = 0; i < IMAGE_BYTES; i += 8) {
+            const uint64_t random = next_random(&seed);
+            put(m, IMAGE_ADDR + i,
+                random % 4 == 0 ? random : IMAGE_ADDR + random % IMAGE_BYTES / 8 * 8, 8);
+        }
+        pt_python_walk walk;
+        pt_python_frame frame;
+        pt_python_code code;
+        char text[64];
+        size_t bytes;
+        m->reads = 0;
+        if (pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 200) != PT_PYTHON_FRAME)
+            continue;
+        while (pt_python_walk_next(&walk, &frame) == PT_PYTHON_FRAME)
+            if (pt_python_code_read(layout, read_image, m, frame.code, &code))
+                pt_python_text(layout, read_image, m, code.name, code.type, text, sizeof text,
+                               &bytes);
+        assert_true(m->reads < 200 * 8);
+    }
+    free(m);
+}
+
+/* ---- merging ---- */
+
+/* Chains as texts: 'E' a frame of the evaluator, 'c' its other part, small letters other native
+ * frames; capital letters frames of Python, of which one before '*' is an entry; '0' the empty run.
+ */
+static void check_merge(const char *native, const char *frames, bool is_whole, const char *chain,
+                        pt_merge_result result)
+{
+    const pt_interp_evaluator evaluator = {.low = {0x1000, 0x5000}, .limit = {0x2000, 0x5010}};
+    uint64_t pcs[32], words[32], merged[64];
+    uint32_t pc_count = 0, count = 0, merged_count;
+    char text[65] = "";
+    for (const char *c = native; *c != '\0'; c++)
+        pcs[pc_count++] = *c == 'E' ? 0x1800 : *c == 'C' ? 0x5008 : (uint64_t)*c << 32;
+    for (const char *c = frames; *c != '\0'; c++) {
+        if (*c == '*')
+            words[count - 1] |= PT_INTERP_ENTRY;
+        else
+            words[count++] = PT_INTERP_FRAME | (*c == '0' ? PT_INTERP_EMPTY : (uint64_t)*c);
+    }
+    assert_int_equal(
+        pt_interp_merge(&evaluator, pcs, pc_count, is_whole, words, count, merged, &merged_count),
+        result);
+    for (uint32_t i = 0; i < merged_count; i++)
+        text[i] = (merged[i] & PT_INTERP_FRAME) != 0 ? (char)(merged[i] & 0xff)
+                  : merged[i] == 0x1800              ? 'E'
+                  : merged[i] == 0x5008              ? 'C'
+                                                     : (char)(merged[i] >> 32);
+    assert_string_equal(text, chain);
+}
+
+static void test_merge(void **state)
+{
+    check_merge("rEqEm", "FG*H*", true, "rFGEqHEm", PT_MERGE_CERTAIN);
+    check_merge("rEqCm", "FG*H*", true, "rFGEqHCm", PT_MERGE_CERTAIN);
+    check_merge("rm", "", true, "rm", PT_MERGE_CERTAIN);
+    check_merge("rEqEm", "0*H*", true, "rEqHEm", PT_MERGE_CERTAIN); /* it has returned from all */
+    check_merge("EqEm", "H*", true, "EqHEm", PT_MERGE_CERTAIN);     /* it has only begun */
+    check_merge("rEqEm", "H*", true, "rEqHEm", PT_MERGE_UNCERTAIN);
+    check_merge("EqEqEm", "H*", true, "EqEqHEm", PT_MERGE_UNCERTAIN);
+    check_merge("rEm", "F*G*H*", true, "FGrHEm", PT_MERGE_UNCERTAIN);
+    check_merge("rEq", "F*G*H*", false, "rFEqGH", PT_MERGE_CERTAIN); /* native frames were cut */
+    check_merge("rEqEz", "F*", false, "rFEqEz", PT_MERGE_UNCERTAIN);
+    check_merge("rEqEm", "F*G", true, "rFEqGEm", PT_MERGE_CERTAIN); /* the last run was cut */
+    check_merge("", "F*", true, "F", PT_MERGE_UNCERTAIN);
+}
+
+/* ---- a function in two parts ---- */
+
+static void test_split(void **state)
+{
+    /* 0x1000: jne 0x5004; je 0x5008; jmp 0x3000 (a call at the end); ret */
+    static const uint8_t code[] = {0x0f, 0x85, 0xfe, 0x3f, 0,    0,    0x0f, 0x84, 0xfc,
+                                   0x3f, 0,    0,    0xe9, 0xef, 0x1f, 0,    0,    0xc3};
+    static const uint64_t starts[] = {0x1000, 0x3000, 0x5000, 0x6000};
+    uint64_t low = 0, limit = 0;
+    assert_true(
+        pt_unwind_split_part(EM_X86_64, code, sizeof code, 0x1000, starts, 4, &low, &limit));
+    assert_int_equal(low, 0x5000);
+    assert_int_equal(limit, 0x6000);
+    assert_false(pt_unwind_split_part(EM_X86_64, code + 12, sizeof code - 12, 0x100c, starts, 4,
+                                      &low, &limit));
+    assert_false(
+        pt_unwind_split_part(EM_AARCH64, code, sizeof code, 0x1000, starts, 4, &low, &limit));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),  cmocka_unit_test(test_version_of_name),
+        cmocka_unit_test(test_frames), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_merge),  cmocka_unit_test(test_random_memory),
+        cmocka_unit_test(test_split),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* test_interpreter.c: an interpreter's own frames are folded where Python's are there. */
+#include "base_check.h"
+
+#include <stdlib.h>
+
+#include "model/builder.h"
+#include "process/path_kind.h"
+#include "profile_lines.h"
+#include "transform/interpreter.h"
+
+static uint32_t frame_of(pt_builder *b, uint32_t mapping, const char *name)
+{
+    const pt_function function = {.name = pt_builder_text(b, name).v};
+    const pt_line line = {.function = pt_builder_function(b, &function).v};
+    const pt_location location = {.mapping = mapping};
+    return pt_builder_location(b, &location, &line, 1).v;
+}
+
+static uint32_t mapping_of(pt_builder *b, const char *file)
+{
+    const pt_mapping mapping = {.file = pt_builder_text(b, file).v};
+    return pt_builder_append_mapping(b, &mapping).v;
+}
+
+static void check_folded(const char *interpreter, bool has_python, const char *expected)
+{
+    pt_builder *const b = pt_builder_new();
+    const uint32_t own = mapping_of(b, interpreter);
+    const uint32_t library = mapping_of(b, "/lib/libz.so.1");
+    const uint32_t python = mapping_of(b, has_python ? PT_MAPPED_PYTHON : "[anon:jit]");
+    const uint32_t frames[] = {frame_of(b, library, "deflate"), frame_of(b, own, "zlib_compress"),
+                               frame_of(b, python, "Job.run"), frame_of(b, own, "eval"),
+                               frame_of(b, library, "start")};
+    const pt_event event = {.type = pt_builder_text(b, "cpu").v};
+    const int64_t value = 1;
+    const pt_profile *profile;
+    pt_builder_event(b, &event);
+    pt_builder_add(b, pt_builder_stack(b, frames, 5, PT_STACK_END_ROOT), PT_NO_LABELS, &value);
+    assert_int_equal(pt_builder_freeze(b, &profile, NULL), PT_OK);
+    const pt_profile *const folded = pt_fold_interpreter(profile, NULL);
+    char *const lines = profile_lines(folded);
+    assert_string_equal(lines, expected);
+    assert_int_equal(folded == profile, !has_python);
+    free(lines);
+    pt_profile_unref(folded);
+    pt_profile_unref(profile);
+}
+
+static void test_fold(void **state)
+{
+    static const char whole[] = "deflate<zlib_compress<Job.run<eval<start=1\n";
+    check_folded("/usr/bin/python3.11", true, "deflate<Job.run<start=1\n");
+    check_folded("/opt/lib/libpython3.12.so.1.0", true, "deflate<Job.run<start=1\n");
+    check_folded("/usr/bin/python3.11", false, whole);
+    check_folded("/usr/lib/python3.11/app.so", true, whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
