@@ -56,7 +56,8 @@ static uint64_t period_of(uint64_t hz, bool is_each_thread)
     return period;
 }
 
-static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source *source)
+static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source *source,
+                             pt_bpf_engine *walker)
 {
     pt_event_plan plan = {.source = source,
                           .hz = o->hz,
@@ -64,6 +65,7 @@ static pt_event_plan plan_of(const pt_capture_options *o, const pt_event_source 
                           .kernel = o->kernel,
                           .is_each_thread = o->each_thread,
                           .has_user_stack = true,
+                          .walker = walker,
                           .stack_bytes = PT_STACK_BYTES_FIRST};
     if (o->period != 0)
         plan.period = o->period;
@@ -187,7 +189,7 @@ static void narrow_plan(pt_capture *c, pt_event_plan *plan)
 static pt_status open_set(pt_capture *c, const pt_event_source *source, pt_error *reterr)
 {
     const pt_capture_targets *const t = &c->options.targets;
-    pt_event_plan plan = plan_of(&c->options, source);
+    pt_event_plan plan = plan_of(&c->options, source, c->walker);
     narrow_plan(c, &plan);
     tid_list tids = {0};
     for (size_t i = 0; i < t->pid_count; i++)
@@ -271,7 +273,10 @@ pt_status pt_capture_new(const pt_capture_options *options, pt_capture **ret_cap
     c->group_fd = -1;
     c->builder = pt_builder_new();
     allow_descriptors();
-    const pt_status status = open_set(c, source, reterr);
+    pt_status status = PT_OK;
+    if (options->walks_in_kernel)
+        status = pt_bpf_engine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF), &c->walker, reterr);
+    if (status == PT_OK) status = open_set(c, source, reterr);
     if (status != PT_OK) {
         pt_capture_free(c);
         return status;
@@ -300,6 +305,7 @@ void pt_capture_free(pt_capture *c)
 {
     if (c == NULL) return;
     pt_event_set_close(&c->set);
+    pt_bpf_engine_free(c->walker);
     if (c->group_fd >= 0) close(c->group_fd);
     pt_procs_done(&c->procs);
     pt_ledger_free(c->ledger);

@@ -28,6 +28,7 @@ typedef struct pt_capture_facts {
     uint64_t complete;             /* of them: the stack reached where its thread began */
     uint64_t unchecked;            /* the same, but by frame pointers that no rule vouches for */
     uint64_t stacks;               /* samples taken, whatever they weigh */
+    uint64_t walked;               /* of them: in the kernel */
     uint64_t lost;                 /* the ring was full */
     uint64_t throttled;            /* times that the kernel paused an event */
     uint64_t short_copy;           /* the copy of the stack was too short */
@@ -67,6 +68,7 @@ typedef struct pt_capture_options {
     bool user, kernel;     /* time in which is sampled */
     bool off_cpu;          /* the time that threads wait, too */
     bool timeline;         /* each sample with its time, thread and cpu */
+    bool walks_in_kernel;  /* by src/bpf; then not each_thread */
     bool each_thread;      /* events of threads, even where those of cpus are allowed */
     int64_t duration_ns;   /* 0: until stopped */
     pid_t until;           /* not 0: until this process ends; else until all of targets.pids have */

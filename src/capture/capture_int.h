@@ -35,6 +35,7 @@ typedef struct pt_watched {
 
 struct pt_capture {
     pt_capture_options options;
+    pt_bpf_engine *walker; /* of the set's plan; NULL: none */
     pt_event_set set;
     pt_procs procs;
     pt_builder *builder;

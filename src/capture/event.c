@@ -44,6 +44,7 @@ static uint64_t sample_type(const pt_event_plan *plan)
      * cannot read an inherited event, and a cpu's clock is nobody's CPU time. */
     if (plan->is_each_thread) type |= PERF_SAMPLE_READ;
     if (plan->kernel) type |= PERF_SAMPLE_CALLCHAIN;
+    if (plan->walker != NULL) type |= PERF_SAMPLE_RAW;
     if (plan->has_user_stack) type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     return type;
 }
@@ -105,7 +106,24 @@ int pt_event_open_sampling(const pt_event_plan *plan, pid_t tid, int cpu, uint64
         attr.sample_freq = plan->hz;
     else
         attr.sample_period = period;
-    return open_narrowed(plan, &attr, tid, cpu);
+    const int fd = open_narrowed(plan, &attr, tid, cpu);
+    if (fd < 0 || plan->walker == NULL ||
+        ioctl(fd, PERF_EVENT_IOC_SET_BPF, pt_bpf_engine_program(plan->walker)) == 0)
+        return fd;
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int pt_event_open_walked(const pt_event_plan *plan, int cpu)
+{
+    struct perf_event_attr attr = common_attr(plan);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+    attr.sample_stack_user = 0;
+    attr.disabled = 0;
+    return open_event(&attr, -1, cpu);
 }
 
 int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu)

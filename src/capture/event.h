@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include "bpf/engine.h"
 #include "capture/ring.h"
 
 /* What makes samples. */
@@ -37,6 +38,8 @@ typedef struct pt_event_plan {
     bool has_group;       /* events of cpus count only while what runs is in a control group, */
     int group_fd;         /* whose folder this is, and which the kernel has events of */
     uint32_t stack_bytes; /* of the user's stack to copy; grows while it runs */
+    pt_bpf_engine
+        *walker; /* walks stacks in the kernel, where it can; NULL: none. Events of cpus */
 } pt_event_plan;
 
 /* The largest copy the kernel makes (the size must fit 16 bits), and the first; that where samples
@@ -58,6 +61,8 @@ int pt_event_open_switches(const pt_event_plan *plan, pid_t tid, int cpu);
  * wakes us when so many bytes are in it; 0: when it is half full. */
 int pt_event_open_dummy(const pt_event_plan *plan, pid_t tid, int cpu, bool is_reporting,
                         uint32_t wakeup_bytes);
+/* By which the plan's walker puts stacks into a ring: samples with pt_perf_sample.walked. */
+int pt_event_open_walked(const pt_event_plan *plan, int cpu);
 /* Counts the CPU time of a thread and all it will start. Read with pt_event_read. */
 int pt_event_open_clock(pid_t tid);
 /* Counts the plan's event, of a thread and all it will start, or of a cpu; from the next exec on if

@@ -97,6 +97,35 @@ static void bring_in(const pt_capture *c, pt_proc *proc, const pt_perf_sample *s
     if (fd >= 0) close(fd);
 }
 
+/* Next time stacks of the process are walked in the kernel, by these modules. */
+static void tell_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *modules)
+{
+    if (c->walker == NULL || proc->has_exited || proc->walked_generation == modules->generation)
+        return;
+    if (pt_bpf_engine_put(c->walker, proc->pid, modules))
+        proc->walked_generation = modules->generation;
+}
+
+/* The kernel has walked it by mappings of that time. Should others have come in between, its
+ * innermost address alone is right. */
+static void take_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
+{
+    const pt_bpf_stack *const walked = r->sample.walked;
+    const bool is_of_others = walked->generation != proc->generation;
+    pt_unwind_kernel(&r->sample, &c->stack);
+    const uint32_t room = PT_SINK_DEPTH_MAX - c->stack.kernel_count;
+    uint32_t count = walked->count < room ? walked->count : room;
+    if (is_of_others && count > 1) count = 1;
+    memcpy(c->stack.pcs + c->stack.kernel_count, walked->pcs, count * sizeof *walked->pcs);
+    c->stack.count += count;
+    c->stack.is_unchecked = walked->is_unchecked != 0;
+    c->stack.end = walked->end;
+    if (walked->end == PT_UNWIND_END_ROOT) pt_unwound_set_root(&c->stack);
+    if (count < walked->count)
+        c->stack.end = is_of_others ? PT_STACK_END_NO_RULE : PT_STACK_END_TRUNCATED;
+    c->facts.walked++;
+}
+
 static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
 {
     const uint64_t pc = pt_sample_user_pc(&r->sample);
@@ -104,6 +133,7 @@ static void unwind_record(pt_capture *c, pt_proc *proc, pt_perf_record *r)
         (pc != 0 && pt_proc_map_at(proc, pc) == NULL && proc->sampled % REREAD_EVERY == 1))
         pt_procs_read(&c->procs, proc);
     const pt_unwind_modules modules = pt_proc_modules(&c->procs, proc);
+    tell_walker(c, proc, &modules);
     pt_unwind_sample(&r->sample, &modules, c->cache, &c->stack);
     if (c->stack.end == PT_STACK_END_ROOT || c->stack.end == PT_STACK_END_UNCHECKED ||
         c->stack.count == c->stack.kernel_count)
@@ -208,18 +238,33 @@ static bool is_in_kernel(const pt_perf_record *r)
     return (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
+/* Samples of others than the targets need not come here at all. */
+static void drop_in_kernel(pt_capture *c, pt_proc *proc)
+{
+    const bool may_be_wanted_later = proc->awaits_exec || c->options.targets.cgroup != NULL;
+    if (c->walker == NULL || may_be_wanted_later || proc->has_exited || proc->is_dropped) return;
+    proc->is_dropped = pt_bpf_engine_put(c->walker, proc->pid, NULL);
+}
+
 static void on_sample(pt_capture *c, pt_perf_record *r)
 {
     pt_proc *const proc = pt_procs_get(&c->procs, r->pid);
     const bool may_have_moved = c->options.targets.cgroup != NULL && !c->set.plan.has_group &&
                                 !proc->has_exited && r->time_ns > proc->judged_ns + REJUDGE_NS;
     if (!proc->is_judged || may_have_moved) judge_process(c, proc, r->time_ns);
-    if (!proc->is_wanted) return;
+    if (!proc->is_wanted) {
+        drop_in_kernel(c, proc);
+        return;
+    }
     const bool is_switch = pt_event_set_is_switch(&c->set, r);
     const uint64_t weight = is_switch ? 0 : pt_event_set_weight(&c->set, r);
     if (weight == 0 && !is_switch) return;
-    unwind_record(c, proc, r);
-    count_short_copy(c, r);
+    if (r->sample.walked != NULL) {
+        take_walked(c, proc, r);
+    } else {
+        unwind_record(c, proc, r);
+        count_short_copy(c, r);
+    }
     if (c->stack.count == 0) return;
     if (is_switch) {
         begin_wait(c, proc, r);
@@ -269,6 +314,8 @@ static void on_end(pt_capture *c, const pt_perf_record *r)
     pt_between_release(&c->between, c->sink, r->task.tid, false);
     forget_wait(c, r->task.tid, true);
     if (c->ledger != NULL) pt_ledger_end(c->ledger, r->task.pid, r->task.tid, r->time_ns, ran_ns);
+    if (c->walker != NULL && r->task.pid == r->task.tid)
+        pt_bpf_engine_forget(c->walker, r->task.pid);
     pt_proc *const forgotten = pt_procs_on_exit(&c->procs, r);
     if (forgotten != NULL) pt_sink_forget(c->sink, forgotten);
 }

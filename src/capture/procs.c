@@ -228,6 +228,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         proc->map.count = 0;
         proc->has_maps = true; /* the kernel reports each from here on */
         proc->labels = 0;
+        proc->is_dropped = false;
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
         mark_changed(procs, proc);

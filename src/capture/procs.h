@@ -43,10 +43,12 @@ typedef struct pt_proc {
     struct {
         pt_unwind_module *items;
         size_t count, cap;
-    } module;          /* one a mapping */
-    bool is_user_told; /* by the sink */
-    uint32_t labels;   /* for the sink: row + 1, 0 = none yet */
-    uint32_t last_row; /* the same: of its stacks */
+    } module;                   /* one a mapping */
+    bool is_dropped;            /* the walker in the kernel drops its samples */
+    uint32_t walked_generation; /* that the walker in the kernel has; 0: none */
+    bool is_user_told;          /* by the sink */
+    uint32_t labels;            /* for the sink: row + 1, 0 = none yet */
+    uint32_t last_row;          /* the same: of its stacks */
 } pt_proc;
 
 typedef struct pt_procs {

@@ -128,6 +128,22 @@ static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
 }
 
+/* What a program in the kernel has added; where none has, there are four bytes of nothing. */
+static void read_walked(words *w, pt_perf_sample *s)
+{
+    const uint64_t *const first = w->at;
+    const uint32_t bytes = (uint32_t)take_word(w);
+    if (w->bad || bytes < 4 || (bytes + 4) % 8 != 0) {
+        w->bad = true;
+        return;
+    }
+    take_many(w, (bytes + 4) / 8 - 1);
+    const pt_bpf_stack *const stack = (const pt_bpf_stack *)(const void *)first;
+    if (w->bad || bytes < PT_BPF_STACK_HEAD_BYTES) return;
+    if (stack->count <= PT_BPF_DEPTH_MAX && bytes == PT_BPF_STACK_HEAD_BYTES + stack->count * 8)
+        s->walked = stack;
+}
+
 static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *r)
 {
     const uint64_t has = layout->sample_type;
@@ -148,11 +164,13 @@ static bool read_sample(const pt_perf_layout *layout, words *w, pt_perf_record *
         s->chain_count = take_word(w);
         s->chain = take_many(w, s->chain_count);
     }
+    if (has & PERF_SAMPLE_RAW) read_walked(w, s);
     if (has & PERF_SAMPLE_REGS_USER) {
         s->abi = take_word(w);
         if (s->abi != PERF_SAMPLE_REGS_ABI_NONE) s->regs = take_many(w, layout->regs_count);
     }
     if (has & PERF_SAMPLE_STACK_USER) read_stack(w, (r->misc & PT_PERF_MISC_COMPACT) != 0, s);
+    if (s->walked != NULL && (has & PERF_SAMPLE_PERIOD)) s->period = s->walked->period;
     return !w->bad;
 }
 

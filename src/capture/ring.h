@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bpf/layout.h"
 
 /* ---- the ring ---- */
 
@@ -64,11 +65,12 @@ typedef struct pt_perf_sample {
     uint64_t count; /* the event's own clock or counter, if it is read; else 0 */
     const uint64_t *chain;
     uint64_t chain_count;
-    uint64_t abi;         /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
-    const uint64_t *regs; /* as many as were asked for */
-    const uint8_t *stack; /* from sp on */
-    uint64_t stack_bytes; /* that were copied */
-    uint64_t stack_room;  /* that were asked for */
+    const pt_bpf_stack *walked; /* user space's part of the stack, by src/bpf; or NULL */
+    uint64_t abi;               /* PERF_SAMPLE_REGS_ABI_x; _NONE: no user registers */
+    const uint64_t *regs;       /* as many as were asked for */
+    const uint8_t *stack;       /* from sp on */
+    uint64_t stack_bytes;       /* that were copied */
+    uint64_t stack_room;        /* that were asked for */
 } pt_perf_sample;
 
 /* In misc: a compact sample. The kernel keeps the bit for what never came. */

@@ -86,7 +86,8 @@ static void make_pairs(pt_event_set *set)
     set->pair_of_cpu = pt_alloc(set->cpu_limit, sizeof *set->pair_of_cpu);
     memset(set->pair_of_cpu, 0xff, set->cpu_limit * sizeof *set->pair_of_cpu);
     for (uint32_t i = 0; i < count; i++) {
-        set->pairs[i] = (pt_ring_pair){.cpu = cpus[i], .samples_fd = -1, .side_fd = -1};
+        set->pairs[i] =
+            (pt_ring_pair){.cpu = cpus[i], .samples_fd = -1, .side_fd = -1, .walked_fd = -1};
         set->pair_of_cpu[cpus[i]] = i;
     }
     free(cpus);
@@ -343,6 +344,20 @@ static pt_status open_pair(pt_event_set *set, pt_ring_pair *pair, pt_error *rete
     return pt_error_errno(reterr, errno, "the kernel gives no perf events");
 }
 
+/* What the walker puts out goes where samples go. */
+static pt_status open_walked(pt_event_set *set, pt_error *reterr)
+{
+    for (uint32_t i = 0; i < set->pair_count && set->plan.walker != NULL; i++) {
+        pt_ring_pair *const pair = &set->pairs[i];
+        pair->walked_fd = pt_event_open_walked(&set->plan, pair->cpu);
+        if (pair->walked_fd < 0 ||
+            ioctl(pair->walked_fd, PERF_EVENT_IOC_SET_OUTPUT, pair->samples_fd) != 0 ||
+            !pt_bpf_engine_output(set->plan.walker, (uint32_t)pair->cpu, pair->walked_fd))
+            return pt_error_errno(reterr, errno, "the kernel gives no events of BPF programs");
+    }
+    return PT_OK;
+}
+
 static pt_status map_pairs(pt_event_set *set, size_t samples, size_t side, pt_error *reterr)
 {
     pt_status status = PT_OK;
@@ -451,6 +466,7 @@ pt_status pt_event_set_open(pt_event_set *set, const pt_event_plan *plan, bool o
     set->threads.slots = pt_alloc(set->threads.mask + 1, sizeof *set->threads.slots);
     make_pairs(set);
     pt_status status = open_pairs(set, reterr);
+    if (status == PT_OK) status = open_walked(set, reterr);
     if (status == PT_OK) status = open_spool(set, reterr);
     if (status != PT_OK) return status;
     if (plan->is_each_thread) set->mover = pt_mover_new();
@@ -479,6 +495,7 @@ void pt_event_set_close(pt_event_set *set)
         pt_ring_close(&set->pairs[i].side);
         pt_ring_close(&set->pairs[i].kernel_samples);
         pt_ring_close(&set->pairs[i].kernel_side);
+        close_fd(&set->pairs[i].walked_fd);
         close_fd(&set->pairs[i].samples_fd);
         close_fd(&set->pairs[i].side_fd);
     }

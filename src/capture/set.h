@@ -43,6 +43,7 @@ typedef struct pt_event_fds {
 typedef struct pt_ring_pair {
     int cpu;
     int samples_fd, side_fd;             /* owners of the kernel's rings */
+    int walked_fd;                       /* of the plan's walker; -1: none */
     pt_ring kernel_samples, kernel_side; /* taken from by the spool */
     pt_ring samples, side;               /* what the spool has taken */
     uint64_t seen; /* of side: up to where it was looked through for what is urgent */

@@ -34,9 +34,11 @@ bool pt_sample_is_in_call(const pt_perf_sample *s)
 }
 
 /* The kernel marks where a chain changes sides with numbers near 2^64. */
-static void add_kernel(const pt_perf_sample *s, pt_unwound *to)
+void pt_unwind_kernel(const pt_perf_sample *s, pt_unwound *to)
 {
     bool is_kernel = false;
+    to->count = to->kernel_count = 0;
+    to->is_copy_short = to->is_unchecked = false;
     for (uint64_t i = 0; i < s->chain_count; i++) {
         const uint64_t pc = s->chain[i];
         if (pc >= PERF_CONTEXT_MAX)
@@ -72,9 +74,7 @@ static void add_user(const pt_perf_sample *s, const pt_unwind_modules *modules,
 void pt_unwind_sample(const pt_perf_sample *s, const pt_unwind_modules *modules,
                       pt_unwind_cache *cache, pt_unwound *ret_stack)
 {
-    ret_stack->count = ret_stack->kernel_count = 0;
-    ret_stack->is_copy_short = ret_stack->is_unchecked = false;
-    add_kernel(s, ret_stack);
+    pt_unwind_kernel(s, ret_stack);
     if (s->abi == PERF_SAMPLE_REGS_ABI_64 && s->regs != NULL) {
         add_user(s, modules, cache, ret_stack);
     } else if (s->abi == PERF_SAMPLE_REGS_ABI_NONE && ret_stack->count > 0) {

@@ -19,6 +19,9 @@ typedef struct pt_unwound {
 void pt_unwind_sample(const pt_perf_sample *sample, const pt_unwind_modules *modules,
                       pt_unwind_cache *cache, pt_unwound *ret_stack);
 
+/* Of it the kernel's part alone, and no end. */
+void pt_unwind_kernel(const pt_perf_sample *sample, pt_unwound *ret_stack);
+
 /* It did reach where its thread began: whole, or unchecked. */
 void pt_unwound_set_root(pt_unwound *stack);
 

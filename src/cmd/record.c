@@ -75,7 +75,7 @@ static const pt_option record_rows[] = {
      .type = PT_OPT_CHOICE,
      .offset = offsetof(pt_record_settings, engine),
      .initial = "auto",
-     .choices = "auto perf preload",
+     .choices = "auto perf preload bpf",
      .group = "How",
      .help = "sample by the kernel from outside, or by the library in the process",
      .details = "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
@@ -194,6 +194,7 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
 {
     const bool has_command = context->arg_count > 0;
     const char *const perf = only_perf(s);
+    const bool is_perf = s->engine == PT_ENGINE_PERF || s->engine == PT_ENGINE_BPF;
     const int whom = (s->pids.count > 0) + s->all + (s->cgroup != NULL);
     if (whom == 0 && !has_command) return pt_cmd_usage(context, "no command to record");
     if (whom > 1) return pt_cmd_usage(context, "--pid, --all and --cgroup exclude one another");
@@ -211,7 +212,10 @@ static int check_settings(const pt_cmd_context *context, const pt_record_setting
     if (s->count > 0 && s->event == NULL) return pt_cmd_usage(context, "--count is of an --event");
     if (perf != NULL && s->engine == PT_ENGINE_PRELOAD)
         return pt_cmd_usage(context, "%s needs perf events, not --engine=preload", perf);
-    if (s->split && (perf != NULL || s->engine == PT_ENGINE_PERF))
+    if (s->engine == PT_ENGINE_BPF && (s->each_thread || s->off_cpu))
+        return pt_cmd_usage(context, "%s needs --engine=perf: the BPF engine has no such events",
+                            s->off_cpu ? "--off-cpu" : "--each-thread");
+    if (s->split && (perf != NULL || is_perf))
         return pt_cmd_usage(context, "--split is for commands that the library is loaded into");
     return PT_EXIT_OK;
 }
@@ -256,9 +260,11 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     pt_record_tell_cut_off(false);
     const char *const option = only_perf(settings);
     pt_error refusal = PT_ERROR_INIT;
-    if (option != NULL || settings->engine == PT_ENGINE_PERF) {
-        PT_FREE char *why =
-            option != NULL ? pt_strf("as %s takes", option) : pt_strdup("as --engine=perf asks");
+    const bool is_bpf = settings->engine == PT_ENGINE_BPF;
+    if (option != NULL || is_bpf || settings->engine == PT_ENGINE_PERF) {
+        PT_FREE char *why = is_bpf           ? pt_strdup("as --engine=bpf asks")
+                            : option != NULL ? pt_strf("as %s takes", option)
+                                             : pt_strdup("as --engine=perf asks");
         const int status = pt_record_perf(context, settings, why, &refusal);
         return status == PT_RECORD_REFUSED ? pt_cmd_fail(&refusal) : status;
     }

@@ -27,7 +27,8 @@
 
 /* ---- record.c ---- */
 
-typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD } pt_record_engine;
+/* In the order of the option's choices. */
+typedef enum { PT_ENGINE_AUTO, PT_ENGINE_PERF, PT_ENGINE_PRELOAD, PT_ENGINE_BPF } pt_record_engine;
 
 typedef struct pt_record_settings {
     int64_t hz, count, duration_ns;

@@ -84,8 +84,12 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
     add_comment(b, pt_strf("recorded with: %s", run->typed));
-    add_comment(b, pt_strf("engine: perf events of %s, %s", f->is_each_thread ? "threads" : "cpus",
-                           run->why));
+    add_comment(b,
+                pt_strf("engine: perf events of %s%s, %s", f->is_each_thread ? "threads" : "cpus",
+                        run->settings->engine == PT_ENGINE_BPF
+                            ? ", stacks walked in the kernel by a BPF program"
+                            : "",
+                        run->why));
     add_comment(
         b, pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)
@@ -290,6 +294,10 @@ static pt_status ask_kernel(perf_run *run, pt_error *reterr)
         pt_permission_ask(&pt_permission_running, &plan, has_command ? &self : run->pids.items,
                           has_command ? 1 : run->pids.count, program, &run->permission, reterr);
     if (status != PT_OK) return status;
+    if (s->engine == PT_ENGINE_BPF && run->permission.is_each_thread)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the BPF engine needs events of cpus: run with sudo, or give pitot "
+                            "CAP_PERFMON and CAP_BPF");
     if (s->off_cpu && !run->permission.has_kernel)
         return pt_error_set(reterr, PT_ERR_SYSTEM,
                             "--off-cpu needs to see the kernel switch threads; run with sudo, or: "
@@ -325,6 +333,7 @@ static pt_capture_options options_of(perf_run *run, const pid_t *pids, size_t pi
         .kernel = run->permission.has_kernel,
         .off_cpu = s->off_cpu,
         .timeline = s->timeline,
+        .walks_in_kernel = s->engine == PT_ENGINE_BPF,
         .each_thread = run->permission.is_each_thread,
         .duration_ns = s->duration_ns,
         .tables = {.folder = run->table_folder, .stamp = pt_cache_stamp()},

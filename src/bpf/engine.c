@@ -1,0 +1,276 @@
+/* engine.c: see engine.h. */
+#include "bpf/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/index.h"
+#include "bpf/libbpf.h"
+#include "bpf/pool.h"
+
+enum { ARRAY = 2, MMAPABLE = 1 << 10, RULE_WORDS = sizeof(pt_unwind_rule) / 4 };
+
+/* A table in the pool. */
+typedef struct {
+    const uint32_t *identity; /* its rows, where user space has them */
+    uint32_t pages, rows, rules;
+    bool is_there;
+} pooled_table;
+
+/* A process that the kernel's side knows. */
+typedef struct {
+    uint32_t pid;
+    uint32_t mappings, word_count; /* of the pool; 0: none */
+    bool is_known;
+} known_process;
+
+struct pt_bpf_engine {
+    const pt_libbpf *lib;
+    struct bpf_object *object;
+    int program_fd, processes_fd, output_fd, pool_fd;
+    pt_bpf_pool pool;
+    struct {
+        pooled_table *items;
+        size_t count, cap;
+    } table;
+    pt_index table_of; /* identity -> row */
+    struct {
+        known_process *items;
+        size_t count, cap;
+    } process;
+    pt_index process_of; /* pid -> row */
+};
+
+/* ---- loading ---- */
+
+extern const uint8_t pt_bpf_sample_object[], pt_bpf_sample_object_end[];
+
+/* 0: there is none for this machine. */
+static size_t object_bytes(void)
+{
+    return (size_t)(&pt_bpf_sample_object_end[0] - &pt_bpf_sample_object[0]);
+}
+
+/* An array that we write through a mapping; its descriptor may be closed then. */
+static void *make_chunk(void *arg, uint32_t number)
+{
+    const pt_bpf_engine *const engine = arg;
+    const struct bpf_map_create_opts opts = {.size_bytes = sizeof opts, .map_flags = MMAPABLE};
+    const int fd = engine->lib->map_create(ARRAY, "pitot_pool", 4, PT_BPF_CHUNK_BYTES, 1, &opts);
+    if (fd < 0) return NULL;
+    void *chunk = mmap(NULL, PT_BPF_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (chunk != MAP_FAILED &&
+        engine->lib->map_update_elem(engine->pool_fd, &number, &fd, 0) != 0) {
+        munmap(chunk, PT_BPF_CHUNK_BYTES);
+        chunk = MAP_FAILED;
+    }
+    close(fd);
+    return chunk != MAP_FAILED ? chunk : NULL;
+}
+
+static pt_status refuse_load(int error, pt_error *reterr)
+{
+    struct stat btf;
+    if (error == EPERM || error == EACCES)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the kernel lets you load no BPF program: run with sudo, or give pitot "
+                            "CAP_BPF and CAP_PERFMON");
+    if (stat("/sys/kernel/btf/vmlinux", &btf) != 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the kernel has no BTF (/sys/kernel/btf/vmlinux), which the BPF "
+                            "program needs");
+    return pt_error_errno(reterr, error, "the kernel refused the BPF program");
+}
+
+/* Numbers of processes are those of the first namespace in the program, and of ours in all else. */
+static bool is_first_pid_namespace(void)
+{
+    enum { FIRST = 0xeffffffc }; /* PROC_PID_INIT_INO */
+    struct stat ours;
+    return stat("/proc/self/ns/pid", &ours) == 0 && (uint32_t)ours.st_ino == (uint32_t)FIRST;
+}
+
+static pt_status load_object(pt_bpf_engine *engine, uint32_t cpu_limit, pt_error *reterr)
+{
+    const pt_libbpf *const lib = engine->lib;
+    errno = 0;
+    engine->object = lib->object_open_mem(pt_bpf_sample_object, object_bytes(), NULL);
+    if (engine->object == NULL) return refuse_load(errno, reterr);
+    const struct bpf_map *const pool = lib->object_find_map_by_name(engine->object, "pool");
+    const struct bpf_map *const output = lib->object_find_map_by_name(engine->object, "output");
+    const struct bpf_map *const known = lib->object_find_map_by_name(engine->object, "processes");
+    struct bpf_map *const cpus = lib->object_find_map_by_name(engine->object, "cpus");
+    const struct bpf_program *const program =
+        lib->object_find_program_by_name(engine->object, "pt_bpf_sample");
+    if (pool == NULL || output == NULL || known == NULL || cpus == NULL || program == NULL ||
+        lib->map_set_max_entries(cpus, cpu_limit) != 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "libbpf does not read the BPF program");
+    const int error = lib->object_load(engine->object);
+    if (error != 0) return refuse_load(-error, reterr);
+    engine->program_fd = lib->program_fd(program);
+    engine->processes_fd = lib->map_fd(known);
+    engine->output_fd = lib->map_fd(output);
+    engine->pool_fd = lib->map_fd(pool);
+    return PT_OK;
+}
+
+pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_error *reterr)
+{
+    const char *why;
+    const pt_libbpf *const lib = pt_libbpf_loaded(&why);
+    if (object_bytes() == 0)
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "there is no BPF program for this machine yet");
+    if (lib == NULL) return pt_error_set(reterr, PT_ERR_SYSTEM, "%s", why);
+    if (!is_first_pid_namespace())
+        return pt_error_set(reterr, PT_ERR_SYSTEM,
+                            "the BPF program knows processes by other numbers than this container");
+    pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
+    engine->lib = lib;
+    pt_bpf_pool_init(&engine->pool, make_chunk, engine);
+    pt_index_init(&engine->table_of);
+    pt_index_init(&engine->process_of);
+    const pt_status status = load_object(engine, cpu_limit, reterr);
+    if (status != PT_OK) {
+        pt_bpf_engine_free(engine);
+        return status;
+    }
+    *ret_engine = engine;
+    return PT_OK;
+}
+
+void pt_bpf_engine_free(pt_bpf_engine *engine)
+{
+    if (engine == NULL) return;
+    for (uint32_t i = 0; i < engine->pool.count; i++)
+        munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
+    pt_bpf_pool_done(&engine->pool);
+    if (engine->object != NULL) engine->lib->object_close(engine->object);
+    pt_index_done(&engine->table_of);
+    pt_index_done(&engine->process_of);
+    free(engine->table.items);
+    free(engine->process.items);
+    free(engine);
+}
+
+int pt_bpf_engine_program(const pt_bpf_engine *engine)
+{
+    return engine->program_fd;
+}
+
+bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd)
+{
+    return engine->lib->map_update_elem(engine->output_fd, &cpu, &event_fd, 0) == 0;
+}
+
+uint64_t pt_bpf_engine_pool_bytes(const pt_bpf_engine *engine)
+{
+    return (uint64_t)engine->pool.count * PT_BPF_CHUNK_BYTES;
+}
+
+/* ---- tables ---- */
+
+static const pooled_table *table_in_pool(pt_bpf_engine *engine, const pt_unwind_table *table)
+{
+    const uint64_t hash = pt_hash_mix((uint64_t)(uintptr_t)table->rows, 5);
+    const uint32_t known =
+        PT_INDEX_FIND(&engine->table_of, hash, i, engine->table.items[i].identity == table->rows);
+    if (known != PT_NONE) return &engine->table.items[known];
+    pooled_table added = {.identity = table->rows};
+    pt_bpf_pool *const pool = &engine->pool;
+    added.is_there =
+        pt_bpf_pool_add(pool, table->pages, table->page_count + 1, &added.pages) &&
+        pt_bpf_pool_add(pool, table->rules, table->rule_count * RULE_WORDS, &added.rules) &&
+        pt_bpf_pool_add(pool, table->rows, table->row_count, &added.rows);
+    const uint32_t row = PT_INDEX_PUSH(&engine->table_of, hash, engine->table, added);
+    return &engine->table.items[row];
+}
+
+static pt_bpf_mapping mapping_of(pt_bpf_engine *engine, const pt_unwind_module *module)
+{
+    pt_bpf_mapping m = {.start = module->start, .limit = module->limit, .kind = PT_BPF_NO_TABLE};
+    const pt_unwind_table *const table = module->table;
+    if (table == NULL) return m;
+    const pooled_table *const pooled = table_in_pool(engine, table);
+    m.kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER;
+    m.base = module->bias + table->base_addr;
+    m.pages = pooled->pages;
+    m.page_count = table->page_count;
+    m.rows = pooled->rows;
+    m.row_count = table->row_count;
+    m.rules = pooled->rules;
+    m.rule_count = table->rule_count;
+    return m;
+}
+
+/* ---- processes ---- */
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static known_process *process_of(pt_bpf_engine *engine, uint32_t pid, bool make)
+{
+    const uint64_t hash = pt_hash_u32_pair(pid, 13);
+    const uint32_t known =
+        PT_INDEX_FIND(&engine->process_of, hash, i, engine->process.items[i].pid == pid);
+    if (known != PT_NONE) return &engine->process.items[known];
+    if (!make) return NULL;
+    const known_process added = {.pid = pid};
+    const uint32_t row = PT_INDEX_PUSH(&engine->process_of, hash, engine->process, added);
+    return &engine->process.items[row];
+}
+
+static void give_back_mappings(pt_bpf_engine *engine, known_process *process)
+{
+    if (process->word_count > 0)
+        pt_bpf_pool_give_back(&engine->pool, process->mappings, process->word_count,
+                              monotonic_ns());
+    process->word_count = 0;
+}
+
+bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modules *modules)
+{
+    pt_bpf_process value = {.is_wanted = modules != NULL};
+    uint32_t word_count = 0;
+    if (modules != NULL && modules->count > 0) {
+        if (modules->count > PT_BPF_MAPPINGS_MAX) return false;
+        PT_FREE pt_bpf_mapping *mappings = pt_alloc(modules->count, sizeof *mappings);
+        for (uint32_t i = 0; i < modules->count; i++)
+            mappings[i] = mapping_of(engine, &modules->modules[i]);
+        word_count = modules->count * (uint32_t)(sizeof *mappings / 4);
+        if (!pt_bpf_pool_borrow(&engine->pool, mappings, word_count, monotonic_ns(),
+                                &value.mappings))
+            return false;
+        value.mapping_count = modules->count;
+    }
+    if (modules != NULL) value.generation = modules->generation;
+    known_process *const process = process_of(engine, pid, true);
+    const bool is_put = engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) == 0;
+    const known_process now = {pid, value.mappings, word_count, true};
+    if (is_put) {
+        give_back_mappings(engine, process);
+        *process = now;
+    } else {
+        known_process unused = now;
+        give_back_mappings(engine, &unused);
+    }
+    return is_put;
+}
+
+void pt_bpf_engine_forget(pt_bpf_engine *engine, uint32_t pid)
+{
+    known_process *const process = process_of(engine, pid, false);
+    if (process == NULL || !process->is_known) return;
+    engine->lib->map_delete_elem(engine->processes_fd, &pid);
+    give_back_mappings(engine, process);
+    process->is_known = false;
+}

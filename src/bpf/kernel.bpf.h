@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* kernel.bpf.h: what the program needs of the kernel: helpers by number (uapi/linux/bpf.h), and the
+ * few fields of its types, whose offsets the loader fills in by the kernel's own BTF.
+ */
+#ifndef PT_BPF_KERNEL_H
+#define PT_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SECTION(name) __attribute__((section(name), used))
+
+/* A map's type, key and value, as the loader reads them from the object's BTF. */
+#define MAP_NUMBER(name, value) int(*name)[value]
+#define MAP_TYPE(name, type)    __typeof__(type) *name
+
+enum {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+    BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+    BPF_F_MMAPABLE = 1 << 10,
+};
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static uint32_t (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static uint64_t (*const bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*const bpf_perf_event_output)(void *context, void *map, uint64_t flags,
+                                           const void *data, uint64_t bytes) = (void *)25;
+static const void *(*const bpf_get_current_task)(void) = (void *)35;
+static long (*const bpf_probe_read_user)(void *to, uint32_t bytes, uint64_t from) = (void *)112;
+static long (*const bpf_probe_read_kernel)(void *to, uint32_t bytes,
+                                           const void *from) = (void *)113;
+static const void *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static const void *(*const bpf_task_pt_regs)(const void *task) = (void *)175;
+
+#define BPF_F_CURRENT_CPU 0xffffffffULL
+
+/* ---- types of the kernel ---- */
+
+#define OF_KERNEL __attribute__((preserve_access_index))
+
+struct mm_struct;
+
+struct task_struct {
+    struct mm_struct *mm;
+    void *stack;
+} OF_KERNEL;
+
+/* Since Linux 5.15 there is a helper for the registers that user space had. */
+enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
+enum { CORE_ENUM_EXISTS = 0 };
+#define HAS_TASK_PT_REGS                                                                           \
+    __builtin_preserve_enum_value(*(__typeof__(enum bpf_func_id) *)BPF_FUNC_task_pt_regs,          \
+                                  CORE_ENUM_EXISTS)
+
+/* A field of a kernel's structure, read. */
+#define KERNEL_FIELD(to, from, field)                                                              \
+    bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)->field))
+
+/* ---- x86-64 ---- */
+
+/* As at the end of a kernel stack, and as the context of the program has it (uapi/asm/ptrace.h). */
+struct user_regs {
+    uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+        flags, sp, ss;
+};
+
+struct bpf_perf_event_data {
+    struct user_regs regs;
+    uint64_t sample_period;
+};
+
+enum {
+    KERNEL_STACK_BYTES = 16384,
+    USER_CODE_SEGMENT = 0x33, /* of 64 bit */
+    PRIVILEGE_MASK = 3,
+};
+
+#endif

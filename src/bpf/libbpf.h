@@ -1,0 +1,48 @@
+/* libbpf.h: the functions of libbpf that are called, as it declares them (bpf/libbpf.h, bpf/bpf.h
+ * of version 1): building pitot needs no headers of it. It is loaded when one is first asked for.
+ */
+#ifndef PT_BPF_LIBBPF_H
+#define PT_BPF_LIBBPF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_object;
+struct bpf_map;
+struct bpf_program;
+struct bpf_object_open_opts;
+
+/* The first fields of libbpf's: it goes by size_bytes. */
+struct bpf_map_create_opts {
+    size_t size_bytes;
+    uint32_t btf_fd, btf_key_type_id, btf_value_type_id, btf_vmlinux_value_type_id;
+    uint32_t inner_map_fd, map_flags;
+    uint64_t map_extra;
+};
+
+typedef int (*pt_libbpf_print)(int level, const char *format, va_list arguments);
+
+typedef struct pt_libbpf {
+    pt_libbpf_print (*set_print)(pt_libbpf_print print);
+    /* NULL, with errno. */
+    struct bpf_object *(*object_open_mem)(const void *bytes, size_t size,
+                                          const struct bpf_object_open_opts *opts);
+    int (*object_load)(struct bpf_object *object);
+    void (*object_close)(struct bpf_object *object);
+    struct bpf_map *(*object_find_map_by_name)(const struct bpf_object *object, const char *name);
+    struct bpf_program *(*object_find_program_by_name)(const struct bpf_object *object,
+                                                       const char *name);
+    int (*map_fd)(const struct bpf_map *map);
+    int (*map_set_max_entries)(struct bpf_map *map, uint32_t count);
+    int (*program_fd)(const struct bpf_program *program);
+    int (*map_create)(uint32_t type, const char *name, uint32_t key_bytes, uint32_t value_bytes,
+                      uint32_t count, const struct bpf_map_create_opts *opts);
+    int (*map_update_elem)(int fd, const void *key, const void *value, uint64_t flags);
+    int (*map_delete_elem)(int fd, const void *key);
+} pt_libbpf;
+
+/* NULL: it is not there, and *ret_why says so. */
+const pt_libbpf *pt_libbpf_loaded(const char **ret_why);
+
+#endif

@@ -1,0 +1,99 @@
+/* pool.c: see pool.h. */
+#include "bpf/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A walk takes microseconds; a machine may be stopped meanwhile. */
+enum { READING_NS = 200000000 };
+
+void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg)
+{
+    *pool = (pt_bpf_pool){.make = make, .arg = arg, .used = PT_BPF_CHUNK_WORDS};
+}
+
+void pt_bpf_pool_done(pt_bpf_pool *pool)
+{
+    free(pool->freed.items);
+    *pool = (pt_bpf_pool){0};
+}
+
+static bool add_chunk(pt_bpf_pool *pool)
+{
+    if (pool->count == PT_BPF_CHUNKS_MAX) return false;
+    pool->chunks[pool->count] = pool->make(pool->arg, pool->count);
+    if (pool->chunks[pool->count] == NULL) return false;
+    pool->count++;
+    pool->used = 0;
+    return true;
+}
+
+/* Chunks have no room in common, but their numbers follow one another. */
+static void copy_in(pt_bpf_pool *pool, uint32_t word, const void *words, uint32_t count)
+{
+    const uint8_t *from = words;
+    while (count > 0) {
+        const uint32_t at = word % PT_BPF_CHUNK_WORDS;
+        const uint32_t room = PT_BPF_CHUNK_WORDS - at, n = count < room ? count : room;
+        memcpy(pool->chunks[word >> PT_BPF_CHUNK_BITS] + (size_t)at * 4, from, (size_t)n * 4);
+        from += (size_t)n * 4;
+        word += n;
+        count -= n;
+    }
+}
+
+/* Room for so many words behind what is used; each run begins at an even one. */
+static bool take_room(pt_bpf_pool *pool, uint32_t count, uint32_t *ret_word)
+{
+    pool->used += pool->used % 2;
+    if (count > PT_BPF_CHUNK_WORDS - pool->used && !add_chunk(pool)) return false;
+    *ret_word = ((pool->count - 1) << PT_BPF_CHUNK_BITS) + pool->used;
+    while (count > PT_BPF_CHUNK_WORDS - pool->used) {
+        count -= PT_BPF_CHUNK_WORDS - pool->used;
+        if (!add_chunk(pool)) return false;
+    }
+    pool->used += count;
+    return true;
+}
+
+bool pt_bpf_pool_add(pt_bpf_pool *pool, const void *words, uint32_t count, uint32_t *ret_word)
+{
+    if (!take_room(pool, count, ret_word)) return false;
+    copy_in(pool, *ret_word, words, count);
+    return true;
+}
+
+/* Runs that are given back are of powers of two. */
+static uint32_t class_of(uint32_t count)
+{
+    uint32_t size_class = 4;
+    while ((UINT32_C(1) << size_class) < count)
+        size_class++;
+    return size_class;
+}
+
+bool pt_bpf_pool_borrow(pt_bpf_pool *pool, const void *words, uint32_t count, uint64_t now_ns,
+                        uint32_t *ret_word)
+{
+    const uint32_t size_class = class_of(count);
+    if (size_class > PT_BPF_CHUNK_BITS) return false;
+    size_t i = 0;
+    while (i < pool->freed.count &&
+           (pool->freed.items[i].size_class != size_class || now_ns < pool->freed.items[i].free_ns))
+        i++;
+    if (i < pool->freed.count) {
+        *ret_word = pool->freed.items[i].word;
+        pool->freed.items[i] = pool->freed.items[--pool->freed.count];
+    } else if (!take_room(pool, UINT32_C(1) << size_class, ret_word)) {
+        return false;
+    }
+    copy_in(pool, *ret_word, words, count);
+    return true;
+}
+
+void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uint64_t now_ns)
+{
+    const pt_bpf_run run = {
+        .word = word, .size_class = class_of(count), .free_ns = now_ns + READING_NS};
+    PT_PUSH(pool->freed, run);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* sample.bpf.c: runs in the kernel at each sample, instead of the copy of the stack.
+ *
+ *   known process, stack walked to its end ---> the stack, into the ring; the sample is dropped
+ *   process that is not recorded           ---> the sample is dropped
+ *   anything else                          ---> the sample goes on: registers and a copy of the
+ *                                               stack, which user space walks
+ *
+ * tools/build-bpf makes dist/sample.x86_64.bpf of it.
+ */
+#include "bpf/kernel.bpf.h"
+#include "bpf/layout.h"
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
+    MAP_NUMBER(max_entries, PT_BPF_PROCESSES_MAX);
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_process);
+} processes SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
+    MAP_NUMBER(max_entries, 1); /* as many as there are cpus */
+    MAP_TYPE(key, uint32_t);
+    MAP_TYPE(value, pt_bpf_cpu);
+} cpus SECTION(".maps");
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+    MAP_NUMBER(key_size, 4);
+    MAP_NUMBER(value_size, 4);
+} output SECTION(".maps");
+
+struct chunk {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY);
+    MAP_NUMBER(max_entries, 1);
+    MAP_NUMBER(map_flags, BPF_F_MMAPABLE);
+    MAP_NUMBER(key_size, 4);
+    MAP_NUMBER(value_size, PT_BPF_CHUNK_BYTES);
+};
+
+struct {
+    MAP_NUMBER(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    MAP_NUMBER(max_entries, PT_BPF_CHUNKS_MAX);
+    MAP_TYPE(key, uint32_t);
+    __typeof__(struct chunk) *values[];
+} pool SECTION(".maps");
+
+static inline __attribute__((always_inline)) const uint8_t *pool_chunk(uint32_t number)
+{
+    const uint32_t first = 0;
+    void *const chunk = bpf_map_lookup_elem(&pool, &number);
+    return chunk != NULL ? bpf_map_lookup_elem(chunk, &first) : NULL;
+}
+
+static inline __attribute__((always_inline)) bool read_stack(uint64_t *window, uint64_t addr)
+{
+    return bpf_probe_read_user(window, PT_BPF_WINDOW_BYTES, addr) == 0;
+}
+
+#include "bpf/walk.bpf.h"
+
+__attribute__((noinline)) int pt_bpf_step(uint32_t cpu)
+{
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    return c != NULL ? (int)step_frame(c) : PT_UNWIND_END_BAD_READ;
+}
+
+/* By DWARF number: System V ABI, AMD64, figure 3.36. The context may be read by whole fields only.
+ */
+#define COPY_REGS(c, from)                                                                         \
+    do {                                                                                           \
+        (c)->regs[0] = (from)->ax;                                                                 \
+        (c)->regs[1] = (from)->dx;                                                                 \
+        (c)->regs[2] = (from)->cx;                                                                 \
+        (c)->regs[3] = (from)->bx;                                                                 \
+        (c)->regs[4] = (from)->si;                                                                 \
+        (c)->regs[5] = (from)->di;                                                                 \
+        (c)->regs[6] = (c)->fp = (from)->bp;                                                       \
+        (c)->regs[7] = (c)->sp = (from)->sp;                                                       \
+        (c)->regs[8] = (from)->r8;                                                                 \
+        (c)->regs[9] = (from)->r9;                                                                 \
+        (c)->regs[10] = (from)->r10;                                                               \
+        (c)->regs[11] = (from)->r11;                                                               \
+        (c)->regs[12] = (from)->r12;                                                               \
+        (c)->regs[13] = (from)->r13;                                                               \
+        (c)->regs[14] = (from)->r14;                                                               \
+        (c)->regs[15] = (from)->r15;                                                               \
+        (c)->regs[16] = (c)->pc = (from)->ip;                                                      \
+    } while (0)
+
+/* The registers that user space had when it entered the kernel: at the end of the kernel's stack.
+ */
+static inline bool read_entry_regs(const struct task_struct *task, struct user_regs *ret_regs)
+{
+    const void *from;
+    if (HAS_TASK_PT_REGS) {
+        from = bpf_task_pt_regs(bpf_get_current_task_btf());
+    } else {
+        const uint8_t *stack = NULL;
+        KERNEL_FIELD(stack, task, stack);
+        if (stack == NULL) return false;
+        from = stack + KERNEL_STACK_BYTES - sizeof *ret_regs;
+    }
+    return bpf_probe_read_kernel(ret_regs, sizeof *ret_regs, from) == 0;
+}
+
+/* Where user space is. False: it is not 64 bit, or nowhere. */
+static inline bool take_regs(pt_bpf_cpu *c, struct bpf_perf_event_data *context,
+                             const struct task_struct *task)
+{
+    if ((context->regs.cs & PRIVILEGE_MASK) != 0) {
+        volatile struct user_regs *const at = &context->regs;
+        if (at->cs != USER_CODE_SEGMENT) return false;
+        COPY_REGS(c, at);
+        return true;
+    }
+    struct user_regs regs;
+    if (!read_entry_regs(task, &regs) || regs.cs != USER_CODE_SEGMENT) return false;
+    COPY_REGS(c, &regs);
+    return true;
+}
+
+enum { GO_ON = 1, DROP = 0 };
+
+SECTION("perf_event") int pt_bpf_sample(struct bpf_perf_event_data *context)
+{
+    const uint32_t cpu = bpf_get_smp_processor_id();
+    const uint32_t pid = (uint32_t)(bpf_get_current_pid_tgid() >> 32);
+    pt_bpf_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    pt_bpf_cpu *const c = bpf_map_lookup_elem(&cpus, &cpu);
+    if (process == NULL || c == NULL) return GO_ON;
+    const struct task_struct *const task = bpf_get_current_task();
+    uint64_t mm = 0;
+    KERNEL_FIELD(mm, task, mm);
+    if (process->mm == 0) process->mm = mm;
+    if (process->mm != mm) return GO_ON; /* it has become another program */
+    if (process->is_wanted == 0) return DROP;
+    if (mm == 0 || !take_regs(c, context, task)) return GO_ON;
+    begin_walk(c, process);
+    int end = PT_UNWIND_END_TRUNCATED;
+    for (int i = 0; i < PT_BPF_DEPTH_MAX; i++) {
+        end = pt_bpf_step(cpu);
+        if (end != PT_UNWIND_END_GOING_ON) break;
+    }
+    if (end != PT_UNWIND_END_ROOT && end != PT_UNWIND_END_TRUNCATED) return GO_ON;
+    c->stack.generation = c->generation;
+    c->stack.end = (uint8_t)end;
+    c->stack.is_unchecked = c->is_unchecked;
+    c->stack.period = context->sample_period;
+    uint64_t bytes = c->stack.count;
+    BARRIER(bytes);
+    if (bytes > PT_BPF_DEPTH_MAX) return GO_ON;
+    bytes = bytes * 8 + PT_BPF_STACK_HEAD_BYTES;
+    enum { RING_IS_FULL = -28 }; /* ENOSPC: the kernel counts it as lost */
+    const long error =
+        bpf_perf_event_output(context, &output, BPF_F_CURRENT_CPU, &c->stack.generation, bytes);
+    return error == 0 || error == RING_IS_FULL ? DROP : GO_ON;
+}
+
+/* Asked for by the helpers; the file may be had under the other licence, too. */
+const char sample_license[] SECTION("license") = "GPL";

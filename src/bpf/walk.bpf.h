@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* walk.bpf.h: a stack is walked in the kernel: the hooks of unwind/step.h, and one step.
+ *
+ * The includer has defined what a map's element is: cpu_at, pool_chunk, read_stack (sample.bpf.c;
+ * in user space a test does).
+ *
+ * The step is a global function with a number for its argument: so the verifier checks it once,
+ * whatever calls it, and a loop of a thousand steps costs it no more than the loop.
+ */
+#ifndef PT_BPF_WALK_H
+#define PT_BPF_WALK_H
+
+#include "bpf/layout.h"
+
+#define inline inline __attribute__((always_inline))
+
+/* The compiler must not know more of a number than the verifier can see. */
+#define BARRIER(value) __asm__ volatile("" : "+r"(value))
+
+/* ---- hooks of step.h ---- */
+
+typedef pt_bpf_cpu pt_step_stack;
+typedef pt_bpf_cpu pt_step_code;
+
+/* The stack is read by whole windows, since most words lie beside others that are read. */
+static inline bool load_word(pt_bpf_cpu *c, uint64_t addr, uint64_t *ret_word)
+{
+    const uint64_t start = addr & ~(uint64_t)(PT_BPF_WINDOW_BYTES - 1);
+    if (c->window_start != start) {
+        c->window_start = 1;
+        if (!read_stack(c->window, start)) return false;
+        c->window_start = start;
+    }
+    uint64_t word = addr / 8;
+    BARRIER(word);
+    *ret_word = c->window[word & (PT_BPF_WINDOW_BYTES / 8 - 1)];
+    return true;
+}
+
+static inline bool register_of(const pt_unwind_state *state, unsigned reg, uint64_t *ret_value)
+{
+    const pt_bpf_cpu *const c = (const pt_bpf_cpu *)(const void *)state->regs;
+    uint64_t at = reg;
+    if (c == NULL) return false;
+    BARRIER(at);
+    if (at >= PT_MACHINE_REGS_MAX) return false;
+    *ret_value = c->regs[at];
+    return true;
+}
+
+/* No machine with a link register has this program yet. */
+static inline const uint64_t *interrupted_regs(const pt_machine *machine,
+                                               const pt_unwind_state *state,
+                                               const pt_unwind_rule *rule, pt_step_stack *c)
+{
+    return NULL;
+}
+
+/* ---- the pool ---- */
+
+/* NULL: there is no such place, or the bytes do not end in its chunk. */
+static inline const void *pool_at(uint32_t word, uint32_t bytes)
+{
+    const uint8_t *const chunk = pool_chunk(word >> PT_BPF_CHUNK_BITS);
+    uint64_t at = (uint64_t)word * 4;
+    if (chunk == NULL) return NULL;
+    BARRIER(at);
+    at &= PT_BPF_CHUNK_BYTES - 1;
+    return at <= PT_BPF_CHUNK_BYTES - bytes ? chunk + at : NULL;
+}
+
+/* ---- rules ---- */
+
+enum { SEARCH_STEPS = 16 }; /* enough for PT_BPF_MAPPINGS_MAX and for the rows of a page */
+enum { MAPPING_WORDS = sizeof(pt_bpf_mapping) / 4 };
+
+/* Makes the mapping that addr lies in the walk's last. */
+static inline bool find_mapping(pt_bpf_cpu *c, uint64_t addr)
+{
+    if (addr - c->last.start < c->last.limit - c->last.start) return true;
+    uint32_t low = 0, n = c->mapping_count;
+    for (int i = 0; i < SEARCH_STEPS && n > 0; i++) {
+        const uint32_t half = n / 2;
+        const pt_bpf_mapping *const m =
+            pool_at(c->mappings + (low + half) * MAPPING_WORDS, sizeof *m);
+        if (m == NULL) return false;
+        if (m->start <= addr) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    if (low == 0) return false;
+    const pt_bpf_mapping *const m = pool_at(c->mappings + (low - 1) * MAPPING_WORDS, sizeof *m);
+    if (m == NULL || addr >= m->limit) return false;
+    c->last = *m;
+    return true;
+}
+
+static inline bool is_code(pt_bpf_cpu *c, uint64_t addr)
+{
+    return find_mapping(c, addr);
+}
+
+/* The number of the last mapping's rule at addr; 0: none. */
+static inline uint32_t rule_number(pt_bpf_cpu *c, uint64_t addr)
+{
+    const uint64_t at = addr - c->last.base;
+    const uint64_t page = at >> PT_UNWIND_PAGE_BITS;
+    const uint32_t key = (uint32_t)at & ((1 << PT_UNWIND_PAGE_BITS) - 1);
+    if (page >= c->last.page_count) return 0;
+    const uint32_t *const pages = pool_at(c->last.pages + (uint32_t)page, 2 * sizeof *pages);
+    if (pages == NULL) return 0;
+    uint32_t low = pages[0], n = pages[1], rule = 0;
+    if (low >= n || n > c->last.row_count) return 0;
+    n -= low;
+    for (int i = 0; i < SEARCH_STEPS && n > 0; i++) {
+        const uint32_t half = n / 2;
+        const uint32_t *const row = pool_at(c->last.rows + low + half, sizeof *row);
+        if (row == NULL) return 0;
+        if ((*row & 0xffff) <= key) {
+            rule = *row >> 16;
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return rule;
+}
+
+static inline void read_rule(pt_bpf_cpu *c, uint32_t number, pt_unwind_rule *ret_rule)
+{
+    const pt_unwind_rule *rule = NULL;
+    if (number < c->last.rule_count) rule = pool_at(c->last.rules + number * 3, sizeof *rule);
+    *ret_rule = rule != NULL ? *rule : (pt_unwind_rule){.cfa_kind = PT_CFA_NONE};
+}
+
+#include "unwind/step.h"
+
+/* ---- a step ---- */
+
+/* False: user space has to walk. *ret_rule: the slot's, if it is a PT_SLOT_RULE. */
+static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slot)
+{
+    pt_unwind_slot slot = {.pc = pc, .generation = c->generation};
+    pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
+    uint32_t number = 0;
+    if (find_mapping(c, pc)) {
+        if (c->last.kind == PT_BPF_LATER) return false;
+        rule.cfa_kind = PT_CFA_FRAME_POINTER;
+        if (c->last.kind == PT_BPF_TABLE) {
+            number = rule_number(c, pc);
+            read_rule(c, number, &rule);
+        }
+    }
+    put_rule(&slot, PT_MACHINE_HOST, &rule);
+    if (slot.kind == PT_SLOT_RULE) slot.number = (uint16_t)number;
+    *ret_slot = slot;
+    return true;
+}
+
+static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
+                                         const pt_unwind_slot *slot, uint64_t pc)
+{
+    pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
+    if (slot->kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
+    if (slot->kind == PT_SLOT_NO_RULE) return PT_UNWIND_END_NO_RULE;
+    if (slot->kind == PT_SLOT_FRAME_POINTER) return step_fp(PT_MACHINE_HOST, at, c, c);
+    if (find_mapping(c, pc))
+        read_rule(c, slot->kind == PT_SLOT_RULE ? slot->number : rule_number(c, pc), &rule);
+    return step_rule(PT_MACHINE_HOST, at, &rule, c);
+}
+
+/* One frame outwards; it is put behind the others. GOING_ON, or why not. */
+static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
+{
+    pt_unwind_state at = {.pc = c->pc,
+                          .sp = c->sp,
+                          .fp = c->fp,
+                          .regs = c->has_regs != 0 ? (const uint64_t *)(const void *)c : NULL,
+                          .is_return = c->is_return != 0,
+                          .is_fp_lost = c->is_fp_lost != 0,
+                          .is_fp_walk = c->is_fp_walk != 0,
+                          .is_unchecked = c->is_unchecked != 0};
+    const uint64_t pc = at.pc - at.is_return;
+    if (at.sp < c->low || at.sp > c->limit || at.sp % WORD != 0) return PT_UNWIND_END_BAD_READ;
+    pt_unwind_slot *const kept = &c->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    if (kept->pc != pc || kept->generation != c->generation) {
+        pt_unwind_slot slot;
+        if (!fill_slot(c, pc, &slot)) return PT_UNWIND_END_NO_RULE;
+        *kept = slot;
+    }
+    pt_unwind_end end = PT_UNWIND_END_NO_RULE;
+    registers usual = {at.pc, at.sp, at.fp, at.is_fp_lost};
+    if (kept->kind >= PT_SLOT_BY_SP && step_usual(PT_MACHINE_HOST, &usual, kept, c)) {
+        c->pc = usual.pc;
+        c->sp = usual.sp;
+        c->fp = usual.fp;
+        c->is_fp_lost = usual.is_fp_lost;
+        c->is_return = true;
+        c->is_fp_walk = false;
+    } else {
+        end = step_by_slot(c, &at, kept, pc);
+        c->is_unchecked = at.is_unchecked;
+        if (end != PT_UNWIND_END_GOING_ON) return end;
+        c->pc = at.pc;
+        c->sp = at.sp;
+        c->fp = at.fp;
+        c->is_fp_lost = at.is_fp_lost;
+        c->is_return = at.is_return;
+        c->is_fp_walk = at.is_fp_walk;
+    }
+    c->has_regs = false;
+    uint64_t count = c->stack.count;
+    BARRIER(count);
+    if (count >= PT_BPF_DEPTH_MAX) return PT_UNWIND_END_TRUNCATED;
+    c->stack.pcs[count] = c->pc + !c->is_return;
+    c->stack.count = (uint32_t)count + 1;
+    return PT_UNWIND_END_GOING_ON;
+}
+
+/* Puts the walk at the innermost frame; pc, sp, fp and regs are there. */
+static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
+{
+    c->generation = process->generation;
+    c->mappings = process->mappings;
+    c->mapping_count = process->mapping_count;
+    c->low = 0;
+    c->limit = UINT64_C(1) << 47;
+    c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = false;
+    c->has_regs = true;
+    c->window_start = 1;
+    c->last.start = c->last.limit = 0;
+    c->stack.pcs[0] = c->pc;
+    c->stack.count = 1;
+}
+
+#endif
