@@ -106,23 +106,24 @@ static void tell_walker(pt_capture *c, pt_proc *proc, const pt_unwind_modules *m
         proc->walked_generation = modules->generation;
 }
 
-/* The kernel has walked it by mappings of that time. Should others have come in between, its
- * innermost address alone is right. */
+/* The kernel has walked it by the mappings that it knew then. */
 static void take_walked(pt_capture *c, pt_proc *proc, const pt_perf_record *r)
 {
     const pt_bpf_stack *const walked = r->sample.walked;
-    const bool is_of_others = walked->generation != proc->generation;
     pt_unwind_kernel(&r->sample, &c->stack);
     const uint32_t room = PT_SINK_DEPTH_MAX - c->stack.kernel_count;
-    uint32_t count = walked->count < room ? walked->count : room;
-    if (is_of_others && count > 1) count = 1;
+    const uint32_t right =
+        pt_proc_right_frames(proc, walked->generation, walked->pcs, walked->count);
+    const uint32_t count = right < room ? right : room;
     memcpy(c->stack.pcs + c->stack.kernel_count, walked->pcs, count * sizeof *walked->pcs);
     c->stack.count += count;
     c->stack.is_unchecked = walked->is_unchecked != 0;
     c->stack.end = walked->end;
     if (walked->end == PT_UNWIND_END_ROOT) pt_unwound_set_root(&c->stack);
-    if (count < walked->count)
-        c->stack.end = is_of_others ? PT_STACK_END_NO_RULE : PT_STACK_END_TRUNCATED;
+    if (right < walked->count)
+        c->stack.end = PT_STACK_END_NO_RULE;
+    else if (count < walked->count)
+        c->stack.end = PT_STACK_END_TRUNCATED;
     c->facts.walked++;
 }
 

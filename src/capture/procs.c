@@ -26,6 +26,8 @@ static void free_maps(pt_proc *proc)
 {
     free(proc->map.items);
     free(proc->module.items);
+    free(proc->replaced.items);
+    memset(&proc->replaced, 0, sizeof proc->replaced);
     memset(&proc->map, 0, sizeof proc->map);
     memset(&proc->module, 0, sizeof proc->module);
 }
@@ -69,7 +71,7 @@ static pt_proc *add_proc(pt_procs *procs, uint32_t pid)
     pt_proc *const proc = pt_alloc(1, sizeof *proc);
     proc->pid = pid;
     proc->is_stale = true;
-    proc->generation = ++procs->generation;
+    proc->generation = proc->replaced_generation = ++procs->generation;
     PT_INDEX_PUSH(&procs->index, pid_hash(pid), procs->all, proc);
     return proc;
 }
@@ -99,14 +101,59 @@ static bool is_same_map(const pt_proc_map *a, const pt_proc_map *b)
            a->range.file_offset == b->range.file_offset && a->image == b->image;
 }
 
+/* Did anything lie in that range? */
+static bool is_taken(const pt_proc *proc, const pt_map_range *range)
+{
+    for (size_t i = 0; i < proc->map.count; i++) {
+        const pt_map_range *const r = &proc->map.items[i].range;
+        if (r->start < range->limit && r->limit > range->start) return true;
+    }
+    return false;
+}
+
+static void note_replaced(pt_proc *proc, const pt_map_range *range)
+{
+    const pt_proc_replaced now = {range->start, range->limit, proc->generation};
+    if (proc->replaced.count < PT_REPLACED_MAX) {
+        PT_PUSH(proc->replaced, now);
+        return;
+    }
+    pt_proc_replaced *const oldest = &proc->replaced.items[proc->replaced.next];
+    proc->replaced_generation = oldest->generation;
+    *oldest = now;
+    proc->replaced.next = (proc->replaced.next + 1) % PT_REPLACED_MAX;
+}
+
 static void put_map(pt_procs *procs, pt_proc *proc, const pt_proc_map *map)
 {
     const pt_proc_map *const there = pt_proc_map_at(proc, map->range.start);
     if (there != NULL && is_same_map(there, map)) return;
+    const bool is_replacing = is_taken(proc, &map->range);
     PT_GROW(proc->map, proc->map.count + PT_MAPPINGS_MORE);
     proc->map.count =
         pt_mappings_put(proc->map.items, proc->map.count, sizeof *proc->map.items, map);
     mark_changed(procs, proc);
+    if (is_replacing) note_replaced(proc, &map->range);
+}
+
+static bool is_replaced_since(const pt_proc *proc, uint32_t generation, uint64_t pc)
+{
+    for (size_t i = 0; i < proc->replaced.count; i++) {
+        const pt_proc_replaced *const r = &proc->replaced.items[i];
+        if (r->generation > generation && pc >= r->start && pc < r->limit) return true;
+    }
+    return false;
+}
+
+uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const uint64_t *pcs,
+                              uint32_t count)
+{
+    uint32_t right = 0;
+    if (generation >= proc->generation) return count;
+    if (generation < proc->replaced_generation) return count > 0 ? 1 : 0;
+    while (right < count && !is_replaced_since(proc, generation, pcs[right] - (right > 0)))
+        right++;
+    return right < count ? right + 1 : count;
 }
 
 static void read_maps_line(pt_procs *procs, pt_proc *proc, const char *text)
@@ -232,6 +279,7 @@ pt_proc *pt_procs_on_comm(pt_procs *procs, const pt_perf_record *r)
         if (proc->awaits_exec) proc->is_wanted = true;
         proc->awaits_exec = false;
         mark_changed(procs, proc);
+        proc->replaced_generation = proc->generation;
     }
     return proc;
 }

@@ -22,6 +22,14 @@ typedef struct pt_proc_map {
     uint32_t image;
 } pt_proc_map;
 
+enum { PT_REPLACED_MAX = 64 };
+
+/* Addresses where a mapping took the place of another. */
+typedef struct pt_proc_replaced {
+    uint64_t start, limit;
+    uint32_t generation; /* since when */
+} pt_proc_replaced;
+
 typedef struct pt_proc {
     uint32_t pid, ppid;
     char comm[PT_COMM_BYTES];
@@ -36,6 +44,11 @@ typedef struct pt_proc {
     uint32_t brought_in; /* pages of its stacks (feed.c) */
     uint32_t sampled;    /* samples since the maps were last read again for an unknown address */
     uint32_t generation; /* another one whenever map changes */
+    struct {
+        pt_proc_replaced *items; /* the last ones, in turn */
+        size_t count, cap, next;
+    } replaced;
+    uint32_t replaced_generation; /* what was replaced before is not known one by one */
     struct {
         pt_proc_map *items; /* ascending, not overlapping; executable ones only */
         size_t count, cap;
@@ -90,6 +103,10 @@ pt_proc *pt_procs_on_exit(pt_procs *procs, const pt_perf_record *record);
 
 /* The mapping that an address lies in, or NULL. */
 const pt_proc_map *pt_proc_map_at(const pt_proc *proc, uint64_t addr);
+/* How many frames of a stack that was walked by the mappings of that generation are right by those
+ * of now: up to the first in a mapping that was replaced since, with it. */
+uint32_t pt_proc_right_frames(const pt_proc *proc, uint32_t generation, const uint64_t *pcs,
+                              uint32_t count);
 /* What pt_unwind needs; brings the modules up to date, which may mean to read files. */
 pt_unwind_modules pt_proc_modules(pt_procs *procs, pt_proc *proc);
 

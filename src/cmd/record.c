@@ -78,9 +78,12 @@ static const pt_option record_rows[] = {
      .choices = "auto perf preload bpf",
      .group = "How",
      .help = "sample by the kernel from outside, or by the library in the process",
-     .details = "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
-                "the library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells "
-                "which it was and why. --split takes the library."},
+     .details =
+         "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
+         "the library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells "
+         "which it was and why. --split takes the library. bpf is perf with a program in the "
+         "kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they are whole "
+         "however deep, up to 1,024 frames."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,

@@ -84,12 +84,13 @@ static void describe_recording(void *arg, pt_builder *b, const pt_capture_facts 
     p->command_line = pt_builder_text(b, run->command).v;
     p->cpu_used_ns = (int64_t)used_ns(run, f);
     add_comment(b, pt_strf("recorded with: %s", run->typed));
-    add_comment(b,
-                pt_strf("engine: perf events of %s%s, %s", f->is_each_thread ? "threads" : "cpus",
-                        run->settings->engine == PT_ENGINE_BPF
-                            ? ", stacks walked in the kernel by a BPF program"
-                            : "",
-                        run->why));
+    PT_FREE char *walked =
+        run->settings->engine == PT_ENGINE_BPF
+            ? pt_strf(", %" PRIu64 " of %" PRIu64 " stacks walked in the kernel by a BPF program",
+                      f->walked, f->stacks)
+            : pt_strdup("");
+    add_comment(b, pt_strf("engine: perf events of %s%s, %s",
+                           f->is_each_thread ? "threads" : "cpus", walked, run->why));
     add_comment(
         b, pt_strf("host: %s, %s %s %s", host.nodename, host.sysname, host.release, host.machine));
     if (p->cpu_used_ns > 0 && f->period_ns != 0)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* machine.h: the facts in which one architecture differs from another. Each architecture has a file
  * of its own here (x86_64.h, aarch64.h) and a row in machine.c; a new architecture is those two.
  *

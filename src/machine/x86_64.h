@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* x86_64.h: 64-bit x86. DWARF numbers: System V ABI, AMD64, figure 3.36. */
 #ifndef PT_MACHINE_X86_64_H
 #define PT_MACHINE_X86_64_H

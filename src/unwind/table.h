@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* table.h: how to go from a frame to its caller, for every address of one module, in 4 bytes a row.
  *
  *   .eh_frame --- pt_unwind_compile ---> blob --- pt_unwind_table_open ---> pt_unwind_table

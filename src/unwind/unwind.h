@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* unwind.h: from registers and a stack to return addresses, without frame pointers.
  *
  *   pc ---> cache (a slot a pc) ---> rule ---> CFA, caller's pc, caller's fp ---> the same again

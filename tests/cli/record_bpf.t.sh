@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# pitot record --engine=bpf: stacks that a program in the kernel walks. The other engine says what is
+# right.
+. "$(dirname "$0")/lib.sh"
+
+command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
+
+it 'is built from the sources that are here'
+if needs clang-14 llvm-strip-14; then
+    run "$PITOT_ROOT/tools/build-bpf" rebuilt.bpf
+    expect_status 0
+    cmp rebuilt.bpf "$PITOT_ROOT/src/bpf/dist/sample.x86_64.bpf" ||
+        fail 'src/bpf/dist/sample.x86_64.bpf is not what tools/build-bpf makes'
+fi
+
+it 'refuses what its events cannot do'
+run pitot record --engine=bpf --each-thread true
+expect_status 2
+expect_stderr_has '--each-thread needs --engine=perf'
+run pitot record --engine=bpf --off-cpu true
+expect_status 2
+expect_stderr_has '--off-cpu needs --engine=perf'
+
+it 'says in one line why it cannot be had'
+mkdir old
+${CC:-cc} -shared -o old/libbpf.so.1 -x c /dev/null || fail 'no shared library'
+run env LD_LIBRARY_PATH=old "$PITOT" record --engine=bpf true
+expect_status 1
+[ "$(stderr | grep -v '^$' | wc -l)" = 1 ] || fail "$(stderr)"
+
+run pitot record --engine=bpf -o probe.pb.gz true
+if [ "$status" != 0 ]; then
+    it 'records'
+    skip "no BPF here: $(stderr | tail -n 1)"
+    exit 0
+fi
+[ "$PITOT_SANITIZED" = 0 ] || exit 0
+
+# work SECONDS [DEPTH]: so much CPU time, a quarter in `one` and the rest in `two`, below so many
+# frames of 500 bytes.
+cat >work.c <<'C'
+#include <stdlib.h>
+#include <time.h>
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static volatile unsigned x = 1;
+__attribute__((noinline)) static void one(void) { for (int i = 0; i < 100000; i++) x = x * 3 + 1; }
+__attribute__((noinline)) static void two(void) { for (int i = 0; i < 300000; i++) x = x * 3 + 1; }
+__attribute__((noinline)) static int deep(int depth, double end)
+{
+    volatile char room[500];
+    room[0] = room[499] = (char)depth;
+    if (depth > 0) return deep(depth - 1, end) + room[0] + room[499];
+    while (cpu() < end) { one(); two(); }
+    return room[0];
+}
+int main(int argc, char **argv) { return deep(argc > 2 ? atoi(argv[2]) : 3, atof(argv[1])) == 12345; }
+C
+${CC:-cc} -O2 -fomit-frame-pointer work.c -o work || exit 1
+
+# in_kernel FILE: how many per cent of the stacks were walked there.
+in_kernel() {
+    pitot info "$1" | sed -n 's/.*, \([0-9]*\) of \([0-9]*\) stacks walked in the kernel.*/\1 \2/p' |
+        awk '{ print int(100 * $1 / ($2 + 0.1)) }'
+}
+# share FILE FUNCTION: "samples all".
+share() {
+    pitot top --json -e samples "$1" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+rows = {row["name"]: row for row in report["rows"]}
+print(rows[sys.argv[1]]["self"], report["profile"]["total"])' "$2"
+}
+
+it 'walks nearly all stacks in the kernel, and whole'
+run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
+expect_status 0
+run pitot info bpf.pb.gz
+expect_stdout_has 'stacks walked in the kernel by a BPF program, as --engine=bpf asks'
+[ "$(in_kernel bpf.pb.gz)" -ge 90 ] || fail "$(pitot info bpf.pb.gz)"
+[ "$(pitot tree bpf.pb.gz | grep -c deep)" -ge 4 ] || fail "$(pitot tree bpf.pb.gz)"
+
+it 'gives each function the share that the other engine gives it'
+run pitot record --engine=perf -o perf.pb.gz ./work 1.5
+expect_status 0
+printf '%s %s\n' "$(share bpf.pb.gz one)" "$(share perf.pb.gz one)" >shares
+awk '{ p = $1 / $2; q = $3 / $4; mean = ($1 + $3) / ($2 + $4)
+       d = p - q; var = mean * (1 - mean) * (1 / $2 + 1 / $4)
+       exit !(d * d <= 9 * var) }' shares || fail "samples of one: $(cat shares)"
+
+it 'sees as much CPU time as the program used'
+run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
+seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
+awk '{ exit !($1 > 0.95 * $2 && $1 < 1.05 * $2) }' <<<"$seen" || fail "$(stderr)"
+
+it 'has whole stacks that are deeper than the kernel copies'
+run pitot record --engine=bpf -o deep.pb.gz ./work 1 400
+expect_status 0
+pitot traces deep.pb.gz >traces
+[ "$(sed -n '/./!q; p' <(tail -n +4 traces) | grep -c deep)" -ge 400 ] || fail "$(head -n 500 traces)"
+run pitot record --engine=perf -o cut.pb.gz ./work 1 400
+expect_stderr_has 'stacks are deeper than what was copied of them'
+
+it 'knows programs and libraries that come while it records'
+cat >late.c <<'C'
+__attribute__((noinline)) void run_late(void (*work)(void)) { work(); __asm__ volatile(""); }
+C
+cat >loads.c <<'C'
+#include <dlfcn.h>
+#include <time.h>
+static volatile unsigned x = 1;
+static void work(void)
+{
+    struct timespec t;
+    do {
+        for (int i = 0; i < 100000; i++) x = x * 3 + 1;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec < 1);
+}
+int main(void)
+{
+    void *library = dlopen("./late.so", RTLD_NOW);
+    ((void (*)(void (*)(void)))dlsym(library, "run_late"))(work);
+    return 0;
+}
+C
+${CC:-cc} -O2 -shared -fPIC late.c -o late.so && ${CC:-cc} -O2 loads.c -o loads -ldl || exit 1
+run pitot record --engine=bpf -o late.pb.gz sh -c './work 0.3; exec ./loads'
+expect_status 0
+[ "$(in_kernel late.pb.gz)" -ge 60 ] || fail "$(pitot info late.pb.gz)"
+expect_stderr_has '100 % of the stacks complete'
+run pitot peek run_late late.pb.gz
+expect_stdout_has main
+
+it 'records the whole machine'
+run pitot record --engine=bpf -a -o all.pb.gz ./work 0.5
+expect_status 0
+run pitot top all.pb.gz
+expect_stdout_has two
+
+it 'leaves nothing in the kernel when it is killed'
+./work 1000 &
+target=$!
+python3 "$PITOT_ROOT/tests/cli/bpf_left.py" >before
+"$PITOT" record --engine=bpf -p $target -o killed.pb.gz 2>said &
+recorder=$!
+is_loaded() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep -c '^prog pt_bpf_sample$' | grep -qx "$1"; }
+others=$(grep -c '^prog pt_bpf_sample$' before)
+eventually is_loaded $((others + 1)) || fail "$(cat said)"
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+eventually is_loaded "$others" || fail 'the program is there yet'
+is_as_before() { python3 "$PITOT_ROOT/tests/cli/bpf_left.py" | grep -c pitot_pool | grep -qx "$(grep -c pitot_pool before)"; }
+eventually is_as_before || fail 'memory of the program is there yet'
+kill $target
