@@ -14,14 +14,7 @@
 #include "bpf/libbpf.h"
 #include "bpf/pool.h"
 
-enum { ARRAY = 2, MMAPABLE = 1 << 10, RULE_WORDS = sizeof(pt_unwind_rule) / 4 };
-
-/* A table in the pool. */
-typedef struct {
-    const uint32_t *identity; /* its rows, where user space has them */
-    uint32_t pages, rows, rules;
-    bool is_there;
-} pooled_table;
+enum { ARRAY = 2, MMAPABLE = 1 << 10 };
 
 /* A process that the kernel's side knows. */
 typedef struct {
@@ -35,11 +28,6 @@ struct pt_bpf_engine {
     struct bpf_object *object;
     int program_fd, processes_fd, output_fd, pool_fd;
     pt_bpf_pool pool;
-    struct {
-        pooled_table *items;
-        size_t count, cap;
-    } table;
-    pt_index table_of; /* identity -> row */
     struct {
         known_process *items;
         size_t count, cap;
@@ -133,7 +121,6 @@ pt_status pt_bpf_engine_new(uint32_t cpu_limit, pt_bpf_engine **ret_engine, pt_e
     pt_bpf_engine *const engine = pt_alloc(1, sizeof *engine);
     engine->lib = lib;
     pt_bpf_pool_init(&engine->pool, make_chunk, engine);
-    pt_index_init(&engine->table_of);
     pt_index_init(&engine->process_of);
     const pt_status status = load_object(engine, cpu_limit, reterr);
     if (status != PT_OK) {
@@ -151,9 +138,7 @@ void pt_bpf_engine_free(pt_bpf_engine *engine)
         munmap(engine->pool.chunks[i], PT_BPF_CHUNK_BYTES);
     pt_bpf_pool_done(&engine->pool);
     if (engine->object != NULL) engine->lib->object_close(engine->object);
-    pt_index_done(&engine->table_of);
     pt_index_done(&engine->process_of);
-    free(engine->table.items);
     free(engine->process.items);
     free(engine);
 }
@@ -171,41 +156,6 @@ bool pt_bpf_engine_output(pt_bpf_engine *engine, uint32_t cpu, int event_fd)
 uint64_t pt_bpf_engine_pool_bytes(const pt_bpf_engine *engine)
 {
     return (uint64_t)engine->pool.count * PT_BPF_CHUNK_BYTES;
-}
-
-/* ---- tables ---- */
-
-static const pooled_table *table_in_pool(pt_bpf_engine *engine, const pt_unwind_table *table)
-{
-    const uint64_t hash = pt_hash_mix((uint64_t)(uintptr_t)table->rows, 5);
-    const uint32_t known =
-        PT_INDEX_FIND(&engine->table_of, hash, i, engine->table.items[i].identity == table->rows);
-    if (known != PT_NONE) return &engine->table.items[known];
-    pooled_table added = {.identity = table->rows};
-    pt_bpf_pool *const pool = &engine->pool;
-    added.is_there =
-        pt_bpf_pool_add(pool, table->pages, table->page_count + 1, &added.pages) &&
-        pt_bpf_pool_add(pool, table->rules, table->rule_count * RULE_WORDS, &added.rules) &&
-        pt_bpf_pool_add(pool, table->rows, table->row_count, &added.rows);
-    const uint32_t row = PT_INDEX_PUSH(&engine->table_of, hash, engine->table, added);
-    return &engine->table.items[row];
-}
-
-static pt_bpf_mapping mapping_of(pt_bpf_engine *engine, const pt_unwind_module *module)
-{
-    pt_bpf_mapping m = {.start = module->start, .limit = module->limit, .kind = PT_BPF_NO_TABLE};
-    const pt_unwind_table *const table = module->table;
-    if (table == NULL) return m;
-    const pooled_table *const pooled = table_in_pool(engine, table);
-    m.kind = pooled->is_there ? PT_BPF_TABLE : PT_BPF_LATER;
-    m.base = module->bias + table->base_addr;
-    m.pages = pooled->pages;
-    m.page_count = table->page_count;
-    m.rows = pooled->rows;
-    m.row_count = table->row_count;
-    m.rules = pooled->rules;
-    m.rule_count = table->rule_count;
-    return m;
 }
 
 /* ---- processes ---- */
@@ -241,17 +191,10 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
 {
     pt_bpf_process value = {.is_wanted = modules != NULL};
     uint32_t word_count = 0;
-    if (modules != NULL && modules->count > 0) {
-        if (modules->count > PT_BPF_MAPPINGS_MAX) return false;
-        PT_FREE pt_bpf_mapping *mappings = pt_alloc(modules->count, sizeof *mappings);
-        for (uint32_t i = 0; i < modules->count; i++)
-            mappings[i] = mapping_of(engine, &modules->modules[i]);
-        word_count = modules->count * (uint32_t)(sizeof *mappings / 4);
-        if (!pt_bpf_pool_borrow(&engine->pool, mappings, word_count, monotonic_ns(),
-                                &value.mappings))
-            return false;
-        value.mapping_count = modules->count;
-    }
+    if (modules != NULL &&
+        !pt_bpf_pool_put(&engine->pool, modules, monotonic_ns(), &value.mappings, &word_count))
+        return false;
+    if (modules != NULL) value.mapping_count = modules->count;
     if (modules != NULL) value.generation = modules->generation;
     known_process *const process = process_of(engine, pid, true);
     const bool is_put = engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) == 0;

@@ -12,9 +12,8 @@
 #include <stdbool.h>
 
 #include "base/grow.h"
+#include "base/index.h"
 #include "bpf/layout.h"
-
-enum { PT_BPF_RUN_CLASSES = 24 };
 
 /* Makes chunk number; NULL: there is no memory. It is PT_BPF_CHUNK_BYTES of zeros, which the pool
  * writes to and never frees. */
@@ -26,6 +25,12 @@ typedef struct pt_bpf_run {
     uint64_t free_ns; /* from then on it may be used again */
 } pt_bpf_run;
 
+typedef struct pt_bpf_pooled_table {
+    const uint32_t *identity; /* its rows, where user space has them */
+    uint32_t pages, rows, rules;
+    bool is_there;
+} pt_bpf_pooled_table;
+
 typedef struct pt_bpf_pool {
     pt_bpf_make_chunk make;
     void *arg;
@@ -36,16 +41,22 @@ typedef struct pt_bpf_pool {
         pt_bpf_run *items;
         size_t count, cap;
     } freed; /* of mappings */
+    struct {
+        pt_bpf_pooled_table *items;
+        size_t count, cap;
+    } table;
+    pt_index table_of; /* identity -> row */
 } pt_bpf_pool;
 
 void pt_bpf_pool_init(pt_bpf_pool *pool, pt_bpf_make_chunk make, void *arg);
 void pt_bpf_pool_done(pt_bpf_pool *pool);
 
-/* Copies so many words; *ret_word is their place. False: the pool is full. */
-bool pt_bpf_pool_add(pt_bpf_pool *pool, const void *words, uint32_t count, uint32_t *ret_word);
-/* The same for what will be given back: count words, at now_ns (monotonic). */
-bool pt_bpf_pool_borrow(pt_bpf_pool *pool, const void *words, uint32_t count, uint64_t now_ns,
-                        uint32_t *ret_word);
+/* The modules as a run of pt_bpf_mapping, and tables that are not there yet; a table's bytes stay
+ * where they are in user space, too. now_ns is monotonic; *ret_count: words of the run. False: the
+ * pool is full. */
+bool pt_bpf_pool_put(pt_bpf_pool *pool, const pt_unwind_modules *modules, uint64_t now_ns,
+                     uint32_t *ret_word, uint32_t *ret_count);
+/* The run is not asked for from now on. */
 void pt_bpf_pool_give_back(pt_bpf_pool *pool, uint32_t word, uint32_t count, uint64_t now_ns);
 
 #endif

@@ -1,0 +1,273 @@
+/* Tests of src/bpf in user space: the walk that runs in the kernel is compiled here, with a pool in
+ * ordinary memory, and must say what the walk of user space says of the same bytes. */
+#include "base_check.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "bpf/pool.h"
+#include "unwind_deep.h"
+#include "unwind_maker.h"
+
+static pt_bpf_pool pool;
+static struct {
+    uint64_t low, limit;
+    const uint8_t *bytes; /* of [low, limit) */
+} copied;
+
+static const uint8_t *pool_chunk(uint32_t number)
+{
+    return number < pool.count ? pool.chunks[number] : NULL;
+}
+
+static bool read_stack(uint64_t *window, uint64_t addr)
+{
+    memset(window, 0, PT_BPF_WINDOW_BYTES);
+    for (uint64_t at = addr; at < addr + PT_BPF_WINDOW_BYTES; at += 8)
+        if (at >= copied.low && at < copied.limit)
+            memcpy(window + (at - addr) / 8, copied.bytes + (at - copied.low), 8);
+    return true;
+}
+
+#include "bpf/walk.bpf.h"
+
+static void *make_chunk(void *arg, uint32_t number)
+{
+    (void)arg, (void)number;
+    return pt_alloc(PT_BPF_CHUNK_BYTES, 1);
+}
+
+static void free_pool(void)
+{
+    for (uint32_t i = 0; i < pool.count; i++)
+        free(pool.chunks[i]);
+    pt_bpf_pool_done(&pool);
+}
+
+/* ---- this process, at each instruction ---- */
+
+enum { COPIED_MAX = 32 << 10, DEPTH = 512 };
+
+static made_process process;
+static pt_bpf_process in_kernel;
+static pt_bpf_cpu *cpu;
+static pt_unwind_cache *cache;
+static uint8_t stack_bytes[COPIED_MAX];
+static uint64_t user_pcs[DEPTH];
+static struct {
+    uint32_t compared, different, whole, frames;
+} seen;
+
+/* What the walk that failed said, for the message. */
+static struct {
+    uint32_t user_count, kernel_count;
+    pt_unwind_end user_end, kernel_end;
+    uint64_t pc;
+} first_difference;
+
+static pt_unwind_end walk_as_in_the_kernel(const pt_unwind_state *from, uint64_t low,
+                                           uint64_t limit)
+{
+    cpu->pc = from->pc;
+    cpu->sp = from->sp;
+    cpu->fp = from->fp;
+    memcpy(cpu->regs, from->regs, sizeof cpu->regs);
+    begin_walk(cpu, &in_kernel);
+    cpu->low = low;
+    cpu->limit = limit;
+    pt_unwind_end end = PT_UNWIND_END_GOING_ON;
+    while (end == PT_UNWIND_END_GOING_ON && cpu->stack.count < DEPTH)
+        end = step_frame(cpu);
+    return end != PT_UNWIND_END_GOING_ON ? end : PT_UNWIND_END_TRUNCATED;
+}
+
+/* Both walks of the first so many bytes. */
+static void compare_walks(const pt_unwind_state *from, uint64_t low, uint64_t byte_count)
+{
+    const pt_unwind_limits limits = {.low = low, .limit = low + byte_count, .copy = stack_bytes};
+    copied.low = low;
+    copied.limit = low + byte_count;
+    copied.bytes = stack_bytes;
+    pt_unwind_state state = *from;
+    pt_unwind_end user_end;
+    const uint32_t count =
+        pt_unwind(&state, &process.all, &limits, cache, user_pcs, DEPTH, &user_end);
+    const pt_unwind_end end = walk_as_in_the_kernel(from, low, low + byte_count);
+    const bool is_same = count == cpu->stack.count && end == user_end &&
+                         state.is_unchecked == (cpu->is_unchecked != 0) &&
+                         memcmp(user_pcs, cpu->stack.pcs, count * sizeof *user_pcs) == 0;
+    if (!is_same && seen.different++ == 0) {
+        first_difference.user_count = count;
+        first_difference.kernel_count = cpu->stack.count;
+        first_difference.user_end = user_end;
+        first_difference.kernel_end = end;
+        first_difference.pc = from->pc;
+    }
+    seen.compared++;
+    seen.frames += count;
+    seen.whole += end == PT_UNWIND_END_ROOT;
+}
+
+static void copy_and_compare(void *context)
+{
+    static uint32_t turn;
+    uint64_t regs[PT_MACHINE_REGS_MAX] = {0};
+    pt_unwind_state from;
+    state_of_context(context, regs, &from);
+    const pt_unwind_limits thread = limits_of_thread();
+    const uint64_t low = from.sp - PT_MACHINE_HOST->red_zone_bytes;
+    uint64_t byte_count = thread.limit - low;
+    if (low % 8 != 0) return;
+    if (byte_count > COPIED_MAX) byte_count = COPIED_MAX;
+    memcpy(stack_bytes, (const void *)(uintptr_t)low, byte_count);
+    compare_walks(&from, low, byte_count);
+    if (++turn % 16 != 0) return; /* and of a copy that is too short */
+    compare_walks(&from, low, (byte_count / 3 + turn / 16 * 8 % 512) / 8 * 8);
+    if (turn % 64 != 0) return; /* and of one that is not what it was */
+    for (uint64_t i = turn % 512; i + 8 < byte_count; i += 720)
+        stack_bytes[i] ^= (uint8_t)turn;
+    compare_walks(&from, low, byte_count);
+}
+
+static void on_step(int signo, siginfo_t *info, void *context)
+{
+    (void)signo, (void)info;
+    copy_and_compare(context);
+}
+
+static void on_user(int signo)
+{
+    (void)signo;
+}
+
+#if defined(__x86_64__)
+enum { TRAP_FLAG = 0x100 };
+#define SINGLE_STEP(is_on)                                                                         \
+    __asm__ volatile(                                                                              \
+        "pushfq; andq %0, (%%rsp); orq %1, (%%rsp); popfq" ::"r"((uint64_t)~TRAP_FLAG),            \
+        "r"((uint64_t)((is_on) ? TRAP_FLAG : 0))                                                   \
+        : "memory", "cc")
+#else
+#define SINGLE_STEP(is_on)
+#endif
+
+static void begin_process(void)
+{
+    uint32_t words;
+    make_process(&process);
+    cpu = pt_alloc(1, sizeof *cpu);
+    cache = pt_alloc(1, sizeof *cache);
+    pt_bpf_pool_init(&pool, make_chunk, NULL);
+    assert_true(pt_bpf_pool_put(&pool, &process.all, 0, &in_kernel.mappings, &words));
+    in_kernel.mapping_count = process.all.count;
+    in_kernel.generation = process.all.generation;
+}
+
+static void end_process(void)
+{
+    free(cpu);
+    free(cache);
+    free_pool();
+    free_process(&process);
+}
+
+static void kernel_and_user_space_walk_the_same_stacks_alike(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip(); /* there is no program for it yet */
+#endif
+    begin_process();
+    struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, old;
+    struct sigaction user = {.sa_handler = on_user}, old_user;
+    sigaction(SIGTRAP, &step, &old);
+    sigaction(SIGUSR1, &user, &old_user);
+    SINGLE_STEP(true);
+    unwind_deep(40);
+    SINGLE_STEP(false);
+    sigaction(SIGTRAP, &old, NULL);
+    sigaction(SIGUSR1, &old_user, NULL);
+    print_message("%u stacks of %u frames, %u whole\n", seen.compared, seen.frames, seen.whole);
+    assert_true(seen.compared > 2000);
+    assert_true(seen.whole > seen.compared / 2);
+    if (seen.different > 0)
+        fail_msg("%u differ; at pc %#lx %u frames, end %d; in the kernel %u, %d", seen.different,
+                 (unsigned long)first_difference.pc, first_difference.user_count,
+                 (int)first_difference.user_end, first_difference.kernel_count,
+                 (int)first_difference.kernel_end);
+    end_process();
+}
+
+/* ---- the pool ---- */
+
+static void rows_may_lie_in_two_chunks(void **state)
+{
+    (void)state;
+    enum { PAGES = 1000, ROWS = PAGES * 2000 }; /* two million rows: 8 MB */
+    pt_unwind_table table = {.page_count = PAGES, .row_count = ROWS, .rule_count = 3};
+    uint32_t *const pages = pt_alloc(PAGES + 1, sizeof *pages);
+    uint32_t *const rows = pt_alloc(ROWS, sizeof *rows);
+    const pt_unwind_rule rules[3] = {
+        {.cfa_kind = PT_CFA_NONE},
+        {.cfa_kind = PT_CFA_SP, .cfa_off = 8, .pc_slot = PT_SLOT_AT_CFA, .pc_off = -1},
+        {.cfa_kind = PT_CFA_SP, .cfa_off = 16, .pc_slot = PT_SLOT_AT_CFA, .pc_off = -1}};
+    for (uint32_t i = 0; i <= PAGES; i++)
+        pages[i] = i * 2000;
+    for (uint32_t i = 0; i < ROWS; i++)
+        rows[i] = (i % 2000 * 2) | (1 + i * 7 % 2) << 16;
+    table.pages = pages;
+    table.rows = rows;
+    table.rules = rules;
+    const pt_unwind_module module = {0x10000000, 0x10000000 + PAGES * 4096, 0x10000000, &table,
+                                     NULL};
+    const pt_unwind_modules modules = {&module, 1, 7, NULL};
+    uint32_t words;
+    pt_bpf_pool_init(&pool, make_chunk, NULL);
+    assert_true(pt_bpf_pool_put(&pool, &modules, 0, &in_kernel.mappings, &words));
+    assert_true(pool.count >= 3);
+    cpu = pt_alloc(1, sizeof *cpu);
+    cpu->mappings = in_kernel.mappings;
+    cpu->mapping_count = 1;
+    for (uint32_t i = 0; i < ROWS; i += 613) {
+        const uint64_t addr = module.start + i / 2000 * 4096 + i % 2000 * 2;
+        pt_unwind_rule rule;
+        assert_true(find_mapping(cpu, addr));
+        read_rule(cpu, rule_number(cpu, addr), &rule);
+        assert_memory_equal(&rule, pt_unwind_table_rule(&table, addr - module.bias), sizeof rule);
+    }
+    assert_false(find_mapping(cpu, module.start - 1));
+    assert_false(find_mapping(cpu, module.limit));
+    free(cpu);
+    free(pages);
+    free(rows);
+    free_pool();
+}
+
+static void mappings_that_were_given_back_are_used_again_when_nobody_reads_them(void **state)
+{
+    (void)state;
+    enum { SECOND_NS = 1000000000 };
+    const pt_unwind_module module = {0x1000, 0x2000, 0, NULL, NULL};
+    const pt_unwind_modules modules = {&module, 1, 7, NULL};
+    uint32_t first, second, third, words;
+    pt_bpf_pool_init(&pool, make_chunk, NULL);
+    assert_true(pt_bpf_pool_put(&pool, &modules, 0, &first, &words));
+    pt_bpf_pool_give_back(&pool, first, words, SECOND_NS);
+    assert_true(pt_bpf_pool_put(&pool, &modules, SECOND_NS, &second, &words));
+    assert_int_not_equal(second, first);
+    assert_true(pt_bpf_pool_put(&pool, &modules, 2 * (uint64_t)SECOND_NS, &third, &words));
+    assert_int_equal(third, first);
+    free_pool();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
+        cmocka_unit_test(rows_may_lie_in_two_chunks),
+        cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
