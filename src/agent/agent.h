@@ -138,7 +138,8 @@ pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, s
  * area. Then the record is added. */
 void *pt_journal_room(pt_journal_area *area, size_t size);
 void pt_journal_add(pt_journal_area *area, size_t size);
-void pt_journal_close(pt_agent_journal *journal);
+/* with_process: its memory goes with the process, which is at its end. */
+void pt_journal_close(pt_agent_journal *journal, bool with_process);
 
 /* ---- publish.c ---- */
 
@@ -171,6 +172,9 @@ void pt_publish_note(const void *at, size_t bytes);
 bool pt_publish_all(void);
 /* The same, unless there is no file and nothing to tell yet. */
 bool pt_publish(void);
+/* Before exec and at the end of a process in a recording: its journal, or, if it has no sample, its
+ * figures (pt_journal_brief). False and errno. */
+bool pt_publish_recorded(void);
 /* All of the image, whatever happened to the file. True if a file has it; its name is then in
  * ret_name, of PATH_MAX bytes. */
 bool pt_publish_whole(char *ret_name);
@@ -247,6 +251,8 @@ bool pt_tables_known(void);
 
 /* ---- python.c ---- */
 
+/* Is there an interpreter in what the loader has loaded? */
+bool pt_python_is_there(void);
 /* Looks for an interpreter in what was mapped since the last call, and tells the handler. Called
  * under the lock, never in a handler. */
 void pt_python_update(void);
@@ -345,6 +351,8 @@ void pt_thread_register_self(void);
 enum { PT_RING_WORDS = 8192 }; /* 64 KiB: a sample of 30 frames takes 31 words */
 /* All threads get rings and timers, known ones and those found in /proc/self/task. */
 void pt_threads_attach_all(void);
+/* Only the known ones: the others are found by the next look. */
+void pt_threads_attach_known(void);
 /* Looks for threads that were made in other ways (thrd_create, clone), and for those that ended.
  * False: the host has none any more. */
 bool pt_threads_meet(void);
@@ -354,8 +362,8 @@ _Atomic(int64_t) *pt_threads_owed(void *(*start_routine)(void *));
 /* The calling thread gets no ticks, until resumed. */
 void pt_thread_pause_self(void);
 void pt_thread_resume_self(void);
-/* The rings' memory goes; nobody has one. */
-void pt_threads_free_rings(void);
+/* The rings' memory goes, by us or, with the process, by the kernel; nobody has one. */
+void pt_threads_free_rings(bool with_process);
 /* In a child of fork: only the calling thread is left. */
 void pt_threads_after_fork(void);
 /* Returns when no handler that runs now was running before the call. */
@@ -414,6 +422,7 @@ typedef struct {
     bool recording; /* for `pitot record`: the journal is the result */
     bool proto;     /* the result is a profile.proto, gzipped; else a gperftools file */
     pid_t pid;
+    uint32_t asked_hz; /* samples a CPU second */
     uint64_t period_ns;
     const pt_timer_engine *engine;
     time_t start_time;
@@ -426,6 +435,7 @@ typedef struct {
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
     _Atomic(int) drain_is_ready;
     uint64_t drain_before_ns;  /* CPU time of those that were before this one */
+    bool is_asleep;            /* in a recording: there was no sample yet */
     bool leaving;              /* the process is at its end */
     pt_tick_code own_code;     /* the library, unless it is part of the program */
     pt_tick_code passing_code; /* PT_PASSING */
@@ -442,6 +452,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller);
 /* Writes the result so far. */
 void pt_session_flush(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
+uint64_t pt_session_collect(void);
+/* The same, and makes unwind tables of code that is new. */
 uint64_t pt_session_drain(void);
 /* Counts the calling thread's CPU time since that reading of its clock as the library's own. The
  * caller kept ticks away meanwhile. */

@@ -1,10 +1,12 @@
-/* fold.c: samples from the rings become distinct stacks with counts.
+/* fold.c: samples from the rings become distinct stacks with counts; copies of stacks stay as they
+ * are.
  *
  * The stacks lie in the journal's image, appended and never moved; the index that finds them is
  * memory of its own, open addressing by a 64-bit hash, at most three quarters full.
  */
 #include "agent/agent.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,6 +14,8 @@ enum {
     AREA_FIRST_BYTES = 16 << 10,
     AREA_LAST_BYTES = 4 << 20,
     INDEX_FIRST = 1024, /* entries */
+    COPIES_MAX_BYTES =
+        8 << 20, /* of a process: what its tables take longer for is walked without */
 };
 
 typedef struct {
@@ -27,6 +31,7 @@ static struct {
     bool refreshed;                       /* mappings were read again in this round */
     uint64_t words[PT_JOURNAL_CHAIN_MAX]; /* of a ring */
     uint64_t pcs[PT_JOURNAL_CHAIN_MAX];
+    size_t copied_bytes; /* in areas of copies */
 } fold = {.area_bytes = AREA_FIRST_BYTES};
 
 void pt_fold_reset(void)
@@ -35,6 +40,7 @@ void pt_fold_reset(void)
     fold.count = 0;
     fold.area = NULL;
     fold.area_bytes = AREA_FIRST_BYTES;
+    fold.copied_bytes = 0;
 }
 
 /* Multiply and fold a word at a time; the constants are the golden ratio's and splitmix64's. */
@@ -104,15 +110,19 @@ static void *area_room(size_t size)
     return pt_journal_room(area, size);
 }
 
-/* A new stack: its frames may lie in code that was mapped since. At most once a round. */
+/* At most once a round. */
+static void look_at_maps_again(void)
+{
+    if (!fold.refreshed) pt_maps_refresh();
+    fold.refreshed = true;
+}
+
+/* A new stack: its frames may lie in code that was mapped since. */
 static void look_for_unknown_code(uint32_t depth)
 {
-    for (uint32_t i = 0; i < depth && !fold.refreshed; i++) {
-        if ((fold.pcs[i] & PT_JOURNAL_PYTHON_FRAME) == 0 && !pt_maps_known(fold.pcs[i])) {
-            pt_maps_refresh();
-            fold.refreshed = true;
-        }
-    }
+    for (uint32_t i = 0; i < depth && !fold.refreshed; i++)
+        if ((fold.pcs[i] & PT_JOURNAL_PYTHON_FRAME) == 0 && !pt_maps_known(fold.pcs[i]))
+            look_at_maps_again();
 }
 
 static bool is_within(pt_tick_code code, uint64_t pc)
@@ -190,6 +200,34 @@ static void count_words(uint32_t native, uint32_t frames, unsigned end, uint32_t
     count_stack(depth, end, merged, weight);
 }
 
+/* The sample at the ring's word `from`, words of it, into an area of its own. Which code its frames
+ * lie in is known when it is walked, so all that is mapped now must be known. */
+static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, uint64_t word)
+{
+    const uint64_t mask = ring->ring_words - 1;
+    const size_t size = sizeof(pt_journal_copy) + words * sizeof(uint64_t);
+    pt_journal_area *const area =
+        pt_journal_area_new(&pt_agent.journal, PT_JOURNAL_COPIES, sizeof *area + size);
+    pt_journal_copy *const record = pt_journal_room(area, size);
+    if (record == NULL) {
+        pt_agent.journal.header->fold_dropped += pt_tick_ring_weight(word);
+        return;
+    }
+    look_at_maps_again();
+    const uint64_t pc = ring->words[(from + PT_MACHINE_HOST->pc) & mask];
+    *record = (pt_journal_copy){.weight = pt_tick_ring_weight(word),
+                                .stack_words = words - PT_MACHINE_REGS_MAX,
+                                .reg_count = PT_MACHINE_REGS_MAX,
+                                .epoch = pt_maps_epoch_of(&pc, 1),
+                                .is_cut = pt_tick_ring_end(word) == PT_TICK_CUT_COPY};
+    uint64_t *const to = (uint64_t *)(record + 1);
+    for (uint32_t i = 0; i < words; i++)
+        to[i] = ring->words[(from + i) & mask];
+    pt_journal_add(area, size);
+    fold.copied_bytes += area->size_bytes;
+    if (fold.copied_bytes > COPIES_MAX_BYTES) atomic_store(&pt_tick.copies_stacks, 0);
+}
+
 /* Adds the ring's counters as they are with the head that is returned: at most a tick on its way is
  * in them, and no sample behind the head. */
 static uint64_t count_ring(const pt_tick_ring *ring, pt_journal_header *header)
@@ -219,9 +257,13 @@ static void fold_ring(pt_tick_ring *ring, void *arg)
         const uint64_t tail = ring->tail_words;
         const uint64_t word = ring->words[tail & mask];
         const uint32_t depth = pt_tick_ring_depth(word), frames = pt_tick_ring_frames(word);
-        for (uint32_t i = 0; i < depth; i++)
-            fold.words[i] = ring->words[(tail + 1 + i) & mask];
-        count_words(depth - frames, frames, pt_tick_ring_end(word), pt_tick_ring_weight(word));
+        if (pt_tick_is_copy(pt_tick_ring_end(word))) {
+            keep_copy(ring, tail + 1, depth, word);
+        } else {
+            for (uint32_t i = 0; i < depth; i++)
+                fold.words[i] = ring->words[(tail + 1 + i) & mask];
+            count_words(depth - frames, frames, pt_tick_ring_end(word), pt_tick_ring_weight(word));
+        }
         __atomic_store_n(&ring->tail_words, tail + 1 + depth, __ATOMIC_RELEASE);
     }
 }

@@ -186,10 +186,10 @@ __attribute__((noinline)) bool pt_exec_begins(void)
         pt_thread_pause_self();
         const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         pt_signals_forget_pending();
-        pt_session_drain();
+        pt_session_collect();
         pt_session_add_own_time(since_ns);
         pt_agent.journal.header->end = PT_JOURNAL_BECAME;
-        pt_publish();
+        pt_agent.recording ? pt_publish_recorded() : pt_publish();
     }
     pt_agent_unlock(&caller);
     return paused;

@@ -86,9 +86,9 @@ void pt_journal_add(pt_journal_area *area, size_t size)
     area->used_bytes += size;
 }
 
-void pt_journal_close(pt_agent_journal *journal)
+void pt_journal_close(pt_agent_journal *journal, bool with_process)
 {
-    if (journal->header != NULL) munmap(journal->base, journal->size_bytes);
+    if (journal->header != NULL && !with_process) munmap(journal->base, journal->size_bytes);
     journal->header = NULL;
     journal->base = NULL;
 }

@@ -202,7 +202,7 @@ static bool copy_changes(const target *to)
 {
     enum { MAGIC_BYTES = sizeof pt_agent.journal.header->magic };
     if (!copy_areas(to, PT_JOURNAL_MAPS) || !copy_areas(to, PT_JOURNAL_PYTHON) ||
-        !copy_areas(to, PT_JOURNAL_STACKS) ||
+        !copy_areas(to, PT_JOURNAL_STACKS) || !copy_areas(to, PT_JOURNAL_COPIES) ||
         !copy_bytes(to, MAGIC_BYTES, PT_JOURNAL_HEADER_BYTES) ||
         (!copy.is_begun && !copy_bytes(to, 0, MAGIC_BYTES)))
         return false;
@@ -594,6 +594,29 @@ bool pt_publish_all(void)
 bool pt_publish(void)
 {
     return !is_for_a_file() || !has_something_to_tell() || pt_publish_all();
+}
+
+static bool add_brief(void)
+{
+    char path[PATH_MAX];
+    const pt_journal_header *const header = pt_agent.journal.header;
+    const pt_journal_brief brief = {.pid = header->pid,
+                                    .end = header->end,
+                                    .start_monotonic_ns = header->start_monotonic_ns,
+                                    .cpu_before_ns = header->cpu_before_ns,
+                                    .cpu_used_ns = header->cpu_used_ns,
+                                    .cpu_own_ns = header->cpu_own_ns,
+                                    .own_ns = header->own_ns};
+    if (!pt_agent_join(path, sizeof path, pt_agent.base_path, "/" PT_JOURNAL_BRIEF)) return false;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const bool added = fd >= 0 && write(fd, &brief, sizeof brief) == (ssize_t)sizeof brief;
+    close_and_keep_errno(fd);
+    return added;
+}
+
+bool pt_publish_recorded(void)
+{
+    return (!has_something_to_tell() && add_brief()) || pt_publish_all();
 }
 
 /* ---- publishing without the lock ---- */

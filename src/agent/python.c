@@ -38,6 +38,11 @@ void pt_python_reset(void)
 
 /* ---- finding it ---- */
 
+bool pt_python_is_there(void)
+{
+    return dlsym(RTLD_DEFAULT, "_PyRuntime") != NULL;
+}
+
 static bool symbol_at(const pt_image *image, const char *name, uint64_t *ret_addr)
 {
     uint64_t bytes;

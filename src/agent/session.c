@@ -34,7 +34,8 @@ enum {
     DRAIN_FIRST_MS = 10, /* then twice as long, and so on */
     ANSWER_EVERY_NS = 1000000,
     MEET_EVERY_NS = 200000000, /* looks at the task list */
-    SAMPLE_WORDS = 48,         /* a deep usual stack, for choosing how often to drain */
+    ASLEEP_NS = 200000000,
+    SAMPLE_WORDS = 48, /* a deep usual stack, for choosing how often to drain */
     DRAIN_STACK_BYTES = 256 << 10,
     START_TABLES_NS = 250000000, /* of compiling unwind tables before the first tick */
     DRAIN_TABLES_NS = 10000000,  /* and between two looks at the rings */
@@ -72,6 +73,30 @@ static uint64_t own_cpu_ns(void)
            pt_agent.drain_before_ns + pt_ticker_cpu_ns();
 }
 
+static pt_journal_span as_span(pt_tick_code code)
+{
+    return (pt_journal_span){.low = code.low, .limit = code.limit};
+}
+
+static void note_code(pt_journal_header *header)
+{
+    header->own_code = as_span(pt_agent.own_code);
+    header->passing_code = as_span(pt_agent.passing_code);
+    header->main_start = as_span(pt_tick.main_start);
+    header->thread_start = as_span(pt_tick.thread_start);
+    header->own_start = as_span(pt_tick.own_start);
+}
+
+/* Of a process that leaves a journal. */
+static void note_program(pt_journal_header *header)
+{
+    note_comm(header);
+    const ssize_t exe_bytes = readlink("/proc/thread-self/exe", header->exe, sizeof header->exe);
+    header->exe_bytes = exe_bytes > 0 ? (uint32_t)exe_bytes : 0;
+    header->command_bytes =
+        read_file("/proc/thread-self/cmdline", header->command, sizeof header->command);
+}
+
 static void note_start(uint32_t asked_hz)
 {
     pt_journal_header *const header = pt_agent.journal.header;
@@ -90,11 +115,7 @@ static void note_start(uint32_t asked_hz)
     header->start_monotonic_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     header->last_monotonic_ns = header->start_monotonic_ns;
     header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    note_comm(header);
-    const ssize_t exe_bytes = readlink("/proc/thread-self/exe", header->exe, sizeof header->exe);
-    header->exe_bytes = exe_bytes > 0 ? (uint32_t)exe_bytes : 0;
-    header->command_bytes =
-        read_file("/proc/thread-self/cmdline", header->command, sizeof header->command);
+    note_code(header);
     memcpy(header->magic, PT_JOURNAL_MAGIC, sizeof header->magic);
 }
 
@@ -124,10 +145,18 @@ uint64_t pt_session_samples(void)
 
 /* ---- the drain thread ---- */
 
-uint64_t pt_session_drain(void)
+uint64_t pt_session_collect(void)
 {
     note_progress(); /* first: the stacks then hold at least the samples that the facts count */
     const uint64_t fullest = pt_fold_rings();
+    pt_journal_header *const header = pt_agent.journal.header;
+    if (header->exe_bytes == 0 && header->ticks > 0) note_program(header);
+    return fullest;
+}
+
+uint64_t pt_session_drain(void)
+{
+    const uint64_t fullest = pt_session_collect();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
     pt_python_update();
@@ -186,12 +215,54 @@ static void write_taken(pt_publisher *publisher, int round)
     }
 }
 
+/* ---- sleep ---- */
+
+/* A process of a recording makes neither a list of what is mapped nor unwind tables before it has
+ * had a sample for a while: most end earlier, and their few stacks are copied as they are. Frames
+ * of Python are in no copy, so a Python is awake from the start. */
+static void fall_asleep(void)
+{
+    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there();
+    atomic_store(&pt_tick.copies_stacks, pt_agent.is_asleep);
+    atomic_store(&pt_tick.drain_sleeps_at, pt_agent.is_asleep ? &pt_agent.drain_round : NULL);
+}
+
+/* The first sample wakes it: true, and it waits a little longer before it works. */
+static bool is_still_asleep(void)
+{
+    if (!pt_agent.is_asleep) return false;
+    pt_agent.is_asleep = atomic_load(&pt_tick.drain_sleeps_at) != NULL;
+    return true;
+}
+
+static uint64_t first_sleep_ns(void)
+{
+    return shorter_of(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
+}
+
+/* True if something is taken that is to be written. */
+static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
+{
+    if (is_still_asleep()) {
+        if (!pt_agent.is_asleep) *sleep_ns = first_sleep_ns();
+        return false;
+    }
+    const uint64_t fullest = pt_session_drain();
+    if (fullest > PT_RING_WORDS / 4 && *sleep_ns > 1000000)
+        *sleep_ns /= 2; /* deep stacks, or a late wake-up */
+    else if (fullest < PT_RING_WORDS / 16 && *sleep_ns < longest_sleep_ns())
+        *sleep_ns = shorter_of(2 * *sleep_ns, longest_sleep_ns());
+    if (publisher != NULL) return pt_publisher_take(publisher);
+    pt_publish();
+    return false;
+}
+
 /* Another session may begin before the thread of the last one has noticed its end: a flag that the
  * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
 static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
-    uint64_t sleep_ns = shorter_of(UINT64_C(1000000) * DRAIN_FIRST_MS, longest_sleep_ns());
+    uint64_t sleep_ns = pt_agent.is_asleep ? ASLEEP_NS : first_sleep_ns();
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
     pt_publisher *const publisher = pt_publisher_new();
@@ -205,21 +276,13 @@ static void *drain_main(void *arg)
         lock_as_keeper(&caller);
         if (is_our_round(round)) {
             pt_signals_keep();
-            const uint64_t fullest = pt_session_drain();
-            if (publisher != NULL)
-                taken = pt_publisher_take(publisher);
-            else
-                pt_publish();
+            taken = drain_once(publisher, &sleep_ns);
             const uint64_t now_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
             if (now_ns - met_ns > MEET_EVERY_NS) {
                 pt_timers_review();
                 is_alone = !pt_threads_meet();
                 met_ns = now_ns;
             }
-            if (fullest > PT_RING_WORDS / 4 && sleep_ns > 1000000)
-                sleep_ns /= 2; /* deep stacks, or a late wake-up */
-            else if (fullest < PT_RING_WORDS / 16 && sleep_ns < longest_sleep_ns())
-                sleep_ns = shorter_of(2 * sleep_ns, longest_sleep_ns());
         }
         pt_agent_unlock(&caller);
         if (taken) write_taken(publisher, round);
@@ -294,7 +357,7 @@ static bool create_journal(const char *path, bool is_child)
     pt_publish_keep_earlier(path);
     if (pt_publish_make()) return true;
     const int saved_errno = errno;
-    pt_journal_close(&pt_agent.journal);
+    pt_journal_close(&pt_agent.journal, false);
     errno = saved_errno;
     return false;
 }
@@ -308,7 +371,7 @@ void pt_session_add_own_time(uint64_t since_ns)
 /* begun_ns: of the thread's CPU clock, when the library began to work at this. */
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
-    const uint32_t asked_hz = pt_timers_choose();
+    if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
     if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
@@ -325,9 +388,12 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_agent.pid = getpid();
     pt_agent.start_time = time(NULL);
     pt_agent.drain_before_ns = 0;
-    note_start(asked_hz);
+    note_start(pt_agent.asked_hz);
     pt_agent.on = true;
-    if (!pt_tables_known()) { /* in a child of fork they are, and it may soon be another program */
+    fall_asleep();
+    if (!pt_agent.is_asleep) note_program(pt_agent.journal.header);
+    /* In a child of fork tables are known, and it may soon be another program. */
+    if (!pt_agent.is_asleep && !pt_tables_known()) {
         pt_maps_refresh();
         pt_tables_update(START_TABLES_NS);
     }
@@ -336,7 +402,10 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     pt_session_add_own_time(begun_ns);
     if (pt_agent.file.is_made) pt_publish_all(); /* whenever it is killed there is a journal */
     pt_timers_start();
-    pt_threads_attach_all();
+    if (pt_agent.is_asleep)
+        pt_threads_attach_known();
+    else
+        pt_threads_attach_all();
     if (!drain_start())
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
     return true;
@@ -387,7 +456,7 @@ static void write_result(void)
 
 static void publish_recorded(void)
 {
-    if (!pt_publish_all())
+    if (!pt_publish_recorded())
         pt_agent_say("%s: cannot be written: %s; samples are lost", pt_agent.base_path,
                      strerror(errno));
 }
@@ -428,9 +497,9 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
     if (pt_agent.on) {
         pt_threads_detach_all();
         const uint64_t since_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        pt_session_drain();
+        pt_session_collect();
         pt_timers_stop(end == PT_JOURNAL_EXITED_FAST);
-        note_comm(pt_agent.journal.header);
+        if (pt_agent.journal.header->exe_bytes > 0) note_comm(pt_agent.journal.header);
         pt_agent.journal.header->end = end;
         pt_publish_settle();
         note_progress();
@@ -442,8 +511,8 @@ void pt_session_stop(uint32_t end, const pt_caller *caller)
             say_what_was_not_seen();
         }
         pt_agent.on = pt_agent.served = false;
-        pt_threads_free_rings();
-        pt_journal_close(&pt_agent.journal);
+        pt_threads_free_rings(pt_agent.leaving);
+        pt_journal_close(&pt_agent.journal, pt_agent.leaving);
         pt_tick.filter = NULL;
         join = pt_agent.drain_runs && end != PT_JOURNAL_EXITED_FAST;
         drain = pt_agent.drain;

@@ -450,6 +450,12 @@ bool pt_threads_meet(void)
     return has_any;
 }
 
+void pt_threads_attach_known(void)
+{
+    each_live(attach_slot);
+    if (pt_tick_self == NULL) pt_tick_self = find_slot(gettid());
+}
+
 void pt_threads_attach_all(void)
 {
     pt_threads_meet();
@@ -482,9 +488,9 @@ void pt_threads_detach_all(void)
     settle_owed();
 }
 
-void pt_threads_free_rings(void)
+void pt_threads_free_rings(bool with_process)
 {
-    for (size_t i = 0; i < ring_count; i++)
+    for (size_t i = 0; !with_process && i < ring_count; i++)
         munmap(rings[i], RING_BYTES);
     ring_count = owed_count = 0;
 }

@@ -17,6 +17,7 @@
 #include "base/grow.h"
 #include "base/place.h"
 #include "capture/keep.h"
+#include "load/unwind.h"
 #include "model/process_user.h"
 
 #define JOURNAL_MAX_BYTES (UINT64_C(1) << 30)
@@ -74,46 +75,92 @@ static int by_weight(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* ---- all processes of the tree ---- */
+
+/* The figures of each: those that left a journal, and those that ended before their first sample.
+ */
+typedef struct {
+    pt_journal_brief *items;
+    size_t count, cap;
+} brief_list;
+
+static void push_brief(const pt_journal_brief *brief, void *arg)
+{
+    brief_list *const list = arg;
+    PT_PUSH(*list, *brief);
+}
+
+static void list_brief(const char *folder, brief_list *list)
+{
+    pt_blob blob = PT_BLOB_INIT;
+    PT_FREE char *path = pt_strf("%s/" PT_JOURNAL_BRIEF, folder);
+    if (read_own(path, PT_FILE_EMPTY_OK, JOURNAL_MAX_BYTES, &blob, NULL) == PT_OK)
+        pt_journal_each_brief(blob.data, blob.size, push_brief, list);
+    pt_blob_done(&blob);
+}
+
+static pt_journal_brief brief_of(const pt_journal_facts *f)
+{
+    return (pt_journal_brief){.pid = f->pid,
+                              .end = f->end,
+                              .start_monotonic_ns = f->start_monotonic_ns,
+                              .cpu_before_ns = f->cpu_before_ns,
+                              .cpu_used_ns = f->cpu_used_ns,
+                              .cpu_own_ns = f->cpu_own_ns};
+}
+
 /* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
 static int by_pid(const void *a, const void *b)
 {
-    const pt_journal_facts *const x = &(*(const pt_recorded_process *const *)a)->facts;
-    const pt_journal_facts *const y = &(*(const pt_recorded_process *const *)b)->facts;
+    const pt_journal_brief *const x = a, *const y = b;
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
     return (x->start_monotonic_ns > y->start_monotonic_ns) -
            (x->start_monotonic_ns < y->start_monotonic_ns);
 }
 
-static bool still_runs(const pt_journal_facts *facts)
+static bool still_runs(const pt_journal_brief *process)
 {
-    return facts->end == PT_JOURNAL_RUNNING && (kill((pid_t)facts->pid, 0) == 0 || errno == EPERM);
+    return process->end == PT_JOURNAL_RUNNING &&
+           (kill((pid_t)process->pid, 0) == 0 || errno == EPERM);
 }
 
-static void add_processes(pt_recorded *all, uint64_t *ret_running_ns)
+static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_running_ns)
 {
-    const pt_recorded_process **const sorted = pt_alloc(all->count, sizeof *sorted);
+    brief_list list = {0};
+    list_brief(folder, &list);
+    for (size_t i = 0; i < list.count; i++) /* journals tell it of themselves */
+        pt_recorded_add(&all->own_ns, list.items[i].own_ns);
     for (size_t i = 0; i < all->count; i++)
-        sorted[i] = &all->processes[i];
-    if (all->count > 1) qsort(sorted, all->count, sizeof *sorted, by_pid);
-    for (size_t i = 0; i < all->count; i++) {
-        const pt_journal_facts *const f = &sorted[i]->facts;
-        if (i + 1 < all->count && sorted[i + 1]->facts.pid == f->pid) continue;
-        uint64_t cpu_ns = f->cpu_before_ns;
-        pt_recorded_add(&cpu_ns, f->cpu_used_ns);
-        pt_recorded_add(&cpu_ns, f->cpu_own_ns);
+        PT_PUSH(list, brief_of(&all->processes[i].facts));
+    if (list.count > 1) qsort(list.items, list.count, sizeof list.items[0], by_pid);
+    for (size_t i = 0; i < list.count; i++) {
+        const pt_journal_brief *const process = &list.items[i];
+        if (i + 1 < list.count && list.items[i + 1].pid == process->pid) continue;
+        uint64_t cpu_ns = process->cpu_before_ns;
+        pt_recorded_add(&cpu_ns, process->cpu_used_ns);
+        pt_recorded_add(&cpu_ns, process->cpu_own_ns);
         pt_recorded_add(&all->reached_ns, cpu_ns);
         all->images++;
-        if (still_runs(f)) {
+        if (still_runs(process)) {
             all->running++;
             pt_recorded_add(ret_running_ns, cpu_ns);
         }
     }
-    free(sorted);
+    free(list.items);
 }
 
 static uint64_t timeval_ns(struct timeval time)
 {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+/* What recording itself took is not the command's. */
+static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
+{
+    if (own_ns > recorded->used_ns) own_ns = recorded->used_ns;
+    pt_recorded_add(&recorded->own_ns, own_ns);
+    recorded->used_ns -= own_ns;
+    recorded->reached_ns -= own_ns < recorded->reached_ns ? own_ns : recorded->reached_ns;
 }
 
 void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
@@ -143,7 +190,7 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
     if (found.count > 1) qsort(found.items, found.count, sizeof found.items[0], by_weight);
 
     uint64_t running_ns = 0;
-    add_processes(recorded, &running_ns);
+    add_processes(recorded, run->folder, &running_ns);
     recorded->used_ns = timeval_ns(run->usage.ru_utime) + timeval_ns(run->usage.ru_stime);
     pt_recorded_add(&recorded->used_ns, running_ns);
     for (size_t i = 0; i < recorded->count; i++) {
@@ -155,10 +202,9 @@ void pt_recorded_init(pt_recorded *recorded, const pt_record_run *run)
         recorded->period_ns = f->period_ns != 0 ? f->period_ns : recorded->period_ns;
         recorded->tick_bound |= f->tick_hz != 0 && f->tick_hz < f->asked_hz && f->ticks > 0;
     }
-    if (recorded->own_ns > recorded->used_ns) recorded->own_ns = recorded->used_ns;
-    recorded->used_ns -= recorded->own_ns;
-    recorded->reached_ns -=
-        recorded->own_ns < recorded->reached_ns ? recorded->own_ns : recorded->reached_ns;
+    const uint64_t own_ns = recorded->own_ns;
+    recorded->own_ns = 0;
+    count_as_own(recorded, own_ns);
 }
 
 void pt_recorded_done(pt_recorded *recorded)
@@ -229,6 +275,27 @@ static void tell_users(pt_builder *b, const pt_recorded_process *processes, size
     }
 }
 
+/* Copied stacks are walked by the images of the disk, which all journals share. */
+typedef struct {
+    pt_source_options source;
+    pt_load_unwinder *unwinder;
+    pt_read_hooks hooks;
+} stack_walker;
+
+static size_t walk_stack(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                         pt_stack_end *ret_end)
+{
+    const stack_walker *const walker = context;
+    return pt_load_unwind(walker->unwinder, stack, ret_pcs, cap, ret_end);
+}
+
+static void begin_walker(stack_walker *walker)
+{
+    *walker = (stack_walker){0};
+    walker->unwinder = pt_load_unwinder_new(&walker->source);
+    walker->hooks = (pt_read_hooks){.context = walker, .unwind = walk_stack};
+}
+
 /* One journal into the reading. What cannot be read is noted in its process. */
 static void add_journal(pt_journal_reading *reading, pt_recorded_process *process)
 {
@@ -246,15 +313,19 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
                               const pt_profile **ret_profile, pt_error *reterr)
 {
     pt_builder *const b = pt_builder_new();
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    stack_walker walker;
+    begin_walker(&walker);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walker.hooks);
     uint64_t weight = 0, lost = 0;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
+        count_as_own(story->recorded, process->facts.own_copied_ns);
     }
     pt_journal_reading_free(reading);
+    pt_load_unwinder_free(walker.unwinder);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
@@ -268,7 +339,9 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
     for (size_t i = 0; i < left->count; i++)
         if (pt_keep_is(left->items[i])) return pt_keep_read(left->items[i], ret_profile, reterr);
     pt_builder *const b = pt_builder_new();
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    stack_walker walker;
+    begin_walker(&walker);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walker.hooks);
     uint64_t weight = 0, lost = 0, period_ns = 0;
     for (size_t i = 0; i < left->count; i++) {
         pt_recorded_process process = {.path = left->items[i]};
@@ -278,6 +351,7 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
         if (process.facts.period_ns != 0) period_ns = process.facts.period_ns;
     }
     pt_journal_reading_free(reading);
+    pt_load_unwinder_free(walker.unwinder);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)period_ns;
     pt_provenance *const p = pt_builder_provenance(b);

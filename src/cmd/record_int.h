@@ -240,7 +240,7 @@ typedef struct pt_record_story {
     const char *typed;   /* pt_record_typed */
     const char *engine;  /* which, and why */
     const pt_record_run *run;
-    const pt_recorded *recorded;
+    pt_recorded *recorded; /* own_ns and used_ns: what copied stacks tell is added */
     uint32_t hz;
     mode_t mode; /* of the files */
 } pt_record_story;

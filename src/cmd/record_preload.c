@@ -121,6 +121,8 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
     pt_recorded_init(&all, run);
+    if (all.period_ns == 0)
+        all.period_ns = (1000000 + (uint64_t)settings->hz / 2) / (uint64_t)settings->hz * 1000;
     PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
     const pt_record_story story = {.command = command,
                                    .typed = typed,
@@ -130,7 +132,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                    .hz = (uint32_t)settings->hz,
                                    .mode = settings->file_mode};
     int status = pt_record_status_of(context->args[0], run->wait_status);
-    if (all.count == 0) {
+    if (all.images == 0) {
         pt_cmd_say("no process could be sampled, nothing is written");
         say_doubts(&all);
         status = status != 0 ? status : PT_EXIT_FAILED;
@@ -141,8 +143,9 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
         pt_record_run_keep(run);
         status = status != 0 ? status : failed;
     } else {
+        const bool is_split = settings->split && all.count > 0;
         PT_FREE char *first =
-            settings->split ? split_name(settings->output, &all.processes[0].facts) : NULL;
+            is_split ? split_name(settings->output, &all.processes[0].facts) : NULL;
         all.seen_ns = pt_recorded_time_ns(all.weight, all.period_ns);
         say_doubts(&all);
         uint64_t reached = all.complete;

@@ -236,6 +236,16 @@ pt_status pt_record_run_folder(bool is_shared, pt_record_run *run, pt_error *ret
                           "no folder for the samples can be made in /dev/shm or /tmp");
 }
 
+/* For processes that end before their first sample. They only add to it. Without the file they
+ * leave journals. */
+static void make_brief(const char *folder)
+{
+    const mode_t mode = geteuid() == 0 ? 0622 : 0600; /* some drop root's rights */
+    PT_FREE char *path = pt_strf("%s/" PT_JOURNAL_BRIEF, folder);
+    PT_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && fchmod(fd, mode) != 0) unlink(path);
+}
+
 /* ---- the child ---- */
 
 /* The linker splits LD_PRELOAD at spaces and colons, so a path with one goes by another name. */
@@ -321,6 +331,7 @@ pt_status pt_record_run_command(const char *const *command, const char *library,
     pt_status status = pt_record_run_folder(true, ret_run, reterr);
     if (status == PT_OK) status = preloadable_path(library, ret_run->folder, &preload, reterr);
     if (status != PT_OK) return status;
+    make_brief(ret_run->folder);
     set_environment(preload, ret_run->folder, hz);
     return run_and_wait(command, ret_run, reterr);
 }

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "formats/format.h"
 #include "interp/python.h"
+#include "machine/machine.h"
 #include "process/path_kind.h"
 
 /* Overlapping mappings (one library after another at the same place) that a lookup walks through;
@@ -65,6 +66,12 @@ static void read_own(pt_reader *r, pt_journal_facts *f)
     uint64_t own_ns;
     if (__builtin_mul_overflow(weight, f->period_ns, &own_ns)) own_ns = UINT64_MAX;
     f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, untold_ns), f->cpu_own_ns);
+}
+
+static pt_journal_span read_span(pt_reader *r)
+{
+    const uint64_t low = pt_read_u64(r);
+    return (pt_journal_span){.low = low, .limit = pt_read_u64(r)};
 }
 
 static void copy_text(char *to, const uint8_t *from, size_t bytes, size_t cap)
@@ -152,9 +159,29 @@ typedef struct {
     const uint8_t *lines; /* in the file */
 } known_code;
 
+/* Text that stays where it is while journals are read, by the number that it has in the builder. */
+typedef struct {
+    uint32_t string;
+    char *text;
+} kept_text;
+
 struct pt_journal_reading {
     pt_builder *builder;
     bool label_processes;
+    const pt_read_hooks *hooks; /* or NULL */
+    /* For copied stacks: what was mapped in one epoch of the journal being read. */
+    struct {
+        pt_read_map *items;
+        size_t count, cap;
+    } module;
+    uint32_t module_epoch, module_generation; /* PT_NONE: not made yet */
+    struct {
+        kept_text *items;
+        size_t count, cap;
+    } text;
+    pt_index text_index;
+    const pt_machine *machine; /* of the process; NULL: not known here */
+    pt_journal_span own_code, passing_code, main_start, thread_start, own_start;
     pt_index shared; /* mappings of all journals by content, to builder ids */
     struct {
         known_map *items;
@@ -385,7 +412,7 @@ static pt_stack_end end_of(unsigned end)
 }
 
 /* The addresses are in g->pc. */
-static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, unsigned end,
+static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, pt_stack_end end,
                       uint16_t epoch, unsigned merged)
 {
     g->frame.count = 0;
@@ -405,8 +432,7 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
         };
         g->frame.items[g->frame.count++] = pt_builder_location(g->builder, &location, NULL, 0).v;
     }
-    const pt_stack_id stack =
-        pt_builder_stack(g->builder, g->frame.items, g->frame.count, end_of(end));
+    const pt_stack_id stack = pt_builder_stack(g->builder, g->frame.items, g->frame.count, end);
     const int64_t values[2] = {pt_saturating_product(weight, 1),
                                pt_saturating_product(weight, f->period_ns)};
     const bool is_uncertain = merged == PT_JOURNAL_MERGED_UNCERTAIN;
@@ -414,8 +440,8 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
     if (merged == PT_JOURNAL_MERGED) f->merged = pt_saturating_count(f->merged, weight);
     if (is_uncertain) f->uncertain = pt_saturating_count(f->uncertain, weight);
     f->weight = pt_saturating_count(f->weight, weight);
-    if (end == PT_JOURNAL_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
-    if (end == PT_JOURNAL_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
+    if (end == PT_STACK_END_ROOT) f->complete = pt_saturating_count(f->complete, weight);
+    if (end == PT_STACK_END_UNCHECKED) f->unchecked = pt_saturating_count(f->unchecked, weight);
 }
 
 static bool plausible_depth(pt_reader *r, uint64_t depth)
@@ -437,7 +463,137 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
         g->pc.count = depth;
         for (uint32_t i = 0; i < depth; i++)
             g->pc.items[i] = pt_read_u64(r);
-        add_stack(g, f, count, end, epoch, merged);
+        add_stack(g, f, count, end_of(end), epoch, merged);
+    }
+}
+
+/* ---- copied stacks ---- */
+
+static const char *keep_text(pt_journal_reading *g, uint32_t string)
+{
+    const uint64_t hash = pt_hash_mix(string, 0);
+    const uint32_t known =
+        PT_INDEX_FIND(&g->text_index, hash, i, g->text.items[i].string == string);
+    if (known != PT_NONE) return g->text.items[known].text;
+    const kept_text kept = {.string = string,
+                            .text =
+                                pt_strdup(pt_builder_get_text(g->builder, (pt_string_id){string}))};
+    PT_INDEX_PUSH(&g->text_index, hash, g->text, kept);
+    return kept.text;
+}
+
+/* Mappings of the epoch by ascending address; of two that overlap, as no process has them, the
+ * first. */
+static void list_modules(pt_journal_reading *g, uint16_t epoch)
+{
+    if (g->module_epoch == epoch) return;
+    g->module.count = 0;
+    g->module_epoch = epoch;
+    g->module_generation++;
+    uint64_t upto = 0;
+    for (size_t i = 0; i < g->map.count; i++) {
+        const known_map *const m = &g->map.items[i];
+        if (m->epoch_from > epoch || epoch >= m->epoch_to || m->start < upto) continue;
+        const pt_mapping *const mapping =
+            pt_builder_mapping_at(g->builder, (pt_mapping_id){m->mapping});
+        PT_PUSH(g->module, (pt_read_map){.range = {.start = m->start,
+                                                   .limit = m->limit,
+                                                   .file_offset = mapping->file_offset},
+                                         .path = keep_text(g, mapping->file),
+                                         .build_id = keep_text(g, mapping->build_id)});
+        upto = m->limit;
+    }
+}
+
+static bool is_within(pt_journal_span span, uint64_t pc)
+{
+    return pc - span.low < span.limit - span.low;
+}
+
+/* As the library shows a stack that it walks itself: up to the function that called main or a start
+ * routine, without its own functions that call the host's code. False: it is the library's own
+ * work. */
+static bool cut_walked(pt_journal_reading *g, pt_stack_end *end)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->pc.count; i++) {
+        const uint64_t pc = g->pc.items[i];
+        const bool is_start = is_within(g->main_start, pc) || is_within(g->thread_start, pc);
+        if (is_within(g->own_code, pc)) {
+            const bool is_passed =
+                i > 0 && (is_within(g->passing_code, pc) || is_within(g->own_start, pc));
+            if (!is_passed) return false;
+        } else {
+            g->pc.items[kept++] = pc;
+        }
+        if (is_start) {
+            if (*end != PT_STACK_END_UNCHECKED) *end = PT_STACK_END_ROOT;
+            break;
+        }
+    }
+    g->pc.count = kept;
+    return true;
+}
+
+/* Into g->pc, the leaf first. */
+static pt_stack_end walk_copy(pt_journal_reading *g, const pt_journal_copy *copy,
+                              const uint64_t *registers, const uint8_t *stack)
+{
+    pt_stack_end end = PT_STACK_END_NO_RULE;
+    PT_GROW(g->pc, PT_JOURNAL_DEPTH_MAX);
+    g->pc.items[0] = registers[g->machine->pc];
+    g->pc.count = 1;
+    if (g->hooks == NULL || g->hooks->unwind == NULL) return end;
+    list_modules(g, copy->epoch);
+    const size_t bytes = (size_t)copy->stack_words * sizeof(uint64_t);
+    const pt_read_stack from = {.machine = g->machine->elf_machine,
+                                .generation = g->module_generation,
+                                .maps = g->module.items,
+                                .map_count = g->module.count,
+                                .map_bytes = sizeof *g->module.items,
+                                .registers = registers,
+                                .bytes = stack,
+                                .byte_count = bytes,
+                                .room = copy->is_cut != 0 ? bytes : bytes + sizeof(uint64_t)};
+    const size_t count =
+        g->hooks->unwind(g->hooks->context, &from, g->pc.items, PT_JOURNAL_DEPTH_MAX, &end);
+    if (count > 0) g->pc.count = count;
+    return end;
+}
+
+static void add_copy(pt_journal_reading *g, pt_journal_facts *f, const pt_journal_copy *copy,
+                     const uint64_t *registers, const uint8_t *stack)
+{
+    pt_stack_end end = walk_copy(g, copy, registers, stack);
+    if (cut_walked(g, &end)) {
+        add_stack(g, f, copy->weight, end, copy->epoch, PT_JOURNAL_NATIVE);
+        return;
+    }
+    const uint64_t own_ns = (uint64_t)pt_saturating_product(copy->weight, f->period_ns);
+    f->own_copied_ns = pt_saturating_count(f->own_copied_ns, own_ns);
+}
+
+static void read_copies(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f)
+{
+    while (pt_reader_left(r) > 0) {
+        pt_journal_copy copy;
+        copy.weight = pt_read_u32(r);
+        copy.stack_words = pt_read_u32(r);
+        copy.reg_count = pt_read_u16(r);
+        copy.epoch = pt_read_u16(r);
+        copy.is_cut = pt_read_u32(r);
+        if (pt_reader_ok(r) && g->machine == NULL)
+            pt_reader_fail(r, PT_ERR_DAMAGED, "stacks of a machine that pitot does not know");
+        if (pt_reader_ok(r) && copy.reg_count != PT_MACHINE_REGS_MAX)
+            pt_reader_fail(r, PT_ERR_DAMAGED, "a sample of %" PRIu16 " registers", copy.reg_count);
+        if (!pt_reader_ok(r) ||
+            !pt_reader_has(r, (uint64_t)copy.reg_count + copy.stack_words, sizeof(uint64_t)))
+            return;
+        uint64_t registers[PT_MACHINE_REGS_MAX];
+        for (unsigned i = 0; i < PT_MACHINE_REGS_MAX; i++)
+            registers[i] = pt_read_u64(r);
+        const uint8_t *const stack = pt_read_bytes(r, (size_t)copy.stack_words * sizeof(uint64_t));
+        if (stack != NULL) add_copy(g, f, &copy, registers, stack);
     }
 }
 
@@ -447,6 +603,7 @@ static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *
 {
     map_record map;
     if (kind == PT_JOURNAL_STACKS) read_stacks(g, r, f);
+    if (kind == PT_JOURNAL_COPIES) read_copies(g, r, f);
     while (kind == PT_JOURNAL_PYTHON && pt_reader_left(r) > 0 && read_code(r, g))
         ;
     while (kind == PT_JOURNAL_MAPS && pt_reader_left(r) > 0 && read_map(r, &map))
@@ -488,12 +645,15 @@ pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, 
 
 /* ---- many into one builder ---- */
 
-pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes)
+pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes,
+                                           const pt_read_hooks *hooks)
 {
     pt_journal_reading *const g = pt_alloc(1, sizeof *g);
     g->builder = builder;
     g->label_processes = label_processes;
+    g->hooks = hooks;
     pt_index_init(&g->shared);
+    pt_index_init(&g->text_index);
     const pt_event samples = {.type = pt_builder_text(builder, "samples").v,
                               .unit = pt_builder_text(builder, "count").v};
     const pt_event cpu = {.type = pt_builder_text(builder, "cpu").v,
@@ -512,11 +672,30 @@ void pt_journal_reading_free(pt_journal_reading *reading)
 {
     if (reading == NULL) return;
     pt_index_done(&reading->shared);
+    pt_index_done(&reading->text_index);
+    for (size_t i = 0; i < reading->text.count; i++)
+        free(reading->text.items[i].text);
+    free(reading->text.items);
+    free(reading->module.items);
     free(reading->map.items);
     free(reading->frame.items);
     free(reading->pc.items);
     free(reading->code.items);
     free(reading);
+}
+
+static void read_spans(pt_journal_reading *g, pt_reader r)
+{
+    r.parent = NULL;
+    pt_reader machine = r;
+    pt_skip(&machine, offsetof(pt_journal_header, machine));
+    g->machine = pt_machine_of_elf((uint16_t)pt_read_u32(&machine));
+    pt_skip(&r, offsetof(pt_journal_header, own_code));
+    g->own_code = read_span(&r);
+    g->passing_code = read_span(&r);
+    g->main_start = read_span(&r);
+    g->thread_start = read_span(&r);
+    g->own_start = read_span(&r);
 }
 
 static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
@@ -538,9 +717,12 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
 {
     pt_journal_facts facts;
     reader->error = reterr;
+    const pt_reader begin = *reader;
     if (begin_journal(reader, &facts) == PT_OK) {
         pt_reader again = *reader;
         g->map.count = 0;
+        g->module_epoch = PT_NONE;
+        read_spans(g, begin);
         set_labels(g, &facts);
         pt_reader once_more = *reader;
         g->code.count = 0;
@@ -550,11 +732,27 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         read_areas(g, &once_more, &facts, PT_JOURNAL_PYTHON);
         if (pt_reader_ok(reader)) reader->status = once_more.status;
         if (!pt_reader_ok(reader)) again.error = NULL;
+        pt_reader third = again;
         read_areas(g, &again, &facts, PT_JOURNAL_STACKS);
         if (pt_reader_ok(reader)) reader->status = again.status;
+        if (!pt_reader_ok(reader)) third.error = NULL;
+        read_areas(g, &third, &facts, PT_JOURNAL_COPIES);
+        if (pt_reader_ok(reader)) reader->status = third.status;
     }
     if (ret_facts != NULL) *ret_facts = facts;
     return reader->status;
+}
+
+/* ---- processes without a journal ---- */
+
+void pt_journal_each_brief(const uint8_t *bytes, size_t size,
+                           void (*use)(const pt_journal_brief *brief, void *arg), void *arg)
+{
+    pt_journal_brief brief;
+    for (; size >= sizeof brief; bytes += sizeof brief, size -= sizeof brief) {
+        memcpy(&brief, bytes, sizeof brief);
+        use(&brief, arg);
+    }
 }
 
 /* ---- the format: one journal ---- */
@@ -591,7 +789,7 @@ static pt_status read_one(pt_reader *reader, pt_builder *builder, const pt_read_
                           pt_error *reterr)
 {
     pt_journal_facts facts;
-    pt_journal_reading *const reading = pt_journal_reading_new(builder, false);
+    pt_journal_reading *const reading = pt_journal_reading_new(builder, false, hooks);
     const pt_status status = pt_journal_reading_add(reading, reader, &facts, reterr);
     pt_journal_reading_free(reading);
     if (status != PT_OK && status != PT_ERR_DAMAGED) return status;

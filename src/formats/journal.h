@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/reader.h"
+#include "formats/format.h"
 #include "model/builder.h"
 #include "wire/journal.h"
 
@@ -23,7 +24,8 @@ typedef struct pt_journal_facts {
     int64_t start_realtime_ns;
     uint64_t start_monotonic_ns, last_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns;
-    uint64_t own_ns; /* of all three: what the library took, as far as it knows */
+    uint64_t own_ns;        /* of all three: what the library took, as far as it knows */
+    uint64_t own_copied_ns; /* the same, of copied stacks: known when they have been walked */
     uint64_t threads_seen, threads_unsampled;
     uint64_t ticks;     /* signals taken */
     uint64_t weight;    /* periods they stand for, without dropped and filtered */
@@ -47,13 +49,19 @@ pt_status pt_journal_read_facts(pt_reader *reader, pt_journal_facts *ret_facts, 
 typedef struct pt_journal_reading pt_journal_reading;
 
 /* Journals will be added to this builder, which is empty and stays the caller's. Defines the events
- * samples/count and cpu/nanoseconds. label_processes: samples get the labels pid and comm. */
-pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes);
+ * samples/count and cpu/nanoseconds. label_processes: samples get the labels pid and comm. hooks:
+ * who walks copied stacks (unwind); NULL, or without it: they have one frame. */
+pt_journal_reading *pt_journal_reading_new(pt_builder *builder, bool label_processes,
+                                           const pt_read_hooks *hooks);
 void pt_journal_reading_free(pt_journal_reading *reading);
 
 /* Adds one journal. PT_ERR_DAMAGED if only part of it could be read (that part is in the builder);
  * ret_facts (may be NULL) is filled then too. */
 pt_status pt_journal_reading_add(pt_journal_reading *reading, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr);
+
+/* Calls use for each record of a file of pt_journal_brief, of this machine's byte order. */
+void pt_journal_each_brief(const uint8_t *bytes, size_t size,
+                           void (*use)(const pt_journal_brief *brief, void *arg), void *arg);
 
 #endif

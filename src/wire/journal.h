@@ -6,6 +6,7 @@
  *            maps     what was mapped where, from when to when
  *            stacks   distinct stacks with their counts
  *            python   code objects that frames of stacks name
+ *            copies   samples with a copy of the thread's stack, which the reader walks
  *
  * Numbers have the writer's byte order, told by `byte_order`; all have the same size and place in
  * 32-bit and 64-bit processes. Nothing moves once it is written. Whatever a reader trusts is
@@ -19,6 +20,9 @@
  * yet copied: those of the last PT_JOURNAL_INTERVAL_MS at most (the first copies follow each other
  * faster). None is there twice. An exit, exec or fork that the library sees copies all there is.
  * The reader is formats/journal.c.
+ *
+ * A process of a recording that ends before its first sample leaves no journal: it adds one record
+ * (pt_journal_brief) to the file PT_JOURNAL_BRIEF, which the recorder made.
  */
 #ifndef PT_WIRE_JOURNAL_H
 #define PT_WIRE_JOURNAL_H
@@ -30,8 +34,8 @@
 #define PT_JOURNAL_BYTE_ORDER 0x01020304u /* as the writer stores it */
 
 enum {
-    /* 1 had the threads' rings in the file, and was mapped shared; 2, which is read as well, had no
-     * frames of Python. */
+    /* 1 had the threads' rings in the file, and was mapped shared; 2, which is read as well, had
+     * neither frames of Python nor copies of stacks. */
     PT_JOURNAL_VERSION = 3,
     PT_JOURNAL_VERSION_LEAST = 2,
     PT_JOURNAL_HEADER_BYTES = 4096,
@@ -76,6 +80,11 @@ enum {
     PT_JOURNAL_BECAME,      /* exec: the process went on as another program */
 };
 
+/* Code of the process, [low, limit). */
+typedef struct {
+    uint64_t low, limit;
+} pt_journal_span;
+
 typedef struct {
     char magic[8];         /* PT_JOURNAL_MAGIC, committed last */
     uint32_t byte_order;   /* PT_JOURNAL_BYTE_ORDER */
@@ -108,13 +117,24 @@ typedef struct {
     char command[PT_JOURNAL_COMMAND_BYTES]; /* argv, each ended by a zero byte, perhaps cut */
     uint64_t own_weight; /* of `weight`: ticks in the library, which are in no stack */
     uint64_t own_ns; /* CPU time of the library in threads of the host when no tick could come */
+    /* What a reader needs to cut a stack that it walks as the process would: */
+    pt_journal_span own_code;     /* the library's */
+    pt_journal_span passing_code; /* of it: functions that call the host's code */
+    pt_journal_span main_start;   /* libc's code around the call of main */
+    pt_journal_span thread_start; /* and around the call of a start routine */
+    pt_journal_span own_start; /* the library's thread function, which stands between those two */
 } pt_journal_header;
 
 _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header outgrew its page");
 
 #define PT_JOURNAL_AREA_MAGIC 0x61544a50u /* "PJTa" as little-endian bytes */
 
-enum { PT_JOURNAL_MAPS = 1, PT_JOURNAL_STACKS = 2, PT_JOURNAL_PYTHON = 3 };
+enum {
+    PT_JOURNAL_MAPS = 1,
+    PT_JOURNAL_STACKS = 2,
+    PT_JOURNAL_PYTHON = 3,
+    PT_JOURNAL_COPIES = 4,
+};
 
 /* At the start of each area. */
 typedef struct {
@@ -163,5 +183,24 @@ typedef struct {
     uint8_t end;    /* PT_JOURNAL_END_X */
     uint8_t merged; /* PT_JOURNAL_NATIVE ... */
 } pt_journal_stack;
+
+/* A record of a copies area: this, then reg_count registers by DWARF number, then stack_words words
+ * of the stack, from the stack pointer on. */
+typedef struct {
+    uint32_t weight; /* periods that the sample stands for */
+    uint32_t stack_words;
+    uint16_t reg_count;
+    uint16_t epoch;  /* as in pt_journal_stack */
+    uint32_t is_cut; /* 1: the stack goes on behind the words */
+} pt_journal_copy;
+
+#define PT_JOURNAL_BRIEF "brief" /* the file's name in the folder of the recording */
+
+/* A process that ended before its first sample: fields of its header. */
+typedef struct {
+    uint32_t pid, end;
+    uint64_t start_monotonic_ns;
+    uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns, own_ns;
+} pt_journal_brief;
 
 #endif

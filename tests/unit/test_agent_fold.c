@@ -139,7 +139,7 @@ static int open_journal(void **state)
 
 static int close_journal(void **state)
 {
-    pt_journal_close(&pt_agent.journal);
+    pt_journal_close(&pt_agent.journal, false);
     return 0;
 }
 

@@ -113,7 +113,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     pt_publish_handed_over();
-    pt_journal_close(&pt_agent.journal);
+    pt_journal_close(&pt_agent.journal, false);
     unlink(path);
     return 0;
 }
@@ -129,7 +129,7 @@ static pt_status in_file(uint64_t *ret_weight)
     pt_journal_facts facts = {0};
     assert_int_equal(pt_file_read(path, PT_FILE_EMPTY_OK, UINT64_MAX, &blob, &error), PT_OK);
     pt_builder *const builder = pt_builder_new();
-    pt_journal_reading *const reading = pt_journal_reading_new(builder, false);
+    pt_journal_reading *const reading = pt_journal_reading_new(builder, false, NULL);
     pt_reader_init(&reader, blob.data, blob.size, &error);
     const pt_status status = pt_journal_reading_add(reading, &reader, &facts, &error);
     pt_journal_reading_free(reading);

@@ -238,8 +238,8 @@ static int end(void **state)
 {
     pt_agent.on = false;
     pt_threads_detach_all();
-    pt_threads_free_rings();
-    pt_journal_close(&pt_agent.journal);
+    pt_threads_free_rings(false);
+    pt_journal_close(&pt_agent.journal, false);
     return 0;
 }
 

@@ -292,7 +292,7 @@ static void file_that_two_processes_map_elsewhere_is_one_mapping(void **state)
 {
     pt_error error = PT_ERROR_INIT;
     pt_builder *const b = pt_builder_new();
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, NULL);
     for (uint64_t base = 0x10000000; base <= 0x20000000; base += 0x10000000) {
         const uint64_t pc[] = {base + 0x123};
         journal j = {0};

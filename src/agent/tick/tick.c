@@ -1,5 +1,6 @@
 /* tick.c: the signal handler. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -74,6 +75,38 @@ static void add_count(uint64_t *counter, uint64_t n)
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED); /* one writer */
 }
 
+/* The record's first word, and then the head: the sample is there for the drain thread. */
+static void publish_sample(pt_thread *self, pt_tick_ring *ring, unsigned words, uint64_t word)
+{
+    const uint64_t head = ring->head_words;
+    ring->words[head & (ring->ring_words - 1)] = word;
+    self->last_words = head + 1;
+    add_count(&ring->weight, pt_tick_ring_weight(word));
+    __atomic_store_n(&ring->head_words, head + 1 + words, __ATOMIC_RELEASE);
+}
+
+/* Registers and stack, of this at most a part of the room, so that others follow. */
+static void copy_stack(pt_thread *self, pt_tick_ring *ring, uint32_t weight,
+                       const pt_tick_walk *walk, uint64_t room)
+{
+    enum { PARTS = 4, WORD = sizeof(uint64_t) };
+    const uint64_t mask = ring->ring_words - 1, from = ring->head_words + 1;
+    const uint64_t most = (room - PT_MACHINE_REGS_MAX) / PARTS;
+    const uintptr_t sp = (uintptr_t)walk->state.sp;
+    const bool is_known = sp >= walk->stack.low && sp < walk->stack.limit && sp % WORD == 0;
+    const uint64_t there = is_known ? (walk->stack.limit - sp) / WORD : 0;
+    const uint64_t count = there < most ? there : most;
+    for (unsigned i = 0; i < PT_MACHINE_REGS_MAX; i++)
+        ring->words[(from + i) & mask] = walk->regs[i];
+    ring->words[(from + PT_MACHINE_HOST->pc) & mask] = walk->pc;
+    for (uint64_t i = 0; i < count; i++)
+        ring->words[(from + PT_MACHINE_REGS_MAX + i) & mask] = ((const uint64_t *)sp)[i];
+    const unsigned words = (unsigned)(PT_MACHINE_REGS_MAX + count);
+    publish_sample(
+        self, ring, words,
+        pt_tick_ring_word(weight, words, count < there ? PT_TICK_CUT_COPY : PT_TICK_COPY));
+}
+
 static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, const void *context)
 {
     const uint64_t mask = ring->ring_words - 1;
@@ -90,6 +123,11 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
     pt_tick_walk_begin(&walk, self, context);
     if (walk.stack.low == walk.stack.limit)
         atomic_store_explicit(&self->wants_stack, (uintptr_t)walk.state.sp, memory_order_relaxed);
+    if (walk.modules == NULL &&
+        atomic_load_explicit(&pt_tick.copies_stacks, memory_order_relaxed)) {
+        copy_stack(self, ring, weight, &walk, room);
+        return;
+    }
     unsigned depth = 0;
     int step;
     ring->words[(head + ++depth) & mask] = walk.pc != 0 ? walk.pc : 1;
@@ -108,11 +146,8 @@ static void take_sample(pt_thread *self, pt_tick_ring *ring, uint32_t weight, co
     const uint32_t frames =
         pt_tick_python_frames(atomic_load(&self->python_cache), ring->words, mask, head + 1 + depth,
                               (uint32_t)(room - 1 - depth));
-    ring->words[head & mask] =
-        pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)step);
-    self->last_words = head + 1;
-    add_count(&ring->weight, weight);
-    __atomic_store_n(&ring->head_words, head + 1 + depth + frames, __ATOMIC_RELEASE);
+    publish_sample(self, ring, depth + frames,
+                   pt_tick_ring_mixed_word(weight, depth + frames, frames, (unsigned)step));
 }
 
 /* So many more periods for the last stack, or, if there is none, for where a thread began. */
@@ -126,6 +161,13 @@ static void repeat_stack(uint64_t last_words, uint64_t start, pt_tick_ring *ring
         has_last ? ring->words[last & mask] : pt_tick_ring_word(1, 1, PT_JOURNAL_END_NO_RULE);
     const uint32_t depth = pt_tick_ring_depth(word);
     if (!has_last && start == 0) return;
+    if (has_last && last >= tail) { /* the folder has not seen it yet: it stands for more */
+        const uint64_t sum = (uint64_t)pt_tick_ring_weight(word) + weight;
+        if (sum > UINT32_MAX) return;
+        ring->words[last & mask] = word + ((uint64_t)weight << 32);
+        add_count(&ring->weight, weight);
+        return;
+    }
     if (ring->ring_words - (head - tail) < depth + 1) {
         add_count(&ring->dropped, weight);
         return;
@@ -180,6 +222,12 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+static void wake_drain(void)
+{
+    _Atomic(int) *const at = atomic_exchange(&pt_tick.drain_sleeps_at, NULL);
+    if (at != NULL) syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
 {
     pt_tick_ring *const ring = atomic_load(&self->ring);
@@ -193,6 +241,7 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
         add_count(&ring->filtered, weight);
     else
         take_sample(self, ring, weight, context);
+    if (atomic_load_explicit(&pt_tick.drain_sleeps_at, memory_order_relaxed) != NULL) wake_drain();
 }
 
 /* A breakpoint in a program that has no handler for it ends the program, as it would without us:

@@ -55,6 +55,14 @@ static inline uint64_t pt_tick_ring_word(uint32_t weight, unsigned depth, unsign
 {
     return pt_tick_ring_mixed_word(weight, depth, 0, end);
 }
+/* A record with this end is a copy of a stack, to be walked later: its `depth` words are
+ * PT_MACHINE_REGS_MAX registers by DWARF number and words from the stack pointer on. */
+enum { PT_TICK_COPY = 0xfe, PT_TICK_CUT_COPY = 0xff /* the stack goes on behind them */ };
+
+static inline bool pt_tick_is_copy(unsigned end)
+{
+    return end >= PT_TICK_COPY;
+}
 static inline uint32_t pt_tick_ring_weight(uint64_t word)
 {
     return (uint32_t)(word >> 32);
@@ -177,6 +185,11 @@ typedef struct {
     _Atomic(uint64_t) process_seen_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
+    /* While the drain thread sleeps until there is a sample: the word that it waits at; else NULL.
+     */
+    _Atomic(_Atomic(int) *) drain_sleeps_at;
+    /* While there are no tables yet, stacks are copied: walking them is left to the reader. */
+    _Atomic(int) copies_stacks;
     /* Tables of all code, or NULL. One that was replaced is freed when no handler is running. */
     _Atomic(const pt_unwind_modules *) modules;
 } pt_tick_settings;
