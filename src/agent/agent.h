@@ -455,6 +455,9 @@ void pt_session_flush(void);
 uint64_t pt_session_collect(void);
 /* The same, and makes unwind tables of code that is new. */
 uint64_t pt_session_drain(void);
+/* Looks at once at what is mapped, which a process of a recording puts off. The lock is not held.
+ */
+void pt_session_wake(void);
 /* Counts the calling thread's CPU time since that reading of its clock as the library's own. The
  * caller kept ticks away meanwhile. */
 void pt_session_add_own_time(uint64_t since_ns);

@@ -1,4 +1,5 @@
-/* ids.c: calls that change the user or group, or what the process may do, for all threads at once.
+/* ids.c: calls that change the user or group, or what the process may do, for all threads at once;
+ * and the root of its files.
  *
  * libc makes each of its threads do the same system call, and ends the program when they do not
  * all get the same answer. Capabilities and filters are a thread's own: a program with one thread
@@ -107,3 +108,20 @@ CHANGES_IDS(setregid, (gid_t real, gid_t effective), (real, effective))
 CHANGES_IDS(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
 CHANGES_IDS(setgroups, (size_t count, const gid_t *groups), (count, groups))
 CHANGES_IDS(initgroups, (const char *user, gid_t group), (user, group))
+
+/* ---- another root ---- */
+
+typedef int chroot_fn(const char *path);
+static _Atomic(chroot_fn *) next_chroot;
+static chroot_fn *const second_chroot = NULL;
+
+/* There may be no /proc in it to learn from what is mapped. */
+PT_EXPORT int chroot(const char *path)
+{
+    chroot_fn *const next = PT_NEXT(chroot);
+    if (next == NULL) return errno = ENOSYS, -1;
+    const int saved_errno = errno;
+    pt_session_wake();
+    errno = saved_errno;
+    return next(path);
+}

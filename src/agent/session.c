@@ -227,6 +227,26 @@ static void fall_asleep(void)
     atomic_store(&pt_tick.drain_sleeps_at, pt_agent.is_asleep ? &pt_agent.drain_round : NULL);
 }
 
+static void look_at_program(void)
+{
+    note_program(pt_agent.journal.header);
+    if (pt_tables_known()) return; /* a child of fork, and it may soon be another program */
+    pt_maps_refresh();
+    pt_tables_update(START_TABLES_NS);
+}
+
+void pt_session_wake(void)
+{
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    if (pt_agent.on && pt_agent.is_asleep && pt_agent.pid == getpid()) {
+        atomic_store(&pt_tick.drain_sleeps_at, NULL);
+        look_at_program();
+        syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    }
+    pt_agent_unlock(&caller);
+}
+
 /* The first sample wakes it: true, and it waits a little longer before it works. */
 static bool is_still_asleep(void)
 {
@@ -391,12 +411,7 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
     note_start(pt_agent.asked_hz);
     pt_agent.on = true;
     fall_asleep();
-    if (!pt_agent.is_asleep) note_program(pt_agent.journal.header);
-    /* In a child of fork tables are known, and it may soon be another program. */
-    if (!pt_agent.is_asleep && !pt_tables_known()) {
-        pt_maps_refresh();
-        pt_tables_update(START_TABLES_NS);
-    }
+    if (!pt_agent.is_asleep) look_at_program();
     pt_python_update();
     pt_agent.journal.header->cpu_before_ns = pt_agent_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pt_session_add_own_time(begun_ns);

@@ -3,7 +3,7 @@
 nothing else of pitot. Prints "name value" lines, sums over all files:
 
   ticks     handler runs           weight    of their samples
-  samples   weight in stacks       stacks    distinct ones
+  samples   weight in stacks and copies       stacks    distinct ones
   own       weight of ticks that fell into the library in a recording, which are in no stack
   dropped   weight without room    filtered  weight that the program's filter refused
   own_ns    CPU time of the library's thread, used_ns that of the program while it was profiled
@@ -16,7 +16,8 @@ import sys
 HEADER = struct.Struct('=8s12I14Q2I16s1024s2048s2Q')  # pt_journal_header
 AREA = struct.Struct('=IIQQQ')                      # pt_journal_area
 STACK = struct.Struct('=QIHBB')                     # pt_journal_stack
-STACKS = 2
+COPY = struct.Struct('=IIHHI')                      # pt_journal_copy
+STACKS, COPIES = 2, 4
 
 total = dict.fromkeys('ticks weight own samples dropped filtered stacks own_ns used_ns cpu_ns'.split(), 0)
 
@@ -28,6 +29,15 @@ def read_stacks(data, at, end):
         total['samples'] += count
         total['stacks'] += 1
         at += STACK.size + 8 * depth
+    assert at == end, 'a record crosses what is committed'
+
+
+def read_copies(data, at, end):
+    while at < end:
+        weight, words, registers, _, _ = COPY.unpack_from(data, at)
+        assert registers == 33, 'registers of a copy'
+        total['samples'] += weight
+        at += COPY.size + 8 * (registers + words)
     assert at == end, 'a record crosses what is committed'
 
 
@@ -56,6 +66,8 @@ def read(path):
             assert bytes_ % 4096 == 0 and at + AREA.size + used <= size and AREA.size + used <= bytes_, 'an area'
             if kind == STACKS:
                 read_stacks(f.read(used), 0, used)
+            elif kind == COPIES:
+                read_copies(f.read(used), 0, used)
             at += bytes_
 
 

@@ -84,6 +84,63 @@ if needs go; then
     done
 fi
 
+# brief N MICROSECONDS: N processes, one after the other, that use so much CPU time each, three tenths of it
+# in three_tenths, below 20 other functions, all without frame pointers.
+cat >brief.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+static volatile unsigned sink;
+__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 500; i++) sink = sink * 3 + 1; }
+__attribute__((noinline)) static void three_tenths(long until) { do spin(); while (now() < until); sink++; }
+__attribute__((noinline)) static void seven_tenths(long until) { do spin(); while (now() < until); sink++; }
+__attribute__((noinline)) static void below(int depth, long from, long ns)
+{
+    volatile char room[200];
+    room[depth] = 1;
+    if (depth > 0)
+        below(depth - 1, from, ns);
+    else
+        three_tenths(from + ns * 3 / 10), seven_tenths(from + ns);
+    sink += room[depth];
+}
+int main(int argc, char **argv)
+{
+    const int count = atoi(argv[1]);
+    if (count == 0) { below(20, now(), atol(argv[2]) * 1000); return 0; }
+    for (int i = 0; i < count; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) execl(argv[0], argv[0], "0", argv[2], (char *)NULL);
+        waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+C
+
+it 'processes that end before their first sample are counted, and those with one or two have whole stacks'
+$cc -O2 -fomit-frame-pointer brief.c -o brief || exit 1
+record_brief() {
+    run pitot record --engine=preload -F 1000 -o brief.pb.gz ./brief 400 1500
+    expect_status 0
+    expect_stderr_line '*, 401 processes*'
+    expect awk -v complete="$(summary complete)" 'BEGIN { exit !(complete >= 98) }'
+    pitot top --csv -n 0 --sort=total brief.pb.gz >brief.csv
+}
+# Of 600 samples the functions have 180 and 420; 4 sigma of a share are 7.5 points.
+record_brief
+python3 - <<'P' || fail "$(cat brief.csv)"
+import csv, sys
+total = {row['name']: int(row['total']) for row in csv.DictReader(open('brief.csv'))}
+three, seven = total['three_tenths'], total['seven_tenths']
+share = three / (three + seven)
+print(f'# three_tenths has {share:.3f}, of {(three + seven) / 1e6:.0f} ms; 600 were used there')
+sys.exit(not 0.225 < share < 0.375 or not 500e6 < three + seven < 700e6 or total['below'] < three + seven)
+P
+
 it 'all processes of the tree are in one file, told apart by pid and comm'
 run pitot record --engine=preload -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
 expect_status 0

@@ -267,6 +267,44 @@ static void a_recording_counts_what_the_library_does_apart(void **state)
     pt_agent.own_code = pt_agent.passing_code = (pt_tick_code){0};
 }
 
+/* ---- copies ---- */
+
+/* The one record of a copies area, or NULL. */
+static const pt_journal_copy *find_copy(void)
+{
+    const pt_agent_journal *const journal = &pt_agent.journal;
+    for (size_t at = PT_JOURNAL_HEADER_BYTES; at < journal->used_bytes;) {
+        const pt_journal_area *const area = (const pt_journal_area *)(journal->base + at);
+        if (area->kind == PT_JOURNAL_COPIES && area->used_bytes > 0)
+            return (const pt_journal_copy *)(area + 1);
+        at += area->size_bytes;
+    }
+    return NULL;
+}
+
+static void a_copied_stack_goes_into_the_journal_as_it_is(void **state)
+{
+    enum { STACK_WORDS = 40, WORDS_IN_ALL = PT_MACHINE_REGS_MAX + STACK_WORDS };
+    pt_tick_ring *const ring = rings[0];
+    const uint64_t mask = ring->ring_words - 1;
+    ring->head_words = ring->tail_words = WORDS - 10; /* it goes round the end */
+    for (uint64_t i = 0; i < WORDS_IN_ALL; i++)
+        ring->words[(ring->head_words + 1 + i) & mask] = 0x1000 + i;
+    ring->words[ring->head_words & mask] = pt_tick_ring_word(3, WORDS_IN_ALL, PT_TICK_CUT_COPY);
+    __atomic_store_n(&ring->head_words, ring->head_words + 1 + WORDS_IN_ALL, __ATOMIC_RELEASE);
+    pt_fold_rings();
+    const pt_journal_copy *const copy = find_copy();
+    assert_non_null(copy);
+    assert_int_equal(copy->weight, 3);
+    assert_int_equal(copy->reg_count, PT_MACHINE_REGS_MAX);
+    assert_int_equal(copy->stack_words, STACK_WORDS);
+    assert_int_equal(copy->is_cut, 1);
+    for (uint64_t i = 0; i < WORDS_IN_ALL; i++)
+        assert_int_equal(((const uint64_t *)(copy + 1))[i], 0x1000 + i);
+    assert_int_equal(refreshes, 1); /* what is mapped is known when it is walked */
+    assert_int_equal(ring->tail_words, ring->head_words);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -276,6 +314,7 @@ int main(void)
         ROW(a_record_may_go_round_the_end_of_a_ring),
         ROW(the_present_mappings_are_read_again_once_a_round),
         ROW(a_recording_counts_what_the_library_does_apart),
+        ROW(a_copied_stack_goes_into_the_journal_as_it_is),
     };
     return cmocka_run_group_tests_name("agent_fold", tests, NULL, NULL);
 }

@@ -396,9 +396,147 @@ static void counters_stay_at_their_limit(void **state)
     pt_buf_done(&j.buf);
 }
 
+/* ---- copied stacks ---- */
+
+enum { COPIED_WORDS = 3 };
+
+static void put_copy(journal *j, uint32_t weight, uint16_t registers, uint64_t pc)
+{
+    put(j, weight, 4);
+    put(j, COPIED_WORDS, 4);
+    put(j, registers, 2);
+    put(j, 0, 2);
+    put(j, 1, 4); /* it was cut */
+    for (unsigned i = 0; i < registers; i++)
+        put(j, i == 16 ? pc : i, 8); /* 16: rip (System V ABI, AMD64) */
+    for (unsigned i = 0; i < COPIED_WORDS; i++)
+        put(j, 0xa0 + i, 8);
+}
+
+/* The pc, then what the first register, whose value is 1, and the words of the stack make of it. */
+static size_t walk_as_told(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                           pt_stack_end *ret_end)
+{
+    uint32_t *const walked = context;
+    uint64_t word;
+    (*walked)++;
+    assert_int_equal(stack->machine, 62);
+    assert_int_equal(stack->byte_count, COPIED_WORDS * sizeof word);
+    assert_int_equal(stack->room, stack->byte_count);
+    memcpy(&word, stack->bytes + 2 * sizeof word, sizeof word);
+    assert_int_equal(word, 0xa2);
+    assert_int_equal(stack->registers[1], 1);
+    assert_int_equal(stack->map_count, 1);
+    assert_string_equal(stack->maps[0].path, "/bin/prog");
+    assert_string_equal(stack->maps[0].build_id, "c0ff");
+    assert_int_equal(stack->maps[0].range.file_offset, 0x1000);
+    const uint64_t rest[] = {0x401100, 0x402000, 0x401300};
+    assert_true(cap >= 4);
+    ret_pcs[0] = stack->registers[16];
+    memcpy(ret_pcs + 1, rest, sizeof rest);
+    *ret_end = PT_STACK_END_TRUNCATED;
+    return 4;
+}
+
+static journal copies_of(uint16_t registers, uint64_t own_code)
+{
+    journal j = {0};
+    put_header(&j, PT_JOURNAL_EXITED);
+    set(&j, offsetof(pt_journal_header, own_code), own_code);
+    set(&j, offsetof(pt_journal_header, own_code) + 8, own_code + 0x10);
+    set(&j, offsetof(pt_journal_header, main_start), 0x402000);
+    set(&j, offsetof(pt_journal_header, main_start) + 8, 0x402100);
+    size_t area = begin_area(&j, PT_JOURNAL_MAPS);
+    put_map(&j, 0x401000, 0x403000, 0, UINT32_MAX, "/bin/prog");
+    end_area(&j, area);
+    area = begin_area(&j, PT_JOURNAL_COPIES);
+    put_copy(&j, 5, registers, 0x401008);
+    put_copy(&j, 2, registers, 0x401010);
+    end_area(&j, area);
+    return j;
+}
+
+/* Reads it with someone who walks, or without. */
+static const pt_profile *read_copies(const journal *j, bool walks, pt_status expected,
+                                     pt_journal_facts *ret_facts)
+{
+    uint32_t walked = 0;
+    const pt_read_hooks hooks = {.context = &walked, .unwind = walk_as_told};
+    pt_error error = PT_ERROR_INIT;
+    pt_builder *const b = pt_builder_new();
+    pt_journal_reading *const reading = pt_journal_reading_new(b, false, walks ? &hooks : NULL);
+    pt_reader reader;
+    pt_reader_init(&reader, j->buf.data, j->buf.size, &error);
+    assert_int_equal(pt_journal_reading_add(reading, &reader, ret_facts, &error), expected);
+    pt_journal_reading_free(reading);
+    assert_int_equal(walked, walks && expected == PT_OK ? 2 : 0);
+    const pt_profile *p = NULL;
+    assert_int_equal(pt_builder_freeze(b, &p, &error), PT_OK);
+    return p;
+}
+
+static void copied_stack_is_walked_and_ends_where_main_was_called(void **state)
+{
+    pt_journal_facts facts;
+    journal j = copies_of(33, 0);
+    PT_UNREF_PROFILE const pt_profile *p = read_copies(&j, true, PT_OK, &facts);
+    assert_int_equal(facts.weight, 7);
+    assert_int_equal(facts.complete, 7);
+    assert_int_equal(facts.own_copied_ns, 0);
+    assert_int_equal(pt_profile_total(p, 0), 7);
+    assert_int_equal(p->sample->t.count, 2);
+    const uint32_t stack = p->sample->stack[0];
+    assert_int_equal(pt_stack_depth(p, stack), 3);
+    assert_frame(p, stack, 0, 0x401008, false);
+    assert_frame(p, stack, 2, 0x402000, true);
+    assert_int_equal(p->stack->end[stack], PT_STACK_END_ROOT);
+    pt_buf_done(&j.buf);
+}
+
+static void copied_stack_of_the_library_s_work_is_counted_apart(void **state)
+{
+    pt_journal_facts facts;
+    journal j = copies_of(33, 0x401010); /* the leaf of the second */
+    PT_UNREF_PROFILE const pt_profile *p = read_copies(&j, true, PT_OK, &facts);
+    assert_int_equal(facts.weight, 5);
+    assert_int_equal(facts.own_copied_ns, 2 * 1000000);
+    assert_int_equal(pt_profile_total(p, 0), 5);
+    pt_buf_done(&j.buf);
+}
+
+static void copied_stack_that_nobody_walks_is_its_first_frame(void **state)
+{
+    pt_journal_facts facts;
+    journal j = copies_of(33, 0);
+    PT_UNREF_PROFILE const pt_profile *p = read_copies(&j, false, PT_OK, &facts);
+    assert_int_equal(facts.weight, 7);
+    assert_int_equal(facts.complete, 0);
+    assert_int_equal(pt_stack_depth(p, p->sample->stack[0]), 1);
+    assert_int_equal(p->stack->end[p->sample->stack[0]], PT_STACK_END_NO_RULE);
+    pt_buf_done(&j.buf);
+}
+
+static void copy_of_other_registers_or_of_an_unknown_machine_is_damage(void **state)
+{
+    pt_journal_facts facts;
+    journal j = copies_of(31, 0);
+    PT_UNREF_PROFILE const pt_profile *p = read_copies(&j, true, PT_ERR_DAMAGED, &facts);
+    assert_int_equal(p->sample->t.count, 0);
+    pt_buf_done(&j.buf);
+    j = copies_of(33, 0);
+    j.buf.data[offsetof(pt_journal_header, machine)] = 250;
+    PT_UNREF_PROFILE const pt_profile *foreign = read_copies(&j, true, PT_ERR_DAMAGED, &facts);
+    assert_int_equal(foreign->sample->t.count, 0);
+    pt_buf_done(&j.buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copied_stack_is_walked_and_ends_where_main_was_called),
+        cmocka_unit_test(copied_stack_of_the_library_s_work_is_counted_apart),
+        cmocka_unit_test(copied_stack_that_nobody_walks_is_its_first_frame),
+        cmocka_unit_test(copy_of_other_registers_or_of_an_unknown_machine_is_damage),
         cmocka_unit_test(stacks_come_back_in_both_byte_orders),
         cmocka_unit_test(killed_process_s_journal_is_whole_and_said_to_be_of_one),
         cmocka_unit_test(area_without_its_magic_was_never_committed),
