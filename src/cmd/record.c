@@ -80,10 +80,11 @@ static const pt_option record_rows[] = {
      .help = "sample by the kernel from outside, or by the library in the process",
      .details =
          "auto takes perf events wherever the kernel gives them, and else, for a COMMAND, "
-         "the library (kernel.perf_event_paranoid 3 or 4, containers). `pitot info` tells "
-         "which it was and why. --split takes the library. bpf is perf with a program in the "
-         "kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they are whole "
-         "however deep, up to 1,024 frames."},
+         "the library (kernel.perf_event_paranoid 3 or 4, containers). A COMMAND that is Python "
+         "3.8 to 3.13, or a script for it, gets the library, which alone sees Python's functions. "
+         "`pitot info` tells which it was and why. --split takes the library. bpf is perf with a "
+         "program in the kernel that walks stacks there (CAP_BPF and CAP_PERFMON, libbpf): they "
+         "are whole however deep, up to 1,024 frames."},
     {.name = "event",
      .letter = 'e',
      .type = PT_OPT_STRING,
@@ -254,6 +255,23 @@ static int run_preload(pt_cmd_context *context, const pt_record_settings *settin
     return pt_cmd_fail(refusal);
 }
 
+/* By the library, whose names are worth more than what perf events see of the kernel, if the
+ * command is a Python that it can look into; PT_RECORD_REFUSED else. */
+static int run_python(pt_cmd_context *context, const pt_record_settings *settings)
+{
+    pt_target target;
+    pt_target_look(context->args[0], &target);
+    const unsigned minor = target.kind == PT_TARGET_OK ? target.python_minor : 0;
+    pt_target_done(&target);
+    PT_FREE char *library = minor != 0 ? pt_record_library(NULL) : NULL;
+    if (library == NULL) return PT_RECORD_REFUSED;
+    PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is Python "
+                                   "3.%u, whose functions only it sees (--engine=perf: from "
+                                   "outside, with the kernel's part)",
+                                   minor);
+    return pt_record_preload(context, settings, library, engine);
+}
+
 static int record_run(pt_cmd_context *context, void *settings_memory)
 {
     pt_record_settings *const settings = settings_memory;
@@ -273,7 +291,9 @@ static int record_run(pt_cmd_context *context, void *settings_memory)
     }
     if (settings->engine == PT_ENGINE_PRELOAD || settings->split)
         return run_preload(context, settings, NULL);
-    const int status = pt_record_perf(context, settings, "which the kernel allows", &refusal);
+    int status = run_python(context, settings);
+    if (status == PT_RECORD_REFUSED)
+        status = pt_record_perf(context, settings, "which the kernel allows", &refusal);
     return status == PT_RECORD_REFUSED ? run_preload(context, settings, &refusal) : status;
 }
 
@@ -297,7 +317,8 @@ const pt_command pt_command_record = {
     .description =
         "Samples the CPU time of every thread of every process that the command starts, or, with "
         "-p, -a or --cgroup, of processes that run already, through the kernel's perf events; of a "
-        "command where these are not allowed, by loading libprofiler.so.0 into its processes. "
+        "command where these are not allowed, or that is Python, by loading libprofiler.so.0 into "
+        "its processes. "
         "Nothing needs to be rebuilt: stacks are followed by the unwind tables that programs have "
         "anyway, else by frame pointers. The last line says how many stacks are complete, and how "
         "many more reach where their thread began by frame pointers that nothing checks.\n\n"

@@ -262,6 +262,17 @@ static void tell_story(pt_builder *b, const pt_record_story *story, uint64_t wei
         (double)story->run->duration_ns / 1e9, (double)all->own_ns / 1e9);
 }
 
+/* How native frames and those of Python were joined. */
+static void tell_python(pt_builder *b, uint64_t merged, uint64_t uncertain)
+{
+    const uint64_t mixed = merged + uncertain;
+    if (mixed > 0)
+        add_comment(b,
+                    "python: functions in %" PRIu64 " samples, joined with native frames for "
+                    "certain in %.2f %% of them",
+                    mixed, 100 * (double)merged / (double)mixed);
+}
+
 /* Whose the processes of a command are that became another user's: their journals are that user's.
  */
 static void tell_users(pt_builder *b, const pt_recorded_process *processes, size_t count)
@@ -316,19 +327,22 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     stack_walker walker;
     begin_walker(&walker);
     pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walker.hooks);
-    uint64_t weight = 0, lost = 0;
+    uint64_t weight = 0, lost = 0, merged = 0, uncertain = 0;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
         add_journal(reading, process);
         pt_recorded_add(&weight, process->facts.weight);
         pt_recorded_add(&lost, process->facts.dropped);
         count_as_own(story->recorded, process->facts.own_copied_ns);
+        pt_recorded_add(&merged, process->facts.merged);
+        pt_recorded_add(&uncertain, process->facts.uncertain);
     }
     pt_journal_reading_free(reading);
     pt_load_unwinder_free(walker.unwinder);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
+    tell_python(b, merged, uncertain);
     tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }

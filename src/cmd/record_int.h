@@ -115,6 +115,7 @@ typedef struct pt_record_summary {
     const char *event;                          /* NULL: CPU time */
     uint64_t events_seen, events;               /* of it; events 0: not known */
     uint64_t weight, complete, unchecked, lost; /* of weight: stacks that end so */
+    uint64_t merged, uncertain; /* of weight: with frames of Python, joined for certain or not */
     uint64_t period_ns, seen_ns, used_ns, off_cpu_ns, ready_ns;
     uint64_t own_ns; /* CPU time of recording itself, of which used_ns has none */
     size_t processes;
@@ -139,8 +140,9 @@ typedef enum {
 
 typedef struct pt_target {
     pt_target_kind kind;
-    char *path;   /* of the image that would run: the interpreter of a script */
-    char *script; /* the script it is for, or NULL */
+    char *path;            /* of the image that would run: the interpreter of a script */
+    char *script;          /* the script it is for, or NULL */
+    unsigned python_minor; /* it is CPython 3.python_minor, whose frames the library sees; 0: not */
 } pt_target;
 
 /* Looks a command up as execvp does. Commands that do not exist or cannot be read are OK here: the
@@ -218,6 +220,7 @@ typedef struct pt_recorded {
     size_t count;
     char *messages; /* what the library had to say in the processes, lines; or NULL */
     uint64_t weight, complete, unchecked, ticks, lost;
+    uint64_t merged, uncertain; /* of weight: pt_journal_facts */
     uint64_t period_ns;
     uint64_t seen_ns;    /* CPU time that the samples stand for */
     uint64_t used_ns;    /* CPU time of all processes, sampled or not */

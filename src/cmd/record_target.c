@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "elf/image.h"
+#include "interp/python.h"
 #include "machine/machine.h"
 
 #define SCRIPTS_MAX  4 /* as the kernel: interpreters of interpreters */
@@ -92,6 +93,24 @@ static bool has_interpreter(const pt_elf *elf)
     return false;
 }
 
+/* A program of that name which is one: it has the interpreter, or needs its library. */
+static unsigned python_minor_of(const char *path, const pt_blob *image)
+{
+    unsigned major, minor;
+    pt_elf elf;
+    PT_FREE char *real = realpath(path, NULL);
+    if (real == NULL || !pt_python_version_of_name(real, &major, &minor) ||
+        pt_python_layout_of(major, minor) == NULL ||
+        pt_elf_open(image->data, image->size, &elf) != PT_ELF_OK)
+        return 0;
+    pt_elf_symbols symbols;
+    pt_elf_symbol symbol;
+    if (!pt_elf_symbols_open(&elf, SHT_DYNSYM, &symbols)) return 0;
+    for (uint32_t i = 0; pt_elf_symbol_at(&symbols, i, &symbol); i++) /* Py_BytesMain and its kin */
+        if (strncmp(symbol.name, "Py_", 3) == 0) return minor;
+    return 0;
+}
+
 static pt_target_kind judge_target(const char *path, const pt_blob *image)
 {
     pt_elf elf;
@@ -110,7 +129,10 @@ void pt_target_look(const char *command, pt_target *ret_target)
         if (pt_file_read(ret_target->path, PT_FILE_EMPTY_OK, IMAGE_MAX, &image, NULL) != PT_OK)
             return;
         char *const interpreter = script_interpreter(image.data, image.size);
-        if (interpreter == NULL) ret_target->kind = judge_target(ret_target->path, &image);
+        if (interpreter == NULL) {
+            ret_target->kind = judge_target(ret_target->path, &image);
+            ret_target->python_minor = python_minor_of(ret_target->path, &image);
+        }
         pt_blob_done(&image);
         if (interpreter == NULL) return;
         if (ret_target->script == NULL)
