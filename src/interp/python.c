@@ -199,19 +199,15 @@ pt_python_step pt_python_walk_next(pt_python_walk *walk, pt_python_frame *ret_fr
 
 /* ---- code objects ---- */
 
-bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
-                         uint64_t code, pt_python_code *ret_code)
+void pt_python_code_at(const pt_python_layout *layout, const void *object, pt_python_code *ret_code)
 {
-    uint8_t bytes[0x90];
-    const unsigned size = larger_of(layout->code_lines, layout->code_qualname) + 8;
-    if (code == 0 || code % 8 != 0 || !read(arg, code, bytes, size)) return false;
+    const uint8_t *const bytes = object;
     *ret_code = (pt_python_code){
         .type = word_at(bytes, OBJECT_TYPE),
         .name = word_at(bytes, layout->has_qualname ? layout->code_qualname : layout->code_name),
         .file = word_at(bytes, layout->code_file),
         .lines = word_at(bytes, layout->code_lines)};
     memcpy(&ret_code->first_line, bytes + layout->code_first_line, sizeof ret_code->first_line);
-    return true;
 }
 
 /* UTF-8 of a character; how many bytes. What no text may hold becomes U+FFFD. */

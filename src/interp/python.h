@@ -85,8 +85,12 @@ typedef struct {
     int32_t first_line;
 } pt_python_code;
 
-bool pt_python_code_read(const pt_python_layout *layout, pt_python_read *read, void *arg,
-                         uint64_t code, pt_python_code *ret_code);
+/* What of a code object is looked at, whatever the version. */
+enum { PT_PYTHON_CODE_BYTES = 0x90 };
+
+/* object: PT_PYTHON_CODE_BYTES of it. */
+void pt_python_code_at(const pt_python_layout *layout, const void *object,
+                       pt_python_code *ret_code);
 
 /* A str as UTF-8, cut at cap bytes between two characters, not terminated. type: PyUnicode_Type's
  * address. False: it is no str, or cannot be read; bytes so far are not to be used. */

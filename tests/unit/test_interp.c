@@ -274,15 +274,18 @@ static void test_random_memory(void **state)
         pt_python_walk walk;
         pt_python_frame frame;
         pt_python_code code;
+        uint8_t object[PT_PYTHON_CODE_BYTES];
         char text[64];
         size_t bytes;
         m->reads = 0;
         if (pt_python_walk_begin(&walk, layout, read_image, m, THREAD, 200) != PT_PYTHON_FRAME)
             continue;
         while (pt_python_walk_next(&walk, &frame) == PT_PYTHON_FRAME)
-            if (pt_python_code_read(layout, read_image, m, frame.code, &code))
+            if (read_image(m, frame.code, object, sizeof object)) {
+                pt_python_code_at(layout, object, &code);
                 pt_python_text(layout, read_image, m, code.name, code.type, text, sizeof text,
                                &bytes);
+            }
         assert_true(m->reads < 200 * 8);
     }
     free(m);

@@ -13,12 +13,14 @@
 pt_tick_python_state pt_tick_python;
 
 enum { WRONG_MAX = 16, PAGES = 512, SLOTS = 1024, LINES_MAX_BYTES = 64 << 10 };
+enum { PAGE_BYTES = 4096 }; /* asked for at once: the least that any machine has */
 
 /* ---- reading ---- */
 
 typedef struct {
     pt_tick_python_cache *cache;
-    bool is_innermost; /* pages are asked for in this sample */
+    bool is_fresh;   /* pages are asked for in this sample */
+    bool is_trusted; /* what is read was asked for already */
 } reading;
 
 /* Can the page be read? The kernel copies the new mask before it looks at what is to be done with
@@ -26,33 +28,46 @@ typedef struct {
 static bool ask_for_page(uint64_t page)
 {
     enum { NO_SUCH_ACTION = 99 };
-    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page, NULL, sizeof(uint64_t)) == -1 &&
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, page * PAGE_BYTES, NULL, sizeof(uint64_t)) ==
+               -1 &&
            errno == EINVAL;
 }
 
-static bool is_readable(reading *r, uint64_t page)
+/* Of two places for a page the one that was asked for longer ago is given away. */
+static bool is_readable(const reading *r, uint64_t page)
 {
     pt_tick_python_cache *const cache = r->cache;
-    const size_t i = (size_t)(page / pt_tick.page_bytes) % PAGES;
-    const uint32_t age = cache->samples - cache->page[i].sample;
-    const bool is_known = cache->page[i].page == page;
-    if (is_known && (age == 0 || (!r->is_innermost && age < PT_TICK_PYTHON_TRUST))) return true;
+    const size_t set = (size_t)(page * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PAGES;
+    const uint32_t age[2] = {cache->samples - cache->page[set][0].sample,
+                             cache->samples - cache->page[set][1].sample};
+    const uint32_t most = r->is_fresh ? 0 : PT_TICK_PYTHON_TRUST - 1;
+    for (int i = 0; i < 2; i++)
+        if (cache->page[set][i].page == page && age[i] <= most) return true;
+    const int i = cache->page[set][0].page == page   ? 0
+                  : cache->page[set][1].page == page ? 1
+                                                     : age[1] > age[0];
     if (!ask_for_page(page)) return false;
-    cache->page[i].page = page;
-    cache->page[i].sample = cache->samples;
+    cache->page[set][i].page = page;
+    cache->page[set][i].sample = cache->samples;
     return true;
+}
+
+/* Memory that may be loaded from directly; NULL: it may not. */
+static inline const void *readable(const reading *r, uint64_t addr, size_t size)
+{
+    if (r->is_trusted) return (const void *)(uintptr_t)addr;
+    const uint64_t last = addr + size - 1;
+    if (addr < PAGE_BYTES || last < addr || last > PT_MACHINE_HOST->last_user_addr) return NULL;
+    for (uint64_t page = addr / PAGE_BYTES; page <= last / PAGE_BYTES; page++)
+        if (!is_readable(r, page)) return NULL;
+    return (const void *)(uintptr_t)addr;
 }
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    const uint64_t page_mask = ~(uint64_t)(pt_tick.page_bytes - 1);
-    const uint64_t last = addr + size - 1;
-    if (addr < pt_tick.page_bytes || last < addr || last > PT_MACHINE_HOST->last_user_addr)
-        return false;
-    for (uint64_t page = addr & page_mask; page <= last; page += pt_tick.page_bytes)
-        if (!is_readable(arg, page)) return false;
-    memcpy(to, (const void *)(uintptr_t)addr, size);
-    return true;
+    const void *const from = readable(arg, addr, size);
+    if (from != NULL) memcpy(to, from, size);
+    return from != NULL;
 }
 
 /* ---- code objects ---- */
@@ -76,23 +91,37 @@ static uint64_t hash_of(uint64_t hash, const uint8_t *bytes, size_t size)
     return mixed(hash, word);
 }
 
-/* Tells objects apart that lie where others lay before: the heads of name, file and line table, and
- * the end of the file's name, as far as they can be read at once. */
-static bool print_of(reading *r, const pt_python_code *code, uint64_t *ret_print)
+static inline uint64_t word_at(const void *at, size_t offset)
 {
-    uint64_t name[8], file[8], lines[6], end = 0;
-    if (!read_memory(r, code->name, name, sizeof name) ||
-        !read_memory(r, code->file, file, sizeof file) ||
-        !read_memory(r, code->lines, lines, sizeof lines))
-        return false;
-    const uint64_t length = file[2];
-    if (length >= 8 && length < PT_TICK_PYTHON_FILE_BYTES &&
-        !read_memory(r, code->file + 40 + length - 8, &end, sizeof end))
-        return false;
-    /* Not the counts of references, which are first. */
-    *ret_print = hash_of(hash_of(hash_of(mixed(0, end), (const uint8_t *)(name + 2), 48),
-                                 (const uint8_t *)(file + 2), 48),
-                         (const uint8_t *)(lines + 2), 32);
+    uint64_t word;
+    memcpy(&word, (const char *)at + offset, sizeof word);
+    return word;
+}
+
+/* Tells objects apart that lie where others lay before, by what can be read at once of name, file
+ * and line table: lengths, the hash that a text keeps, first and last characters. */
+static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret_print)
+{
+    enum { LENGTH = 16, HASH = 24, TEXT = 48, BYTES = 32, HEAD = 56 };
+    const void *const name = readable(r, code->name, HEAD);
+    const void *const file = readable(r, code->file, HEAD);
+    const void *const lines = readable(r, code->lines, HEAD - 8);
+    if (name == NULL || file == NULL || lines == NULL) return false;
+    const uint64_t length = word_at(file, LENGTH), bytes = word_at(lines, LENGTH);
+    const void *end = file, *last = lines;
+    if (length > 16 && length < PT_TICK_PYTHON_FILE_BYTES)
+        end = readable(r, code->file + TEXT - 16 + length, 8);
+    if (bytes > 16 && bytes < LINES_MAX_BYTES)
+        last = readable(r, code->lines + BYTES - 8 + bytes, 8);
+    if (end == NULL || last == NULL) return false;
+    const uint64_t sum =
+        word_at(name, LENGTH) * UINT64_C(0x9e3779b97f4a7c15) +
+        word_at(name, HASH) * UINT64_C(0xbf58476d1ce4e5b9) + length * UINT64_C(0x94d049bb133111eb) +
+        word_at(file, TEXT) * UINT64_C(0xff51afd7ed558ccd) +
+        word_at(end, 0) * UINT64_C(0xc4ceb9fe1a85ec53) + bytes * UINT64_C(0x2545f4914f6cdd1d) +
+        word_at(lines, BYTES) * UINT64_C(0xd6e8feb86659fd93) +
+        word_at(last, 0) * UINT64_C(0xa0761d6478bd642f);
+    *ret_print = sum ^ sum >> 32;
     return true;
 }
 
@@ -177,19 +206,55 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
     return true;
 }
 
+/* Is the object at the slot's address still the slot's? All that is read was asked for not long
+ * ago.
+ */
+static inline bool is_still(const reading *r, const pt_tick_python_facts *facts,
+                            const pt_tick_python_slot *slot)
+{
+    const reading trusting = {.cache = r->cache, .is_trusted = true};
+    pt_python_code code;
+    uint64_t print;
+    pt_python_code_at(facts->layout, (const void *)(uintptr_t)slot->code, &code);
+    return code.type == facts->code_type && code.name == slot->name && code.file == slot->file &&
+           code.lines == slot->lines && code.first_line == slot->first_line &&
+           print_of(&trusting, &code, &print) && print == slot->print;
+}
+
+/* The slot of the address; of two that it may have, the one that is longer out of use, where it has
+ * none. */
+static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t addr)
+{
+    pt_tick_python_slot *const set =
+        cache->code[(addr * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SLOTS];
+    if (set[0].code == addr) return &set[0];
+    if (set[1].code == addr) return &set[1];
+    return &set[cache->samples - set[1].sample > cache->samples - set[0].sample];
+}
+
 /* False: there is no code object. */
 static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t addr,
                       uint32_t *ret_number)
 {
     pt_python_code code;
     uint64_t print;
-    if (!pt_python_code_read(facts->layout, read_memory, r, addr, &code) ||
-        code.type != facts->code_type || !print_of(r, &code, &print))
-        return false;
-    pt_tick_python_slot *const slot = &r->cache->code[(addr ^ addr >> 12) / 16 % SLOTS];
-    if (slot->code == addr && slot->name == code.name && slot->file == code.file &&
-        slot->lines == code.lines && slot->first_line == code.first_line && slot->print == print) {
+    pt_tick_python_slot *const slot = slot_of(r->cache, addr);
+    if (slot->code == addr && !r->is_fresh &&
+        r->cache->samples - slot->sample < PT_TICK_PYTHON_TRUST && is_still(r, facts, slot)) {
         *ret_number = slot->number;
+        return true;
+    }
+    r->is_fresh = true;
+    const void *const object = readable(r, addr, PT_PYTHON_CODE_BYTES);
+    if (object == NULL || addr % 8 != 0) return false;
+    pt_python_code_at(facts->layout, object, &code);
+    if (code.type != facts->code_type || !print_of(r, &code, &print)) return false;
+    const bool is_same = slot->code == addr && slot->name == code.name && slot->file == code.file &&
+                         slot->lines == code.lines && slot->first_line == code.first_line &&
+                         slot->print == print;
+    if (is_same) {
+        *ret_number = slot->number;
+        slot->sample = r->cache->samples;
         return true;
     }
     slot->code = 0;
@@ -200,7 +265,8 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
                                   .lines = code.lines,
                                   .print = print,
                                   .first_line = code.first_line,
-                                  .number = *ret_number};
+                                  .number = *ret_number,
+                                  .sample = r->cache->samples};
     return true;
 }
 
@@ -242,24 +308,27 @@ uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uin
     const pt_tick_python_facts *const facts = atomic_load(&pt_tick_python.facts);
     if (facts == NULL || cache == NULL || is_refused()) return 0;
     cache->samples++;
-    reading r = {.cache = cache, .is_innermost = true};
+    reading r = {.cache = cache, .is_fresh = true};
+    bool is_innermost = true;
     const uint64_t state = state_of_thread(&r, facts);
-    pt_python_walk walk;
-    if (state == 0 || pt_python_walk_begin(&walk, facts->layout, read_memory, &r, state,
-                                           2 * PT_TICK_PYTHON_FRAMES_MAX) != PT_PYTHON_FRAME)
-        return 0;
+    if (state == 0) return 0;
     if (most > PT_TICK_PYTHON_FRAMES_MAX) most = PT_TICK_PYTHON_FRAMES_MAX;
-    uint32_t count = 0;
+    pt_python_walk walk;
     pt_python_frame frame;
-    while (count < most && pt_python_walk_next(&walk, &frame) == PT_PYTHON_FRAME) {
+    uint32_t count = 0;
+    pt_python_step step = pt_python_walk_begin(&walk, facts->layout, read_memory, &r, state,
+                                               2 * PT_TICK_PYTHON_FRAMES_MAX);
+    while (step == PT_PYTHON_FRAME && count < most &&
+           (step = pt_python_walk_next(&walk, &frame)) == PT_PYTHON_FRAME) {
         uint32_t number = 0;
         const bool is_right = frame.code == 0 || number_of(&r, facts, frame.code, &number);
-        if (frame.code != 0 && r.is_innermost) note_first(is_right);
-        if (!is_right) break;
+        if (frame.code != 0 && is_innermost) note_first(is_right);
+        if (!is_right) return count;
         words[(at + count++) & mask] = PT_TICK_PYTHON_WORD(number, frame.place) |
                                        (frame.is_entry ? PT_INTERP_ENTRY : 0) |
                                        (frame.code == 0 ? PT_INTERP_EMPTY : 0);
-        r.is_innermost = false;
+        r.is_fresh = is_innermost = false;
     }
+    if (step == PT_PYTHON_BAD_READ && count == 0) note_first(false);
     return count;
 }

@@ -23,8 +23,8 @@
 
 enum {
     PT_TICK_PYTHON_FRAMES_MAX = 512, /* in a sample */
-    PT_TICK_PYTHON_TRUST = 64,
-    PT_TICK_PYTHON_CODES = 1 << 16, /* distinct ones; what is beyond has no name */
+    PT_TICK_PYTHON_TRUST = 256,      /* samples */
+    PT_TICK_PYTHON_CODES = 1 << 16,  /* distinct ones; what is beyond has no name */
     PT_TICK_PYTHON_NAME_BYTES = 512,
     PT_TICK_PYTHON_FILE_BYTES = 2048,
 };
@@ -67,6 +67,7 @@ typedef struct {
     uint64_t code, name, file, lines, print;
     int32_t first_line;
     uint32_t number;
+    uint32_t sample; /* in which all its pages were asked for */
 } pt_tick_python_slot;
 
 /* A thread's own; all zero is empty. */
@@ -75,8 +76,8 @@ typedef struct {
     struct {
         uint64_t page;
         uint32_t sample; /* in which it was asked for */
-    } page[512];
-    pt_tick_python_slot code[1024];
+    } page[512][2];
+    pt_tick_python_slot code[1024][2];
     uint8_t text[PT_TICK_PYTHON_NAME_BYTES + PT_TICK_PYTHON_FILE_BYTES + (64 << 10)];
 } pt_tick_python_cache;
 

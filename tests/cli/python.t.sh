@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# CPython's own frames in stacks that the library records: each right in name, file and line, among native ones.
+. "$(dirname "$0")/lib.sh"
+[ "$PITOT_SANITIZED" = 0 ] || skip_all 'the library is not loaded into sanitized runs'
+tests=$PITOT_ROOT/tests/cli
+
+# What there is of 3.8 to 3.13: the system's, and those of pyenv.
+home=$(getent passwd "$(id -u)" | cut -d: -f6)
+pythons=()
+for python in /usr/bin/python3 "${PYENV_ROOT:-$home/.pyenv}"/versions/3.*/bin/python3; do
+    [ -x "$python" ] && "$python" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 13))' &&
+        pythons+=("$python")
+done
+[ "${#pythons[@]}" -gt 0 ] || skip_all 'there is no Python 3.8 to 3.13'
+python=${pythons[0]}
+
+# The only runs that a table of versions has: each version that is here once.
+for one in "${pythons[@]}"; do
+    version=$("$one" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+    it "each frame of Python $version is right in name, file and line, in each way that a stack can go"
+    run pitot record --engine=preload -o stacks.pb.gz "$one" "$tests/python_stacks.py" expected.json 20
+    expect_status 0
+    expect_equal 'what is said of joining' "$(stderr | grep -c 'Python functions in [0-9.]* %, \(100\|99[.0-9]*\) % of these joined for certain')" 1
+    pitot traces -n 0 --lines --json stacks.pb.gz >traces.json 2>/dev/null
+    run "$python" "$tests/python_stacks_check.py" expected.json traces.json
+    expect_status 0
+    read -r _ stacks _ frames _ wrong _ places _ all < <(stdout)
+    expect_equal 'wrong stacks' "$wrong" 0
+    expect [ "$frames" -ge 5000 ]
+    expect [ "$((places * 20))" -ge "$((all * 19))" ] # a place that no tick met is possible
+done
+
+it 'frames of the interpreter are folded into the function that they run for, and shown by --native'
+cat >sorts.py <<'P'
+import zlib
+def key(x):
+    n = 20000
+    while n: n -= 1
+    return x
+def sorts():
+    return sorted(range(60), key=key)
+def squeezes():
+    return zlib.compress(bytes(range(256)) * 40000, 9)
+for _ in range(3):
+    sorts(), squeezes()
+P
+run pitot record --engine=preload -o sorts.pb.gz "$python" sorts.py
+functions() { pitot traces -n 0 --csv "$@" sorts.pb.gz 2>/dev/null; }
+expect_equal 'evaluators' "$(functions | grep -c _PyEval_EvalFrameDefault)" 0
+expect [ "$(functions --native | grep -c _PyEval_EvalFrameDefault)" -gt 0 ]
+expect [ "$(functions --native | grep -c list_sort\\\|key)" -gt 0 ]
+run pitot traces -n 0 --json sorts.pb.gz
+stdout >sorts.json
+python3 - >said <<'P'
+import json
+own = extension = 0
+for t in json.load(open('sorts.json'))['traces']:
+    names = [f['name'] for f in t['frames']]
+    own += t['share'] * (names[:3] == ['key', 'sorts', '<module>'])
+    extension += t['share'] * ('squeezes' in names and names[0] != 'squeezes')
+print('own', own > 0.2, 'extension', extension > 0.2)
+P
+expect_equal 'what is whose' "$(cat said)" 'own True extension True'
+expect_equal 'a line about names' "$(stderr | grep 'no names')" ''
+
+it 'profile.proto has them, whoever writes it; a gperftools file has no place for names'
+CPUPROFILE=$PWD/own.pb.gz CPUPROFILE_FREQUENCY=1000 LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$python" sorts.py
+run pitot top -n 0 --csv own.pb.gz
+expect [ "$(stdout | grep -c ',key$\|,key,')" -ge 1 ]
+expect [ "$(pitot list key own.pb.gz 2>/dev/null | grep -c 'while n: n -= 1')" -ge 1 ]
+CPUPROFILE=$PWD/own.prof LD_PRELOAD=$PITOT_BUILD/libprofiler.so.0 run "$python" sorts.py
+run pitot top -n 0 --csv own.prof
+expect_status 0
+expect_equal 'functions of Python' "$(stdout | grep -c ',key$\|,key,')" 0
+
+it 'a program says and returns what it does alone'
+cat >says.py <<'P'
+import faulthandler, os, signal, sys, threading
+faulthandler.enable()
+def spin(n):
+    while n: n -= 1
+threads = [threading.Thread(target=spin, args=(600000,)) for _ in range(3)]
+[t.start() for t in threads]
+daemon = threading.Thread(target=lambda: [spin(1000) for _ in range(10**9)], daemon=True)
+daemon.start()
+child = os.fork()
+if child == 0:
+    spin(300000)
+    os._exit(3)
+print(os.WEXITSTATUS(os.waitpid(child, 0)[1]), signal.getsignal(signal.SIGPROF), sys.getrecursionlimit())
+[t.join() for t in threads]
+sys.exit(5)
+P
+"$python" says.py >alone 2>&1
+expect_equal 'its status alone' $? 5
+for _ in 1 2 3 4 5; do
+    pitot record --engine=preload -F 5000 -o says.pb.gz "$python" says.py >recorded 2>said
+    expect_equal 'its status' $? 5
+    expect_equal 'what it says' "$(cat recorded)" "$(cat alone)"
+done
+
+it 'record takes the library for Python, a link to it, and a script for it; perf events else'
+engine() { pitot info "$1" | sed -n 's/.*engine: //p'; }
+printf '%s\n' "#!$python" 'print(sum(range(1000000)))' >script
+chmod +x script
+ln -s "$(readlink -f "$python")" linked
+for command in "$python" ./linked ./script; do
+    run pitot record -o chosen.pb.gz "$command" -c 'print(sum(range(2000000)))'
+    expect_status 0
+    expect_equal "the engine of $command" "$(engine chosen.pb.gz | cut -d, -f1)" 'libprofiler.so.0 in the processes'
+    expect_equal 'why' "$(engine chosen.pb.gz | grep -c 'as the command is Python 3\.')" 1
+done
+cp "$(command -v sh)" python3.11
+run pitot record -o other.pb.gz ./python3.11 -c true
+expect_equal 'the engine of another program of that name' "$(pitot info other.pb.gz | grep -c 'the command is Python')" 0
+run pitot record -o asked.pb.gz --engine=perf "$python" -c 'print(sum(range(2000000)))'
+expect_equal 'the library where perf events were asked for' "$(pitot info asked.pb.gz 2>/dev/null | grep -c libprofiler)" 0
+
+it 'a version that is not known, and one that lies about itself, are refused with a line, and do no harm'
+if needs cc; then
+    for version in 0x030e00f0 0x030b00f0 0x030800f0; do
+        cat >fake.c <<'C'
+#include <pthread.h>
+#include <string.h>
+const unsigned long Py_Version = VERSION;
+char PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64];
+static long state[1000];
+struct { int words[400]; } _PyRuntime;
+int main(void)
+{
+    pthread_key_t key;
+    pthread_key_create(&key, NULL);
+    for (int i = 0; i < 1000; i++)
+        state[i] = i % 3 == 0 ? (long)&state[(i * 7) % 990] : i % 3 == 1 ? -8 : 0x7fffffff0008;
+    pthread_setspecific(key, state);
+    for (int i = 0; i < 399; i++)
+        if (i * 4 == 0x250 || i * 4 == 0x570) _PyRuntime.words[i] = 1, _PyRuntime.words[i + 1] = (int)key;
+    for (volatile long n = 150000000; n > 0; n--)
+        state[(n * 31) % 1000] = n % 5 == 0 ? (long)&state[(n * 7) % 990] & ~7L : n;
+    return 4;
+}
+C
+        cc -O1 -rdynamic -DVERSION=$version -o fake fake.c -lpthread
+        run pitot record --engine=preload -F 2000 -o fake.pb.gz ./fake
+        expect_status 4
+        expect_equal 'functions of Python' "$(stderr | grep -c 'Python functions')" 0
+        expect_equal "what is said of $version" "$(stderr | grep -c 'its own frames will be missing')" 1
+    done
+fi
