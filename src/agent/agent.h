@@ -72,7 +72,9 @@ void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if it cannot be read */
 uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
-void *pt_agent_map(size_t bytes);            /* zeroed private memory; NULL if there is none */
+/* The drain thread wakes up, or does not fall asleep. */
+void pt_agent_ring_drain(void);
+void *pt_agent_map(size_t bytes); /* zeroed private memory; NULL if there is none */
 bool pt_agent_write(int fd, const void *bytes,
                     size_t size); /* all of it, through EINTR; under the lock */
 bool pt_agent_write_at(int fd, const void *bytes, size_t size, off_t at); /* the same, there */
@@ -433,6 +435,7 @@ typedef struct {
     pt_own_thread drain;
     bool drain_runs;
     _Atomic(int) drain_round; /* grows: a drain thread ends when it is not its own any more */
+    _Atomic(int) drain_bell;  /* grows whenever there is something for it to do: it waits here */
     _Atomic(int) drain_is_ready;
     uint64_t drain_before_ns;  /* CPU time of those that were before this one */
     bool is_asleep;            /* in a recording: there was no sample yet */

@@ -164,10 +164,10 @@ uint64_t pt_session_drain(void)
     return fullest;
 }
 
-static void sleep_unless_over(int round, uint64_t ns)
+static void sleep_unless_rung(int bell, uint64_t ns)
 {
     const struct timespec time = {.tv_sec = 0, .tv_nsec = (long)ns};
-    syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAIT_PRIVATE, round, &time, NULL, 0);
+    syscall(SYS_futex, &pt_agent.drain_bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
 }
 
 static uint64_t shorter_of(uint64_t a, uint64_t b)
@@ -224,7 +224,7 @@ static void fall_asleep(void)
 {
     pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there();
     atomic_store(&pt_tick.copies_stacks, pt_agent.is_asleep);
-    atomic_store(&pt_tick.drain_sleeps_at, pt_agent.is_asleep ? &pt_agent.drain_round : NULL);
+    atomic_store(&pt_tick.drain_sleeps_at, pt_agent.is_asleep ? &pt_agent.drain_bell : NULL);
 }
 
 static void look_at_program(void)
@@ -242,7 +242,7 @@ void pt_session_wake(void)
     if (pt_agent.on && pt_agent.is_asleep && pt_agent.pid == getpid()) {
         atomic_store(&pt_tick.drain_sleeps_at, NULL);
         look_at_program();
-        syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        pt_agent_ring_drain();
     }
     pt_agent_unlock(&caller);
 }
@@ -282,7 +282,9 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
 static void *drain_main(void *arg)
 {
     const int round = (int)(intptr_t)arg;
-    uint64_t sleep_ns = pt_agent.is_asleep ? ASLEEP_NS : first_sleep_ns();
+    int bell = atomic_load(&pt_agent.drain_bell); /* before it is known what else has happened */
+    const bool is_asleep = pt_agent.is_asleep && atomic_load(&pt_tick.drain_sleeps_at) != NULL;
+    uint64_t sleep_ns = is_asleep ? ASLEEP_NS : first_sleep_ns();
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
     pt_publisher *const publisher = pt_publisher_new();
@@ -290,7 +292,8 @@ static void *drain_main(void *arg)
     atomic_store(&pt_agent.drain_is_ready, 1);
     syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     while (atomic_load(&pt_agent.drain_round) == round) {
-        sleep_unless_over(round, sleep_ns);
+        sleep_unless_rung(bell, sleep_ns);
+        bell = atomic_load(&pt_agent.drain_bell);
         pt_caller caller;
         bool taken = false;
         lock_as_keeper(&caller);
@@ -331,7 +334,7 @@ static void tell_drain_to_end(void)
     pt_own_end_begins();
     pt_agent.drain_runs = false;
     atomic_fetch_add(&pt_agent.drain_round, 1);
-    syscall(SYS_futex, &pt_agent.drain_round, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    pt_agent_ring_drain();
 }
 
 bool pt_session_rest(void)

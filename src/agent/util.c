@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,6 +102,12 @@ uint64_t pt_agent_random(uint64_t below)
     if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
         bits = pt_agent_clock_ns(CLOCK_MONOTONIC) * UINT64_C(0x9e3779b97f4a7c15) >> 8;
     return below == 0 ? 0 : bits % below;
+}
+
+void pt_agent_ring_drain(void)
+{
+    atomic_fetch_add(&pt_agent.drain_bell, 1);
+    syscall(SYS_futex, &pt_agent.drain_bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 void *pt_agent_map(size_t bytes)

@@ -97,7 +97,7 @@ static long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID
 static volatile unsigned sink;
 __attribute__((noinline)) static void spin(void) { for (int i = 0; i < 500; i++) sink = sink * 3 + 1; }
 __attribute__((noinline)) static void three_tenths(long until) { do spin(); while (now() < until); sink++; }
-__attribute__((noinline)) static void seven_tenths(long until) { do spin(); while (now() < until); sink++; }
+__attribute__((noinline)) static void seven_tenths(long until) { do spin(); while (now() < until); sink += 2; }
 __attribute__((noinline)) static void below(int depth, long from, long ns)
 {
     volatile char room[200];

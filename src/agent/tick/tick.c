@@ -225,7 +225,9 @@ static void wake_ticker(pt_thread *self)
 static void wake_drain(void)
 {
     _Atomic(int) *const at = atomic_exchange(&pt_tick.drain_sleeps_at, NULL);
-    if (at != NULL) syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (at == NULL) return;
+    atomic_fetch_add(at, 1);
+    syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)

@@ -185,7 +185,7 @@ typedef struct {
     _Atomic(uint64_t) process_seen_ns;
     /* The ticker waits here until a thread uses CPU time: 1 while it does. */
     _Atomic(int) ticker_waits;
-    /* While the drain thread sleeps until there is a sample: the word that it waits at; else NULL.
+    /* While the drain thread sleeps until there is a sample: its bell, where it waits; else NULL.
      */
     _Atomic(_Atomic(int) *) drain_sleeps_at;
     /* While there are no tables yet, stacks are copied: walking them is left to the reader. */
