@@ -26,6 +26,9 @@
  * what is beyond is unknown. */
 #define GENERATIONS_MAX 64
 
+/* For walking copied stacks, mappings are listed anew whenever the epoch is another. */
+#define LISTED_MAX (UINT64_C(1) << 24)
+
 /* ---- header ---- */
 
 /* The header's fields in their order; text is read by its place. */
@@ -174,6 +177,7 @@ struct pt_journal_reading {
         pt_read_map *items;
         size_t count, cap;
     } module;
+    uint64_t listed;                          /* mappings, of all epochs for which it was made */
     uint32_t module_epoch, module_generation; /* PT_NONE: not made yet */
     struct {
         kept_text *items;
@@ -483,10 +487,12 @@ static const char *keep_text(pt_journal_reading *g, uint32_t string)
 }
 
 /* Mappings of the epoch by ascending address; of two that overlap, as no process has them, the
- * first. */
-static void list_modules(pt_journal_reading *g, uint16_t epoch)
+ * first. False: the epochs of this journal go back and forth, as no process's do. */
+static bool list_modules(pt_journal_reading *g, uint16_t epoch)
 {
-    if (g->module_epoch == epoch) return;
+    if (g->module_epoch == epoch) return true;
+    g->listed += g->map.count;
+    if (g->listed > LISTED_MAX) return false;
     g->module.count = 0;
     g->module_epoch = epoch;
     g->module_generation++;
@@ -503,6 +509,7 @@ static void list_modules(pt_journal_reading *g, uint16_t epoch)
                                          .build_id = keep_text(g, mapping->build_id)});
         upto = m->limit;
     }
+    return true;
 }
 
 static bool is_within(pt_journal_span span, uint64_t pc)
@@ -543,8 +550,7 @@ static pt_stack_end walk_copy(pt_journal_reading *g, const pt_journal_copy *copy
     PT_GROW(g->pc, PT_JOURNAL_DEPTH_MAX);
     g->pc.items[0] = registers[g->machine->pc];
     g->pc.count = 1;
-    if (g->hooks == NULL || g->hooks->unwind == NULL) return end;
-    list_modules(g, copy->epoch);
+    if (g->hooks == NULL || g->hooks->unwind == NULL || !list_modules(g, copy->epoch)) return end;
     const size_t bytes = (size_t)copy->stack_words * sizeof(uint64_t);
     const pt_read_stack from = {.machine = g->machine->elf_machine,
                                 .generation = g->module_generation,
@@ -722,6 +728,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         pt_reader again = *reader;
         g->map.count = 0;
         g->module_epoch = PT_NONE;
+        g->listed = 0;
         read_spans(g, begin);
         set_labels(g, &facts);
         pt_reader once_more = *reader;
