@@ -262,13 +262,16 @@ static int run_python(pt_cmd_context *context, const pt_record_settings *setting
     pt_target target;
     pt_target_look(context->args[0], &target);
     const unsigned minor = target.kind == PT_TARGET_OK ? target.python_minor : 0;
+    const bool is_python = minor != 0 || pt_target_stands_for_python(&target);
     pt_target_done(&target);
-    PT_FREE char *library = minor != 0 ? pt_record_library(NULL) : NULL;
+    PT_FREE char *library = is_python ? pt_record_library(NULL) : NULL;
     if (library == NULL) return PT_RECORD_REFUSED;
-    PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is Python "
-                                   "3.%u, whose functions only it sees (--engine=perf: from "
-                                   "outside, with the kernel's part)",
-                                   minor);
+    PT_FREE char *name =
+        minor != 0 ? pt_strf("Python 3.%u", minor) : pt_strdup("a script for Python");
+    PT_FREE char *engine = pt_strf("libprofiler.so.0 in the processes, as the command is %s, whose "
+                                   "functions only it sees (--engine=perf: from outside, with the "
+                                   "kernel's part)",
+                                   name);
     return pt_record_preload(context, settings, library, engine);
 }
 

@@ -149,6 +149,9 @@ typedef struct pt_target {
  * attempt to run them gives the message. */
 void pt_target_look(const char *command, pt_target *ret_target);
 void pt_target_done(pt_target *target);
+/* A script with the name of Python (python, python3.12), as version managers have: it runs the one
+ * that is chosen where it runs. */
+bool pt_target_stands_for_python(const pt_target *target);
 
 /* The path of libprofiler.so.0 that belongs to this program: beside it, in ../lib, or where it was
  * installed. NULL and an error if there is none; else the caller frees it. */

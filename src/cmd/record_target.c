@@ -143,6 +143,13 @@ void pt_target_look(const char *command, pt_target *ret_target)
     }
 }
 
+bool pt_target_stands_for_python(const pt_target *target)
+{
+    if (target->script == NULL || target->kind != PT_TARGET_OK) return false;
+    const char *const name = pt_base_name(target->script);
+    return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
+}
+
 void pt_target_done(pt_target *target)
 {
     free(target->path);

@@ -110,6 +110,13 @@ for command in "$python" ./linked ./script; do
     expect_equal "the engine of $command" "$(engine chosen.pb.gz | cut -d, -f1)" 'libprofiler.so.0 in the processes'
     expect_equal 'why' "$(engine chosen.pb.gz | grep -c 'as the command is Python 3\.')" 1
 done
+mkdir shims
+printf '%s\n' '#!/bin/sh' "exec '$python' \"\$@\"" >shims/python3
+chmod +x shims/python3
+run pitot record -o chosen.pb.gz shims/python3 -c 'print(sum(range(2000000)))'
+expect_status 0
+expect_equal 'why, for what a version manager has' "$(engine chosen.pb.gz | grep -c 'as the command is a script for Python,')" 1
+expect_stderr_line '*Python functions in *'
 cp "$(command -v sh)" python3.11
 run pitot record -o other.pb.gz ./python3.11 -c true
 expect_equal 'the engine of another program of that name' "$(pitot info other.pb.gz | grep -c 'the command is Python')" 0
