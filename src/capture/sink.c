@@ -32,6 +32,15 @@ typedef struct {
     bool is_id_kept;
 } shared_map;
 
+enum { RECENT_MAPS = 64 };
+
+/* Which shared map a process's mapping was last time. */
+typedef struct {
+    pt_proc_map map;
+    uint32_t row;
+    bool is_used;
+} recent_map;
+
 struct pt_sink {
     pt_builder *builder;
     const pt_procs *procs;
@@ -49,6 +58,7 @@ struct pt_sink {
         shared_map *items;
         size_t count, cap;
     } map;
+    recent_map recent[RECENT_MAPS];
     uint32_t frames[PT_SINK_DEPTH_MAX];
     uint32_t told_count; /* processes whose user is told */
     pt_keep *keep;       /* or NULL */
@@ -147,7 +157,7 @@ static uint32_t id_string(pt_builder *b, const pt_image *image)
     return pt_builder_text(b, hex).v;
 }
 
-static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
+static const shared_map *find_or_add_map(pt_sink *sink, const pt_proc_map *map)
 {
     const pt_map_range *const range = &map->range;
     const uint64_t bytes = range->limit - range->start;
@@ -182,6 +192,21 @@ static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
                           .start = range->start,
                           .is_memory = is_memory};
     return added;
+}
+
+/* Frames beside one another are mostly of the same few mappings. */
+static const shared_map *builder_map(pt_sink *sink, const pt_proc_map *map)
+{
+    recent_map *const recent =
+        &sink->recent[pt_hash_mix(map->range.start, map->image) % RECENT_MAPS];
+    const pt_map_range *const a = &recent->map.range, *const b = &map->range;
+    const bool is_it = recent->is_used && recent->map.image == map->image && a->start == b->start &&
+                       a->limit == b->limit && a->file_offset == b->file_offset;
+    if (!is_it) {
+        const shared_map *const found = find_or_add_map(sink, map);
+        *recent = (recent_map){*map, (uint32_t)(found - sink->map.items), true};
+    }
+    return &sink->map.items[recent->row];
 }
 
 /* ---- stacks ---- */
