@@ -1,6 +1,10 @@
 /* merge.c: see merge.h. */
 #include "interp/merge.h"
 
+/* So near to the innermost frame an evaluator begins or ends: it checks a result as the last thing
+ * that it does, without a frame (_Py_CheckFunctionResult, PyErr_Occurred). */
+enum { LEAF = 3 };
+
 static bool is_evaluator(const pt_interp_evaluator *evaluator, const uint64_t *native, uint32_t i)
 {
     const uint64_t pc = native[i] - (i > 0 && native[i] > 0); /* in the call */
@@ -51,7 +55,8 @@ pt_merge_result pt_interp_merge(const pt_interp_evaluator *evaluator, const uint
 {
     const uint32_t evaluators = count_evaluators(evaluator, native, native_count);
     const uint32_t runs = count_runs(frames, frame_count);
-    const bool is_at_leaf = native_count > 0 && is_evaluator(evaluator, native, 0);
+    const bool is_at_leaf =
+        count_evaluators(evaluator, native, native_count < LEAF ? native_count : LEAF) > 0;
     merging m = {.chain = ret_chain, .frames = frames, .frame_count = frame_count};
     /* Chains that are whole match from the outside: what is left over is innermost. */
     uint32_t without_run = is_whole && evaluators > runs ? evaluators - runs : 0;

@@ -7,7 +7,7 @@
  *   frames         f g*              h*               (* entry)
  *   chain    read  f g  evaluator  qsort  h  evaluator  main
  *
- * An evaluator that is the innermost native frame, with no run left for it, has only begun, or is
+ * An evaluator among the innermost native frames, with no run left for it, has only begun, or is
  * about to return: it stays native. What else does not match keeps all frames of both, and is
  * uncertain. Pure: no memory but the caller's.
  */

@@ -329,7 +329,8 @@ static void test_merge(void **state)
     check_merge("rm", "", true, "rm", PT_MERGE_CERTAIN);
     check_merge("rEqEm", "0*H*", true, "rEqHEm", PT_MERGE_CERTAIN); /* it has returned from all */
     check_merge("EqEm", "H*", true, "EqHEm", PT_MERGE_CERTAIN);     /* it has only begun */
-    check_merge("rEqEm", "H*", true, "rEqHEm", PT_MERGE_UNCERTAIN);
+    check_merge("rsEqEm", "H*", true, "rsEqHEm", PT_MERGE_CERTAIN); /* it is about to return */
+    check_merge("rstEqEm", "H*", true, "rstEqHEm", PT_MERGE_UNCERTAIN);
     check_merge("EqEqEm", "H*", true, "EqEqHEm", PT_MERGE_UNCERTAIN);
     check_merge("rEm", "F*G*H*", true, "FGrHEm", PT_MERGE_UNCERTAIN);
     check_merge("rEq", "F*G*H*", false, "rFEqGH", PT_MERGE_CERTAIN); /* native frames were cut */
