@@ -180,10 +180,10 @@ static inline pt_unwind_end step_frame(pt_bpf_cpu *c)
                           .sp = c->sp,
                           .fp = c->fp,
                           .regs = c->has_regs != 0 ? (const uint64_t *)(const void *)c : NULL,
-                          .is_return = c->is_return != 0,
-                          .is_fp_lost = c->is_fp_lost != 0,
-                          .is_fp_walk = c->is_fp_walk != 0,
-                          .is_unchecked = c->is_unchecked != 0};
+                          .is_return = c->is_return & 1,
+                          .is_fp_lost = c->is_fp_lost & 1,
+                          .is_fp_walk = c->is_fp_walk & 1,
+                          .is_unchecked = c->is_unchecked & 1};
     const uint64_t pc = at.pc - at.is_return;
     if (at.sp < c->low || at.sp > c->limit || at.sp % WORD != 0) return PT_UNWIND_END_BAD_READ;
     pt_unwind_slot *const kept = &c->slots[pc * UINT64_C(0x9e3779b97f4a7c15) >> 52];
