@@ -76,8 +76,9 @@ typedef struct pt_bpf_cpu {
     uint64_t pc, sp, fp;
     uint64_t low, limit; /* of what may be a stack */
     uint8_t is_return, is_fp_lost, is_fp_walk, is_unchecked;
-    uint8_t has_regs; /* it is at the innermost frame */
-    uint8_t unused[3];
+    uint8_t has_regs;   /* it is at the innermost frame */
+    uint8_t follows_fp; /* through code without a rule in a file that has a table */
+    uint8_t unused[2];
     uint32_t generation, mappings, mapping_count, rule;
     pt_bpf_mapping last; /* of the frame before */
     uint64_t regs[PT_MACHINE_REGS_MAX];

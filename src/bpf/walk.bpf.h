@@ -161,12 +161,32 @@ static inline bool fill_slot(pt_bpf_cpu *c, uint64_t pc, pt_unwind_slot *ret_slo
     return true;
 }
 
+/* Interpreters and hand-written code keep frame pointers where they have no rules. Such a step is
+ * user space's second try (step_by_fp in unwind/copied.c), and marked likewise: believed only if
+ * the walk reaches the thread's start. */
+static inline pt_unwind_end step_without_rule(pt_bpf_cpu *c, pt_unwind_state *at, uint64_t pc)
+{
+    uint64_t fp, caller;
+    if (!c->follows_fp || !find_mapping(c, pc) || at->is_fp_lost || at->fp < at->sp ||
+        !read_word(PT_MACHINE_HOST, c, at->sp, at->fp, &fp) ||
+        !read_word(PT_MACHINE_HOST, c, at->sp, at->fp + WORD, &caller))
+        return PT_UNWIND_END_NO_RULE;
+    if (caller == 0 || !is_code(c, caller - 1)) return PT_UNWIND_END_NO_RULE;
+    *at = (pt_unwind_state){.pc = caller,
+                            .sp = at->fp + 2 * WORD,
+                            .fp = fp,
+                            .is_return = true,
+                            .is_fp_walk = true,
+                            .is_unchecked = true};
+    return PT_UNWIND_END_GOING_ON;
+}
+
 static inline pt_unwind_end step_by_slot(pt_bpf_cpu *c, pt_unwind_state *at,
                                          const pt_unwind_slot *slot, uint64_t pc)
 {
     pt_unwind_rule rule = {.cfa_kind = PT_CFA_NONE};
     if (slot->kind == PT_SLOT_ROOT) return PT_UNWIND_END_ROOT;
-    if (slot->kind == PT_SLOT_NO_RULE) return PT_UNWIND_END_NO_RULE;
+    if (slot->kind == PT_SLOT_NO_RULE) return step_without_rule(c, at, pc);
     if (slot->kind == PT_SLOT_FRAME_POINTER) return step_fp(PT_MACHINE_HOST, at, c, c);
     if (find_mapping(c, pc))
         read_rule(c, slot->kind == PT_SLOT_RULE ? slot->number : rule_number(c, pc), &rule);
@@ -230,7 +250,7 @@ static inline void begin_walk(pt_bpf_cpu *c, const pt_bpf_process *process)
     c->low = 0;
     c->limit = UINT64_C(1) << 47;
     c->is_return = c->is_fp_lost = c->is_fp_walk = c->is_unchecked = false;
-    c->has_regs = true;
+    c->has_regs = c->follows_fp = true;
     c->window_start = 1;
     c->last.start = c->last.limit = 0;
     c->stack.pcs[0] = c->pc;

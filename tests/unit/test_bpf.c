@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include "bpf/pool.h"
+#include "unwind/copied.h"
 #include "unwind_deep.h"
 #include "unwind_maker.h"
 
@@ -57,7 +58,7 @@ static pt_unwind_cache *cache;
 static uint8_t stack_bytes[COPIED_MAX];
 static uint64_t user_pcs[DEPTH];
 static struct {
-    uint32_t compared, different, whole, frames;
+    uint32_t compared, different, whole, frames, second_tries, unchecked;
 } seen;
 
 /* What the walk that failed said, for the message. */
@@ -68,13 +69,14 @@ static struct {
 } first_difference;
 
 static pt_unwind_end walk_as_in_the_kernel(const pt_unwind_state *from, uint64_t low,
-                                           uint64_t limit)
+                                           uint64_t limit, bool follows_fp)
 {
     cpu->pc = from->pc;
     cpu->sp = from->sp;
     cpu->fp = from->fp;
     memcpy(cpu->regs, from->regs, sizeof cpu->regs);
     begin_walk(cpu, &in_kernel);
+    cpu->follows_fp = follows_fp;
     cpu->low = low;
     cpu->limit = limit;
     pt_unwind_end end = PT_UNWIND_END_GOING_ON;
@@ -94,7 +96,7 @@ static void compare_walks(const pt_unwind_state *from, uint64_t low, uint64_t by
     pt_unwind_end user_end;
     const uint32_t count =
         pt_unwind(&state, &process.all, &limits, cache, user_pcs, DEPTH, &user_end);
-    const pt_unwind_end end = walk_as_in_the_kernel(from, low, low + byte_count);
+    const pt_unwind_end end = walk_as_in_the_kernel(from, low, low + byte_count, false);
     const bool is_same = count == cpu->stack.count && end == user_end &&
                          state.is_unchecked == (cpu->is_unchecked != 0) &&
                          memcmp(user_pcs, cpu->stack.pcs, count * sizeof *user_pcs) == 0;
@@ -110,6 +112,30 @@ static void compare_walks(const pt_unwind_state *from, uint64_t low, uint64_t by
     seen.whole += end == PT_UNWIND_END_ROOT;
 }
 
+/* With the second try, a whole stack is that of pt_unwind_copied, which begins at sp. */
+static void compare_second_try(const pt_unwind_state *from, uint64_t low, uint64_t byte_count)
+{
+    static pt_copied_scratch scratch;
+    const uint64_t red_zone = from->sp - low;
+    const pt_copied_stack stack = {.regs = from->regs,
+                                   .bytes = stack_bytes + red_zone,
+                                   .byte_count = byte_count - red_zone,
+                                   .room = COPIED_MAX};
+    copied.low = low;
+    copied.limit = low + byte_count;
+    copied.bytes = stack_bytes;
+    const pt_unwind_end end = walk_as_in_the_kernel(from, from->sp, low + byte_count, true);
+    if (end != PT_UNWIND_END_ROOT) return;
+    pt_copied_end user_end;
+    const uint32_t count =
+        pt_unwind_copied(&stack, &process.all, cache, &scratch, user_pcs, DEPTH, &user_end);
+    seen.second_tries++;
+    seen.unchecked += cpu->is_unchecked != 0;
+    seen.different += count != cpu->stack.count || user_end.why != end ||
+                      user_end.is_unchecked != (cpu->is_unchecked != 0) ||
+                      memcmp(user_pcs, cpu->stack.pcs, count * sizeof *user_pcs) != 0;
+}
+
 static void copy_and_compare(void *context)
 {
     static uint32_t turn;
@@ -123,6 +149,7 @@ static void copy_and_compare(void *context)
     if (byte_count > COPIED_MAX) byte_count = COPIED_MAX;
     memcpy(stack_bytes, (const void *)(uintptr_t)low, byte_count);
     compare_walks(&from, low, byte_count);
+    compare_second_try(&from, low, byte_count);
     if (++turn % 16 != 0) return; /* and of a copy that is too short */
     compare_walks(&from, low, (byte_count / 3 + turn / 16 * 8 % 512) / 8 * 8);
     if (turn % 64 != 0) return; /* and of one that is not what it was */
@@ -192,12 +219,60 @@ static void kernel_and_user_space_walk_the_same_stacks_alike(void **state)
     print_message("%u stacks of %u frames, %u whole\n", seen.compared, seen.frames, seen.whole);
     assert_true(seen.compared > 2000);
     assert_true(seen.whole > seen.compared / 2);
+    assert_true(seen.second_tries > 2000);
     if (seen.different > 0)
         fail_msg("%u differ; at pc %#lx %u frames, end %d; in the kernel %u, %d", seen.different,
                  (unsigned long)first_difference.pc, first_difference.user_count,
                  (int)first_difference.user_end, first_difference.kernel_count,
                  (int)first_difference.kernel_end);
     end_process();
+}
+
+/* Main, which has rules, calls code without one that keeps a frame pointer, and it a leaf. */
+static void code_without_rules_is_left_by_its_frame_pointer(void **state)
+{
+    (void)state;
+    enum { LOW = 0x70000, MAIN = 0x10000, LEAF = 0x12000, BARE = 0x11000 };
+    /* Pages: main is the thread's start; nothing; the leaf has CFA = sp + 8. */
+    const uint32_t pages[] = {0, 1, 2, 3}, rows[] = {1 << 16, 0, 2 << 16};
+    const pt_unwind_rule rules[3] = {
+        {.cfa_kind = PT_CFA_NONE},
+        {.cfa_kind = PT_CFA_SP, .cfa_off = 8, .pc_slot = PT_SLOT_UNDEFINED},
+        {.cfa_kind = PT_CFA_SP,
+         .cfa_off = 8,
+         .pc_slot = PT_SLOT_AT_CFA,
+         .pc_off = -1,
+         .fp_slot = PT_SLOT_SAME}};
+    const pt_unwind_table table = {.page_count = 3,
+                                   .row_count = 3,
+                                   .rule_count = 3,
+                                   .pages = pages,
+                                   .rows = rows,
+                                   .rules = rules};
+    const pt_unwind_module module = {MAIN, MAIN + 0x3000, MAIN, &table, NULL};
+    const pt_unwind_modules modules = {&module, 1, 9, NULL};
+    const uint64_t words[] = {BARE + 5, 7, 0, MAIN + 9, 0, 0};
+    uint64_t regs[PT_MACHINE_REGS_MAX] = {0};
+    const pt_unwind_state from = {.pc = LEAF, .sp = LOW, .fp = LOW + 16, .regs = regs};
+    uint32_t word_count;
+    pt_bpf_pool_init(&pool, make_chunk, NULL);
+    assert_true(pt_bpf_pool_put(&pool, &modules, 0, &in_kernel.mappings, &word_count));
+    in_kernel.mapping_count = 1;
+    in_kernel.generation = 9;
+    cpu = pt_alloc(1, sizeof *cpu);
+    copied.low = LOW;
+    copied.limit = LOW + sizeof words;
+    copied.bytes = (const uint8_t *)words;
+    assert_int_equal(walk_as_in_the_kernel(&from, copied.low, copied.limit, true),
+                     PT_UNWIND_END_ROOT);
+    assert_int_equal(cpu->stack.count, 3);
+    assert_int_equal(cpu->stack.pcs[1], BARE + 5);
+    assert_int_equal(cpu->stack.pcs[2], MAIN + 9);
+    assert_true(cpu->is_unchecked);
+    assert_int_equal(walk_as_in_the_kernel(&from, copied.low, copied.limit, false),
+                     PT_UNWIND_END_NO_RULE);
+    free(cpu);
+    free_pool();
 }
 
 /* ---- the pool ---- */
@@ -266,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel_and_user_space_walk_the_same_stacks_alike),
+        cmocka_unit_test(code_without_rules_is_left_by_its_frame_pointer),
         cmocka_unit_test(rows_may_lie_in_two_chunks),
         cmocka_unit_test(mappings_that_were_given_back_are_used_again_when_nobody_reads_them),
     };
