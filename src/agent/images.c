@@ -62,7 +62,7 @@ typedef struct {
 } tables;
 
 /* glibc writes the loaded address over the linked one, where it may. */
-static uint64_t loaded(const pt_image *image, uint64_t addr)
+static uint64_t loaded_addr(const pt_image *image, uint64_t addr)
 {
     return addr < image->bias ? addr + image->bias : addr;
 }
@@ -78,7 +78,7 @@ static bool find_tables(const pt_image *image, tables *ret)
         if (s->p_type != PT_DYNAMIC || !pt_maps_peek(image->bias + s->p_vaddr, dyn, bytes))
             continue;
         for (size_t d = 0; d < bytes / sizeof dyn[0] && dyn[d].d_tag != DT_NULL; d++) {
-            const uint64_t addr = loaded(image, dyn[d].d_un.d_ptr);
+            const uint64_t addr = loaded_addr(image, dyn[d].d_un.d_ptr);
             if (dyn[d].d_tag == DT_SYMTAB) ret->symbols = addr;
             if (dyn[d].d_tag == DT_STRTAB) ret->strings = addr;
             if (dyn[d].d_tag == DT_GNU_HASH) ret->hash = addr;

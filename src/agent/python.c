@@ -98,7 +98,7 @@ static pt_tick_python_table *new_table(void)
     return table;
 }
 
-static void refuse(const char *what)
+static void refuse_python(const char *what)
 {
     if (!python.is_said) pt_agent_say("%s: its own frames will be missing", what);
     python.is_said = true;
@@ -110,14 +110,14 @@ static void take_interpreter(const pt_image *image, const char *path)
     unsigned major = 0, minor = 0;
     char text[96];
     if (!version_of(image, path, &major, &minor)) {
-        refuse("a Python whose version its file does not tell");
+        refuse_python("a Python whose version its file does not tell");
         return;
     }
     facts->layout = sizeof(void *) == 8 ? pt_python_layout_of(major, minor) : NULL;
     if (facts->layout == NULL) {
         snprintf(text, sizeof text, "Python %u.%u is not known to this version of pitot", major,
                  minor);
-        refuse(text);
+        refuse_python(text);
         return;
     }
     if (!symbol_at(image, "_PyRuntime", &facts->runtime) ||
@@ -180,7 +180,7 @@ void pt_python_review(void)
     snprintf(text, sizeof text,
              "this Python 3.%u keeps its frames as no such version that pitot knows",
              python.facts.layout->minor);
-    refuse(text);
+    refuse_python(text);
 }
 
 pt_tick_python_cache *pt_python_cache_new(void)

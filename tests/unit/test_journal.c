@@ -530,6 +530,107 @@ static void copy_of_other_registers_or_of_an_unknown_machine_is_damage(void **st
     pt_buf_done(&j.buf);
 }
 
+/* ---- Python ---- */
+
+/* A function "Job.run" of app.py, whose instructions at 4 and at 8 lie in the lines 8 and 11. */
+static void put_code(journal *j, uint32_t number, uint16_t minor)
+{
+    static const uint8_t lines[] = {4, 1, 4, 3, 4, 0, 0, 0}; /* co_lnotab of 3.8 */
+    put(j, number, 4);
+    put(j, sizeof lines, 4);
+    put(j, 7, 4);
+    put(j, 7, 2);
+    put(j, 6, 2);
+    put(j, minor, 2);
+    put(j, 0, 2);
+    put(j, 0, 4);
+    pt_put(&j->buf, "Job.runapp.py", 13);
+    pt_put(&j->buf, lines, sizeof lines);
+    pad_to(j, (j->buf.size + 7) / 8 * 8);
+}
+
+static uint64_t python_word(uint32_t number, uint32_t place)
+{
+    return PT_JOURNAL_PYTHON_FRAME | (uint64_t)number << 32 | (place + 1);
+}
+
+static journal with_python(bool big, uint32_t number, uint16_t minor)
+{
+    journal j = {.big = big};
+    put_header(&j, PT_JOURNAL_EXITED);
+    size_t area = begin_area(&j, PT_JOURNAL_STACKS);
+    const uint64_t words[] = {0x401008, python_word(2, 4), 0x401100, python_word(2, 8),
+                              python_word(3, 8)};
+    put_stack(&j, 20, 1, PT_JOURNAL_END_ROOT, words, 5);
+    j.buf.data[j.buf.size - sizeof words - 1] = PT_JOURNAL_MERGED;
+    put_stack(&j, 10, 1, PT_JOURNAL_END_ROOT, words + 3, 2);
+    j.buf.data[j.buf.size - 2 * sizeof words[0] - 1] = PT_JOURNAL_MERGED_UNCERTAIN;
+    end_area(&j, area);
+    area = begin_area(&j, PT_JOURNAL_PYTHON); /* behind the stacks that name it */
+    put_code(&j, number, minor);
+    end_area(&j, area);
+    return j;
+}
+
+static void assert_python(const pt_profile *p, uint32_t stack, uint32_t frame, const char *name,
+                          const char *file, int64_t line)
+{
+    const uint32_t location = pt_stack_frames(p, stack)[frame];
+    const uint32_t first = p->location->line_first[location];
+    const uint32_t function = p->line->function[first];
+    assert_int_equal(p->location->line_first[location + 1], first + 1);
+    assert_string_equal(pt_text(p, p->function->name[function]), name);
+    assert_string_equal(pt_text(p, p->function->file[function]), file);
+    assert_int_equal(p->line->line[first], line);
+    assert_string_equal(pt_text(p, p->mapping->row[p->location->mapping[location]].file),
+                        "[python]");
+}
+
+static void frames_of_python_have_name_file_and_line(void **state)
+{
+    for (int big = 0; big < 2; big++) {
+        journal j = with_python(big, 2, 8);
+        PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+        const uint32_t first = p->sample->stack[0], second = p->sample->stack[1];
+        assert_frame(p, first, 0, 0x401008, false);
+        assert_python(p, first, 1, "Job.run", "app.py", 8);
+        assert_frame(p, first, 2, 0x401100, true);
+        assert_python(p, first, 3, "Job.run", "app.py", 11);
+        assert_python(p, first, 4, "[Python code]", "", 0); /* its code found no room */
+        assert_python(p, second, 0, "Job.run", "app.py", 11);
+        assert_int_equal(p->sample->labels[0], 0);
+        const pt_label *const label = &p->labels->row[p->labels->offset[p->sample->labels[1]]];
+        assert_string_equal(pt_text(p, label->key), "merge");
+        assert_string_equal(pt_text(p, label->str), "uncertain");
+        pt_buf_done(&j.buf);
+    }
+}
+
+static void code_of_an_unknown_version_has_its_first_line(void **state)
+{
+    journal j = with_python(false, 2, 99);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_python(p, p->sample->stack[0], 1, "Job.run", "app.py", 7);
+    pt_buf_done(&j.buf);
+}
+
+static void code_of_a_number_that_no_process_gives_is_damage(void **state)
+{
+    journal j = with_python(false, PT_JOURNAL_CODES_MAX + 1, 8);
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_ERR_DAMAGED, NULL);
+    assert_int_equal(pt_profile_total(p, 0), 30);
+    pt_buf_done(&j.buf);
+}
+
+static void journal_of_version_2_is_read(void **state)
+{
+    journal j = whole(false, PT_JOURNAL_EXITED);
+    j.buf.data[offsetof(pt_journal_header, version)] = 2;
+    PT_UNREF_PROFILE const pt_profile *p = read_journal(&j.buf, j.buf.size, PT_OK, NULL);
+    assert_whole(p);
+    pt_buf_done(&j.buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +638,10 @@ int main(void)
         cmocka_unit_test(copied_stack_of_the_library_s_work_is_counted_apart),
         cmocka_unit_test(copied_stack_that_nobody_walks_is_its_first_frame),
         cmocka_unit_test(copy_of_other_registers_or_of_an_unknown_machine_is_damage),
+        cmocka_unit_test(frames_of_python_have_name_file_and_line),
+        cmocka_unit_test(code_of_an_unknown_version_has_its_first_line),
+        cmocka_unit_test(code_of_a_number_that_no_process_gives_is_damage),
+        cmocka_unit_test(journal_of_version_2_is_read),
         cmocka_unit_test(stacks_come_back_in_both_byte_orders),
         cmocka_unit_test(killed_process_s_journal_is_whole_and_said_to_be_of_one),
         cmocka_unit_test(area_without_its_magic_was_never_committed),

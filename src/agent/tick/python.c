@@ -53,7 +53,7 @@ static bool is_readable(const reading *r, uint64_t page)
 }
 
 /* Memory that may be loaded from directly; NULL: it may not. */
-static inline const void *readable(const reading *r, uint64_t addr, size_t size)
+static inline const void *readable_at(const reading *r, uint64_t addr, size_t size)
 {
     if (r->is_trusted) return (const void *)(uintptr_t)addr;
     const uint64_t last = addr + size - 1;
@@ -65,14 +65,14 @@ static inline const void *readable(const reading *r, uint64_t addr, size_t size)
 
 static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
 {
-    const void *const from = readable(arg, addr, size);
+    const void *const from = readable_at(arg, addr, size);
     if (from != NULL) memcpy(to, from, size);
     return from != NULL;
 }
 
 /* ---- code objects ---- */
 
-static uint64_t mixed(uint64_t hash, uint64_t word)
+static uint64_t mix_word(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
     return hash ^ hash >> 29;
@@ -83,12 +83,12 @@ static uint64_t hash_of(uint64_t hash, const uint8_t *bytes, size_t size)
     uint64_t word;
     for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
         memcpy(&word, bytes, sizeof word);
-        hash = mixed(hash, word);
+        hash = mix_word(hash, word);
     }
     word = size;
     for (size_t i = 0; i < size; i++)
         word = word << 8 | bytes[i];
-    return mixed(hash, word);
+    return mix_word(hash, word);
 }
 
 static inline uint64_t word_at(const void *at, size_t offset)
@@ -103,16 +103,16 @@ static inline uint64_t word_at(const void *at, size_t offset)
 static bool print_of(const reading *r, const pt_python_code *code, uint64_t *ret_print)
 {
     enum { LENGTH = 16, HASH = 24, TEXT = 48, BYTES = 32, HEAD = 56 };
-    const void *const name = readable(r, code->name, HEAD);
-    const void *const file = readable(r, code->file, HEAD);
-    const void *const lines = readable(r, code->lines, HEAD - 8);
+    const void *const name = readable_at(r, code->name, HEAD);
+    const void *const file = readable_at(r, code->file, HEAD);
+    const void *const lines = readable_at(r, code->lines, HEAD - 8);
     if (name == NULL || file == NULL || lines == NULL) return false;
     const uint64_t length = word_at(file, LENGTH), bytes = word_at(lines, LENGTH);
     const void *end = file, *last = lines;
     if (length > 16 && length < PT_TICK_PYTHON_FILE_BYTES)
-        end = readable(r, code->file + TEXT - 16 + length, 8);
+        end = readable_at(r, code->file + TEXT - 16 + length, 8);
     if (bytes > 16 && bytes < LINES_MAX_BYTES)
-        last = readable(r, code->lines + BYTES - 8 + bytes, 8);
+        last = readable_at(r, code->lines + BYTES - 8 + bytes, 8);
     if (end == NULL || last == NULL) return false;
     const uint64_t sum =
         word_at(name, LENGTH) * UINT64_C(0x9e3779b97f4a7c15) +
@@ -198,7 +198,7 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
                                       .file_bytes = (uint16_t)file_bytes,
                                       .lines_bytes = (uint32_t)lines_bytes};
     const uint64_t hash =
-        hash_of(mixed((uint64_t)name_bytes << 32 | file_bytes, (uint32_t)code->first_line), text,
+        hash_of(mix_word((uint64_t)name_bytes << 32 | file_bytes, (uint32_t)code->first_line), text,
                 bytes) |
         UINT64_C(1) << 63;
     *ret_number = find_content(facts->table, hash, &like, text, bytes);
@@ -245,7 +245,7 @@ static bool number_of(reading *r, const pt_tick_python_facts *facts, uint64_t ad
         return true;
     }
     r->is_fresh = true;
-    const void *const object = readable(r, addr, PT_PYTHON_CODE_BYTES);
+    const void *const object = readable_at(r, addr, PT_PYTHON_CODE_BYTES);
     if (object == NULL || addr % 8 != 0) return false;
     pt_python_code_at(facts->layout, object, &code);
     if (code.type != facts->code_type || !print_of(r, &code, &print)) return false;
