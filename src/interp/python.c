@@ -1,5 +1,5 @@
-/* python.c: see python.h. Offsets are those that debug information of stock builds gives; each is at
- * work in tests/cli/python.t.sh. */
+/* python.c: see python.h. Offsets are those that debug information of stock builds gives; each is
+ * at work in tests/cli/python.t.sh. */
 #include "interp/python.h"
 
 #include <string.h>

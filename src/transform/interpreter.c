@@ -8,17 +8,28 @@
 #include "process/path_kind.h"
 #include "transform/frames.h"
 
-enum { OTHER, PYTHON, INTERPRETER };
+enum { OTHER, PYTHON, INTERPRETER, MEMORY };
 
 typedef struct {
     const pt_profile *profile;
     uint8_t *of_mapping;
 } folding;
 
+/* What `-X perf` makes for a function, named after it: py::NAME:FILE. */
+static bool is_trampoline(const pt_profile *p, uint32_t location)
+{
+    const uint32_t line = p->location->line_first[location];
+    const uint32_t function =
+        line < p->location->line_first[location + 1] ? p->line->function[line] : PT_NONE;
+    return function != PT_NONE &&
+           strncmp(pt_text(p, p->function->name[function]), "py::", strlen("py::")) == 0;
+}
+
 static uint8_t kind_of(const folding *f, uint32_t location)
 {
     const uint32_t mapping = f->profile->location->mapping[location];
-    return mapping == PT_NONE ? OTHER : f->of_mapping[mapping];
+    const uint8_t kind = mapping == PT_NONE ? OTHER : f->of_mapping[mapping];
+    return kind == MEMORY ? (is_trampoline(f->profile, location) ? INTERPRETER : OTHER) : kind;
 }
 
 static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
@@ -48,6 +59,8 @@ const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag)
             f.of_mapping[m] = PYTHON;
         else if (pt_python_version_of_name(path, &major, &minor))
             f.of_mapping[m] = INTERPRETER;
+        else if (pt_mapped_is_memory(pt_mapped_kind_of_text(path)))
+            f.of_mapping[m] = MEMORY;
         has_python |= f.of_mapping[m] == PYTHON;
     }
     const pt_frames_edit edit = {.edit_stack = keep_frames, .context = &f};

@@ -73,6 +73,22 @@ run pitot top -n 0 --csv own.prof
 expect_status 0
 expect_equal 'functions of Python' "$(stdout | grep -c ',key$\|,key,')" 0
 
+it 'stacks through the trampolines of -X perf are whole, and these are folded, too'
+perf=
+for one in "${pythons[@]}"; do
+    "$one" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' 2>/dev/null && perf=$one
+done
+if [ -n "$perf" ]; then
+    run pitot record --engine=preload -o perf.pb.gz "$perf" -X perf sorts.py
+    complete=$(stderr | sed -n 's/.* \([0-9.]*\) % of the stacks complete.*/\1/p')
+    expect awk -v complete="$complete" 'BEGIN { exit !(complete >= 90) }'
+    run pitot top -n 0 --csv perf.pb.gz
+    expect_equal 'trampolines' "$(stdout | grep -c py::)" 0
+    expect_equal 'functions of that name' "$(stdout | grep -c ',sorts$\|,sorts,')" 1
+else
+    skip 'python 3.12 or later is not installed'
+fi
+
 it 'a program says and returns what it does alone'
 cat >says.py <<'P'
 import faulthandler, os, signal, sys, threading

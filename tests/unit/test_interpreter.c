@@ -27,15 +27,17 @@ static void check_folded(const char *interpreter, bool has_python, const char *e
     pt_builder *const b = pt_builder_new();
     const uint32_t own = mapping_of(b, interpreter);
     const uint32_t library = mapping_of(b, "/lib/libz.so.1");
-    const uint32_t python = mapping_of(b, has_python ? PT_MAPPED_PYTHON : "[anon:jit]");
-    const uint32_t frames[] = {frame_of(b, library, "deflate"), frame_of(b, own, "zlib_compress"),
-                               frame_of(b, python, "Job.run"), frame_of(b, own, "eval"),
+    const uint32_t python = mapping_of(b, has_python ? PT_MAPPED_PYTHON : "[heap]");
+    const uint32_t jit = mapping_of(b, "[anon:jit]");
+    const uint32_t frames[] = {frame_of(b, library, "deflate"),  frame_of(b, own, "zlib_compress"),
+                               frame_of(b, python, "Job.run"),   frame_of(b, own, "eval"),
+                               frame_of(b, jit, "py::run:a.py"), frame_of(b, jit, "numba"),
                                frame_of(b, library, "start")};
     const pt_event event = {.type = pt_builder_text(b, "cpu").v};
     const int64_t value = 1;
     const pt_profile *profile;
     pt_builder_event(b, &event);
-    pt_builder_add(b, pt_builder_stack(b, frames, 5, PT_STACK_END_ROOT), PT_NO_LABELS, &value);
+    pt_builder_add(b, pt_builder_stack(b, frames, 7, PT_STACK_END_ROOT), PT_NO_LABELS, &value);
     assert_int_equal(pt_builder_freeze(b, &profile, NULL), PT_OK);
     const pt_profile *const folded = pt_fold_interpreter(profile, NULL);
     char *const lines = profile_lines(folded);
@@ -48,11 +50,12 @@ static void check_folded(const char *interpreter, bool has_python, const char *e
 
 static void test_fold(void **state)
 {
-    static const char whole[] = "deflate<zlib_compress<Job.run<eval<start=1\n";
-    check_folded("/usr/bin/python3.11", true, "deflate<Job.run<start=1\n");
-    check_folded("/opt/lib/libpython3.12.so.1.0", true, "deflate<Job.run<start=1\n");
+    static const char whole[] = "deflate<zlib_compress<Job.run<eval<py::run:a.py<numba<start=1\n";
+    check_folded("/usr/bin/python3.11", true, "deflate<Job.run<numba<start=1\n");
+    check_folded("/opt/lib/libpython3.12.so.1.0", true, "deflate<Job.run<numba<start=1\n");
     check_folded("/usr/bin/python3.11", false, whole);
-    check_folded("/usr/lib/python3.11/app.so", true, whole);
+    check_folded("/usr/lib/python3.11/app.so", true,
+                 "deflate<zlib_compress<Job.run<eval<numba<start=1\n");
 }
 
 int main(void)

@@ -70,6 +70,12 @@ static bool read_memory(void *arg, uint64_t addr, void *to, size_t size)
     return from != NULL;
 }
 
+bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, size_t size)
+{
+    reading r = {.cache = cache};
+    return cache != NULL && read_memory(&r, addr, to, size);
+}
+
 /* ---- code objects ---- */
 
 static uint64_t mix_word(uint64_t hash, uint64_t word)

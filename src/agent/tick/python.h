@@ -89,6 +89,10 @@ typedef struct {
 
 extern pt_tick_python_state pt_tick_python;
 
+/* Copies memory of a process with an interpreter that may not be there: false then, and without a
+ * cache. */
+bool pt_tick_python_peek(pt_tick_python_cache *cache, uint64_t addr, void *to, size_t size);
+
 /* Writes the words of the calling thread's frames, innermost first, to words[(at + i) & mask], at
  * most `most`; how many. cache: the thread's, or NULL. */
 uint32_t pt_tick_python_frames(pt_tick_python_cache *cache, uint64_t *words, uint64_t mask,

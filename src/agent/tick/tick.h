@@ -252,7 +252,8 @@ typedef struct {
     pt_unwind_state state;
     const pt_unwind_modules *modules;
     pt_unwind_cache *cache;
-    pt_tick_stack stack; /* as it was known when the walk began */
+    pt_tick_python_cache *python_cache; /* or NULL */
+    pt_tick_stack stack;                /* as it was known when the walk began */
     uint64_t pc; /* of the frame at hand; if not the innermost: of a call, or of an interrupted
                     instruction, the address after its first byte */
     uint64_t regs[PT_MACHINE_REGS_MAX];

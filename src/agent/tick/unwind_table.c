@@ -7,6 +7,7 @@
 #include "agent/tick/tick.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "machine/context.h"
 
@@ -25,6 +26,7 @@ void pt_tick_walk_begin(pt_tick_walk *walk, const pt_thread *self, const void *c
     pt_tick_regs_of(context, &regs);
     walk->modules = atomic_load(&pt_tick.modules);
     walk->cache = self->unwind_cache;
+    walk->python_cache = atomic_load(&self->python_cache);
     walk->stack = stack_of(self);
     walk->pc = regs.pc;
     walk->state =
@@ -50,6 +52,36 @@ static int step_by_fp(pt_tick_walk *walk, const pt_tick_stack *stack)
     return step;
 }
 
+/* Out of a trampoline of CPython's -X perf (Python/asm_trampoline.S), which keeps one word on the
+ * stack when it calls: what follows the call are `add $8, %rsp` and `ret`. False: it is none. */
+static bool step_by_aligned_call(pt_tick_walk *walk, const pt_unwind_state *at)
+{
+#if defined(__x86_64__)
+    static const uint8_t rest[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+    enum { WORD = sizeof(uint64_t) };
+    const uint64_t saved = at->sp + WORD;
+    uint8_t code[sizeof rest];
+    uint64_t pc;
+    if (!at->is_return || at->is_fp_walk || saved % WORD != 0 || saved < walk->stack.low ||
+        saved >= walk->stack.limit || walk->stack.limit - saved < WORD ||
+        !pt_tick_python_peek(walk->python_cache, at->pc, code, sizeof code) ||
+        memcmp(code, rest, sizeof rest) != 0)
+        return false;
+    memcpy(&pc, (const void *)(uintptr_t)saved, sizeof pc);
+    walk->state = (pt_unwind_state){.pc = pc,
+                                    .sp = saved + WORD,
+                                    .fp = at->fp,
+                                    .is_return = true,
+                                    .is_fp_lost = at->is_fp_lost,
+                                    .is_unchecked = at->is_unchecked};
+    return pc != 0;
+#else
+    (void)walk;
+    (void)at;
+    return false;
+#endif
+}
+
 static int journal_end(pt_unwind_end end)
 {
     switch (end) {
@@ -66,7 +98,10 @@ int pt_tick_walk_step(pt_tick_walk *walk)
     if (walk->modules == NULL) return step_by_fp(walk, stack);
     const pt_unwind_limits limits = {.low = stack->low, .limit = stack->limit};
     do {
-        const pt_unwind_end end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
+        const pt_unwind_state at = *state;
+        pt_unwind_end end = pt_unwind_step(state, walk->modules, &limits, walk->cache);
+        if ((end != PT_UNWIND_END_GOING_ON || state->is_fp_walk) && step_by_aligned_call(walk, &at))
+            end = PT_UNWIND_END_GOING_ON;
         if (end == PT_UNWIND_END_NO_RULE &&
             pt_unwind_module_at(walk->modules, state->pc - state->is_return) == NULL)
             return step_by_fp(walk, stack); /* mapped since then */
