@@ -55,3 +55,13 @@ for case in split blocked many; do
     it "$case by events of threads"
     judge $case 0.99 -F 1000 --each-thread
 done
+run pitot record --engine=bpf -o probe.pb.gz true
+bpf_status=$status bpf_refusal=$(stderr | tail -n 1)
+for case in split short blocked many; do
+    it "$case with stacks walked in the kernel"
+    if [ $bpf_status = 0 ]; then
+        judge $case 0.99 -F 1000 --engine=bpf
+    else
+        skip "no BPF here: $bpf_refusal"
+    fi
+done
