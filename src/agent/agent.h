@@ -456,7 +456,7 @@ void pt_session_stop(uint32_t end, const pt_caller *caller);
 void pt_session_flush(void);
 /* Empties the rings and brings the journal's facts up to date; the fullest ring's words. */
 uint64_t pt_session_collect(void);
-/* The same, and makes unwind tables of code that is new. */
+/* The same, and, when it is awake, makes unwind tables of code that is new. */
 uint64_t pt_session_drain(void);
 /* Looks at once at what is mapped, which a process of a recording puts off. The lock is not held.
  */

@@ -123,7 +123,7 @@ PT_EXPORT int dlclose(void *handle)
         pt_agent_lock(&caller);
         if (pt_agent.on) {
             pt_session_drain();
-            pt_maps_refresh();
+            if (!pt_agent.is_asleep) pt_maps_refresh();
         }
         pt_agent_unlock(&caller);
     }
@@ -134,7 +134,7 @@ PT_EXPORT int dlclose(void *handle)
         pt_agent_lock(&caller);
         if (pt_agent.on) {
             pt_session_drain();
-            pt_maps_refresh();
+            if (!pt_agent.is_asleep) pt_maps_refresh();
         }
         pt_agent_unlock(&caller);
     }

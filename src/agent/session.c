@@ -157,6 +157,7 @@ uint64_t pt_session_collect(void)
 uint64_t pt_session_drain(void)
 {
     const uint64_t fullest = pt_session_collect();
+    if (pt_agent.is_asleep) return fullest;
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
     pt_python_update();

@@ -106,7 +106,7 @@ static pt_journal_brief brief_of(const pt_journal_facts *f)
                               .start_monotonic_ns = f->start_monotonic_ns,
                               .cpu_before_ns = f->cpu_before_ns,
                               .cpu_used_ns = f->cpu_used_ns,
-                              .cpu_own_ns = f->cpu_own_ns};
+                              .cpu_own_ns = f->cpu_own_ns}; /* own_ns is added with the facts */
 }
 
 /* The process' clock goes on over exec: what its last image knows covers the earlier ones. */
@@ -114,8 +114,15 @@ static int by_pid(const void *a, const void *b)
 {
     const pt_journal_brief *const x = a, *const y = b;
     if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return (x->start_monotonic_ns > y->start_monotonic_ns) -
-           (x->start_monotonic_ns < y->start_monotonic_ns);
+    if (x->start_monotonic_ns != y->start_monotonic_ns)
+        return x->start_monotonic_ns < y->start_monotonic_ns ? -1 : 1;
+    return (x->cpu_used_ns > y->cpu_used_ns) - (x->cpu_used_ns < y->cpu_used_ns);
+}
+
+/* It told its figures before exec, which failed, and again. */
+static bool is_told_again(const pt_journal_brief *process, const pt_journal_brief *next)
+{
+    return process->pid == next->pid && process->start_monotonic_ns == next->start_monotonic_ns;
 }
 
 static bool still_runs(const pt_journal_brief *process)
@@ -128,13 +135,13 @@ static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_ru
 {
     brief_list list = {0};
     list_brief(folder, &list);
-    for (size_t i = 0; i < list.count; i++) /* journals tell it of themselves */
-        pt_recorded_add(&all->own_ns, list.items[i].own_ns);
     for (size_t i = 0; i < all->count; i++)
         PT_PUSH(list, brief_of(&all->processes[i].facts));
     if (list.count > 1) qsort(list.items, list.count, sizeof list.items[0], by_pid);
     for (size_t i = 0; i < list.count; i++) {
         const pt_journal_brief *const process = &list.items[i];
+        if (i + 1 == list.count || !is_told_again(process, process + 1))
+            pt_recorded_add(&all->own_ns, process->own_ns);
         if (i + 1 < list.count && list.items[i + 1].pid == process->pid) continue;
         uint64_t cpu_ns = process->cpu_before_ns;
         pt_recorded_add(&cpu_ns, process->cpu_used_ns);

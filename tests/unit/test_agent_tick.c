@@ -346,6 +346,56 @@ static void tick_without_room_is_counted_and_the_ring_stays_whole(void **state)
     assert_int_equal(ring->dropped, before);
 }
 
+/* ---- copies ---- */
+
+static void assert_copy(size_t words, unsigned end)
+{
+    const uint64_t *const copied = ring->words + 1 + PT_MACHINE_REGS_MAX;
+    assert_int_equal(pt_tick_ring_end(ring->words[0]), end);
+    assert_int_equal(pt_tick_ring_depth(ring->words[0]), PT_MACHINE_REGS_MAX + words);
+    assert_int_equal(ring->head_words, 1 + PT_MACHINE_REGS_MAX + words);
+    assert_int_equal(ring->words[1 + PT_MACHINE_HOST->pc], 0x5000);
+    assert_memory_equal(copied, &stack[10], words * sizeof *copied);
+}
+
+static void stack_is_copied_while_there_are_no_tables(void **state)
+{
+    /* A fourth of the room that is left behind the registers: the stack has more. */
+    const size_t most = (RING_WORDS - PT_MACHINE_REGS_MAX) / 4;
+    for (size_t i = 0; i < STACK_WORDS; i++)
+        stack[i] = 0x100 + i;
+    atomic_store(&pt_tick.copies_stacks, 1);
+    interrupt_at(0x5000, 10, 0);
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_copy(most, PT_TICK_CUT_COPY);
+    assert_int_equal(ring->weight, 1);
+    /* Later periods are added to the record until it is folded. */
+    self.clock_seen_ns = 0;
+    pt_tick_settle(&self, ring, 3 * pt_tick.period_ns);
+    assert_int_equal(pt_tick_ring_weight(ring->words[0]), 4);
+    assert_int_equal(ring->weight, 4);
+    assert_copy(most, PT_TICK_CUT_COPY);
+    ring->head_words = 0;
+    self.stack.limit = (uintptr_t)&stack[14];
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_copy(4, PT_TICK_COPY);
+    ring->head_words = 0;
+    self.stack = (pt_tick_stack){0}; /* nothing is read of a stack that is not known */
+    pt_tick_handler(SIGPROF, &info, &host);
+    assert_copy(0, PT_TICK_COPY);
+}
+
+static void first_sample_rings_for_the_drain_thread_once(void **state)
+{
+    _Atomic(int) bell = 0;
+    atomic_store(&pt_tick.drain_sleeps_at, &bell);
+    interrupt_at(0x5000, 10, 0);
+    for (int i = 0; i < 3; i++)
+        pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(atomic_load(&bell), 1);
+    assert_null(atomic_load(&pt_tick.drain_sleeps_at));
+}
+
 static int refuse(void *calls)
 {
     ++*(int *)calls;
@@ -489,6 +539,8 @@ int main(void)
         TEST(trap_of_an_event_is_a_tick_and_other_traps_are_not),
         TEST(handler_for_one_signal_is_called_once),
         TEST(tick_without_room_is_counted_and_the_ring_stays_whole),
+        TEST(stack_is_copied_while_there_are_no_tables),
+        TEST(first_sample_rings_for_the_drain_thread_once),
         TEST(filter_that_refuses_leaves_no_sample),
         TEST(signal_of_somebody_else_goes_to_the_host_and_is_no_tick),
         TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),
