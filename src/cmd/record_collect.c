@@ -350,7 +350,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
     tell_python(b, merged, uncertain);
-    tell_users(b, story->recorded->processes + first, count);
+    if (count > 0) tell_users(b, story->recorded->processes + first, count);
     return pt_builder_freeze(b, ret_profile, reterr);
 }
 

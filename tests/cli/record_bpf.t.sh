@@ -7,7 +7,7 @@ command -v "${CC:-cc}" >/dev/null || skip_all 'there is no C compiler'
 
 it 'is built from the sources that are here'
 if needs clang-14 llvm-strip-14; then
-    run "$PITOT_ROOT/tools/build-bpf" rebuilt.bpf
+    run "$PITOT_ROOT/tools/build-bpf" "$PWD/rebuilt.bpf"
     expect_status 0
     cmp rebuilt.bpf "$PITOT_ROOT/src/bpf/dist/sample.x86_64.bpf" ||
         fail 'src/bpf/dist/sample.x86_64.bpf is not what tools/build-bpf makes'
