@@ -59,7 +59,8 @@ static void take_default_options(void)
         if (is_word(at, length, "environment=off"))
             forbidden = true;
         else if (length > 0 && !is_word(at, length, "environment=on"))
-            pt_agent_say("pitot_default_options: %.*s: not understood; there is environment=on|off",
+            pt_agent_say("pitot_default_options: %.*s: not understood; known are environment=on "
+                         "and environment=off",
                          (int)length, at);
         at += length + (at[length] != '\0');
     }

@@ -315,8 +315,8 @@ static int make_journal_file(void)
     return fd;
 }
 
-/* The file by its name; -1 if that does not lead to it any more. Nothing that lies there instead is
- * waited for. */
+/* Opens the journal by its path. -1 and errno if it does not open, or another file lies there. Does
+ * not wait for a FIFO there. */
 static int open_again(void)
 {
     const place file = place_of(FILE_OF->path);

@@ -178,7 +178,7 @@ void pt_python_review(void)
         atomic_load(&pt_tick_python.right) > 0)
         return;
     snprintf(text, sizeof text,
-             "this Python 3.%u keeps its frames as no such version that pitot knows",
+             "this Python 3.%u keeps its frames in another way than the builds that pitot knows",
              python.facts.layout->minor);
     refuse_python(text);
 }

@@ -121,9 +121,10 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
     ours.sa_handler = on_press;
     sigfillset(&ours.sa_mask);
     if (signo == 0 || signo > 64 || signo == SIGPROF || sigaction((int)signo, NULL, &there) != 0) {
-        pt_agent_say("CPUPROFILESIGNAL=%s: not a signal's number, 1 to 64, that is free; not "
-                     "profiling",
-                     signal_text);
+        pt_agent_say(
+            "CPUPROFILESIGNAL=%s: must be a number from 1 to 64, and not SIGPROF or a signal "
+            "of the C library; not profiling",
+            signal_text);
         return;
     }
     if (there.sa_handler != SIG_DFL && there.sa_handler != SIG_IGN) {
@@ -131,15 +132,17 @@ void pt_toggle_start(const char *signal_text, const char *name, const char *base
                      signal_text);
         return;
     }
+    if (sigaction((int)signo, &ours, NULL) != 0) { /* SIGKILL and SIGSTOP */
+        pt_agent_say("CPUPROFILESIGNAL=%s: %s; not profiling", signal_text, strerror(errno));
+        return;
+    }
     pt_caller caller;
     pt_agent_lock(&caller);
     pt_agent_join(toggle.name, sizeof toggle.name, name, "");
     pt_agent_join(toggle.base, sizeof toggle.base, base, "");
     toggle.signo = (int)signo;
-    make_thread();
+    make_thread(); /* it finds what was pressed since */
     pt_agent_unlock(&caller);
-    if (sigaction((int)signo, &ours, NULL) != 0)
-        pt_agent_say("CPUPROFILESIGNAL=%s: %s; not profiling", signal_text, strerror(errno));
 }
 
 void pt_toggle_after_fork(void)

@@ -134,15 +134,13 @@ static void keep_or_add(const pt_maps_live *live, void *arg)
     *to = (image){.map = *live};
 }
 
-/* The images of what is mapped now, with what is known of them; those that are gone stay in spare,
- * for the handler may be using their tables. */
+/* Lists in tables.images what is mapped now, with the tables made so far. Images that are gone stay
+ * in tables.spare: the handler may still be using their tables. False: no memory. */
 static bool look_at_maps(void)
 {
-    if (tables.images == NULL) {
-        tables.images = pt_agent_map(IMAGES_MAX * sizeof(image));
-        tables.spare = pt_agent_map(IMAGES_MAX * sizeof(image));
-        if (tables.images == NULL || tables.spare == NULL) return false;
-    }
+    if (tables.images == NULL) tables.images = pt_agent_map(IMAGES_MAX * sizeof(image));
+    if (tables.spare == NULL) tables.spare = pt_agent_map(IMAGES_MAX * sizeof(image));
+    if (tables.images == NULL || tables.spare == NULL) return false;
     tables.spare_count = 0;
     pt_maps_each_live(keep_or_add, NULL);
     image *const old = tables.images;

@@ -15,8 +15,8 @@
 #include "base/index.h"
 #include "bpf/layout.h"
 
-/* Makes chunk number; NULL: there is no memory. It is PT_BPF_CHUNK_BYTES of zeros, which the pool
- * writes to and never frees. */
+/* Makes the chunk of that number: PT_BPF_CHUNK_BYTES of zeros. The pool writes to the chunk and
+ * never frees it. NULL: it cannot be made. */
 typedef void *(*pt_bpf_make_chunk)(void *arg, uint32_t number);
 
 typedef struct pt_bpf_run {

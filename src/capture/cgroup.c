@@ -26,8 +26,8 @@ static char *read_text(const char *path)
 
 /* ---- where they are ---- */
 
-/* Asks of each hierarchy's folder until one says yes; false if none does. *ret_any: there are some.
- */
+/* Calls ask for each mounted hierarchy until ask says yes; false if it never does. *ret_any: a
+ * hierarchy is mounted. */
 static bool ask_mounts(const char *root, bool (*ask)(void *arg, const pt_cgroup_mount *at),
                        void *arg, bool *ret_any)
 {

@@ -9,10 +9,11 @@
  * its own samples: as far as switches may have taken it, to those in the kernel; else to all, in
  * proportion.
  *
- *   events of cpus      the clock is schedstat's (proc(5)), looked at each 32 samples and at the
- * end; samples after the last look weigh as those before it did events of threads   each sample
- * weighs what the event's own clock has moved; samples in a row weigh the same, and those at the
- * end get what no tick has met
+ * With events of cpus the clock is schedstat's (proc(5)), read each 32 samples and at the end;
+ * samples after the last reading weigh as those before it.
+ *
+ * With events of threads each sample weighs what the event's own clock has moved. Samples in a row
+ * weigh the same, and those at the end get what no tick has met.
  *
  * Threads of a few samples have too few to be settled alone. Where their clocks are known they are
  * settled with others of their process.

@@ -243,7 +243,7 @@ static int fail_if_above(const diff_settings *settings, const pt_diff_head *head
     const pt_change *change = &diff->all;
     if (worst != PT_NONE) change = is_total ? &diff->row[worst].total : &diff->row[worst].self;
     PT_FREE char *text = pt_change_text(change, unit, settings->confidence);
-    pt_cmd_say("--fail-above=%g%%: %s %s: %s; at least %s more beyond doubt, %s is allowed",
+    pt_cmd_say("--fail-above=%g%%: %s %s: %s; it grew by at least %s, and %s is allowed",
                100 * settings->fail_above, worst == PT_NONE ? "the whole" : diff->row[worst].name,
                worst == PT_NONE ? "grew"
                : is_total       ? "and what it calls grew"

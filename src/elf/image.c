@@ -546,7 +546,7 @@ static int segment_fit(const pt_elf_segment *s, uint64_t off)
 
 /* A separate debug file keeps its program headers, but objcopy empties the segments: nothing is
  * left to tell their file offsets. With one executable segment, a mapping that is executable begins
- * where that does. */
+ * where that segment begins. */
 static bool lay_over_emptied_segment(const pt_elf *elf, uint64_t distance, uint64_t *ret_addr)
 {
     pt_elf_segment s, only = {0};

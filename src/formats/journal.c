@@ -7,27 +7,16 @@
  *
  * Addresses above the leaf are return addresses: kept as they are, PT_LOCATION_RETURN_ADDR.
  */
-#include "formats/journal.h"
+#include "formats/journal_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "base/saturate.h"
 #include "base/text.h"
 #include "formats/format.h"
-#include "interp/python.h"
-#include "machine/machine.h"
-#include "process/path_kind.h"
-
-/* Overlapping mappings (one library after another at the same place) that a lookup walks through;
- * what is beyond is unknown. */
-#define GENERATIONS_MAX 64
-
-/* For walking copied stacks, mappings are listed anew whenever the epoch is another. */
-#define LISTED_MAX (UINT64_C(1) << 24)
 
 /* ---- header ---- */
 
@@ -142,265 +131,6 @@ static pt_status begin_journal(pt_reader *r, pt_journal_facts *f)
     return r->status;
 }
 
-/* ---- mappings ---- */
-
-/* A mapping of the journal being read, and what it is in the builder. */
-typedef struct {
-    uint64_t start, limit;
-    uint64_t upto;  /* the largest limit up to here: where a search backwards ends */
-    uint64_t delta; /* address in the builder's mapping - address in this process, mod 2^64 */
-    uint64_t epoch_from, epoch_to;
-    uint32_t mapping;
-} known_map;
-
-/* A code object of the journal being read; a function of PT_NONE: its record is not there. */
-typedef struct {
-    uint32_t function;
-    int32_t first_line;
-    uint32_t lines_bytes;
-    unsigned minor;
-    const uint8_t *lines; /* in the file */
-} known_code;
-
-/* Text that stays where it is while journals are read, by the number that it has in the builder. */
-typedef struct {
-    uint32_t string;
-    char *text;
-} kept_text;
-
-struct pt_journal_reading {
-    pt_builder *builder;
-    bool label_processes;
-    const pt_read_hooks *hooks; /* or NULL */
-    /* For copied stacks: what was mapped in one epoch of the journal being read. */
-    struct {
-        pt_read_map *items;
-        size_t count, cap;
-    } module;
-    uint64_t listed;                          /* mappings, of all epochs for which it was made */
-    uint32_t module_epoch, module_generation; /* PT_NONE: not made yet */
-    struct {
-        kept_text *items;
-        size_t count, cap;
-    } text;
-    pt_index text_index;
-    const pt_machine *machine; /* of the process; NULL: not known here */
-    pt_journal_span own_code, passing_code, main_start, thread_start, own_start;
-    pt_index shared; /* mappings of all journals by content, to builder ids */
-    struct {
-        known_map *items;
-        size_t count, cap;
-    } map;
-    struct {
-        uint32_t *items;
-        size_t count, cap;
-    } frame;
-    struct {
-        uint64_t *items;
-        size_t count, cap;
-    } pc;
-    struct {
-        known_code *items; /* by number */
-        size_t count, cap;
-    } code;
-    uint32_t python; /* the mapping of Python's frames; PT_NONE = none yet */
-    uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
-    pt_labels_id labels, labels_uncertain;            /* of the process being read */
-};
-
-typedef struct {
-    uint64_t start, limit, file_offset, inode, from_ns, to_ns;
-    uint32_t epoch_from, epoch_to, prot;
-    uint32_t build_id_bytes, path_bytes;
-    const uint8_t *build_id, *path;
-} map_record;
-
-static bool read_map(pt_reader *r, map_record *m)
-{
-    m->start = pt_read_u64(r);
-    m->limit = pt_read_u64(r);
-    m->file_offset = pt_read_u64(r);
-    m->inode = pt_read_u64(r);
-    m->from_ns = pt_read_u64(r);
-    m->to_ns = pt_read_u64(r);
-    m->epoch_from = pt_read_u32(r);
-    m->epoch_to = pt_read_u32(r);
-    pt_skip(r, 8); /* device */
-    m->prot = pt_read_u32(r);
-    m->build_id_bytes = pt_read_u16(r);
-    m->path_bytes = pt_read_u16(r);
-    m->build_id = pt_read_bytes(r, m->build_id_bytes);
-    m->path = pt_read_bytes(r, m->path_bytes);
-    const uint32_t tail = (m->build_id_bytes + m->path_bytes) % 8;
-    pt_skip(r, tail == 0 ? 0 : 8 - tail);
-    if (pt_reader_ok(r) && m->limit <= m->start)
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a mapping that ends before it starts");
-    return pt_reader_ok(r);
-}
-
-static uint32_t hex_string(pt_builder *b, const uint8_t *bytes, size_t size)
-{
-    char text[2 * 64 + 1] = "";
-    pt_hex_spell(text, bytes, size < 64 ? size : 64);
-    return pt_builder_text(b, text).v;
-}
-
-/* Same piece of the same build of the same file. */
-static uint32_t find_shared(const pt_journal_reading *g, uint64_t hash, const pt_mapping *like)
-{
-    PT_INDEX_EACH (&g->shared, hash, id) {
-        const pt_mapping *const m = pt_builder_mapping_at(g->builder, (pt_mapping_id){id});
-        if (m->file == like->file && m->build_id == like->build_id &&
-            m->file_offset == like->file_offset && m->limit - m->start == like->limit - like->start)
-            return id;
-    }
-    return PT_NONE;
-}
-
-static uint32_t builder_mapping(pt_journal_reading *g, const pt_mapping *like, bool can_share)
-{
-    const uint64_t hash = pt_hash_mix(pt_hash_mix(like->file, like->build_id),
-                                      pt_hash_mix(like->file_offset, like->limit - like->start));
-    const uint32_t found = can_share ? find_shared(g, hash, like) : PT_NONE;
-    if (found != PT_NONE) return found;
-    const uint32_t id = pt_builder_append_mapping(g->builder, like).v;
-    if (can_share && id != PT_NONE) pt_index_add(&g->shared, hash, id);
-    return id;
-}
-
-static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal_facts *f)
-{
-    pt_builder *const b = g->builder;
-    const pt_mapped as =
-        pt_mapped_as((const char *)m->path, m->path_bytes, m->start, m->file_offset);
-    const bool is_memory = pt_mapped_is_memory(as.kind);
-    pt_mapping mapping = {.start = m->start,
-                          .limit = m->limit,
-                          .file_offset = as.file_offset,
-                          .flags = is_memory ? PT_MAPPING_JIT : 0};
-    mapping.file = pt_builder_string(b, as.name, as.name_bytes).v;
-    mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
-    if (m->to_ns != 0) { /* it was unloaded */
-        /* Modulo 2^64: the file may hold anything. */
-        const uint64_t base = (uint64_t)f->start_realtime_ns - f->start_monotonic_ns;
-        mapping.valid_from_ns = (int64_t)(base + m->from_ns);
-        mapping.valid_to_ns = (int64_t)(base + m->to_ns);
-    }
-    const uint32_t id = builder_mapping(g, &mapping, !is_memory);
-    if (id == PT_NONE) return;
-    const uint64_t at = pt_builder_mapping_at(b, (pt_mapping_id){id})->start;
-    PT_PUSH(g->map, (known_map){.start = m->start,
-                                .limit = m->limit,
-                                .delta = at - m->start,
-                                .epoch_from = m->epoch_from,
-                                .epoch_to = m->epoch_to,
-                                .mapping = id});
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const known_map *const x = a, *const y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return (x->epoch_from > y->epoch_from) - (x->epoch_from < y->epoch_from);
-}
-
-static void sort_maps(pt_journal_reading *g)
-{
-    if (g->map.count > 1) qsort(g->map.items, g->map.count, sizeof g->map.items[0], by_start);
-    uint64_t upto = 0;
-    for (size_t i = 0; i < g->map.count; i++) {
-        if (g->map.items[i].limit > upto) upto = g->map.items[i].limit;
-        g->map.items[i].upto = upto;
-    }
-}
-
-/* NULL if nothing known was mapped there in that epoch. */
-static const known_map *find_map(const pt_journal_reading *g, uint64_t addr, uint16_t epoch)
-{
-    size_t low = 0, high = g->map.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->map.items[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i-- > 0 && low - i <= GENERATIONS_MAX && g->map.items[i].upto > addr;) {
-        const known_map *const m = &g->map.items[i];
-        if (addr < m->limit && m->epoch_from <= epoch && epoch < m->epoch_to) return m;
-    }
-    return NULL;
-}
-
-/* ---- Python ---- */
-
-static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,
-                             const uint8_t *file, size_t file_bytes, int32_t first_line)
-{
-    const uint32_t text = pt_builder_string(g->builder, (const char *)name, name_bytes).v;
-    const pt_function function = {
-        .name = text,
-        .system_name = text,
-        .file = pt_builder_string(g->builder, (const char *)file, file_bytes).v,
-        .start_line = first_line};
-    return pt_builder_function(g->builder, &function).v;
-}
-
-static bool read_code(pt_reader *r, pt_journal_reading *g)
-{
-    const uint32_t number = pt_read_u32(r), lines_bytes = pt_read_u32(r);
-    const int32_t first_line = (int32_t)pt_read_u32(r);
-    const uint16_t name_bytes = pt_read_u16(r), file_bytes = pt_read_u16(r);
-    const uint16_t minor = pt_read_u16(r);
-    pt_skip(r, 6);
-    const uint8_t *const name = pt_read_bytes(r, name_bytes);
-    const uint8_t *const file = pt_read_bytes(r, file_bytes);
-    const uint8_t *const lines = pt_read_bytes(r, lines_bytes);
-    const uint64_t tail = ((uint64_t)name_bytes + file_bytes + lines_bytes) % 8;
-    pt_skip(r, tail == 0 ? 0 : 8 - tail);
-    if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
-        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
-    if (!pt_reader_ok(r)) return false;
-    while (g->code.count <= number)
-        PT_PUSH(g->code, (known_code){.function = PT_NONE});
-    g->code.items[number] =
-        (known_code){.function = add_function(g, name, name_bytes, file, file_bytes, first_line),
-                     .first_line = first_line,
-                     .lines_bytes = lines_bytes,
-                     .minor = minor,
-                     .lines = lines};
-    return true;
-}
-
-/* All Python frames of all processes lie in one mapping, which no address is in. */
-static uint32_t python_mapping(pt_journal_reading *g)
-{
-    if (g->python != PT_NONE) return g->python;
-    const pt_mapping mapping = {.file = pt_builder_text(g->builder, PT_MAPPED_PYTHON).v,
-                                .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
-                                         PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
-    return g->python = pt_builder_append_mapping(g->builder, &mapping).v;
-}
-
-static uint32_t python_location(pt_journal_reading *g, uint64_t word)
-{
-    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
-    const int32_t place = (int32_t)((uint32_t)word - 1);
-    const known_code nameless = {.function = PT_NONE};
-    const known_code *const code = number < g->code.count ? &g->code.items[number] : &nameless;
-    static const char unknown[] = "[Python code]";
-    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
-    const pt_line line = {
-        .function = code->function != PT_NONE
-                        ? code->function
-                        : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
-        .line = layout != NULL ? pt_python_line(layout->lines, code->lines, code->lines_bytes,
-                                                code->first_line, place)
-                               : code->first_line};
-    const pt_location location = {.mapping = python_mapping(g), .flags = PT_LOCATION_USER};
-    return pt_builder_location(g->builder, &location, &line, 1).v;
-}
-
 /* ---- stacks ---- */
 
 static pt_stack_end end_of(unsigned end)
@@ -415,9 +145,8 @@ static pt_stack_end end_of(unsigned end)
     }
 }
 
-/* The addresses are in g->pc. */
-static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight, pt_stack_end end,
-                      uint16_t epoch, unsigned merged)
+void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weight,
+                          pt_stack_end end, uint16_t epoch, unsigned merged)
 {
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
@@ -425,10 +154,11 @@ static void add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t weigh
         /* A call at the end of a mapping returns behind it. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
-            g->frame.items[g->frame.count++] = python_location(g, pc);
+            g->frame.items[g->frame.count++] = pt_journal_python_location(g, pc);
             continue;
         }
-        const known_map *const map = find_map(g, i > 0 && pc > 0 ? pc - 1 : pc, epoch);
+        const pt_journal_known_map *const map =
+            pt_journal_find_map(g, i > 0 && pc > 0 ? pc - 1 : pc, epoch);
         const pt_location location = {
             .mapping = map != NULL ? map->mapping : PT_NONE,
             .flags = PT_LOCATION_USER | (i > 0 ? PT_LOCATION_RETURN_ADDR : 0u),
@@ -467,139 +197,7 @@ static void read_stacks(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
         g->pc.count = depth;
         for (uint32_t i = 0; i < depth; i++)
             g->pc.items[i] = pt_read_u64(r);
-        add_stack(g, f, count, end_of(end), epoch, merged);
-    }
-}
-
-/* ---- copied stacks ---- */
-
-static const char *keep_text(pt_journal_reading *g, uint32_t string)
-{
-    const uint64_t hash = pt_hash_mix(string, 0);
-    const uint32_t known =
-        PT_INDEX_FIND(&g->text_index, hash, i, g->text.items[i].string == string);
-    if (known != PT_NONE) return g->text.items[known].text;
-    const kept_text kept = {.string = string,
-                            .text =
-                                pt_strdup(pt_builder_get_text(g->builder, (pt_string_id){string}))};
-    PT_INDEX_PUSH(&g->text_index, hash, g->text, kept);
-    return kept.text;
-}
-
-/* Mappings of the epoch by ascending address; of two that overlap, as no process has them, the
- * first. False: the epochs of this journal go back and forth, as no process's do. */
-static bool list_modules(pt_journal_reading *g, uint16_t epoch)
-{
-    if (g->module_epoch == epoch) return true;
-    g->listed += g->map.count;
-    if (g->listed > LISTED_MAX) return false;
-    g->module.count = 0;
-    g->module_epoch = epoch;
-    g->module_generation++;
-    uint64_t upto = 0;
-    for (size_t i = 0; i < g->map.count; i++) {
-        const known_map *const m = &g->map.items[i];
-        if (m->epoch_from > epoch || epoch >= m->epoch_to || m->start < upto) continue;
-        const pt_mapping *const mapping =
-            pt_builder_mapping_at(g->builder, (pt_mapping_id){m->mapping});
-        PT_PUSH(g->module, (pt_read_map){.range = {.start = m->start,
-                                                   .limit = m->limit,
-                                                   .file_offset = mapping->file_offset},
-                                         .path = keep_text(g, mapping->file),
-                                         .build_id = keep_text(g, mapping->build_id)});
-        upto = m->limit;
-    }
-    return true;
-}
-
-static bool is_within(pt_journal_span span, uint64_t pc)
-{
-    return pc - span.low < span.limit - span.low;
-}
-
-/* As the library shows a stack that it walks itself: up to the function that called main or a start
- * routine, without its own functions that call the host's code. False: it is the library's own
- * work. */
-static bool cut_walked(pt_journal_reading *g, pt_stack_end *end)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < g->pc.count; i++) {
-        const uint64_t pc = g->pc.items[i];
-        const bool is_start = is_within(g->main_start, pc) || is_within(g->thread_start, pc);
-        if (is_within(g->own_code, pc)) {
-            const bool is_passed =
-                i > 0 && (is_within(g->passing_code, pc) || is_within(g->own_start, pc));
-            if (!is_passed) return false;
-        } else {
-            g->pc.items[kept++] = pc;
-        }
-        if (is_start) {
-            if (*end != PT_STACK_END_UNCHECKED) *end = PT_STACK_END_ROOT;
-            break;
-        }
-    }
-    g->pc.count = kept;
-    return true;
-}
-
-/* Into g->pc, the leaf first. */
-static pt_stack_end walk_copy(pt_journal_reading *g, const pt_journal_copy *copy,
-                              const uint64_t *registers, const uint8_t *stack)
-{
-    pt_stack_end end = PT_STACK_END_NO_RULE;
-    PT_GROW(g->pc, PT_JOURNAL_DEPTH_MAX);
-    g->pc.items[0] = registers[g->machine->pc];
-    g->pc.count = 1;
-    if (g->hooks == NULL || g->hooks->unwind == NULL || !list_modules(g, copy->epoch)) return end;
-    const size_t bytes = (size_t)copy->stack_words * sizeof(uint64_t);
-    const pt_read_stack from = {.machine = g->machine->elf_machine,
-                                .generation = g->module_generation,
-                                .maps = g->module.items,
-                                .map_count = g->module.count,
-                                .map_bytes = sizeof *g->module.items,
-                                .registers = registers,
-                                .bytes = stack,
-                                .byte_count = bytes,
-                                .room = copy->is_cut != 0 ? bytes : bytes + sizeof(uint64_t)};
-    const size_t count =
-        g->hooks->unwind(g->hooks->context, &from, g->pc.items, PT_JOURNAL_DEPTH_MAX, &end);
-    if (count > 0) g->pc.count = count;
-    return end;
-}
-
-static void add_copy(pt_journal_reading *g, pt_journal_facts *f, const pt_journal_copy *copy,
-                     const uint64_t *registers, const uint8_t *stack)
-{
-    pt_stack_end end = walk_copy(g, copy, registers, stack);
-    if (cut_walked(g, &end)) {
-        add_stack(g, f, copy->weight, end, copy->epoch, PT_JOURNAL_NATIVE);
-        return;
-    }
-    const uint64_t own_ns = (uint64_t)pt_saturating_product(copy->weight, f->period_ns);
-    f->own_copied_ns = pt_saturating_count(f->own_copied_ns, own_ns);
-}
-
-static void read_copies(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f)
-{
-    while (pt_reader_left(r) > 0) {
-        pt_journal_copy copy;
-        copy.weight = pt_read_u32(r);
-        copy.stack_words = pt_read_u32(r);
-        copy.reg_count = pt_read_u16(r);
-        copy.epoch = pt_read_u16(r);
-        copy.is_cut = pt_read_u32(r);
-        if (pt_reader_ok(r) && g->machine == NULL)
-            pt_reader_fail(r, PT_ERR_DAMAGED, "stacks of a machine that pitot does not know");
-        if (pt_reader_ok(r) && copy.reg_count != PT_MACHINE_REGS_MAX)
-            pt_reader_fail(r, PT_ERR_DAMAGED, "a sample of %" PRIu16 " registers", copy.reg_count);
-        if (!pt_reader_ok(r) ||
-            !pt_reader_has(r, (uint64_t)copy.reg_count + copy.stack_words, sizeof(uint64_t)))
-            return;
-        uint64_t registers[PT_MACHINE_REGS_MAX];
-        for (unsigned i = 0; i < PT_MACHINE_REGS_MAX; i++)
-            registers[i] = pt_read_u64(r);
-        const uint8_t *const stack = pt_read_bytes(r, (size_t)copy.stack_words * sizeof(uint64_t));
-        if (stack != NULL) add_copy(g, f, &copy, registers, stack);
+        pt_journal_add_stack(g, f, count, end_of(end), epoch, merged);
     }
 }
 
@@ -607,13 +205,13 @@ static void read_copies(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f
 
 static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t kind)
 {
-    map_record map;
-    if (kind == PT_JOURNAL_STACKS) read_stacks(g, r, f);
-    if (kind == PT_JOURNAL_COPIES) read_copies(g, r, f);
-    while (kind == PT_JOURNAL_PYTHON && pt_reader_left(r) > 0 && read_code(r, g))
-        ;
-    while (kind == PT_JOURNAL_MAPS && pt_reader_left(r) > 0 && read_map(r, &map))
-        add_map(g, &map, f);
+    switch (kind) {
+    case PT_JOURNAL_MAPS: pt_journal_read_maps(g, r, f); break;
+    case PT_JOURNAL_PYTHON: pt_journal_read_python(g, r); break;
+    case PT_JOURNAL_STACKS: read_stacks(g, r, f); break;
+    case PT_JOURNAL_COPIES: pt_journal_read_copies(g, r, f); break;
+    default: break;
+    }
 }
 
 /* Each area of that kind, up to the first that was not committed. */
@@ -721,30 +319,26 @@ static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
 pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
+    /* Stacks name what the areas of other kinds hold. */
+    static const uint32_t order[] = {PT_JOURNAL_MAPS, PT_JOURNAL_PYTHON, PT_JOURNAL_STACKS,
+                                     PT_JOURNAL_COPIES};
     pt_journal_facts facts;
     reader->error = reterr;
     const pt_reader begin = *reader;
     if (begin_journal(reader, &facts) == PT_OK) {
-        pt_reader again = *reader;
-        g->map.count = 0;
+        const pt_reader areas = *reader;
+        g->map.count = g->code.count = 0;
         g->module_epoch = PT_NONE;
         g->listed = 0;
         read_spans(g, begin);
         set_labels(g, &facts);
-        pt_reader once_more = *reader;
-        g->code.count = 0;
-        read_areas(g, reader, &facts, PT_JOURNAL_MAPS);
-        sort_maps(g);
-        if (!pt_reader_ok(reader)) once_more.error = NULL; /* the first damage is the one told */
-        read_areas(g, &once_more, &facts, PT_JOURNAL_PYTHON);
-        if (pt_reader_ok(reader)) reader->status = once_more.status;
-        if (!pt_reader_ok(reader)) again.error = NULL;
-        pt_reader third = again;
-        read_areas(g, &again, &facts, PT_JOURNAL_STACKS);
-        if (pt_reader_ok(reader)) reader->status = again.status;
-        if (!pt_reader_ok(reader)) third.error = NULL;
-        read_areas(g, &third, &facts, PT_JOURNAL_COPIES);
-        if (pt_reader_ok(reader)) reader->status = third.status;
+        for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+            pt_reader pass = areas;
+            if (!pt_reader_ok(reader)) pass.error = NULL; /* the first damage is the one told */
+            read_areas(g, &pass, &facts, order[i]);
+            if (order[i] == PT_JOURNAL_MAPS) pt_journal_sort_maps(g);
+            if (pt_reader_ok(reader)) reader->status = pass.status;
+        }
     }
     if (ret_facts != NULL) *ret_facts = facts;
     return reader->status;

@@ -261,7 +261,7 @@ static pt_status read_attrs(pt_perf_data *d, section attrs, uint64_t entry_bytes
         return pt_error_set(d->reterr, PT_ERR_DAMAGED,
                             "its header says that an event takes %" PRIu64 " bytes", entry_bytes);
     if (at == NULL || size < entry_bytes)
-        return pt_error_set(d->reterr, PT_ERR_DAMAGED, "it ends before the events are described");
+        return pt_error_set(d->reterr, PT_ERR_DAMAGED, "it holds no whole description of an event");
     for (; size >= entry_bytes; at += entry_bytes, size -= (size_t)entry_bytes) {
         if (add_attr(d, at, (size_t)entry_bytes - IDS_BYTES) == NULL) break;
         size_t ids_bytes = 0;

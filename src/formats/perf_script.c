@@ -226,8 +226,8 @@ static void parse_event(span rest, sample_line *to)
     to->rest = trimmed_span(after);
 }
 
-/* The words up to the time; the names of threads may hold blanks and numbers, so it is the words
- * before the time that are the cpu and the thread. */
+/* Finds the time first: a thread's name may hold blanks and numbers, so only the words just before
+ * the time can be the ids and the cpu. False: the line has no time. */
 static bool parse_sample(span line, sample_line *ret)
 {
     *ret = (sample_line){.period = 1};

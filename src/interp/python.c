@@ -295,8 +295,8 @@ static int32_t line_by_lnotab(const uint8_t *table, size_t bytes, int32_t line, 
     return line;
 }
 
-/* Pairs: bytes of code, lines between this range and the one before; -128: it has no line
- * (Objects/lnotab_notes.txt of 3.10). */
+/* Pairs: bytes of code in a range, and its line minus the line before. -128: the range has no line,
+ * and first stands in (Objects/lnotab_notes.txt of 3.10). */
 static int32_t line_by_ranges(const uint8_t *table, size_t bytes, int32_t first, int32_t place)
 {
     int64_t end = 0;

@@ -39,8 +39,8 @@ typedef struct pt_load_options {
     /* What names a server and is no file is fetched so; NULL = such names are errors. max_bytes
        0 in it means inflated_bytes. */
     const pt_fetch_options *fetch;
-    /* Inputs that fail are left out, as long as one profile is left; without it only servers that
-       fail are, and if something else is left. */
+    /* True: inputs that fail are left out. False: only servers that fail are, and a file that fails
+       ends the load. Both: the load fails if no profile is left after a failure. */
     bool skip_failures;
     bool annotate;  /* pt_read_hooks.annotate: pitot's own commands; not what stands in for pprof */
     bool bins_only; /* pt_read_hooks.bins_only */

@@ -356,8 +356,8 @@ char *pt_object_text(const char *path);
  * address 0. Returns what snprintf does. */
 int pt_place_text(const char *path, uint64_t address, char *buf, size_t size);
 
-/* A location's address in the headers of the image itself when the mapping's bias is known, else
- * the offset in the file; without a mapped file the address as it is. */
+/* A location's address as its image was linked, when the mapping's bias is known, else its offset
+ * in the mapped file. Without a mapped file: the address as it is. */
 uint64_t pt_location_in_image(const pt_profile *p, uint32_t location);
 
 /* pt_place_text of a location; "[unknown]" for address 0. */

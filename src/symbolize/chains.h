@@ -81,8 +81,8 @@ const char *pt_chains_system_name(const pt_chains *chains, uint32_t function);
 /* The name to show, in the mode asked for; made once. As long as the set. */
 const char *pt_chains_readable(pt_chains *chains, uint32_t function);
 
-/* True when every answer so far came from disk: then debug information was there when it was
- * written, and nothing has been opened that pt_object_look would have to open. */
+/* True when every answer so far came from the index on disk. Debug information was there when that
+ * index was written, and no debug file was opened that pt_object_look would need. */
 bool pt_chains_from_disk(const pt_chains *chains);
 
 #endif

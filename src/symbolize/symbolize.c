@@ -447,7 +447,7 @@ static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail de
 {
     if (outside > 0)
         pt_diag_add(&m->diag, outside,
-                    PT_SYMBOLIZE_NAMELESS "%s has no segment where they were mapped", m->path);
+                    PT_SYMBOLIZE_NAMELESS "no segment of %s covers them", m->path);
     pt_object_facts facts = {.has_lines = true};
     if (!pt_chains_from_disk(chains)) pt_object_look(pt_chains_object(chains), detail, &facts);
     m->has_lines = facts.has_lines;

@@ -1,0 +1,83 @@
+/* journal_python.c: code objects of CPython in a journal, and the frames of stacks that name them.
+ */
+#include "formats/journal_int.h"
+
+#include <inttypes.h>
+
+#include "base/grow.h"
+#include "interp/python.h"
+#include "process/path_kind.h"
+
+static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,
+                             const uint8_t *file, size_t file_bytes, int32_t first_line)
+{
+    const uint32_t text = pt_builder_string(g->builder, (const char *)name, name_bytes).v;
+    const pt_function function = {
+        .name = text,
+        .system_name = text,
+        .file = pt_builder_string(g->builder, (const char *)file, file_bytes).v,
+        .start_line = first_line};
+    return pt_builder_function(g->builder, &function).v;
+}
+
+static bool read_code(pt_reader *r, pt_journal_reading *g)
+{
+    const uint32_t number = pt_read_u32(r), lines_bytes = pt_read_u32(r);
+    const int32_t first_line = (int32_t)pt_read_u32(r);
+    const uint16_t name_bytes = pt_read_u16(r), file_bytes = pt_read_u16(r);
+    const uint16_t minor = pt_read_u16(r);
+    pt_skip(r, 6);
+    const uint8_t *const name = pt_read_bytes(r, name_bytes);
+    const uint8_t *const file = pt_read_bytes(r, file_bytes);
+    const uint8_t *const lines = pt_read_bytes(r, lines_bytes);
+    const uint64_t tail = ((uint64_t)name_bytes + file_bytes + lines_bytes) % 8;
+    pt_skip(r, tail == 0 ? 0 : 8 - tail);
+    if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
+    if (!pt_reader_ok(r)) return false;
+    while (g->code.count <= number)
+        PT_PUSH(g->code, (pt_journal_known_code){.function = PT_NONE});
+    g->code.items[number] = (pt_journal_known_code){
+        .function = add_function(g, name, name_bytes, file, file_bytes, first_line),
+        .first_line = first_line,
+        .lines_bytes = lines_bytes,
+        .minor = minor,
+        .lines = lines};
+    return true;
+}
+
+/* All Python frames of all processes lie in one mapping, which no address is in. */
+static uint32_t python_mapping(pt_journal_reading *g)
+{
+    if (g->python != PT_NONE) return g->python;
+    const pt_mapping mapping = {.file = pt_builder_text(g->builder, PT_MAPPED_PYTHON).v,
+                                .flags = PT_MAPPING_HAS_FUNCTIONS | PT_MAPPING_HAS_FILENAMES |
+                                         PT_MAPPING_HAS_LINES | PT_MAPPING_HAS_INLINES};
+    return g->python = pt_builder_append_mapping(g->builder, &mapping).v;
+}
+
+uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word)
+{
+    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
+    const int32_t place = (int32_t)((uint32_t)word - 1);
+    const pt_journal_known_code nameless = {.function = PT_NONE};
+    const pt_journal_known_code *const code =
+        number < g->code.count ? &g->code.items[number] : &nameless;
+    static const char unknown[] = "[Python code]";
+    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
+    const pt_line line = {
+        .function = code->function != PT_NONE
+                        ? code->function
+                        : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
+        .line = layout != NULL ? pt_python_line(layout->lines, code->lines, code->lines_bytes,
+                                                code->first_line, place)
+                               : code->first_line};
+    const pt_location location = {.mapping = python_mapping(g), .flags = PT_LOCATION_USER};
+    return pt_builder_location(g->builder, &location, &line, 1).v;
+}
+
+void pt_journal_read_python(pt_journal_reading *g, pt_reader *r)
+{
+    while (pt_reader_left(r) > 0 && read_code(r, g))
+        continue;
+}
