@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -122,7 +123,7 @@ static pt_status refuse_events(const pt_permission_kernel *kernel, const pt_even
 /* ---- asking ---- */
 
 /* The first thread may have ended before others. */
-static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
+static int try_threads(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
 {
     int error = kernel->try_event(kernel->arg, plan, pid);
     if (error != ESRCH) return error;
@@ -133,6 +134,20 @@ static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *
         if (isdigit((unsigned char)entry->d_name[0]))
             error = kernel->try_event(kernel->arg, plan, (pid_t)strtol(entry->d_name, NULL, 10));
     if (dir != NULL) closedir(dir);
+    return error;
+}
+
+/* While a thread other than the first calls exec, no thread of the list can be looked at. */
+static int try_process(const pt_permission_kernel *kernel, const pt_event_plan *plan, pid_t pid)
+{
+    enum { TRIES = 20 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    PT_FREE char *path = pt_strf("%s/%d", kernel->root, pid);
+    int error = try_threads(kernel, plan, pid);
+    for (int i = 1; i < TRIES && error == ESRCH && access(path, F_OK) == 0; i++) {
+        nanosleep(&pause, NULL);
+        error = try_threads(kernel, plan, pid);
+    }
     return error;
 }
 
