@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Profiles from servers, all of them on loopback: remote_server.py, and a Go program with
-# net/http/pprof.
+# Profiles from servers, all of them on loopback: remote_server.py. tests/torture/remote_go.sh has a Go program
+# with net/http/pprof.
 # Under the sanitizers: make asan.
 . "$(dirname "$0")/lib.sh"
 
@@ -231,79 +231,4 @@ if needs openssl; then
     expect_status 0
     run pitot info "https://127.0.0.1:$strict/pprof/heap" --tls-cert=cert.pem
     expect_stderr_has '--tls-cert needs --tls-key'
-fi
-
-# --- a Go program
-
-go=go
-[ -x /usr/lib/go-1.23/bin/go ] && go=/usr/lib/go-1.23/bin/go
-if command -v "$go" >/dev/null; then
-    mkdir go
-    cat >go/main.go <<'END'
-package main
-
-import (
-	"fmt"
-	"net"
-	"net/http"
-	_ "net/http/pprof"
-	"time"
-)
-
-func spin() int {
-	s := 0
-	for i := 0; ; i++ {
-		s += i * i
-	}
-}
-
-func main() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(l.Addr().String())
-	go spin()
-	time.AfterFunc(30*time.Minute, func() { panic("nobody stopped this") })
-	http.Serve(l, nil)
-}
-END
-    # The cache is one for all: what is compiled of Go's library is the same, whoever tests.
-    (cd go && HOME=$PWD GOFLAGS=-mod=mod CGO_ENABLED=0 GOCACHE=$PITOT_ROOT/build-test/go-cache "$go" build -o server main.go) \
-        >go.log 2>&1 && {
-        ./go/server >go/address &
-        servers+=($!)
-        eventually [ -s go/address ]
-        go_address=$(cat go/address)
-    }
-fi
-
-it 'shows where a Go program spends its time'
-if [ -z "${go_address:-}" ]; then
-    skip 'Go is not installed, or cannot build'
-else
-    run pitot top "$go_address" --seconds=1 -n 5
-    expect_status 0
-    expect_stdout_line '*main.spin*'
-    expect_stderr_line "pitot: fetching http://$go_address/debug/pprof/profile?seconds=1*"
-fi
-
-it 'reads every profile of a Go program, binary and text'
-if [ -z "${go_address:-}" ]; then
-    skip 'Go is not installed, or cannot build'
-else
-    for kind in heap allocs goroutine threadcreate mutex block; do
-        for form in 0 1; do
-            run pitot info "http://$go_address/debug/pprof/$kind?debug=$form"
-            expect_status 0
-        done
-    done
-fi
-
-it 'finds the program behind a Go text profile by its comments'
-if [ -z "${go_address:-}" ]; then
-    skip 'Go is not installed, or cannot build'
-else
-    run pitot top "http://$go_address/debug/pprof/goroutine?debug=1" -n 0
-    expect_stdout_line '*main.main*'
 fi
