@@ -446,8 +446,8 @@ static void say_what_is_missing(image *m, pt_chains *chains, pt_object_detail de
                                 size_t outside, size_t nameless)
 {
     if (outside > 0)
-        pt_diag_add(&m->diag, outside,
-                    PT_SYMBOLIZE_NAMELESS "no segment of %s covers them", m->path);
+        pt_diag_add(&m->diag, outside, PT_SYMBOLIZE_NAMELESS "no segment of %s covers them",
+                    m->path);
     pt_object_facts facts = {.has_lines = true};
     if (!pt_chains_from_disk(chains)) pt_object_look(pt_chains_object(chains), detail, &facts);
     m->has_lines = facts.has_lines;

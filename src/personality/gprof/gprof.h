@@ -233,9 +233,9 @@ void pt_gprof_find_files(pt_gprof *g, const bool *chosen);
 const char *pt_gprof_name(pt_gprof *g, const pt_gprof_symbol *symbol);
 const char *pt_gprof_sized_name(pt_gprof *g, const pt_gprof_symbol *symbol, size_t *ret_size);
 
-/* A large report spends most of its time waiting for memory, since it takes symbols in another order
- * than memory has them. These two prefetch: the first a symbol that will be printed soon, the second
- * a name that comes sooner. */
+/* A large report spends most of its time waiting for memory, since it takes symbols in another
+ * order than memory has them. These two prefetch: the first a symbol that will be printed soon, the
+ * second a name that comes sooner. */
 static inline void pt_gprof_expect(const pt_gprof *g, uint32_t symbol)
 {
     __builtin_prefetch(&g->symbol.items[symbol]);
