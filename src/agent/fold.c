@@ -214,11 +214,11 @@ static void keep_copy(const pt_tick_ring *ring, uint64_t from, uint32_t words, u
         return;
     }
     look_at_maps_again();
-    const uint64_t pc = ring->words[(from + PT_MACHINE_HOST->pc) & mask];
+    static const uint64_t nowhere = 1; /* in no mapping, so the epoch is the present one */
     *record = (pt_journal_copy){.weight = pt_tick_ring_weight(word),
                                 .stack_words = words - PT_MACHINE_REGS_MAX,
                                 .reg_count = PT_MACHINE_REGS_MAX,
-                                .epoch = pt_maps_epoch_of(&pc, 1),
+                                .epoch = pt_maps_epoch_of(&nowhere, 1),
                                 .is_cut = pt_tick_ring_end(word) == PT_TICK_CUT_COPY};
     uint64_t *const to = (uint64_t *)(record + 1);
     for (uint32_t i = 0; i < words; i++)

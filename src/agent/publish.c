@@ -600,7 +600,8 @@ static bool add_brief(void)
 {
     char path[PATH_MAX];
     const pt_journal_header *const header = pt_agent.journal.header;
-    const pt_journal_brief brief = {.pid = header->pid,
+    const pt_journal_brief brief = {.magic = PT_JOURNAL_BRIEF_MAGIC,
+                                    .pid = header->pid,
                                     .end = header->end,
                                     .start_monotonic_ns = header->start_monotonic_ns,
                                     .cpu_before_ns = header->cpu_before_ns,
@@ -609,7 +610,7 @@ static bool add_brief(void)
                                     .own_ns = header->own_ns};
     if (!pt_agent_join(path, sizeof path, pt_agent.base_path, "/" PT_JOURNAL_BRIEF)) return false;
     const int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    const bool added = fd >= 0 && write(fd, &brief, sizeof brief) == (ssize_t)sizeof brief;
+    const bool added = fd >= 0 && pt_agent_write(fd, &brief, sizeof brief);
     close_and_keep_errno(fd);
     return added;
 }

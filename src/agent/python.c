@@ -38,9 +38,14 @@ void pt_python_reset(void)
 
 /* ---- finding it ---- */
 
+/* Asked once, when the library is loaded: in a child of fork dlsym might wait for ever for a lock
+ * of the program's malloc. */
 bool pt_python_is_there(void)
 {
-    return dlsym(RTLD_DEFAULT, "_PyRuntime") != NULL;
+    static bool is_asked, is_loaded;
+    if (!is_asked) is_loaded = dlsym(RTLD_DEFAULT, "_PyRuntime") != NULL;
+    is_asked = true;
+    return is_loaded || python.inode != 0;
 }
 
 static bool symbol_at(const pt_image *image, const char *name, uint64_t *ret_addr)

@@ -240,9 +240,10 @@ void pt_session_wake(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
-    if (pt_agent.on && pt_agent.is_asleep && pt_agent.pid == getpid()) {
+    if (pt_agent.on && pt_agent.pid == getpid()) {
         atomic_store(&pt_tick.drain_sleeps_at, NULL);
         look_at_program();
+        pt_maps_refresh(); /* of a child of fork, too */
         pt_agent_ring_drain();
     }
     pt_agent_unlock(&caller);

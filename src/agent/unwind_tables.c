@@ -205,7 +205,10 @@ void pt_tables_update(uint64_t budget_ns)
     tables.changes = changes;
     try_images(budget_ns);
     /* Stacks are copied until there are tables: all of them. */
-    if (tables.pending && atomic_load(&pt_tick.copies_stacks) && tables.current == NULL) return;
+    if (tables.pending && atomic_load(&pt_tick.copies_stacks) && tables.current == NULL) {
+        free_gone();
+        return;
+    }
     snapshot *const old = tables.current;
     tables.current = make_snapshot();
     atomic_store(&pt_tick.modules, tables.current != NULL ? &tables.current->modules : NULL);

@@ -125,6 +125,16 @@ static bool is_told_again(const pt_journal_brief *process, const pt_journal_brie
     return process->pid == next->pid && process->start_monotonic_ns == next->start_monotonic_ns;
 }
 
+/* Is next the same process, as another program or told again? Else its number was used again: the
+ * clock of that process began anew. */
+static bool goes_on_as(const pt_journal_brief *process, const pt_journal_brief *next)
+{
+    uint64_t used_ns = process->cpu_before_ns;
+    pt_recorded_add(&used_ns, process->cpu_used_ns);
+    return process->pid == next->pid &&
+           (is_told_again(process, next) || next->cpu_before_ns >= used_ns);
+}
+
 static bool still_runs(const pt_journal_brief *process)
 {
     return process->end == PT_JOURNAL_RUNNING &&
@@ -142,7 +152,7 @@ static void add_processes(pt_recorded *all, const char *folder, uint64_t *ret_ru
         const pt_journal_brief *const process = &list.items[i];
         if (i + 1 == list.count || !is_told_again(process, process + 1))
             pt_recorded_add(&all->own_ns, process->own_ns);
-        if (i + 1 < list.count && list.items[i + 1].pid == process->pid) continue;
+        if (i + 1 < list.count && goes_on_as(process, process + 1)) continue;
         uint64_t cpu_ns = process->cpu_before_ns;
         pt_recorded_add(&cpu_ns, process->cpu_used_ns);
         pt_recorded_add(&cpu_ns, process->cpu_own_ns);

@@ -134,7 +134,11 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
                                    .hz = (uint32_t)settings->hz,
                                    .mode = settings->file_mode};
     int status = pt_record_status_of(context->args[0], run->wait_status);
-    if (all.images == 0) {
+    const bool is_split = settings->split;
+    size_t first_seen = 0; /* with ticks */
+    while (is_split && first_seen < all.count && all.processes[first_seen].facts.ticks == 0)
+        first_seen++;
+    if (all.images == 0 || (is_split && first_seen == all.count)) {
         pt_cmd_say("no process could be sampled, nothing is written");
         say_doubts(&all);
         status = status != 0 ? status : PT_EXIT_FAILED;
@@ -145,9 +149,8 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
         pt_record_run_keep(run);
         status = status != 0 ? status : failed;
     } else {
-        const bool is_split = settings->split && all.count > 0;
         PT_FREE char *first =
-            is_split ? split_name(settings->output, &all.processes[0].facts) : NULL;
+            is_split ? split_name(settings->output, &all.processes[first_seen].facts) : NULL;
         all.seen_ns = pt_recorded_time_ns(all.weight, all.period_ns);
         say_doubts(&all);
         uint64_t reached = all.complete;

@@ -327,7 +327,9 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
     const pt_reader begin = *reader;
     if (begin_journal(reader, &facts) == PT_OK) {
         const pt_reader areas = *reader;
+        if (g->code.count > 0) memset(g->python_known, 0, sizeof g->python_known);
         g->map.count = g->code.count = 0;
+        g->lines_read = 0;
         g->module_epoch = PT_NONE;
         g->listed = 0;
         read_spans(g, begin);
@@ -346,13 +348,28 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
 
 /* ---- processes without a journal ---- */
 
+static bool is_brief_at(const uint8_t *bytes, size_t size, size_t at)
+{
+    uint32_t magic;
+    if (size - at < sizeof magic) return false;
+    memcpy(&magic, bytes + at, sizeof magic);
+    return magic == PT_JOURNAL_BRIEF_MAGIC;
+}
+
+/* One that was cut short has another one's beginning within it, and not behind it. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,
                            void (*use)(const pt_journal_brief *brief, void *arg), void *arg)
 {
     pt_journal_brief brief;
-    for (; size >= sizeof brief; bytes += sizeof brief, size -= sizeof brief) {
-        memcpy(&brief, bytes, sizeof brief);
-        use(&brief, arg);
+    for (size_t at = 0; size >= sizeof brief && at <= size - sizeof brief;) {
+        const size_t end = at + sizeof brief;
+        const bool is_whole =
+            is_brief_at(bytes, size, at) && (end == size || is_brief_at(bytes, size, end));
+        if (is_whole) {
+            memcpy(&brief, bytes + at, sizeof brief);
+            use(&brief, arg);
+        }
+        at += is_whole ? sizeof brief : sizeof brief.magic;
     }
 }
 

@@ -8,7 +8,7 @@
 #include "base/saturate.h"
 
 /* For walking copied stacks, mappings are listed anew whenever the epoch is another. */
-#define LISTED_MAX (UINT64_C(1) << 24)
+#define LISTED_MAX (UINT64_C(1) << 22)
 
 static const char *keep_text(pt_journal_reading *g, uint32_t string)
 {

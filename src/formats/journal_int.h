@@ -31,6 +31,8 @@ typedef struct {
     char *text;
 } pt_journal_kept_text;
 
+enum { PT_JOURNAL_PYTHON_KNOWN = 4096 };
+
 struct pt_journal_reading {
     pt_builder *builder;
     bool label_processes;
@@ -66,6 +68,11 @@ struct pt_journal_reading {
         pt_journal_known_code *items; /* by number */
         size_t count, cap;
     } code;
+    struct {
+        uint64_t word; /* 0 = free */
+        uint32_t location;
+    } python_known[PT_JOURNAL_PYTHON_KNOWN]; /* of the journal being read, by the word's hash */
+    uint64_t lines_read;                     /* bytes of line tables, for all its words */
     uint32_t python; /* the mapping of Python's frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
     pt_labels_id labels, labels_uncertain;            /* of the process being read */

@@ -5,8 +5,14 @@
 #include <inttypes.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "interp/python.h"
 #include "process/path_kind.h"
+
+enum { LINES_MAX_BYTES = 64 << 10 }; /* of a code object: the writer keeps no more */
+
+/* A line is found by reading its table from the start: so many bytes for one journal. */
+#define LINES_READ_MAX (UINT64_C(1) << 30)
 
 static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,
                              const uint8_t *file, size_t file_bytes, int32_t first_line)
@@ -32,6 +38,8 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
     const uint8_t *const lines = pt_read_bytes(r, lines_bytes);
     const uint64_t tail = ((uint64_t)name_bytes + file_bytes + lines_bytes) % 8;
     pt_skip(r, tail == 0 ? 0 : 8 - tail);
+    if (pt_reader_ok(r) && lines_bytes > LINES_MAX_BYTES)
+        pt_reader_fail(r, PT_ERR_DAMAGED, "a line table of %" PRIu32 " bytes", lines_bytes);
     if (pt_reader_ok(r) && (number == 0 || number > PT_JOURNAL_CODES_MAX))
         pt_reader_fail(r, PT_ERR_DAMAGED, "a code object of number %" PRIu32, number);
     if (!pt_reader_ok(r)) return false;
@@ -56,7 +64,15 @@ static uint32_t python_mapping(pt_journal_reading *g)
     return g->python = pt_builder_append_mapping(g->builder, &mapping).v;
 }
 
-uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word)
+static int32_t line_of(pt_journal_reading *g, const pt_journal_known_code *code, int32_t place)
+{
+    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
+    g->lines_read += code->lines_bytes;
+    if (layout == NULL || g->lines_read > LINES_READ_MAX) return code->first_line;
+    return pt_python_line(layout->lines, code->lines, code->lines_bytes, code->first_line, place);
+}
+
+static uint32_t make_location(pt_journal_reading *g, uint64_t word)
 {
     const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
     const int32_t place = (int32_t)((uint32_t)word - 1);
@@ -64,16 +80,23 @@ uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word)
     const pt_journal_known_code *const code =
         number < g->code.count ? &g->code.items[number] : &nameless;
     static const char unknown[] = "[Python code]";
-    const pt_python_layout *const layout = pt_python_layout_of(3, code->minor);
     const pt_line line = {
         .function = code->function != PT_NONE
                         ? code->function
                         : add_function(g, (const uint8_t *)unknown, sizeof unknown - 1, NULL, 0, 0),
-        .line = layout != NULL ? pt_python_line(layout->lines, code->lines, code->lines_bytes,
-                                                code->first_line, place)
-                               : code->first_line};
+        .line = line_of(g, code, place)};
     const pt_location location = {.mapping = python_mapping(g), .flags = PT_LOCATION_USER};
     return pt_builder_location(g->builder, &location, &line, 1).v;
+}
+
+uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word)
+{
+    const size_t slot = (size_t)(pt_hash_mix(word, 0) % PT_JOURNAL_PYTHON_KNOWN);
+    if (g->python_known[slot].word != word) {
+        g->python_known[slot].location = make_location(g, word);
+        g->python_known[slot].word = word;
+    }
+    return g->python_known[slot].location;
 }
 
 void pt_journal_read_python(pt_journal_reading *g, pt_reader *r)

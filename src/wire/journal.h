@@ -194,11 +194,15 @@ typedef struct {
     uint32_t is_cut; /* 1: the stack goes on behind the words */
 } pt_journal_copy;
 
-#define PT_JOURNAL_BRIEF "brief" /* the file's name in the folder of the recording */
+#define PT_JOURNAL_BRIEF       "brief" /* the file's name in the folder of the recording */
 
-/* A process that ended before its first sample: fields of its header. */
+#define PT_JOURNAL_BRIEF_MAGIC 0x62544a50u /* "PJTb" as little-endian bytes */
+
+/* A process that ended before its first sample: fields of its header. A record that was cut short
+ * is followed by whole ones: each is found by its magic. */
 typedef struct {
-    uint32_t pid, end;
+    uint32_t magic; /* PT_JOURNAL_BRIEF_MAGIC */
+    uint32_t pid, end, reserved;
     uint64_t start_monotonic_ns;
     uint64_t cpu_before_ns, cpu_used_ns, cpu_own_ns, own_ns;
 } pt_journal_brief;

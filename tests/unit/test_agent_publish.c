@@ -43,6 +43,11 @@ void pt_agent_ring_drain(void)
 {
 }
 
+bool pt_agent_write(int fd, const void *bytes, size_t size)
+{
+    return write(fd, bytes, size) == (ssize_t)size;
+}
+
 void *pt_agent_map(size_t bytes)
 {
     return calloc(1, bytes);

@@ -631,9 +631,34 @@ static void journal_of_version_2_is_read(void **state)
     pt_buf_done(&j.buf);
 }
 
+/* ---- processes without a journal ---- */
+
+static void add_up_pids(const pt_journal_brief *brief, void *arg)
+{
+    *(uint64_t *)arg += brief->pid;
+}
+
+static void brief_record_that_was_cut_loses_itself_alone(void **state)
+{
+    const pt_journal_brief one = {.magic = PT_JOURNAL_BRIEF_MAGIC, .pid = 1},
+                           two = {.magic = PT_JOURNAL_BRIEF_MAGIC, .pid = 20};
+    uint8_t bytes[3 * sizeof one];
+    uint64_t sum = 0;
+    memcpy(bytes, &one, sizeof one);
+    memcpy(bytes + sizeof one, &one, 12); /* the disk was full */
+    memcpy(bytes + sizeof one + 12, &two, sizeof two);
+    pt_journal_each_brief(bytes, 2 * sizeof one + 12, add_up_pids, &sum);
+    assert_int_equal(sum, 21);
+    pt_journal_each_brief(bytes, sizeof one - 1, add_up_pids, &sum);
+    assert_int_equal(sum, 21);
+    pt_journal_each_brief(bytes, sizeof one, add_up_pids, &sum);
+    assert_int_equal(sum, 22);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brief_record_that_was_cut_loses_itself_alone),
         cmocka_unit_test(copied_stack_is_walked_and_ends_where_main_was_called),
         cmocka_unit_test(copied_stack_of_the_library_s_work_is_counted_apart),
         cmocka_unit_test(copied_stack_that_nobody_walks_is_its_first_frame),

@@ -157,14 +157,11 @@ static uint32_t add_content(pt_tick_python_table *table, uint64_t hash,
                             const pt_tick_python_code *like, const uint8_t *text, size_t bytes)
 {
     const uint32_t size = (uint32_t)(sizeof *like + bytes + 7) / 8 * 8;
-    if (atomic_load(&table->count) >= PT_TICK_PYTHON_CODES - 1 ||
-        size > table->texts_cap - atomic_load(&table->used_bytes))
-        return 0;
-    const uint32_t at = atomic_fetch_add(&table->used_bytes, size);
-    if (at > table->texts_cap || size > table->texts_cap - at) {
-        atomic_fetch_sub(&table->used_bytes, size);
-        return 0;
-    }
+    if (atomic_load(&table->count) >= PT_TICK_PYTHON_CODES - 1 || size > table->texts_cap) return 0;
+    uint32_t at = atomic_load(&table->used_bytes);
+    do {
+        if (size > table->texts_cap - at) return 0;
+    } while (!atomic_compare_exchange_weak(&table->used_bytes, &at, at + size));
     const uint32_t number = atomic_fetch_add(&table->count, 1) + 1;
     if (number >= PT_TICK_PYTHON_CODES) return 0;
     pt_tick_python_code *const code = (pt_tick_python_code *)(table->texts + at);
