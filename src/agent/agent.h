@@ -73,7 +73,7 @@ void pt_agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 uint64_t pt_agent_clock_ns(clockid_t clock); /* 0 if it cannot be read */
 uint64_t pt_agent_random(uint64_t below);    /* in [0, below) */
 /* The drain thread wakes up, or does not fall asleep. */
-void pt_agent_ring_drain(void);
+void pt_agent_wake_drain(void);
 void *pt_agent_map(size_t bytes); /* zeroed private memory; NULL if there is none */
 bool pt_agent_write(int fd, const void *bytes,
                     size_t size); /* all of it, through EINTR; under the lock */
@@ -220,7 +220,8 @@ void pt_leftovers_remove(const char *path, void *room, size_t room_bytes);
 bool pt_maps_refresh(void);
 /* Is addr inside a known executable mapping that is alive? */
 bool pt_maps_known(uint64_t addr);
-/* What the journal says of that mapping; NULL: it is not known, or found no room there. */
+/* The journal's record of the known mapping that holds addr. NULL: there is no such mapping, or the
+ * journal had no room for its record. */
 const pt_journal_map *pt_maps_record_of(uint64_t addr);
 /* The first epoch in which all of a stack was mapped as it is now; the present one if part of it is
  * in no known mapping. So a library that goes makes no other stack a new one. */

@@ -125,31 +125,11 @@ static void look_for_unknown_code(uint32_t depth)
             look_at_maps_again();
 }
 
-static bool is_within(pt_tick_code code, uint64_t pc)
-{
-    return pc - code.low < code.limit - code.low;
-}
-
-/* Is the stack that of the library's own work? Else functions of ours are only passed through: they
- * are taken out. The depth that is left. */
-static bool is_own_work(uint32_t *depth)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < *depth; i++) {
-        const uint64_t pc = fold.pcs[i];
-        if (!is_within(pt_agent.own_code, pc))
-            fold.pcs[kept++] = pc;
-        else if (i == 0 || !is_within(pt_agent.passing_code, pc))
-            return true;
-    }
-    *depth = kept;
-    return false;
-}
-
 static void count_stack(uint32_t depth, unsigned end, uint8_t merged, uint32_t weight)
 {
-    if (pt_agent.recording && is_own_work(&depth)) {
-        pt_agent.journal.header->own_weight += weight;
+    pt_journal_header *const header = pt_agent.journal.header;
+    if (pt_agent.recording && !pt_journal_leave_out_own(&header->spans, fold.pcs, &depth)) {
+        header->own_weight += weight;
         return;
     }
     pt_journal_stack like = {.count = weight,

@@ -5,8 +5,8 @@
  *   sample    stack of location numbers | count, nanoseconds | stack_end unless it is complete
  *   mapping   all that ever were, in the order of the journal; numbers begin with 1
  *   location  address (of the call, not behind it) | mapping; numbered as they come
- *   strings   the fixed ones below, then path and build id of each mapping, then name and file of
- * each function function  a code object of CPython; its number is that of the object in the journal
+ *   function  a code object of CPython; its number is that of the object in the journal
+ *   strings   the fixed ones below, of each mapping path and build id, of each function name, file
  *
  * Nothing is sorted or named here: that is the reader's work.
  */
@@ -218,7 +218,7 @@ static bool collect_codes(void)
 static uint32_t python_location_of(uint64_t word)
 {
     const uint32_t before = w.locations;
-    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
+    const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
     const pt_journal_code *const code = number < w.code_count ? w.codes[number] : NULL;
     const pt_python_layout *const layout =
         code != NULL ? pt_python_layout_of(3, code->minor) : NULL;
@@ -231,7 +231,7 @@ static uint32_t python_location_of(uint64_t word)
     if (layout != NULL)
         line = pt_python_line(layout->lines,
                               (const uint8_t *)(code + 1) + code->name_bytes + code->file_bytes,
-                              code->lines_bytes, code->first_line, (int32_t)((uint32_t)word - 1));
+                              code->lines_bytes, code->first_line, PT_JOURNAL_PYTHON_PLACE(word));
     PT_OUTPUT_PUT(buf, {
         const size_t opened = pt_proto_open(&buf, PROFILE_LOCATION);
         pt_proto_uint(&buf, LOCATION_ID, at->id);

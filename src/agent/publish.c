@@ -485,7 +485,7 @@ static bool ask_keeper(int what)
     int left_s = ANSWER_WITHIN_S, seen;
     question.answer = false;
     atomic_store(&question.what, what);
-    pt_agent_ring_drain();
+    pt_agent_wake_drain();
     while ((seen = atomic_load(&question.what)) != NOTHING_ASKED) {
         const struct timespec second = {.tv_sec = 1};
         const long waited =

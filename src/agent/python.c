@@ -4,7 +4,7 @@
  *                                -> types, the evaluator's code -> facts for the handler
  *   frames in a ring             -> merged with native ones; their code into the journal
  *
- * What the handler is given stays for ever: an interpreter that is unloaded has no frames any more.
+ * The facts that the handler is given are never freed: it may be reading them at any time.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -239,7 +239,7 @@ uint32_t pt_python_merge(const uint64_t *words, uint32_t native, uint32_t frames
         return count;
     }
     for (uint32_t i = native; i < native + frames; i++)
-        if (PT_TICK_PYTHON_NUMBER(words[i]) != 0) keep_code(PT_TICK_PYTHON_NUMBER(words[i]));
+        if (PT_JOURNAL_PYTHON_NUMBER(words[i]) != 0) keep_code(PT_JOURNAL_PYTHON_NUMBER(words[i]));
     *ret_certain = pt_interp_merge(&python.evaluator, words, native, is_whole, words + native,
                                    frames, ret_chain, &count) == PT_MERGE_CERTAIN;
     return count;

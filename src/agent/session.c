@@ -80,11 +80,11 @@ static pt_journal_span as_span(pt_tick_code code)
 
 static void note_code(pt_journal_header *header)
 {
-    header->own_code = as_span(pt_agent.own_code);
-    header->passing_code = as_span(pt_agent.passing_code);
-    header->main_start = as_span(pt_tick.main_start);
-    header->thread_start = as_span(pt_tick.thread_start);
-    header->own_start = as_span(pt_tick.own_start);
+    header->spans = (pt_journal_spans){.own_code = as_span(pt_agent.own_code),
+                                       .passing_code = as_span(pt_agent.passing_code),
+                                       .main_start = as_span(pt_tick.main_start),
+                                       .thread_start = as_span(pt_tick.thread_start),
+                                       .own_start = as_span(pt_tick.own_start)};
 }
 
 /* Of a process that leaves a journal. */
@@ -244,7 +244,7 @@ void pt_session_wake(void)
         atomic_store(&pt_tick.drain_sleeps_at, NULL);
         look_at_program();
         pt_maps_refresh(); /* of a child of fork, too */
-        pt_agent_ring_drain();
+        pt_agent_wake_drain();
     }
     pt_agent_unlock(&caller);
 }
@@ -336,7 +336,7 @@ static void tell_drain_to_end(void)
     pt_own_end_begins();
     pt_agent.drain_runs = false;
     atomic_fetch_add(&pt_agent.drain_round, 1);
-    pt_agent_ring_drain();
+    pt_agent_wake_drain();
 }
 
 bool pt_session_rest(void)

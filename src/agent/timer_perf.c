@@ -73,9 +73,9 @@ static int try_ticks(void *unused)
     return 0;
 }
 
-/* What a trial comes to is the kernel's, and the same for each process of a recording: the first
- * leaves its result in a file of the recording's folder, which is believed if it is this user's or
- * root's. */
+/* The kernel decides the result of a trial, so it is the same for each process of a recording. The
+ * first process writes it to a file in the recording's folder. Others believe the file if this user
+ * or root owns it. */
 static bool name_result(char *ret_path)
 {
     return pt_agent.recording && pt_agent_join(ret_path, PATH_MAX, pt_agent.base_path, "/trial");

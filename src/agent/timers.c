@@ -164,12 +164,11 @@ static void say_last_rung(uint64_t hz)
                      (unsigned long long)(1000000000 / pt_agent.period_ns), (unsigned long long)hz);
 }
 
-/* The period is whole microseconds, as the file's header counts them. */
 uint32_t pt_timers_choose(void)
 {
     const uint64_t hz = rate_asked_for();
     const uint32_t tick_hz = pt_timers_tick_hz();
-    pt_agent.period_ns = (1000000 + hz / 2) / hz * 1000;
+    pt_agent.period_ns = pt_journal_period_ns(hz);
     pt_tick.period_ns = pt_agent.period_ns;
     pt_tick.look_ns = tick_hz > 0 ? 1000000000 / tick_hz : 0;
     pt_tick.page_bytes = (size_t)sysconf(_SC_PAGESIZE);

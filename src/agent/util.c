@@ -104,7 +104,7 @@ uint64_t pt_agent_random(uint64_t below)
     return below == 0 ? 0 : bits % below;
 }
 
-void pt_agent_ring_drain(void)
+void pt_agent_wake_drain(void)
 {
     atomic_fetch_add(&pt_agent.drain_bell, 1);
     syscall(SYS_futex, &pt_agent.drain_bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

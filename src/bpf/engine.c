@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "bpf/libbpf.h"
@@ -160,11 +160,9 @@ uint64_t pt_bpf_engine_pool_bytes(const pt_bpf_engine *engine)
 
 /* ---- processes ---- */
 
-static uint64_t monotonic_ns(void)
+static uint64_t now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)pt_clock_ns(CLOCK_MONOTONIC);
 }
 
 static known_process *process_of(pt_bpf_engine *engine, uint32_t pid, bool make)
@@ -182,8 +180,7 @@ static known_process *process_of(pt_bpf_engine *engine, uint32_t pid, bool make)
 static void give_back_mappings(pt_bpf_engine *engine, known_process *process)
 {
     if (process->word_count > 0)
-        pt_bpf_pool_give_back(&engine->pool, process->mappings, process->word_count,
-                              monotonic_ns());
+        pt_bpf_pool_give_back(&engine->pool, process->mappings, process->word_count, now_ns());
     process->word_count = 0;
 }
 
@@ -191,21 +188,20 @@ bool pt_bpf_engine_put(pt_bpf_engine *engine, uint32_t pid, const pt_unwind_modu
 {
     pt_bpf_process value = {.is_wanted = modules != NULL};
     uint32_t word_count = 0;
-    if (modules != NULL &&
-        !pt_bpf_pool_put(&engine->pool, modules, monotonic_ns(), &value.mappings, &word_count))
-        return false;
-    if (modules != NULL) value.mapping_count = modules->count;
-    if (modules != NULL) value.generation = modules->generation;
+    if (modules != NULL) {
+        if (!pt_bpf_pool_put(&engine->pool, modules, now_ns(), &value.mappings, &word_count))
+            return false;
+        value.mapping_count = modules->count;
+        value.generation = modules->generation;
+    }
     known_process *const process = process_of(engine, pid, true);
     const bool is_put = engine->lib->map_update_elem(engine->processes_fd, &pid, &value, 0) == 0;
-    const known_process now = {pid, value.mappings, word_count, true};
+    known_process unused = {.mappings = value.mappings, .word_count = word_count};
     if (is_put) {
-        give_back_mappings(engine, process);
-        *process = now;
-    } else {
-        known_process unused = now;
-        give_back_mappings(engine, &unused);
+        unused = *process;
+        *process = (known_process){pid, value.mappings, word_count, true};
     }
+    give_back_mappings(engine, &unused);
     return is_put;
 }
 

@@ -6,7 +6,7 @@
  *   pool        4 MB each, written by user space through a mapping of its own:
  *               | mappings | pages | rows | rules | mappings | ...
  *   cpus        what a walk knows, one a cpu; and the rules that it has met
- *   output      one event a cpu: what it is told goes into the ring of that cpu's samples
+ *   output      one event a cpu: bytes put to it appear in the ring of that cpu's samples
  *
  * Places in the pool are counted in words of 4 bytes from the first chunk's beginning.
  */

@@ -128,7 +128,8 @@ static void read_stack(words *w, bool is_compact, pt_perf_sample *s)
     if (s->stack_bytes > s->stack_room) s->stack_bytes = s->stack_room;
 }
 
-/* What a program in the kernel has added; where none has, there are four bytes of nothing. */
+/* The record's raw bytes (PERF_SAMPLE_RAW): a stack, if the BPF program wrote the record; else four
+ * bytes of padding. */
 static void read_walked(words *w, pt_perf_sample *s)
 {
     const uint64_t *const first = w->at;

@@ -328,14 +328,15 @@ static const pt_option query_rows[] = {
      .help = "show an interpreter's own frames among those that it runs",
      .details = "Where a stack has the frames of Python functions, those of the interpreter's own "
                 "file are left out: their time is the time of the function that they run. Frames "
-                "of extensions in C and of other libraries stay."},
+                "of extensions in C and of other libraries stay. dump always shows all frames."},
     {.name = "all-frames",
      .type = PT_OPT_FLAG,
      .flags = PT_OPT_NEGATABLE,
      .offset = offsetof(pt_query, all_frames),
      .help = "keep frames that the profile itself calls uninteresting",
      .details = "A profile may name functions to leave out with all that they called, such as the "
-                "inside of an allocator (drop_frames and keep_frames of profile.proto)."},
+                "inside of an allocator (drop_frames and keep_frames of profile.proto). dump "
+                "always shows all frames."},
 };
 const pt_option_table pt_query_options = PT_OPTION_TABLE(query_rows);
 

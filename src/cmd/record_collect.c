@@ -171,7 +171,7 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
-/* What recording itself took is not the command's. */
+/* Moves CPU time of recording from the command's account to pitot's own. */
 static void count_as_own(pt_recorded *recorded, uint64_t own_ns)
 {
     if (own_ns > recorded->used_ns) own_ns = recorded->used_ns;
@@ -304,24 +304,9 @@ static void tell_users(pt_builder *b, const pt_recorded_process *processes, size
 }
 
 /* Copied stacks are walked by the images of the disk, which all journals share. */
-typedef struct {
-    pt_source_options source;
-    pt_load_unwinder *unwinder;
-    pt_read_hooks hooks;
-} stack_walker;
-
-static size_t walk_stack(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
-                         pt_stack_end *ret_end)
+static pt_read_hooks begin_walking(const pt_source_options *source)
 {
-    const stack_walker *const walker = context;
-    return pt_load_unwind(walker->unwinder, stack, ret_pcs, cap, ret_end);
-}
-
-static void begin_walker(stack_walker *walker)
-{
-    *walker = (stack_walker){0};
-    walker->unwinder = pt_load_unwinder_new(&walker->source);
-    walker->hooks = (pt_read_hooks){.context = walker, .unwind = walk_stack};
+    return (pt_read_hooks){.context = pt_load_unwinder_new(source), .unwind = pt_load_unwind};
 }
 
 /* One journal into the reading. What cannot be read is noted in its process. */
@@ -341,9 +326,9 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
                               const pt_profile **ret_profile, pt_error *reterr)
 {
     pt_builder *const b = pt_builder_new();
-    stack_walker walker;
-    begin_walker(&walker);
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walker.hooks);
+    const pt_source_options source = {0};
+    const pt_read_hooks hooks = begin_walking(&source);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
     uint64_t weight = 0, lost = 0, merged = 0, uncertain = 0;
     for (size_t i = first; i < first + count; i++) {
         pt_recorded_process *const process = &story->recorded->processes[i];
@@ -355,7 +340,7 @@ pt_status pt_recorded_profile(const pt_record_story *story, size_t first, size_t
         pt_recorded_add(&uncertain, process->facts.uncertain);
     }
     pt_journal_reading_free(reading);
-    pt_load_unwinder_free(walker.unwinder);
+    pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)story->recorded->period_ns;
     tell_story(b, story, weight, lost);
@@ -370,9 +355,9 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
     for (size_t i = 0; i < left->count; i++)
         if (pt_keep_is(left->items[i])) return pt_keep_read(left->items[i], ret_profile, reterr);
     pt_builder *const b = pt_builder_new();
-    stack_walker walker;
-    begin_walker(&walker);
-    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &walker.hooks);
+    const pt_source_options source = {0};
+    const pt_read_hooks hooks = begin_walking(&source);
+    pt_journal_reading *const reading = pt_journal_reading_new(b, true, &hooks);
     uint64_t weight = 0, lost = 0, period_ns = 0;
     for (size_t i = 0; i < left->count; i++) {
         pt_recorded_process process = {.path = left->items[i]};
@@ -382,7 +367,7 @@ pt_status pt_recorded_left(const pt_record_left *left, const pt_profile **ret_pr
         if (process.facts.period_ns != 0) period_ns = process.facts.period_ns;
     }
     pt_journal_reading_free(reading);
-    pt_load_unwinder_free(walker.unwinder);
+    pt_load_unwinder_free(hooks.context);
     pt_builder_event_at(b, 0)->period = 1;
     pt_builder_event_at(b, 1)->period = (int64_t)period_ns;
     pt_provenance *const p = pt_builder_provenance(b);

@@ -123,8 +123,7 @@ static int finish_recording(pt_cmd_context *context, const pt_record_settings *s
     pt_error error = PT_ERROR_INIT;
     pt_recorded all;
     pt_recorded_init(&all, run);
-    if (all.period_ns == 0)
-        all.period_ns = (1000000 + (uint64_t)settings->hz / 2) / (uint64_t)settings->hz * 1000;
+    if (all.period_ns == 0) all.period_ns = pt_journal_period_ns((uint64_t)settings->hz);
     PT_FREE char *typed = pt_record_typed(settings, context->args, context->arg_count);
     const pt_record_story story = {.command = command,
                                    .typed = typed,

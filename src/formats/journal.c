@@ -294,12 +294,12 @@ static void read_spans(pt_journal_reading *g, pt_reader r)
     pt_reader machine = r;
     pt_skip(&machine, offsetof(pt_journal_header, machine));
     g->machine = pt_machine_of_elf((uint16_t)pt_read_u32(&machine));
-    pt_skip(&r, offsetof(pt_journal_header, own_code));
-    g->own_code = read_span(&r);
-    g->passing_code = read_span(&r);
-    g->main_start = read_span(&r);
-    g->thread_start = read_span(&r);
-    g->own_start = read_span(&r);
+    pt_skip(&r, offsetof(pt_journal_header, spans));
+    g->spans.own_code = read_span(&r);
+    g->spans.passing_code = read_span(&r);
+    g->spans.main_start = read_span(&r);
+    g->spans.thread_start = read_span(&r);
+    g->spans.own_start = read_span(&r);
 }
 
 static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)

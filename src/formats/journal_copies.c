@@ -50,34 +50,17 @@ static bool list_modules(pt_journal_reading *g, uint16_t epoch)
     return true;
 }
 
-static bool is_within(pt_journal_span span, uint64_t pc)
-{
-    return pc - span.low < span.limit - span.low;
-}
-
 /* As the library shows a stack that it walks itself: up to the function that called main or a start
- * routine, without its own functions that call the host's code. False: it is the library's own
- * work. */
-static bool cut_walked(pt_journal_reading *g, pt_stack_end *end)
+ * routine. */
+static void cut_at_start(pt_journal_reading *g, pt_stack_end *end)
 {
-    size_t kept = 0;
     for (size_t i = 0; i < g->pc.count; i++) {
-        const uint64_t pc = g->pc.items[i];
-        const bool is_start = is_within(g->main_start, pc) || is_within(g->thread_start, pc);
-        if (is_within(g->own_code, pc)) {
-            const bool is_passed =
-                i > 0 && (is_within(g->passing_code, pc) || is_within(g->own_start, pc));
-            if (!is_passed) return false;
-        } else {
-            g->pc.items[kept++] = pc;
-        }
-        if (is_start) {
-            if (*end != PT_STACK_END_UNCHECKED) *end = PT_STACK_END_ROOT;
-            break;
-        }
+        if (!pt_journal_is_within(g->spans.main_start, g->pc.items[i]) &&
+            !pt_journal_is_within(g->spans.thread_start, g->pc.items[i]))
+            continue;
+        g->pc.count = i + 1;
+        if (*end != PT_STACK_END_UNCHECKED) *end = PT_STACK_END_ROOT;
     }
-    g->pc.count = kept;
-    return true;
 }
 
 /* Into g->pc, the leaf first. */
@@ -109,7 +92,11 @@ static void add_copy(pt_journal_reading *g, pt_journal_facts *f, const pt_journa
                      const uint64_t *registers, const uint8_t *stack)
 {
     pt_stack_end end = walk_copy(g, copy, registers, stack);
-    if (cut_walked(g, &end)) {
+    cut_at_start(g, &end);
+    uint32_t depth = (uint32_t)g->pc.count;
+    const bool is_command = pt_journal_leave_out_own(&g->spans, g->pc.items, &depth);
+    g->pc.count = depth;
+    if (is_command) {
         pt_journal_add_stack(g, f, copy->weight, end, copy->epoch, PT_JOURNAL_NATIVE);
         return;
     }

@@ -50,7 +50,7 @@ struct pt_journal_reading {
     } text;
     pt_index text_index;
     const pt_machine *machine; /* of the process; NULL: not known here */
-    pt_journal_span own_code, passing_code, main_start, thread_start, own_start;
+    pt_journal_spans spans;
     pt_index shared; /* mappings of all journals by content, to builder ids */
     struct {
         pt_journal_known_map *items;

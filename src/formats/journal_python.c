@@ -74,8 +74,8 @@ static int32_t line_of(pt_journal_reading *g, const pt_journal_known_code *code,
 
 static uint32_t make_location(pt_journal_reading *g, uint64_t word)
 {
-    const uint32_t number = (uint32_t)(word >> 32) & 0xffffff;
-    const int32_t place = (int32_t)((uint32_t)word - 1);
+    const uint32_t number = PT_JOURNAL_PYTHON_NUMBER(word);
+    const int32_t place = PT_JOURNAL_PYTHON_PLACE(word);
     const pt_journal_known_code nameless = {.function = PT_NONE};
     const pt_journal_known_code *const code =
         number < g->code.count ? &g->code.items[number] : &nameless;

@@ -8,8 +8,8 @@
  *   chain    read  f g  evaluator  qsort  h  evaluator  main
  *
  * An evaluator among the innermost native frames, with no run left for it, has only begun, or is
- * about to return: it stays native. What else does not match keeps all frames of both, and is
- * uncertain. Pure: no memory but the caller's.
+ * about to return: it stays native. If the chains do not match in another way, the result has all
+ * frames of both, and is uncertain. Pure: no memory but the caller's.
  */
 #ifndef PT_INTERP_MERGE_H
 #define PT_INTERP_MERGE_H

@@ -9,6 +9,13 @@
     .frame_back = 0x18, .frame_code = 0x20, .state_frame = 0x18, .finalizing = 0x10,               \
     .text_ascii = 48, .text_compact = 72
 
+#define SINCE_3_12                                                                                 \
+    .owner_shim = 3, .has_qualname = true, .points_to_instruction = true,                          \
+    .lines = PT_PYTHON_LINES_LOCATIONS, .frame_back = 0x08, .frame_code = 0x00,                    \
+    .frame_place = 0x38, .frame_boundary = 0x46, .code_first_line = 0x44, .code_file = 0x70,       \
+    .code_name = 0x78, .code_qualname = 0x80, .code_lines = 0x88, .text_ascii = 40,                \
+    .text_compact = 56
+
 static const pt_python_layout layouts[] = {
     {.minor = 8,
      .key = 0x570,
@@ -51,47 +58,19 @@ static const pt_python_layout layouts[] = {
      .text_ascii = 48,
      .text_compact = 72},
     {.minor = 12,
-     .owner_shim = 3,
      .has_cframe = true,
-     .has_qualname = true,
-     .points_to_instruction = true,
-     .lines = PT_PYTHON_LINES_LOCATIONS,
      .key = 0x608,
      .finalizing = 0x18,
      .state_frame = 0x38,
      .cframe_frame = 0,
-     .frame_back = 0x08,
-     .frame_code = 0x00,
-     .frame_place = 0x38,
-     .frame_boundary = 0x46,
-     .code_first_line = 0x44,
-     .code_file = 0x70,
-     .code_name = 0x78,
-     .code_qualname = 0x80,
-     .code_lines = 0x88,
      .code_instructions = 0xc0,
-     .text_ascii = 40,
-     .text_compact = 56},
+     SINCE_3_12},
     {.minor = 13,
-     .owner_shim = 3,
-     .has_qualname = true,
-     .points_to_instruction = true,
-     .lines = PT_PYTHON_LINES_LOCATIONS,
      .key = 0x870,
      .finalizing = 0x260,
      .state_frame = 0x48,
-     .frame_back = 0x08,
-     .frame_code = 0x00,
-     .frame_place = 0x38,
-     .frame_boundary = 0x46,
-     .code_first_line = 0x44,
-     .code_file = 0x70,
-     .code_name = 0x78,
-     .code_qualname = 0x80,
-     .code_lines = 0x88,
      .code_instructions = 0xc8,
-     .text_ascii = 40,
-     .text_compact = 56},
+     SINCE_3_12},
 };
 
 /* Of every object. */

@@ -108,9 +108,10 @@ static const module_list *modules_of(pt_load_unwinder *u, const pt_read_stack *s
     return list;
 }
 
-size_t pt_load_unwind(pt_load_unwinder *u, const pt_read_stack *stack, uint64_t *ret_pcs,
-                      size_t cap, pt_stack_end *ret_end)
+size_t pt_load_unwind(void *unwinder, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                      pt_stack_end *ret_end)
 {
+    pt_load_unwinder *const u = unwinder;
     const pt_machine *const machine = pt_machine_of_elf(stack->machine);
     if (machine == NULL) return 0;
     const module_list *const list = modules_of(u, stack);

@@ -15,9 +15,9 @@ typedef struct pt_load_unwinder pt_load_unwinder;
 pt_load_unwinder *pt_load_unwinder_new(const pt_source_options *source);
 void pt_load_unwinder_free(pt_load_unwinder *unwinder); /* accepts NULL */
 
-/* What pt_read_hooks.unwind asks for. 0 if the stack is another machine's, or there is no image of
- * the code that was running. */
-size_t pt_load_unwind(pt_load_unwinder *unwinder, const pt_read_stack *stack, uint64_t *ret_pcs,
-                      size_t cap, pt_stack_end *ret_end);
+/* A pt_read_hooks.unwind, whose context is a pt_load_unwinder. 0 if the stack is another machine's,
+ * or there is no image of the code that was running. */
+size_t pt_load_unwind(void *unwinder, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
+                      pt_stack_end *ret_end);
 
 #endif

@@ -12,7 +12,7 @@ enum { OTHER, PYTHON, INTERPRETER, MEMORY };
 
 typedef struct {
     const pt_profile *profile;
-    uint8_t *of_mapping;
+    const uint8_t *kind; /* of each location */
 } folding;
 
 /* What `-X perf` makes for a function, named after it: py::NAME:FILE. */
@@ -25,11 +25,30 @@ static bool is_trampoline(const pt_profile *p, uint32_t location)
            strncmp(pt_text(p, p->function->name[function]), "py::", strlen("py::")) == 0;
 }
 
-static uint8_t kind_of(const folding *f, uint32_t location)
+static uint8_t kind_of_path(const char *path)
 {
-    const uint32_t mapping = f->profile->location->mapping[location];
-    const uint8_t kind = mapping == PT_NONE ? OTHER : f->of_mapping[mapping];
-    return kind == MEMORY ? (is_trampoline(f->profile, location) ? INTERPRETER : OTHER) : kind;
+    unsigned major, minor;
+    if (strcmp(path, PT_MAPPED_PYTHON) == 0) return PYTHON;
+    if (pt_python_version_of_name(path, &major, &minor)) return INTERPRETER;
+    return pt_mapped_is_memory(pt_mapped_kind_of_text(path)) ? MEMORY : OTHER;
+}
+
+/* Of each location; the caller frees. *ret_has_python: one of a Python frame is there. */
+static uint8_t *kinds_of_locations(const pt_profile *p, bool *ret_has_python)
+{
+    uint8_t *const of_mapping = pt_alloc((size_t)p->mapping->t.count + 1, 1);
+    uint8_t *const kind = pt_alloc((size_t)p->location->t.count + 1, 1);
+    *ret_has_python = false;
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        of_mapping[m] = kind_of_path(pt_text(p, p->mapping->row[m].file));
+    for (uint32_t i = 0; i < p->location->t.count; i++) {
+        const uint32_t mapping = p->location->mapping[i];
+        kind[i] = mapping == PT_NONE ? OTHER : of_mapping[mapping];
+        if (kind[i] == MEMORY) kind[i] = is_trampoline(p, i) ? INTERPRETER : OTHER;
+        *ret_has_python |= kind[i] == PYTHON;
+    }
+    free(of_mapping);
+    return kind;
 }
 
 static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_frames)
@@ -40,32 +59,20 @@ static uint32_t keep_frames(const void *context, uint32_t stack, uint32_t *ret_f
     bool has_python = false;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < depth; i++)
-        has_python |= kind_of(f, frames[i]) == PYTHON;
+        has_python |= f->kind[frames[i]] == PYTHON;
     for (uint32_t i = 0; i < depth; i++)
-        if (!has_python || kind_of(f, frames[i]) != INTERPRETER) ret_frames[kept++] = frames[i];
+        if (!has_python || f->kind[frames[i]] != INTERPRETER) ret_frames[kept++] = frames[i];
     return kept;
 }
 
 const pt_profile *pt_fold_interpreter(const pt_profile *profile, pt_diag *diag)
 {
-    folding f = {.profile = profile};
-    const uint32_t count = profile->mapping->t.count;
-    bool has_python = false;
-    f.of_mapping = pt_alloc((size_t)count + 1, 1);
-    for (uint32_t m = 0; m < count; m++) {
-        const char *const path = pt_text(profile, profile->mapping->row[m].file);
-        unsigned major, minor;
-        if (strcmp(path, PT_MAPPED_PYTHON) == 0)
-            f.of_mapping[m] = PYTHON;
-        else if (pt_python_version_of_name(path, &major, &minor))
-            f.of_mapping[m] = INTERPRETER;
-        else if (pt_mapped_is_memory(pt_mapped_kind_of_text(path)))
-            f.of_mapping[m] = MEMORY;
-        has_python |= f.of_mapping[m] == PYTHON;
-    }
+    bool has_python;
+    uint8_t *const kind = kinds_of_locations(profile, &has_python);
+    const folding f = {.profile = profile, .kind = kind};
     const pt_frames_edit edit = {.edit_stack = keep_frames, .context = &f};
     const pt_profile *const folded =
         has_python ? pt_frames_apply(profile, &edit, diag) : pt_profile_ref(profile);
-    free(f.of_mapping);
+    free(kind);
     return folded;
 }

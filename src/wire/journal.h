@@ -27,6 +27,7 @@
 #ifndef PT_WIRE_JOURNAL_H
 #define PT_WIRE_JOURNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,43 @@ typedef struct {
     uint64_t low, limit;
 } pt_journal_span;
 
+static inline bool pt_journal_is_within(pt_journal_span span, uint64_t pc)
+{
+    return pc - span.low < span.limit - span.low;
+}
+
+/* Code that a stack of a recording is shown without, or ends at. */
+typedef struct {
+    pt_journal_span own_code;     /* the library's */
+    pt_journal_span passing_code; /* of it: functions that call the host's code */
+    pt_journal_span main_start;   /* libc's code around the call of main */
+    pt_journal_span thread_start; /* and around the call of a start routine */
+    pt_journal_span own_start; /* the library's thread function, which stands between those two */
+} pt_journal_spans;
+
+/* Takes the library's functions that call the host's code out of a stack, leaf first. False: the
+ * stack is the library's own work. */
+static inline bool pt_journal_leave_out_own(const pt_journal_spans *spans, uint64_t *pcs,
+                                            uint32_t *depth)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *depth; i++) {
+        if (!pt_journal_is_within(spans->own_code, pcs[i]))
+            pcs[kept++] = pcs[i];
+        else if (i == 0 || (!pt_journal_is_within(spans->passing_code, pcs[i]) &&
+                            !pt_journal_is_within(spans->own_start, pcs[i])))
+            return false;
+    }
+    *depth = kept;
+    return true;
+}
+
+/* The time between two samples at a rate: whole microseconds, as the gperftools file counts it. */
+static inline uint64_t pt_journal_period_ns(uint64_t hz)
+{
+    return (1000000 + hz / 2) / hz * 1000;
+}
+
 typedef struct {
     char magic[8];         /* PT_JOURNAL_MAGIC, committed last */
     uint32_t byte_order;   /* PT_JOURNAL_BYTE_ORDER */
@@ -117,12 +155,7 @@ typedef struct {
     char command[PT_JOURNAL_COMMAND_BYTES]; /* argv, each ended by a zero byte, perhaps cut */
     uint64_t own_weight; /* of `weight`: ticks in the library, which are in no stack */
     uint64_t own_ns; /* CPU time of the library in threads of the host when no tick could come */
-    /* What a reader needs to cut a stack that it walks as the process would: */
-    pt_journal_span own_code;     /* the library's */
-    pt_journal_span passing_code; /* of it: functions that call the host's code */
-    pt_journal_span main_start;   /* libc's code around the call of main */
-    pt_journal_span thread_start; /* and around the call of a start routine */
-    pt_journal_span own_start; /* the library's thread function, which stands between those two */
+    pt_journal_spans spans; /* a reader cuts the stacks that it walks by them */
 } pt_journal_header;
 
 _Static_assert(sizeof(pt_journal_header) <= PT_JOURNAL_HEADER_BYTES, "header outgrew its page");
@@ -159,7 +192,9 @@ typedef struct {
 /* A word of a stack that is no address but a frame of CPython: this bit, the number of its code
  * object in 24 bits from bit 32 on (0: one of those that found no room), and 1 + the place in its
  * instructions, in bytes, in the low half. */
-#define PT_JOURNAL_PYTHON_FRAME (UINT64_C(1) << 63)
+#define PT_JOURNAL_PYTHON_FRAME        (UINT64_C(1) << 63)
+#define PT_JOURNAL_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
+#define PT_JOURNAL_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
 
 /* A record of a python area: this, the name, the file, the line table, zeros up to a multiple of 8.
  */

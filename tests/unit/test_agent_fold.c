@@ -236,8 +236,8 @@ static void a_recording_counts_what_the_library_does_apart(void **state)
                           passed[] = {0x7000, 0x8900, 0x1000, 0x8a00, 0x2000},
                           host[] = {0x7fff, 0x9000};
     last_stack last = {.depth = 0};
-    pt_agent.own_code = (pt_tick_code){0x8000, 0x9000};
-    pt_agent.passing_code = (pt_tick_code){0x8800, 0x9000};
+    pt_agent.journal.header->spans.own_code = (pt_journal_span){0x8000, 0x9000};
+    pt_agent.journal.header->spans.passing_code = (pt_journal_span){0x8800, 0x9000};
     pt_agent.recording = true;
     publish_pcs(leaf, 2, 1);
     publish_pcs(in_libc, 4, 2);
@@ -264,7 +264,7 @@ static void a_recording_counts_what_the_library_does_apart(void **state)
     pt_fold_each(take_last, &last);
     assert_int_equal(last.count, 32);
     assert_int_equal(pt_agent.journal.header->own_weight, 7);
-    pt_agent.own_code = pt_agent.passing_code = (pt_tick_code){0};
+    pt_agent.journal.header->spans = (pt_journal_spans){0};
 }
 
 /* ---- copies ---- */

@@ -39,7 +39,7 @@ void pt_name_add_pid(char *name)
 {
 }
 
-void pt_agent_ring_drain(void)
+void pt_agent_wake_drain(void)
 {
 }
 

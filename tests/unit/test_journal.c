@@ -442,10 +442,10 @@ static journal copies_of(uint16_t registers, uint64_t own_code)
 {
     journal j = {0};
     put_header(&j, PT_JOURNAL_EXITED);
-    set(&j, offsetof(pt_journal_header, own_code), own_code);
-    set(&j, offsetof(pt_journal_header, own_code) + 8, own_code + 0x10);
-    set(&j, offsetof(pt_journal_header, main_start), 0x402000);
-    set(&j, offsetof(pt_journal_header, main_start) + 8, 0x402100);
+    set(&j, offsetof(pt_journal_header, spans.own_code), own_code);
+    set(&j, offsetof(pt_journal_header, spans.own_code) + 8, own_code + 0x10);
+    set(&j, offsetof(pt_journal_header, spans.main_start), 0x402000);
+    set(&j, offsetof(pt_journal_header, spans.main_start) + 8, 0x402100);
     size_t area = begin_area(&j, PT_JOURNAL_MAPS);
     put_map(&j, 0x401000, 0x403000, 0, UINT32_MAX, "/bin/prog");
     end_area(&j, area);

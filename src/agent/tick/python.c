@@ -33,7 +33,8 @@ static bool ask_for_page(uint64_t page)
            errno == EINVAL;
 }
 
-/* Of two places for a page the one that was asked for longer ago is given away. */
+/* A page has two slots in the cache. A new page takes the slot whose page was checked longer ago.
+ */
 static bool is_readable(const reading *r, uint64_t page)
 {
     pt_tick_python_cache *const cache = r->cache;
@@ -192,7 +193,7 @@ static bool take_content(reading *r, const pt_tick_python_facts *facts, const pt
                         (char *)text + name_bytes, PT_TICK_PYTHON_FILE_BYTES, &file_bytes) ||
         !pt_python_bytes(read, r, code->lines, facts->bytes_type, &lines, &lines_bytes))
         return false;
-    if (lines_bytes > LINES_MAX_BYTES) lines_bytes = 0; /* the function's first line is told */
+    if (lines_bytes > LINES_MAX_BYTES) lines_bytes = 0; /* frames get the function's first line */
     size_t bytes = name_bytes + file_bytes;
     if (lines_bytes > 0 && !read_memory(r, lines, text + bytes, lines_bytes)) return false;
     bytes += lines_bytes;
@@ -224,8 +225,8 @@ static inline bool is_still(const reading *r, const pt_tick_python_facts *facts,
            print_of(&trusting, &code, &print) && print == slot->print;
 }
 
-/* The slot of the address; of two that it may have, the one that is longer out of use, where it has
- * none. */
+/* An address has two slots in the cache: the slot that holds it, else the slot that was used longer
+ * ago. */
 static inline pt_tick_python_slot *slot_of(pt_tick_python_cache *cache, uint64_t addr)
 {
     pt_tick_python_slot *const set =

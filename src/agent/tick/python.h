@@ -33,8 +33,6 @@ enum {
  * and 1 + the place in its instructions. */
 #define PT_TICK_PYTHON_WORD(number, place)                                                         \
     (PT_INTERP_FRAME | (uint64_t)(number) << 32 | (uint32_t)((place) + 1))
-#define PT_TICK_PYTHON_NUMBER(word) ((uint32_t)((word) >> 32) & 0xffffff)
-#define PT_TICK_PYTHON_PLACE(word)  ((int32_t)((uint32_t)(word)-1))
 
 /* A code object as it was when first met: this, then name, file and line table. Number 0 stands for
  * all that found no room. */
