@@ -159,7 +159,7 @@ it 'leaves the program its descriptors'
 expect_equal sockets "$(find "/proc/$host/fd" -lname 'socket:*' | wc -l)" 0
 
 it 'leaves no file behind'
-expect_equal files "$(ls tmp | wc -l)" 0
+expect_equal "files in TMPDIR" "$(ls tmp)" ""
 
 it 'refuses other users even when the socket is open to them'
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
@@ -246,10 +246,19 @@ for clients in 15 20 200; do
 done
 
 it 'and while it collects a profile'
-curl -sv "$url/pprof/profile?seconds=300" -o cut 2>asked &
-asker=$!
-expect eventually grep -q '^> GET' asked
-expect_equal status "$(code_of curl -s -m 120 "$url/pprof/profile?seconds=1")" 503
+# The last profile of the case before may still be collected for an asker that has left: then this one is refused.
+refuses_a_second() {
+    : >asked
+    curl -sv "$url/pprof/profile?seconds=300" -o cut 2>asked &
+    asker=$!
+    eventually grep -q '^> GET' asked
+    code=$(code_of curl -s -m 120 "$url/pprof/profile?seconds=1")
+    [ "$code" = 503 ] && kill -0 "$asker" 2>/dev/null && return
+    kill "$asker" 2>/dev/null
+    wait "$asker"
+    return 1
+}
+expect eventually refuses_a_second
 beside_silent "$port" 20 curl -sf -m 300 "$url/pprof/cmdline" -o line
 expect_equal 'command line' "$(tr '\0' ' ' <line)" './host spin'
 kill "$asker"
@@ -297,6 +306,7 @@ kill "$child"
 rm -f s
 
 it 'leaves neither socket nor profile when the program ends while it collects'
+before=$(ls tmp) # a host of an earlier case may have been killed while it wrote a profile
 start "unix:$PWD/s" ends
 socket_is_there s
 collects cut 300
@@ -306,7 +316,7 @@ wait "$host"
 expect_equal 'exit status' $? 0
 wait "$asker" || true
 expect [ ! -e s ]
-expect_equal files "$(ls tmp | wc -l)" 0
+expect_equal "files in TMPDIR" "$(ls tmp)" "$before"
 
 it 'does not end a program that gives up its rights and is refused others, and goes on listening'
 if [ "$(id -u)" != 0 ]; then

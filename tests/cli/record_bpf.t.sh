@@ -88,9 +88,13 @@ awk '{ p = $1 / $2; q = $3 / $4; mean = ($1 + $3) / ($2 + $4)
        exit !(d * d <= 9 * var) }' shares || fail "samples of one: $(cat shares)"
 
 it 'sees as much CPU time as the program used'
-run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
-seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
-awk '{ exit !($1 > 0.95 * $2 && $1 < 1.05 * $2) }' <<<"$seen" || fail "$(stderr)"
+sees_all() {
+    run pitot record --engine=bpf -o bpf.pb.gz ./work 1.5
+    seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
+    awk '{ exit !($1 > 0.95 * $2 && $1 < 1.05 * $2) }' <<<"$seen"
+}
+# On a full machine the time before exec was once 0.1 s. A fault of the engine would be there each time.
+sees_all || sees_all || sees_all || fail "$(stderr)"
 
 it 'has whole stacks that are deeper than the kernel copies'
 run pitot record --engine=bpf -o deep.pb.gz ./work 1 400
