@@ -93,7 +93,7 @@ sees_all() {
     seen=$(stderr | sed -n 's/.*; \([0-9.]*\) of \([0-9.]*\) CPU seconds seen.*/\1 \2/p')
     awk '{ exit !($1 > 0.95 * $2 && $1 < 1.05 * $2) }' <<<"$seen"
 }
-# On a full machine the time before exec was once 0.1 s. A fault of the engine would be there each time.
+# Once, beside all other tests, 1.50 of 1.60 s were seen, for a reason that is not known. A fault of the engine would come back.
 sees_all || sees_all || sees_all || fail "$(stderr)"
 
 it 'has whole stacks that are deeper than the kernel copies'
