@@ -1,7 +1,7 @@
 /* fuzz_svg.c: anything in the place of what Graphviz printed as SVG: what passes the allow-list is
  * well-formed, has no script but our own, and nothing in it that runs or leads elsewhere.
  */
-#include "render/picture.h"
+#include "picture/picture.h"
 #include "reports_check.h"
 
 /* In a tag: names of attributes are those of drawings. */

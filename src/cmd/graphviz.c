@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/program.h"
-#include "render/layout.h"
-#include "render/picture.h"
+#include "picture/layout.h"
+#include "picture/picture.h"
 
 char *pt_find_program(const char *name)
 {

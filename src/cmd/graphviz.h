@@ -1,5 +1,5 @@
 /* graphviz.h: dot text becomes a picture: by Graphviz's dot where it is installed, else by our own
- * layout (render/layout.h). */
+ * layout (picture/layout.h). */
 #ifndef PT_CMD_GRAPHVIZ_H
 #define PT_CMD_GRAPHVIZ_H
 

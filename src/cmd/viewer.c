@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/xml.h"
 #include "cmd/graphviz.h"
 #include "cmd/print.h"
-#include "render/xml.h"
 
 static bool has_display(void)
 {

@@ -11,13 +11,13 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "base/xml.h"
 #include "cmd/options.h"
 #include "cmd/viewer.h"
 #include "cmd/web_routes.h"
 #include "formats/format.h"
 #include "render/app_html.h"
 #include "render/policy.h"
-#include "render/xml.h"
 #include "serve/serve.h"
 
 #define NOTE_BYTES 2000 /* of what is said in a header */

@@ -18,11 +18,11 @@
     embed pt_embed_flame_html, "flame.html"
     embed pt_embed_flame_svg_css, "flame_svg.css"
     embed pt_embed_flame_svg_js, "flame_svg.js"
-    embed pt_embed_picture_js, "picture.js"
     embed pt_embed_weblist_css, "weblist.css"
     embed pt_embed_weblist_js, "weblist.js"
 
-/* The policies of policy.h, with the hashes of what stands above. */
+/* The policies of policy.h, with the hashes of the scripts and styles above and of pictures' script
+ * (picture/script.S). */
 #define NOTHING "default-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'"
 #define POLICY(symbol, ...) .global symbol; symbol: .ascii NOTHING, __VA_ARGS__; .byte 0
     POLICY(pt_policy_app, "; script-src ", PT_HASH_APP_SCRIPT, "; style-src ", PT_HASH_APP_STYLE, \

@@ -8,7 +8,6 @@ extern const char pt_embed_app_html[], pt_embed_app_html_end[];
 extern const char pt_embed_flame_html[], pt_embed_flame_html_end[];
 extern const char pt_embed_flame_svg_css[], pt_embed_flame_svg_css_end[];
 extern const char pt_embed_flame_svg_js[], pt_embed_flame_svg_js_end[];
-extern const char pt_embed_picture_js[], pt_embed_picture_js_end[];
 extern const char pt_embed_weblist_css[], pt_embed_weblist_css_end[];
 extern const char pt_embed_weblist_js[], pt_embed_weblist_js_end[];
 

@@ -14,8 +14,8 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
+#include "base/xml.h"
 #include "render/embed.h"
-#include "render/xml.h"
 
 #define MARGIN_PX    10
 #define INSIDE_PX    (PT_FLAME_SVG_WIDTH_PX - 2 * MARGIN_PX)

@@ -9,7 +9,7 @@
 
 extern const char pt_policy_app[];     /* render/app_html.h */
 extern const char pt_policy_flame[];   /* render/flame_html.h */
-extern const char pt_policy_picture[]; /* render/picture.h */
+extern const char pt_policy_picture[]; /* picture/picture.h */
 extern const char pt_policy_weblist[]; /* render/weblist.h */
 extern const char pt_policy_nothing[]; /* text: no script and no style at all */
 

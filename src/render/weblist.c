@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/xml.h"
 #include "render/embed.h"
 #include "render/listing.h"
 #include "render/policy.h"
 #include "render/text.h"
 #include "render/value.h"
-#include "render/xml.h"
 
 typedef struct {
     pt_out *out;

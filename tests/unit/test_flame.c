@@ -10,9 +10,9 @@
 
 #include <jansson.h>
 
+#include "base/xml.h"
 #include "render/flame_html.h"
 #include "render/flame_svg.h"
-#include "render/xml.h"
 #include "view/flame.h"
 
 static pt_flame *flame_of(const pt_profile *p, uint32_t width_px, uint32_t max_nodes)

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "render/layout.h"
-#include "render/picture.h"
+#include "picture/layout.h"
+#include "picture/picture.h"
 
 static uint64_t seed;
 

@@ -1,20 +1,20 @@
-/* picture_page.c: a drawing as a page of PostScript or PDF. Both are made of the same operators:
- * PDF's own, which the PostScript file defines first. */
+/* page.c: a drawing as a page of PostScript or PDF. Both use the operators of PDF, which the
+ * PostScript file defines at its beginning. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/picture.h"
+#include "picture/picture.h"
 
 typedef struct {
     pt_buf *buf;
     bool pdf;
-    double height; /* y grows upwards here */
+    double height; /* of the page, on which y grows upwards */
 } page;
 
 /* ---- Colours and lines ---- */
 
-/* "#rrggbb" as three shares; black for what is none. */
+/* Puts "#rrggbb" as three shares; anything else is black, but "gray". */
 static void put_colour(const page *p, const char *colour, const char *operator)
 {
     unsigned rgb = 0;
@@ -42,7 +42,7 @@ static void put_rectangle(const page *p, double left, double top, double width, 
 
 /* ---- Text ---- */
 
-/* One byte a character: Latin-1, and the ellipsis of PDF's WinAnsi. */
+/* Puts one byte a character: Latin-1, and the ellipsis of PDF's WinAnsi. */
 static void put_string(const page *p, const char *text)
 {
     pt_put_u8(p->buf, '(');
@@ -130,14 +130,12 @@ static void put_box(const page *p, const pt_drawing_node *node)
 
 static void put_arrow(const page *p, const pt_drawing_edge *edge)
 {
-    const pt_point end = edge->curve[edge->curve_count - 1], tip = edge->tip;
-    const double dx = tip.x - end.x, dy = tip.y - end.y, length = fmax(hypot(dx, dy), 0.1);
-    const double half = 2.6 + 0.5 * edge->pen_width;
-    const double ax = -dy / length * half, ay = dx / length * half;
+    pt_point corner[3];
+    pt_drawing_arrowhead(edge, corner);
     put_colour(p, edge->colour, "rg");
-    put_point(p, tip.x, tip.y, "m");
-    put_point(p, end.x + ax, end.y + ay, "l");
-    put_point(p, end.x - ax, end.y - ay, "l");
+    put_point(p, corner[0].x, corner[0].y, "m");
+    put_point(p, corner[1].x, corner[1].y, "l");
+    put_point(p, corner[2].x, corner[2].y, "l");
     pt_put_text(p->buf, "h\nf\n");
 }
 

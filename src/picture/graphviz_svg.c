@@ -1,4 +1,4 @@
-/* picture_dot.c: what Graphviz printed as SVG, taken apart and written again by an allow-list.
+/* graphviz_svg.c: what Graphviz printed as SVG, taken apart and written again by an allow-list.
  *
  * Graphviz copies some texts of a graph into its SVG without escaping them, and its plugins may
  * write anything. A browser runs what SVG holds, so only elements and attributes that a graph needs
@@ -13,9 +13,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "render/picture.h"
-#include "render/picture_script.h"
-#include "render/xml.h"
+#include "base/xml.h"
+#include "picture/picture.h"
+#include "picture/script.h"
 
 #define MOST_OPEN 64 /* elements inside each other; Graphviz opens six */
 #define ROOT_CONSTANT                                                                              \

@@ -1,6 +1,6 @@
 /* xml.h: text into XML. */
-#ifndef PT_RENDER_XML_H
-#define PT_RENDER_XML_H
+#ifndef PT_BASE_XML_H
+#define PT_BASE_XML_H
 
 #include "base/buf.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "render/layout_int.h"
+#include "picture/layout_int.h"
 
 #define SWEEPS 28
 

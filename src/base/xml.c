@@ -1,5 +1,5 @@
 /* xml.c: escaping for XML. */
-#include "render/xml.h"
+#include "base/xml.h"
 
 #include "base/utf8.h"
 #include "base/visible.h"

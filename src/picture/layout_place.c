@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "render/layout_int.h"
+#include "picture/layout_int.h"
 
 #define GAP      13.0 /* between boxes */
 #define BEND_GAP 7.0

@@ -1,6 +1,6 @@
-/* drawing.c: dot as pprof writes it: one statement a line, attributes as name=value or
- * name="value", separated by spaces or commas. */
-#include "render/drawing.h"
+/* drawing.c: reads dot text as pprof writes it: one statement a line, attributes as name=value or
+ * name="value" with spaces or commas between them. */
+#include "picture/drawing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,13 +24,14 @@ static const uint16_t helvetica[95] = {
     667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
 
-double pt_helvetica_width(const char *text)
+/* The width of the text in Helvetica of one point. */
+static double helvetica_width(const char *text)
 {
     unsigned sum = 0;
     for (const uint8_t *c = (const uint8_t *)text; *c != 0; c++) {
         if (*c >= ' ' && *c <= '~')
             sum += helvetica[*c - ' '];
-        else if ((*c & 0xc0) != 0x80) /* one for each character of UTF-8 */
+        else if ((*c & 0xc0) != 0x80) /* the first byte of a character of UTF-8 */
             sum += 600;
     }
     return sum / 1000.0;
@@ -66,8 +67,9 @@ static const char *attribute_of(const attributes *a, const char *name)
     return NULL;
 }
 
-/* A quoted text from its opening quote on; *p then stands behind the closing one. The caller frees.
- * Only \" is undone: what the other escapes mean depends on the attribute. */
+/* Reads a quoted text from its opening quote on; *p then points behind its closing quote. The
+ * caller frees the result. Only \" is undone, because other escapes mean something else in each
+ * attribute. */
 static char *read_quoted(const char **p, const char *end)
 {
     pt_buf text = PT_BUF_INIT;
@@ -103,7 +105,7 @@ static const char *skip_blanks(const char *p, const char *end, const char *blank
     return p;
 }
 
-/* "[a=b c="d"]" */
+/* Reads [a=b c="d"]. */
 static void read_attributes(const char *p, const char *end, attributes *ret)
 {
     const char *open = memchr(p, '[', (size_t)(end - p));
@@ -130,12 +132,12 @@ static void add_line(pt_drawing_label *label, pt_buf *text, pt_align align)
     pt_drawing_line *line = &label->line[label->count++];
     *line = (pt_drawing_line){.text = pt_strdup(pt_buf_text(text)), .align = align};
     pt_buf_clear(text);
-    line->width = pt_helvetica_width(line->text) * label->font_size;
+    line->width = helvetica_width(line->text) * label->font_size;
     if (line->width > label->width) label->width = line->width;
     label->height += label->font_size * LINE_HEIGHT;
 }
 
-/* "first\nsecond\l": each escape ends a line and tells where it stands. */
+/* Reads "first\nsecond\l": the escape that ends a line says how the line is aligned. */
 static pt_drawing_label read_label(const char *text, double font_size)
 {
     pt_drawing_label label = {.font_size = font_size};
@@ -183,7 +185,7 @@ static double number_of(const char *text, double otherwise)
     return isfinite(value) && value > 0 ? value : otherwise;
 }
 
-/* What tooltips say, without the escapes of labels. */
+/* The text without backslashes of escapes, or NULL for NULL; the caller frees. */
 static char *plain_text(const char *text)
 {
     if (text == NULL) return NULL;
@@ -196,7 +198,7 @@ static char *plain_text(const char *text)
     return plain;
 }
 
-/* The node of that name; it is made if there is none. */
+/* The index of the node with the id, which is added if there is none. */
 static uint32_t node_of(reading *r, const char *id, size_t length)
 {
     pt_drawing *d = r->drawing;
@@ -262,7 +264,7 @@ static void read_edge(reading *r, uint32_t from, uint32_t to, const attributes *
 
 /* ---- Statements ---- */
 
-/* A name, quoted or bare; it stands in [*ret, + *ret_length). False when there is none. */
+/* Reads a bare id; *ret points to its *ret_length bytes. False: there is no id. */
 static bool read_id(const char **p, const char *end, const char **ret, size_t *ret_length)
 {
     *p = skip_blanks(*p, end, " \t");
@@ -290,7 +292,7 @@ static void read_statement(reading *r, const char *line, const char *end)
         read_title(r, p, end);
         return;
     }
-    if (pt_equals_n(id, length, "subgraph")) { /* the legend, in a cluster of its own */
+    if (pt_equals_n(id, length, "subgraph")) { /* the cluster that holds the legend */
         const char *open = memchr(p, '{', (size_t)(end - p));
         const char *quote = open != NULL ? memchr(open, '"', (size_t)(end - open)) : NULL;
         if (quote == NULL) return;
@@ -364,4 +366,15 @@ void pt_drawing_done(pt_drawing *drawing)
     free(drawing->edge);
     free(drawing->title);
     *drawing = (pt_drawing){0};
+}
+
+void pt_drawing_arrowhead(const pt_drawing_edge *edge, pt_point ret_corner[3])
+{
+    const pt_point base = edge->curve[edge->curve_count - 1], tip = edge->tip;
+    const double dx = tip.x - base.x, dy = tip.y - base.y, length = fmax(hypot(dx, dy), 0.1);
+    const double half = 2.6 + 0.5 * edge->pen_width;
+    const double aside_x = -dy / length * half, aside_y = dx / length * half;
+    ret_corner[0] = tip;
+    ret_corner[1] = (pt_point){base.x + aside_x, base.y + aside_y};
+    ret_corner[2] = (pt_point){base.x - aside_x, base.y - aside_y};
 }

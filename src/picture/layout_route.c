@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "render/layout_int.h"
+#include "picture/layout_int.h"
 
 #define ARROW_LENGTH 8.0
 #define PORT_GAP     11.0

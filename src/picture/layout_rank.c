@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "render/layout_int.h"
+#include "picture/layout_int.h"
 
 /* ---- An order in which few arrows point back ---- */
 

@@ -1,12 +1,12 @@
 /* layout.c: a drawing in connected parts, each laid out, then set side by side. */
-#include "render/layout.h"
+#include "picture/layout.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
-#include "render/layout_int.h"
+#include "picture/layout_int.h"
 
 #define MARGIN    8.0
 #define PART_GAP  24.0

@@ -1,17 +1,16 @@
-/* picture_svg.c: a drawing as SVG, and the script that zooms and moves it. */
+/* svg.c: a drawing as SVG, and the script that zooms and moves it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/embed.h"
-#include "render/picture.h"
-#include "render/picture_script.h"
-#include "render/xml.h"
+#include "base/xml.h"
+#include "picture/picture.h"
+#include "picture/script.h"
 
 void pt_picture_script(pt_out *out)
 {
     pt_out_text(out, "<script><![CDATA[");
-    pt_out_put(out, pt_embed_picture_js, (size_t)(pt_embed_picture_js_end - pt_embed_picture_js));
+    pt_out_put(out, pt_picture_js, (size_t)(pt_picture_js_end - pt_picture_js));
     pt_out_text(out, "]]></script>\n");
 }
 
@@ -28,7 +27,7 @@ static void put_title(pt_out *out, const char *text)
     pt_out_text(out, "</title>\n");
 }
 
-/* A label whose middle is at (x, y), in a box of that width. */
+/* Puts a label with its centre at (x, y); its lines are aligned within the width. */
 static void put_label(pt_out *out, const pt_drawing_label *label, double x, double y, double width)
 {
     static const char *const anchors[] = {
@@ -88,13 +87,10 @@ static void put_node(pt_out *out, const pt_drawing_node *node)
 
 static void put_arrow(pt_out *out, const pt_drawing_edge *edge, const char *colour)
 {
-    const pt_point end = edge->curve[edge->curve_count - 1], tip = edge->tip;
-    const double half = 2.6 + 0.5 * edge->pen_width;
-    const double dx = tip.x - end.x, dy = tip.y - end.y;
-    const double length = dx * dx + dy * dy > 0.01 ? __builtin_sqrt(dx * dx + dy * dy) : 1;
-    const double ax = -dy / length * half, ay = dx / length * half;
-    pt_outf(out, "<polygon points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"", tip.x, tip.y,
-            end.x + ax, end.y + ay, end.x - ax, end.y - ay);
+    pt_point corner[3];
+    pt_drawing_arrowhead(edge, corner);
+    pt_outf(out, "<polygon points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"", corner[0].x,
+            corner[0].y, corner[1].x, corner[1].y, corner[2].x, corner[2].y);
     put_text(out, colour);
     pt_out_text(out, "\"/>\n");
 }

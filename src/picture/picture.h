@@ -1,0 +1,26 @@
+/* picture.h: draws a drawing that has its places (layout.h), as one file that needs no other file.
+ *
+ * Text is Helvetica. Each function borrows the drawing and writes to `out`, which keeps the first
+ * error of writing.
+ */
+#ifndef PT_PICTURE_PICTURE_H
+#define PT_PICTURE_PICTURE_H
+
+#include "picture/drawing.h"
+
+/* SVG: every viewer shows the whole picture; in a browser the wheel zooms, dragging moves, and a
+ * double click shows the whole again. */
+void pt_picture_svg(pt_out *out, const pt_drawing *drawing);
+
+/* PostScript or PDF: one page as large as the drawing. A character that Latin-1 lacks becomes "?";
+ * PDF has the ellipsis, too. */
+void pt_picture_ps(pt_out *out, const pt_drawing *drawing);
+void pt_picture_pdf(pt_out *out, const pt_drawing *drawing);
+
+/* Reads size bytes of SVG that `dot -Tsvg` printed, and writes the elements and attributes of an
+ * allow-list: the result runs nothing but our script (script.h), loads nothing and links to no
+ * other document. In a browser it fills the window, zooms and moves. PT_ERR_FORMAT: the input is no
+ * well-formed SVG; `out` then holds a part of the picture, which must not be used. */
+pt_status pt_picture_svg_of_dot(pt_out *out, const char *svg, size_t size, pt_error *reterr);
+
+#endif
