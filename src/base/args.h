@@ -1,4 +1,5 @@
-/* args.h: the words of a command line that a program makes up: borrowed ones, and ones made for it.
+/* args.h: the list of words of a command line that the program builds. Some words are borrowed,
+ * others belong to the list.
  */
 #ifndef PT_BASE_ARGS_H
 #define PT_BASE_ARGS_H
@@ -7,7 +8,7 @@
 
 #include "base/grow.h"
 
-/* Zeros: no words. */
+/* The word list. {0} is the empty list. */
 typedef struct pt_args {
     const char **items;
     size_t count, cap;
@@ -17,19 +18,20 @@ typedef struct pt_args {
     } made;
 } pt_args;
 
-/* text must stay. */
+/* Appends a borrowed word: text must live as long as the list. */
 static inline void pt_args_add(pt_args *args, const char *text)
 {
     PT_PUSH(*args, text);
 }
 
-/* Takes text over, which comes from malloc. */
+/* Appends a word that the list owns from now on. text comes from malloc. */
 static inline void pt_args_make(pt_args *args, char *text)
 {
     PT_PUSH(args->made, text);
     pt_args_add(args, text);
 }
 
+/* Frees the list and the words that it owns. */
 static inline void pt_args_done(pt_args *args)
 {
     for (size_t i = 0; i < args->made.count; i++)

@@ -134,7 +134,8 @@ void pt_out_to_fn(pt_out *out, pt_out_fn *fn, void *ctx)
                     .pending = pt_alloc(PENDING_BYTES, 1)};
 }
 
-/* write() until done: signals and short writes are retried, a full non-blocking pipe waited for. */
+/* Writes all bytes: retries after signals and short writes, and waits while a non-blocking pipe is
+ * full. */
 static pt_status write_all(pt_out *out, const uint8_t *data, size_t size)
 {
     while (size > 0) {
@@ -203,7 +204,8 @@ static void put_escape(pt_out *out, const uint8_t *bytes, size_t count)
     put_bytes(out, escape, pt_visible_escape(bytes, count, escape));
 }
 
-/* Puts one character that is not plain ASCII. Returns its bytes; 0 if its rest is to come. */
+/* Puts the character at text[0], which is not plain ASCII. Returns its length in bytes, or 0 if
+ * text ends inside it. */
 static size_t put_character(pt_out *out, const uint8_t *text, size_t size)
 {
     uint32_t character;
@@ -218,14 +220,14 @@ static size_t put_character(pt_out *out, const uint8_t *text, size_t size)
     return bytes;
 }
 
-/* What is held turned out to be no character. */
+/* Puts the held bytes as escapes, since they turned out to be no valid character. */
 static void put_held(pt_out *out)
 {
     put_escape(out, out->held, out->held_count);
     out->held_count = 0;
 }
 
-/* Continues the character that is held. Returns how many bytes of text it took. */
+/* Completes the held character. Returns the number of bytes taken from text. */
 static size_t continue_held(pt_out *out, const uint8_t *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {

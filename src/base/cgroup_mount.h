@@ -1,11 +1,11 @@
-/* cgroup_mount.h: control groups: where a hierarchy of them is mounted, by a line of
- * /proc/PID/mountinfo (proc(5)), and which group of each a process is in, by /proc/PID/cgroup
- * (cgroups(7)):
+/* cgroup_mount.h: parsers for control groups. A line of /proc/PID/mountinfo (proc(5)) gives the
+ * mount point of a hierarchy; a line of /proc/PID/cgroup (cgroups(7)) gives the group of a process
+ * in it:
  *
  *   36 35 0:31 /ROOT /PATH rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
  *                                               type   source options
  *
- *   4:cpu,cpuacct:/a/b     version 1: a line a hierarchy, which has these controllers
+ *   4:cpu,cpuacct:/a/b     version 1: a line for each hierarchy, with its controllers
  *   0::/a/b                version 2
  */
 #ifndef PT_BASE_CGROUP_MOUNT_H
@@ -15,28 +15,32 @@
 #include <stddef.h>
 
 typedef struct pt_cgroup_mount {
-    const char *root; /* the group that path shows, "/" for the hierarchy's own */
+    const char *root; /* the group at the mount point; "/" is the root of the hierarchy */
+    /* mount point */
     const char *path;
-    const char *options; /* version 1: its controllers are among them; "" if there are none */
-    bool is_second;      /* version 2 */
+    const char
+        *options;   /* version 1: the controllers are among the options; "" if there are none */
+    bool is_second; /* version 2 */
 } pt_cgroup_mount;
 
-/* Cuts the line up: the mount points into it. False, if another file system is mounted there. */
+/* Parses a mountinfo line. The line is modified, and ret_mount's texts point into it. Returns false
+ * if the file system is not a cgroup hierarchy. */
 bool pt_cgroup_mount_parse(char *line, pt_cgroup_mount *ret_mount);
 
-/* Is the word in the list "rw,cpu,cpuacct"? */
+/* Is word an element of the comma-separated list of length bytes, such as "rw,cpu,cpuacct"? */
 bool pt_comma_list_has(const char *list, size_t length, const char *word);
 
-/* A line of /proc/PID/cgroup: parts of its text, without a NUL at their end. */
+/* A line of /proc/PID/cgroup. Both texts point into the file's text and have no NUL at their end.
+ */
 typedef struct pt_cgroup_line {
     const char *controllers, *group;
     size_t controllers_bytes, group_bytes;
 } pt_cgroup_line;
 
-/* The next line of the text, which *at goes through; false at its end. */
+/* Parses the line at *at and moves *at to the next. Returns false at the end of the text. */
 bool pt_cgroup_line_next(const char **at, pt_cgroup_line *ret_line);
 
-/* Has the hierarchy, of version 1, that controller? */
+/* Does the hierarchy, of version 1, have that controller? */
 bool pt_cgroup_mount_has(const pt_cgroup_mount *mount, const char *controller);
 
 #endif

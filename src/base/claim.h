@@ -1,16 +1,19 @@
-/* claim.h: files that say what somebody else's process has, such as the names that a just-in-time
- * compiler gives its code. They lie where everybody may write, so whose they are decides.
+/* claim.h: opens files that describe another process, such as the symbol map of a just-in-time
+ * compiler. They lie in folders that every user can write to, so only files of a trusted owner are
+ * read.
  */
 #ifndef PT_BASE_CLAIM_H
 #define PT_BASE_CLAIM_H
 
 #include "base/error.h"
 
-/* Opens the file for reading if it is believed: regular, no link, of root, of this user or of
- * `user` (whose process it is about; -1 = unknown), and writable by nobody else. A group that has
- * the owner's number is the owner's alone, by custom. root: the folder that path is below
- * ("/proc/812/root"), or NULL. -1 when it is not there; when it is there and not believed *ret_why
- * (else NULL) tells why, and what to do about it: free it. The descriptor is the caller's. */
+/* Opens a file that describes a process, for reading. The file must be regular and no link. Its
+ * owner must be root, this user or `user`, the owner of the process (-1 = unknown). Nobody else may
+ * be able to write to it; a group whose number is the owner's counts as the owner.
+ *
+ * root is the folder that path is relative to ("/proc/812/root"), or NULL. Returns a descriptor
+ * that the caller closes, or -1. If the file exists but is refused, *ret_why receives the reason
+ * and the remedy (the caller frees it); else it is NULL. */
 int pt_claim_open(const char *root, const char *path, int64_t user, char **ret_why);
 
 #endif

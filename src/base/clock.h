@@ -1,10 +1,11 @@
-/* clock.h: what a clock of the kernel shows (clock_gettime(2)). */
+/* clock.h: readings of the kernel's clocks (clock_gettime(2)). */
 #ifndef PT_BASE_CLOCK_H
 #define PT_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
+/* The clock's reading in nanoseconds. */
 static inline int64_t pt_clock_ns(clockid_t clock)
 {
     struct timespec now;
@@ -12,7 +13,7 @@ static inline int64_t pt_clock_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Of the clock that nobody sets. */
+/* Milliseconds of CLOCK_MONOTONIC, which no one can set. */
 static inline int64_t pt_now_ms(void)
 {
     return pt_clock_ns(CLOCK_MONOTONIC) / 1000000;

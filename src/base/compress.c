@@ -1,8 +1,8 @@
 /* compress.c: inflating and deflating with libdeflate, zlib and libzstd.
  *
- * libdeflate and ZSTD_decompressDCtx are fast and all or nothing; when they refuse, zlib or the
- * zstd stream goes over the same member once more to save what comes before the damage and to say
- * where that is.
+ * libdeflate and ZSTD_decompressDCtx are fast but return no partial output. When they refuse a
+ * member or frame, zlib or the zstd stream inflates it again, to keep the bytes before the damage
+ * and to report its offset.
  */
 #include "base/compress.h"
 
@@ -16,9 +16,9 @@
 #include <zstd.h>
 
 enum {
-    GZIP_LEAST_BYTES = 18, /* header and trailer around nothing: RFC 1952 section 2.3 */
+    GZIP_LEAST_BYTES = 18, /* header and trailer of an empty member: RFC 1952 section 2.3 */
     GZIP_HEADER_BYTES = 10,
-    CHUNK_BYTES = 1024 * 1024, /* what one thread deflates; 32 times the window */
+    CHUNK_BYTES = 1024 * 1024, /* input of one task; 32 times deflate's window */
 };
 
 static const uint8_t gzip_magic[3] = {0x1f, 0x8b, 0x08};
@@ -41,16 +41,18 @@ const char *pt_compression_name(pt_compression compression)
 struct inflating {
     const uint8_t *in;
     size_t in_size, in_pos;
-    pt_blob out; /* reserved; out.size is its room */
+    pt_blob out; /* reserved address space; out.size is its capacity */
     size_t out_pos;
     uint64_t max_bytes;
-    bool whole_room; /* out is as large as the limit or as anything data can hold */
+    bool whole_room; /* the capacity of out is the limit, or the largest size that data can inflate
+                        to */
     pt_diag *diag;
     pt_error *reterr;
 };
 
-/* Address space for as much as data can inflate to: deflate makes at most 258 bytes of 2 bits, zstd
- * a 128 KiB block of 4 bytes. Halved when the system refuses (ulimit -v). */
+/* Reserves address space for the largest size that data can inflate to: deflate makes at most 258
+ * bytes of 2 bits, zstd a 128 KiB block of 4 bytes. When the system refuses (ulimit -v), the size
+ * is halved until it succeeds. */
 static pt_status reserve_room(struct inflating *z, pt_compression compression)
 {
     const uint64_t most_ratio = compression == PT_GZIP ? 1032 : 32768;
@@ -73,9 +75,9 @@ static pt_status reserve_room(struct inflating *z, pt_compression compression)
 static pt_status no_room(const struct inflating *z)
 {
     if (!z->whole_room)
-        return pt_error_set(z->reterr, PT_ERR_NOMEM,
-                            "inflates to more than the %zu bytes that the system has left",
-                            z->out.size);
+        return pt_error_set(
+            z->reterr, PT_ERR_NOMEM,
+            "inflates to more than the %zu bytes of memory that the system has left", z->out.size);
     return pt_error_set(z->reterr, PT_ERR_LIMIT,
                         "inflates to more than the limit of %" PRIu64 " bytes of memory%s",
                         z->max_bytes, pt_memory_hint());
@@ -90,13 +92,13 @@ static pt_status set_damaged(const struct inflating *z, const char *kind, const 
     return PT_ERR_DAMAGED;
 }
 
-/* zlib takes sizes of 32 bits: offers it the next piece of a larger buffer. */
+/* The next piece of a larger buffer for zlib, whose sizes have 32 bits. */
 static uInt next_piece(size_t left)
 {
     return left < 1u << 30 ? (uInt)left : 1u << 30;
 }
 
-/* One gzip member with zlib, which keeps what comes before the damage. */
+/* Inflates a gzip member with zlib, which keeps the output before the damage. */
 static pt_status salvage_member(struct inflating *z)
 {
     z_stream stream = {0};
@@ -234,7 +236,7 @@ pt_status pt_inflate(const void *data, size_t size, uint64_t max_bytes, pt_blob 
     status = inflate_all(&z, compression);
     if (status == PT_OK || status == PT_ERR_DAMAGED) {
         const pt_status cut = pt_blob_resize(&z.out, z.out_pos, NULL);
-        PT_BUG_IF(cut != PT_OK); /* making a mapping smaller cannot fail */
+        PT_BUG_IF(cut != PT_OK); /* shrinking a mapping cannot fail */
         *ret_blob = z.out;
         return status;
     }
@@ -270,7 +272,7 @@ pt_status pt_peel(pt_blob *blob, uint64_t max_bytes, pt_peeled *ret_peeled, pt_d
     return status;
 }
 
-/* The first bytes of one layer: *ret_bytes of to[0, room). */
+/* Inflates the first bytes of a layer into to[0, room); their number is *ret_bytes. */
 static pt_status inflate_head(pt_compression compression, const uint8_t *data, size_t size,
                               uint8_t *to, size_t room, size_t *ret_bytes, pt_error *reterr)
 {
@@ -286,14 +288,13 @@ static pt_status inflate_head(pt_compression compression, const uint8_t *data, s
         status = compression == PT_GZIP ? salvage_member(&z) : salvage_frame(&z);
     } while (status == PT_OK && z.out_pos < room && another_begins(&z, compression));
     *ret_bytes = z.out_pos;
-    return status == PT_ERR_LIMIT ? PT_OK : status; /* there is more than the head */
+    return status == PT_ERR_LIMIT ? PT_OK : status; /* the layer is longer than the head */
 }
 
 pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room, size_t *ret_bytes,
                        pt_error *reterr)
 {
-    PT_FREE uint8_t *outer =
-        pt_alloc(room, 1); /* the layer around, of which only the head is had */
+    PT_FREE uint8_t *outer = pt_alloc(room, 1); /* the head of the enclosing layer */
     const uint8_t *at = data;
     bool is_cut = false;
     pt_status status = PT_OK;
@@ -310,7 +311,8 @@ pt_status pt_peel_head(const void *data, size_t size, uint8_t *head, size_t room
             is_cut = size == room;
         }
         status = inflate_head(compression, at, size, head, room, ret_bytes, reterr);
-        if (status == PT_ERR_DAMAGED && is_cut) status = PT_OK; /* the cut is ours */
+        if (status == PT_ERR_DAMAGED && is_cut)
+            status = PT_OK; /* caused by the shortened input, not by damage */
         at = head;
         size = *ret_bytes;
     }
@@ -336,17 +338,17 @@ uint64_t pt_declared_bytes(const void *data, size_t size)
 
 /* --- deflating --- */
 
-/* A deflate stream that ends in a final block and another stream cannot follow each other: only the
- * last block may be marked final. So each chunk but the last gets the mark of its last block
- * cleared and an empty stored block added, which ends on a byte (RFC 1951 section 3.2.4). Where the
- * last block begins only reading the stream tells; zlib stops at block boundaries when asked. */
+/* Removes the final mark of a deflate stream, so that another stream can follow: only the last
+ * block of a gzip member may carry the mark. Clears the mark of the last block and adds an empty
+ * stored block, which ends on a byte boundary (RFC 1951 section 3.2.4). Only decoding finds the
+ * start of the last block; zlib can stop at block boundaries (Z_BLOCK). */
 static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *reterr)
 {
     static _Thread_local uint8_t scratch[64 * 1024];
     z_stream stream = {.next_in = deflated, .avail_in = (uInt)*size};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
         return pt_error_set(reterr, PT_ERR_NOMEM, "zlib has no memory");
-    size_t mark_bit = 0; /* of the present block's header */
+    size_t mark_bit = 0; /* bit offset of the current block's header */
     int result = Z_OK;
     while (result == Z_OK) {
         stream.next_out = scratch;
@@ -357,7 +359,7 @@ static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *r
         if (at_block && !last) mark_bit = bit;
         if (at_block && last) {
             deflated[mark_bit / 8] &= (uint8_t) ~(1u << (mark_bit % 8));
-            const size_t header_end = bit + 3; /* not final, type 00, then to the next byte */
+            const size_t header_end = bit + 3; /* not final, type 00, then padding to a byte */
             const size_t at = (header_end + 7) / 8;
             if (at > *size) deflated[at - 1] = 0;
             memcpy(deflated + at, "\0\0\xff\xff", 4);
@@ -366,7 +368,7 @@ static pt_status unmark_final_block(uint8_t *deflated, size_t *size, pt_error *r
             return PT_OK;
         }
     }
-    pt_bug(__FILE__, __LINE__, "zlib cannot read what libdeflate wrote");
+    pt_bug(__FILE__, __LINE__, "zlib cannot inflate libdeflate's output");
 }
 
 struct gzip_chunk {
@@ -379,7 +381,7 @@ struct gzip_job {
     const uint8_t *data;
     size_t size, chunk_count;
     int level;
-    struct libdeflate_compressor **compressors; /* one a worker, made when first needed */
+    struct libdeflate_compressor **compressors; /* one a worker, created on first use */
     uint32_t crc;
     pt_out *out;
 };

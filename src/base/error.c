@@ -1,4 +1,4 @@
-/* error.c: statuses with a message, counted facts, and memory that must be there. */
+/* error.c: errors, counted facts, and allocators that cannot fail. */
 #include "base/error.h"
 
 #include "base/memory.h"
@@ -78,7 +78,7 @@ void pt_diag_done(pt_diag *diag)
     *diag = (pt_diag){0};
 }
 
-/* A file may have any number of different facts; this many are told apart. */
+/* Limit of distinct facts, since a file can cause any number; further ones share a fact. */
 enum { FACTS_MAX = 256 };
 
 static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
@@ -89,7 +89,7 @@ static void diag_add_text(pt_diag *diag, uint64_t n, const char *text)
             return;
         }
     }
-    if (diag->count + 1 == FACTS_MAX) text = "more of other kinds";
+    if (diag->count + 1 == FACTS_MAX) text = "further notes of other kinds";
     if (diag->count == diag->cap) {
         diag->cap = diag->cap ? diag->cap * 2 : 8;
         diag->facts = pt_realloc(diag->facts, diag->cap, sizeof *diag->facts);
@@ -120,7 +120,7 @@ _Noreturn void pt_bug(const char *file, int line, const char *what)
     abort();
 }
 
-/* Counts what is about to be asked for; malloc's own words count, too. */
+/* Counts an allocation against the memory limit, with malloc's own header. */
 static void count_bytes(size_t bytes)
 {
     enum { WORDS_BYTES = 16 };
@@ -135,14 +135,15 @@ void *pt_alloc(size_t count, size_t size)
     return ptr;
 }
 
-/* Asks for large pages for all of the mapping that malloc made for a large block: it stays one. */
+/* Advises the kernel to use large pages for all of malloc's mapping around a large block. The whole
+ * mapping is advised, so that the kernel does not split it. */
 static void want_large_pages(void *ptr, size_t bytes)
 {
     if (bytes < HUGE_FROM_BYTES) return;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)ptr & ~(page - 1);
     const uintptr_t end = ((uintptr_t)ptr + bytes + page - 1) & ~(page - 1);
-    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint: may fail */
+    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a hint, which may fail */
 }
 
 void *pt_alloc_table(size_t count, size_t size)

@@ -16,10 +16,10 @@
 #include "base/temp.h"
 
 enum {
-    MAP_FROM_BYTES = 64 * 1024, /* below this a read() is as cheap as the mapping */
+    MAP_FROM_BYTES = 64 * 1024, /* for smaller files read() is as cheap as a mapping */
     HUGE_FROM_BYTES = 8 * 1024 * 1024,
     FIRST_READ_BYTES = 64 * 1024,
-    POPULATE_TO_BYTES = 1024 * 1024 * 1024, /* of larger files not all may fit memory */
+    POPULATE_TO_BYTES = 1024 * 1024 * 1024, /* larger files may exceed the page cache */
 };
 
 static size_t whole_pages(size_t size)
@@ -30,8 +30,9 @@ static size_t whole_pages(size_t size)
 
 /* --- the guard --- */
 
-/* Mapped files, for the handler: fixed, because a handler can neither lock nor allocate. A slot is
- * free when limit is 0. When all are taken a file is read instead of mapped. */
+/* Mapped files, for the handler. The table is fixed, because a handler can neither lock nor
+ * allocate. A slot is free when limit is 0. When the table is full, a file is read instead of
+ * mapped. */
 static struct guarded {
     _Atomic uintptr_t start, limit;
     atomic_bool cut;
@@ -54,7 +55,8 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
         errno = saved_errno;
         return;
     }
-    signal(signal_number, SIG_DFL); /* returning repeats the access, now with the default action */
+    signal(signal_number,
+           SIG_DFL); /* returning repeats the access, which now gets the default action */
     errno = saved_errno;
 }
 
@@ -89,7 +91,8 @@ static void guard_release(int slot)
 
 bool pt_blob_intact(const pt_blob *blob)
 {
-    /* Who stopped at the zeros of the file's new last page has not met the pages behind it. */
+    /* A reader that stopped at the zeros of the file's new last page has not touched the missing
+     * pages behind it, so touch the last byte. */
     if (blob->guard_slot >= 0) (void)*(const volatile uint8_t *)(blob->data + blob->size - 1);
     return blob->guard_slot < 0 || !atomic_load(&guarded[blob->guard_slot].cut);
 }
@@ -215,7 +218,7 @@ static pt_status read_stream(int fd, size_t expected, uint64_t max_bytes, pt_blo
     return PT_OK;
 }
 
-/* In memory a page that is read where nothing was written becomes one of its own. */
+/* Has the file holes? Populating a hole allocates a page of memory for it. */
 static bool is_sparse(int fd)
 {
     struct stat st;

@@ -1,4 +1,4 @@
-/* file_write.c: files that appear at once or not at all. See file.h. */
+/* file_write.c: files that replace their predecessor atomically. See file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 
 /* ---- written directly ---- */
 
-/* The number of our own descriptor that a link of /proc leads to, or -1. */
+/* The number of the process's own descriptor that a link of /proc refers to, or -1. */
 static int own_descriptor(const pt_place *place)
 {
     char self[64], folder[64], ours[64];
@@ -24,7 +24,8 @@ static int own_descriptor(const pt_place *place)
     return strcmp(folder, ours) == 0 ? atoi(place->name) : -1;
 }
 
-/* A descriptor keeps its position and may append, so our own are duplicated. */
+/* Opens the target of a magic link. The process's own descriptors are duplicated, which keeps their
+ * position and O_APPEND. */
 static int open_magic(const pt_place *place)
 {
     const int own = own_descriptor(place);
@@ -32,7 +33,7 @@ static int open_magic(const pt_place *place)
     return openat(place->folder_fd, place->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
 }
 
-/* A FIFO, a device: the one that was judged. */
+/* Opens a FIFO or device, and checks that it is the file that was resolved. */
 static int open_special(const pt_place *place)
 {
     const int fd =
@@ -116,15 +117,15 @@ pt_status pt_file_may_create(const char *path, pt_error *reterr)
 pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
 {
     pt_error error = PT_ERROR_INIT;
-    const bool is_beside = w->temp.name != NULL;
+    const bool has_temp = w->temp.name != NULL;
     pt_status status = pt_out_done(&w->out, &error);
-    if (status == PT_OK && sync && is_beside && fsync(w->fd) != 0)
+    if (status == PT_OK && sync && has_temp && fsync(w->fd) != 0)
         status = pt_error_errno(&error, errno, "cannot write");
     if (close(w->fd) != 0 && status == PT_OK)
         status = pt_error_errno(&error, errno, "cannot write");
-    if (is_beside && status != PT_OK)
+    if (has_temp && status != PT_OK)
         pt_temp_remove(&w->temp);
-    else if (is_beside && pt_temp_rename(&w->temp, w->place.name, !w->is_addition) != 0)
+    else if (has_temp && pt_temp_rename(&w->temp, w->place.name, !w->is_addition) != 0)
         status = pt_error_errno(&error, errno, "cannot create");
     const int why = errno;
     if (status != PT_OK) {
@@ -139,7 +140,7 @@ pt_status pt_file_commit(pt_file_writer *w, bool sync, pt_error *reterr)
 void pt_file_abandon(pt_file_writer *w)
 {
     if (w->path == NULL) return;
-    /* What is pending is thrown away: the file it was for goes too. */
+    /* Discards the pending bytes: the file is removed as well. */
     w->out.pending_count = 0;
     pt_out_done(&w->out, NULL);
     close(w->fd);
@@ -167,7 +168,7 @@ pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t s
     *ret_taken = w.place.is_there;
     if (w.place.is_there) {
         pt_file_abandon(&w);
-        return pt_error_set(reterr, PT_ERR_SYSTEM, "is there already");
+        return pt_error_set(reterr, PT_ERR_SYSTEM, "exists already");
     }
     pt_out_put(&w.out, bytes, size);
     status = pt_file_commit(&w, true, reterr);
@@ -177,16 +178,16 @@ pt_status pt_file_add(const char *path, mode_t mode, const void *bytes, size_t s
 
 /* ---- the file before ---- */
 
-/* `old` becomes another name of the file, in one step where links are to be had. */
+/* Makes `old` another name of the file, atomically where the file system has hard links. */
 static int link_as(int folder_fd, const char *name, const char *old)
 {
     PT_FREE char *beside = pt_strf(".%.200s.%d.old", name, (int)getpid());
-    unlinkat(folder_fd, beside, 0); /* of a killed process with our number */
+    unlinkat(folder_fd, beside, 0); /* left by a killed process with the same pid */
     if (linkat(folder_fd, name, folder_fd, beside, 0) != 0)
         return renameat(folder_fd, name, folder_fd, old);
     const int result = renameat(folder_fd, beside, folder_fd, old);
     const int why = errno;
-    unlinkat(folder_fd, beside, 0); /* still there if `old` was that file already */
+    unlinkat(folder_fd, beside, 0); /* still exists if `old` was a link to the same file */
     errno = why;
     return result;
 }

@@ -1,4 +1,4 @@
-/* grow.h: columns that grow. A column is a plain array beside a count; capacity doubles. */
+/* grow.h: growing arrays. A vector is any struct { T *items; size_t count, cap; }. */
 #ifndef PT_BASE_GROW_H
 #define PT_BASE_GROW_H
 
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* The column (an array of items of item_size bytes) with room for at least need items; *cap is
- * updated. New items are not zeroed. Large columns grow by remapping, without a copy. */
+/* Returns the array, reallocated if necessary, with room for at least need items of item_size
+ * bytes; *cap is updated. New items are not zeroed. Capacity grows by half. */
 static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_size)
 {
     if (need <= *cap) return column;
@@ -18,7 +18,7 @@ static inline void *pt_grow(void *column, size_t *cap, size_t need, size_t item_
     return pt_realloc(column, bigger, item_size);
 }
 
-/* PT_GROW(v, n): makes v.items hold n items, for any struct { T *items; size_t count, cap; }. */
+/* PT_GROW(v, n): gives v.items room for n items. */
 #define PT_GROW(vec, need)                                                                         \
     ((vec).items = pt_grow((vec).items, &(vec).cap, (need), sizeof *(vec).items))
 

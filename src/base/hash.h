@@ -1,5 +1,5 @@
-/* hash.h: the one hash function of the project, for tables in memory. Not stable across versions,
- * not for files, not against adversaries who choose keys (tables grow by load, never by trust). */
+/* hash.h: the one hash function of the project, for tables in memory. Its values may change with
+ * any version, so no file holds them. It does not resist an adversary who chooses the keys. */
 #ifndef PT_BASE_HASH_H
 #define PT_BASE_HASH_H
 
@@ -14,7 +14,7 @@ static inline uint64_t pt_hash_mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Hash of size bytes; 16 bytes a step. */
+/* Hash of size bytes, 16 bytes a step. */
 static inline uint64_t pt_hash_bytes(const void *data, size_t size)
 {
     const uint8_t *p = data;
@@ -36,6 +36,7 @@ static inline uint64_t pt_hash_bytes(const void *data, size_t size)
     return pt_hash_mix(a ^ h, b ^ left);
 }
 
+/* Hash of two 32-bit keys. */
 static inline uint64_t pt_hash_u32_pair(uint32_t a, uint32_t b)
 {
     return pt_hash_mix(((uint64_t)a << 32) | b, 0x8ebc6af09c88c6e3u);

@@ -1,13 +1,13 @@
-/* index.h: a hash index from content to 32-bit ids. The content lives elsewhere (in a column); the
- * index holds only hashes and ids, and the caller compares:
+/* index.h: a hash index from content to 32-bit ids. The content is in a column of the caller's; the
+ * index holds only hashes and ids, and the caller compares the content:
  *
  *     const uint32_t known = PT_INDEX_FIND(&ix, hash, id, rows.items[id].key == key);
  *     return known != PT_NONE ? known : PT_INDEX_PUSH(&ix, hash, rows, (row){.key = key});
  *
- * Where more is to be done than to compare, PT_INDEX_EACH goes through the ids.
+ * PT_INDEX_EACH loops over the ids of a hash, for a caller that needs more than a comparison.
  *
- * A slot is 8 bytes: the upper half of the hash and id + 1 (0 = empty). Linear probing, at most
- * 5/8 full.
+ * A slot is 8 bytes: the upper half of the hash and id + 1 (0 = empty). The index uses linear
+ * probing and is at most 5/8 full.
  */
 #ifndef PT_BASE_INDEX_H
 #define PT_BASE_INDEX_H
@@ -32,13 +32,13 @@ typedef struct pt_probe {
 
 void pt_index_init(pt_index *index);
 void pt_index_done(pt_index *index);
-/* Makes room for count ids, so that adding them does not rehash. */
+/* Makes room for count ids, so that adding them causes no rehash. */
 void pt_index_reserve(pt_index *index, uint32_t count);
-/* id must not be PT_NONE. The same (hash, id) may be added once only. */
+/* Adds an id under a hash. id is not PT_NONE, and each (hash, id) is added once only. */
 void pt_index_add(pt_index *index, uint64_t hash, uint32_t id);
 
-/* Where a tag's search begins. Only the tag decides, since a slot keeps nothing else of the hash
- * and growing must find the same place again. */
+/* The first slot of a tag's search. The tag alone decides, since a slot holds no other part of the
+ * hash, and a rehash must find the same slot again. */
 static inline uint64_t pt_index_home(uint32_t tag, uint64_t mask)
 {
     return ((uint64_t)tag * 0x9e3779b97f4a7c15u >> 24) & mask;
@@ -61,13 +61,14 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
     return index->slots != NULL ? pt_index_next(index, probe) : PT_NONE;
 }
 
-/* for each id under the hash; others that share the upper half of the hash are among them. */
+/* Loops over the ids under the hash. Ids of other hashes with the same upper half are among them.
+ */
 #define PT_INDEX_EACH(index, hash, id)                                                             \
     for (pt_probe id##_probe, *id##_open = &id##_probe; id##_open != NULL; id##_open = NULL)       \
         for (uint32_t id = pt_index_first((index), (hash), &id##_probe); id != PT_NONE;            \
              id = pt_index_next((index), &id##_probe))
 
-/* The first id under the hash for which is_equal, an expression of id, holds; or PT_NONE. */
+/* The first id under the hash for which is_equal, an expression of id, is true; else PT_NONE. */
 #define PT_INDEX_FIND(index, hash, id, is_equal)                                                   \
     __extension__({                                                                                \
         pt_probe id##_probe;                                                                       \
@@ -77,7 +78,7 @@ static inline uint32_t pt_index_first(const pt_index *index, uint64_t hash, pt_p
         id;                                                                                        \
     })
 
-/* Appends the row to vec (grow.h), under the hash; its id. */
+/* Appends a row to the vector vec (grow.h) and adds its id under the hash. Returns the id. */
 #define PT_INDEX_PUSH(index, hash, vec, ...)                                                       \
     __extension__({                                                                                \
         pt_index_add((index), (hash), (uint32_t)(vec).count);                                      \

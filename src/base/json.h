@@ -1,5 +1,5 @@
-/* json.h: JSON (RFC 8259) streamed out, and pulled in token by token. Neither builds a tree, and
- * neither recurses. LC_NUMERIC must be "C", as it is unless a program changes it.
+/* json.h: JSON (RFC 8259): a streaming writer, and a reader that returns one token a call. Neither
+ * builds a tree, and neither recurses. LC_NUMERIC must be "C", its value at the start of a program.
  */
 #ifndef PT_BASE_JSON_H
 #define PT_BASE_JSON_H
@@ -14,24 +14,25 @@
  *   pt_json_key_array(&w, "rows"); ... pt_json_array_end(&w);
  *   pt_json_object_end(&w);
  *
- * Commas, quotes and indentation are the writer's business; a call out of order (a value without a
- * key in an object) is a bug and aborts. Write errors are sticky in the pt_out.
+ * The writer puts commas, quotes and indentation. A call out of order (a value without a key in an
+ * object) is a bug and aborts. Write errors are sticky in the pt_out.
  */
 typedef enum {
-    PT_JSON_INDENT = 1,  /* two spaces a level; without it no white space at all */
+    PT_JSON_INDENT = 1,  /* two spaces a level; without the flag there is no white space */
     PT_JSON_IN_HTML = 2, /* "<" becomes \u003c, so that no </script> or <!-- can appear */
 } pt_json_flags;
 
 typedef struct pt_json_w {
     pt_out *out;
     pt_json_flags flags;
-    pt_buf levels;  /* a byte a level: what it is and whether it has a member yet */
-    bool after_key; /* a key was written and waits for its value */
-    bool complete;  /* the one top value is written */
+    pt_buf
+        levels; /* a byte for each open level: object or array, and whether it has a member yet */
+    bool after_key; /* a key was written, and its value was not */
+    bool complete;  /* the top-level value is complete */
 } pt_json_w;
 
 void pt_json_w_init(pt_json_w *w, pt_out *out, pt_json_flags flags);
-/* Ends the document with a newline if indented and frees; does not end the pt_out. */
+/* Writes the final newline if indented, and frees the writer. The pt_out stays open. */
 void pt_json_w_done(pt_json_w *w);
 
 void pt_json_object(pt_json_w *w);
@@ -39,19 +40,19 @@ void pt_json_object_end(pt_json_w *w);
 void pt_json_array(pt_json_w *w);
 void pt_json_array_end(pt_json_w *w);
 void pt_json_key(pt_json_w *w, const char *key);
-/* Keys and strings may be any bytes: what is not UTF-8 becomes U+FFFD. */
+/* Keys and strings may be any bytes: invalid UTF-8 becomes U+FFFD. */
 void pt_json_key_n(pt_json_w *w, const char *key, size_t length);
 void pt_json_text(pt_json_w *w, const char *text);
 void pt_json_text_n(pt_json_w *w, const char *text, size_t length);
 void pt_json_int(pt_json_w *w, int64_t value);
 void pt_json_uint(pt_json_w *w, uint64_t value);
-/* The shortest of 15, 16 or 17 digits that reads back as the same double; null for infinities and
- * NaN, which JSON has no word for. */
+/* Writes the shortest of 15, 16 or 17 digits that reads back as the same double. Infinities and
+ * NaN, which JSON cannot express, become null. */
 void pt_json_double(pt_json_w *w, double value);
 void pt_json_bool(pt_json_w *w, bool value);
 void pt_json_null(pt_json_w *w);
 
-/* A member of an object: its key and its value. text may be NULL: null. */
+/* Writes a member of an object: key and value. A NULL text becomes null. */
 void pt_json_key_text(pt_json_w *w, const char *key, const char *text);
 void pt_json_key_text_n(pt_json_w *w, const char *key, const char *text, size_t length);
 void pt_json_key_int(pt_json_w *w, const char *key, int64_t value);
@@ -60,9 +61,9 @@ void pt_json_key_uint(pt_json_w *w, const char *key, uint64_t value);
 void pt_json_key_double(pt_json_w *w, const char *key, double value);
 void pt_json_key_bool(pt_json_w *w, const char *key, bool value);
 void pt_json_key_null(pt_json_w *w, const char *key);
-/* An address, as the text "0x7f00": readers of JSON do not hold 64 bits in a number. */
+/* Writes an address as the text "0x7f00", since JSON readers do not hold 64 bits in a number. */
 void pt_json_key_hex(pt_json_w *w, const char *key, uint64_t value);
-/* A member that is an object or an array, which begins here. */
+/* Begins a member whose value is an object or an array. */
 void pt_json_key_object(pt_json_w *w, const char *key);
 void pt_json_key_array(pt_json_w *w, const char *key);
 
@@ -72,49 +73,50 @@ enum { PT_JSON_DEPTH_MAX = 512 };
 
 typedef enum {
     PT_JSON_ERROR = 0, /* r->error says why; sticky */
-    PT_JSON_EOF,       /* after the one top value */
+    PT_JSON_EOF,       /* after the top-level value */
     PT_JSON_OBJECT,
     PT_JSON_OBJECT_END,
     PT_JSON_ARRAY,
     PT_JSON_ARRAY_END,
     PT_JSON_KEY,    /* text */
     PT_JSON_STRING, /* text */
-    PT_JSON_INT,    /* integer (and number): digits only, and it fits 64 bits with sign */
-    PT_JSON_NUMBER, /* number: everything else; text holds its spelling */
-    PT_JSON_BOOL,   /* boolean */
+    PT_JSON_INT,    /* integer and number are set: digits only, within int64_t */
+    PT_JSON_NUMBER, /* number is set; text holds its spelling */
+    PT_JSON_BOOL,   /* boolean is set */
     PT_JSON_NULL,
 } pt_json_token;
 
 typedef struct pt_json_r {
-    pt_json_token token; /* the latest */
-    const char *text; /* KEY, STRING: unescaped UTF-8 without a NUL at its end; valid until the */
-    size_t length;    /* next token. NUL bytes (\u0000) are possible inside */
+    pt_json_token token; /* the latest token */
+    const char
+        *text; /* KEY, STRING: unescaped UTF-8, not NUL-terminated, valid until the next token; */
+    size_t length; /* may contain NUL bytes (\u0000) */
     int64_t integer;
     double number;
     bool boolean;
-    unsigned depth;    /* objects and arrays that are open */
-    uint64_t replaced; /* bad UTF-8 sequences and lone surrogates that became U+FFFD so far */
+    unsigned depth;    /* number of open objects and arrays */
+    uint64_t replaced; /* invalid UTF-8 sequences and lone surrogates replaced by U+FFFD so far */
 
     const uint8_t *start, *pos, *end;
     pt_error *error;
-    uint8_t in_object[PT_JSON_DEPTH_MAX / 8]; /* a bit a level */
-    int expect;                               /* what may come next */
+    uint8_t in_object[PT_JSON_DEPTH_MAX / 8]; /* a bit a level: 1 = object */
+    int expect;                               /* the tokens that are allowed next */
     pt_buf scratch;
 } pt_json_r;
 
-/* Reads data[0, size), which must stay. error (may be NULL) gets the first failure: PT_ERR_FORMAT,
- * or PT_ERR_DAMAGED when the data ends too early, with the byte offset. */
+/* Reads data[0, size), which must outlive the reader. error (may be NULL) receives the first
+ * failure with its byte offset: PT_ERR_FORMAT, or PT_ERR_DAMAGED when the data ends too early. */
 void pt_json_r_init(pt_json_r *r, const void *data, size_t size, pt_error *error);
 void pt_json_r_done(pt_json_r *r);
 
-/* The next token; also in r->token. */
+/* Reads the next token, which is also in r->token. */
 pt_json_token pt_json_next(pt_json_r *r);
-/* Steps over the value that the latest token begins: the whole object or array, or after a key the
- * key's value. Returns the last token of it, or PT_JSON_ERROR. */
+/* Skips the value that the latest token begins: the whole object or array, or the value of a key.
+ * Returns the last token of the value, or PT_JSON_ERROR. */
 pt_json_token pt_json_skip(pt_json_r *r);
 /* Is the latest token (KEY or STRING) exactly this text? */
 bool pt_json_is(const pt_json_r *r, const char *text);
-/* Where the reader is, in bytes from the start. */
+/* Position of the reader in bytes from the start. */
 static inline size_t pt_json_offset(const pt_json_r *r)
 {
     return (size_t)(r->pos - r->start);

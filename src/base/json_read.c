@@ -1,4 +1,4 @@
-/* json_read.c: the JSON pull reader. The grammar's state is `expect` and one bit a level. */
+/* json_read.c: the JSON pull reader. Its state is `expect` and a bit for each open level. */
 #include "base/json.h"
 
 #include "base/text.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 enum {
-    EXPECT_VALUE,        /* at the top, after a comma in an array, after a colon */
+    EXPECT_VALUE,        /* at the top level, after a comma in an array, after a colon */
     EXPECT_VALUE_OR_END, /* just inside [ */
     EXPECT_KEY,          /* after a comma in an object */
     EXPECT_KEY_OR_END,   /* just inside { */
     EXPECT_COMMA_OR_END, /* after a member */
-    EXPECT_EOF,          /* after the top value */
+    EXPECT_EOF,          /* after the top-level value */
 };
 
 void pt_json_r_init(pt_json_r *r, const void *data, size_t size, pt_error *error)
@@ -71,7 +71,8 @@ static void after_value(pt_json_r *r)
 
 /* --- strings --- */
 
-/* The first byte from p on that is not plain: a quote, a backslash, a control or a non-ASCII. */
+/* The first byte from p on that is not plain: a quote, a backslash, a control character or
+ * non-ASCII. */
 static const uint8_t *end_of_plain(const uint8_t *p, const uint8_t *end)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -80,7 +81,8 @@ static const uint8_t *end_of_plain(const uint8_t *p, const uint8_t *end)
         memcpy(&x, p, 8);
         x = le64toh(x);
         const uint64_t quote = x ^ (ones * '"'), slash = x ^ (ones * '\\');
-        /* The lowest marked byte is right; a borrow can mark wrongly only above a right one. */
+        /* The lowest marked byte is exact: a borrow can cause a false mark only above a true one.
+         */
         const uint64_t marks =
             ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | (x - ones * 0x20) | x;
         if (marks & highs) return p + __builtin_ctzll(marks & highs) / 8;
@@ -111,7 +113,8 @@ static void put_char(pt_json_r *r, uint32_t character)
     pt_put(&r->scratch, utf8, length);
 }
 
-/* \uXXXX with pos at the u; a pair of surrogates is one character, a lone one U+FFFD. */
+/* Decodes \uXXXX, with pos at the u. A surrogate pair is one character; a lone surrogate becomes
+ * U+FFFD. */
 static bool unescape_unicode(pt_json_r *r)
 {
     const int32_t first = read_hex4(r->pos + 1, r->end);
@@ -152,11 +155,11 @@ static bool unescape_text(pt_json_r *r)
     return true;
 }
 
-/* The string whose opening quote is at pos: a slice of the data while it can be, a copy in scratch
- * from the first escape or bad byte on. */
+/* Reads the string whose opening quote is at pos. The text is a slice of the data, or a copy in
+ * scratch if the string has an escape or invalid UTF-8. */
 static bool read_string(pt_json_r *r)
 {
-    const uint8_t *run = ++r->pos; /* not yet copied */
+    const uint8_t *run = ++r->pos; /* start of the run not copied yet */
     bool copied = false;
     pt_buf_clear(&r->scratch);
     while (true) {
@@ -178,7 +181,7 @@ static bool read_string(pt_json_r *r)
         pt_put(&r->scratch, run, (size_t)(r->pos - run));
         copied = true;
         if (c == '\\') {
-            if (!unescape_text(r)) return fail(r, "no such escape in a string"), false;
+            if (!unescape_text(r)) return fail(r, "unknown escape in a string"), false;
         } else {
             put_char(r, PT_UTF8_REPLACEMENT);
             r->replaced++;
@@ -202,8 +205,8 @@ static const uint8_t *skip_digits(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* strtod for a spelling already checked; exact and quick when mantissa and power of ten are both
- * doubles (Clinger 1990), else libc's. */
+/* Converts a spelling that was checked already. The result is exact without libc when mantissa and
+ * power of ten are both doubles (Clinger 1990); else strtod converts. */
 static double to_double(pt_json_r *r, const uint8_t *from, const uint8_t *to)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -286,7 +289,7 @@ static pt_json_token read_word(pt_json_r *r, const char *word, pt_json_token tok
         r->pos = r->end;
         return fail(r, "inside a word");
     }
-    if (left < length || memcmp(r->pos, word, length) != 0) return fail(r, "no such word");
+    if (left < length || memcmp(r->pos, word, length) != 0) return fail(r, "unknown word");
     r->pos += length;
     r->boolean = *word == 't';
     after_value(r);
@@ -350,7 +353,7 @@ pt_json_token pt_json_next(pt_json_r *r)
     skip_space(r);
     if (r->expect == EXPECT_EOF) {
         if (r->pos == r->end) return r->token = PT_JSON_EOF;
-        return fail(r, "something follows the value");
+        return fail(r, "data follows the value");
     }
     if (r->pos == r->end) return fail(r, "before it is complete");
     const uint8_t close = in_object(r) ? '}' : ']';

@@ -36,7 +36,7 @@ static void new_line(pt_json_w *w)
         pt_out_put(w->out, "  ", 2);
 }
 
-/* What goes between the previous member and this one. */
+/* Puts the separator between the previous member and this one. */
 static void begin_member(pt_json_w *w, uint8_t *at)
 {
     if (*at & LEVEL_HAS_MEMBER) pt_out_char(w->out, ',');
@@ -95,8 +95,8 @@ void pt_json_array_end(pt_json_w *w)
     close_level(w, LEVEL_ARRAY, ']');
 }
 
-/* Puts the escape for the byte at text[0] when it needs one and returns how many bytes of text that
- * stands for; 0 when it goes out as it is. */
+/* Puts the escape for the byte at text[0], if it needs one, and returns the number of bytes that
+ * the escape replaces; else returns 0. */
 static size_t put_escape(pt_json_w *w, const uint8_t *text, size_t left)
 {
     static const char short_escapes[32] = {
@@ -133,7 +133,7 @@ static void put_string(pt_json_w *w, const char *string, size_t length)
 {
     const uint8_t *const text = (const uint8_t *)string;
     pt_out_char(w->out, '"');
-    size_t plain = 0; /* where the run that needs no escape begins */
+    size_t plain = 0; /* start of the run that needs no escape */
     for (size_t i = 0;;) {
         i += pt_visible_ascii(text + i, length - i, "\"\\<");
         if (i == length) break;

@@ -20,7 +20,7 @@ static char *path_of(const pt_kept_folder *folder, const char *key)
     return pt_strf("%s/%s.%u%s", folder->path, key, folder->version, folder->suffix);
 }
 
-/* The change time alone, of times: a program may set the others. */
+/* Of the times, only the change time counts: programs can set the others. */
 char *pt_kept_key(const char *id, const struct stat *st)
 {
     struct timespec now;
@@ -39,7 +39,7 @@ bool pt_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* What others could write to is not believed. */
+/* Does the file belong to this user, and can nobody else write to it? */
 static bool is_ours(const struct stat *st)
 {
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -47,7 +47,7 @@ static bool is_ours(const struct stat *st)
 
 static pt_status set_not_kept(pt_error *reterr, const char *path)
 {
-    pt_error_set(reterr, PT_ERR_NOTFOUND, "nothing is kept of it");
+    pt_error_set(reterr, PT_ERR_NOTFOUND, "it is not cached");
     if (reterr != NULL) pt_error_where(reterr, path, NULL, -1);
     return PT_ERR_NOTFOUND;
 }
@@ -66,7 +66,7 @@ pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *r
     return status;
 }
 
-/* 0700: as the XDG base directory specification wants them. */
+/* Creates the folder with mode 0700, as the XDG base directory specification requires. */
 static bool make_own_folder(const char *folder)
 {
     struct stat st;
@@ -84,7 +84,7 @@ typedef struct {
     size_t count, cap;
 } kept_files;
 
-/* Our files in the folder; removes those of other versions. */
+/* Lists the cache's files in the folder and removes those of other versions. */
 static kept_files list_files(const pt_kept_folder *folder)
 {
     kept_files list = {0};
@@ -139,15 +139,16 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
                        size_t size, pt_error *reterr)
 {
     if (folder->path == NULL || key == NULL || folder->path[0] != '/')
-        return pt_error_set(reterr, PT_ERR_USAGE, "there is no folder to keep it in");
+        return pt_error_set(reterr, PT_ERR_USAGE, "there is no cache folder");
     if (!make_own_folder(folder->path)) {
-        pt_error_set(reterr, PT_ERR_SYSTEM, "is not a folder of yours alone; nothing is kept");
+        pt_error_set(reterr, PT_ERR_SYSTEM,
+                     "is not a folder that only you can write to; nothing is cached");
         pt_error_where(reterr, folder->path, NULL, -1);
         return PT_ERR_SYSTEM;
     }
     if (size > folder->max_bytes / 4)
-        return pt_error_set(reterr, PT_ERR_LIMIT,
-                            "%zu bytes are more than a quarter of what may be kept", size);
+        return pt_error_set(reterr, PT_ERR_LIMIT, "%zu bytes exceed a quarter of the cache's limit",
+                            size);
     PT_FREE char *path = path_of(folder, key);
     pt_file_writer writer;
     pt_status status = pt_file_create(path, PT_MODE_PRIVATE, &writer, reterr);
@@ -159,7 +160,8 @@ pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void
     return status;
 }
 
-void pt_kept_look(const pt_kept_folder *folder, bool clear, size_t *ret_count, uint64_t *ret_bytes)
+void pt_kept_measure(const pt_kept_folder *folder, bool clear, size_t *ret_count,
+                     uint64_t *ret_bytes)
 {
     kept_files list = list_files(folder);
     *ret_count = 0;

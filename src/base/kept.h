@@ -1,11 +1,11 @@
-/* kept.h: a folder of files that can be made again, one a key, bounded: a cache on disk.
+/* kept.h: a bounded cache on disk: a folder with one file a key.
  *
- *   FOLDER/KEY.VERSION SUFFIX     appears under its name complete (rename), so that readers and
- * writers need no locks; of two writers the later one wins
+ *   FOLDER/KEY.VERSION SUFFIX
  *
- * Only what belongs to this user, and nobody else may write to, is read. What was used least
- * recently is removed when all together are larger than allowed. What is in a file is its reader's
- * to check: it may have been damaged.
+ * A file appears complete under its name (by rename), so readers and writers need no locks; the
+ * later of two writers wins. Only files are read that belong to this user and that nobody else can
+ * write to. When the files together exceed the limit, the least recently used are removed. A file
+ * may be damaged, so its reader checks the content.
  */
 #ifndef PT_BASE_KEPT_H
 #define PT_BASE_KEPT_H
@@ -15,31 +15,34 @@
 #include "base/file.h"
 
 typedef struct pt_kept_folder {
-    const char *path;   /* absolute; made when something is kept; NULL: keep nothing */
-    const char *suffix; /* ".names": files of other names are nobody's business */
-    unsigned version;   /* of keys and content: files of other versions are removed */
-    uint64_t max_bytes; /* of all files together */
+    const char *path;   /* absolute; created by the first save; NULL: nothing is cached */
+    const char *suffix; /* as in ".names"; the cache ignores files with other suffixes */
+    unsigned version;   /* of keys and content; files of other versions are removed */
+    uint64_t max_bytes; /* limit for all files together */
 } pt_kept_folder;
 
-/* The key of what is found out about a file that says it is `id` (a build id, say): with it, which
- * file that is and when it was changed last, in the file system's words. Another file with the same
- * id, or the same file once it was rewritten, has another key. NULL (else free it) when nothing is
- * to be kept: the file is not regular, belongs to neither this user nor root (it is that user's
- * claim), or was changed so lately that the next change might not show. */
+/* The key for facts about a file with the given id (such as a build id). It combines the id with
+ * the identity and the time of the last change that the file system reports. So another file with
+ * the same id, or the same file after a rewrite, has another key. The caller frees it.
+ *
+ * Returns NULL when the facts must not be cached: the file is not regular, its owner is neither
+ * this user nor root, or its last change is so recent that a further change could have the same
+ * time. */
 char *pt_kept_key(const char *id, const struct stat *status);
-/* One file, unchanged between the two. */
+/* Are both the same file, unchanged between the two calls of stat? */
 bool pt_same_file(const struct stat *a, const struct stat *b);
 
-/* What is kept under a key, with a note that it was used. PT_ERR_NOTFOUND when nothing is. */
+/* Opens the cached file of a key and records the use. PT_ERR_NOTFOUND if there is none. */
 pt_status pt_kept_open(const pt_kept_folder *folder, const char *key, pt_blob *ret_blob,
                        pt_error *reterr);
 
-/* Keeps bytes under the key, in place of what was there. More than a quarter of the limit is not
- * kept: PT_ERR_LIMIT. A folder that belongs to somebody else is not used: PT_ERR_SYSTEM. */
+/* Caches bytes under the key and replaces an older file. PT_ERR_LIMIT if they exceed a quarter of
+ * the limit. PT_ERR_SYSTEM if the folder belongs to another user. */
 pt_status pt_kept_save(const pt_kept_folder *folder, const char *key, const void *bytes,
                        size_t size, pt_error *reterr);
 
-/* How much is kept; clear: removes it. */
-void pt_kept_look(const pt_kept_folder *folder, bool clear, size_t *ret_count, uint64_t *ret_bytes);
+/* Counts the cached files and their bytes; with `clear`, removes them as well. */
+void pt_kept_measure(const pt_kept_folder *folder, bool clear, size_t *ret_count,
+                     uint64_t *ret_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* lazy_curl.c: see lazy_curl.h. The rows below are the functions that anybody calls. */
+/* lazy_curl.c: see lazy_curl.h. The rows below are the functions that pitot calls. */
 #define CURL_DISABLE_TYPECHECK
 #include "base/lazy_curl.h"
 
@@ -49,7 +49,8 @@ static const pt_lazy_function functions[] = {
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static const char *missing;
 
-/* The soname has been the same since 2006; Debian has it once for each TLS library. */
+/* Loads libcurl. The soname has not changed since 2006; Debian has a variant of it for each TLS
+ * library. */
 static void load_curl(void)
 {
     static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
@@ -88,7 +89,7 @@ void curl_easy_cleanup(CURL *easy)
     if (easy != NULL) api.easy_cleanup(easy);
 }
 
-/* The option's number tells what its argument is (curl.h, CURLOPTTYPE_x). */
+/* The option's number determines the type of its argument (curl.h, CURLOPTTYPE_x). */
 CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...)
 {
     CURLcode code;

@@ -1,14 +1,14 @@
-/* lazy_curl.h: libcurl without the price of libcurl. It and the thirty libraries that it brings
- * take 5 ms to be loaded, more than most commands run; so the program is not linked with it.
- * lazy_curl.c defines the functions of libcurl that we call, under their own names: the first call
- * loads the library. Who uses libcurl includes <curl/curl.h> as ever.
+/* lazy_curl.h: libcurl, loaded on the first call. libcurl and its thirty dependencies take 5 ms to
+ * load, longer than most commands run, so the program is not linked with it. lazy_curl.c defines
+ * the functions of libcurl that pitot calls, under their own names; the first call loads the
+ * library. Callers include <curl/curl.h> as usual.
  *
- * Where it is not installed, initialising fails and every handle is NULL.
+ * Where libcurl is not installed, initialisation fails and every handle is NULL.
  */
 #ifndef PT_BASE_LAZY_CURL_H
 #define PT_BASE_LAZY_CURL_H
 
-/* NULL when libcurl is there (it is then loaded), else why not. */
+/* Loads libcurl. Returns NULL on success, else the reason of the failure. */
 const char *pt_curl_missing(void);
 
 #endif

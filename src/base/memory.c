@@ -26,15 +26,15 @@
 #endif
 
 enum {
-    THREAD_BYTES = 64 << 10, /* what a thread sums up by itself */
-    CLOSE_BYTES = 2 << 20,   /* so near to the limit all that is left is given out at once */
+    THREAD_BYTES = 64 << 10, /* bytes that a thread counts on its own before it updates `left` */
+    CLOSE_BYTES = 2 << 20,   /* when less is left, all of it is granted at once */
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards looks */
+    pthread_mutex_t lock; /* held while statm is read and `left` is set */
     _Atomic uint64_t limit;
-    _Atomic int64_t left;      /* until the next look */
-    _Atomic int64_t uncounted; /* and what the process held at first */
+    _Atomic int64_t left;      /* bytes until statm must be read again */
+    _Atomic int64_t uncounted; /* exempt bytes, with those that the process held at first */
     const char *_Atomic hint;
     atomic_bool is_chosen;
     atomic_flag is_exhausted;
@@ -46,12 +46,12 @@ static struct {
     .is_exhausted = ATOMIC_FLAG_INIT,
 };
 
-static _Thread_local size_t summed; /* by this thread, not yet taken from `left` */
+static _Thread_local size_t summed; /* by this thread, not subtracted from `left` yet */
 
-/* The bytes that the process has been promised; 0 if nobody says. */
+/* The private writable bytes of the process; 0 if unknown. */
 static int64_t promised_bytes(void)
 {
-#ifdef HAS_SANITIZER /* whose own mappings are larger than any machine */
+#ifdef HAS_SANITIZER /* a sanitizer maps more than any machine has */
     return (int64_t)__sanitizer_get_current_allocated_bytes();
 #else
     enum { DATA_FIELD = 5 }; /* size resident shared text lib data dt, in pages: proc(5) */
@@ -67,8 +67,9 @@ static int64_t promised_bytes(void)
 #endif
 }
 
-/* Negative: beyond the limit. */
-static int64_t look_at_room(void)
+/* Reads statm and returns the bytes that are left; negative: beyond the limit; INT64_MAX: no limit.
+ */
+static int64_t measure_room(void)
 {
     const uint64_t limit = atomic_load(&memory.limit);
     if (limit >= INT64_MAX / 2) return INT64_MAX;
@@ -102,7 +103,7 @@ const char *pt_memory_hint(void)
 
 uint64_t pt_memory_left(void)
 {
-    const int64_t left = look_at_room();
+    const int64_t left = measure_room();
     return left == INT64_MAX ? UINT64_MAX : left > 0 ? (uint64_t)left : 0;
 }
 
@@ -111,13 +112,14 @@ void pt_memory_uncount(int64_t bytes)
     atomic_fetch_add(&memory.uncounted, bytes);
 }
 
-/* `left` is used up: is there more? */
-static bool take_after_look(size_t bytes)
+/* Grants bytes after `left` is used up: measures the room and sets `left` anew. False: beyond the
+ * limit. */
+static bool take_after_measuring(size_t bytes)
 {
     pthread_mutex_lock(&memory.lock);
     bool is_fine = true;
-    if (atomic_load(&memory.left) < 0) { /* or another thread has looked meanwhile */
-        const int64_t left = look_at_room();
+    if (atomic_load(&memory.left) < 0) { /* else another thread has measured meanwhile */
+        const int64_t left = measure_room();
         is_fine = left >= 0 && (uint64_t)left >= bytes;
         if (is_fine && left != INT64_MAX) {
             const int64_t rest = left - (int64_t)bytes;
@@ -140,16 +142,16 @@ bool pt_memory_take(size_t bytes)
     summed = 0;
     if (all > INT64_MAX / 2) return false;
     if (atomic_fetch_sub(&memory.left, (int64_t)all) >= (int64_t)all) return true;
-    return take_after_look(all);
+    return take_after_measuring(all);
 }
 
-static void say_exhausted(size_t bytes, bool is_limit)
+static void print_exhausted(size_t bytes, bool is_limit)
 {
     char line[512];
     if (is_limit)
         snprintf(line, sizeof line,
                  "pitot: more than the limit of %" PRIu64
-                 " bytes of memory is needed (%zu at once)%s\n",
+                 " bytes of memory is needed (%zu more)%s\n",
                  pt_memory_limit(), bytes, pt_memory_hint());
     else
         snprintf(line, sizeof line, "pitot: out of memory (%zu bytes more were needed)\n", bytes);
@@ -159,9 +161,10 @@ static void say_exhausted(size_t bytes, bool is_limit)
 
 _Noreturn void pt_memory_exhausted(size_t bytes, bool is_limit)
 {
-    while (atomic_flag_test_and_set(&memory.is_exhausted)) /* another thread says it and ends */
+    while (atomic_flag_test_and_set(
+        &memory.is_exhausted)) /* another thread prints the message and exits */
         pause();
     pt_temp_remove_all();
-    say_exhausted(bytes, is_limit);
+    print_exhausted(bytes, is_limit);
     _exit(1);
 }

@@ -1,10 +1,10 @@
-/* memory_machine.c: what the machine, the shell and the container allow.
+/* memory_machine.c: memory limits of the machine, the shell and the container.
  *
  *   /proc/self/cgroup      "4:memory:/a/b" (version 1), "0::/a/b" (version 2)
  *   /proc/self/mountinfo   "ID PARENT DEV ROOT MOUNT OPTIONS ... - TYPE SOURCE SUPER" (proc(5))
  *
- * A container may see its own group as ROOT of the mount: a group "/x/y" below a ROOT "/x" lies at
- * MOUNT/y. Every folder from there up to MOUNT may have a limit of its own. */
+ * In a container, the mount's ROOT may be the container's own group: a group "/x/y" below a ROOT
+ * "/x" is the folder MOUNT/y. Each folder from there up to MOUNT may have a limit. */
 #include "base/cgroup_mount.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -34,7 +34,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The number in a file; UINT64_MAX for "max", for what is no number and where there is no file. */
+/* The number in a file; UINT64_MAX for "max", for other text, and if there is no file. */
 static uint64_t limit_in(const char *root, const char *folder, const char *name)
 {
     PT_FREE char *path = pt_strf("%s/%s", folder, name);
@@ -43,7 +43,7 @@ static uint64_t limit_in(const char *root, const char *folder, const char *name)
     return strtoull(text, NULL, 10);
 }
 
-/* The least limit of group and of all above it, up to the mount. */
+/* The least limit of the group and its ancestors, up to the mount. */
 static uint64_t limit_up_the_path(const char *root, const char *mount, const char *group,
                                   const char *name)
 {
@@ -59,7 +59,7 @@ static uint64_t limit_up_the_path(const char *root, const char *mount, const cha
     return limit;
 }
 
-/* The group of this process in version 1's hierarchy of memory, or in version 2's; NULL: none. */
+/* The group of this process in version 1's memory hierarchy, or in version 2's; NULL if none. */
 static char *own_group(const char *cgroups, bool is_second)
 {
     pt_cgroup_line line;
@@ -71,16 +71,18 @@ static char *own_group(const char *cgroups, bool is_second)
     return NULL;
 }
 
-/* group as seen from a mount whose root is mount_root; NULL: it lies elsewhere. */
+/* The group's path below a mount whose root is mount_root; NULL if the group is outside. */
 static const char *group_in_mount(const char *group, const char *mount_root)
 {
     if (strcmp(mount_root, "/") == 0) return group;
     if (pt_is_below(group, strlen(group), mount_root)) return group + strlen(mount_root);
-    /* A group namespace (cgroup_namespaces(7)) shows groups outside as "/..": its own is "/". */
+    /* In a cgroup namespace (cgroup_namespaces(7)), the mount's root is shown as "/.." and the
+     * process's own group as "/". */
     return strcmp(group, "/") == 0 ? group : NULL;
 }
 
-/* What the hierarchy that a line of mountinfo mounts says; UINT64_MAX: nothing. Cuts it up. */
+/* The limit that a mounted hierarchy sets for this process; UINT64_MAX if none. line: the line of
+ * mountinfo, which is modified. */
 static uint64_t limit_of_mount(const char *root, char *line, const char *cgroups)
 {
     pt_cgroup_mount mount;

@@ -1,4 +1,4 @@
-/* near.h: the words nearest to one that was not found. */
+/* near.h: suggestions for a misspelt word: the nearest known words. */
 #ifndef PT_BASE_NEAR_H
 #define PT_BASE_NEAR_H
 
@@ -12,14 +12,16 @@ typedef struct {
 } pt_near_word;
 
 typedef struct {
+    /* the misspelt word, borrowed */
     const char *to;
-    pt_near_word best[PT_NEAR_WORDS]; /* nearest first; equally near ones in the order offered */
+    pt_near_word best[PT_NEAR_WORDS]; /* nearest first; ties in the order offered */
     size_t count;
 } pt_near;
 
+/* Begins a search for words near `to`, without any result yet. */
 void pt_near_init(pt_near *near, const char *to);
-/* Considers a word: kept if it is near enough (a typing error or two away, or `to` is a part of it
- * but for case) and among the nearest. */
+/* Offers a candidate. It is kept if it is among the nearest, and either a typing error or two away
+ * from `to` or contains `to`, without regard to case. */
 void pt_near_offer(pt_near *near, const char *word);
 
 #endif

@@ -1,5 +1,5 @@
-/* nearest.c: the word that was probably meant: Damerau and Levenshtein's distance, where no part of
- * a word is edited twice. */
+/* nearest.c: suggestions by the restricted Damerau-Levenshtein distance, in which no part of a word
+ * is edited twice. */
 #include "base/near.h"
 #include "base/options.h"
 
@@ -9,7 +9,7 @@
 
 enum {
     LONGEST = 64,
-    LONGEST_OF_OURS = 40, /* nobody mistypes a longer word into one of ours */
+    LONGEST_OF_OURS = 40, /* a longer typed word is no misspelling of an option */
     FAR = 100,
 };
 
@@ -19,12 +19,12 @@ static unsigned least_of(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-/* Letters are compared without case. FAR for what is longer than LONGEST. */
+/* The distance without regard to case; FAR for words longer than LONGEST. */
 static unsigned edit_distance(const char *a, const char *b)
 {
     const size_t a_length = strlen(a), b_length = strlen(b);
     if (a_length > LONGEST || b_length > LONGEST) return FAR;
-    /* Three rows of the table are enough: an exchange looks two back. */
+    /* Three rows of the table are enough: a transposition refers to the row before the last. */
     unsigned rows[3][LONGEST + 1];
     for (unsigned j = 0; j <= b_length; j++)
         rows[0][j] = j;
@@ -48,7 +48,7 @@ const char *pt_nearest(const char *typed, const char *const *words, size_t count
 {
     const size_t length = strlen(typed);
     if (length == 0 || length > LONGEST_OF_OURS) return NULL;
-    unsigned best_distance = length < 5 ? 2 : length < 9 ? 3 : 4; /* must be below */
+    unsigned best_distance = length < 5 ? 2 : length < 9 ? 3 : 4; /* exclusive */
     const char *best = NULL;
     for (size_t i = 0; i < count; i++) {
         const size_t word_length = strlen(words[i]);
@@ -72,7 +72,8 @@ void pt_near_init(pt_near *near, const char *to)
     *near = (pt_near){.to = to};
 }
 
-/* A third of the letters may be wrong; a word that contains the other is near too. */
+/* The distance, or FAR if more than a third of the letters differ. A word that contains `to` is
+ * near, too. */
 static unsigned distance_between(const char *to, const char *word)
 {
     const unsigned distance = edit_distance(to, word);

@@ -1,5 +1,5 @@
-/* options.c: from arguments to structs. The syntaxes differ in how an argument is taken apart;
- * finding a row and storing a value are the same for all. */
+/* options.c: parses arguments into structs. The syntaxes differ only in how they split an argument
+ * into name and value; finding the row and storing the value are common. */
 #include "base/options.h"
 
 #include "base/text.h"
@@ -25,7 +25,7 @@ static bool takes_argument(const pt_option *row)
     return row->type != PT_OPT_FLAG && row->type != PT_OPT_SET;
 }
 
-/* Is word (of length bytes) one of the space-separated words of list? Its position, or -1. */
+/* The position of word (of length bytes) in the space-separated list, or -1. */
 static int position_in(const char *list, const char *word, size_t length)
 {
     int position = 0;
@@ -37,7 +37,7 @@ static int position_in(const char *list, const char *word, size_t length)
     return -1;
 }
 
-/* The words of a space-separated list, to be freed with words_done. */
+/* The words of a space-separated list; the caller frees them with words_done. */
 static pt_option_list words_of(const char *list, const char *prefix)
 {
     pt_option_list words = {0};
@@ -108,8 +108,7 @@ static pt_status store_duration(const pt_option *row, const char *value, int64_t
     int64_t time_ns;
     const pt_status status = pt_parse_duration(value, &time_ns, reterr);
     if (status != PT_OK) return status;
-    if (time_ns < row->min)
-        return pt_error_set(reterr, PT_ERR_USAGE, "%s is no time at all", value);
+    if (time_ns < row->min) return pt_error_set(reterr, PT_ERR_USAGE, "%s is too short", value);
     *field = time_ns;
     return PT_OK;
 }
@@ -253,7 +252,7 @@ static void set_unknown(const pt_options *options, const char *name, size_t leng
     words_done(&words);
 }
 
-/* The one row that name means, exactly or (where the syntax allows) by its beginning. */
+/* Finds the row of a name, which is exact or, where the syntax allows, a unique beginning. */
 static pt_status find_name(const pt_options *options, const char *name, size_t length,
                            struct option_at *ret_at, pt_error *reterr)
 {
@@ -275,7 +274,8 @@ static pt_status find_name(const pt_options *options, const char *name, size_t l
     return PT_OK;
 }
 
-/* The same, or "no-" (in Perl also "no") before the name of one that can be negated. */
+/* Finds the row of a name, also with "no-" (in Perl's syntax also "no") before the name of an
+ * option that can be negated. */
 static pt_status find_option(const pt_options *options, const char *name, size_t length,
                              struct option_at *ret_at, bool *ret_negated, pt_error *reterr)
 {
@@ -319,9 +319,9 @@ struct parsing {
     pt_error *reterr;
 };
 
-/* Stores value and, if it is wrong, says of which option; spelling is as it was typed. */
-static pt_status give_value(struct option_at at, const char *value, const char *spelling,
-                            size_t length, const char *joint, pt_error *reterr)
+/* Stores the value. An error names the option in the spelling that was typed. */
+static pt_status store_argument(struct option_at at, const char *value, const char *spelling,
+                                size_t length, const char *joint, pt_error *reterr)
 {
     pt_error why = PT_ERROR_INIT;
     if (store_value(at.row, value, field_of(at), &why) != PT_OK)
@@ -331,23 +331,25 @@ static pt_status give_value(struct option_at at, const char *value, const char *
     return PT_OK;
 }
 
-/* An option without a value of its own: a flag, one whose argument is optional, or one that takes
- * the next argument. */
-static pt_status give_next(struct parsing *in, struct option_at at, const char *spelling,
-                           size_t length)
+/* Stores the value of an option without "=": a flag, an option with an optional argument, or an
+ * option that takes the next argument. */
+static pt_status store_next_argument(struct parsing *in, struct option_at at, const char *spelling,
+                                     size_t length)
 {
-    if (!takes_argument(at.row)) return give_value(at, "true", spelling, length, "", in->reterr);
-    if (at.row->bare != NULL) return give_value(at, at.row->bare, spelling, length, "", in->reterr);
+    if (!takes_argument(at.row))
+        return store_argument(at, "true", spelling, length, "", in->reterr);
+    if (at.row->bare != NULL)
+        return store_argument(at, at.row->bare, spelling, length, "", in->reterr);
     if (in->next == in->count) {
         const char *const example = at.row->metavar != NULL ? at.row->metavar : "VALUE";
         return pt_error_set(in->reterr, PT_ERR_USAGE, "%.*s needs an argument: %.*s%s%s",
                             (int)length, spelling, (int)length, spelling,
                             length > 2 && spelling[1] == '-' ? "=" : " ", example);
     }
-    return give_value(at, in->args[in->next++], spelling, length, " ", in->reterr);
+    return store_argument(at, in->args[in->next++], spelling, length, " ", in->reterr);
 }
 
-/* --name, --name=value, --no-name; name begins after one dash or two. */
+/* Parses --name, --name=value or --no-name; name begins after one dash or two. */
 static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
 {
     const char *const name = arg + dashes;
@@ -366,13 +368,12 @@ static pt_status parse_long(struct parsing *in, const char *arg, size_t dashes)
         if (at.part->given != NULL) at.part->given[at.row - at.part->table->rows] = true;
         return PT_OK;
     }
-    if (value != NULL) return give_value(at, value, arg, spelled, "=", in->reterr);
-    return give_next(in, at, arg, spelled);
+    if (value != NULL) return store_argument(at, value, arg, spelled, "=", in->reterr);
+    return store_next_argument(in, at, arg, spelled);
 }
 
-/* -abc: flags, and at the end one that may take the rest or the next argument. */
-/* "-focus=x" from fingers that know go tool pprof would be the letters f, o ...: a long name behind
- * one dash is not what it says. */
+/* Refuses a long name behind a single dash, such as pprof's "-focus=x", instead of parsing the
+ * letters f, o ... */
 static pt_status refuse_one_dash(struct parsing *in, const char *name)
 {
     const size_t length = strcspn(name, "=");
@@ -385,6 +386,7 @@ static pt_status refuse_one_dash(struct parsing *in, const char *name)
     return PT_OK;
 }
 
+/* Parses -abc: flags; the last letter may take the rest or the next argument. */
 static pt_status parse_letters(struct parsing *in, const char *arg)
 {
     if (in->options->syntax == PT_SYNTAX_OWN) {
@@ -396,12 +398,12 @@ static pt_status parse_letters(struct parsing *in, const char *arg)
         pt_status status = find_letter(in->options, *letter, &at, in->reterr);
         if (status != PT_OK) return status;
         const char spelling[3] = {'-', *letter, '\0'};
-        /* An argument that may be left out follows "=", so that -Cfi is three letters. */
+        /* An optional argument follows "=", so that -Cfi is three letters. */
         const bool is_optional = at.row->bare != NULL;
         const bool rest =
             takes_argument(at.row) && (is_optional ? letter[1] == '=' : letter[1] != '\0');
-        status = rest ? give_value(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
-                      : give_next(in, at, spelling, 2);
+        status = rest ? store_argument(at, letter + 1 + is_optional, spelling, 2, "", in->reterr)
+                      : store_next_argument(in, at, spelling, 2);
         if (status != PT_OK || rest) return status;
     }
     return PT_OK;
@@ -453,5 +455,5 @@ pt_status pt_options_set(const pt_options *options, const char *name, const char
     if (negated || (value == NULL && takes_argument(at.row)))
         return pt_error_set(reterr, PT_ERR_USAGE, "%s %s", name,
                             negated ? "takes no value" : "needs a value");
-    return give_value(at, value != NULL ? value : "true", name, strlen(name), "=", reterr);
+    return store_argument(at, value != NULL ? value : "true", name, strlen(name), "=", reterr);
 }

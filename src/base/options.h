@@ -1,6 +1,6 @@
-/* options.h: command lines as tables. A row tells everything about an option: how it is spelled,
- * what it takes, where the value goes, what help and man page say. Parsing, help, man page,
- * completion and printing a filled struct back as a command line all read the same rows.
+/* options.h: command lines as tables. A row holds every fact about an option: spelling, argument,
+ * the field for its value, the texts of help and man page. Parsing, help, man page, completion, and
+ * printing a filled struct as a command line all use the same rows.
  *
  *     typedef struct { int64_t rows; const char *focus; bool color; } top_settings;
  *     static const pt_option top_rows[] = {
@@ -10,7 +10,7 @@
  *     };
  *     static const pt_option_table top_table = PT_OPTION_TABLE(top_rows);
  *
- * A command's options are a list of parts, each a table and the struct that it fills.
+ * The options of a command are a list of parts. A part is a table and the struct that it fills.
  */
 #ifndef PT_BASE_OPTIONS_H
 #define PT_BASE_OPTIONS_H
@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-typedef enum {              /* what the field at offset is */
+typedef enum {              /* type of the field at offset */
                PT_OPT_FLAG, /* bool; takes no argument */
                PT_OPT_SET,  /* int, or an enum; takes no argument and stores .min (--json: format =
                                1) */
@@ -38,7 +38,7 @@ typedef enum {              /* what the field at offset is */
 
 typedef enum {
     PT_OPT_NEGATABLE = 1, /* --no-x: false; for the other types 0, NULL or no items */
-    PT_OPT_HIDDEN = 2,    /* works, but is not shown */
+    PT_OPT_HIDDEN = 2,    /* parsed, but absent from help */
 } pt_option_flags;
 
 typedef struct pt_option {
@@ -46,19 +46,18 @@ typedef struct pt_option {
     char letter;      /* or 0 */
     pt_option_type type;
     unsigned flags;
-    size_t offset; /* of the field in the part's struct */
+    size_t offset; /* of the field, in the part's struct */
     const char
-        *initial; /* what it is when not given, as one would type it; NULL = 0, false, none */
+        *initial; /* default value, in the spelling of the command line; NULL = 0, false or none */
     const char
-        *bare; /* the argument is optional (--color[=WHEN], -c=WHEN): what --color alone means
-                */
+        *bare; /* the argument is optional (--color[=WHEN], -c=WHEN); the value of --color alone */
     const char *choices; /* CHOICE: "text json csv" */
     int64_t min, max;
     const char *aliases; /* other long spellings: "no-limit all" */
     const char *metavar; /* "FILE"; a default by type if NULL */
-    const char *help;    /* one line, lower case, no full stop */
-    const char *details; /* more for the man page, or NULL */
-    const char *group;   /* a heading that begins here; NULL continues the one before */
+    const char *help;    /* description: one line, lower case, no full stop */
+    const char *details; /* further text for the man page, or NULL */
+    const char *group; /* heading of the group that begins at this row; NULL continues the group */
 } pt_option;
 
 typedef struct pt_option_table {
@@ -70,7 +69,8 @@ typedef struct pt_option_table {
         array, sizeof(array) / sizeof((array)[0])                                                  \
     }
 
-/* Items are borrowed from the arguments; the array is freed by pt_options_done (or with free). */
+/* The values of a PT_OPT_LIST. Items are borrowed from the arguments; pt_options_done (or free)
+ * frees the array. */
 typedef struct pt_option_list {
     const char **items;
     size_t count;
@@ -86,55 +86,56 @@ typedef enum {
 
 typedef struct pt_option_part {
     const pt_option_table *table;
-    void *into;  /* the struct; may be NULL for help, man page and completion */
-    bool *given; /* NULL, or a bool a row that parsing sets to true */
+    void *into;  /* the struct to fill; may be NULL for help, man page and completion */
+    bool *given; /* NULL, or a bool for each row; parsing sets those of the given options */
 } pt_option_part;
 
 typedef struct pt_options {
     const pt_option_part *parts;
     size_t part_count;
     pt_option_syntax syntax;
-    bool stop_at_operand; /* what follows the first operand is not ours: record COMMAND... */
+    bool stop_at_operand; /* the first operand ends the options: record COMMAND... */
 } pt_options;
 
-/* Sets every field to what it is when not given (lists to empty). */
+/* Sets every field to its default (lists to empty). */
 void pt_options_init(const pt_options *options);
-/* Frees the arrays of lists. */
+/* Frees the arrays of all lists. */
 void pt_options_done(const pt_options *options);
 
-/* Reads args (without the program's name) into the structs. What are no options go to
- * *ret_operands, to be freed with free(ret_operands->items). On failure PT_ERR_USAGE with a message
- * that names the option, what is wrong with it and what would be right, or the nearest name. */
+/* Parses args (without the program's name) into the structs. *ret_operands receives the arguments
+ * that are no options; the caller frees ret_operands->items. PT_ERR_USAGE with a message that names
+ * the option, the fault, and the valid values or the nearest name. */
 pt_status pt_options_parse(const pt_options *options, const char *const *args, size_t count,
                            pt_option_list *ret_operands, pt_error *reterr);
 
-/* Sets one option by its long name, as a URL or a shell does; value NULL: given without. Flags take
- * true and false. value must live as long as the struct. */
+/* Sets one option by its long name, for a URL or a shell. value NULL: the option without an
+ * argument. Flags accept true and false. value must live as long as the struct. */
 pt_status pt_options_set(const pt_options *options, const char *name, const char *value,
                          pt_error *reterr);
 
-/* Appends the options that are not at their initial values, in own syntax and quoted for a shell,
- * with a space between: parsing that gives the same structs. */
+/* Appends the options whose values differ from their defaults, in PT_SYNTAX_OWN, quoted for a shell
+ * and separated by spaces. Parsing the text gives the same structs. */
 void pt_options_print(const pt_options *options, pt_buf *buf);
 
-/* Help: a line or more an option, wrapped at columns (at least 40). */
+/* Writes the help: each option in one or more lines, wrapped at columns (at least 40). */
 void pt_options_help(const pt_options *options, unsigned columns, pt_out *out);
-/* The same as roff for a man page: .SS a group, .TP an option, with details. */
+/* Writes the help as roff for a man page: .SS for a group, .TP for an option, with details. */
 void pt_options_man(const pt_options *options, pt_out *out);
-/* A line a spelling for completion scripts: spelling, tab, "flag", "value" or "choice", tab,
- * metavar or choices, tab, help. Optional arguments count as flags. */
+/* Writes a line for each spelling, for completion scripts. Its fields, separated by tabs, are:
+ * spelling; "flag", "value" or "choice"; metavar or choices; help. Options with optional arguments
+ * are flags. */
 void pt_options_complete(const pt_options *options, pt_out *out);
 
-/* For a test of the tables: appends a line for everything that is wrong with them (two options of
- * one spelling, no help, an initial value that does not parse, ...) and returns how many lines. */
+/* Checks the tables, for tests: appends a line for each error (two options with one spelling, no
+ * help, a default that does not parse, ...) and returns the number of lines. */
 size_t pt_options_check(const pt_options *options, pt_buf *problems);
 
-/* The word nearest to what was typed, by edits (letters missing, added, changed, two exchanged),
- * without regard to case; NULL if none is near enough to be meant. A word that begins with what was
- * typed is near. The first of equals. */
+/* The word nearest to `typed` by edit distance (insertion, deletion, substitution, transposition),
+ * without regard to case. A word that begins with `typed` is near. Returns NULL if no word is near
+ * enough, the first of equally near words else. */
 const char *pt_nearest(const char *typed, const char *const *words, size_t count);
 
-/* Appends text as a shell needs it: as it is, or in single quotes. */
+/* Appends text as one word of a shell command, in single quotes where necessary. */
 void pt_put_quoted(pt_buf *buf, const char *text);
 
 #endif

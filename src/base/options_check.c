@@ -1,4 +1,4 @@
-/* options_check.c: what a test asks of every option table. */
+/* options_check.c: checks of an option table, for tests. */
 #include "base/options.h"
 
 #include <ctype.h>
@@ -37,7 +37,7 @@ static bool bad_value(const pt_option *row, const char *value, pt_error *reterr)
     return bad;
 }
 
-/* "x=VALUE: why" without what comes before why. */
+/* The reason part of the error "x=VALUE: reason". */
 static const char *reason_of(const pt_error *error, const char *value)
 {
     const size_t skip = strlen("x=: ") + strlen(value);
@@ -67,17 +67,17 @@ static size_t check_row(const pt_option *row, pt_buf *problems)
         n++;
     }
     if (row->type == PT_OPT_CHOICE && row->choices == NULL) {
-        pt_putf(problems, "%s%s has nothing to choose from\n", dashes, name);
+        pt_putf(problems, "%s%s has no choices\n", dashes, name);
         return n + 1;
     }
     pt_error error = PT_ERROR_INIT;
     if (row->initial != NULL && bad_value(row, row->initial, &error)) {
-        pt_putf(problems, "%s%s: its initial value: %s\n", dashes, name,
+        pt_putf(problems, "%s%s: default value: %s\n", dashes, name,
                 reason_of(&error, row->initial));
         n++;
     }
     if (row->bare != NULL && bad_value(row, row->bare, &error)) {
-        pt_putf(problems, "%s%s: what it means alone: %s\n", dashes, name,
+        pt_putf(problems, "%s%s: value without argument: %s\n", dashes, name,
                 reason_of(&error, row->bare));
         n++;
     }
@@ -111,7 +111,7 @@ static size_t check_spellings(const pt_buf *all, pt_buf *problems)
     for (size_t i = 0; i < all->size;) {
         const char *const word = (const char *)all->data + i;
         const size_t next = i + strlen(word) + 1;
-        /* Told once: at the second place. */
+        /* Reported once: at the second occurrence. */
         size_t before = 0;
         for (size_t k = 0; k < i; k += strlen((const char *)all->data + k) + 1)
             before += strcmp((const char *)all->data + k, word) == 0;

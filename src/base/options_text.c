@@ -1,5 +1,5 @@
-/* options_text.c: what the option tables say: help, man page, completion, and a struct as a command
- * line. */
+/* options_text.c: texts made from option tables: help, man page, completion, and a struct as a
+ * command line. */
 #include "base/options.h"
 
 #include "base/units.h"
@@ -32,7 +32,7 @@ static const char *metavar_of(const pt_option *row)
     return row->metavar != NULL ? row->metavar : by_type[row->type];
 }
 
-/* The heading above row changes when its group is named. */
+/* The heading to print above the row, or NULL if the row continues the group. */
 static const char *heading_of(const pt_option *row, bool first)
 {
     return row->group != NULL ? row->group : first ? "Options" : NULL;
@@ -55,7 +55,7 @@ static void put_spelling(pt_buf *buf, const pt_option *row)
             metavar_of(row));
 }
 
-/* The help line with what the row itself knows: choices and initial value. */
+/* Puts the help text with the row's choices and default. */
 static void put_help(pt_buf *buf, const pt_option *row)
 {
     pt_put_text(buf, row->help);
@@ -75,7 +75,8 @@ static void put_help(pt_buf *buf, const pt_option *row)
                                                     : "off");
 }
 
-/* Words of text from column `at` on, wrapped at columns and continued at HELP_COLUMN. */
+/* Puts the words of text from the current column on, wrapped at columns and continued at
+ * HELP_COLUMN. */
 static void put_wrapped(pt_out *out, const char *text, unsigned columns)
 {
     size_t at = HELP_COLUMN;
@@ -123,7 +124,7 @@ void pt_options_help(const pt_options *options, unsigned columns, pt_out *out)
 
 /* --- man page --- */
 
-/* Text that roff takes literally: its own marks escaped, also at the beginning of a line. */
+/* Puts text for roff, with roff's own characters escaped, also at the beginning of a line. */
 static void put_roff(pt_out *out, const char *text)
 {
     bool line_start = true;
@@ -245,7 +246,8 @@ void pt_put_quoted(pt_buf *buf, const char *text)
     pt_put_u8(buf, '\'');
 }
 
-/* value as the largest unit that divides it: 1500 with {1000: "us", 1: "ns"} is "1500ns". */
+/* Puts the value in the largest unit that divides it: 1500 with {1000: "us", 1: "ns"} is "1500ns".
+ */
 static void put_exact(pt_buf *buf, uint64_t value, const uint64_t *steps, const char *const *names)
 {
     size_t i = 0;
@@ -264,7 +266,7 @@ static void put_double(pt_buf *buf, double value)
     pt_put_text(buf, text);
 }
 
-/* The fewest decimals that read back as the same share. */
+/* Puts the fewest decimals that parse back to the same share. */
 static void put_share(pt_buf *buf, double share)
 {
     char text[64];
@@ -276,7 +278,7 @@ static void put_share(pt_buf *buf, double share)
     pt_put_text(buf, text);
 }
 
-/* The value as it would be typed, unquoted; NULL strings and lists append nothing. */
+/* Puts the value as a user would type it, unquoted. NULL strings and lists append nothing. */
 static void put_field(pt_buf *buf, const pt_option *row, const void *field)
 {
     static const uint64_t sizes[] = {1 << 30, 1 << 20, 1 << 10, 1};
@@ -335,7 +337,7 @@ static void print_row(pt_buf *buf, const pt_option_part *part, const pt_option *
             put_option(buf, row, list->items[i]);
         return;
     }
-    if (row->type == PT_OPT_SET) { /* 0 is what the field is when none of its options is given */
+    if (row->type == PT_OPT_SET) { /* 0 is the default, without any of the field's options */
         if (*(const int *)field == row->min && row->min != 0 &&
             !has_choice_at(part->table, row->offset))
             put_option(buf, row, NULL);

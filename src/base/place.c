@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel follows (path_resolution(7)) */
+enum { LINKS_MAX = 40 }; /* the kernel's limit (path_resolution(7)) */
 
 bool pt_owner_is_trusted(uid_t owner)
 {
@@ -21,11 +21,11 @@ bool pt_owner_is_trusted(uid_t owner)
 /* ---- the walk ---- */
 
 typedef struct {
-    int root_fd;      /* -1: the whole file system */
-    int at_fd;        /* the folder reached */
+    int root_fd;      /* -1: the process's own root */
+    int at_fd;        /* the folder reached so far */
     char *rest;       /* the path from there */
     unsigned links;   /* followed so far */
-    bool is_wary;     /* refuse what others planted */
+    bool is_wary;     /* refuse links and files that untrusted users planted */
     bool keeps_last;  /* a link in the last part is not followed */
     pt_error *reterr; /* receives a refusal */
 } walk;
@@ -36,8 +36,8 @@ static bool is_open_to_others(const struct stat *folder)
            (folder->st_mode & (S_IWGRP | S_ISVTX)) == (S_IWGRP | S_ISVTX);
 }
 
-/* True, with the line in *reterr, if another user put the file into a folder that others may write
- * to. target: of a link; else NULL. */
+/* Did an untrusted user put the file into a folder that others can write to? If so, sets *reterr.
+ * target: the target of a link; else NULL. */
 static bool is_planted(const walk *w, const struct stat *status, const char *target)
 {
     struct stat folder;
@@ -45,12 +45,12 @@ static bool is_planted(const walk *w, const struct stat *status, const char *tar
     if (fstat(w->at_fd, &folder) != 0 || !is_open_to_others(&folder)) return false;
     if (target != NULL)
         pt_error_set(w->reterr, PT_ERR_SYSTEM,
-                     "user %u put a link to %s there, in a folder that others may write to; remove "
+                     "user %u put a link to %s there, in a folder that others can write to; remove "
                      "it or name another file",
                      (unsigned)status->st_uid, target);
     else
         pt_error_set(w->reterr, PT_ERR_SYSTEM,
-                     "belongs to user %u, in a folder that others may write to; remove it or name "
+                     "belongs to user %u, in a folder that others can write to; remove it or name "
                      "another file",
                      (unsigned)status->st_uid);
     return true;
@@ -85,7 +85,8 @@ static bool is_in_proc(const walk *w)
 
 typedef enum { WALK_ON, WALK_OVER, WALK_FAILED } step;
 
-/* The link `name`, open as link_fd: puts its text before the rest, or lets the kernel follow it. */
+/* Follows the link `name`, open as link_fd: puts its target before the rest of the path. The kernel
+ * follows a magic link. */
 static step follow_link(walk *w, int link_fd, const char *name, const struct stat *status,
                         bool is_last, pt_place *place)
 {
@@ -114,8 +115,8 @@ static step follow_link(walk *w, int link_fd, const char *name, const struct sta
     return target[0] != '/' || go_to_root(w) ? WALK_ON : WALK_FAILED;
 }
 
-/* The last part, or a link anywhere. */
-static step look_at_part(walk *w, const char *name, bool is_last, pt_place *place)
+/* Handles the last part of the path, or a link anywhere. */
+static step resolve_part(walk *w, const char *name, bool is_last, pt_place *place)
 {
     PT_CLOSE int fd = openat(w->at_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
@@ -139,17 +140,17 @@ static step walk_part(walk *w, char *name, bool is_last, pt_place *place)
     if (strcmp(name, "..") == 0)
         return move_to(w, openat(w->at_fd, "..", FOLDER)) ? WALK_ON : WALK_FAILED;
     if (!is_last) {
-        /* O_DIRECTORY: so that an automounter's folder is mounted. */
+        /* O_DIRECTORY triggers the mount of an automounter's folder. */
         const int fd = openat(w->at_fd, name, FOLDER | O_NOFOLLOW);
         if (fd >= 0) return move_to(w, fd) ? WALK_ON : WALK_FAILED;
         if (errno != ENOTDIR && errno != ELOOP) return WALK_FAILED;
     }
-    const step next = look_at_part(w, name, is_last, place);
+    const step next = resolve_part(w, name, is_last, place);
     if (next == WALK_OVER) place->name = pt_strdup(name);
     return next;
 }
 
-/* Cuts the next part off w->rest; NULL when there is none. Free it. */
+/* Removes the next part from w->rest and returns it; NULL at the end. The caller frees it. */
 static char *cut_part(walk *w, bool *ret_is_last)
 {
     const char *const begin = w->rest + strspn(w->rest, "/");
@@ -181,7 +182,7 @@ static bool walk_all(walk *w, pt_place *place)
     return next == WALK_OVER;
 }
 
-/* False with errno; 0 when *reterr has a refusal. */
+/* Walks the path. False with errno set, or with errno 0 if *reterr holds a refusal. */
 static bool find_place(const char *path, const walk *how, pt_place *ret_place)
 {
     walk w = *how;
@@ -224,7 +225,8 @@ void pt_place_done(pt_place *place)
 
 /* ---- regular files ---- */
 
-/* The regular file that path_fd (O_PATH, which is closed) is of, opened for reading. */
+/* Opens, for reading, the regular file that the O_PATH descriptor path_fd refers to, and closes
+ * path_fd. */
 static int open_if_regular(int path_fd, struct stat *ret_status)
 {
     PT_CLOSE int fd = path_fd;
@@ -288,7 +290,7 @@ static bool is_trusted_folder(const char *path)
            pt_owner_is_trusted(status.st_uid);
 }
 
-/* May a folder of ours be made there? */
+/* May a folder be created at path: is its parent a trusted user's? */
 static bool is_made_in_trusted(const char *path)
 {
     const char *const slash = strrchr(path, '/');

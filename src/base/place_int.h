@@ -1,10 +1,11 @@
-/* place_int.h: what place.c does for claim.c. */
+/* place_int.h: a function of place.c that claim.c shares. */
 #ifndef PT_BASE_PLACE_INT_H
 #define PT_BASE_PLACE_INT_H
 
 #include "base/place.h"
 
-/* pt_open_regular_in. follows: a link in the last part, too; else that is ELOOP. */
+/* pt_open_regular_in with a choice: `follows` permits a link in the last part; without it such a
+ * link fails with ELOOP. */
 int pt_open_regular_below(const char *root, const char *path, bool follows,
                           struct stat *ret_status);
 

@@ -1,5 +1,5 @@
-/* pool.c: workers sleep until a job is posted, run its function once each, and sleep again. What
- * is shared out inside a job is the job's own affair: a counter of ranges, or a window of items. */
+/* pool.c: workers sleep until a job is posted, run its function once each, and sleep again. Each
+ * kind of job divides its own work: a counter of ranges, or a window of items. */
 #include "base/pool.h"
 
 #include "base/memory.h"
@@ -13,21 +13,21 @@
 typedef void job_fn(void *job, unsigned worker);
 
 struct pt_pool {
-    unsigned count;         /* workers, the caller counted */
-    pthread_mutex_t in_use; /* held by the thread whose job runs; guards the next two */
-    pthread_t *threads;     /* made for the first job that has something for them */
+    unsigned count;         /* number of workers, including the caller */
+    pthread_mutex_t in_use; /* held by the thread whose job runs; guards the next two fields */
+    pthread_t *threads;     /* created for the first job that needs them */
     unsigned thread_count;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t posted, finished;
     job_fn *fn;
     void *job;
-    uint64_t generation; /* of the job; a worker runs each once */
-    unsigned working;    /* threads that have not finished it */
-    unsigned started;    /* threads that know their number */
+    uint64_t generation; /* number of the current job; a worker runs each job once */
+    unsigned working;    /* threads that have not finished the job */
+    unsigned started;    /* threads that have taken their worker number */
     bool stop;
 };
 
-/* Set while this thread runs a task of a pool: its own calls run inline. */
+/* Set while this thread runs a task: its own calls of the pool run inline. */
 static _Thread_local bool inside_task;
 
 static void *worker_main(void *arg)
@@ -72,7 +72,7 @@ pt_pool *pt_pool_new(unsigned threads)
     return pool;
 }
 
-/* Of one thread: address space of which little is ever used. */
+/* Size of a thread's stack: address space of which little is used. */
 static int64_t stack_bytes(void)
 {
     pthread_attr_t usual;
@@ -147,16 +147,16 @@ struct range_job {
     pt_range_fn *fn;
     void *ctx;
     size_t n, grain;
-    atomic_size_t next; /* first item nobody has taken */
+    atomic_size_t next; /* first item that no worker has taken */
     atomic_size_t stop; /* items from here on need not run: an earlier one failed */
     pthread_mutex_t lock;
-    size_t failed_at; /* begin of the lowest failed range, guarded by lock */
+    size_t failed_at; /* start of the lowest failed range, guarded by lock */
     pt_status status;
     pt_error error;
 };
 
-/* Ranges are taken in rising order, so when one fails all lower ones are running or done; the
- * lowest failure therefore always surfaces. */
+/* Runs ranges until none is left. Workers take ranges in ascending order, so when a range fails,
+ * all lower ones are running or done; the lowest failure is therefore always found. */
 static void run_ranges(void *arg, unsigned worker)
 {
     struct range_job *const job = arg;
@@ -189,7 +189,7 @@ pt_status pt_pool_for(pt_pool *pool, size_t n, size_t grain, pt_range_fn *fn, vo
         .fn = fn, .ctx = ctx, .n = n, .grain = grain, .stop = n, .failed_at = SIZE_MAX};
     pthread_mutex_init(&job.lock, NULL);
     if (n <= grain)
-        run_ranges(&job, 0); /* not worth waking anyone */
+        run_ranges(&job, 0); /* a single range: no worker is woken */
     else
         run_job(pool, run_ranges, &job);
     pthread_mutex_destroy(&job.lock);
@@ -206,8 +206,8 @@ struct made {
     bool ready;
 };
 
-/*   committed (due)          next (nobody has taken)
- *        |--- in the making or ready, at most ahead ---|      window[index % ahead]
+/*   committed (due)          next (not taken yet)
+ *        |--- in production or ready, at most ahead ---|      window[index % ahead]
  */
 struct ordered_job {
     const pt_ordered *how;
@@ -221,8 +221,8 @@ struct ordered_job {
     pt_error error;
 };
 
-/* Makes the next item; called and returns with the lock held. */
-static void make_one(struct ordered_job *job, unsigned worker)
+/* Produces the next item. Called and returns with the lock held. */
+static void produce_item(struct ordered_job *job, unsigned worker)
 {
     const size_t index = job->next++;
     pthread_mutex_unlock(&job->lock);
@@ -233,8 +233,8 @@ static void make_one(struct ordered_job *job, unsigned worker)
     pthread_cond_broadcast(&job->changed);
 }
 
-/* Commits the item that is due; called and returns with the lock held. Only worker 0 does. */
-static void commit_one(struct ordered_job *job)
+/* Commits the due item. Called and returns with the lock held, by worker 0 only. */
+static void commit_item(struct ordered_job *job)
 {
     struct made *const slot = &job->window[job->due % job->ahead];
     const struct made made = *slot;
@@ -260,9 +260,9 @@ static void run_ordered(void *arg, unsigned worker)
     while (!job->stop && job->due < job->n) {
         const bool may_make = job->next < job->n && job->next - job->due < job->ahead;
         if (worker == 0 && job->window[job->due % job->ahead].ready)
-            commit_one(job);
+            commit_item(job);
         else if (may_make)
-            make_one(job, worker);
+            produce_item(job, worker);
         else if (worker != 0 && job->next == job->n)
             break;
         else
@@ -282,7 +282,7 @@ pt_status pt_pool_ordered(pt_pool *pool, size_t n, const pt_ordered *how, pt_err
         run_ordered(&job, 0);
     else
         run_job(pool, run_ordered, &job);
-    for (size_t i = 0; i < job.ahead; i++) { /* what was made after the one that failed */
+    for (size_t i = 0; i < job.ahead; i++) { /* drop the items after the failed one */
         if (job.window[i].ready && job.window[i].status == PT_OK)
             how->drop(how->ctx, job.window[i].item);
     }

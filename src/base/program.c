@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 typedef struct {
-    int in, out, said; /* ours: its standard input, output, error */
+    int in, out, said; /* the parent's ends of its standard input, output, error */
     pid_t pid;
 } child;
 
@@ -23,7 +23,8 @@ static void close_pair(int fds[2])
     close(fds[1]);
 }
 
-/* Of the new process: it ends when the thread that waits for it does, however that happens. */
+/* Runs in the new process and starts the program. The kernel kills the program if the thread that
+ * waits for it dies. */
 static _Noreturn void become_program(const char *path, char *const argv[], const int fds[3],
                                      pid_t parent)
 {
@@ -63,8 +64,8 @@ static pt_status start_program(const char *path, char *const argv[], child *ret,
     return pt_error_errno(reterr, error, "%s", path);
 }
 
-/* Reads what is there; false at the end. */
-static bool read_some(int fd, pt_buf *into)
+/* Reads the available bytes; false at the end. */
+static bool read_available(int fd, pt_buf *into)
 {
     pt_buf_reserve(into, 65536);
     const ssize_t got = read(fd, into->data + into->size, 65536);
@@ -81,7 +82,8 @@ static int wait_ms(int64_t deadline_ms)
     return deadline_ms == 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
-/* Feeds and reads at once: either side may fill a pipe. False: the deadline has passed. */
+/* Writes the input and reads both outputs concurrently, since each pipe may fill. False if the
+ * deadline has passed. */
 static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt_buf *output,
                           pt_buf *said)
 {
@@ -104,8 +106,9 @@ static bool feed_and_read(child *c, const pt_buf *input, int64_t deadline_ms, pt
                 fds[0].fd = -1;
             }
         }
-        if (fds[1].fd >= 0 && fds[1].revents != 0 && !read_some(c->out, output)) fds[1].fd = -1;
-        if (fds[2].fd >= 0 && fds[2].revents != 0 && !read_some(c->said, said)) fds[2].fd = -1;
+        if (fds[1].fd >= 0 && fds[1].revents != 0 && !read_available(c->out, output))
+            fds[1].fd = -1;
+        if (fds[2].fd >= 0 && fds[2].revents != 0 && !read_available(c->said, said)) fds[2].fd = -1;
     }
     if (fds[0].fd >= 0) close(c->in);
     close(c->out);

@@ -1,4 +1,4 @@
-/* program.h: another program is run on an input that is at hand: what it writes, and how it ends.
+/* program.h: runs another program on a given input and collects its output.
  */
 #ifndef PT_BASE_PROGRAM_H
 #define PT_BASE_PROGRAM_H
@@ -7,14 +7,14 @@
 #include "base/error.h"
 
 typedef struct pt_program_result {
-    pt_buf output, said; /* of its standard output; of its standard error */
-    bool in_time;        /* false: it was killed at the limit */
-    bool has_succeeded;  /* it ended in time, with status 0 */
+    pt_buf output, said; /* standard output; standard error */
+    bool in_time;        /* false: the program was killed at the time limit */
+    bool has_succeeded;  /* the program ended in time with status 0 */
 } pt_program_result;
 
-/* Runs the file at path with these words (argv[0] first, NULL last) and waits for its end. limit_s:
- * how many seconds it may take; 0 = any time. The program ends with the thread that calls this.
- * PT_ERR_SYSTEM: it could not be started. Else the caller frees *ret_result with
+/* Runs the program at path with argv (name first, NULL last), feeds it the input and waits for its
+ * end. limit_s: time limit in seconds; 0 = none. The kernel kills the program if the calling thread
+ * dies. PT_ERR_SYSTEM if the program could not be started; else the caller frees *ret_result with
  * pt_program_result_done. */
 pt_status pt_program_run(const char *path, char *const argv[], const pt_buf *input, int limit_s,
                          pt_program_result *ret_result, pt_error *reterr);

@@ -1,4 +1,4 @@
-/* reader.c: the parts of pt_reader that are not worth inlining, and its one way to fail. */
+/* reader.c: the functions of pt_reader that are not inline, and its failure path. */
 #include "base/reader.h"
 
 #include <inttypes.h>
@@ -79,8 +79,7 @@ void pt_reader_seek(pt_reader *r, uint64_t offset)
     const size_t size = (size_t)(r->end - r->start);
     if (offset > size) {
         pt_reader_fail(r, PT_ERR_DAMAGED,
-                       "something at byte %" PRIu64
-                       " is referred to, but the data ends at %" PRIu64,
+                       "an offset of %" PRIu64 " is beyond the data's end at %" PRIu64,
                        r->offset + offset, r->offset + size);
         return;
     }
@@ -100,7 +99,7 @@ bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count)
     return true;
 }
 
-/* Folds eight bytes of seven bits each into 56 bits: pairs, then quads, then all. */
+/* Packs eight groups of seven bits into 56 bits: first pairs, then quads, then all. */
 static uint64_t squeeze_sevens(uint64_t x)
 {
     x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
@@ -108,8 +107,8 @@ static uint64_t squeeze_sevens(uint64_t x)
     return (x & UINT64_C(0x000000000fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
-/* A number of two bytes or more, up to eight of them at once. Returns the byte after the number, or
- * NULL if it is longer than eight bytes. At least eight bytes must be readable at p. */
+/* Decodes a varint of two to eight bytes. Returns the byte after the varint, or NULL if it is
+ * longer. At least eight bytes must be readable at p. */
 static inline const uint8_t *short_varint(const uint8_t *p, uint64_t *ret_value)
 {
     uint64_t bytes;
@@ -117,8 +116,8 @@ static inline const uint8_t *short_varint(const uint8_t *p, uint64_t *ret_value)
     bytes = le64toh(bytes);
     const uint64_t last = ~bytes & UINT64_C(0x8080808080808080);
     if (last == 0) return NULL;
-    /* Predicted branches for the usual lengths let the next number begin before this one is done.
-     */
+    /* Branches for the usual lengths are predicted, so that the CPU can begin the next varint
+     * before this one is complete. */
     if (last & 0x8000) {
         *ret_value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1;
         return p + 2;
@@ -175,7 +174,7 @@ size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most)
         }
         r->pos = p;
         if (n == most || p == end) break;
-        const uint64_t value = pt_read_varint(r); /* a long one, or one of the last few */
+        const uint64_t value = pt_read_varint(r); /* a long varint, or one of the last few */
         if (!pt_reader_ok(r)) break;
         into[n++] = value;
     }

@@ -1,13 +1,13 @@
-/* reader.h: reading numbers, slices and lines from bytes that nobody vouches for.
+/* reader.h: reads numbers, slices and lines from untrusted bytes.
  *
- *   start ........ pos ........ end          offset = where start lies in the file
+ *   start ........ pos ........ end          offset = position of start in the file
  *
- * The error is sticky: the first read that does not fit records offset and message, moves pos to
- * end, and from then on every read gives zero (or NULL), so a parser needs no branch after each
- * read. It checks pt_reader_ok() once a record, and before it uses a count as a size.
+ * The error is sticky: the first read beyond the end records offset and message and moves pos to
+ * end. From then on every read returns zero or NULL, so a parser needs no branch after each read. A
+ * parser checks pt_reader_ok() once a record, and before it uses a count as a size.
  *
- * A child reader (pt_reader_sub) covers a slice of its parent, as a nested protobuf message does; a
- * failure in a child is a failure of its parents too. Readers own nothing and need no done.
+ * A child reader (pt_reader_sub) covers a slice of its parent, such as a nested protobuf message. A
+ * failure of a child is a failure of its parents, too. Readers own no memory and need no cleanup.
  */
 #ifndef PT_BASE_READER_H
 #define PT_BASE_READER_H
@@ -19,16 +19,16 @@
 
 typedef struct pt_reader {
     const uint8_t *pos, *end, *start;
-    uint64_t offset;          /* of start in the file, for messages */
+    uint64_t offset;          /* offset of start in the file, for messages */
     struct pt_reader *parent; /* NULL at the top; must outlive this one */
-    pt_error *error;          /* filled by the first failure; NULL if the caller wants only ok */
-    pt_status status;         /* PT_OK until the first failure */
-    bool swap;                /* the file's byte order is not ours */
-    uint8_t word_bytes;       /* 4 or 8: the target's long */
+    pt_error *error;    /* receives the first failure; NULL if the caller needs only the status */
+    pt_status status;   /* PT_OK until the first failure */
+    bool swap;          /* the file's byte order differs from the host's */
+    uint8_t word_bytes; /* 4 or 8: size of the target's long */
 } pt_reader;
 
-/* Reads data[0, size); little endian and 8-byte words until told otherwise. error (may be NULL)
- * receives the first failure: status PT_ERR_DAMAGED, message and offset. */
+/* Begins to read data[0, size), as little endian with 8-byte words until set otherwise. error (may
+ * be NULL) receives the first failure: PT_ERR_DAMAGED, message and offset. */
 void pt_reader_init(pt_reader *r, const void *data, size_t size, pt_error *error);
 
 void pt_reader_set_order(pt_reader *r, bool big_endian);
@@ -45,32 +45,32 @@ static inline size_t pt_reader_left(const pt_reader *r)
     return (size_t)(r->end - r->pos);
 }
 
-/* True when a successful reader has consumed everything, and after any failure. */
+/* True when all bytes were read, and after any failure. */
 static inline bool pt_reader_at_end(const pt_reader *r)
 {
     return r->pos == r->end;
 }
 
-/* Position counted from the start of the file (for a child too). */
+/* Position in the file, also for a child. */
 static inline uint64_t pt_reader_offset(const pt_reader *r)
 {
     return r->offset + (uint64_t)(r->pos - r->start);
 }
 
-/* Fails the reader with a message of the caller's at the present offset, or at an offset of the
- * caller's. Only the first failure counts. Returns the status (for `return`). */
+/* Fails the reader with the caller's message, at the present offset or at a given one. Later
+ * failures are ignored. Returns the reader's status, for `return`. */
 pt_status pt_reader_fail(pt_reader *r, pt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 pt_status pt_reader_fail_at(pt_reader *r, uint64_t offset, pt_status status, const char *format,
                             ...) __attribute__((format(printf, 4, 5), cold));
-/* What the reads call: "N bytes wanted, M are left". Always returns false. */
+/* Fails the reader with "N bytes wanted, M are left". Always returns false. */
 bool pt_reader_short(pt_reader *r, uint64_t wanted) __attribute__((cold));
 
-/* Moves to data[offset] of this reader, counted from its start; fails if that is past the end. */
+/* Moves to data[offset] of this reader; fails if offset is past the end. */
 void pt_reader_seek(pt_reader *r, uint64_t offset);
 
-/* Are count items of item_bytes (>= 1) each left? If not the reader fails. The question to ask
- * before a count from the file sizes an allocation or a loop. */
+/* Are at least count items of item_bytes (>= 1) left? If not, the reader fails. Call this before a
+ * count from the file sizes an allocation or a loop. */
 static inline bool pt_reader_has(pt_reader *r, uint64_t count, uint64_t item_bytes)
 {
     if (__builtin_expect(count > pt_reader_left(r) / item_bytes, 0)) {
@@ -81,8 +81,8 @@ static inline bool pt_reader_has(pt_reader *r, uint64_t count, uint64_t item_byt
     return true;
 }
 
-/* The next size bytes, inside the reader's data; NULL and failed if so many are not left. A read of
- * zero bytes gives a pointer that must not be followed (not NULL unless the reader has failed). */
+/* Returns the next size bytes, inside the reader's data; NULL after a failure or if fewer are left.
+ * The pointer to zero bytes must not be dereferenced. */
 static inline const uint8_t *pt_read_bytes(pt_reader *r, uint64_t size)
 {
     if (__builtin_expect(size > pt_reader_left(r) || r->status != PT_OK, 0)) {
@@ -119,18 +119,18 @@ PT_READ_FIXED(32)
 PT_READ_FIXED(64)
 #undef PT_READ_FIXED
 
-/* One word of the target (4 or 8 bytes), zero extended. */
+/* Reads a word of the target (4 or 8 bytes), zero extended. */
 static inline uint64_t pt_read_word(pt_reader *r)
 {
     return r->word_bytes == 8 ? pt_read_u64(r) : pt_read_u32(r);
 }
 
-/* count words of the target into into[0, count). False and failed, with into untouched, if so many
- * are not left. */
+/* Reads count words of the target into into[0, count). If fewer are left, the reader fails, `into`
+ * is untouched and the result is false. */
 bool pt_read_words(pt_reader *r, uint64_t *into, uint64_t count);
 
-/* A base-128 varint with protobuf's rules (protobuf.dev, "Encoding", Base 128 Varints): at most ten
- * bytes, bits above the 64th are dropped. */
+/* Reads a base-128 varint by protobuf's rules (protobuf.dev, "Encoding", Base 128 Varints): at most
+ * ten bytes, bits above the 64th are dropped. */
 uint64_t pt_read_varint_slow(pt_reader *r);
 static inline uint64_t pt_read_varint(pt_reader *r)
 {
@@ -138,9 +138,9 @@ static inline uint64_t pt_read_varint(pt_reader *r)
     return pt_read_varint_slow(r);
 }
 
-/* Reads varints into into[0, most) until the reader's end, as in a packed field; returns how many.
- * Faster than one at a time. Not at the end afterwards means that most was too few; one byte is one
- * varint at most, so pt_reader_left() is always enough. */
+/* Reads varints into into[0, most) until the reader's end, as in a packed field, faster than one at
+ * a time. Returns their number. If the reader is not at its end afterwards, `most` was too small;
+ * pt_reader_left() always suffices, since a varint has at least one byte. */
 size_t pt_read_varints(pt_reader *r, uint64_t *into, size_t most);
 
 /* protobuf's sint64: 0, -1, 1, -2, ... stored as 0, 1, 2, 3, ... */
@@ -149,20 +149,21 @@ static inline int64_t pt_zigzag_decode(uint64_t value)
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
 }
 
-/* DWARF 5 section 7.6: LEB128 of any length, padding allowed; fails when set bits do not fit 64. */
+/* Read LEB128 (DWARF 5 section 7.6) of any length, with padding; fail when a value exceeds 64 bits.
+ */
 uint64_t pt_read_uleb128(pt_reader *r);
 int64_t pt_read_sleb128(pt_reader *r);
 
-/* A string that ends in NUL, inside the data; fails if no NUL is left. *ret_length (may be NULL)
- * excludes it. NULL after a failure. */
+/* Reads a NUL-terminated string and returns it inside the data; fails if no NUL is left.
+ * *ret_length (may be NULL) excludes the NUL. NULL after a failure. */
 const char *pt_read_cstring(pt_reader *r, size_t *ret_length);
 
-/* The next line of text, without its "\n" or "\r\n"; the last one needs neither. Lines may hold NUL
- * bytes, so use *ret_length. NULL at the end, which is no failure. */
+/* Reads a line of text and returns it without its "\n" or "\r\n"; the last line may lack both.
+ * Lines may hold NUL bytes, so use *ret_length. NULL at the end, which is no failure. */
 const char *pt_read_line(pt_reader *r, size_t *ret_length);
 
-/* A child over the next size bytes, which the parent steps over. Inherits byte order and word size.
- * If so many are not left both fail, and the child is empty. */
+/* A child reader of the next size bytes, which the parent skips. The child inherits byte order and
+ * word size. If fewer bytes are left, both fail and the child is empty. */
 static inline pt_reader pt_reader_sub(pt_reader *parent, uint64_t size)
 {
     pt_reader sub = *parent;

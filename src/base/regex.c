@@ -1,4 +1,5 @@
-/* regex.c: pcre2 with its safety limits set, and what RE2 lacks refused. */
+/* regex.c: regular expressions by pcre2, with limits on time and memory. For PT_REGEX_RE2, syntax
+ * that RE2 lacks is refused. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/regex.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MATCH_LIMIT = 2000000, /* backtracking steps: some 20 ms; an honest pattern takes hundreds */
+    MATCH_LIMIT = 2000000, /* backtracking steps, about 20 ms; usual patterns need hundreds */
     DEPTH_LIMIT = 200000,
     HEAP_LIMIT_KIB = 20000,
     RE2_REPEAT_MAX = 1000, /* RE2 refuses x{1001} */
@@ -27,8 +28,9 @@ static pt_status bad_pattern(const char *pattern, size_t at, const char *what, p
 
 /* --- what RE2 lacks --- */
 
-/* After "(?" at p: the groups RE2 has are (?:, (?flags), (?flags: with i m s U, and (?P<name>. */
-static const char *group_re2_lacks(const char *p)
+/* Why RE2 refuses the group after "(?" at p, or NULL. RE2 has (?:, (?flags), (?flags: with i m s U,
+ * and (?P<name>. */
+static const char *explain_bad_group(const char *p)
 {
     if (*p == '=' || *p == '!') return "look-ahead is not supported here";
     if (*p == '<' && (p[1] == '=' || p[1] == '!')) return "look-behind is not supported here";
@@ -40,15 +42,16 @@ static const char *group_re2_lacks(const char *p)
     return *p == ':' || *p == ')' ? NULL : "this kind of group is not supported here";
 }
 
-/* The escapes that RE2 has, of letters and digits; every escaped punctuation is fine. */
-static const char *escape_re2_lacks(char c)
+/* Why RE2 refuses the escape of c, or NULL. RE2 accepts the escape of any punctuation. */
+static const char *explain_bad_escape(char c)
 {
     if (c >= '1' && c <= '9') return "back references are not supported here";
     if (!isalnum((unsigned char)c)) return NULL;
-    return strchr("0aftnrvxdDsSwWbBAzpPCQE", c) != NULL ? NULL : "no such escape here";
+    return strchr("0aftnrvxdDsSwWbBAzpPCQE", c) != NULL ? NULL
+                                                        : "this escape is not supported here";
 }
 
-/* {n}, {n,} or {n,m} at p: its length, or 0; *ret_big if a number is above RE2's limit. */
+/* The length of {n}, {n,} or {n,m} at p, or 0. *ret_big: a number exceeds RE2's limit. */
 static size_t repeat_length(const char *p, bool *ret_big)
 {
     size_t i = 1;
@@ -65,7 +68,8 @@ static size_t repeat_length(const char *p, bool *ret_big)
     return p[i] == '}' ? i + 1 : 0;
 }
 
-/* A bracket expression at p: its length. "]" right after "[" or "[^" is an ordinary character. */
+/* The length of the bracket expression at p. "]" right after "[" or "[^" is an ordinary character.
+ */
 static size_t class_length(const char *p)
 {
     size_t i = 1;
@@ -88,7 +92,7 @@ static pt_status check_re2(const char *pattern, pt_error *reterr)
 {
     const char *wrong = NULL;
     size_t i = 0;
-    bool repeated = false; /* the previous item was a repeat, perhaps with its lazy mark */
+    bool repeated = false; /* the previous item was a repeat, perhaps lazy */
     while (pattern[i] != '\0' && wrong == NULL) {
         const char *const p = pattern + i;
         bool big = false;
@@ -108,16 +112,16 @@ static pt_status check_re2(const char *pattern, pt_error *reterr)
             const char *const end = strstr(p, "\\E");
             i += end != NULL ? (size_t)(end - p) + 2 : strlen(p);
         } else if (*p == '\\' && p[1] != '\0') {
-            wrong = escape_re2_lacks(p[1]);
+            wrong = explain_bad_escape(p[1]);
             i += wrong == NULL ? 2 : 0;
         } else if (*p == '[') {
             i += class_length(p);
         } else if (*p == '(' && p[1] == '*') {
             wrong = "verbs are not supported here";
         } else if (*p == '(' && p[1] == '?') {
-            wrong = group_re2_lacks(p + 2);
+            wrong = explain_bad_group(p + 2);
             i += wrong == NULL ? 2 : 0;
-            /* Past the flags or name, whose characters are not repeats. */
+            /* Skip the flags or the name, whose characters are not repeats. */
             if (wrong == NULL) i += strcspn(pattern + i, ":)>");
         } else {
             i++;
@@ -147,7 +151,7 @@ pt_status pt_regex_new(const char *pattern, pt_regex_flags flags, pt_regex **ret
         pcre2_get_error_message(code_error, what, sizeof what);
         return bad_pattern(pattern, at, (const char *)what, reterr);
     }
-    /* Where the system forbids memory that can be executed, the interpreter does the same job. */
+    /* Where the system forbids executable memory, pcre2's interpreter runs instead. */
     (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
     pt_regex *const regex = pt_alloc(1, sizeof *regex);
     regex->code = code;
@@ -178,7 +182,8 @@ pt_status pt_regex_find(const pt_regex *regex, const char *text, size_t size, bo
     if (data == NULL)
         return pt_error_set(reterr, PT_ERR_NOMEM, "no memory for a regular expression");
     int result = pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, data, regex->limits);
-    if (result == PCRE2_ERROR_JIT_STACKLIMIT) /* 32 KiB; the interpreter remembers on the heap */
+    if (result ==
+        PCRE2_ERROR_JIT_STACKLIMIT) /* the JIT stack has 32 KiB; the interpreter uses the heap */
         result =
             pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, PCRE2_NO_JIT, data, regex->limits);
     const PCRE2_SIZE *const where = pcre2_get_ovector_pointer(data);

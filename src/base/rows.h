@@ -1,5 +1,5 @@
-/* rows.h: are row numbers in range? Looked at sixteen at a time, since stacks have tens of
- * millions.
+/* rows.h: a vectorised check that row numbers are in range, since stacks hold tens of millions of
+ * them.
  */
 #ifndef PT_BASE_ROWS_H
 #define PT_BASE_ROWS_H
@@ -11,8 +11,9 @@
 
 #define PT_ROWS_BLOCK 16
 
-/* Are all rows of the first whole blocks below limit? limit - 1 - row has its sign bit set if row
- * is not below limit, as long as no limit has that bit itself: false for those. */
+/* Are all rows below limit? Checks only whole blocks of PT_ROWS_BLOCK rows; the caller checks the
+ * rest. Always false for a limit of 0 or above INT32_MAX: limit - 1 - row has its sign bit set for
+ * a row that is out of range only while neither operand uses that bit. */
 static inline bool pt_rows_below(const uint32_t *rows, size_t count, uint32_t limit)
 {
     typedef uint32_t four __attribute__((vector_size(16)));

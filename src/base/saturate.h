@@ -1,11 +1,11 @@
-/* saturate.h: sums and products that stay at the limit of their type instead of wrapping. */
+/* saturate.h: sums and products that stop at the limit of their type instead of wrapping. */
 #ifndef PT_BASE_SATURATE_H
 #define PT_BASE_SATURATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds to *sum. true if the limit was hit: what is there then is the limit. */
+/* Adds to *sum. Returns true if the sum was clipped to the limit. */
 static inline bool pt_saturating_into(int64_t *sum, int64_t more)
 {
     if (__builtin_expect(!__builtin_add_overflow(*sum, more, sum), 1)) return false;
@@ -29,14 +29,14 @@ static inline uint64_t pt_magnitude(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* For qsort: the larger magnitude first. */
+/* Comparison for qsort: the larger magnitude comes first. */
 static inline int pt_compare_magnitudes(int64_t a, int64_t b)
 {
     const uint64_t x = pt_magnitude(a), y = pt_magnitude(b);
     return (x < y) - (x > y);
 }
 
-/* The product of two counts as a signed value. */
+/* The product of two counts as a signed value, at most INT64_MAX. */
 static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
 {
     uint64_t product;
@@ -44,8 +44,8 @@ static inline int64_t pt_saturating_product(uint64_t a, uint64_t b)
                                                                          : (int64_t)product;
 }
 
-/* The whole part of a number, as x86-64 (and so Go there) converts it: what does not fit, and what
- * is no number, becomes the smallest one. */
+/* The integer part of a number, converted as x86-64 (and so Go) does: NaN and values out of range
+ * become INT64_MIN. */
 static inline int64_t pt_whole_part(double value)
 {
     return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;

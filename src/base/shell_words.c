@@ -1,4 +1,4 @@
-/* shell_words.c: lines of the shells, taken apart. */
+/* shell_words.c: splits lines of the interactive shells. */
 #include "base/shell_words.h"
 
 #include <ctype.h>
@@ -14,8 +14,8 @@ static void add_word(pt_shell_words *w, char *word)
     PT_PUSH(*w, word);
 }
 
-/* Moves one word, without its quotes, to `to`; NULL if a quote does not end. *at is left after it.
- */
+/* Copies a word without its quotes to `to` and moves *at behind it. Returns NULL if a quote is not
+ * closed. */
 static char *take_word(const char **at, bool quotes, char *to)
 {
     char quote = '\0';

@@ -1,30 +1,32 @@
-/* shell_words.h: what the shells do with a line: words, trimming, finding `| program`. */
+/* shell_words.h: parses a line of an interactive shell: words, trimming, `| program`. */
 #ifndef PT_BASE_SHELL_WORDS_H
 #define PT_BASE_SHELL_WORDS_H
 
 #include "base/buf.h"
 
-/* Words of a line. All but the array belong to `text`. */
+/* Words of a line. The words lie in `text`, which the struct owns together with the array. */
 typedef struct pt_shell_words {
     char **items;
     size_t count, cap;
     char *text;
 } pt_shell_words;
 
-/* Cuts at white space. quotes: '...' and "..." keep it, and a backslash keeps the next character;
- * false if a quote does not end, and then there are no words. */
+/* Splits a line at white space. With `quotes`, '...' and "..." protect white space, and a backslash
+ * protects the next character. Returns false, and no words, if a quote is not closed. */
 bool pt_shell_split(const char *line, bool quotes, pt_shell_words *ret_words);
 void pt_shell_words_done(pt_shell_words *words);
 
-/* A copy without white space at both ends; the caller frees. */
+/* A copy of text[0, length) without leading and trailing white space; the caller frees it. */
 char *pt_shell_trimmed(const char *text, size_t length);
 
-/* A pattern that finds a name of the profile and is one word of a line: "." stands for white space,
- * quotes, backslashes, controls, and a first character that the shells obey. So a name that is
- * completed brings no pipe, file or option into the line. The caller frees. */
+/* A regular expression that matches a name of the profile and is a single word of a line. "."
+ * replaces white space, quotes, backslashes, control characters, and a first character with a
+ * meaning in the shell. So a completed name cannot add a pipe, file or option to the line. The
+ * caller frees it. */
 char *pt_shell_pattern(const char *name);
 
-/* Cuts the line before a | that stands alone between white space; what follows it, or NULL. */
+/* Cuts the line before a | between white space. Returns the text after the |, or NULL if there is
+ * none. */
 const char *pt_shell_cut_pipe(char *line);
 
 #endif

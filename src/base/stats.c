@@ -10,7 +10,7 @@ double pt_normal_below(double z)
     return erfc(-z / sqrt(2)) / 2;
 }
 
-/* x at which a rising function passes p, between low and high. */
+/* Finds the x in [low, high] at which a rising function reaches p, by bisection. */
 static double find_where(double (*below)(double x, double parameter), double parameter, double p,
                          double low, double high)
 {
@@ -35,8 +35,8 @@ double pt_normal_quantile(double p)
     return find_where(normal_below, 0, p, -40, 40);
 }
 
-/* The continued fraction of DLMF 8.17.22, from the front, by Lentz's method (Thompson and Barnett
- * 1986). It converges fast for x < (a + 1) / (a + b + 2). */
+/* The continued fraction of DLMF 8.17.22, evaluated from the front by Lentz's method (Thompson and
+ * Barnett 1986). It converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
@@ -92,7 +92,8 @@ double pt_student_quantile(double p, double df)
 double pt_poisson_differ(double a, double b, double ratio)
 {
     if (a + b <= 0) return 1;
-    const double share = ratio / (1 + ratio); /* of b in the sum, if the rates are as supposed */
+    const double share =
+        ratio / (1 + ratio); /* the expected share of b in a + b under the hypothesis */
     const double at_most = pt_beta_below(1 - share, a > 0 ? a : DBL_MIN, b + 1);
     const double at_least = b > 0 ? pt_beta_below(share, b, a + 1) : 1;
     const double less = a > 0 ? at_most : 1;

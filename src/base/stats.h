@@ -1,8 +1,7 @@
-/* stats.h: what is needed to tell a difference of two counts from chance.
+/* stats.h: statistics that separate a difference of two counts from chance.
  *
- * Samples of a profile arrive, for all that is known, independently: the number that falls on a
- * function is a Poisson variable. Counts may be fractions here (a value divided by what one sample
- * stands for).
+ * The model: samples of a profile arrive independently, so the number of samples of a function is a
+ * Poisson variable. Counts may be fractions here: a value divided by the weight of a sample.
  */
 #ifndef PT_BASE_STATS_H
 #define PT_BASE_STATS_H
@@ -19,22 +18,22 @@ double pt_normal_quantile(double p);
  * Library of Mathematical Functions, 8.17). */
 double pt_beta_below(double x, double a, double b);
 
-/* The probability that |T| exceeds |t|, for Student's T with df > 0 degrees of freedom, and the t
- * that it exceeds with probability p in (0, 1). */
+/* For Student's T with df > 0 degrees of freedom: pt_student_beyond gives the probability that |T|
+ * exceeds |t|; pt_student_quantile gives the t that |T| exceeds with probability p in (0, 1). */
 double pt_student_beyond(double t, double df);
 double pt_student_quantile(double p, double df);
 
-/* Whether counts a and b come from rates of which the second is `ratio` times the first: the
- * two-sided p-value of the conditional binomial test (Przyborowski and Wilenski 1940), the smaller
- * tail twice, at most 1. Counts >= 0; ratio > 0. */
+/* The two-sided p-value of the hypothesis that the rate behind count b is `ratio` times the rate
+ * behind count a, by the conditional binomial test (Przyborowski and Wilenski 1940): twice the
+ * smaller tail, at most 1. Counts >= 0; ratio > 0. */
 double pt_poisson_differ(double a, double b, double ratio);
 
-/* The rates that a count may come from, by the score of the normal approximation (the Poisson form
- * of Wilson's interval), for z standard deviations. */
+/* The confidence interval of the rate behind a count, by the score of the normal approximation (the
+ * Poisson form of Wilson's interval), z standard deviations wide on each side. */
 pt_interval pt_poisson_interval(double count, double z);
 
-/* The interval of weight_b * rate_b - weight_a * rate_a, by the intervals of the two rates (the
- * "method of variance estimates recovery": Zou and Donner 2008). */
+/* The confidence interval of weight_b * rate_b - weight_a * rate_a, from the intervals of the two
+ * rates (the "method of variance estimates recovery": Zou and Donner 2008). */
 pt_interval pt_poisson_difference(double a, double weight_a, double b, double weight_b, double z);
 
 #endif

@@ -22,14 +22,14 @@
 
 enum {
     SLOTS = 256,
-    NAME_KEPT_BYTES = 160,  /* of the file's own name: names have at most 255 bytes */
-    ENTRIES_MAX = 1 << 16,  /* looked at in one folder */
-    ELSEWHERE_AGE_S = 3600, /* of files of another boot or container */
+    NAME_KEPT_BYTES = 160,  /* bytes kept of the file's own name; a name has at most 255 bytes */
+    ENTRIES_MAX = 1 << 16,  /* limit of entries examined in a folder */
+    ELSEWHERE_AGE_S = 3600, /* minimum age of a removed file of another boot or container */
 };
 
 /* ---- who writes ---- */
 
-/* When a process began, in clock ticks since boot; 0: not known. */
+/* Start time of a process in clock ticks since boot; 0 if unknown. */
 static uint64_t start_of(const char *pid)
 {
     PT_FREE char *path = pt_strf("/proc/%s/stat", pid);
@@ -38,13 +38,14 @@ static uint64_t start_of(const char *pid)
     const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (length <= 0) return 0;
     text[length] = '\0';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *at =
+        strrchr(text, ')'); /* the command's name before it may contain any character */
     for (int field = 2; field < 22 && at != NULL; field++)
         at = strchr(at + 1, ' ');
     return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Tells boots and pid namespaces apart. */
+/* A hash that identifies the boot and the pid namespace. */
 static uint32_t this_world(void)
 {
     char boot[64] = "";
@@ -57,14 +58,14 @@ static uint32_t this_world(void)
 
 static struct {
     pthread_mutex_t lock;
-    pid_t pid; /* whom the rest is of; 0: nobody yet */
+    pid_t pid; /* the process of the other fields; 0: not filled yet */
     uint64_t start;
     uint32_t world;
-    dev_t cleaned_device; /* the folder that was cleaned last */
+    dev_t cleaned_device; /* the folder cleaned last */
     ino_t cleaned_inode;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void know_self(void)
+static void identify_self(void)
 {
     if (self.pid == getpid()) return;
     self.pid = getpid();
@@ -75,7 +76,7 @@ static void know_self(void)
 
 /* ---- what killed writers left ---- */
 
-/* "-HEX-PID-START-N.tmp", the end of a name. */
+/* Parses the end of a temporary file's name, "-HEX-PID-START-N.tmp". */
 static bool parse_writer(const char *name, uint32_t *ret_world, long *ret_pid, uint64_t *ret_start)
 {
     static const char mark[] = ".pitot-";
@@ -99,7 +100,7 @@ static bool is_alive(long pid, uint64_t start)
     return now == 0 || start == 0 || now == start;
 }
 
-/* Nobody holds its lock, and it is old. */
+/* Is a file of another boot or container old, and not locked by a writer? */
 static bool is_abandoned_elsewhere(int folder_fd, const char *name, const struct stat *status)
 {
     if (status->st_mtim.tv_sec + ELSEWHERE_AGE_S > time(NULL)) return false;
@@ -122,7 +123,7 @@ static void remove_if_left(int folder_fd, const char *name)
         unlinkat(folder_fd, name, 0);
 }
 
-/* Once for each folder that is written to. */
+/* Removes files of killed writers, once for each folder written to. */
 static void clean_folder(int folder_fd)
 {
     struct stat folder;
@@ -144,11 +145,12 @@ static void clean_folder(int folder_fd)
 
 /* ---- what a signal is to remove ---- */
 
-/* Fixed, because a handler can neither lock nor allocate. A slot is free when owner is 0; a file
- * that finds none is left to the next writer. */
+/* Table of temporary files for the signal handler. It is fixed, because a handler can neither lock
+ * nor allocate. A slot is free when owner is 0. When the table is full, a later writer must remove
+ * the file. */
 static struct slot {
-    _Atomic pid_t owner; /* set last; -1: being filled. A child of fork removes nothing of its
-                            parent's */
+    _Atomic pid_t owner; /* the process, set last; -1: being filled. A child of fork removes no file
+                            of its parent */
     int folder_fd;
     char name[NAME_MAX + 1];
 } slots[SLOTS];
@@ -177,7 +179,7 @@ void pt_temp_remove_all(void)
 static void on_ending(int signal_number)
 {
     pt_temp_remove_all();
-    raise(signal_number); /* the action is the default one by now, and nothing blocks it */
+    raise(signal_number); /* the action is the default by now, and the signal is not blocked */
 }
 
 static void on_full(int signal_number)
@@ -206,7 +208,7 @@ int pt_temp_open(int folder_fd, const char *name, mode_t mode, pt_temp *ret_temp
     static unsigned serial;
     int fd = -1, why = EEXIST;
     pthread_mutex_lock(&self.lock);
-    know_self();
+    identify_self();
     clean_folder(folder_fd);
     for (int tries = 0; tries < 100 && fd < 0 && why == EEXIST; tries++) {
         char *const temp =
@@ -217,7 +219,8 @@ int pt_temp_open(int folder_fd, const char *name, mode_t mode, pt_temp *ret_temp
         why = errno;
         if (fd >= 0) {
             *ret_temp = (pt_temp){.folder_fd = folder_fd, .name = temp, .slot = slot};
-            flock(fd, LOCK_EX | LOCK_NB); /* tells other containers that we live */
+            flock(fd,
+                  LOCK_EX | LOCK_NB); /* marks the file as in use for writers in other containers */
             continue;
         }
         if (slot >= 0) atomic_store(&slots[slot].owner, 0);
@@ -228,14 +231,14 @@ int pt_temp_open(int folder_fd, const char *name, mode_t mode, pt_temp *ret_temp
     return fd;
 }
 
-static void let_go(pt_temp *temp)
+static void release_slot(pt_temp *temp)
 {
     if (temp->slot >= 0) atomic_store(&slots[temp->slot].owner, 0);
     free(temp->name);
     *temp = (pt_temp){.folder_fd = -1, .slot = -1};
 }
 
-/* Some file systems have only one of the two. */
+/* Renames without replacement. Some file systems support only one of the two ways. */
 static int rename_to_free_name(int folder_fd, const char *from, const char *to)
 {
     if (renameat2(folder_fd, from, folder_fd, to, RENAME_NOREPLACE) == 0) return 0;
@@ -251,7 +254,7 @@ int pt_temp_rename(pt_temp *temp, const char *name, bool replaces)
                                 : rename_to_free_name(temp->folder_fd, temp->name, name);
     const int why = errno;
     if (result != 0) unlinkat(temp->folder_fd, temp->name, 0);
-    let_go(temp);
+    release_slot(temp);
     errno = why;
     return result;
 }
@@ -259,5 +262,5 @@ int pt_temp_rename(pt_temp *temp, const char *name, bool replaces)
 void pt_temp_remove(pt_temp *temp)
 {
     unlinkat(temp->folder_fd, temp->name, 0);
-    let_go(temp);
+    release_slot(temp);
 }

@@ -1,5 +1,5 @@
-/* text.h: what a text begins and ends with, and hexadecimal digits. A text is ended by a NUL, or
- * (_n) is so many bytes long.
+/* text.h: prefixes and suffixes of texts, and hexadecimal digits. A text is NUL-terminated, or
+ * (functions in _n) has a length.
  */
 #ifndef PT_BASE_TEXT_H
 #define PT_BASE_TEXT_H
@@ -36,14 +36,14 @@ static inline bool pt_equals_n(const char *text, size_t size, const char *other)
     return size == strlen(other) && memcmp(text, other, size) == 0;
 }
 
-/* Is the path that folder, or below it? */
+/* Is the path the folder itself, or below it? */
 static inline bool pt_is_below(const char *path, size_t size, const char *folder)
 {
     const size_t length = strlen(folder);
     return pt_begins_n(path, size, folder) && (size == length || path[length] == '/');
 }
 
-/* 0 to 15; -1 for what is no hexadecimal digit. */
+/* The digit's value, 0 to 15; -1 if c is no hexadecimal digit. */
 static inline int pt_hex_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
@@ -51,7 +51,7 @@ static inline int pt_hex_digit(char c)
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* Two digits a byte and a NUL: 2 * count + 1 characters. */
+/* Writes two digits for each byte and a NUL: 2 * count + 1 characters. */
 static inline void pt_hex_spell(char *to, const uint8_t *bytes, size_t count)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,4 +1,4 @@
-/* units.c: a table of units, and what reads and prints with it. */
+/* units.c: the table of units, and parsing and printing with it. */
 #include "base/units.h"
 
 #include <ctype.h>
@@ -35,7 +35,7 @@ static const struct named_unit units[] = {
     {{"G*GCU", PT_FAMILY_GCU, 1e9}, {"gigagcu"}},
     {{"T*GCU", PT_FAMILY_GCU, 1e12}, {"teragcu"}},
     {{"P*GCU", PT_FAMILY_GCU, 1e15}, {"petagcu"}},
-    /* pprof has no such units: read, but never chosen for an answer. */
+    /* Units that pprof does not have: parsed, but never chosen by auto_unit. */
     {{"min", PT_FAMILY_TIME, 60e9}, {"min", "minute"}},
     {{"day", PT_FAMILY_TIME, 86400e9}, {"day"}},
 };
@@ -110,7 +110,7 @@ void pt_put_count(pt_buf *buf, int64_t value)
     }
 }
 
-/* 1.23 12.3 123 1,235: three digits, or all of the whole part. */
+/* Puts three significant digits, or all digits of the integer part: 1.23 12.3 123 1,235. */
 static void put_three_digits(pt_buf *buf, double value)
 {
     const double magnitude = fabs(value);
@@ -209,8 +209,8 @@ pt_status pt_parse_int(const char *text, int64_t *ret_value, pt_error *reterr)
     return PT_OK;
 }
 
-/* An unsigned decimal number such as 1.5 at the start of text, times 10^power (rounded once); its
- * end, or NULL. */
+/* Parses an unsigned decimal number such as 1.5 at the start of text and multiplies it by 10^power
+ * (rounded once). Returns the end of the number, or NULL. */
 static const char *scaled_decimal(const char *text, int power, double *ret_value)
 {
     const char *end = text + strspn(text, "0123456789");

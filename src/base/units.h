@@ -1,10 +1,9 @@
-/* units.h: numbers with units, as people write and read them.
+/* units.h: formats and parses numbers with units.
  *
- * Unit names and conversions are those of pprof (its measurement rules: names without regard to
- * case, a plural s dropped from names of more than two letters; memory steps are 1024), so that the
- * same profile gives the same figures; units that pprof does not know (minutes, days, KiB) are read
- * too. What only our own reports do (minutes, three significant
- * digits, thousands separators) is a style.
+ * Unit names and conversions follow pprof's measurement package, so that a profile shows the same
+ * figures: names ignore case, a plural s is dropped from names of more than two letters, and memory
+ * steps are 1024. Units that pprof does not have (minutes, days, KiB) are parsed, too. Features of
+ * pitot's own reports (minutes, three significant digits, thousands separators) are a pt_style.
  */
 #ifndef PT_BASE_UNITS_H
 #define PT_BASE_UNITS_H
@@ -17,47 +16,47 @@ typedef enum { PT_FAMILY_TIME, PT_FAMILY_BYTES, PT_FAMILY_GCU } pt_unit_family;
 typedef struct pt_unit {
     const char *name; /* as printed: ns us ms s hrs, B kB MB GB TB PB, n*GCU ... P*GCU */
     pt_unit_family family;
-    double factor; /* in nanoseconds, bytes, GCUs */
+    double factor; /* value of the unit in nanoseconds, bytes or GCUs */
 } pt_unit;
 
-/* The unit of that name or alias ("Seconds", "sec", "kilobyte"); NULL if it is none of ours
- * (counts, samples, cycles). Static. */
+/* The unit with that name or alias ("Seconds", "sec", "kilobyte"). NULL for other units (counts,
+ * samples, cycles). Static. */
 const pt_unit *pt_unit_parse(const char *name);
 
-/* value in unit `from`, converted to unit `to`; "auto" and "minimum" choose the largest unit in
- * which it is at least 1. A target of another family or unknown gives the family's default (s, B,
- * GCU). A source that is none of ours is not converted; then the unit is `to`, or "" when that is
- * count, sample, unit, auto or minimum. *ret_unit is static, or `to`. */
+/* Converts value from unit `from` to unit `to`. "auto" and "minimum" choose the largest unit in
+ * which the value is at least 1. If `to` is unknown or of another family, the family's default (s,
+ * B, GCU) is used. If `from` is unknown, the value is not converted, and the unit is `to`, or ""
+ * when `to` is count, sample, unit, auto or minimum. *ret_unit is static, or `to`. */
 double pt_unit_convert(int64_t value, const char *from, const char *to, const char **ret_unit);
 
 typedef enum {
-    PT_STYLE_PPROF, /* two decimals, none when they are 00; "0" without unit: 1.10s 2MB 12 */
-    PT_STYLE_SHORT, /* three significant digits, with minutes and hours: 1.23s 45.6ms 2.5min 890 */
-    PT_STYLE_EXACT, /* nothing lost: 1,234,567 ns; 1,024 B; 12 */
+    PT_STYLE_PPROF, /* two decimals, unless both are 0; "0" without unit: 1.10s 2MB 12 */
+    PT_STYLE_SHORT, /* three significant digits, also minutes and hours: 1.23s 45.6ms 2.5min 890 */
+    PT_STYLE_EXACT, /* exact: 1,234,567 ns; 1,024 B; 12 */
 } pt_style;
 
-/* Appends value (in `unit`, any text) shown in unit `to` (see pt_unit_convert). SHORT and EXACT
- * choose or keep the unit themselves and take to only when it is neither NULL nor "auto". */
+/* Appends value, whose unit is `unit` (any text), in unit `to` (see pt_unit_convert).
+ * PT_STYLE_SHORT chooses and PT_STYLE_EXACT keeps the unit when `to` is NULL or "auto". */
 void pt_put_value(pt_buf *buf, int64_t value, const char *unit, const char *to, pt_style style);
 
-/* "12.500000000", of nanoseconds: what --time takes. */
+/* Appends nanoseconds as seconds, "12.500000000", which --time parses. */
 void pt_put_seconds(pt_buf *buf, int64_t ns);
 
-/* "1,234,567" */
+/* Appends a count as "1,234,567". */
 void pt_put_count(pt_buf *buf, int64_t value);
 
-/* part/total as pprof prints it, six characters or so: "  100%" from 99.95 to 100.05, " 1.23%",
- * below one percent with two significant digits. A total of 0 counts as 0 %. */
+/* Appends part/total as pprof does, in about six characters: "  100%" from 99.95 to 100.05, "
+ * 1.23%", two significant digits below one percent. A total of 0 gives 0 %. */
 void pt_put_percent(pt_buf *buf, int64_t part, int64_t total);
 
 /* --- reading what people type --- */
 
-/* All fail with PT_ERR_USAGE and a message that says what was expected, with an example, and leave
- * the output alone. The whole text must be used. */
+/* These functions parse the whole text. They fail with PT_ERR_USAGE and a message that states the
+ * expected form, with an example; the output is then untouched. */
 
-/* Decimal, or hexadecimal with 0x. */
+/* An integer: decimal, or hexadecimal with 0x. */
 pt_status pt_parse_int(const char *text, int64_t *ret_value, pt_error *reterr);
-/* Finite, decimal. */
+/* A finite decimal number. */
 pt_status pt_parse_double(const char *text, double *ret_value, pt_error *reterr);
 /* Bytes: 4096, 64k, 64kB, 64KiB, 1.5G (all steps are 1024). */
 pt_status pt_parse_size(const char *text, uint64_t *ret_bytes, pt_error *reterr);

@@ -3,11 +3,11 @@
 
 #include "base/utf8.h"
 
-#define LOOK_BYTES 512 /* of text tell it from data */
+#define LOOK_BYTES 512 /* number of leading bytes examined */
 
 typedef struct {
     const uint8_t *at, *end;
-    unsigned low; /* where in a unit its low byte is */
+    unsigned low; /* offset of the low byte in a unit: 0 or 1 */
 } units;
 
 static bool open_units(const uint8_t *data, size_t size, units *ret)
@@ -55,7 +55,7 @@ pt_status pt_blob_to_utf8(pt_blob *blob, pt_error *reterr)
     units u;
     pt_blob text;
     if (!open_units(blob->data, blob->size, &u)) return PT_OK;
-    /* A unit becomes three bytes at most. */
+    /* A unit becomes at most three bytes of UTF-8. */
     const pt_status status = pt_blob_new((size_t)(u.end - u.at) / 2 * 3 + 4, &text, reterr);
     if (status != PT_OK) return status;
     uint8_t *const to = pt_blob_bytes(&text);

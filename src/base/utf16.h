@@ -1,5 +1,5 @@
-/* utf16.h: text that begins with UTF-16's byte order mark, as some editors and PowerShell save what
- * is copied or redirected. */
+/* utf16.h: text in UTF-16 with a byte order mark, the form in which PowerShell redirects output and
+ * some editors save files. */
 #ifndef PT_BASE_UTF16_H
 #define PT_BASE_UTF16_H
 
@@ -7,13 +7,13 @@
 
 #include "base/file.h"
 
-/* Does the data begin with a mark of UTF-16, and then with text: no control characters but tabs and
- * ends of lines? */
+/* Does the data begin with a byte order mark of UTF-16, followed by text without control characters
+ * except tabs and line ends? */
 bool pt_is_utf16(const void *data, size_t size);
 
-/* Replaces UTF-16 text by the same in UTF-8 without a mark; a surrogate without its partner becomes
- * U+FFFD (Unicode 15, section 3.9, table 3-5). PT_ERR_NOMEM or PT_ERR_LIMIT if there is no room for
- * it: the blob is then as it was. */
+/* Converts UTF-16 text to UTF-8 without a mark. A lone surrogate becomes U+FFFD (Unicode 15,
+ * section 3.9, table 3-5). PT_ERR_NOMEM or PT_ERR_LIMIT if the result does not fit in memory; the
+ * blob is then unchanged. */
 pt_status pt_blob_to_utf8(pt_blob *blob, pt_error *reterr);
 
 #endif

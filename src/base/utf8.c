@@ -1,4 +1,4 @@
-/* utf8.c: one character at a time. */
+/* utf8.c: see utf8.h. */
 #include "base/utf8.h"
 
 size_t pt_utf8_decode(const uint8_t *text, size_t size, uint32_t *ret_char, int *ret_valid)
@@ -11,7 +11,7 @@ size_t pt_utf8_decode(const uint8_t *text, size_t size, uint32_t *ret_char, int 
     *ret_char = PT_UTF8_REPLACEMENT;
     if (lead < 0xc2 || lead > 0xf4) return 1;
     const size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    /* The second byte's range excludes overlong forms, surrogates and what is above 10FFFF. */
+    /* The range of the second byte excludes overlong forms, surrogates and values above 10FFFF. */
     const uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     const uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     uint32_t character = lead & (0x7fu >> length);

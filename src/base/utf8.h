@@ -1,4 +1,5 @@
-/* utf8.h: decoding UTF-8 that may be wrong (RFC 3629; Unicode 15 section 3.9). */
+/* utf8.h: decodes and encodes UTF-8; the input may be invalid (RFC 3629; Unicode 15 section 3.9).
+ */
 #ifndef PT_BASE_UTF8_H
 #define PT_BASE_UTF8_H
 
@@ -7,13 +8,14 @@
 
 #define PT_UTF8_REPLACEMENT 0xfffdu
 
-/* Decodes the character at text[0] (size >= 1) and returns how many bytes it takes. A sequence that
- * is wrong gives PT_UTF8_REPLACEMENT for its longest part that could have begun a character (at
- * least one byte), as Unicode table 3-8 recommends; *ret_valid is then 0, else 1. */
+/* Decodes the character at text[0] (size >= 1) and returns its length in bytes. For an invalid
+ * sequence, *ret_char is PT_UTF8_REPLACEMENT, *ret_valid is 0, and the length covers the longest
+ * part that could begin a character, at least one byte (Unicode table 3-8). Else *ret_valid is
+ * 1. */
 size_t pt_utf8_decode(const uint8_t *text, size_t size, uint32_t *ret_char, int *ret_valid);
 
-/* Writes the UTF-8 of a character (surrogates and those above 10FFFF as the replacement) into
- * text[4] and returns how many bytes. */
+/* Writes the character as UTF-8 and returns the number of bytes. Surrogates and values above 10FFFF
+ * become the replacement character. */
 size_t pt_utf8_encode(uint32_t character, uint8_t text[4]);
 
 #endif

@@ -24,7 +24,7 @@ static inline bool is_block_plain(const uint8_t *bytes, const char *but)
     typedef uint64_t halves __attribute__((vector_size(BLOCK_BYTES)));
     block text;
     memcpy(&text, bytes, sizeof text);
-    block other = (text < 0x20) | (text == 0x7f); /* those above 0x7f are negative */
+    block other = (text < 0x20) | (text == 0x7f); /* bytes above 0x7f are negative */
     for (; *but != '\0'; but++)
         other |= text == (int8_t)*but;
     halves any;

@@ -1,9 +1,9 @@
-/* visible.h: text of strangers without what a terminal obeys. The one list of such characters, and
- * the one way to show them.
+/* visible.h: shows untrusted text without characters that a terminal obeys. The only list of such
+ * characters, and the only escape syntax for them.
  *
  *     ESC            ^[         C0 controls and DEL, in caret notation
- *     U+009B         \xc2\x9b   C1 controls, marks that turn the direction of writing: their bytes
- *     ff             \xff       bytes that are no UTF-8
+ *     U+009B         \xc2\x9b   C1 controls and bidirectional marks: their bytes
+ *     ff             \xff       bytes that are not UTF-8
  */
 #ifndef PT_BASE_VISIBLE_H
 #define PT_BASE_VISIBLE_H
@@ -12,19 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False for C0, DEL and C1 controls (ECMA-48), the separators of lines and paragraphs, and the
- * marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode UAX 9). Tab and
- * newline are controls, too. */
+/* Is the character safe for a terminal? False for C0, DEL and C1 controls (ECMA-48), including tab
+ * and newline; for line and paragraph separators; and for the marks, embeddings, overrides and
+ * isolates of the bidirectional algorithm (Unicode UAX 9). */
 bool pt_is_visible(uint32_t character);
 
-/* How many bytes at the beginning of the text are visible ASCII, none of it in `but`. Text is put
- * in such runs: most names are one. */
+/* The length of the text's leading run of visible ASCII characters, none of which is in `but`. Most
+ * names are a single run. */
 size_t pt_visible_ascii(const void *text, size_t size, const char *but);
 
-#define PT_VISIBLE_MAX 16 /* of the 4 bytes that a character has at most */
+#define PT_VISIBLE_MAX 16 /* for the 4 bytes of the longest character */
 
-/* Puts what stands for the bytes (1 to 4) of one character that is not visible, or not valid.
- * ASCII, a column a byte, not terminated. Returns the length. */
+/* Writes the escape for the bytes (1 to 4) of a character that is not visible, or of an invalid
+ * sequence. The escape is ASCII, one column a byte, without a NUL. Returns its length. */
 size_t pt_visible_escape(const uint8_t *bytes, size_t count, char to[PT_VISIBLE_MAX]);
 
 #endif

@@ -1,6 +1,7 @@
-/* bounds.c: how much samples may name. A stack, a location and a name are short in a file, and
- * their products are not: a file of a kilobyte can name a hundred thousand inlined functions, or
- * one function of a megabyte ten thousand times. Real profiles are far below these bounds. */
+/* bounds.c: bounds the inlined frames and names of all samples together. A stack, a location and a
+ * name are short in a file, but their products are not: a file of a kilobyte can describe a hundred
+ * thousand inlined functions, or repeat a name of a megabyte ten thousand times. Real profiles are
+ * far below these bounds. */
 #include "model/builder.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #include "base/hash.h"
 #include "model/builder_int.h"
 
-/* Samples of each row of a table with so many rows. The caller frees. */
+/* The number of samples that refer to each of a table's rows. The caller frees it. */
 static uint64_t *count_samples(const pt_builder *b, const uint32_t *row_of_sample, size_t rows)
 {
     uint64_t *const samples = pt_alloc(rows + 1, sizeof *samples);
@@ -20,7 +21,7 @@ static uint64_t *count_samples(const pt_builder *b, const uint32_t *row_of_sampl
     return samples;
 }
 
-/* How often the samples' stacks hold each location. The caller frees. */
+/* The number of times that the samples' stacks hold each location. The caller frees it. */
 static uint64_t *count_uses(const pt_builder *b)
 {
     const builder_stacks *const stacks = &b->stack;
@@ -42,12 +43,12 @@ static uint64_t frames_of_samples(const pt_builder *b)
     return frames;
 }
 
-/* Things of a size that are used so many times. */
+/* A size, and the number of its uses. */
 typedef struct {
     uint64_t size, uses;
 } used;
 
-/* The sum of sizes times uses, where no size counts for more than most. */
+/* The sum of size times uses, with each size limited to most. */
 static uint64_t sum_with_most(const used *all, size_t count, uint64_t most)
 {
     uint64_t sum = 0, product;
@@ -60,7 +61,8 @@ static uint64_t sum_with_most(const used *all, size_t count, uint64_t most)
     return sum;
 }
 
-/* The largest size, from least to most, that keeps the sum within sum_max; least if none does. */
+/* The largest limit of sizes, from least to most, that keeps the sum within sum_max; least if none
+ * does. */
 static uint64_t size_that_fits(const used *all, size_t count, uint64_t least, uint64_t most,
                                uint64_t sum_max)
 {
@@ -77,8 +79,9 @@ static uint64_t size_that_fits(const used *all, size_t count, uint64_t least, ui
 
 /* ---- Inlined functions ---- */
 
-/* Unknown fields name their line by its row, and rows move when lines go. */
-static void forget_unknown_of_lines(pt_builder *b)
+/* Drops the unknown fields of lines: they refer to lines by row, and rows move when lines are
+ * removed. */
+static void drop_unknown_of_lines(pt_builder *b)
 {
     size_t kept = 0;
     for (size_t i = 0; i < b->unknown.count; i++) {
@@ -116,13 +119,13 @@ uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max)
         left_out += rows[i].line_count - fit;
         rows[i].line_count = (uint32_t)fit;
     }
-    forget_unknown_of_lines(b);
+    drop_unknown_of_lines(b);
     return left_out;
 }
 
 /* ---- Names ---- */
 
-#define NAME_BYTES_MIN 64 /* no shorter name is cut */
+#define NAME_BYTES_MIN 64 /* shorter names are not cut */
 
 static uint64_t bytes_of(const builder_strings *s, size_t row)
 {
@@ -142,7 +145,8 @@ static void use_name(used *names, size_t count, uint32_t row, uint64_t times)
     if (row < count) names[row].uses += times;
 }
 
-/* Every string, and how often frames and labels of the samples say it. The caller frees. */
+/* Every string, with the number of its uses by the samples' frames and labels. The caller frees it.
+ */
 static used *use_names(const pt_builder *b)
 {
     const size_t count = b->string.count;
@@ -176,9 +180,9 @@ static used *use_names(const pt_builder *b)
     return names;
 }
 
-/* Names that all samples can say at most: of each line three, and the mapping's; of each label
- * three; the command. */
-static double names_said_max(const pt_builder *b)
+/* Upper bound of the names that the samples use: three for each line and one for its mapping; three
+ * for each label; the command. */
+static double name_uses_max(const pt_builder *b)
 {
     uint64_t labels = 0;
     for (size_t set = 0; set < b->labels.count; set++)
@@ -188,15 +192,15 @@ static double names_said_max(const pt_builder *b)
            (double)b->sample.count * (3.0 * (double)labels + 1);
 }
 
-/* Cuts a name to at most `most` bytes and returns how many it has then. What tells it from others
- * that begin alike is a number made of the whole. */
+/* Cuts a name to at most `most` bytes and returns its new length. The name then ends with a hash of
+ * the whole name, which distinguishes names with the same beginning. */
 static size_t cut_name(char *name, size_t size, size_t most)
 {
     char end[24];
     const int end_bytes = snprintf(end, sizeof end, "...%016" PRIx64, pt_hash_bytes(name, size));
     size_t kept = most - (size_t)end_bytes;
     while (kept > 0 && ((uint8_t)name[kept] & 0xc0) == 0x80)
-        kept--; /* not within a character */
+        kept--; /* do not split a UTF-8 character */
     memcpy(name + kept, end, (size_t)end_bytes + 1);
     return kept + (size_t)end_bytes;
 }
@@ -205,7 +209,7 @@ uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max)
 {
     builder_strings *const s = &b->string;
     const uint64_t longest = longest_of(s);
-    if (longest <= NAME_BYTES_MIN || (double)longest * names_said_max(b) <= (double)bytes_max)
+    if (longest <= NAME_BYTES_MIN || (double)longest * name_uses_max(b) <= (double)bytes_max)
         return 0;
     PT_FREE used *names = use_names(b);
     const uint64_t fit = size_that_fits(names, s->count, NAME_BYTES_MIN, longest, bytes_max);

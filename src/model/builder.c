@@ -1,8 +1,8 @@
-/* builder.c: adding rows to a profile that is being made.
+/* builder.c: adds rows to a profile under construction.
  *
- * Interned tables keep a hash index of their content. Tables that can also be appended to
- * (functions, locations, mappings, samples) index lazily: the first call that interns catches up
- * with the rows that were only appended, so a reader that never interns pays nothing.
+ * Interned tables have a hash index of their content. Functions, locations, mappings and samples
+ * can also be appended; their index is filled lazily: the first intern adds all rows appended so
+ * far, so a reader that never interns has no cost.
  */
 #include "model/builder.h"
 
@@ -13,11 +13,11 @@
 #include "base/saturate.h"
 #include "model/builder_int.h"
 
-/* Capacity for one more row of a column; `field` is named twice by the COLUMN pattern. */
+/* Gives a COLUMN room for `need` items. */
 #define RESERVE(table, field, need)                                                                \
     ((table).field = pt_grow((table).field, &(table).field##_cap, (need), sizeof *(table).field))
 
-/* Pages of the frames' column come some at once, rather than with a fault each, when it is large.
+/* A large column of frames is populated several pages at a time, instead of with a page fault each.
  */
 #define FRAMES_LARGE ((size_t)1 << 20)
 #define FRAMES_AHEAD ((size_t)1 << 16)
@@ -27,7 +27,7 @@ static bool has_stopped(const pt_builder *b)
     return b->error.status != PT_OK;
 }
 
-/* True if a table of count rows may take another; sets the sticky error otherwise. */
+/* True if a table of count rows may have another row; else sets the sticky error. */
 static bool room_for_row(pt_builder *b, size_t count, const char *what)
 {
     if (has_stopped(b)) return false;
@@ -108,7 +108,7 @@ void pt_builder_freep(pt_builder **builder)
     pt_builder_free(*builder);
 }
 
-/* A promise of more than these is not believed; columns then grow as rows really come. */
+/* Expected numbers above these are ignored; columns then grow as rows come. */
 #define RESERVE_SAMPLES_MAX ((size_t)16 << 20)
 #define RESERVE_FRAMES_MAX  ((size_t)512 << 20)
 
@@ -269,7 +269,8 @@ pt_function_id pt_builder_function(pt_builder *b, const pt_function *function)
 
 /* ---- Locations ---- */
 
-/* Copies lines to the pool's end; returns the first's place. lines may not point into the pool. */
+/* Copies lines to the pool's end and returns the index of the first. lines must not point into the
+ * pool. */
 static uint32_t pool_lines(pt_builder *b, const pt_line *lines, size_t count)
 {
     builder_locations *t = &b->location;
@@ -314,7 +315,7 @@ static bool lines_equal(const pt_line *a, const pt_line *b, size_t count)
     return true;
 }
 
-/* NULL for a row without lines: the table may be empty. */
+/* The location's lines; NULL if it has none, since the pool may be empty. */
 static const pt_line *lines_of(const builder_locations *t, const builder_location *r)
 {
     return r->line_count > 0 ? t->line + r->line_first : NULL;
@@ -368,10 +369,10 @@ void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line 
 
 /* ---- Stacks and label sets: spans that are interned whole ---- */
 
-/* Formats that open and close frames say a deep stack in a few bytes, and again with each of its
- * frames: what is kept of them may be larger than the file by any factor. */
+/* Limit of frames. Formats that record calls and returns describe a deep stack in a few bytes, and
+ * again with each frame more, so the frames may be larger than the file by any factor. */
 #define FRAMES_MAX ((uint64_t)512 << 20)
-/* The same of labels: what is said once of many samples is in the set of each. */
+/* Limit of labels. A label that a file states once may be in the set of each sample. */
 #define LABELS_MAX ((uint64_t)64 << 20)
 
 static bool room_for(pt_builder *b, uint64_t rows, uint64_t most, const char *what)
@@ -394,7 +395,8 @@ uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth)
 {
     builder_stacks *t = &b->stack;
     const size_t used = (size_t)t->offset[t->count];
-    RESERVE(*t, frame, used + (depth > 0 ? depth : 1)); /* an empty stack has an address, too */
+    RESERVE(*t, frame,
+            used + (depth > 0 ? depth : 1)); /* so that an empty stack has an address, too */
     if (__builtin_expect(used >= t->frames_touched, 0)) touch_frames_ahead(t, used);
     return t->frame + used;
 }
@@ -420,7 +422,7 @@ void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash)
     pt_probe probe;
     const uint32_t id = pt_index_first(&t->index, hash, &probe);
     if (id == PT_NONE) return;
-    const size_t line = 64 / sizeof *t->frame; /* of the cache */
+    const size_t line = 64 / sizeof *t->frame; /* frames in a cache line */
     const uint64_t begin = t->offset[id], end = t->offset[id + 1];
     for (uint64_t at = begin; at < end && at < begin + 4 * line; at += line)
         __builtin_prefetch(t->frame + at);
@@ -432,19 +434,20 @@ pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end en
     return pt_builder_stack_commit_hashed(b, depth, end, stack_hash(frames, depth, end));
 }
 
-/* Whether most samples have stacks of their own decides if the index gets room for all at once:
- * growing costs time, and room that is not used does, too. It is asked when one stack in so many
- * promised samples has come, since few distinct ones are all new in the beginning. */
+/* The index gets room for all expected stacks at once if most samples have distinct stacks;
+ * otherwise it grows, since unused room costs time, too. The decision is made when the number of
+ * stacks reaches this fraction of the expected samples: earlier, even few distinct stacks are all
+ * new. */
 #define STACKS_TRIAL 16
 
-static __attribute__((cold, noinline)) void make_room_as_promised(pt_builder *b)
+static __attribute__((cold, noinline)) void reserve_expected_stacks(pt_builder *b)
 {
     builder_stacks *t = &b->stack;
     if (t->count >= b->sample.count / 2) pt_index_reserve(&t->index, t->promised);
     t->promised = 0;
 }
 
-/* Takes the frames that lie behind the others as a row. */
+/* Makes a row of the depth frames at the end of the frame column. */
 static pt_stack_id append_stack(pt_builder *b, size_t depth, pt_stack_end end)
 {
     builder_stacks *t = &b->stack;
@@ -474,7 +477,7 @@ pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack
     }
     const pt_stack_id id = append_stack(b, depth, end);
     if (id.v == PT_NONE) return id;
-    if (t->promised > 0 && id.v >= t->promised / STACKS_TRIAL) make_room_as_promised(b);
+    if (t->promised > 0 && id.v >= t->promised / STACKS_TRIAL) reserve_expected_stacks(b);
     pt_index_add(&t->index, hash, id.v);
     return id;
 }
@@ -559,7 +562,7 @@ static bool append_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
     return true;
 }
 
-/* A new row's optional columns, when other rows have them. */
+/* Fills the existing optional columns of a new row. */
 static void fill_optional(builder_samples *t, size_t row, const pt_sample *s)
 {
     if (t->time_ns) t->time_ns[row] = s->time_ns;
@@ -577,7 +580,8 @@ void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels, co
         fill_optional(&b->sample, b->sample.count - 1, &sample_without_optional);
 }
 
-/* Makes the optional columns that this sample is the first to need; earlier rows say "unknown". */
+/* Creates the optional columns that this sample is the first to need; they are unknown in earlier
+ * rows. */
 static void make_optional(pt_builder *b, unsigned wanted)
 {
     builder_samples *t = &b->sample;
@@ -611,7 +615,7 @@ void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t m
     b->saturated += pt_saturating_into(&b->sample.value[event][row], more);
 }
 
-/* Where the row + 1 of the stack's sample without labels is kept. */
+/* Address of the row + 1 of the stack's sample without labels. */
 static uint32_t *plain_sample(pt_builder *b, uint32_t stack)
 {
     builder_samples *t = &b->sample;
@@ -635,21 +639,21 @@ static void index_samples(pt_builder *b)
             continue;
         }
         uint32_t *const plain = plain_sample(b, t->stack[row]);
-        if (*plain == 0) *plain = row + 1; /* the first of equals, as with labels */
+        if (*plain == 0) *plain = row + 1; /* the first of equal samples, as with labels */
     }
 }
 
 static uint32_t find_sample(pt_builder *b, uint32_t stack, uint32_t labels)
 {
     builder_samples *t = &b->sample;
-    if (labels == 0) return *plain_sample(b, stack) - 1; /* none: PT_NONE */
+    if (labels == 0) return *plain_sample(b, stack) - 1; /* 0, no sample, becomes PT_NONE */
     return PT_INDEX_FIND(&t->index, pt_hash_u32_pair(stack, labels), id,
                          t->stack[id] == stack && t->labels[id] == labels);
 }
 
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values)
 {
-    if (stack.v == PT_NONE) return; /* refused already */
+    if (stack.v == PT_NONE) return; /* the stack was refused before */
     index_samples(b);
     const uint32_t id = find_sample(b, stack.v, labels.v);
     if (id == PT_NONE) {

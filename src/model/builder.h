@@ -1,4 +1,4 @@
-/* builder.h: how a profile is made. One thread, add rows, freeze.
+/* builder.h: builds a profile: one thread adds rows, then freezes.
  *
  *     pt_builder *b = pt_builder_new();
  *     pt_builder_event(b, &(pt_event){.type = pt_builder_text(b, "samples").v, ...});
@@ -6,10 +6,10 @@
  *     pt_builder_sample(b, stack, PT_NO_LABELS, (int64_t[]){1, 10000000});
  *     status = pt_builder_freeze(b, &profile, &error);    (the builder is consumed)
  *
- * Rows that a function *interns* are the same id when their content is the same; rows it *appends*
- * get a new id each time (readers of formats with own tables use this to keep duplicates and
- * order). Limits (2^32-2 rows, values that do not fit 63 bits) set a sticky error: later adds do
- * nothing and freeze returns it.
+ * A function that *interns* returns the id of an existing row with equal content. A function that
+ * *appends* always adds a row; readers of formats with their own tables use it to keep duplicates
+ * and order. Exceeding a limit (2^32-2 rows, values that do not fit 63 bits) sets a sticky error:
+ * later adds have no effect, and freeze returns the error.
  */
 #ifndef PT_MODEL_BUILDER_H
 #define PT_MODEL_BUILDER_H
@@ -25,30 +25,31 @@ void pt_builder_free(pt_builder *builder); /* accepts NULL */
 void pt_builder_freep(pt_builder **builder);
 #define PT_FREE_BUILDER __attribute__((cleanup(pt_builder_freep)))
 
-/* Optional: expected numbers of rows, so that columns grow once. Capped against nonsense. */
+/* Optional: the expected numbers of rows, so that columns are allocated once. Excessive numbers are
+ * capped. */
 void pt_builder_reserve_samples(pt_builder *b, size_t samples, size_t frames);
-/* Before it, where so many frames are known to come, not only at most so many: their column is made
- * of large pages. */
+/* Announces the exact number of frames, if it is known and not only a bound; called before
+ * pt_builder_reserve_samples. The column of frames then uses large pages. */
 void pt_builder_expect_frames(pt_builder *b, size_t frames);
 void pt_builder_reserve_locations(pt_builder *b, size_t functions, size_t locations, size_t lines);
 
-/* Interns. Bytes are copied; any bytes are allowed. */
+/* Interns a string. The bytes are copied and may have any value. */
 pt_string_id pt_builder_string(pt_builder *b, const char *bytes, size_t size);
 pt_string_id pt_builder_text(pt_builder *b, const char *text);
-/* The text behind an id; valid until the next string is added. */
+/* The text of an id; valid until the next string is added. */
 const char *pt_builder_get_text(const pt_builder *b, pt_string_id id);
 
-/* Appends a value column; kind is filled from the unit. All events come before the first sample.
- * Returns its number. */
+/* Appends a value column and returns its number. kind is derived from the unit. All events come
+ * before the first sample. */
 uint32_t pt_builder_event(pt_builder *b, const pt_event *event);
 uint32_t pt_builder_event_count(const pt_builder *b);
-/* Changes a row until freeze. */
+/* The row of an event, which may be changed until freeze. */
 pt_event *pt_builder_event_at(pt_builder *b, uint32_t event);
-/* Makes it the one to show when nobody chooses (pt_profile_default_event). All events are there. */
+/* Makes the event the default (pt_profile_default_event). Called after all events were added. */
 void pt_builder_show_event(pt_builder *b, uint32_t event);
 
 pt_mapping_id pt_builder_append_mapping(pt_builder *b, const pt_mapping *mapping);
-/* Interns by all fields. */
+/* Interns a mapping; all fields are compared. */
 pt_mapping_id pt_builder_mapping(pt_builder *b, const pt_mapping *mapping);
 pt_mapping *pt_builder_mapping_at(pt_builder *b, pt_mapping_id id);
 uint32_t pt_builder_mapping_count(const pt_builder *b);
@@ -72,7 +73,7 @@ typedef struct pt_location {
     uint64_t symbol_bytes; /* 0 = unknown */
     uint64_t source_id;    /* 0 = row + 1 */
 } pt_location;
-/* lines: innermost inlined frame first; line_count may be 0. */
+/* Add a location with its lines, the innermost inlined frame first; line_count may be 0. */
 pt_location_id pt_builder_append_location(pt_builder *b, const pt_location *location,
                                           const pt_line *lines, size_t line_count);
 pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, const pt_line *lines,
@@ -81,37 +82,39 @@ pt_location_id pt_builder_location(pt_builder *b, const pt_location *location, c
 uint32_t pt_builder_location_count(const pt_builder *b);
 uint64_t pt_builder_location_address(const pt_builder *b, pt_location_id id, uint32_t *ret_flags);
 
-/* Interns. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are not looked
- * at until freeze, so locations may be added later. */
+/* Interns a stack. frames: depth location ids, leaf first; depth 0 is the empty stack. Ids are
+ * checked only at freeze, so locations may be added later. */
 pt_stack_id pt_builder_stack(pt_builder *b, const uint32_t *frames, size_t depth, pt_stack_end end);
-/* The same of a stack that the caller knows to be there never before and never again. */
+/* Appends a stack that, as the caller knows, occurs only once. */
 pt_stack_id pt_builder_new_stack(pt_builder *b, const uint32_t *frames, size_t depth,
                                  pt_stack_end end);
-/* As pt_builder_stack without a copy: the builder's own frame column grows by up to depth frames at
- * its end; write them there, then intern. For readers that decode straight into place. */
+/* Interns a stack without a copy, in two steps: pt_builder_stack_space returns room for up to depth
+ * frames at the end of the frame column; the caller writes them and calls
+ * pt_builder_stack_commit. */
 uint32_t *pt_builder_stack_space(pt_builder *b, size_t depth);
 pt_stack_id pt_builder_stack_commit(pt_builder *b, size_t depth, pt_stack_end end);
-/* Commit in two steps, for readers that decode several stacks ahead: the hash of frames wherever
- * they lie, which also fetches its place in the index, and later the commit with that hash. */
+/* For readers that decode several stacks ahead: computes the hash of frames anywhere in memory and
+ * prefetches its slot in the index. The later commit takes the hash. */
 uint64_t pt_builder_stack_hash(const pt_builder *b, const uint32_t *frames, size_t depth,
                                pt_stack_end end);
 pt_stack_id pt_builder_stack_commit_hashed(pt_builder *b, size_t depth, pt_stack_end end,
                                            uint64_t hash);
-/* Between the two, where most stacks are known already: fetches what commit will compare with. */
+/* Called between the two, when most stacks are known: prefetches the frames that the commit will
+ * compare. */
 void pt_builder_stack_fetch(const pt_builder *b, uint64_t hash);
 
-/* Distinct stacks so far. */
+/* Number of distinct stacks so far. */
 uint32_t pt_builder_stack_count(const pt_builder *b);
 
-/* Interns an ordered list of labels; duplicates of a key allowed. */
+/* Interns an ordered list of labels; a key may occur several times. */
 pt_labels_id pt_builder_labels(pt_builder *b, const pt_label *labels, size_t count);
 
-/* Appends a sample: one value an event. */
+/* Appends a sample with a value for each event. */
 void pt_builder_sample(pt_builder *b, pt_stack_id stack, pt_labels_id labels,
                        const int64_t *values);
-/* Adds the values to the sample of the same stack and labels, appending it if it is the first.
- * Sums saturate at 2^63-1 and are counted by pt_builder_saturated.
- * Do not mix with samples that have optional columns. */
+/* Adds the values to the sample with the same stack and labels, which is appended if it is new.
+ * Sums saturate at 2^63-1 and are counted by pt_builder_saturated. Not for samples with optional
+ * columns. */
 void pt_builder_add(pt_builder *b, pt_stack_id stack, pt_labels_id labels, const int64_t *values);
 
 typedef struct pt_sample {
@@ -123,13 +126,13 @@ typedef struct pt_sample {
 } pt_sample;
 void pt_builder_timed_sample(pt_builder *b, const pt_sample *sample);
 uint32_t pt_builder_sample_count(const pt_builder *b);
-/* Adds to a value of a sample that is there. */
+/* Adds `more` to a value of an existing sample. */
 void pt_builder_sample_more(pt_builder *b, uint32_t row, size_t event, int64_t more);
-/* Sums that hit the limit of 63 bits. */
+/* Number of sums that saturated. */
 uint64_t pt_builder_saturated(const pt_builder *b);
 
-/* cost: one an event (the events at that time), or NULL: unknown. If no arc has one, the columns
- * are NULL. */
+/* Appends a call. cost: a value for each event, or NULL = unknown. If no arc has costs, the cost
+ * columns are NULL. */
 void pt_builder_arc(pt_builder *b, pt_location_id from, pt_location_id to, uint64_t calls,
                     const int64_t *cost);
 void pt_builder_bin(pt_builder *b, const pt_bin *bin);
@@ -138,32 +141,35 @@ void pt_builder_extra(pt_builder *b, pt_string_id key, pt_string_id value);
 void pt_builder_unknown(pt_builder *b, pt_message message, uint32_t row, const void *bytes,
                         size_t size);
 void pt_builder_comment(pt_builder *b, pt_string_id comment);
-/* To be filled in place until freeze (comments through pt_builder_comment only). */
+/* The provenance, which the caller fills in place until freeze. Comments are added by
+ * pt_builder_comment only. */
 pt_provenance *pt_builder_provenance(pt_builder *b);
 
-/* Sticky error of the builder: PT_OK, or why adds have stopped. */
+/* The sticky error of the builder, or PT_OK. */
 pt_status pt_builder_status(const pt_builder *b, pt_error *reterr);
 
-/* Bounds the frames of all samples together, each inlined function being one: if they are more than
- * frames_max, every location keeps only as many of its lines, the innermost, as fit; at least 1.
- * Returns how many lines were left out of the locations. Reads of a file of n bytes ask for a
- * multiple of n: a stack and a location are short in a file, and their product is not. */
+/* Bounds the frames of all samples together; an inlined function counts as a frame. If they exceed
+ * frames_max, each location keeps only its innermost lines, at least one, up to a common number
+ * that fits. Returns the number of lines removed. A reader passes a multiple of the file's size,
+ * since a stack and a location are short in a file, but their product is not. */
 uint64_t pt_builder_bound_inlined(pt_builder *b, uint64_t frames_max);
 
-/* Bounds the text of all samples together: names of functions, their files, mappings, labels and
- * commands, as often as frames and samples have them. If it is more than bytes_max, names longer
- * than fits, and than 64 bytes, are cut, and end with a number made of the whole name. Returns how
- * many. Nothing but texts of its own may be added to the builder afterwards. */
+/* Bounds the text of all samples together: names of functions, files, mappings, labels and
+ * commands, counted once for each use. If the text exceeds bytes_max, the longest names are cut,
+ * but not below 64 bytes; a cut name ends with a hash of the whole name. Returns the number of cut
+ * names. Afterwards the index of strings holds the old names, so interning finds only names that
+ * were not cut. */
 uint64_t pt_builder_bound_names(pt_builder *b, uint64_t bytes_max);
 
-/* Consumes the builder in any case. Checks that every id refers to a row; a reader that could leave
- * dangling ids must have looked itself. *ret_profile has one reference. */
+/* Freezes the rows to a profile with a single reference, and consumes the builder in any case.
+ * PT_ERR_DAMAGED if an id refers to no row (pt_profile_check); a reader of ids must therefore check
+ * them itself. */
 pt_status pt_builder_freeze(pt_builder *b, const pt_profile **ret_profile, pt_error *reterr);
 
 /* ---- Deriving: a new profile out of an old one's tables and some new ones ---- */
 
-/* Tables to put in place of base's; NULL = share base's. Each given table's reference passes to the
- * new profile. The caller promises consistency (pt_profile_check in debug builds). */
+/* Replacements for base's tables; NULL = share base's table. The reference to each replacement
+ * passes to the new profile. Ids must refer to rows; nothing checks them. */
 typedef struct pt_profile_tables {
     pt_strings *string;
     pt_events *event;
@@ -183,8 +189,8 @@ typedef struct pt_profile_tables {
 } pt_profile_tables;
 const pt_profile *pt_profile_derive(const pt_profile *base, const pt_profile_tables *replace);
 
-/* Tables with one reference and columns of count rows to be written by the caller (cast away const
- * through the returned struct's own writable columns below). Optional columns are made on request.
+/* Constructors of tables with a single reference and columns of count rows, which the caller writes
+ * before the table is shared (casting away const). PT_SAMPLES_x selects the optional columns.
  */
 enum {
     PT_SAMPLES_TIME = 1 << 0,
@@ -193,25 +199,25 @@ enum {
     PT_SAMPLES_CPU = 1 << 3,
     PT_SAMPLES_COMM = 1 << 4,
 };
-/* A zeroed table struct (of struct_bytes, beginning with pt_table) with one reference, for tables
- * whose columns the caller allocates; they are freed with the table. */
+/* A zeroed table struct of struct_bytes, which begins with pt_table, with a single reference. The
+ * caller allocates its columns, which are freed with the table. */
 void *pt_table_new(size_t struct_bytes, uint32_t count);
 pt_samples *pt_samples_new(uint32_t count, uint32_t event_count, unsigned optional);
-/* Which optional columns a table has, as PT_SAMPLES_x bits. */
+/* The table's optional columns, as PT_SAMPLES_x bits. */
 unsigned pt_samples_optional(const pt_samples *samples);
 pt_mappings *pt_mappings_new(uint32_t count);
-/* A copy-out builder that begins with all rows of base's tables (ids stay valid), so that
- * symbolizing can add strings, functions, lines and replace locations; freeze gives the rest
- * shared. Samples, stacks and side tables are shared, not copied, and cannot be added to. */
+/* A builder that begins with all rows of base's tables, whose ids stay valid. The caller can add
+ * strings, functions and lines, and replace the lines of locations, as symbolizing does. Samples,
+ * stacks and side tables are shared with base and cannot be added to. */
 pt_builder *pt_builder_extend(const pt_profile *base);
-/* In an extending builder: replaces the lines of one of base's locations. */
+/* Replaces the lines of a location of base, in an extending builder. */
 void pt_builder_set_lines(pt_builder *b, pt_location_id location, const pt_line *lines,
                           size_t line_count, uint64_t symbol_bytes);
 
-/* Another name for a function of the profile, to be freed; NULL leaves it. */
+/* Returns a new name for a function, which the caller frees; NULL keeps the name. */
 typedef char *pt_function_namer(void *context, const pt_profile *profile, uint32_t function);
-/* The profile with other names of functions; all else is shared with it, and rows stay where they
- * are. A reference to the same one when no name changes. PT_ERR_LIMIT as freezing. */
+/* The profile with renamed functions. Other tables are shared, and row numbers stay. If no name
+ * changes, returns a reference to the same profile. PT_ERR_LIMIT as in freezing. */
 pt_status pt_profile_rename(const pt_profile *profile, pt_function_namer *namer, void *context,
                             const pt_profile **ret_profile, pt_error *reterr);
 

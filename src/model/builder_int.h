@@ -1,4 +1,5 @@
-/* builder_int.h: the builder's inside, for builder.c (adding), freeze.c (finishing) and tables.c.
+/* builder_int.h: internals of the builder, shared by builder.c (adding rows), freeze.c and
+ * tables.c.
  */
 #ifndef PT_MODEL_BUILDER_INT_H
 #define PT_MODEL_BUILDER_INT_H
@@ -7,14 +8,14 @@
 #include "base/index.h"
 #include "model/builder.h"
 
-/* A growing column and the struct-of-columns pattern: columns of one table share count and cap. */
+/* A growing column. Columns of a table share its count. */
 #define COLUMN(T, name)                                                                            \
     T *name;                                                                                       \
     size_t name##_cap
 
 typedef struct {
     size_t count;
-    COLUMN(uint64_t, offset); /* [count + 1] once anything was added */
+    COLUMN(uint64_t, offset); /* [count + 1] after the first string */
     COLUMN(char, bytes);
     size_t byte_count;
     pt_index index;
@@ -24,12 +25,12 @@ typedef struct {
     size_t count;
     COLUMN(pt_function, row);
     pt_index index;
-    size_t indexed; /* rows below this are in the index; interning catches up first */
+    size_t indexed; /* rows below this are in the index; interning adds the others first */
 } builder_functions;
 
 typedef struct {
     pt_location row;
-    uint32_t line_first, line_count; /* in the pool of lines */
+    uint32_t line_first, line_count; /* range in the pool of lines */
 } builder_location;
 
 typedef struct {
@@ -45,10 +46,10 @@ typedef struct {
     size_t count;
     COLUMN(uint64_t, offset); /* [count + 1] */
     COLUMN(uint32_t, frame);
-    size_t frames_touched; /* when the column is as long, more pages are asked for */
+    size_t frames_touched; /* length of the column at which further pages are populated */
     COLUMN(uint8_t, end);
     pt_index index;
-    uint32_t promised; /* samples; 0 = not known, or the index has room for them */
+    uint32_t promised; /* expected samples; 0 = unknown, or the index already has room for them */
 } builder_stacks;
 
 typedef struct {
@@ -59,18 +60,18 @@ typedef struct {
 } builder_labels;
 
 typedef struct {
-    size_t count, cap; /* of every column that is there */
+    size_t count, cap; /* of every existing column */
     uint32_t *stack, *labels;
     int64_t **value; /* [event count] */
     int64_t *time_ns;
     uint32_t *pid, *tid, *cpu, *comm;
-    unsigned optional; /* PT_SAMPLES_x columns that exist */
-    /* For pt_builder_add: samples without labels by their stack (row + 1; 0 = none), others by
-     * (stack, labels). */
+    unsigned optional; /* existing columns, as PT_SAMPLES_x */
+    /* For pt_builder_add: of_stack has the row + 1 of a stack's sample without labels (0 = none);
+     * index has the other samples by (stack, labels). */
     COLUMN(uint32_t, of_stack);
     size_t of_stack_count;
     pt_index index;
-    size_t indexed; /* samples below this are in them */
+    size_t indexed; /* samples below this are in of_stack and index */
 } builder_samples;
 
 typedef struct {
@@ -78,13 +79,13 @@ typedef struct {
     COLUMN(uint32_t, from);
     COLUMN(uint32_t, to);
     COLUMN(uint64_t, calls);
-    COLUMN(int64_t, cost); /* event_count values an arc, until freeze turns them into columns */
-    bool has_cost;         /* some arc had one */
+    COLUMN(int64_t, cost); /* event_count values for each arc; freeze splits them into columns */
+    bool has_cost;         /* at least one arc has costs */
 } builder_arcs;
 
 struct pt_builder {
     pt_error error;         /* sticky */
-    const pt_profile *base; /* of an extending builder; else NULL */
+    const pt_profile *base; /* base of an extending builder; else NULL */
     builder_strings string;
     struct {
         pt_event *items;
@@ -125,12 +126,12 @@ struct pt_builder {
         size_t count, cap;
     } comment;
     pt_provenance provenance;
-    uint64_t saturated; /* sums that hit the limit */
+    uint64_t saturated; /* number of sums that saturated */
 };
 
 #define ROWS_MAX (PT_NONE - 1) /* ids stay below PT_NONE */
 
-/* Frees everything in the builder but the builder itself. */
+/* Frees the builder's contents, not the builder itself. */
 void pt_builder_clear(pt_builder *b);
 
 #endif

@@ -1,9 +1,9 @@
-/* canonical.c: an ordered copy of a profile, and the comparison of two.
+/* canonical.c: a canonical copy of a profile.
  *
  * Tables are ranked from the bottom up: strings by bytes, functions by the ranks of their strings,
- * locations by mappings and lines, stacks by locations, samples by stacks and labels. Rows that
- * compare equal get one rank, so duplicates merge on the way. A row that nothing refers to gets
- * none. Mapping 0 is the main binary and keeps its place; ids of the source are dropped.
+ * locations by mappings and lines, stacks by locations, samples by stacks and labels. Equal rows
+ * get the same rank, so duplicates merge on the way. Rows without references get none. Mapping 0 is
+ * the main binary and keeps its row. Ids of the source are dropped.
  */
 #include "base/saturate.h"
 #include "model/profile.h"
@@ -15,7 +15,7 @@
 
 #include "model/builder.h"
 
-/* rank[i]: the new row of old row i, or PT_NONE; order[r]: an old row of new row r. */
+/* rank[i]: the new row of old row i, or PT_NONE. order[r]: an old row of new row r. */
 typedef struct {
     uint32_t *rank, *order;
     uint32_t count;
@@ -36,7 +36,7 @@ static int three_way_signed(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* Returns at the first difference. */
+/* Returns from the comparison function at the first difference. */
 #define COMPARE(a, b)                                                                              \
     do {                                                                                           \
         const int order_ = three_way((a), (b));                                                    \
@@ -83,7 +83,7 @@ static uint32_t new_row(const ranking *r, uint32_t row)
     return row == PT_NONE ? PT_NONE : r->rank[row];
 }
 
-/* ---- What is used, from the samples down ---- */
+/* ---- Used rows, from the samples down ---- */
 
 static bool sample_is_zero(const pt_profile *p, uint32_t i)
 {
@@ -189,7 +189,7 @@ static int compare_mappings(const void *a, const void *b, void *context)
 {
     ROWS(a, b);
     const pt_mapping *x = &p->mapping->row[i], *y = &p->mapping->row[j];
-    COMPARE(i != 0, j != 0); /* slot 0 stays */
+    COMPARE(i != 0, j != 0); /* row 0 stays */
     COMPARE(x->start, y->start);
     COMPARE(x->limit, y->limit);
     COMPARE(x->file_offset, y->file_offset);
@@ -275,7 +275,7 @@ static int compare_samples(const void *a, const void *b, void *context)
 
 /* ---- The copy ---- */
 
-/* A builder that only appends, in rank order: row numbers are then the ranks. */
+/* Appends the names in rank order, so that row numbers are the ranks. */
 static void copy_names(const canon *c, pt_builder *b)
 {
     const pt_profile *p = c->p;
@@ -340,7 +340,7 @@ static void copy_stacks_and_labels(const canon *c, pt_builder *b)
             frames[k] = c->location.rank[pt_stack_frames(p, i)[k]];
         pt_builder_stack_commit(b, depth, p->stack->end[i]);
     }
-    for (uint32_t r = 1; r < c->labels.count; r++) { /* set 0 is there already */
+    for (uint32_t r = 1; r < c->labels.count; r++) { /* set 0 exists already */
         const uint32_t i = c->labels.order[r];
         const size_t n = (size_t)(p->labels->offset[i + 1] - p->labels->offset[i]);
         pt_label *rows = pt_alloc(n, sizeof *rows);
@@ -355,7 +355,7 @@ static void copy_stacks_and_labels(const canon *c, pt_builder *b)
     }
 }
 
-/* Sums of all samples of each rank, event by event; saturated. */
+/* Sums of the samples of each rank, a column for each event; saturated. */
 static int64_t **sample_sums(const canon *c)
 {
     const pt_samples *s = c->p->sample;
@@ -370,7 +370,7 @@ static int64_t **sample_sums(const canon *c)
     return sum;
 }
 
-/* Returns how many sums were zero and left out. */
+/* Returns the number of zero sums, which are left out. */
 static uint32_t copy_samples(const canon *c, pt_builder *b)
 {
     uint32_t zeros = 0;
@@ -404,7 +404,7 @@ static uint32_t copy_samples(const canon *c, pt_builder *b)
     return zeros;
 }
 
-/* Arcs have no duplicates to merge; they are only put in order. */
+/* Order of arcs. Duplicate arcs are not merged. */
 static int compare_arcs(const void *a, const void *b, void *context)
 {
     ROWS(a, b);
@@ -460,7 +460,7 @@ static void copy_provenance(const canon *c, pt_builder *b)
     const pt_provenance *from = &c->p->source->row;
     pt_provenance *to = pt_builder_provenance(b);
     *to = *from;
-    to->source_format = 0; /* what the bytes were is not what they say */
+    to->source_format = 0; /* the format is not part of the content */
     uint32_t *const ids[] = {
         &to->tool,        &to->host,        &to->os,          &to->cpu_model,   &to->command_line,
         &to->period_type, &to->period_unit, &to->drop_frames, &to->keep_frames, &to->doc_url};
@@ -473,7 +473,7 @@ static void copy_provenance(const canon *c, pt_builder *b)
         pt_builder_comment(b, (pt_string_id){c->string.rank[from->comments[i]]});
 }
 
-static void rank_everything(canon *c)
+static void rank_tables(canon *c)
 {
     const pt_profile *p = c->p;
     const struct {
@@ -503,7 +503,7 @@ static void rank_everything(canon *c)
 const pt_profile *pt_profile_canonical(const pt_profile *p)
 {
     canon c = {.p = p};
-    rank_everything(&c);
+    rank_tables(&c);
     pt_builder *b = pt_builder_new();
     copy_names(&c, b);
     copy_locations(&c, b);
@@ -520,7 +520,7 @@ const pt_profile *pt_profile_canonical(const pt_profile *p)
     const pt_profile *copy = NULL;
     PT_BUG_IF(pt_builder_freeze(b, &copy, NULL) != PT_OK);
     if (zeros == 0) return copy;
-    /* Values cancelled out: their stacks and names have to go too. */
+    /* Some values cancelled out: drop their stacks and names as well. */
     const pt_profile *smaller = pt_profile_canonical(copy);
     pt_profile_unref(copy);
     return smaller;

@@ -1,17 +1,18 @@
-/* check.c: every promise that profile.h makes, verified. */
+/* check.c: checks every invariant of profile.h. */
 #include "model/profile.h"
 
 #include <inttypes.h>
 
 #include "base/rows.h"
 
-/* One broken promise: which table, which row, what. */
-static pt_status set_broken(pt_error *reterr, const char *table, uint64_t row, const char *what)
+/* Reports a violation: table, row, description. */
+static pt_status set_violation(pt_error *reterr, const char *table, uint64_t row, const char *what)
 {
     return pt_error_set(reterr, PT_ERR_DAMAGED, "%s %" PRIu64 ": %s", table, row, what);
 }
 
-/* The first of n ids that is not below limit (nor PT_NONE where that is allowed); n if all are. */
+/* Index of the first of n ids that is not below limit (PT_NONE is valid with none_allowed); n if
+ * all are valid. */
 static size_t first_bad(const uint32_t *ids, size_t n, uint32_t limit, bool none_allowed)
 {
     const size_t good = pt_rows_below(ids, n, limit) ? n - n % PT_ROWS_BLOCK : 0;
@@ -24,7 +25,7 @@ static size_t first_bad(const uint32_t *ids, size_t n, uint32_t limit, bool none
 #define CHECK_IDS(table, column, n, limit, none_allowed)                                           \
     do {                                                                                           \
         const size_t bad_ = first_bad((column), (n), (limit), (none_allowed));                     \
-        if (bad_ < (n)) return set_broken(reterr, (table), bad_, #column " refers to no row");     \
+        if (bad_ < (n)) return set_violation(reterr, (table), bad_, #column " refers to no row");  \
     } while (0)
 
 /* Offsets of spans begin at 0 and never descend. */
@@ -41,12 +42,12 @@ static pt_status check_strings(const pt_profile *p, pt_error *reterr)
 {
     const pt_strings *s = p->string;
     if (s->t.count == 0 || pt_text_bytes(p, 0) != 0)
-        return set_broken(reterr, "string", 0, "is not empty");
+        return set_violation(reterr, "string", 0, "is not empty");
     if (!offsets_ascend(s->offset, s->t.count))
-        return set_broken(reterr, "string", 0, "offsets do not ascend");
+        return set_violation(reterr, "string", 0, "offsets do not ascend");
     for (uint32_t i = 0; i < s->t.count; i++) {
         if (s->offset[i + 1] == s->offset[i] || s->bytes[s->offset[i + 1] - 1] != '\0')
-            return set_broken(reterr, "string", i, "has no closing NUL");
+            return set_violation(reterr, "string", i, "has no closing NUL");
     }
     return PT_OK;
 }
@@ -57,12 +58,12 @@ static pt_status check_images(const pt_profile *p, pt_error *reterr)
     for (uint32_t e = 0; e < p->event->t.count; e++) {
         const pt_event *row = &p->event->row[e];
         if (row->type >= strings || row->unit >= strings)
-            return set_broken(reterr, "event", e, "refers to no string");
+            return set_violation(reterr, "event", e, "refers to no string");
     }
     for (uint32_t m = 0; m < p->mapping->t.count; m++) {
         const pt_mapping *row = &p->mapping->row[m];
         if (row->file >= strings || row->build_id >= strings || row->foreign_id >= strings)
-            return set_broken(reterr, "mapping", m, "refers to no string");
+            return set_violation(reterr, "mapping", m, "refers to no string");
     }
     const pt_functions *f = p->function;
     CHECK_IDS("function", f->name, f->t.count, strings, false);
@@ -77,11 +78,11 @@ static pt_status check_locations(const pt_profile *p, pt_error *reterr)
     CHECK_IDS("location", l->mapping, l->t.count, p->mapping->t.count, true);
     for (uint32_t i = 0; i < l->t.count; i++) {
         if (l->line_first[i] > l->line_first[i + 1])
-            return set_broken(reterr, "location", i, "lines do not ascend");
+            return set_violation(reterr, "location", i, "lines do not ascend");
     }
     if (l->line_first[0] != 0 || l->line_first[l->t.count] != p->line->t.count)
-        return set_broken(reterr, "location", l->t.count,
-                          "lines do not end at the line table's end");
+        return set_violation(reterr, "location", l->t.count,
+                             "lines do not end at the line table's end");
     CHECK_IDS("line", p->line->function, p->line->t.count, p->function->t.count, true);
     return PT_OK;
 }
@@ -90,11 +91,11 @@ static pt_status check_stacks(const pt_profile *p, pt_error *reterr)
 {
     const pt_stacks *s = p->stack;
     if (!offsets_ascend(s->offset, s->t.count))
-        return set_broken(reterr, "stack", 0, "offsets do not ascend");
+        return set_violation(reterr, "stack", 0, "offsets do not ascend");
     CHECK_IDS("stack", s->frame, (size_t)s->offset[s->t.count], p->location->t.count, false);
     for (uint32_t i = 0; i < s->t.count; i++) {
         if (s->end[i] >= PT_STACK_END_COUNT)
-            return set_broken(reterr, "stack", i, "has an unknown end");
+            return set_violation(reterr, "stack", i, "has an unknown end");
     }
     return PT_OK;
 }
@@ -103,13 +104,13 @@ static pt_status check_labels(const pt_profile *p, pt_error *reterr)
 {
     const pt_label_sets *s = p->labels;
     if (s->t.count == 0 || !offsets_ascend(s->offset, s->t.count) || s->offset[1] != 0)
-        return set_broken(reterr, "label set", 0, "is not empty, or offsets do not ascend");
+        return set_violation(reterr, "label set", 0, "is not empty, or offsets do not ascend");
     const uint32_t strings = p->string->t.count;
     for (uint64_t i = 0; i < s->offset[s->t.count]; i++) {
         const pt_label *l = &s->row[i];
         if (l->key >= strings || l->str >= strings || l->unit >= strings ||
             l->kind > PT_LABEL_NUMBER)
-            return set_broken(reterr, "label", i, "refers to no string, or has an unknown kind");
+            return set_violation(reterr, "label", i, "refers to no string, or has an unknown kind");
     }
     return PT_OK;
 }
@@ -118,7 +119,7 @@ static pt_status check_samples(const pt_profile *p, pt_error *reterr)
 {
     const pt_samples *s = p->sample;
     if (s->event_count != p->event->t.count)
-        return set_broken(reterr, "sample", 0, "has not one value an event");
+        return set_violation(reterr, "sample", 0, "does not have a value for each event");
     CHECK_IDS("sample", s->stack, s->t.count, p->stack->t.count, false);
     CHECK_IDS("sample", s->labels, s->t.count, p->labels->t.count, false);
     if (s->comm != NULL) CHECK_IDS("sample", s->comm, s->t.count, p->string->t.count, false);
@@ -131,17 +132,17 @@ static pt_status check_side_tables(const pt_profile *p, pt_error *reterr)
     CHECK_IDS("arc", a->from, a->t.count, p->location->t.count, true);
     CHECK_IDS("arc", a->to, a->t.count, p->location->t.count, true);
     if (a->event_count != p->event->t.count)
-        return set_broken(reterr, "arc", 0, "has not one cost an event");
+        return set_violation(reterr, "arc", 0, "does not have a cost for each event");
     for (uint32_t i = 0; i < p->bin->t.count; i++) {
         const pt_bin *bin = &p->bin->row[i];
         if (bin->low > bin->high || bin->event >= p->event->t.count ||
             (bin->mapping != PT_NONE && bin->mapping >= p->mapping->t.count))
-            return set_broken(reterr, "bin", i, "has no range, event or mapping");
+            return set_violation(reterr, "bin", i, "has no range, event or mapping");
     }
     for (uint32_t i = 0; i < p->block->t.count; i++) {
         const uint32_t mapping = p->block->row[i].mapping;
         if (mapping != PT_NONE && mapping >= p->mapping->t.count)
-            return set_broken(reterr, "block", i, "refers to no mapping");
+            return set_violation(reterr, "block", i, "refers to no mapping");
     }
     const uint32_t strings = p->string->t.count;
     CHECK_IDS("extra", p->extra->key, p->extra->t.count, strings, false);

@@ -1,4 +1,4 @@
-/* equal.c: two profiles, table by table, column by column. */
+/* equal.c: compares two profiles, table by table and column by column. */
 #include "model/profile.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@ typedef struct {
     size_t size;
 } report;
 
-/* Compares n items of a column that may be missing on both sides. */
+/* Compares n items of a column, which may be NULL in both profiles. */
 static bool same_column(report *r, const char *what, const void *a, const void *b, uint64_t n,
                         size_t item_bytes)
 {
     if ((a == NULL) != (b == NULL)) {
-        snprintf(r->buf, r->size, "%s: only one side has it", what);
+        snprintf(r->buf, r->size, "%s: only one profile has it", what);
         return false;
     }
     if (a == NULL || n == 0 || memcmp(a, b, (size_t)n * item_bytes) == 0) return true;

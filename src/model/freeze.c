@@ -1,4 +1,5 @@
-/* freeze.c: a builder's growing columns become a profile's tables, and the way back (extending). */
+/* freeze.c: turns a builder's growing columns into a profile's tables (freezing), and tables into a
+ * builder (extending). */
 #include "model/builder.h"
 
 #include <stdatomic.h>
@@ -7,14 +8,14 @@
 
 #include "model/builder_int.h"
 
-/* Hands a column over, shrunk to count items; the builder forgets it. Never NULL. */
-static void *hand_over(void **column, size_t count, size_t item_size)
+/* Returns the column, shrunk to count items, and clears the builder's pointer. Never NULL. */
+static void *take_column(void **column, size_t count, size_t item_size)
 {
     void *items = pt_realloc(*column, count, item_size);
     *column = NULL;
     return items;
 }
-#define HAND_OVER(column, count) hand_over((void **)&(column), (count), sizeof *(column))
+#define HAND_OVER(column, count) take_column((void **)&(column), (count), sizeof *(column))
 
 static pt_strings *freeze_strings(pt_builder *b)
 {
@@ -64,14 +65,14 @@ static pt_functions *freeze_functions(pt_builder *b)
     return t;
 }
 
-/* Lines are laid out in the order of their locations, whatever the order of the pool. */
+/* Lines are stored in the order of their locations, whatever their order in the pool. */
 static void freeze_locations(pt_builder *b, pt_locations **ret_locations, pt_lines **ret_lines)
 {
     const size_t n = b->location.count;
     uint64_t line_count = 0;
     for (size_t i = 0; i < n; i++)
         line_count += b->location.row[i].line_count;
-    PT_BUG_IF(line_count > ROWS_MAX); /* the pool's own limit holds for its live part */
+    PT_BUG_IF(line_count > ROWS_MAX); /* the pool's limit bounds its used part as well */
 
     uint32_t *mapping = pt_alloc(n, sizeof *mapping);
     uint64_t *address = pt_alloc(n, sizeof *address);
@@ -208,14 +209,14 @@ static pt_source *freeze_source(pt_builder *b)
     return t;
 }
 
-/* Side tables and samples, which an extending builder leaves alone. */
+/* Freezes side tables and samples, which an extending builder shares with its base. */
 static void freeze_data(pt_builder *b, pt_profile_tables *t)
 {
     t->event = freeze_events(b);
     t->stack = freeze_stacks(b);
     t->labels = freeze_labels(b);
     t->arc = freeze_arcs(b);
-    /* Samples take the array of value columns, whose length is the number of events. */
+    /* The samples' value columns are as many as the events. */
     const size_t events = t->event->t.count;
     PT_BUG_IF(events != b->event.count);
     t->sample = freeze_samples(b);

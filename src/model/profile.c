@@ -1,4 +1,4 @@
-/* profile.c: small questions to a frozen profile. */
+/* profile.c: accessors of a frozen profile. */
 #include "model/profile.h"
 
 #include "base/buf.h"
@@ -59,7 +59,7 @@ uint32_t pt_profile_find_event(const pt_profile *p, const char *name)
 int64_t pt_profile_total(const pt_profile *p, uint32_t event)
 {
     const int64_t *value = p->sample->value[event];
-    __int128 total = 0; /* 2^32 rows of 2^63 fit */
+    __int128 total = 0; /* holds the sum of 2^32 values of 2^63 */
     for (uint32_t i = 0; i < p->sample->t.count; i++)
         total += value[i];
     return total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
@@ -70,7 +70,7 @@ const char *pt_object_name(const char *path, size_t *ret_bytes)
     const char *const slash = strrchr(path, '/');
     const char *const base = slash != NULL ? slash + 1 : path;
     *ret_bytes = strlen(base);
-    /* "[vdso]" and its like bring their own brackets. */
+    /* Names such as "[vdso]" have brackets of their own. */
     if (*ret_bytes <= 2 || base[0] != '[' || base[*ret_bytes - 1] != ']') return base;
     *ret_bytes -= 2;
     return base + 1;
@@ -92,7 +92,7 @@ int pt_place_text(const char *path, uint64_t address, char *buf, size_t size)
     return snprintf(buf, size, "[0x%" PRIx64 "]", address);
 }
 
-/* The path of the file that is mapped there; "" = none is known. */
+/* The path of the location's mapped file; "" if unknown. */
 static const char *path_at(const pt_profile *p, uint32_t location)
 {
     const uint32_t m = p->location->mapping[location];

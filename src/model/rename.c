@@ -1,4 +1,4 @@
-/* rename.c: the same profile with other names of functions. */
+/* rename.c: derives a profile with renamed functions. */
 #include <stdlib.h>
 #include <string.h>
 

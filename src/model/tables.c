@@ -1,4 +1,4 @@
-/* tables.c: tables are counted references; the last one frees the columns. */
+/* tables.c: reference-counted tables; the last reference frees the columns. */
 #include "model/builder.h"
 #include "model/builder_int.h"
 #include "model/profile.h"
@@ -11,7 +11,7 @@
 #define NO_COLUMN         SIZE_MAX
 #define COLUMNS_MAX       10
 
-/* Where each table hangs in a profile, and which of its members are columns to free. */
+/* The offset of each table in a profile, and of its members that are columns to free. */
 static const struct table_kind {
     size_t at;
     size_t column[COLUMNS_MAX];
@@ -57,7 +57,7 @@ static pt_table **table_slot(pt_profile *profile, size_t kind)
     return (pt_table **)((char *)profile + table_kinds[kind].at);
 }
 
-/* Samples and arcs hold an array of value columns, one an event. */
+/* Frees the array of value columns that samples and arcs have. */
 static void free_value_columns(const pt_table *table, size_t at)
 {
     const int64_t *const *columns = NULL;

@@ -361,5 +361,5 @@ pt_status pt_name_index_save(const pt_name_cache *cache, const char *key,
 void pt_name_cache_look(const pt_name_cache *cache, bool clear, pt_name_cache_facts *ret_facts)
 {
     const pt_kept_folder kept = kept_of(cache);
-    pt_kept_look(&kept, clear, &ret_facts->file_count, &ret_facts->file_bytes);
+    pt_kept_measure(&kept, clear, &ret_facts->file_count, &ret_facts->file_bytes);
 }

@@ -67,7 +67,7 @@ if needs_other; then
     as_other ln -s "$PWD/own" open/x
     run pitot convert two.pb.gz -o open/x.folded
     expect_status 1
-    expect_stderr "pitot: open/x.folded: user 65534 put a link to $PWD/own/target there, in a folder that others may write to; remove it or name another file"
+    expect_stderr "pitot: open/x.folded: user 65534 put a link to $PWD/own/target there, in a folder that others can write to; remove it or name another file"
     run pitot flame two.pb.gz -o open/x/y.html
     expect_status 1
     expect_stderr_lines 1
@@ -99,7 +99,7 @@ if needs_other; then
     for name in f g; do
         run pitot convert two.pb.gz -o open/$name.folded
         expect_status 1
-        expect_stderr "pitot: open/$name.folded: belongs to user 65534, in a folder that others may write to; remove it or name another file"
+        expect_stderr "pitot: open/$name.folded: belongs to user 65534, in a folder that others can write to; remove it or name another file"
     done
     expect_equal 'the file' "$(cat open/g.folded)" theirs
 fi
@@ -291,7 +291,7 @@ if needs_other; then
     as_other cp plant $map
     name_of_heap
     expect_stdout_line '*?? at ??:0:0'
-    expect_stderr_line "pitot: * $map: it belongs to user 65534, and the process to user 0"
+    expect_stderr_line "pitot: * $map: it belongs to user 65534, but the process to user 0"
     rm $map
     as_other ln -s "$PWD/plant" $map
     name_of_heap
@@ -300,13 +300,13 @@ if needs_other; then
     rm $map
     as_other mkfifo $map
     name_of_heap
-    expect_stderr_line "pitot: * $map: it is no regular file"
+    expect_stderr_line "pitot: * $map: it is not a regular file"
     rm $map
     cp plant $map
     chmod 666 $map
     name_of_heap
     expect_stdout_line '*?? at ??:0:0'
-    expect_stderr_line "pitot: * $map: others may write to it (chmod go-w)"
+    expect_stderr_line "pitot: * $map: other users can write to it (chmod go-w)"
     chmod 644 $map
     name_of_heap
     expect_stdout_line 'planted at ??:0:0'

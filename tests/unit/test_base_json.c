@@ -217,8 +217,8 @@ static void says_what_is_wrong_and_where(void **state)
     check_refused("{\"a\":1,}", PT_ERR_FORMAT,
                   "JSON is wrong at byte 7, a key in quotes was expected");
     check_refused("[}", PT_ERR_FORMAT, "JSON is wrong at byte 1, a value was expected");
-    check_refused("1 1", PT_ERR_FORMAT, "JSON is wrong at byte 2, something follows the value");
-    check_refused("\"\\x\"", PT_ERR_FORMAT, "JSON is wrong at byte 2, no such escape in a string");
+    check_refused("1 1", PT_ERR_FORMAT, "JSON is wrong at byte 2, data follows the value");
+    check_refused("\"\\x\"", PT_ERR_FORMAT, "JSON is wrong at byte 2, unknown escape in a string");
     check_refused("\"a\nb\"", PT_ERR_FORMAT,
                   "JSON is wrong at byte 2, a control character inside a string");
     check_refused("\"abc", PT_ERR_DAMAGED, "JSON ends at byte 4, inside a string");
@@ -228,7 +228,7 @@ static void says_what_is_wrong_and_where(void **state)
     check_refused("1e+", PT_ERR_DAMAGED,
                   "JSON ends at byte 3, a number without digits in its exponent");
     check_refused("nul", PT_ERR_DAMAGED, "JSON ends at byte 3, inside a word");
-    check_refused("nulL", PT_ERR_FORMAT, "JSON is wrong at byte 0, no such word");
+    check_refused("nulL", PT_ERR_FORMAT, "JSON is wrong at byte 0, unknown word");
 }
 
 static void deep_nesting_is_bounded(void **state)

@@ -412,13 +412,13 @@ static void a_bad_table_is_found_out(void **state)
         {.type = PT_OPT_FLAG, .help = "h"},
         {.name = "g", .type = PT_OPT_SIZE, .bare = "lots", .help = "h"}};
     check_finds(careless, 7,
-                "--a: its initial value: 'x' is not a whole number such as 20\n"
+                "--a: default value: 'x' is not a whole number such as 20\n"
                 "--b is on and cannot be turned off\n"
-                "--c has nothing to choose from\n"
+                "--c has no choices\n"
                 "--d: help begins with a capital or ends with a full stop\n"
                 "--e has no help\n"
                 "-?: an option without a name and a letter\n"
-                "--g: what it means alone: 'lots' is not a size such as 4096, 64k or 1.5G\n");
+                "--g: value without argument: 'lots' is not a size such as 4096, 64k or 1.5G\n");
 }
 
 static void the_nearest_word_is_a_few_edits_away(void **state)

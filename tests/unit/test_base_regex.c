@@ -114,7 +114,7 @@ static void re2_mode_refuses_what_re2_lacks(void **state)
     check_re2_refuses("(a)\\1", "back references are not supported here: (a)<here>\\1");
     check_re2_refuses("(?|a|b)", "this kind of group is not supported here: <here>(?|a|b)");
     check_re2_refuses("(?P=n)", "references to groups are not supported here: <here>(?P=n)");
-    check_re2_refuses("\\Kx", "no such escape here: <here>\\Kx");
+    check_re2_refuses("\\Kx", "this escape is not supported here: <here>\\Kx");
     check_re2_refuses("(*ACCEPT)", "verbs are not supported here: <here>(*ACCEPT)");
     check_re2_refuses("x{1001}", "repeats of more than 1000 are not supported here: x<here>{1001}");
 }

@@ -823,7 +823,7 @@ static void a_map_is_believed_of_the_user_whose_process_it_was(void **state)
     assert_int_equal(line_count(p, 0), 1);
     assert_int_equal(line_count(p, 1), 0);
     assert_int_equal(line_count(p, 2), 0);
-    assert_true(any_fact(&diag, "perf-1999999982.map: others may write to it", ""));
+    assert_true(any_fact(&diag, "perf-1999999982.map: other users can write to it", ""));
     assert_true(any_fact(&diag, "perf-1999999983.map: it is a link", ""));
     if (geteuid() == 0) {
         assert_int_equal(line_count(p, 3), 0);
