@@ -1,4 +1,5 @@
-/* shop.c: the service of docs/guide.md. It answers orders that it makes up itself, the same in every run.
+/* shop.c: the service of docs/guide.md. It answers orders that it makes up itself, the same in
+ * every run.
  *
  *   shop [--orders=N] [--slow] [--wait] [--hang]
  *
