@@ -36,23 +36,6 @@ static const pt_option top_rows[] = {
 };
 static const pt_option_table top_options = PT_OPTION_TABLE(top_rows);
 
-/* The callers of a table's rows among the program's own functions; NULL where rows are no
- * functions.
- */
-static pt_own_caller *callers_of(const pt_cmd_context *context, const pt_fold_rule *rule,
-                                 const pt_top *top)
-{
-    pt_fold fold;
-    if (rule->by != PT_BY_FUNCTION || pt_fold_init(&fold, context->answer, rule, NULL) != PT_OK)
-        return NULL;
-    PT_FREE uint32_t *rows = pt_alloc(top->count + 1, sizeof *rows);
-    for (size_t i = 0; i < top->count; i++)
-        rows[i] = top->row[i].self != 0 ? top->row[i].id : PT_NONE;
-    pt_own_caller *const callers = pt_own_callers(&fold, context->event, rows, top->count);
-    pt_fold_done(&fold);
-    return callers;
-}
-
 static int top_run(pt_cmd_context *context, void *own)
 {
     const top_settings *settings = own;
@@ -67,16 +50,14 @@ static int top_run(pt_cmd_context *context, void *own)
     pt_top top;
     pt_error error = PT_ERROR_INIT;
     if (pt_top_init(&top, context->answer, &request, &error) != PT_OK) return pt_cmd_fail(&error);
-    pt_own_caller *const callers =
-        settings->shape != PT_SHAPE_CSV ? callers_of(context, &settings->fold, &top) : NULL;
+    /* A profile with too many names for a second fold has a table without callers. */
+    if (request.fold.by == PT_BY_FUNCTION)
+        pt_own_callers(&top, context->answer, context->event, &request.fold, NULL);
     switch (settings->shape) {
-    case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top, callers); break;
+    case PT_SHAPE_JSON: pt_top_json(context->out, &context->head, &top); break;
     case PT_SHAPE_CSV: pt_top_csv(context->out, &context->head, &top); break;
-    case PT_SHAPE_TEXT:
-        pt_top_text(context->out, &context->look, &context->head, &top, callers);
-        break;
+    case PT_SHAPE_TEXT: pt_top_text(context->out, &context->look, &context->head, &top); break;
     }
-    pt_own_callers_free(callers, top.count);
     pt_top_done(&top);
     return PT_EXIT_OK;
 }

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "render/look.h"
-#include "view/own_code.h"
 #include "view/summary.h"
 #include "view/table.h"
 #include "view/tree.h"
@@ -43,11 +42,8 @@ void pt_report_head_json(pt_json_w *w, const char *name, const pt_report_head *h
 /* The members of it that tell of the profile and the query, for an object of another kind. */
 void pt_report_profile_json(pt_json_w *w, const pt_report_head *head);
 
-/* callers: one a row (view/own_code.h); or NULL. */
-void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top,
-                 const pt_own_caller *callers);
-void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top,
-                 const pt_own_caller *callers);
+void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top);
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top);
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top);
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree);

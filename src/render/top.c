@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "render/column.h"
 #include "render/report.h"
-#include "render/text.h"
-#include "render/value.h"
 
 #define MOSTLY                                                                                     \
     0.95 /* of a row's time is called from one function: that share is not worth a word */
@@ -33,21 +32,56 @@ static char *caller_of(const pt_own_caller *caller, bool has_file)
     return pt_buf_take(&text, NULL);
 }
 
-static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary, int width,
-                    const pt_top *top, const pt_top_row *row, const pt_own_caller *caller)
+enum { VALUES = 1 }; /* the width that self and total share */
+
+static bool has_caller(const pt_columns *columns, const void *row)
+{
+    (void)columns;
+    return ((const pt_top_row *)row)->caller.name != NULL;
+}
+
+static const pt_column caller_columns[] = {
+    PT_COLUMN("name", NULL, TEXT, pt_own_caller, name),
+    PT_COLUMN("file", NULL, TEXT, pt_own_caller, file),
+    PT_COLUMN("line", NULL, NUMBER, pt_own_caller, line),
+    PT_COLUMN("share", NULL, SHARE, pt_own_caller, share),
+    {0},
+};
+
+static const pt_column columns[] = {
+    PT_COLUMN("self", "self", VALUE, pt_top_row, self, .width = VALUES),
+    PT_COLUMN("self_share", "self%", SHARE, pt_top_row, self_share),
+    PT_COLUMN("total", "total", VALUE, pt_top_row, total, .width = VALUES,
+              .is_known = pt_totals_known),
+    PT_COLUMN("total_share", "total%", SHARE, pt_top_row, total_share, .is_known = pt_totals_known),
+    PT_COLUMN("name", "function", NAME, pt_top_row, name, .marks = PT_JSON_FIRST, .gap = 2),
+    PT_COLUMN("file", "where", FILE, pt_top_row, file, .marks = PT_JSON_FIRST),
+    PT_COLUMN("line", NULL, NUMBER, pt_top_row, line, .marks = PT_JSON_FIRST),
+    PT_COLUMN("inlined", NULL, FLAG, pt_top_row, inlined),
+    PT_COLUMN("unnamed", NULL, FLAG, pt_top_row, unnamed),
+    PT_COLUMN("caller", NULL, GROUP, pt_top_row, caller, .members = caller_columns,
+              .is_known = has_caller, .in_json = has_caller),
+};
+
+static pt_columns columns_of(const pt_report_head *head)
+{
+    return (pt_columns){PT_COLUMNS(columns), .unit = head->summary.unit,
+                        .totals_known = head->summary.has_stacks, .width = {[VALUES] = 6}};
+}
+
+static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const pt_top *top,
+                    const pt_top_row *row)
 {
     const pt_colour colour = pt_colour_of_share(row->self_share);
     const char *inlined = row->inlined ? "  (inlined)" : "";
-    const bool is_called = caller != NULL && caller->name != NULL;
-    PT_FREE char *place = is_called ? caller_of(caller, true) : place_of(top, row);
-    pt_outf(out, "%*s %7s %*s %7s  ", width, pt_value_of(summary->unit, row->self).text,
-            pt_percent_of(row->self_share).text, width, pt_total_of(summary, row->total).text,
-            pt_total_share_of(summary, row->total_share).text);
-    const size_t used = 19 + 2 * (size_t)width;
+    const bool is_called = has_caller(c, row);
+    PT_FREE char *place = is_called ? caller_of(&row->caller, true) : place_of(top, row);
+    pt_columns_text(out, c, row);
+    const size_t used = pt_columns_used(c);
     pt_text_fit fit = pt_text_fit_row(look, used, row->name, place, inlined);
     if (is_called && (fit.name != 0 || fit.place != 0)) {
         pt_freep(&place);
-        place = caller_of(caller, false);
+        place = caller_of(&row->caller, false);
         fit = pt_text_fit_row(look, used, row->name, place, inlined);
     }
     pt_text_colour(out, look, colour);
@@ -61,58 +95,26 @@ static void put_row(pt_out *out, const pt_look *look, const pt_summary *summary,
     pt_out_char(out, '\n');
 }
 
-void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top,
-                 const pt_own_caller *callers)
+void pt_top_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_top *top)
 {
+    pt_columns c = columns_of(head);
+    for (size_t i = 0; i < top->count; i++)
+        pt_columns_fit(&c, &top->row[i]);
     pt_report_head_text(out, look, head);
-    const char *unit = head->summary.unit;
-    int width = 6;
-    for (size_t i = 0; i < top->count; i++) {
-        pt_value_fit(&width, unit, top->row[i].total);
-        pt_value_fit(&width, unit, top->row[i].self);
-    }
-    pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%*s %7s %*s %7s  function\n", width, "self", "self%", width, "total", "total%");
-    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    pt_columns_head(out, look, &c, "");
     for (size_t i = 0; i < top->count && pt_out_ok(out); i++)
-        put_row(out, look, &head->summary, width, top, &top->row[i],
-                callers != NULL ? &callers[i] : NULL);
+        put_row(out, look, &c, top, &top->row[i]);
     if (top->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(top->more).text);
 }
 
-static void put_caller_json(pt_json_w *w, const pt_own_caller *caller)
+void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    if (caller == NULL || caller->name == NULL) return;
-    pt_json_key_object(w, "caller");
-    pt_json_key_text(w, "name", caller->name);
-    pt_json_key_text(w, "file", caller->file);
-    pt_json_key_int(w, "line", caller->line);
-    pt_json_key_double(w, "share", caller->share);
-    pt_json_object_end(w);
-}
-
-void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top,
-                 const pt_own_caller *callers)
-{
+    const pt_columns c = columns_of(head);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "top", head);
-    pt_json_key_array(&w, "rows");
-    for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
-        const pt_top_row *row = &top->row[i];
-        pt_json_object(&w);
-        pt_json_key_text(&w, "name", row->name);
-        pt_json_key_text(&w, "file", row->file);
-        pt_json_key_int(&w, "line", row->line);
-        pt_json_key_int(&w, "self", row->self);
-        pt_json_key_double(&w, "self_share", row->self_share);
-        pt_json_totals(&w, &head->summary, row->total, row->total_share);
-        pt_json_key_bool(&w, "inlined", row->inlined);
-        pt_json_key_bool(&w, "unnamed", row->unnamed);
-        put_caller_json(&w, callers != NULL ? &callers[i] : NULL);
-        pt_json_object_end(&w);
-    }
-    pt_json_array_end(&w);
+    pt_columns_json_schema(&w, &c);
+    pt_columns_json_rows(&w, "rows", &c, top->row, top->count, sizeof *top->row);
     pt_json_key_uint(&w, "more", top->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
@@ -120,15 +122,6 @@ void pt_top_json(pt_out *out, const pt_report_head *head, const pt_top *top,
 
 void pt_top_csv(pt_out *out, const pt_report_head *head, const pt_top *top)
 {
-    pt_out_text(out, "self,self_share,total,total_share,name,file,line,inlined\n");
-    for (size_t i = 0; i < top->count && pt_out_ok(out); i++) {
-        const pt_top_row *row = &top->row[i];
-        pt_outf(out, "%lld,%.6g,", (long long)row->self, row->self_share);
-        pt_csv_totals(out, &head->summary, row->total, row->total_share);
-        pt_out_char(out, ',');
-        pt_csv_put(out, row->name);
-        pt_out_char(out, ',');
-        pt_csv_put(out, row->file);
-        pt_outf(out, ",%lld,%s\n", (long long)row->line, row->inlined ? "true" : "false");
-    }
+    const pt_columns c = columns_of(head);
+    pt_columns_csv_rows(out, &c, top->row, top->count, sizeof *top->row);
 }

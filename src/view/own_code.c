@@ -209,19 +209,18 @@ static void add_call(calling *c, uint32_t stack, uint32_t wanted, int64_t value)
 }
 
 /* Code of one name may be the program's own in one place and a library's in another: a row is its
- * own, or has a caller, by where more of its self lies. Nothing is its own caller. */
-static void choose_callers(const calling *c, const uint32_t *rows, const int64_t *self,
-                           pt_own_caller *callers)
+ * own, or has a caller, by where more of its self lies. No row is its own caller. */
+static void choose_callers(const calling *c, const int64_t *self, pt_top *top)
 {
     const pt_profile *const p = c->fold->profile;
     for (size_t i = 0; i < c->edge.count; i++) {
         const edge *const e = &c->edge.items[i];
-        pt_own_caller *const to = &callers[e->wanted];
+        pt_own_caller *const to = &top->row[e->wanted].caller;
         const double share = pt_share(e->sum, self[e->wanted]);
         if (share <= to->share) continue;
         free(to->name);
         *to = (pt_own_caller){.share = share};
-        if (e->caller == rows[e->wanted]) continue;
+        if (e->caller == top->row[e->wanted].id) continue;
         const uint32_t function = p->line->function[e->line];
         to->name = pt_fold_text(c->fold, e->caller);
         to->file = pt_text(p, p->function->file[function]);
@@ -229,40 +228,35 @@ static void choose_callers(const calling *c, const uint32_t *rows, const int64_t
     }
 }
 
-pt_own_caller *pt_own_callers(const pt_fold *fold, uint32_t event, const uint32_t *rows,
-                              size_t count)
+pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
+                         const pt_fold_rule *rule, pt_error *reterr)
 {
-    const pt_profile *const p = fold->profile;
-    pt_own_caller *const callers = pt_alloc(count + 1, sizeof *callers);
-    PT_FREE int64_t *self = pt_alloc(count + 1, sizeof *self);
-    calling c = {.fold = fold,
-                 .own = pt_own_lines(p),
-                 .place_of = pt_alloc(fold->count + 1, sizeof *c.place_of)};
+    pt_fold fold;
+    const pt_status status = pt_fold_init(&fold, profile, rule, reterr);
+    if (status != PT_OK) return status;
+    PT_FREE int64_t *self = pt_alloc(top->count + 1, sizeof *self);
+    calling c = {.fold = &fold,
+                 .own = pt_own_lines(profile),
+                 .place_of = pt_alloc(fold.count + 1, sizeof *c.place_of)};
     pt_index_init(&c.index);
-    memset(c.place_of, 0xff, fold->count * sizeof *c.place_of);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i] < fold->count) c.place_of[rows[i]] = (uint32_t)i;
-    PT_FREE int64_t *value = pt_view_stack_values(p, event);
-    for (uint32_t s = 0; s < p->stack->t.count; s++) {
-        if (value[s] <= 0 || pt_stack_depth(p, s) == 0) continue;
+    memset(c.place_of, 0xff, fold.count * sizeof *c.place_of);
+    for (size_t i = 0; i < top->count; i++)
+        if (top->row[i].self != 0) c.place_of[top->row[i].id] = (uint32_t)i;
+    PT_FREE int64_t *value = pt_view_stack_values(profile, event);
+    for (uint32_t s = 0; s < profile->stack->t.count; s++) {
+        if (value[s] <= 0 || pt_stack_depth(profile, s) == 0) continue;
         uint32_t one, lines;
-        const uint32_t leaf = pt_fold_rows(fold, pt_stack_frames(p, s)[0], &one, &lines)[0];
+        const uint32_t leaf = pt_fold_rows(&fold, pt_stack_frames(profile, s)[0], &one, &lines)[0];
         const uint32_t wanted = c.place_of[leaf];
         if (wanted == PT_NONE) continue;
         self[wanted] = pt_saturating_add(self[wanted], value[s]);
         add_call(&c, s, wanted, value[s]);
     }
-    choose_callers(&c, rows, self, callers);
+    choose_callers(&c, self, top);
     free(c.own);
     free(c.place_of);
     free(c.edge.items);
     pt_index_done(&c.index);
-    return callers;
-}
-
-void pt_own_callers_free(pt_own_caller *callers, size_t count)
-{
-    for (size_t i = 0; callers != NULL && i < count; i++)
-        free(callers[i].name);
-    free(callers);
+    pt_fold_done(&fold);
+    return PT_OK;
 }

@@ -11,23 +11,14 @@
 #ifndef PT_VIEW_OWN_CODE_H
 #define PT_VIEW_OWN_CODE_H
 
-#include "view/fold.h"
+#include "view/table.h"
 
 /* Per line of the line table: is the function the program's own? The caller frees. */
 bool *pt_own_lines(const pt_profile *profile);
 
-/* The own function that most of a row's self was called from. */
-typedef struct pt_own_caller {
-    char *name;       /* NULL: the row is the program's own, or nothing of it was called by that */
-    const char *file; /* of the profile; "" = unknown */
-    int64_t line;     /* from where it calls; 0 = unknown */
-    double share;     /* of the row's self */
-} pt_own_caller;
-
-/* Of each of these rows of the fold, by one event's values. The caller frees with
- * pt_own_callers_free. */
-pt_own_caller *pt_own_callers(const pt_fold *fold, uint32_t event, const uint32_t *rows,
-                              size_t count);
-void pt_own_callers_free(pt_own_caller *callers, size_t count);
+/* Fills in the callers of the table's rows, which must be functions: by the values of that event.
+ */
+pt_status pt_own_callers(pt_top *top, const pt_profile *profile, uint32_t event,
+                         const pt_fold_rule *rule, pt_error *reterr);
 
 #endif

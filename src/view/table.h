@@ -22,6 +22,14 @@ typedef struct pt_top_request {
     pt_pool *pool; /* counts large profiles with these threads; NULL = alone */
 } pt_top_request;
 
+/* The function of the program's own that most of a row's self was called from (own_code.h). */
+typedef struct pt_own_caller {
+    char *name; /* NULL: the row is the program's own, or the program's own called none of it */
+    const char *file; /* of the profile; "" = unknown */
+    int64_t line;     /* of the call; 0 = unknown */
+    double share;     /* of the row's self */
+} pt_own_caller;
+
 typedef struct pt_top_row {
     char *name;
     const char *file; /* "" = unknown */
@@ -32,6 +40,7 @@ typedef struct pt_top_row {
     bool inlined;                   /* every frame of it was inlined into another */
     bool unnamed;                   /* the name is an address or a file */
     uint32_t id;                    /* of the fold: the same in every table of one count */
+    pt_own_caller caller;           /* after pt_own_callers; without a name before */
 } pt_top_row;
 
 typedef struct pt_top {

@@ -20,7 +20,7 @@ expect_no_stderr
 
 it 'sorts by total when asked'
 run pitot top --sort=total --csv a.folded
-expect_equal 'first row' "$(stdout | sed -n 2p)" '0,0,10,1,main,,0,false'
+expect_equal 'first row' "$(stdout | sed -n 2p)" '0,0,10,1,main,,0,false,false,,,,'
 
 it 'shows so many rows and says how many more there are'
 run pitot top -n 2 a.folded
@@ -39,7 +39,7 @@ expect_no_stdout_line '*more*'
 it 'counts a recursive function once a stack'
 printf 'main;f;f;g;f 5\n' >r.folded
 run pitot top --csv r.folded
-expect_stdout_line '5,1,5,1,f,,0,false'
+expect_stdout_line '5,1,5,1,f,,0,false,false,,,,'
 
 it 'keeps percentages of the whole under focus, and of the rest with --relative'
 run pitot top --focus=read a.folded
@@ -52,12 +52,12 @@ expect_stdout_line '     3  100.0%      3  100.0%  read'
 it 'drops samples with --ignore and frames with --hide and --show'
 run pitot top --csv --ignore=read a.folded
 expect_no_stdout_line '*read*'
-expect_stdout_line '2,0.2,2,0.2,parse,,0,false'
+expect_stdout_line '2,0.2,2,0.2,parse,,0,false,false,,,,'
 run pitot top --csv --hide=read a.folded
-expect_stdout_line '5,0.5,5,0.5,parse,,0,false'
+expect_stdout_line '5,0.5,5,0.5,parse,,0,false,false,,,,'
 run pitot top --csv --show='parse|read' a.folded
 expect_no_stdout_line '*main*'
-expect_stdout_line '3,0.3,3,0.3,read,,0,false'
+expect_stdout_line '3,0.3,3,0.3,read,,0,false,false,,,,'
 
 it 'ends with status 3 and near names when a pattern matches nothing'
 run pitot top --focus=prase a.folded
@@ -132,13 +132,13 @@ fi
 it 'adds up several profiles'
 run pitot top --csv a.folded a.folded
 expect_status 0
-expect_stdout_line '10,0.5,10,0.5,emit,,0,false'
+expect_stdout_line '10,0.5,10,0.5,emit,,0,false,false,,,,'
 
 it 'reads standard input'
 status=0
 "$PITOT" top --csv - <a.folded >"$t_out/stdout" 2>"$t_out/stderr" || status=$?
 expect_status 0
-expect_stdout_line '5,0.5,5,0.5,emit,,0,false'
+expect_stdout_line '5,0.5,5,0.5,emit,,0,false,false,,,,'
 
 it 'writes JSON with a schema number that other tools read'
 run pitot top --json a.folded
@@ -155,7 +155,7 @@ fi
 it 'quotes CSV as RFC 4180 has it'
 printf 'main;a"b,c 1\n' >q.folded
 run pitot top --csv q.folded
-expect_stdout_line '1,1,1,1,"a""b,c",,0,false'
+expect_stdout_line '1,1,1,1,"a""b,c",,0,false,false,,,,'
 
 it 'lines up names of any script'
 printf '主;関数 3\nmain;é 2\n' >u.folded

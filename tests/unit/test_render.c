@@ -139,7 +139,7 @@ static void put_top(pt_out *out, const pt_look *look, const pt_profile *p)
     const pt_top_request request = {.whole = head.summary.total};
     pt_top top;
     assert_int_equal(pt_top_init(&top, p, &request, NULL), PT_OK);
-    pt_top_text(out, look, &head, &top, NULL);
+    pt_top_text(out, look, &head, &top);
     pt_top_done(&top);
 }
 

@@ -1,4 +1,5 @@
-/* table.ts: functions by their own time, sorted by any column. */
+/* table.ts: functions by their own time, sorted by any column. The answer of the server says which columns
+ * there are: those of its report that have a title (a row of src/render/top.c each). */
 
 import { element } from "../dom";
 import { formWithin } from "../text";
@@ -6,37 +7,32 @@ import { amount, grouped, percent } from "../units";
 
 const NAME_LENGTH = 90; /* characters of a name: longer ones lose their template arguments */
 
+type Cell = number | string | boolean | null | undefined | object;
+
 export interface Row {
   name: string;
   file: string;
   line: number;
-  self: number;
   total: number | null; /* null: samples are no stacks, and do not tell */
   inlined: boolean;
+  [key: string]: Cell;
+}
+
+interface Column {
+  key: string;
+  title?: string; /* none: people do not see it as a column */
+  kind: string;
 }
 
 export interface Report {
-  profile: { unit: string; total: number };
-  kept_total: number;
-  relative: boolean;
+  profile: { unit: string };
+  columns: Column[];
   rows: Row[];
   more: number;
 }
 
-interface Column {
-  title: string;
-  className: string;
-  value(row: Row): number | string;
-}
-
-const COLUMNS: Column[] = [
-  { title: "Self", className: "", value: (row) => row.self },
-  { title: "Self %", className: "share", value: (row) => row.self },
-  { title: "Total", className: "", value: (row) => row.total ?? 0 },
-  { title: "Total %", className: "share", value: (row) => row.total ?? 0 },
-  { title: "Function", className: "text name", value: (row) => row.name },
-  { title: "Where", className: "text place", value: (row) => `${row.file}:${row.line}` },
-];
+/* The classes of a column's cells, for app.css. */
+const CLASSES: Record<string, string> = { share: "share", name: "text name", file: "text place", text: "text" };
 
 function place(row: Row): string {
   if (row.file === "") return "";
@@ -45,17 +41,21 @@ function place(row: Row): string {
 }
 
 export class Table {
-  private column = COLUMNS[0];
+  private columns: Column[];
+  private column: Column; /* by which the rows are sorted */
   private descending = true;
   private body = element("tbody", "");
   private heads: HTMLElement[] = [];
   readonly root: HTMLElement;
 
   constructor(private report: Report, private choose: (name: string) => void, private chosen: string) {
+    this.columns = report.columns.filter((column) => column.title !== undefined);
+    this.column = this.columns[0];
     const head = element("tr", "");
-    for (const column of COLUMNS) {
-      const button = element("button", "", column.title);
-      const cell = element("th", column.className, button);
+    for (const column of this.columns) {
+      const title = column.title || "";
+      const button = element("button", "", title.charAt(0).toUpperCase() + title.slice(1));
+      const cell = element("th", CLASSES[column.kind] || "", button);
       cell.setAttribute("scope", "col");
       button.addEventListener("click", () => this.sortBy(column));
       this.heads.push(cell);
@@ -70,52 +70,56 @@ export class Table {
   }
 
   private sortBy(column: Column): void {
-    this.descending = column === this.column ? !this.descending : !column.className.startsWith("text");
+    this.descending = column === this.column ? !this.descending : !(CLASSES[column.kind] || "").startsWith("text");
     this.column = column;
     this.show();
   }
 
   private sorted(): Row[] {
-    const { value } = this.column;
+    const { key, kind } = this.column;
+    const value = (row: Row): Cell => (kind === "file" ? `${row.file}:${row.line}` : row[key] ?? 0);
     const sign = this.descending ? -1 : 1;
     return [...this.report.rows].sort((a, b) => {
-      const [x, y] = [value(a), value(b)];
+      const [x, y] = [value(a) as number, value(b) as number];
       return (x < y ? -1 : x > y ? 1 : 0) * sign || (b.total ?? 0) - (a.total ?? 0);
     });
   }
 
   private show(): void {
     this.heads.forEach((head, i) => {
-      const mine = COLUMNS[i] === this.column;
+      const mine = this.columns[i] === this.column;
       head.setAttribute("aria-sort", mine ? (this.descending ? "descending" : "ascending") : "none");
     });
     this.body.replaceChildren(...this.sorted().map((row) => this.row(row)));
   }
 
-  private row(row: Row): HTMLElement {
-    const { profile, kept_total, relative } = this.report;
-    const whole = relative ? kept_total : profile.total;
-    const share = (value: number | null): HTMLElement => {
-      if (value === null) return element("td", "share", "-");
-      const cell = element("td", "share", value < 0 ? `-${percent(-value, whole)}` : percent(value, whole));
-      cell.style.setProperty("--part", `${whole > 0 ? (100 * Math.abs(value)) / whole : 0}%`);
-      return cell;
-    };
-    const button = element("button", "", formWithin(row.name, NAME_LENGTH), row.inlined ? element("span", "inlined", " (inlined)") : "");
+  private nameCell(row: Row): HTMLElement {
+    const mark = row.inlined ? element("span", "inlined", " (inlined)") : "";
+    const button = element("button", "", formWithin(row.name, NAME_LENGTH), mark);
     button.title = row.name;
     button.addEventListener("click", () => this.choose(row.name));
-    const where = element("td", "text place", place(row));
-    where.title = row.file;
-    const made = element(
-      "tr",
-      "",
-      element("td", "", amount(row.self, profile.unit)),
-      share(row.self),
-      element("td", "", row.total === null ? "-" : amount(row.total, profile.unit)),
-      share(row.total),
-      element("td", "text name", button),
-      where
-    );
+    return element("td", CLASSES.name, button);
+  }
+
+  private cell({ key, kind }: Column, row: Row): HTMLElement {
+    const value = row[key];
+    if (kind === "name") return this.nameCell(row);
+    const made = element("td", CLASSES[kind] || "", this.text(kind, value, row));
+    if (kind === "file") made.title = row.file;
+    if (kind === "share" && typeof value === "number") made.style.setProperty("--part", `${100 * Math.abs(value)}%`);
+    return made;
+  }
+
+  private text(kind: string, value: Cell, row: Row): string {
+    if (kind === "file") return place(row);
+    if (typeof value !== "number") return value === null || value === undefined ? "-" : String(value);
+    if (kind === "value") return amount(value, this.report.profile.unit);
+    if (kind === "share") return value < 0 ? `-${percent(-value, 1)}` : percent(value, 1);
+    return grouped(value);
+  }
+
+  private row(row: Row): HTMLElement {
+    const made = element("tr", "", ...this.columns.map((column) => this.cell(column, row)));
     made.setAttribute("aria-selected", String(row.name === this.chosen));
     made.dataset.name = row.name;
     return made;

@@ -1,0 +1,124 @@
+/* column.h: a report's columns as data: a line a column, from which the head and the cells of text,
+ * the members of JSON, the cells of CSV and the table of `pitot serve`'s page are made.
+ *
+ *     static const pt_column columns[] = {
+ *         PT_COLUMN("self", "self", VALUE, pt_top_row, self, .width = 1),
+ *         PT_COLUMN("name", "function", NAME, pt_top_row, name, .marks = PT_JSON_FIRST, .gap = 2),
+ *         PT_COLUMN("line", NULL, NUMBER, pt_top_row, line, .marks = PT_JSON_FIRST),
+ *     };
+ *
+ * CSV has the order of the table. Text shows the columns that have a title, and ends before the
+ * name's column, whose cell the report puts itself: only the report knows what stands around a
+ * name.
+ */
+#ifndef PT_RENDER_COLUMN_H
+#define PT_RENDER_COLUMN_H
+
+#include <stddef.h>
+
+#include "base/json.h"
+#include "render/value.h"
+
+typedef enum pt_cell_kind {
+    PT_CELL_VALUE,   /* int64_t in the event's unit */
+    PT_CELL_MEAN,    /* double in the event's unit */
+    PT_CELL_BOUND,   /* the same with 10 digits in CSV: an end of an interval */
+    PT_CELL_SHARE,   /* double: 0.25 is 25 % */
+    PT_CELL_CALLS,   /* uint64_t: a number of calls; 0 = unknown */
+    PT_CELL_NUMBER,  /* int64_t; in JSON with PT_ZERO_UNKNOWN null for 0 */
+    PT_CELL_COUNT,   /* uint64_t */
+    PT_CELL_COUNT32, /* uint32_t */
+    PT_CELL_ADDRESS, /* uint64_t; in JSON the text "0x7f00" */
+    PT_CELL_FLAG,    /* bool */
+    PT_CELL_NOT,     /* bool, whose opposite is shown */
+    PT_CELL_TEXT,    /* const char *; NULL = unknown */
+    PT_CELL_NAME,    /* the same: what the row is called */
+    PT_CELL_FILE,    /* the same: where it is; people see it beside the name */
+    PT_CELL_GROUP,   /* a struct with columns of its own: an object in JSON; in CSV "self_change" */
+} pt_cell_kind;
+
+typedef enum {
+    PT_JSON_FIRST = 1,   /* stands before the columns without this mark in JSON */
+    PT_JSON_ONLY = 2,    /* is not in CSV */
+    PT_CSV_ONLY = 4,     /* is not in JSON */
+    PT_ZERO_UNKNOWN = 8, /* 0 stands for unknown */
+} pt_column_marks;
+
+typedef struct pt_columns pt_columns;
+typedef struct pt_column pt_column;
+
+struct pt_column {
+    const char *key;   /* of the member in JSON, and of the column in CSV; NULL: only text has it */
+    const char *title; /* above the cells of text and of the page; NULL: neither shows it as a
+                          column */
+    pt_cell_kind kind;
+    size_t offset; /* of the cell in the row's struct */
+    pt_column_marks marks;
+    uint8_t width;            /* in text: the width of that number in pt_columns; 0 = 7 columns */
+    uint8_t gap;              /* in text: spaces before it; 0 = 1 space */
+    const char *csv_key;      /* where CSV has another key */
+    const pt_column *members; /* PT_CELL_GROUP: the columns of the struct, up to one without key */
+    /* Is the cell known? Else it is "-" in text, null in JSON and empty in CSV. NULL = always. */
+    bool (*is_known)(const pt_columns *columns, const void *row);
+    /* Has this row's object in JSON the member? NULL = always. */
+    bool (*in_json)(const pt_columns *columns, const void *row);
+    /* The cell of text where it is not what the kind says; of a column without title, row NULL: its
+     * title. */
+    pt_value_text (*text)(const pt_columns *columns, const pt_column *column, const void *row);
+};
+
+/* A column whose cell is that field of that struct. KIND without PT_CELL_; behind it other members.
+ */
+#define PT_COLUMN(KEY, TITLE, KIND, ROW, FIELD, ...)                                               \
+    {                                                                                              \
+        .key = (KEY), .title = (TITLE), .kind = PT_CELL_##KIND, .offset = offsetof(ROW, FIELD),    \
+        __VA_ARGS__                                                                                \
+    }
+
+enum { PT_COLUMN_WIDTHS = 8 };
+
+/* The columns of one answer. */
+struct pt_columns {
+    const pt_column *column;
+    size_t count;
+    const char *unit;     /* of values; "" = none */
+    bool totals_known;    /* for pt_totals_known */
+    const void *context;  /* for the functions of the report's columns */
+    const uint8_t *order; /* text: the numbers of its columns, the name's last; NULL: the table's */
+    size_t order_count;
+    int width[PT_COLUMN_WIDTHS]; /* text: [1] and on, at first the least; 0: not shown at all */
+};
+
+/* The first two members of a pt_columns. */
+#define PT_COLUMNS(table) .column = (table), .count = sizeof(table) / sizeof *(table)
+
+/* For pt_column.is_known: what the answer says of all its totals. */
+bool pt_totals_known(const pt_columns *columns, const void *row);
+
+/* Widens the columns of text so that the row fits. Call it for each row before the head is put. */
+void pt_columns_fit(pt_columns *columns, const void *row);
+/* Puts the head: the titles, then rest and a newline. */
+void pt_columns_head(pt_out *out, const pt_look *look, const pt_columns *columns, const char *rest);
+/* Puts the cells of a row up to the name's, and the spaces before the name. */
+void pt_columns_text(pt_out *out, const pt_columns *columns, const void *row);
+/* How many columns of the terminal these are. */
+size_t pt_columns_used(const pt_columns *columns);
+/* The cell of text as the kind has it. */
+pt_value_text pt_cell_text(const pt_columns *columns, const pt_column *column, const void *row);
+
+/* Puts the member "columns": key, title and kind of each column, from which a page makes its table.
+ */
+void pt_columns_json_schema(pt_json_w *w, const pt_columns *columns);
+/* Puts the members of a row's object. */
+void pt_columns_json(pt_json_w *w, const pt_columns *columns, const void *row);
+/* Puts the member key: the array of these rows, each an object. stride: bytes of a row. */
+void pt_columns_json_rows(pt_json_w *w, const char *key, const pt_columns *columns,
+                          const void *rows, size_t count, size_t stride);
+
+void pt_columns_csv_head(pt_out *out, const pt_columns *columns);
+void pt_columns_csv(pt_out *out, const pt_columns *columns, const void *row);
+/* Puts head and rows. */
+void pt_columns_csv_rows(pt_out *out, const pt_columns *columns, const void *rows, size_t count,
+                         size_t stride);
+
+#endif
