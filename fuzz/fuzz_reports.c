@@ -8,7 +8,8 @@
 
 extern const pt_command pt_command_top, pt_command_tree, pt_command_peek, pt_command_traces,
     pt_command_tags, pt_command_info, pt_command_dump, pt_command_flame, pt_command_graph,
-    pt_command_dcpiprof, pt_command_dcpitopcounts, pt_command_dcpiwhatcg, pt_command_dcpitopstalls;
+    pt_command_why, pt_command_dcpiprof, pt_command_dcpitopcounts, pt_command_dcpiwhatcg,
+    pt_command_dcpitopstalls;
 
 typedef enum { TEXT, JSON, CSV, SVG, DOT, OTHER } form;
 
@@ -45,6 +46,8 @@ static const struct {
     {&pt_command_dcpitopcounts, TEXT, {0}},
     {&pt_command_dcpiwhatcg, TEXT, {0}},
     {&pt_command_dcpitopstalls, TEXT, {0}},
+    {&pt_command_why, TEXT, {0}},
+    {&pt_command_why, JSON, {"--json", "."}},
 };
 
 static const char *const queries[] = {

@@ -71,6 +71,10 @@ enum {
     PT_LOADS_ITSELF = 1 << 6,
     /* The first argument is no profile but a pattern: ->pattern. */
     PT_TAKES_PATTERN = 1 << 7,
+    /* The first argument is a pattern if it is no file: ->pattern, or NULL. */
+    PT_MAY_TAKE_PATTERN = 1 << 12,
+    /* Frames of an interpreter's own code stay, whatever --native says: why. */
+    PT_NEEDS_NATIVE_FRAMES = 1 << 13,
     /* Several profiles give the events of all of them, not those that they have in common. */
     PT_NEEDS_ALL_EVENTS = 1 << 8,
     /* All that was noticed is told line by line, however much alike. */

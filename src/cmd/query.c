@@ -268,7 +268,8 @@ int pt_cmd_ask(pt_cmd_context *context)
         pt_profile_unref(context->profile);
         context->profile = pruned;
     }
-    if (!context->query.native && !(context->command->needs & PT_NEEDS_ALL_FRAMES)) {
+    const unsigned keeps_native = PT_NEEDS_ALL_FRAMES | PT_NEEDS_NATIVE_FRAMES;
+    if (!context->query.native && !(context->command->needs & keeps_native)) {
         const pt_profile *folded = pt_fold_interpreter(context->profile, &context->diag);
         pt_profile_unref(context->profile);
         context->profile = folded;

@@ -170,6 +170,19 @@ static int take_pattern(pt_cmd_context *context)
     return PT_EXIT_OK;
 }
 
+/* Takes the first argument off if it is the name of no file, but may be one of a function. */
+static void take_possible_pattern(pt_cmd_context *context)
+{
+    if (context->arg_count == 0) return;
+    const char *const first = context->args[0];
+    if (!context->resident &&
+        (pt_path_look(first) != PT_PATH_MISSING || strchr(first, '/') != NULL))
+        return;
+    context->pattern = first;
+    context->args++;
+    context->arg_count--;
+}
+
 static int give_and_run(pt_cmd_context *context, void *settings)
 {
     const pt_command *command = context->command;
@@ -179,6 +192,8 @@ static int give_and_run(pt_cmd_context *context, void *settings)
     }
     int status = check_arguments(context);
     if (status == PT_EXIT_OK && command->needs & PT_TAKES_PATTERN) status = take_pattern(context);
+    if (status == PT_EXIT_OK && command->needs & PT_MAY_TAKE_PATTERN)
+        take_possible_pattern(context);
     const unsigned needs = command->needs & PT_LOADS_ITSELF ? 0 : command->needs;
     if (status == PT_EXIT_OK && context->resident && context->arg_count > 0)
         return pt_cmd_usage(context,

@@ -208,7 +208,7 @@ static bool add_word(const pt_command *command, const pt_shell_words *w, size_t 
         pt_args_add(&a->words, word);
         if (option_waiting(command, word) != NULL && *at + 1 < w->count)
             pt_args_add(&a->words, w->items[++*at]);
-    } else if (command->needs & PT_TAKES_PATTERN && !a->has_pattern) {
+    } else if (command->needs & (PT_TAKES_PATTERN | PT_MAY_TAKE_PATTERN) && !a->has_pattern) {
         pt_args_add(&a->words, word);
         a->has_pattern = true;
     } else if (is_number(word) && has_letter(command, 'n')) {

@@ -26,7 +26,17 @@ static const char *const foreign_names[] = {
 
 /* What paths of source files contain that are not the program's. */
 static const char *const foreign_sources[] = {
-    "/usr/include/", "/usr/lib/", "/rustc/", "/.cargo/registry/", "/go/pkg/mod/", NULL,
+    "/usr/include/",
+    "/usr/lib/",
+    "/rustc/",
+    "/.cargo/registry/",
+    "/go/pkg/mod/",
+    "/lib/python",
+    "/site-packages/",
+    "/dist-packages/",
+    "/node_modules/",
+    "<frozen ",
+    NULL,
 };
 
 /* What names contain of functions that are named with their file, as Python's and V8's are. */
@@ -35,9 +45,8 @@ static const char *const foreign_in_names[] = {
     NULL,
 };
 
-/* A C++ name behind the type that it returns, if that stands before it: "void std::sort<...>".
- * Spaces within brackets are of arguments. */
-static const char *without_type(const char *name)
+/* Spaces within brackets are of arguments. */
+const char *pt_without_return_type(const char *name)
 {
     const char *begin = name;
     int depth = 0;
@@ -102,8 +111,7 @@ static bool is_own_mapping(const pt_mapping *m, const char *path)
     return !is_system_library(path) && !pt_is_runtime_file(path);
 }
 
-/* The kernel's modules are not mapped as files are. */
-static bool *own_mappings(const pt_profile *p)
+bool *pt_own_mappings(const pt_profile *p)
 {
     bool *const own = pt_alloc(p->mapping->t.count + 1, sizeof *own);
     for (uint32_t m = 0; m < p->mapping->t.count; m++)
@@ -118,7 +126,7 @@ static bool *own_functions(const pt_profile *p)
     for (uint32_t i = 0; i < f->t.count; i++) {
         const char *const name = pt_text(p, f->name[i]);
         const char *const file = pt_text(p, f->file[i]);
-        own[i] = name[0] != '\0' && !begins_with_any(without_type(name), foreign_names) &&
+        own[i] = name[0] != '\0' && !begins_with_any(pt_without_return_type(name), foreign_names) &&
                  !contains_any(name, foreign_in_names) && !contains_any(file, foreign_sources) &&
                  !is_go_library(name, file);
     }
@@ -128,7 +136,7 @@ static bool *own_functions(const pt_profile *p)
 bool *pt_own_lines(const pt_profile *profile)
 {
     const pt_locations *const l = profile->location;
-    PT_FREE bool *mapping = own_mappings(profile);
+    PT_FREE bool *mapping = pt_own_mappings(profile);
     PT_FREE bool *function = own_functions(profile);
     bool *const own = pt_alloc(profile->line->t.count + 1, sizeof *own);
     for (uint32_t i = 0; i < l->t.count; i++) {

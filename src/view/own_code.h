@@ -13,6 +13,13 @@
 
 #include "view/table.h"
 
+/* A C++ name without the type that it returns: "std::sort<...>" of "void std::sort<...>". Within
+ * name. */
+const char *pt_without_return_type(const char *name);
+
+/* Per mapping: may its code be the program's own? The caller frees. */
+bool *pt_own_mappings(const pt_profile *profile);
+
 /* Per line of the line table: is the function the program's own? The caller frees. */
 bool *pt_own_lines(const pt_profile *profile);
 

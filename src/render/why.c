@@ -1,0 +1,324 @@
+/* why.c: findings as sentences.
+ *
+ *   1. 96.5% of the CPU time is spent copying memory below Ledger::append (copy.cc:6).
+ *        main > Ledger::append > std::vector::vector > __memmove_avx_unaligned_erms
+ *        Without it 190ms less of 197ms. Try: pass large objects by reference, or copy less of
+ * them.
+ */
+#include "render/why.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "render/brief.h"
+#include "render/value.h"
+
+/* What the event's values are, in a sentence: "the CPU time". */
+static const char *noun_of(const pt_summary *summary)
+{
+    if (strcmp(summary->type, "cpu") == 0 && summary->kind == PT_EVENT_TIME) return "the CPU time";
+    if (strcmp(summary->type, "off-cpu") == 0) return "the waiting time";
+    if (strcmp(summary->type, "wall") == 0) return "the time";
+    if (strcmp(summary->type, "samples") == 0) return "the samples";
+    return summary->type;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void put_name(pt_buf *to, const pt_look *look, const char *name)
+{
+    pt_buf brief = PT_BUF_INIT;
+    if (!look->long_names) pt_brief_name(name, &brief);
+    pt_putf(to, "%s", look->long_names ? name : pt_buf_text(&brief));
+    pt_buf_done(&brief);
+}
+
+/* "Ledger::append (ledger.cc:88)" */
+static void put_place(pt_buf *to, const pt_look *look, const pt_why_place *place)
+{
+    put_name(to, look, place->name);
+    if (place->file[0] == '\0') return;
+    pt_putf(to, " (%s", base_name(place->file));
+    if (place->line > 0) pt_putf(to, ":%lld", (long long)place->line);
+    pt_putf(to, ")");
+}
+
+/* Names "[libz.so.1+0x12]" have their file in them. */
+static void put_symptom(pt_buf *to, const pt_look *look, const pt_why_finding *f)
+{
+    const char *const name = f->kind == PT_WHY_LIBRARY && f->via != NULL ? f->via : f->symptom;
+    put_name(to, look, name);
+    if (name == f->symptom && name[0] != '[' && f->symptom_object[0] != '\0')
+        pt_putf(to, " of %s", base_name(f->symptom_object));
+}
+
+/* "[app]" is how reports call code of a file without names. */
+static void put_own(pt_buf *to, const pt_look *look, const pt_why_finding *f)
+{
+    if (f->place.name[0] == '[') pt_putf(to, "code without names of ");
+    put_place(to, look, &f->place);
+    if (f->place.name[0] != '[') pt_putf(to, " itself");
+}
+
+/* Behind "60 % of the CPU time is spent": "copying memory below f (a.c:3)". */
+static char *sentence_of(const pt_look *look, const pt_why_finding *f)
+{
+    pt_buf text = PT_BUF_INIT;
+    if (f->kind == PT_WHY_CAUSE) {
+        pt_putf(&text, "%s", f->cause->doing);
+        if (f->processes > 1) pt_putf(&text, ", in %s processes", pt_count_of(f->processes).text);
+        if (f->place.name != NULL) {
+            pt_putf(&text, "%s below ", f->place.share < 0.8 ? ", most of it" : "");
+            put_place(&text, look, &f->place);
+        }
+        return pt_buf_take(&text, NULL);
+    }
+    pt_putf(&text, "in ");
+    if (f->kind == PT_WHY_OWN) {
+        put_own(&text, look, f);
+        return pt_buf_take(&text, NULL);
+    }
+    put_symptom(&text, look, f);
+    if (f->place.name != NULL) {
+        pt_putf(&text, ", called by ");
+        put_place(&text, look, &f->place);
+    }
+    return pt_buf_take(&text, NULL);
+}
+
+/* "is spent copying memory below f (a.c:3)", "are spent in f itself", "comes from f itself" */
+static char *predicate_of(const pt_look *look, const pt_summary *summary, const char *noun,
+                          const pt_why_finding *f)
+{
+    PT_FREE char *text = sentence_of(look, f);
+    if (summary->kind == PT_EVENT_BYTES) return pt_strf("comes from %s", text + strlen("in "));
+    return pt_strf("%s spent %s", pt_ends(noun, "s") ? "are" : "is", text);
+}
+
+/* "main > ... > parse > memcpy" */
+static char *path_text(const pt_look *look, const pt_why_path *path)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < path->count; i++) {
+        if (i > 0) pt_putf(&text, i == 1 && path->is_cut ? " > ... > " : " > ");
+        put_name(&text, look, path->name[i]);
+    }
+    return pt_buf_take(&text, NULL);
+}
+
+/* "most from parse (a.c:3) 61%, read_all (b.c:9) 22%" */
+static char *sources_text(const pt_look *look, const pt_why_finding *f)
+{
+    pt_buf text = PT_BUF_INIT;
+    for (size_t i = 0; i < f->source_count; i++) {
+        pt_putf(&text, "%s", i == 0 ? "Called by " : ", ");
+        put_place(&text, look, &f->source[i]);
+        pt_putf(&text, " %s", pt_percent_of(f->source[i].share).text);
+    }
+    if (f->source_count > 0) pt_putf(&text, ".");
+    return pt_buf_take(&text, NULL);
+}
+
+/* Puts the text in lines that fit the terminal, broken at spaces, all but the first indented. */
+static void put_wrapped(pt_out *out, const pt_look *look, size_t used, size_t indent,
+                        const char *text)
+{
+    size_t column = used;
+    bool first = true;
+    for (const char *at = text; *at != '\0';) {
+        const size_t size = strcspn(at, " ");
+        PT_FREE char *word = pt_strf("%.*s", (int)size, at);
+        const size_t width = pt_text_width(word);
+        if (!first && look->width > 0 && column + 1 + width > look->width) {
+            pt_out_char(out, '\n');
+            pt_text_pad(out, indent);
+            column = indent;
+        } else if (!first) {
+            pt_out_char(out, ' ');
+            column++;
+        }
+        pt_text_put(out, word, look->width > indent + 8 ? look->width - indent : 0);
+        column += width;
+        first = false;
+        at += size;
+        while (*at == ' ')
+            at++;
+    }
+    pt_out_char(out, '\n');
+}
+
+static void put_detail(pt_out *out, const pt_look *look, const char *text)
+{
+    if (text[0] == '\0') return;
+    pt_text_pad(out, 5);
+    put_wrapped(out, look, 5, 7, text);
+}
+
+static void put_finding(pt_out *out, const pt_look *look, const pt_report_head *head,
+                        const pt_why *why, size_t number)
+{
+    const pt_why_finding *const f = &why->finding[number];
+    const char *const noun = why->function != NULL ? "it" : noun_of(&head->summary);
+    PT_FREE char *predicate = predicate_of(look, &head->summary, noun, f);
+    PT_FREE char *path = path_text(look, &f->path);
+    PT_FREE char *sources = sources_text(look, f);
+    const char *const unit = head->summary.unit;
+    PT_FREE char *all =
+        pt_strf("%zu. %s of %s %s.", number + 1, pt_percent_of(f->share).text, noun, predicate);
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    put_wrapped(out, look, 0, 3, all);
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    put_detail(out, look, path);
+    put_detail(out, look, sources);
+    PT_FREE char *gain =
+        pt_strf("At most %s of %s can be saved%s%s.", pt_value_of(unit, f->value).text,
+                pt_value_of(unit, why->whole).text, f->cause != NULL ? ". Try: " : "",
+                f->cause != NULL ? f->cause->advice : "");
+    put_detail(out, look, gain);
+}
+
+static void put_function(pt_out *out, const pt_look *look, const pt_report_head *head,
+                         const pt_why *why)
+{
+    const char *const unit = head->summary.unit;
+    pt_buf text = PT_BUF_INIT;
+    put_name(&text, look, why->function);
+    pt_putf(&text, ": %s, %s of %s;", pt_value_of(unit, why->whole).text,
+            pt_percent_of(pt_share(why->whole, head->summary.total)).text, noun_of(&head->summary));
+    pt_putf(&text, " %s of it in the function itself.",
+            pt_percent_of(pt_share(why->self, why->whole)).text);
+    pt_text_colour(out, look, PT_COLOUR_STRONG);
+    put_wrapped(out, look, 0, 3, pt_buf_text(&text));
+    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    pt_buf_done(&text);
+    for (size_t i = 0; i < why->path_count; i++) {
+        PT_FREE char *path = path_text(look, &why->path[i]);
+        pt_outf(out, "%7s  ", pt_percent_of(why->path[i].share).text);
+        put_wrapped(out, look, 9, 11, path);
+    }
+    if (why->more_paths > 0)
+        pt_outf(out, "%7s  %s more path%s\n", "", pt_count_of(why->more_paths).text,
+                why->more_paths == 1 ? "" : "s");
+    if (why->count > 0) pt_out_char(out, '\n');
+}
+
+static void put_rest(pt_out *out, const pt_look *look, const pt_report_head *head,
+                     const pt_why *why)
+{
+    PT_FREE char *text = NULL;
+    const char *const noun = noun_of(&head->summary);
+    if (why->count == 0)
+        text =
+            pt_strf("Nothing stands out: no cause, and no function of the program, has a share of "
+                    "%s that is large and more than chance. pitot top shows all functions.",
+                    noun);
+    else if (why->rest >= 0.1)
+        text = pt_strf("The other %s are spread over smaller causes: pitot top.",
+                       pt_percent_of(why->rest).text);
+    if (text == NULL) return;
+    pt_text_colour(out, look, PT_COLOUR_QUIET);
+    put_wrapped(out, look, 0, 3, text);
+    pt_text_colour_end(out, look, PT_COLOUR_QUIET);
+}
+
+void pt_why_text(pt_out *out, const pt_look *look, const pt_report_head *head, const pt_why *why)
+{
+    pt_report_head_text(out, look, head);
+    if (why->function != NULL) put_function(out, look, head, why);
+    for (size_t i = 0; i < why->count && pt_out_ok(out); i++)
+        put_finding(out, look, head, why, i);
+    if (why->busy_thread_share > 0) {
+        PT_FREE char *text = pt_strf("One thread of %s has %s of the time: more threads would not "
+                                     "help unless its work is divided.",
+                                     pt_count_of(why->thread_count).text,
+                                     pt_percent_of(why->busy_thread_share).text);
+        put_wrapped(out, look, 0, 3, text);
+    }
+    if (why->function == NULL) put_rest(out, look, head, why);
+}
+
+/* ---- JSON ---- */
+
+static void put_json_place(pt_json_w *w, const pt_why_place *place)
+{
+    pt_json_key_text(w, "function", place->name);
+    pt_json_key_text(w, "file", place->file);
+    pt_json_key_int_or_null(w, "line", place->line, place->line > 0);
+}
+
+static void put_json_path(pt_json_w *w, const char *key, const pt_why_path *path)
+{
+    pt_json_key_array(w, key);
+    for (size_t i = 0; i < path->count; i++)
+        pt_json_text(w, path->name[i]);
+    pt_json_array_end(w);
+}
+
+static const char *const kinds[] = {
+    [PT_WHY_CAUSE] = "cause", [PT_WHY_OWN] = "own", [PT_WHY_LIBRARY] = "library"};
+
+static void put_json_finding(pt_json_w *w, const pt_summary *summary, const pt_why_finding *f)
+{
+    const pt_look look = {.long_names = true};
+    PT_FREE char *sentence = predicate_of(&look, summary, noun_of(summary), f);
+    pt_json_object(w);
+    pt_json_key_text(w, "kind", kinds[f->kind]);
+    if (f->cause != NULL) pt_json_key_text(w, "cause", f->cause->id);
+    pt_json_key_text(w, "sentence", sentence);
+    pt_json_key_int(w, "value", f->value);
+    pt_json_key_double(w, "share", f->share);
+    pt_json_key_double(w, "share_low", f->interval.low);
+    pt_json_key_double(w, "share_high", f->interval.high);
+    if (f->place.name != NULL) put_json_place(w, &f->place);
+    if (f->via != NULL) pt_json_key_text(w, "called", f->via);
+    pt_json_key_text(w, "leaf", f->symptom);
+    put_json_path(w, "path", &f->path);
+    pt_json_key_array(w, "callers");
+    for (size_t i = 0; i < f->source_count; i++) {
+        pt_json_object(w);
+        put_json_place(w, &f->source[i]);
+        pt_json_key_double(w, "share", f->source[i].share);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+    if (f->cause != NULL) pt_json_key_text(w, "advice", f->cause->advice);
+    pt_json_object_end(w);
+}
+
+static void put_json_function(pt_json_w *w, const pt_why *why)
+{
+    pt_json_key_object(w, "function");
+    pt_json_key_text(w, "name", why->function);
+    pt_json_key_int(w, "total", why->whole);
+    pt_json_key_int(w, "self", why->self);
+    pt_json_key_array(w, "paths");
+    for (size_t i = 0; i < why->path_count; i++) {
+        pt_json_object(w);
+        pt_json_key_int(w, "value", why->path[i].value);
+        pt_json_key_double(w, "share", why->path[i].share);
+        put_json_path(w, "path", &why->path[i]);
+        pt_json_object_end(w);
+    }
+    pt_json_array_end(w);
+    pt_json_key_uint(w, "more_paths", why->more_paths);
+    pt_json_object_end(w);
+}
+
+void pt_why_json(pt_out *out, const pt_report_head *head, const pt_why *why)
+{
+    pt_json_w w;
+    pt_report_json_begin(&w, out, "why");
+    pt_report_profile_json(&w, head);
+    if (why->function != NULL) put_json_function(&w, why);
+    pt_json_key_array(&w, "findings");
+    for (size_t i = 0; i < why->count; i++)
+        put_json_finding(&w, &head->summary, &why->finding[i]);
+    pt_json_array_end(&w);
+    pt_json_key_double(&w, "rest", why->rest);
+    pt_json_object_end(&w);
+    pt_json_w_done(&w);
+}

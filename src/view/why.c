@@ -1,0 +1,775 @@
+/* why.c: see why.h. */
+#include "view/why.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/saturate.h"
+#include "base/text.h"
+#include "view/draws.h"
+#include "view/own_code.h"
+#include "view/runtimes.h"
+#include "view/table.h"
+
+/* A place has at least that much of its finding below it. */
+#define PLACE_SHARE 0.8
+/* With less than that below every function the finding is spread and has no place. */
+#define SPREAD_SHARE 0.3
+/* A direct caller is listed from that share on. */
+#define SOURCE_SHARE 0.1
+/* One thread of several is busy from that share on. */
+#define BUSY_SHARE 0.85
+enum { BUSY_THREADS_MIN = 3 };
+/* A finding is worth so many equal samples. */
+#define DRAWS_MIN 8
+/* 95 % of a normal variable. */
+#define Z95 1.959964
+
+/* ---- A stack, line by line ---- */
+
+typedef struct {
+    uint32_t row;      /* of the fold */
+    uint32_t location; /* of the profile */
+    uint32_t line;     /* of the profile; PT_NONE: the location has none */
+    bool own;          /* code of the program, not of a library that was compiled into it */
+    bool runtime;      /* code of an interpreter's or virtual machine's own file */
+    uint8_t cause;     /* row of pt_why_causes */
+} step;
+
+typedef struct {
+    const pt_profile *profile;
+    pt_fold fold;
+    bool *own_line, *own_mapping, *runtime_mapping;
+    /* Per function, by whether it lies in code of the program: a row of pt_why_causes, or UNKNOWN.
+     */
+    uint8_t *cause[2];
+    bool has_causes; /* the event is of time: causes mean something */
+    int64_t *value;  /* per stack; 0 for stacks that were not asked for */
+    struct {
+        step *items; /* leaf first */
+        size_t count, cap;
+    } steps;
+} reader;
+
+#define UNKNOWN 0xff
+
+static uint8_t cause_of_function(reader *r, uint32_t function, bool own)
+{
+    const pt_profile *const p = r->profile;
+    const pt_functions *const f = p->function;
+    const char *const file = pt_text(p, f->file[function]);
+    uint8_t *const known = &r->cause[own && file[0] != '\0'][function];
+    if (*known == UNKNOWN)
+        *known =
+            pt_why_cause_of(pt_text(p, f->name[function]), pt_text(p, f->system_name[function]),
+                            file, own && file[0] != '\0');
+    return *known;
+}
+
+static void add_location(reader *r, uint32_t location)
+{
+    const pt_profile *const p = r->profile;
+    uint32_t one, count;
+    const uint32_t *const rows = pt_fold_rows(&r->fold, location, &one, &count);
+    const uint32_t first = p->location->line_first[location];
+    const uint32_t lines = p->location->line_first[location + 1] - first;
+    for (uint32_t i = 0; i < count; i++) {
+        step s = {.row = rows[i], .location = location, .line = PT_NONE};
+        const uint32_t mapping = p->location->mapping[location];
+        if (i < lines) {
+            s.line = first + i;
+            s.own = r->own_line[s.line];
+            const uint32_t function = p->line->function[s.line];
+            if (function != PT_NONE && r->has_causes)
+                s.cause = cause_of_function(r, function, s.own);
+        } else {
+            s.own = mapping != PT_NONE && r->own_mapping[mapping] &&
+                    (p->location->flags[location] & PT_LOCATION_KERNEL) == 0;
+        }
+        if (s.cause != PT_WHY_NO_CAUSE) s.own = false;
+        s.runtime = !s.own && mapping != PT_NONE && r->runtime_mapping[mapping];
+        PT_PUSH(r->steps, s);
+    }
+}
+
+static void read_stack(reader *r, uint32_t stack)
+{
+    const uint32_t *const frames = pt_stack_frames(r->profile, stack);
+    r->steps.count = 0;
+    for (uint32_t i = 0; i < pt_stack_depth(r->profile, stack); i++)
+        add_location(r, frames[i]);
+}
+
+/* What an interpreter does for a function of the program is the function's own time. */
+static bool is_transparent(const step *s)
+{
+    return s->cause == PT_WHY_INTERPRETER || (s->cause == PT_WHY_NO_CAUSE && s->runtime);
+}
+
+/* ---- The group of a stack ---- */
+
+typedef struct {
+    pt_why_kind kind;
+    uint32_t id; /* a cause's row, or a row of the fold */
+    int64_t value;
+    uint32_t heaviest; /* the stack that has most of the value */
+} group;
+
+typedef struct {
+    pt_why_kind kind;
+    uint32_t id;
+    size_t own; /* the step that own code begins with, which called the rest; steps.count = none */
+} membership;
+
+static size_t first_own(const reader *r, size_t from)
+{
+    while (from < r->steps.count && !r->steps.items[from].own)
+        from++;
+    return from;
+}
+
+/* The cause that steps [from, end) show; PT_WHY_NO_CAUSE: none. */
+static uint8_t cause_of_steps(const reader *r, size_t from, size_t end)
+{
+    uint8_t best = PT_WHY_NO_CAUSE;
+    for (size_t i = from; i < end; i++) {
+        const uint8_t cause = r->steps.items[i].cause;
+        if (cause >= PT_WHY_FIRST_CAUSE && pt_why_causes[cause].rank >= pt_why_causes[best].rank)
+            best = cause;
+    }
+    return best;
+}
+
+/* Own code at the leaf may be a comparison that a sort calls. */
+static membership of_own_leaf(const reader *r, size_t own)
+{
+    const membership itself = {PT_WHY_OWN, r->steps.items[own].row, own};
+    size_t caller = own;
+    while (caller < r->steps.count &&
+           (r->steps.items[caller].own || is_transparent(&r->steps.items[caller])))
+        caller++;
+    const size_t outer = first_own(r, caller);
+    if (outer == r->steps.count) return itself;
+    const uint8_t cause = cause_of_steps(r, caller, outer);
+    if (cause == PT_WHY_NO_CAUSE || !pt_why_causes[cause].calls_back) return itself;
+    return (membership){PT_WHY_CAUSE, cause, outer};
+}
+
+static membership of_steps(const reader *r)
+{
+    const size_t own = first_own(r, 0);
+    const uint8_t cause = cause_of_steps(r, 0, own);
+    if (cause != PT_WHY_NO_CAUSE) return (membership){PT_WHY_CAUSE, cause, own};
+    size_t via = own; /* the step below own code that is no interpreter's loop */
+    while (via > 0 && is_transparent(&r->steps.items[via - 1]))
+        via--;
+    if (via > 0 && r->has_causes)
+        return (membership){PT_WHY_LIBRARY, r->steps.items[own < r->steps.count ? via - 1 : 0].row,
+                            own};
+    if (own < r->steps.count) return of_own_leaf(r, own);
+    return (membership){PT_WHY_LIBRARY, r->steps.items[0].row, own};
+}
+
+typedef struct {
+    struct {
+        group *items;
+        size_t count, cap;
+    } group;
+    pt_index index;
+    uint32_t *of_stack; /* per stack: its group; PT_NONE = none */
+} grouping;
+
+static uint32_t group_with(grouping *g, membership m)
+{
+    const uint64_t hash = pt_hash_u32_pair(m.id, (uint32_t)m.kind);
+    const uint32_t known = PT_INDEX_FIND(
+        &g->index, hash, id, g->group.items[id].id == m.id && g->group.items[id].kind == m.kind);
+    if (known != PT_NONE) return known;
+    return PT_INDEX_PUSH(&g->index, hash, g->group,
+                         (group){.kind = m.kind, .id = m.id, .heaviest = PT_NONE});
+}
+
+static void make_groups(grouping *g, reader *r)
+{
+    const uint32_t stacks = r->profile->stack->t.count;
+    *g = (grouping){.of_stack = pt_alloc(stacks + 1, sizeof *g->of_stack)};
+    pt_index_init(&g->index);
+    for (uint32_t s = 0; s < stacks; s++) {
+        g->of_stack[s] = PT_NONE;
+        if (r->value[s] <= 0 || pt_stack_depth(r->profile, s) == 0) continue;
+        read_stack(r, s);
+        const uint32_t id = g->of_stack[s] = group_with(g, of_steps(r));
+        group *const to = &g->group.items[id];
+        to->value = pt_saturating_add(to->value, r->value[s]);
+        if (to->heaviest == PT_NONE || r->value[s] > r->value[to->heaviest]) to->heaviest = s;
+    }
+}
+
+static void grouping_done(grouping *g)
+{
+    free(g->group.items);
+    free(g->of_stack);
+    pt_index_done(&g->index);
+}
+
+/* ---- The facts of one group ---- */
+
+/* What each row of the fold has of a group. */
+typedef struct {
+    int64_t *below;   /* own rows: of the stacks with the row among their own steps */
+    int64_t *direct;  /* own rows: of the stacks whose innermost own step it is */
+    int64_t *via;     /* rows that own code called */
+    int64_t *leaf;    /* rows at the leaf */
+    uint32_t *marked; /* the last stack that counted the row, plus 1 */
+} tallies;
+
+static void tallies_init(tallies *t, uint32_t rows)
+{
+    *t = (tallies){
+        .below = pt_alloc(rows + 1, sizeof *t->below),
+        .direct = pt_alloc(rows + 1, sizeof *t->direct),
+        .via = pt_alloc(rows + 1, sizeof *t->via),
+        .leaf = pt_alloc(rows + 1, sizeof *t->leaf),
+        .marked = pt_alloc(rows + 1, sizeof *t->marked),
+    };
+}
+
+static void tallies_done(tallies *t)
+{
+    free(t->below);
+    free(t->direct);
+    free(t->via);
+    free(t->leaf);
+    free(t->marked);
+}
+
+static void tally_stack(tallies *t, reader *r, uint32_t stack)
+{
+    const int64_t value = r->value[stack];
+    read_stack(r, stack);
+    const size_t own = of_steps(r).own;
+    t->leaf[r->steps.items[0].row] += value;
+    if (own < r->steps.count) t->direct[r->steps.items[own].row] += value;
+    if (own > 0) t->via[r->steps.items[own - 1].row] += value;
+    for (size_t i = own; i < r->steps.count; i++) {
+        const step *const s = &r->steps.items[i];
+        if (!s->own || t->marked[s->row] == stack + 1) continue;
+        t->marked[s->row] = stack + 1;
+        t->below[s->row] += value;
+    }
+}
+
+static uint32_t heaviest_row(const int64_t *value, uint32_t rows)
+{
+    uint32_t best = PT_NONE;
+    for (uint32_t i = 0; i < rows; i++)
+        if (value[i] > 0 && (best == PT_NONE || value[i] > value[best])) best = i;
+    return best;
+}
+
+/* The innermost own row of the group's heaviest stack with nearly all of the group below it, else
+ * the direct caller that has most. */
+static uint32_t place_of_group(reader *r, const tallies *t, const group *g)
+{
+    read_stack(r, g->heaviest);
+    for (size_t i = of_steps(r).own; i < r->steps.count; i++) {
+        const step *const s = &r->steps.items[i];
+        if (s->own && !pt_fold_is_unnamed(&r->fold, s->row) &&
+            (double)t->below[s->row] >= PLACE_SHARE * (double)g->value)
+            return s->row;
+    }
+    const uint32_t caller = heaviest_row(t->direct, r->fold.count);
+    if (caller == PT_NONE || pt_fold_is_unnamed(&r->fold, caller)) return PT_NONE;
+    return (double)t->below[caller] >= SPREAD_SHARE * (double)g->value ? caller : PT_NONE;
+}
+
+/* Source lines of a row, by the value of the samples that pass through them. */
+typedef struct {
+    uint32_t line;
+    int64_t value;
+} line_sum;
+
+typedef struct {
+    line_sum *items;
+    size_t count, cap;
+    pt_index index;
+} line_sums;
+
+static void add_to_line(const pt_profile *p, line_sums *sums, uint32_t line, int64_t value)
+{
+    const int64_t number = p->line->line[line];
+    const uint64_t hash = pt_hash_u32_pair((uint32_t)number, p->line->function[line]);
+    uint32_t id =
+        PT_INDEX_FIND(&sums->index, hash, at,
+                      p->line->line[sums->items[at].line] == number &&
+                          p->line->function[sums->items[at].line] == p->line->function[line]);
+    if (id == PT_NONE) id = PT_INDEX_PUSH(&sums->index, hash, *sums, (line_sum){.line = line});
+    sums->items[id].value = pt_saturating_add(sums->items[id].value, value);
+}
+
+/* Names the row, and the line of it that most of the group's samples pass through. */
+static pt_why_place describe_place(reader *r, const grouping *g, uint32_t of_group, uint32_t row,
+                                   double share)
+{
+    const pt_profile *const p = r->profile;
+    pt_why_place place = {.name = pt_fold_text(&r->fold, row), .file = "", .share = share};
+    line_sums sums = {0};
+    pt_index_init(&sums.index);
+    for (uint32_t s = 0; s < p->stack->t.count; s++) {
+        if (g->of_stack[s] != of_group) continue;
+        read_stack(r, s);
+        for (size_t i = 0; i < r->steps.count; i++) {
+            const step *const at = &r->steps.items[i];
+            if (at->row != row || !at->own || at->line == PT_NONE) continue;
+            if (p->line->function[at->line] != PT_NONE)
+                add_to_line(p, &sums, at->line, r->value[s]);
+            break;
+        }
+    }
+    const line_sum *best = NULL;
+    for (size_t i = 0; i < sums.count; i++)
+        if (best == NULL || sums.items[i].value > best->value) best = &sums.items[i];
+    if (best != NULL) {
+        place.file = pt_text(p, p->function->file[p->line->function[best->line]]);
+        place.line = p->line->line[best->line];
+    }
+    free(sums.items);
+    pt_index_done(&sums.index);
+    return place;
+}
+
+static void describe_sources(reader *r, const grouping *g, uint32_t of_group, const tallies *t,
+                             uint32_t place, pt_why_finding *f)
+{
+    PT_FREE int64_t *direct = pt_alloc(r->fold.count + 1, sizeof *direct);
+    memcpy(direct, t->direct, r->fold.count * sizeof *direct);
+    while (f->source_count < PT_WHY_SOURCES_MAX) {
+        const uint32_t row = heaviest_row(direct, r->fold.count);
+        if (row == PT_NONE) return;
+        const double share = pt_share(direct[row], f->value);
+        direct[row] = 0;
+        if (pt_fold_is_unnamed(&r->fold, row)) continue;
+        if (share < SOURCE_SHARE || (f->source_count == 0 && row == place && share > PLACE_SHARE))
+            return;
+        f->source[f->source_count++] = describe_place(r, g, of_group, row, share);
+    }
+}
+
+/* ---- Paths ---- */
+
+/* Rows of a path from the root on. */
+typedef struct {
+    uint32_t row[PT_WHY_PATH_MAX];
+    size_t count;
+    bool is_cut;
+} row_path;
+
+/* The own rows among steps [from, count): the outermost, and the innermost that there is room for,
+ * without repeats. */
+static row_path own_rows(const reader *r, size_t from, size_t room)
+{
+    row_path path = {0};
+    uint32_t last = PT_NONE;
+    for (size_t i = r->steps.count; i-- > from;) {
+        const step *const s = &r->steps.items[i];
+        if (!s->own || s->row == last || pt_fold_is_unnamed(&r->fold, s->row)) continue;
+        last = s->row;
+        if (path.count == room) {
+            memmove(&path.row[1], &path.row[2], (room - 2) * sizeof path.row[0]);
+            path.count--;
+            path.is_cut = true;
+        }
+        path.row[path.count++] = last;
+    }
+    return path;
+}
+
+static void add_row(row_path *path, uint32_t row)
+{
+    if (path->count == 0 || path->row[path->count - 1] != row) path->row[path->count++] = row;
+}
+
+static pt_why_path name_path(const reader *r, const row_path *rows)
+{
+    pt_why_path path = {.count = rows->count, .is_cut = rows->is_cut};
+    for (size_t i = 0; i < rows->count; i++)
+        path.name[i] = pt_fold_text(&r->fold, rows->row[i]);
+    return path;
+}
+
+/* The heaviest stack of the group that has the place. */
+static uint32_t stack_with_place(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
+{
+    uint32_t best = g->group.items[of_group].heaviest;
+    int64_t most = 0;
+    for (uint32_t s = 0; s < r->profile->stack->t.count; s++) {
+        if (g->of_stack[s] != of_group || r->value[s] <= most) continue;
+        read_stack(r, s);
+        for (size_t i = 0; i < r->steps.count; i++)
+            if (r->steps.items[i].row == place && r->steps.items[i].own) {
+                best = s;
+                most = r->value[s];
+                break;
+            }
+    }
+    return best;
+}
+
+static pt_why_path path_of_group(reader *r, const grouping *g, uint32_t of_group, uint32_t place)
+{
+    read_stack(r, place == PT_NONE ? g->group.items[of_group].heaviest
+                                   : stack_with_place(r, g, of_group, place));
+    const size_t own = of_steps(r).own;
+    row_path path = own_rows(r, own, PT_WHY_PATH_MAX - 2);
+    if (own > 0 && own < r->steps.count) add_row(&path, r->steps.items[own - 1].row);
+    if (own > 0) add_row(&path, r->steps.items[0].row);
+    return name_path(r, &path);
+}
+
+/* ---- Findings ---- */
+
+/* Distinct processes with samples of the group, by the label or column of samples. */
+static uint32_t processes_of(const reader *r, const grouping *g, uint32_t of_group)
+{
+    const pt_profile *const p = r->profile;
+    pt_index seen;
+    struct {
+        uint64_t *items;
+        size_t count, cap;
+    } pid = {0};
+    pt_index_init(&seen);
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        if (g->of_stack[p->sample->stack[i]] != of_group) continue;
+        uint64_t number = UINT64_MAX;
+        if (p->sample->pid != NULL && p->sample->pid[i] != PT_NONE) number = p->sample->pid[i];
+        const uint32_t set = p->sample->labels[i];
+        for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
+            if (p->labels->row[l].kind == PT_LABEL_NUMBER &&
+                strcmp(pt_text(p, p->labels->row[l].key), "pid") == 0)
+                number = (uint64_t)p->labels->row[l].num;
+        if (number == UINT64_MAX) continue;
+        const uint64_t hash = pt_hash_u32_pair((uint32_t)number, 0);
+        if (PT_INDEX_FIND(&seen, hash, at, pid.items[at] == number) == PT_NONE)
+            (void)PT_INDEX_PUSH(&seen, hash, pid, number);
+    }
+    free(pid.items);
+    pt_index_done(&seen);
+    return (uint32_t)pid.count;
+}
+
+/* The interval of a share of draws, by Wilson's score (Wilson 1927). */
+static pt_interval share_interval(double share, double draws)
+{
+    if (draws <= 0) return (pt_interval){0, 1};
+    const double z2 = Z95 * Z95, centre = share + z2 / (2 * draws);
+    const double reach = Z95 * sqrt(share * (1 - share) / draws + z2 / (4 * draws * draws));
+    return (pt_interval){(centre - reach) / (1 + z2 / draws), (centre + reach) / (1 + z2 / draws)};
+}
+
+static char *row_text(const reader *r, uint32_t row)
+{
+    return row == PT_NONE ? NULL : pt_fold_text(&r->fold, row);
+}
+
+static pt_why_finding describe_group(reader *r, const grouping *g, uint32_t id, const pt_why *why)
+{
+    const group *const of = &g->group.items[id];
+    pt_why_finding f = {.kind = of->kind, .value = of->value, .symptom_object = ""};
+    if (f.kind == PT_WHY_CAUSE) f.cause = &pt_why_causes[of->id];
+    f.share = pt_share(of->value, why->whole);
+    f.interval = share_interval(f.share, why->draws);
+    tallies t;
+    tallies_init(&t, r->fold.count);
+    for (uint32_t s = 0; s < r->profile->stack->t.count; s++)
+        if (g->of_stack[s] == id) tally_stack(&t, r, s);
+    const uint32_t place = f.kind == PT_WHY_OWN ? of->id : place_of_group(r, &t, of);
+    if (place != PT_NONE)
+        f.place = describe_place(r, g, id, place, pt_share(t.below[place], of->value));
+    if (f.kind == PT_WHY_CAUSE) describe_sources(r, g, id, &t, place, &f);
+    const uint32_t leaf = heaviest_row(t.leaf, r->fold.count);
+    f.via = row_text(r, heaviest_row(t.via, r->fold.count));
+    f.symptom = row_text(r, leaf);
+    if (leaf != PT_NONE) f.symptom_object = pt_fold_info(&r->fold, leaf).object;
+    f.path = path_of_group(r, g, id, place);
+    f.processes = processes_of(r, g, id);
+    tallies_done(&t);
+    return f;
+}
+
+static int by_value(const void *a, const void *b, void *context)
+{
+    const grouping *const g = context;
+    const group *const x = &g->group.items[*(const uint32_t *)a];
+    const group *const y = &g->group.items[*(const uint32_t *)b];
+    if (x->value != y->value) return x->value > y->value ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Few samples may be chance: the interval's low end must be above half the least share, and the
+ * group worth DRAWS_MIN equal samples. Where it is not known how many samples there were, all of
+ * the profile's values count. */
+static bool is_beyond_chance(const pt_why *why, double share, double least)
+{
+    if (why->draws <= 0) return true;
+    return share * why->draws >= DRAWS_MIN && share_interval(share, why->draws).low >= least / 2;
+}
+
+static void find_groups(pt_why *why, reader *r, const pt_why_request *request)
+{
+    grouping g;
+    make_groups(&g, r);
+    PT_FREE uint32_t *order = pt_alloc(g.group.count + 1, sizeof *order);
+    for (size_t i = 0; i < g.group.count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, g.group.count, sizeof *order, by_value, &g);
+    why->finding = pt_alloc(request->limit + 1, sizeof *why->finding);
+    why->rest = 1;
+    for (size_t i = 0; i < g.group.count && why->count < request->limit; i++) {
+        const double share = pt_share(g.group.items[order[i]].value, why->whole);
+        if (share < request->least || !is_beyond_chance(why, share, request->least)) break;
+        why->finding[why->count++] = describe_group(r, &g, order[i], why);
+        why->rest -= share;
+    }
+    if (why->rest < 0) why->rest = 0;
+    grouping_done(&g);
+}
+
+/* ---- One function ---- */
+
+/* Which rows are asked for: a flag a row; NULL = none. */
+static pt_status rows_asked_for(const reader *r, const pt_why_request *request, bool **ret_rows,
+                                pt_error *reterr)
+{
+    *ret_rows = pt_fold_find(&r->fold, request->name, NULL);
+    if (*ret_rows != NULL || request->pattern == NULL) return PT_OK;
+    bool any = false;
+    bool *const rows = pt_alloc(r->fold.count + 1, sizeof *rows);
+    for (uint32_t i = 0; i < r->fold.count; i++) {
+        PT_FREE char *text = pt_fold_text(&r->fold, i);
+        const pt_status status =
+            pt_regex_match(request->pattern, text, strlen(text), &rows[i], reterr);
+        if (status != PT_OK) {
+            free(rows);
+            return status;
+        }
+        any = any || rows[i];
+    }
+    if (any)
+        *ret_rows = rows;
+    else
+        free(rows);
+    return PT_OK;
+}
+
+/* A way to the function: own rows, and the function's at the end. */
+typedef struct {
+    row_path path;
+    int64_t value;
+} way;
+
+typedef struct {
+    way *items;
+    size_t count, cap;
+    pt_index index;
+} ways;
+
+static void add_way(ways *w, const row_path *path, int64_t value)
+{
+    const uint64_t hash = pt_hash_bytes(path->row, path->count * sizeof path->row[0]);
+    uint32_t id = PT_INDEX_FIND(
+        &w->index, hash, at,
+        w->items[at].path.count == path->count && w->items[at].path.is_cut == path->is_cut &&
+            memcmp(w->items[at].path.row, path->row, path->count * sizeof path->row[0]) == 0);
+    if (id == PT_NONE) id = PT_INDEX_PUSH(&w->index, hash, *w, (way){.path = *path});
+    w->items[id].value = pt_saturating_add(w->items[id].value, value);
+}
+
+static int by_way(const void *a, const void *b)
+{
+    const way *const x = a, *const y = b;
+    if (x->value != y->value) return x->value > y->value ? -1 : 1;
+    return memcmp(x->path.row, y->path.row, sizeof x->path.row);
+}
+
+static void keep_ways(pt_why *why, const reader *r, ways *w, size_t limit)
+{
+    qsort(w->items, w->count, sizeof *w->items, by_way);
+    why->path_count = w->count < limit ? w->count : limit;
+    why->more_paths = w->count - why->path_count;
+    why->path = pt_alloc(why->path_count + 1, sizeof *why->path);
+    for (size_t i = 0; i < why->path_count; i++) {
+        why->path[i] = name_path(r, &w->items[i].path);
+        why->path[i].value = w->items[i].value;
+        why->path[i].share = pt_share(w->items[i].value, why->whole);
+    }
+    free(w->items);
+    pt_index_done(&w->index);
+}
+
+/* Leaves the stacks with the function, of which the whole is the sum then. */
+static pt_status ask_for_function(pt_why *why, reader *r, const pt_why_request *request,
+                                  pt_error *reterr)
+{
+    PT_FREE bool *rows = NULL;
+    const pt_status status = rows_asked_for(r, request, &rows, reterr);
+    if (status != PT_OK) return status;
+    ways w = {0};
+    PT_FREE int64_t *total = pt_alloc(r->fold.count + 1, sizeof *total);
+    pt_index_init(&w.index);
+    why->whole = 0;
+    for (uint32_t s = 0; s < r->profile->stack->t.count; s++) {
+        if (r->value[s] <= 0 || rows == NULL) {
+            r->value[s] = 0;
+            continue;
+        }
+        read_stack(r, s);
+        size_t target = r->steps.count;
+        for (size_t i = 0; i < r->steps.count; i++)
+            if (rows[r->steps.items[i].row]) target = i;
+        if (target == r->steps.count) {
+            r->value[s] = 0;
+            continue;
+        }
+        why->whole = pt_saturating_add(why->whole, r->value[s]);
+        total[r->steps.items[target].row] += r->value[s];
+        if (rows[r->steps.items[0].row]) why->self = pt_saturating_add(why->self, r->value[s]);
+        row_path path = own_rows(r, target + 1, PT_WHY_PATH_MAX - 1);
+        add_row(&path, r->steps.items[target].row);
+        add_way(&w, &path, r->value[s]);
+    }
+    why->function = row_text(r, heaviest_row(total, r->fold.count));
+    keep_ways(why, r, &w, request->paths);
+    return why->function != NULL ? PT_OK
+                                 : pt_error_set(reterr, PT_ERR_NOTFOUND, "no function matches");
+}
+
+/* ---- The whole ---- */
+
+static void note_busy_thread(pt_why *why, const pt_profile *p, uint32_t event)
+{
+    if (p->sample->tid == NULL) return;
+    struct {
+        uint32_t tid;
+        int64_t value;
+    } *thread = NULL, *most = NULL;
+    size_t count = 0, cap = 0;
+    pt_index index;
+    int64_t all = 0;
+    pt_index_init(&index);
+    for (uint32_t i = 0; i < p->sample->t.count; i++) {
+        const uint32_t tid = p->sample->tid[i];
+        const int64_t value = p->sample->value[event][i];
+        if (tid == PT_NONE || value <= 0) continue;
+        const uint64_t hash = pt_hash_u32_pair(tid, 0);
+        uint32_t id = PT_INDEX_FIND(&index, hash, at, thread[at].tid == tid);
+        if (id == PT_NONE) {
+            id = (uint32_t)count;
+            thread = pt_grow(thread, &cap, ++count, sizeof *thread);
+            thread[id].tid = tid;
+            thread[id].value = 0;
+            pt_index_add(&index, hash, id);
+        }
+        thread[id].value = pt_saturating_add(thread[id].value, value);
+        all = pt_saturating_add(all, value);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (most == NULL || thread[i].value > most->value) most = &thread[i];
+    why->thread_count = (uint32_t)count;
+    if (count >= BUSY_THREADS_MIN && pt_share(most->value, all) >= BUSY_SHARE)
+        why->busy_thread_share = pt_share(most->value, all);
+    free(thread);
+    pt_index_done(&index);
+}
+
+/* Equal samples that the event's values are worth; 0 = unknown. */
+static double equal_draws(const pt_profile *p, uint32_t event)
+{
+    PT_FREE double *squares = pt_alloc(p->sample->t.count + 1, sizeof *squares);
+    pt_draws draws;
+    if (!pt_draws_of(p, event, squares, &draws) || draws.squares <= 0) return 0;
+    return draws.value * draws.value / draws.squares;
+}
+
+static pt_status reader_init(reader *r, const pt_profile *p, uint32_t event, pt_error *reterr)
+{
+    const pt_fold_rule rule = {.by = PT_BY_FUNCTION, .unnamed = PT_UNNAMED_OBJECT};
+    *r = (reader){.profile = p};
+    const pt_status status = pt_fold_init(&r->fold, p, &rule, reterr);
+    if (status != PT_OK) return status;
+    r->own_line = pt_own_lines(p);
+    r->own_mapping = pt_own_mappings(p);
+    r->runtime_mapping = pt_alloc(p->mapping->t.count + 1, sizeof *r->runtime_mapping);
+    for (uint32_t m = 0; m < p->mapping->t.count; m++)
+        r->runtime_mapping[m] = pt_is_runtime_file(pt_text(p, p->mapping->row[m].file));
+    for (size_t i = 0; i < 2; i++) {
+        r->cause[i] = pt_alloc(p->function->t.count + 1, 1);
+        memset(r->cause[i], UNKNOWN, p->function->t.count);
+    }
+    r->has_causes = p->event->row[event].kind != PT_EVENT_BYTES;
+    r->value = pt_view_stack_values(p, event);
+    return PT_OK;
+}
+
+static void reader_done(reader *r)
+{
+    pt_fold_done(&r->fold);
+    free(r->own_line);
+    free(r->own_mapping);
+    free(r->runtime_mapping);
+    free(r->cause[0]);
+    free(r->cause[1]);
+    free(r->value);
+    free(r->steps.items);
+}
+
+pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
+                      pt_error *reterr)
+{
+    reader r;
+    pt_status status = reader_init(&r, profile, request->event, reterr);
+    if (status != PT_OK) return status;
+    pt_why why = {.whole = request->whole, .draws = equal_draws(profile, request->event)};
+    if (request->name != NULL) status = ask_for_function(&why, &r, request, reterr);
+    if (status == PT_OK) {
+        if (request->name != NULL) why.draws *= pt_share(why.whole, request->whole);
+        find_groups(&why, &r, request);
+        note_busy_thread(&why, profile, request->event);
+        *ret_why = why;
+    } else {
+        pt_why_done(&why);
+    }
+    reader_done(&r);
+    return status;
+}
+
+static void path_done(pt_why_path *path)
+{
+    for (size_t i = 0; i < path->count; i++)
+        free(path->name[i]);
+}
+
+static void finding_done(pt_why_finding *f)
+{
+    free(f->place.name);
+    free(f->via);
+    free(f->symptom);
+    for (size_t i = 0; i < f->source_count; i++)
+        free(f->source[i].name);
+    path_done(&f->path);
+}
+
+void pt_why_done(pt_why *why)
+{
+    for (size_t i = 0; i < why->count; i++)
+        finding_done(&why->finding[i]);
+    for (size_t i = 0; i < why->path_count; i++)
+        path_done(&why->path[i]);
+    free(why->finding);
+    free(why->path);
+    free(why->function);
+}

@@ -1,0 +1,100 @@
+/* why.h: findings: what the program's own code makes the machine do, in at most a few sentences.
+ *
+ *   main -> Ledger::append -> std::vector::vector -> __memmove_avx      0.19 of 0.20 s
+ *           place             via                    symptom
+ *
+ *   "96.5% of the CPU time is spent copying memory below Ledger::append (ledger.cc:6)"
+ *
+ * Each sample belongs to one group:
+ *   a cause       the frames between the leaf and the innermost frame of the program's own code
+ *                 (view/own_code.h) show a row of the table in why_causes.c
+ *   a function    the leaf is the program's own code
+ *   a library     neither: the function of a library that own code called
+ * A group is a finding if its share is large and is no chance of sampling: the shares of all
+ * findings add up to at most 1. The place is the innermost function of the program that has nearly
+ * all of the group below it.
+ */
+#ifndef PT_VIEW_WHY_H
+#define PT_VIEW_WHY_H
+
+#include "base/regex.h"
+#include "base/stats.h"
+#include "view/why_causes.h"
+
+typedef enum {
+    PT_WHY_CAUSE,   /* pt_why_finding.cause tells which */
+    PT_WHY_OWN,     /* time in the place itself */
+    PT_WHY_LIBRARY, /* time in the function `via` of a library, and below it */
+} pt_why_kind;
+
+typedef struct pt_why_place {
+    char *name;       /* as reports show it; NULL = none */
+    const char *file; /* of the profile; "" = unknown */
+    int64_t line;     /* of the call that has most of the value, or of most own time; 0 = unknown */
+    double share;     /* of the finding's value */
+} pt_why_place;
+
+enum { PT_WHY_SOURCES_MAX = 3, PT_WHY_PATH_MAX = 7 };
+
+/* Functions of a stack, outermost first, without repeats. */
+typedef struct pt_why_path {
+    char *name[PT_WHY_PATH_MAX];
+    size_t count;
+    bool is_cut; /* functions between the first and the second were left out */
+    int64_t value;
+    double share; /* of the function that was asked for */
+} pt_why_path;
+
+typedef struct pt_why_finding {
+    pt_why_kind kind;
+    const pt_why_cause *cause; /* PT_WHY_CAUSE; else NULL */
+    int64_t value;
+    double share;         /* of the whole */
+    pt_interval interval; /* of the share, at 95 %, by the chance of sampling */
+    pt_why_place place;
+    char *via;                  /* the library's function that own code called most; NULL = none */
+    char *symptom;              /* the leaf that has most of the value */
+    const char *symptom_object; /* its mapped file; "" = unknown */
+    /* The functions that call the cause directly, the heaviest first, where the place is not the
+     * only one. */
+    pt_why_place source[PT_WHY_SOURCES_MAX];
+    size_t source_count;
+    pt_why_path path;   /* of the heaviest stack with the place: own functions, via, symptom */
+    uint32_t processes; /* processes with samples of the group; 0 = unknown */
+} pt_why_finding;
+
+typedef struct pt_why_request {
+    uint32_t event;
+    int64_t whole; /* what 100 % is, of all samples; see pt_view_magnitude */
+    size_t limit;  /* findings wanted */
+    double least;  /* the least share of a finding */
+    /* Only samples with a function of this name (pt_fold_find), or else one that the expression
+     * matches; both NULL = all samples. Shares are those of its total then. */
+    const char *name;
+    const pt_regex *pattern;
+    size_t paths; /* of the function: how many */
+} pt_why_request;
+
+typedef struct pt_why {
+    pt_why_finding *finding;
+    size_t count;
+    int64_t whole; /* what the shares are of */
+    double rest;   /* the share of no finding */
+    double draws;  /* equal samples that the values are worth; 0 = unknown */
+    /* One thread has nearly all of the value, of several: its share, else 0. */
+    double busy_thread_share;
+    uint32_t thread_count;
+    /* Of the function that was asked for. */
+    char *function;
+    int64_t self;
+    pt_why_path *path; /* ways to it, of the program's own functions; the heaviest first */
+    size_t path_count, more_paths;
+} pt_why;
+
+/* PT_ERR_NOTFOUND: no function with samples has the name. *ret_why is done with pt_why_done and
+ * borrows strings of the profile. */
+pt_status pt_why_init(pt_why *ret_why, const pt_profile *profile, const pt_why_request *request,
+                      pt_error *reterr);
+void pt_why_done(pt_why *why);
+
+#endif

@@ -1,0 +1,43 @@
+/* why_causes.h: the table of causes: which functions of libraries, runtimes and the kernel show
+ * what a program spends its time on.
+ *
+ *   own code -> std::vector::push_back -> _M_realloc_insert -> memmove
+ *               cause "growing-arrays" outranks "copying-memory"
+ *
+ * A new cause is a row of the table in why_causes.c, and a test of it in tests/unit/test_why.c.
+ */
+#ifndef PT_VIEW_WHY_CAUSES_H
+#define PT_VIEW_WHY_CAUSES_H
+
+#include "model/profile.h"
+
+typedef struct pt_why_cause {
+    const char *id;     /* of JSON: "copying-memory" */
+    const char *doing;  /* behind "time is spent": "copying memory" */
+    const char *advice; /* the first change to try: "pass large objects by reference" */
+    unsigned rank;   /* of several causes in one stack the highest rank wins, then the outermost */
+    bool calls_back; /* its functions call functions of the program: comparisons of a sort */
+    /* Names, NULL-terminated. C functions are spelled without leading underscores and without the
+     * suffixes of glibc's variants: "memmove" is __memmove_avx_unaligned_erms, too. A "*" at the
+     * end stands for any text, at the beginning for any text before. "file:TEXT": the source file's
+     * path contains TEXT. "copy-constructor": the linkage name is of one (Itanium C++ ABI, 5.1). */
+    const char *const *functions;
+} pt_why_cause;
+
+enum {
+    PT_WHY_NO_CAUSE = 0,
+    PT_WHY_INTERPRETER = 1, /* an interpreter's own loop: its time is the function's that it runs */
+    PT_WHY_FIRST_CAUSE = 2,
+};
+
+/* The causes; rows 0 and 1 are the two above. */
+extern const pt_why_cause pt_why_causes[];
+extern const size_t pt_why_cause_count;
+
+/* The cause that a function shows: a row of pt_why_causes. system_name: the linkage name; file: the
+ * source file, "" = unknown. is_own: the function has a source file of the program, so only
+ * names in a library's namespace and reserved ones ("_start") count: the program may have a
+ * function "x_add" of its own. */
+uint8_t pt_why_cause_of(const char *name, const char *system_name, const char *file, bool is_own);
+
+#endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# pitot why: causes, places, shares by arithmetic; one function; what it does not say.
+. "$(dirname "$0")/lib.sh"
+
+cat >copy.folded <<'END'
+_start;main;serve;Ledger::append;std::vector<long>::_M_realloc_insert<long>;operator new;malloc 200
+_start;main;serve;Ledger::append;std::vector<long>::_M_realloc_insert<long>;__memmove_avx_unaligned_erms 400
+_start;main;serve;Ledger::total 300
+_start;main;serve;read_all;__libc_read;entry_SYSCALL_64_after_hwframe;ksys_read 60
+_start;main;report;rare 40
+END
+
+it 'says what the time is spent on, below which function of the program, and how much that is'
+run pitot why copy.folded
+expect_status 0
+expect_stdout 'copy.folded: 1,000 samples
+unnamed 0%
+
+1. 60.0% of the samples are spent moving arrays and strings to larger memory as they grow below Ledger::append.
+     main > serve > Ledger::append > std::vector<long>::_M_realloc_insert<long> > __memmove_avx_unaligned_erms
+     At most 600 of 1,000 can be saved. Try: reserve the size before the loop that appends.
+2. 30.0% of the samples are spent in Ledger::total itself.
+     main > serve > Ledger::total
+     At most 300 of 1,000 can be saved.
+3. 6.0% of the samples are spent in system calls that read below read_all.
+     main > serve > read_all > __libc_read > ksys_read
+     At most 60 of 1,000 can be saved. Try: read larger pieces into a buffer, or map the file.'
+
+it 'gives shares that add up with the rest to 1, as JSON'
+run pitot why --json copy.folded
+expect_status 0
+expect_equal 'shares' "$(stdout | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+print(d["report"], [(f["kind"], f.get("cause"), f["value"], f["function"]) for f in d["findings"]], round(d["rest"], 6))')" \
+    "why [('cause', 'growing-arrays', 600, 'Ledger::append'), ('own', None, 300, 'Ledger::total'), ('cause', 'system-calls-read', 60, 'read_all')] 0.04"
+
+it 'shows so many findings, and those of a share'
+run pitot why -n 1 copy.folded
+expect_status 0
+expect_no_stdout_line '2. *'
+expect_stdout_line 'The other 40.0% are spread over smaller causes: pitot top.'
+run pitot why --least=50% copy.folded
+expect_no_stdout_line '2. *'
+
+it 'explains one function: ways to it, and what its time is spent on'
+printf 'main;a;parse;free 30\nmain;b;parse;lex 50\nmain;b;parse 10\nmain;c 110\n' >one.folded
+run pitot why parse one.folded
+expect_status 0
+expect_stdout 'one.folded: 200 samples
+unnamed 0%
+
+parse: 90, 45.0% of the samples; 11.1% of it in the function itself.
+  66.7%  main > b > parse
+  33.3%  main > a > parse
+
+1. 55.6% of it is spent in lex itself.
+     main > b > parse > lex
+     At most 50 of 90 can be saved.
+2. 33.3% of it is spent allocating and freeing memory below parse.
+     main > a > parse > free
+     At most 30 of 90 can be saved. Try: keep objects and buffers, and use them again.
+3. 11.1% of it is spent in parse itself.
+     main > b > parse
+     At most 10 of 90 can be saved.'
+
+it 'takes the whole of a share from what the query leaves'
+run pitot why --focus='Ledger' --relative --json copy.folded
+expect_equal 'shares' "$(stdout | python3 -c '
+import json, sys
+print([round(f["share"], 3) for f in json.load(sys.stdin)["findings"]])')" '[0.667, 0.333]'
+
+it 'says nothing of few samples: that would be chance'
+printf 'main;a;memcpy 2\nmain;b 2\nmain;c 1\n' >few.folded
+run pitot why few.folded
+expect_status 0
+expect_stdout_line 'Nothing stands out:*'
+
+it 'knows a function by its name, else by an expression, else says which are near'
+run pitot why 'led.*total' copy.folded
+expect_status 3
+run pitot why 'Led.*total' copy.folded
+expect_status 0
+expect_stdout_line 'Ledger::total: 300, 30.0% of the samples; 100.0% of it in the function itself.'
+run pitot why Ledgr copy.folded
+expect_status 3
+expect_stderr_line "pitot: copy.folded: 'Ledgr' matches no function*"
+
+it 'takes a comparison that a sort calls for sorting'
+printf 'main;rank;qsort;msort_with_tmp;compare;weigh 50\nmain;rank;fill 50\n' >sort.folded
+run pitot why sort.folded
+expect_stdout_line '1. 50.0% of the samples are spent sorting below rank.'
+
+it 'is not fooled by functions of the program that are called as those of a library'
+printf 'main;my_sort;my_read 50\nmain;reader::read 50\n' >names.folded
+run pitot why names.folded
+expect_stdout_line '*% of the samples are spent in my_read itself.'
+expect_stdout_line '*% of the samples are spent in reader::read itself.'
+
+it 'shows names of strangers and does not obey them'
+printf 'main;\033[31mred\033[0m;memcpy 100\n' >esc.folded
+run pitot why esc.folded
+expect_status 0
+! stdout | grep -q "$(printf '\033')" || fail 'an escape reached standard output'
+
+it 'fits 80 columns on a terminal'
+if needs script; then
+    name=$(printf 'very_long_name_%.0s' 1 2 3 4 5 6 7 8)
+    printf 'main;%s;memcpy 100\n' "$name" >wide.folded
+    script -qec "stty cols 80; '$PITOT' why wide.folded" /dev/null </dev/null >wide.txt
+    expect_equal 'longest line' "$(tr -d '\r' <wide.txt | sed 's/\x1b\[[0-9;]*m//g' | awk 'length > 80' | wc -l)" 0
+fi
+
+it 'names the cause in a program that copies a vector for each call'
+if needs g++; then
+    expect g++ -O1 -g "$PITOT_ROOT/tests/torture/why/copy_vector.cc" -o copy
+    expect pitot record -F 1000 -o copy.pb.gz -- ./copy
+    run pitot why copy.pb.gz
+    expect_status 0
+    expect_stdout_line '1. * of the CPU time is spent copying objects below Ledger::append (copy_vector.cc:*).'
+fi

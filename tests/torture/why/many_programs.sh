@@ -1,0 +1,5 @@
+# cause: starting-programs
+# A program is started for each line.
+for i in $(seq 300); do
+    x=$(echo "$i" | sed s/1/2/)
+done

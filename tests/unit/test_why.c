@@ -1,0 +1,100 @@
+/* test_why.c: which cause each function shows, and that the table of causes is whole. */
+#include "base_check.h"
+
+#include <string.h>
+
+#include "view/why_causes.h"
+
+static const char *cause_id(const char *name, const char *linkage, const char *file, bool is_own)
+{
+    return pt_why_causes[pt_why_cause_of(name, linkage, file, is_own)].id;
+}
+
+static void functions_show_causes(void **state)
+{
+    static const struct {
+        const char *name, *cause;
+    } known[] = {
+        {"__memmove_avx_unaligned_erms", "copying-memory"},
+        {"__memcpy_evex_unaligned_erms", "copying-memory"},
+        {"memcpy@plt", "copying-memory"},
+        {"__GI___libc_write", "system-calls-write"},
+        {"__strlen_avx2", "lengths-of-strings"},
+        {"__GI___strlen_sse2", "lengths-of-strings"},
+        {"_int_malloc", "allocating"},
+        {"operator new", "allocating"},
+        {"std::vector<int>::_M_realloc_insert<int const&>", "growing-arrays"},
+        {"void std::__introsort_loop<int*, long>", "sorting"},
+        {"std::ostream::flush", "flushing-lines"},
+        {"std::basic_ostream<char, std::char_traits<char> >& std::endl<char>", "flushing-lines"},
+        {"std::_Rb_tree<int, int>::find", "tables-by-order"},
+        {"_Unwind_RaiseException", "exceptions"},
+        {"runtime.gcBgMarkWorker.func2", "collecting-garbage"},
+        {"fmt.Sprintf", "formatting-text"},
+        {"<alloc::vec::Vec<T,A> as core::clone::Clone>::clone", "copying-objects"},
+        {"list_contains", "searching-lists"},
+        {"_PyEval_EvalFrameDefault", "interpreter"},
+        {"clear_page_erms", "page-faults"},
+        {"__x64_sys_execve", "starting-programs"},
+        {"_start", "interpreter"},
+        {"my_strlen", "own-code"},
+        {"parse_and_sort", "own-code"},
+        {"Reader::read", "own-code"},
+        {"", "own-code"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        assert_string_equal(cause_id(known[i].name, "", "", false), known[i].cause);
+}
+
+/* Itanium C++ ABI, 5.1.4.4: C1, C2 and C3 are constructors; RKS1_ is a reference to the const class
+ * itself. */
+static void copy_constructors_are_known_by_their_linkage_names(void **state)
+{
+    const char *const name = "std::vector<long>::vector";
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2ERKS1_", "", false),
+                        "copying-objects");
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EmRKS0_", "", false), "own-code");
+    assert_string_equal(cause_id(name, "_ZNSt6vectorIlSaIlEEC2EOS1_", "", false), "own-code");
+}
+
+static void the_programs_own_functions_show_a_librarys_causes_by_namespace_only(void **state)
+{
+    assert_string_equal(cause_id("inflate", "", "/home/me/inflate.c", true), "own-code");
+    assert_string_equal(cause_id("inflate", "", "", false), "compressing");
+    assert_string_equal(cause_id("nlohmann::json::parse", "", "/home/me/json.hpp", true), "json");
+}
+
+static void source_files_show_causes(void **state)
+{
+    assert_string_equal(cause_id("deepcopy", "", "/usr/lib/python3.11/copy.py", false),
+                        "serializing");
+    assert_string_equal(cause_id("_compile", "", "/opt/lib/python3.11/re/_compiler.py", false),
+                        "compiling-expressions");
+}
+
+static void each_cause_has_all_that_a_finding_says(void **state)
+{
+    for (size_t i = PT_WHY_FIRST_CAUSE; i < pt_why_cause_count; i++) {
+        const pt_why_cause *const cause = &pt_why_causes[i];
+        assert_non_null(cause->id);
+        assert_non_null(cause->doing);
+        assert_non_null(cause->advice);
+        assert_true(cause->rank > 0);
+        assert_non_null(cause->functions[0]);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(pt_why_causes[k].id, cause->id);
+    }
+    assert_true(pt_why_cause_count <= UINT8_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_show_causes),
+        cmocka_unit_test(copy_constructors_are_known_by_their_linkage_names),
+        cmocka_unit_test(the_programs_own_functions_show_a_librarys_causes_by_namespace_only),
+        cmocka_unit_test(source_files_show_causes),
+        cmocka_unit_test(each_cause_has_all_that_a_finding_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
