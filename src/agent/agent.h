@@ -51,6 +51,17 @@
 
 /* ---- util.c ---- */
 
+/* libc's mutexes take no atomic step while libc knows of one thread only, and libc does not know
+ * the thread of pt_own_begin_in_handler. */
+typedef struct {
+    _Atomic(int) state;
+} pt_agent_mutex;
+
+#define PT_AGENT_FOR_EVER UINT64_MAX
+/* False: another thread has held it for within_ns. */
+bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns);
+void pt_agent_mutex_give(pt_agent_mutex *mutex);
+
 /* What the calling thread gets back when the lock is released. */
 typedef struct {
     sigset_t mask;
@@ -98,9 +109,22 @@ typedef struct {
     int slot;
 } pt_own_thread;
 
+struct dl_phdr_info;
+
 void pt_own_init(void);
+/* Before the process has a second thread: finds libc's count of its threads. */
+void pt_own_find_count(void);
 /* Under the lock. All signals are blocked in it: they are the host's. False: there is none. */
 bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(void *), void *arg);
+/* For each loaded object, before the thread below is begun. */
+void pt_own_note_object(const struct dl_phdr_info *object);
+/* Can a handler begin a thread here? */
+bool pt_own_can_begin_in_handler(void);
+/* Called by a signal handler with all signals blocked: begins a thread that libc does not know, at
+ * most one at a time. It may call neither malloc nor the loader. False: there is none. */
+bool pt_own_begin_in_handler(void *(*own)(void *), void *arg);
+/* In that thread: itself. */
+pt_own_thread pt_own_self(void);
 /* Before a thread is told to end, and then: waits for it. One that nobody waits for may be told at
  * the end of the process only. */
 void pt_own_end_begins(void);
@@ -134,6 +158,11 @@ typedef struct {
 
 /* An empty one, the header zeroed. Returns false and ENOMEM. */
 bool pt_journal_open(pt_agent_journal *journal);
+/* The same without memory for areas, which the first area makes, or pt_journal_make: until then
+ * `base` is NULL and the header lies elsewhere. */
+void pt_journal_open_early(pt_agent_journal *journal);
+/* Returns false and ENOMEM. */
+bool pt_journal_make(pt_agent_journal *journal);
 /* A new area of size_bytes (rounded up), empty; NULL when there is no room or no memory. */
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes);
 /* Where the area's next record of size bytes is to be put; NULL if it does not fit, or there is no
@@ -298,6 +327,8 @@ void pt_timers_pause(void);
 void pt_timers_resume(void);
 /* Takes another engine if the present one does harm now: a debugger has come. */
 void pt_timers_review(void);
+/* The same before a debugger comes. */
+void pt_timers_leave_traps(void);
 
 /* ---- timer_*.c ---- */
 
@@ -373,6 +404,8 @@ void pt_threads_after_fork(void);
 void pt_threads_wait_for_handlers(void);
 /* Calls use for each slot that is live; without the lock, slots come and go meanwhile. */
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg);
+/* All threads get what walks by tables are quicker with. */
+void pt_threads_want_caches(void);
 /* For pt_threads_each: the slot gets what frames of an interpreter are found with. */
 void pt_threads_want_python(pt_thread *slot, void *arg);
 /* Finds stack bounds that ticks have asked for. */
@@ -439,7 +472,7 @@ typedef struct {
     _Atomic(int) drain_bell;  /* grows whenever there is something for it to do: it waits here */
     _Atomic(int) drain_is_ready;
     uint64_t drain_before_ns;  /* CPU time of those that were before this one */
-    bool is_asleep;            /* in a recording: there was no sample yet */
+    bool is_asleep;            /* in a recording: there were no samples yet, or few */
     bool leaving;              /* the process is at its end */
     pt_tick_code own_code;     /* the library, unless it is part of the program */
     pt_tick_code passing_code; /* PT_PASSING */
@@ -486,6 +519,15 @@ typedef enum {
 /* The value of a variable; NULL if it is unset or empty, or if the environment of this program is
  * not to be trusted. */
 const char *pt_environment(pt_env variable);
+/* The kernel's answers are the same for each process of a user in a recording: the first one leaves
+ * a letter for the engine that it chose to those that it starts. '.': no process did. */
+enum { PT_SHARED_ENGINE_BYTES = 10 };
+char pt_environment_engine(void);
+void pt_environment_share_engine(char engine);
+/* False: the recorder is not traced, and no program of the recording asked to trace this one. */
+bool pt_environment_may_be_traced(void);
+/* The program that gets this environment is traced. */
+void pt_environment_note_tracer(char *const envp[]);
 /* Does what the environment asks for. Called once, by the constructor. */
 void pt_environment_begin(void);
 
@@ -523,6 +565,8 @@ void pt_agent_unmap(void *at, size_t bytes); /* accepts NULL */
 /* ---- signals.c ---- */
 
 void pt_signals_init(void);
+/* Functions of libc that few programs call (interpose.c). */
+void pt_signals_find_rest(void);
 /* Installs our handler for the signal, pt_tick.signo or SIGTRAP; false if the host has one there.
  */
 bool pt_signal_take(int signo);

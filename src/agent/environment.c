@@ -38,6 +38,57 @@ const char *pt_environment(pt_env variable)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* ---- what the processes of a recording tell each other ---- */
+
+/* The recorder makes the variable, of dots; a process writes into it in place, so that `environ`
+ * and its strings stay where they are. */
+static char *shared_text(void)
+{
+    const char *const text = pt_environment(PT_ENV_PITOT_RECORD_ENGINE);
+    return text != NULL && strlen(text) == PT_SHARED_ENGINE_BYTES ? (char *)(uintptr_t)text : NULL;
+}
+
+/* Hexadecimal digits, the lowest first. */
+static void put_user(char *to, uint32_t user)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = "0123456789abcdef"[user >> 4 * i & 15];
+}
+
+char pt_environment_engine(void)
+{
+    char user[8];
+    const char *const text = shared_text();
+    put_user(user, geteuid());
+    return text == NULL || memcmp(text + 2, user, sizeof user) != 0 ? '.' : text[0];
+}
+
+void pt_environment_share_engine(char engine)
+{
+    char *const text = shared_text();
+    if (text == NULL) return;
+    put_user(text + 2, geteuid());
+    text[0] = engine;
+}
+
+bool pt_environment_may_be_traced(void)
+{
+    const char *const text = shared_text();
+    return text == NULL || text[1] != '.';
+}
+
+void pt_environment_note_tracer(char *const envp[])
+{
+    const char *const name = env_names[PT_ENV_PITOT_RECORD_ENGINE];
+    const size_t length = strlen(name);
+    for (; envp != NULL && *envp != NULL; envp++) {
+        char *const text = *envp + length + 1;
+        if (strncmp(*envp, name, length) == 0 && (*envp)[length] == '=' &&
+            strlen(text) == PT_SHARED_ENGINE_BYTES)
+            text[1] = 't';
+    }
+}
+
 /* ---- what the program allows ---- */
 
 /* Environment variables are someone else's word in a program with more rights than its caller. */

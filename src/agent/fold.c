@@ -36,8 +36,9 @@ static struct {
 
 void pt_fold_reset(void)
 {
-    if (fold.index != NULL) memset(fold.index, 0, fold.cap * sizeof fold.index[0]);
-    fold.count = 0;
+    if (fold.index != NULL) munmap(fold.index, fold.cap * sizeof fold.index[0]);
+    fold.index = NULL;
+    fold.cap = fold.count = 0;
     fold.area = NULL;
     fold.area_bytes = AREA_FIRST_BYTES;
     fold.copied_bytes = 0;

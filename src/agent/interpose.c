@@ -7,21 +7,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int dlclose_fn(void *);
 
+typedef long ptrace_fn(int, long, void *, void *);
+
 typedef int execve_fn(const char *, char *const[], char *const[]);
 typedef int execvpe_fn(const char *, char *const[], char *const[]);
 typedef int fexecve_fn(int, char *const[], char *const[]);
 typedef int execveat_fn(int, const char *, char *const[], char *const[], int);
 
+static _Atomic(ptrace_fn *) next_ptrace;
+static ptrace_fn *const second_ptrace = NULL;
 PT_SECOND_NAME(pthread_create, "__pthread_create");
 PT_SECOND_NAME(dlclose, "__dlclose");
 PT_SECOND_NAME(execve, "__execve");
@@ -44,6 +50,18 @@ __attribute__((noinline)) static bool is_foreign_process(void)
 __attribute__((noinline)) static bool is_this_process(void)
 {
     return pt_agent.on && getpid() == pt_agent.pid; /* false in a child of vfork or raw clone */
+}
+
+/* What is looked up by whoever calls it first, unless the process gets a second thread: a child of
+ * fork might wait for ever for a lock that its parent's other thread had in the loader. */
+static void find_rest(void)
+{
+    (void)PT_NEXT(dlclose);
+    (void)PT_NEXT(fexecve);
+    (void)PT_NEXT(execveat);
+    (void)PT_NEXT(ptrace);
+    pt_signals_find_rest();
+    pt_own_find_count();
 }
 
 /* ---- threads ---- */
@@ -91,6 +109,7 @@ PT_PASSING int pt_real_pthread_create(pthread_t *thread, const pthread_attr_t *a
 PT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                              void *arg)
 {
+    if (!is_foreign_process()) find_rest();
     pt_thread *const slot = is_foreign_process() ? NULL : pt_thread_new();
     if (slot == NULL) return pt_real_pthread_create(thread, attr, start, arg);
     slot->start_routine = start;
@@ -170,6 +189,34 @@ PT_EXPORT void _Exit(int status)
     leave_process(status);
 }
 
+/* ---- a debugger comes ---- */
+
+static atomic_bool asked_to_be_traced;
+
+/* Ticks by SIGTRAP would stop in the debugger. A child of vfork has its parent's memory but not its
+ * timers. */
+PT_EXPORT long ptrace(enum __ptrace_request request, ...)
+{
+    va_list args;
+    va_start(args, request);
+    const long pid = va_arg(args, long);
+    void *const addr = va_arg(args, void *);
+    void *const data = va_arg(args, void *);
+    va_end(args);
+    ptrace_fn *const next = PT_NEXT(ptrace);
+    if (request == PTRACE_TRACEME) {
+        atomic_store(&asked_to_be_traced, true);
+        if (is_this_process()) {
+            pt_caller caller;
+            pt_agent_lock(&caller);
+            if (pt_agent.on) pt_timers_leave_traps();
+            pt_agent_unlock(&caller);
+        }
+    }
+    return next != NULL ? next((int)request, pid, addr, data)
+                        : syscall(SYS_ptrace, request, pid, addr, data);
+}
+
 /* ---- exec ---- */
 
 /* A tick that is pending when a program becomes another one would end it: its handler is gone, and
@@ -213,6 +260,11 @@ __attribute__((noinline)) int pt_exec_failed(bool paused, int result)
     return result;
 }
 
+static void note_tracer(char *const envp[])
+{
+    if (atomic_load(&asked_to_be_traced)) pt_environment_note_tracer(envp);
+}
+
 /* Where libc's own function cannot be reached. */
 static int exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
@@ -222,6 +274,7 @@ static int exec_at(int fd, const char *path, char *const argv[], char *const env
 PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     execve_fn *const next = PT_NEXT(execve);
+    note_tracer(envp);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(path, argv, envp)
                                                : exec_at(AT_FDCWD, path, argv, envp, 0));
@@ -230,6 +283,7 @@ PT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     execvpe_fn *const next = PT_NEXT(execvpe);
+    note_tracer(envp);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(file, argv, envp)
                                                : exec_at(AT_FDCWD, file, argv, envp, 0));
@@ -238,6 +292,7 @@ PT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     fexecve_fn *const next = PT_NEXT(fexecve);
+    note_tracer(envp);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(fd, argv, envp)
                                                : exec_at(fd, "", argv, envp, AT_EMPTY_PATH));
@@ -246,6 +301,7 @@ PT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 PT_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     execveat_fn *const next = PT_NEXT(execveat);
+    note_tracer(envp);
     const bool paused = pt_exec_begins();
     return pt_exec_failed(paused, next != NULL ? next(fd, path, argv, envp, flags)
                                                : exec_at(fd, path, argv, envp, flags));
@@ -343,15 +399,16 @@ static pt_tick_code code_around(void *function, size_t before, size_t behind)
 static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
-    (void)arg;
+    bool *const is_found = arg;
+    pt_own_note_object(info);
     const uintptr_t here = (uintptr_t)__start_pt_thread_start;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    for (size_t i = 0; i < info->dlpi_phnum && !*is_found; i++) {
         const uintptr_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         if (info->dlpi_phdr[i].p_type != PT_LOAD || here - low >= info->dlpi_phdr[i].p_memsz)
             continue;
         if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
             pt_agent.own_code = (pt_tick_code){low, low + info->dlpi_phdr[i].p_memsz};
-        return 1;
+        *is_found = true;
     }
     return 0;
 }
@@ -359,22 +416,20 @@ static int note_own_code(struct dl_phdr_info *info, size_t size, void *arg)
 void pt_interpose_init(void)
 {
     (void)PT_NEXT(pthread_create);
-    (void)PT_NEXT(dlclose);
     pt_signals_init();
     (void)PT_NEXT(execve);
     (void)PT_NEXT(execvpe);
-    (void)PT_NEXT(fexecve);
-    (void)PT_NEXT(execveat);
     /* The functions that call main and start routines have no public names. They are compiled in
      * the same file as, and lie just below, these two (glibc's csu/libc-start.c and
      * nptl/pthread_create.c). */
-    pt_tick.main_start =
-        code_around(pt_find_next("__libc_start_main", (void *)(uintptr_t)second_start), 256, 512);
+    void *volatile const start = (void *)(uintptr_t)second_start; /* NULL: not in this libc */
+    pt_tick.main_start = code_around(start, 256, 512);
     pt_tick.thread_start = code_around((void *)(uintptr_t)PT_NEXT(pthread_create), 1024, 0);
     pt_tick.own_start =
         (pt_tick_code){(uintptr_t)__start_pt_thread_start, (uintptr_t)__stop_pt_thread_start};
     pt_agent.passing_code =
         (pt_tick_code){(uintptr_t)__start_pt_passing, (uintptr_t)__stop_pt_passing};
-    dl_iterate_phdr(note_own_code, NULL);
+    bool is_found = false;
+    dl_iterate_phdr(note_own_code, &is_found);
     at_quick_exit(pt_last_words);
 }

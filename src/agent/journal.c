@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,6 +39,26 @@ static bool reach_bytes(pt_agent_journal *journal, size_t bytes)
            make_memory(journal, round_up(bytes, (size_t)sysconf(_SC_PAGESIZE)));
 }
 
+/* Of a process without an image yet. */
+static pt_journal_header early;
+
+void pt_journal_open_early(pt_agent_journal *journal)
+{
+    memset(&early, 0, offsetof(pt_journal_header, exe));
+    memset(&early.own_weight, 0, sizeof early - offsetof(pt_journal_header, own_weight));
+    *journal = (pt_agent_journal){.header = &early};
+}
+
+bool pt_journal_make(pt_agent_journal *journal)
+{
+    if (journal->header != &early) return journal->header != NULL;
+    pt_agent_journal made;
+    if (!pt_journal_open(&made)) return false;
+    *made.header = early;
+    *journal = made;
+    return true;
+}
+
 bool pt_journal_open(pt_agent_journal *journal)
 {
     for (size_t size = IMAGE_MAX_BYTES; size >= IMAGE_MIN_BYTES; size /= 4) {
@@ -63,7 +84,7 @@ bool pt_journal_open(pt_agent_journal *journal)
 pt_journal_area *pt_journal_area_new(pt_agent_journal *journal, uint32_t kind, size_t size_bytes)
 {
     const size_t size = round_up(size_bytes, PT_JOURNAL_ALIGN_BYTES);
-    if (journal->header == NULL || size > journal->size_bytes - journal->used_bytes ||
+    if (!pt_journal_make(journal) || size > journal->size_bytes - journal->used_bytes ||
         !reach_bytes(journal, journal->used_bytes + size))
         return NULL;
     pt_journal_area *const area = (pt_journal_area *)(journal->base + journal->used_bytes);
@@ -88,7 +109,7 @@ void pt_journal_add(pt_journal_area *area, size_t size)
 
 void pt_journal_close(pt_agent_journal *journal, bool with_process)
 {
-    if (journal->header != NULL && !with_process) munmap(journal->base, journal->size_bytes);
+    if (journal->base != NULL && !with_process) munmap(journal->base, journal->size_bytes);
     journal->header = NULL;
     journal->base = NULL;
 }

@@ -1,5 +1,11 @@
 /* own_threads.c: the library's own threads, which do not count as the host's.
  *
+ * A process of a recording has none of them before it has had some samples: then the signal handler
+ * begins the drain thread. pthread_create cannot be called there, since the interrupted code may be
+ * in the middle of malloc, so that thread is made by clone(2) alone. libc does not know it. It has
+ * what libc's functions read of a thread (the error number, the locale, the stack guard), and calls
+ * none that allocates or loads.
+ *
  * libc ends the process by exit(0) in the last of its threads that ends (pthread_exit(3)). It
  * counts its threads in one word, which has a name for debuggers (glibc 2.34 and later; nptl_db).
  * Ours are taken out of it when they begin, and put back when they end, where libc takes every
@@ -26,10 +32,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +53,7 @@ typedef struct {
     void *arg;
 } own_slot;
 
-static own_slot slots[OWN_MAX];
+static own_slot slots[OWN_MAX + 1]; /* the last one is for the thread that libc does not know */
 static size_t next_slot;
 
 /* ---- libc's count ---- */
@@ -57,26 +67,34 @@ static unsigned *count;     /* NULL: not known in this libc */
 static sigset_t first_mask; /* the program's, when the library came */
 
 static struct {
-    pthread_mutex_t lock;
+    pt_agent_mutex lock;
     unsigned holders;
     bool had_host; /* a thread of the host was counted when the first of them came */
     bool is_last;  /* and none is any more */
-} middle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} middle;
 
-/* The descriptor beside the word gives its size: bits, count, offset (nptl_db/db_info.c). */
 void pt_own_init(void)
 {
+    pthread_sigmask(SIG_SETMASK, NULL, &first_mask);
+}
+
+/* The descriptor beside the word gives its size: bits, count, offset (nptl_db/db_info.c). */
+void pt_own_find_count(void)
+{
+    static bool is_known;
+    if (is_known) return;
+    is_known = true;
     const uint32_t *const shape = dlsym(RTLD_DEFAULT, "_thread_db___nptl_nthreads");
     unsigned *const shared =
         shape != NULL && shape[0] == 32 ? dlsym(RTLD_DEFAULT, "__nptl_nthreads") : NULL;
     unsigned *volatile const own = &second_count; /* the address may be NULL */
     count = own != NULL ? own : shared;
-    pthread_sigmask(SIG_SETMASK, NULL, &first_mask);
 }
 
 static unsigned add_own(int n)
 {
-    return count != NULL ? __atomic_fetch_add(count, (unsigned)n, __ATOMIC_SEQ_CST) : 1;
+    enum { MANY = 2 }; /* not known: none is the last */
+    return count != NULL ? __atomic_fetch_add(count, (unsigned)n, __ATOMIC_SEQ_CST) : MANY;
 }
 
 static void lock_middle(sigset_t *ret_mask)
@@ -84,12 +102,12 @@ static void lock_middle(sigset_t *ret_mask)
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, ret_mask);
-    pthread_mutex_lock(&middle.lock);
+    pt_agent_mutex_take(&middle.lock, PT_AGENT_FOR_EVER);
 }
 
 static void unlock_middle(const sigset_t *mask)
 {
-    pthread_mutex_unlock(&middle.lock);
+    pt_agent_mutex_give(&middle.lock);
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
@@ -141,6 +159,7 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     pthread_attr_t attr;
     own_slot *const slot = free_slot();
     const bool is_middle = pt_own_is(gettid());
+    pt_own_find_count();
     if (slot == NULL || pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, stack_bytes);
     *slot = (own_slot){.main = own, .arg = arg};
@@ -164,6 +183,144 @@ bool pt_own_begin(pt_own_thread *ret_thread, size_t stack_bytes, void *(*own)(vo
     return begun;
 }
 
+/* ---- the thread that libc does not know ---- */
+
+enum {
+    BARE_STACK_BYTES = 256 << 10,
+    BARE_BELOW_BYTES = 64 << 10, /* thread-local variables lie below the thread pointer, */
+    BARE_ABOVE_BYTES = 16 << 10, /* and what libc keeps of a thread above it */
+    BARE_BYTES = BARE_STACK_BYTES + BARE_BELOW_BYTES + BARE_ABOVE_BYTES,
+    POINTER_GUARDS = 5,   /* words from the thread pointer: stack guard, pointer guard */
+    HAS_MORE_THREADS = 6, /* ints from there: libc's own note, of some versions */
+    TID_AT = 0x2d0,       /* bytes from there, where it holds the id of the calling thread */
+};
+
+/* libc's thread-local variables: what they begin with, and where they lie. */
+static struct {
+    const void *image;
+    size_t bytes, below_bytes;
+} libc_tls;
+
+static struct {
+    atomic_bool is_taken;
+    _Atomic(int) is_there; /* cleared by the kernel when the thread has ended */
+    uint8_t *memory;
+} bare;
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+
+static uintptr_t *thread_pointer(void)
+{
+    uintptr_t *at;
+    __asm__("mov %%fs:0, %0" : "=r"(at));
+    return at;
+}
+
+/* libc's is where the error number lies. */
+void pt_own_note_object(const struct dl_phdr_info *object)
+{
+    const uintptr_t error_at = (uintptr_t)&errno, data = (uintptr_t)object->dlpi_tls_data;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const segment = &object->dlpi_phdr[i];
+        if (segment->p_type != PT_TLS || data == 0 || error_at - data >= segment->p_memsz) continue;
+        libc_tls.image = (const void *)(object->dlpi_addr + segment->p_vaddr);
+        libc_tls.bytes = segment->p_filesz;
+        libc_tls.below_bytes = (uintptr_t)thread_pointer() - data;
+    }
+}
+
+bool pt_own_can_begin_in_handler(void)
+{
+    return libc_tls.image != NULL && libc_tls.below_bytes >= libc_tls.bytes &&
+           libc_tls.below_bytes <= BARE_BELOW_BYTES;
+}
+
+static void make_thread_pointer(uint8_t *at, pid_t tid)
+{
+    const uintptr_t *const own = thread_pointer();
+    uintptr_t *const made = (uintptr_t *)at;
+    made[0] = made[2] = (uintptr_t)at;
+    made[POINTER_GUARDS] = own[POINTER_GUARDS];
+    made[POINTER_GUARDS + 1] = own[POINTER_GUARDS + 1];
+    ((int *)at)[HAS_MORE_THREADS] = 1;
+    if (*(const int *)((const uint8_t *)own + TID_AT) == tid) *(int *)(at + TID_AT) = -1;
+    memcpy(at - libc_tls.below_bytes, libc_tls.image, libc_tls.bytes);
+}
+
+static int bare_main(void *arg)
+{
+    own_slot *const slot = arg;
+    madvise(bare.memory, BARE_BYTES, MADV_DONTFORK);
+    int *const tid_at = (int *)((uint8_t *)thread_pointer() + TID_AT);
+    if (*tid_at == -1) *tid_at = gettid();
+    atomic_store(&slot->tid, gettid());
+    slot->main(slot->arg);
+    return 0;
+}
+
+bool pt_own_begin_in_handler(void *(*own)(void *), void *arg)
+{
+    enum {
+        FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                CLONE_SETTLS | CLONE_CHILD_CLEARTID
+    };
+    own_slot *const slot = &slots[OWN_MAX];
+    if (!pt_own_can_begin_in_handler() || atomic_exchange(&bare.is_taken, true)) return false;
+    bare.memory = pt_agent_map(BARE_BYTES);
+    uint8_t *const stack_end = bare.memory + BARE_STACK_BYTES;
+    uint8_t *const pointer = stack_end + BARE_BELOW_BYTES;
+    if (bare.memory != NULL) {
+        make_thread_pointer(pointer, gettid());
+        *slot = (own_slot){.main = own, .arg = arg};
+        atomic_store(&slot->runs, true);
+        atomic_store(&bare.is_there, 1);
+        if (clone(bare_main, stack_end, FLAGS, slot, NULL, pointer, &bare.is_there) > 0)
+            return true;
+        atomic_store(&slot->runs, false);
+        munmap(bare.memory, BARE_BYTES);
+    }
+    atomic_store(&bare.is_taken, false);
+    return false;
+}
+
+#else
+
+void pt_own_note_object(const struct dl_phdr_info *object)
+{
+    (void)object;
+}
+
+bool pt_own_can_begin_in_handler(void)
+{
+    return false;
+}
+
+bool pt_own_begin_in_handler(void *(*own)(void *), void *arg)
+{
+    (void)own;
+    (void)arg;
+    return false;
+}
+
+#endif
+
+pt_own_thread pt_own_self(void)
+{
+    const pid_t tid = gettid();
+    return (pt_own_thread){.tid = tid, .clock = pt_timer_cpu_clock(tid), .slot = OWN_MAX};
+}
+
+/* The kernel wakes those that wait at a shared word. */
+static void wait_for_bare(void)
+{
+    while (atomic_load(&bare.is_there) != 0)
+        syscall(SYS_futex, &bare.is_there, FUTEX_WAIT, 1, NULL, NULL, 0);
+    munmap(bare.memory, BARE_BYTES);
+    atomic_store(&bare.is_taken, false);
+}
+
+/* ---- the end of a thread ---- */
+
 void pt_own_end_begins(void)
 {
     enter_middle();
@@ -171,23 +328,28 @@ void pt_own_end_begins(void)
 
 void pt_own_end(const pt_own_thread *thread)
 {
-    pthread_join(thread->thread, NULL);
+    if (thread->slot == OWN_MAX)
+        wait_for_bare();
+    else
+        pthread_join(thread->thread, NULL);
     atomic_store(&slots[thread->slot].runs, false);
     leave_middle();
 }
 
 bool pt_own_is(pid_t tid)
 {
-    for (size_t i = 0; i < OWN_MAX; i++)
+    for (size_t i = 0; i <= OWN_MAX; i++)
         if (atomic_load(&slots[i].tid) == tid) return true;
     return false;
 }
 
 void pt_own_after_fork(void)
 {
-    for (size_t i = 0; i < OWN_MAX; i++)
-        slots[i] = (own_slot){0};
-    middle.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (size_t i = 0; i <= OWN_MAX; i++)
+        if (atomic_load(&slots[i].tid) != 0 || atomic_load(&slots[i].runs))
+            slots[i] = (own_slot){0};
+    atomic_store(&bare.is_taken, false);
+    middle.lock = (pt_agent_mutex){0};
     middle.holders = 0;
     middle.is_last = false;
 }

@@ -582,6 +582,7 @@ void pt_publish_settle(void)
 bool pt_publish_all(void)
 {
     if (!is_for_a_file()) return true;
+    if (!pt_journal_make(&pt_agent.journal)) return false;
     pt_publish_settle();
     if (FILE_OF->fd >= 0) return copy_to(FILE_OF->fd);
     if (is_keeper()) return copy_to(keepers_file());
@@ -646,7 +647,8 @@ void pt_publisher_free(pt_publisher *publisher)
 
 bool pt_publisher_take(pt_publisher *publisher)
 {
-    if (!is_for_a_file() || !has_something_to_tell()) return false;
+    if (!is_for_a_file() || !has_something_to_tell() || !pt_journal_make(&pt_agent.journal))
+        return false;
     publisher->is_full = false;
     publisher->piece_count = publisher->held_bytes = 0;
     note_losses();
@@ -696,6 +698,7 @@ bool pt_publish_whole(char *ret_name)
 {
     char link[64];
     pt_publish_settle();
+    if (!pt_journal_make(&pt_agent.journal)) return false;
     note_all();
     const bool is_named = pt_publish_all() && FILE_OF->is_made;
     const int fd = open_again();

@@ -32,20 +32,20 @@ static struct {
 
 void pt_python_reset(void)
 {
+    if (python.area == NULL) return; /* as it was */
     python.area = NULL;
     memset(python.is_in_journal, 0, sizeof python.is_in_journal);
 }
 
 /* ---- finding it ---- */
 
-/* Asked once, when the library is loaded: in a child of fork dlsym might wait for ever for a lock
- * of the program's malloc. */
+/* The loader's answer for what the program begins with: dlsym would call malloc to say no. */
+extern const char loaded_python[] __asm__("_PyRuntime") __attribute__((weak));
+
 bool pt_python_is_there(void)
 {
-    static bool is_asked, is_loaded;
-    if (!is_asked) is_loaded = dlsym(RTLD_DEFAULT, "_PyRuntime") != NULL;
-    is_asked = true;
-    return is_loaded || python.inode != 0;
+    const char *volatile const loaded = loaded_python; /* NULL if there is none */
+    return loaded != NULL || python.inode != 0;
 }
 
 static bool symbol_at(const pt_image *image, const char *name, uint64_t *ret_addr)

@@ -158,6 +158,7 @@ uint64_t pt_session_drain(void)
 {
     const uint64_t fullest = pt_session_collect();
     if (pt_agent.is_asleep) return fullest;
+    pt_threads_want_caches();
     pt_threads_find_stacks();
     pt_tables_update(DRAIN_TABLES_NS);
     pt_python_update();
@@ -218,14 +219,19 @@ static void write_taken(pt_publisher *publisher, int round)
 
 /* ---- sleep ---- */
 
-/* A process of a recording makes neither a list of what is mapped nor unwind tables before it has
- * had a sample for a while: most end earlier, and their few stacks are copied as they are. Frames
- * of Python are in no copy, so a Python is awake from the start. */
+static void begin_drain_late(void);
+static bool drain_start(void);
+
+/* A process of a recording has no drain thread, no list of what is mapped, no unwind tables and no
+ * image of a journal before it has had a few samples: most end earlier, and their stacks are copied
+ * as they are. Frames of Python are in no copy, so a Python is awake from the start. */
 static void fall_asleep(void)
 {
-    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there();
-    atomic_store(&pt_tick.copies_stacks, pt_agent.is_asleep);
-    atomic_store(&pt_tick.drain_sleeps_at, pt_agent.is_asleep ? &pt_agent.drain_bell : NULL);
+    const bool sleeps = pt_agent.is_asleep;
+    void (*const tell)(void) =
+        pt_own_can_begin_in_handler() ? begin_drain_late : pt_agent_wake_drain;
+    atomic_store(&pt_tick.copies_stacks, sleeps);
+    atomic_store(&pt_tick.on_samples, sleeps ? tell : NULL);
 }
 
 static void look_at_program(void)
@@ -241,9 +247,10 @@ void pt_session_wake(void)
     pt_caller caller;
     pt_agent_lock(&caller);
     if (pt_agent.on && pt_agent.pid == getpid()) {
-        atomic_store(&pt_tick.drain_sleeps_at, NULL);
+        atomic_store(&pt_tick.on_samples, NULL);
         look_at_program();
         pt_maps_refresh(); /* of a child of fork, too */
+        if (!pt_agent.drain_runs) drain_start();
         pt_agent_wake_drain();
     }
     pt_agent_unlock(&caller);
@@ -253,7 +260,7 @@ void pt_session_wake(void)
 static bool is_still_asleep(void)
 {
     if (!pt_agent.is_asleep) return false;
-    pt_agent.is_asleep = atomic_load(&pt_tick.drain_sleeps_at) != NULL;
+    pt_agent.is_asleep = atomic_load(&pt_tick.on_samples) != NULL;
     return true;
 }
 
@@ -281,18 +288,12 @@ static bool drain_once(pt_publisher *publisher, uint64_t *sleep_ns)
 
 /* Another session may begin before the thread of the last one has noticed its end: a flag that the
  * new one takes back would let both run on, and whoever waits for the old one wait for ever. */
-static void *drain_main(void *arg)
+static void drain_rings(int round, pt_publisher *publisher, int bell)
 {
-    const int round = (int)(intptr_t)arg;
-    int bell = atomic_load(&pt_agent.drain_bell); /* before it is known what else has happened */
-    const bool is_asleep = pt_agent.is_asleep && atomic_load(&pt_tick.drain_sleeps_at) != NULL;
+    const bool is_asleep = pt_agent.is_asleep && atomic_load(&pt_tick.on_samples) != NULL;
     uint64_t sleep_ns = is_asleep ? ASLEEP_NS : first_sleep_ns();
     uint64_t met_ns = pt_agent_clock_ns(CLOCK_MONOTONIC);
     bool is_alone = false;
-    pt_publisher *const publisher = pt_publisher_new();
-    pt_publish_keep(); /* the one that starts us waits for that, with the lock */
-    atomic_store(&pt_agent.drain_is_ready, 1);
-    syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     while (atomic_load(&pt_agent.drain_round) == round) {
         sleep_unless_rung(bell, sleep_ns);
         bell = atomic_load(&pt_agent.drain_bell);
@@ -317,7 +318,42 @@ static void *drain_main(void *arg)
     }
     pt_publisher_free(publisher);
     leave_file();
+}
+
+static void *drain_main(void *arg)
+{
+    const int bell = atomic_load(&pt_agent.drain_bell); /* before what else happens is known */
+    pt_publisher *const publisher = pt_publisher_new();
+    pt_publish_keep(); /* the thread that starts us waits for that, with the lock */
+    atomic_store(&pt_agent.drain_is_ready, 1);
+    syscall(SYS_futex, &pt_agent.drain_is_ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    drain_rings((int)(intptr_t)arg, publisher, bell);
     return NULL;
+}
+
+/* Begun by a handler, while another thread may have had the lock. */
+static void *late_drain_main(void *arg)
+{
+    const int round = (int)(intptr_t)arg, bell = atomic_load(&pt_agent.drain_bell);
+    pt_publisher *publisher = NULL;
+    pt_caller caller;
+    pt_agent_lock(&caller);
+    const bool is_wanted = is_our_round(round) && !pt_agent.drain_runs;
+    if (is_wanted) {
+        pt_agent.drain = pt_own_self();
+        pt_agent.drain_runs = true;
+        publisher = pt_publisher_new();
+        pt_publish_keep();
+    }
+    pt_agent_unlock(&caller);
+    if (is_wanted) drain_rings(round, publisher, bell);
+    return NULL;
+}
+
+static void begin_drain_late(void)
+{
+    const int round = atomic_load(&pt_agent.drain_round);
+    pt_own_begin_in_handler(late_drain_main, (void *)(intptr_t)round);
 }
 
 static bool drain_start(void)
@@ -343,6 +379,8 @@ bool pt_session_rest(void)
 {
     pt_caller caller;
     pt_agent_lock(&caller);
+    if (pt_agent.on && pt_agent.pid == getpid() && pt_agent.is_asleep && !pt_agent.drain_runs)
+        drain_start(); /* who may not open the journal's file later has it open before */
     const bool runs = pt_agent.on && pt_agent.drain_runs;
     const pt_own_thread drain = pt_agent.drain;
     if (runs) {
@@ -376,7 +414,10 @@ void pt_session_go_on(void)
 
 static bool create_journal(const char *path, bool is_child)
 {
-    if (!pt_journal_open(&pt_agent.journal)) return false;
+    if (pt_agent.is_asleep)
+        pt_journal_open_early(&pt_agent.journal);
+    else if (!pt_journal_open(&pt_agent.journal))
+        return false;
     pt_publish_begin(path);
     if (pt_agent.recording || pt_agent.served || is_child) return true;
     pt_publish_keep_earlier(path);
@@ -397,6 +438,7 @@ void pt_session_add_own_time(uint64_t since_ns)
 static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
 {
     if (!is_child || pt_agent.engine == NULL) pt_agent.asked_hz = pt_timers_choose();
+    pt_agent.is_asleep = pt_agent.recording && !pt_python_is_there();
     if (!create_journal(path, is_child)) {
         pt_agent_say("%s: cannot be written: %s%s", pt_agent.recording ? pt_agent.base_path : path,
                      strerror(errno),
@@ -426,7 +468,8 @@ static bool begin_session(const char *path, bool is_child, uint64_t begun_ns)
         pt_threads_attach_known();
     else
         pt_threads_attach_all();
-    if (!drain_start())
+    const bool comes_late = pt_agent.is_asleep && pt_own_can_begin_in_handler();
+    if (!comes_late && !drain_start())
         pt_agent_say("no thread could be started to collect samples; long runs will lose some");
     return true;
 }
@@ -611,7 +654,20 @@ static void after_fork_in_child(void)
 
 /* ---- the library comes and goes ---- */
 
-static void meet_main_thread(void)
+/* Where the stack pointer was at the program's entry: at the number of arguments, which lie behind
+ * it. glibc hands the arguments to constructors. */
+static uintptr_t stack_end(int argc, char **argv)
+{
+#if defined(__GLIBC__)
+    return argv != NULL && ((const long *)argv)[-1] == argc ? (uintptr_t)(argv - 1) : 0;
+#else
+    (void)argc;
+    (void)argv;
+    return 0;
+#endif
+}
+
+static void meet_main_thread(uintptr_t end)
 {
     enum { USUAL_STACK_BYTES = 128 << 20 };
     if (getpid() != gettid()) { /* the library was loaded by another thread */
@@ -624,15 +680,12 @@ static void meet_main_thread(void)
     uintptr_t bytes = USUAL_STACK_BYTES;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes)
         bytes = (uintptr_t)limit.rlim_cur;
-    /* The dynamic linker's note of the stack pointer at the program's entry. */
-    void *const *const noted = dlsym(RTLD_DEFAULT, "__libc_stack_end");
-    const uintptr_t end = noted != NULL ? (uintptr_t)*noted : 0;
     pt_thread *const slot = pt_thread_new();
     const pt_tick_stack stack = {.low = end == 0 ? 0 : end - bytes, .limit = end};
     if (slot != NULL) pt_thread_begin(slot, &stack);
 }
 
-__attribute__((constructor)) static void library_comes(void)
+__attribute__((constructor)) static void library_comes(int argc, char **argv)
 {
     const int saved_errno = errno;
     came_ns = pt_agent_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -640,7 +693,7 @@ __attribute__((constructor)) static void library_comes(void)
     pt_own_init();
     pt_agent.pid = getpid();
     if (pt_threads_init()) {
-        meet_main_thread();
+        meet_main_thread(stack_end(argc, argv));
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
         pt_environment_begin();
     }

@@ -233,8 +233,12 @@ PT_EXPORT int sigwait(const sigset_t *set, int *ret_signo)
 
 void pt_signals_init(void)
 {
-    (void)PT_NEXT(sigtimedwait);
     (void)PT_NEXT(sigaction);
     (void)PT_NEXT(signal);
+}
+
+void pt_signals_find_rest(void)
+{
+    (void)PT_NEXT(sigtimedwait);
     (void)PT_NEXT(__sysv_signal);
 }

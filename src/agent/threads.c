@@ -27,22 +27,31 @@ enum {
     OWED_COUNT = 64,
 };
 
+/* Most processes have few threads and end soon: the first chunk needs no mapping of its own, and no
+ * slot is touched before a thread gets it. */
+static pt_thread first_chunk[CHUNK_SLOTS];
 static pt_thread *chunks[CHUNKS_MAX];
-static _Atomic(size_t) chunk_count;
+static size_t chunk_count;
+static _Atomic(size_t) slot_count; /* that threads have had */
 static pt_thread *free_slots;
-static pt_tick_ring **rings;
+static pt_tick_ring *rings[RINGS_MAX];
 static size_t ring_count;
 static pthread_key_t ended_key;
 static bool ready; /* the key is ours: false in constructors that run before our own */
 
 /* ---- slots ---- */
 
+static pt_thread *slot_at(size_t i)
+{
+    return &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+}
+
 /* Runs in the handler of a thread that has no slot of its own yet. */
 static pt_thread *find_slot(int tid)
 {
-    const size_t count = atomic_load(&chunk_count);
-    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
-        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+    const size_t count = atomic_load(&slot_count);
+    for (size_t i = 0; i < count; i++) {
+        pt_thread *const slot = slot_at(i);
         if (atomic_load(&slot->live) && atomic_load(&slot->tid) == tid) return slot;
     }
     return NULL;
@@ -51,50 +60,50 @@ static pt_thread *find_slot(int tid)
 /* Runs in handlers, as find does. */
 static bool is_slot(const void *at)
 {
-    const size_t count = atomic_load(&chunk_count);
-    for (size_t i = 0; i < count; i++)
-        if ((uintptr_t)at - (uintptr_t)chunks[i] < CHUNK_SLOTS * sizeof(pt_thread)) return true;
+    const size_t count = atomic_load(&slot_count);
+    for (size_t i = 0; i < count; i += CHUNK_SLOTS)
+        if ((uintptr_t)at - (uintptr_t)slot_at(i) < CHUNK_SLOTS * sizeof(pt_thread)) return true;
     return false;
 }
 
 void pt_threads_each(void (*use)(pt_thread *slot, void *arg), void *arg)
 {
-    const size_t count = atomic_load(&chunk_count);
-    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
-        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+    const size_t count = atomic_load(&slot_count);
+    for (size_t i = 0; i < count; i++) {
+        pt_thread *const slot = slot_at(i);
         if (atomic_load(&slot->live)) use(slot, arg);
     }
 }
 
 static void each_live(void (*use)(pt_thread *slot))
 {
-    const size_t count = atomic_load(&chunk_count);
-    for (size_t i = 0; i < count * CHUNK_SLOTS; i++) {
-        pt_thread *const slot = &chunks[i / CHUNK_SLOTS][i % CHUNK_SLOTS];
+    const size_t count = atomic_load(&slot_count);
+    for (size_t i = 0; i < count; i++) {
+        pt_thread *const slot = slot_at(i);
         if (atomic_load(&slot->live)) use(slot);
     }
 }
 
 static bool more_slots(void)
 {
-    const size_t count = atomic_load(&chunk_count);
     pt_thread *const chunk =
-        count == CHUNKS_MAX ? NULL : pt_agent_map(CHUNK_SLOTS * sizeof(pt_thread));
+        chunk_count == CHUNKS_MAX ? NULL : pt_agent_map(CHUNK_SLOTS * sizeof(pt_thread));
     if (chunk == NULL) return false;
-    for (size_t i = CHUNK_SLOTS; i-- > 0;) {
-        chunk[i].next_free = free_slots;
-        free_slots = &chunk[i];
-    }
-    chunks[count] = chunk;
-    atomic_store(&chunk_count, count + 1);
+    chunks[chunk_count++] = chunk;
     return true;
 }
 
 static pt_thread *take_slot(void)
 {
-    if (free_slots == NULL && !more_slots()) return NULL;
-    pt_thread *const slot = free_slots;
-    free_slots = slot->next_free;
+    pt_thread *slot = free_slots;
+    if (slot != NULL) {
+        free_slots = slot->next_free;
+        return slot;
+    }
+    const size_t count = atomic_load(&slot_count);
+    if (count == chunk_count * CHUNK_SLOTS && !more_slots()) return NULL;
+    slot = slot_at(count);
+    atomic_store(&slot_count, count + 1);
     return slot;
 }
 
@@ -211,6 +220,16 @@ void pt_threads_want_python(pt_thread *slot, void *arg)
         atomic_store(&slot->python_cache, pt_python_cache_new());
 }
 
+static void want_cache(pt_thread *slot)
+{
+    if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
+}
+
+void pt_threads_want_caches(void)
+{
+    each_live(want_cache);
+}
+
 /* The slot's thread is sampled from now on. */
 static void attach_slot(pt_thread *slot)
 {
@@ -219,7 +238,7 @@ static void attach_slot(pt_thread *slot)
     /* Between two sessions nobody looked: its number may be another thread's by now, which runs on
      * another stack. Ticks ask for the bounds again. */
     if (slot->is_foreign) slot->stack = (pt_tick_stack){0};
-    if (slot->unwind_cache == NULL) slot->unwind_cache = pt_agent_map(sizeof(pt_unwind_cache));
+    if (!pt_agent.is_asleep) want_cache(slot);
     pt_threads_want_python(slot, NULL);
     pt_tick_ring *const ring = take_ring(atomic_load(&slot->tid));
     const uint64_t first_ns = 1 + pt_agent_random(pt_agent.period_ns);
@@ -336,10 +355,11 @@ static void thread_ended(void *thread)
 
 bool pt_threads_init(void)
 {
-    rings = pt_agent_map(RINGS_MAX * sizeof(pt_tick_ring *));
+    chunks[0] = first_chunk;
+    chunk_count = 1;
     pt_tick.find = find_slot;
     pt_tick.is_slot = is_slot;
-    ready = rings != NULL && more_slots() && pthread_key_create(&ended_key, thread_ended) == 0;
+    ready = pthread_key_create(&ended_key, thread_ended) == 0;
     return ready;
 }
 

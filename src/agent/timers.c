@@ -109,17 +109,19 @@ static int tracer_pid(void)
     return line != NULL ? atoi(line + strlen("\nTracerPid:")) : 0;
 }
 
+static const struct {
+    const pt_timer_engine *engine;
+    char letter; /* pt_environment_engine */
+    bool traps, is_for_high_rates;
+} ladder[] = {
+    {&pt_timer_trap, 'T', true, false},     {&pt_timer_perf, 'S', false, false},
+    {&pt_timer_mode_trap, 'U', true, true}, {&pt_timer_mode, 'V', false, true},
+    {&pt_timer_ticker, 'W', false, true},
+};
+
 /* The first in the table that works here. A debugger would stop at each trap. */
 static const pt_timer_engine *first_of(bool traps)
 {
-    static const struct {
-        const pt_timer_engine *engine;
-        bool traps, is_for_high_rates;
-    } ladder[] = {
-        {&pt_timer_trap, true, false},     {&pt_timer_perf, false, false},
-        {&pt_timer_mode_trap, true, true}, {&pt_timer_mode, false, true},
-        {&pt_timer_ticker, false, true},
-    };
     const bool is_high = pt_agent.period_ns < pt_tick.look_ns;
     for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
         if ((traps || !ladder[i].traps) && (is_high || !ladder[i].is_for_high_rates) &&
@@ -127,6 +129,28 @@ static const pt_timer_engine *first_of(bool traps)
             return ladder[i].engine;
     }
     return NULL;
+}
+
+/* What another process of the recording found. NULL: none did, or it does not fit this one. */
+static const pt_timer_engine *shared_engine(void)
+{
+    const char letter = pt_agent.recording ? pt_environment_engine() : '.';
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++) {
+        if (ladder[i].letter != letter) continue;
+        const bool is_traced =
+            ladder[i].traps && pt_environment_may_be_traced() && tracer_pid() != 0;
+        if (is_traced || (ladder[i].traps && !pt_signal_take(SIGTRAP))) return NULL;
+        pt_tick.events_trap = ladder[i].traps;
+        pt_tick.events_skip_kernel = ladder[i].engine->id == PT_JOURNAL_ENGINE_MODE;
+        return ladder[i].engine;
+    }
+    return NULL;
+}
+
+static void share_engine(const pt_timer_engine *engine)
+{
+    for (size_t i = 0; pt_agent.recording && i < sizeof ladder / sizeof ladder[0]; i++)
+        if (ladder[i].engine == engine) pt_environment_share_engine(ladder[i].letter);
 }
 
 /* What needs timers of threads, if there are any here; else the process's one; else nothing works
@@ -143,7 +167,11 @@ static const pt_timer_engine *choose_engine(void)
         return or_last_rung(&pt_timer_real);
     const bool by_timers = pt_environment(PT_ENV_CPUPROFILE_PER_THREAD_TIMERS) != NULL ||
                            pt_environment(PT_ENV_CPUPROFILE_TIMER_SIGNAL) != NULL;
-    const pt_timer_engine *const first = by_timers ? NULL : first_of(tracer_pid() == 0);
+    const pt_timer_engine *const shared = by_timers ? NULL : shared_engine();
+    if (shared != NULL) return shared;
+    const bool is_traced = !by_timers && tracer_pid() != 0;
+    const pt_timer_engine *const first = by_timers ? NULL : first_of(!is_traced);
+    if (first != NULL && !is_traced) share_engine(first);
     return first != NULL ? first : or_last_rung(&pt_timer_posix);
 }
 
@@ -208,10 +236,19 @@ void pt_timers_resume(void)
     if (pt_agent.engine->is_for_all) pt_agent.engine->start();
 }
 
+static bool engine_traps(void)
+{
+    return pt_agent.engine == &pt_timer_trap || pt_agent.engine == &pt_timer_mode_trap;
+}
+
 void pt_timers_review(void)
 {
-    const bool traps = pt_agent.engine == &pt_timer_trap || pt_agent.engine == &pt_timer_mode_trap;
-    if (!traps || tracer_pid() == 0) return;
+    if (engine_traps() && tracer_pid() != 0) pt_timers_leave_traps();
+}
+
+void pt_timers_leave_traps(void)
+{
+    if (!engine_traps()) return;
     pt_threads_detach_all();
     const pt_timer_engine *const other = first_of(false);
     pt_agent.engine = other != NULL ? other : &pt_timer_posix;

@@ -13,9 +13,36 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pt_agent_mutex lock;
 
 #define NOWHERE ((off_t)-1) /* where the descriptor is */
+
+/* ---- the lock ---- */
+
+enum { FREE, TAKEN, AWAITED };
+
+bool pt_agent_mutex_take(pt_agent_mutex *mutex, uint64_t within_ns)
+{
+    int seen = FREE;
+    if (atomic_compare_exchange_strong(&mutex->state, &seen, TAKEN)) return true;
+    const bool is_timed = within_ns != PT_AGENT_FOR_EVER;
+    const uint64_t end_ns = is_timed ? pt_agent_clock_ns(CLOCK_MONOTONIC) + within_ns : 0;
+    while (atomic_exchange(&mutex->state, AWAITED) != FREE) {
+        const uint64_t now_ns = is_timed ? pt_agent_clock_ns(CLOCK_MONOTONIC) : 0;
+        if (is_timed && now_ns >= end_ns) return false;
+        const struct timespec left = {.tv_sec = (time_t)((end_ns - now_ns) / 1000000000),
+                                      .tv_nsec = (long)((end_ns - now_ns) % 1000000000)};
+        syscall(SYS_futex, &mutex->state, FUTEX_WAIT_PRIVATE, AWAITED, is_timed ? &left : NULL,
+                NULL, 0);
+    }
+    return true;
+}
+
+void pt_agent_mutex_give(pt_agent_mutex *mutex)
+{
+    if (atomic_exchange(&mutex->state, FREE) == AWAITED)
+        syscall(SYS_futex, &mutex->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
 
 static void be_undisturbed(pt_caller *ret_caller)
 {
@@ -36,29 +63,26 @@ static void be_as_before(const pt_caller *caller)
 void pt_agent_lock(pt_caller *ret_caller)
 {
     be_undisturbed(ret_caller);
-    pthread_mutex_lock(&lock);
+    pt_agent_mutex_take(&lock, PT_AGENT_FOR_EVER);
 }
 
 bool pt_agent_lock_within(pt_caller *ret_caller, uint64_t ns)
 {
-    const uint64_t end_ns = pt_agent_clock_ns(CLOCK_REALTIME) + ns;
-    const struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
-                                 .tv_nsec = (long)(end_ns % 1000000000)};
     be_undisturbed(ret_caller);
-    if (pthread_mutex_timedlock(&lock, &end) == 0) return true;
+    if (pt_agent_mutex_take(&lock, ns)) return true;
     be_as_before(ret_caller);
     return false;
 }
 
 void pt_agent_unlock(const pt_caller *caller)
 {
-    pthread_mutex_unlock(&lock);
+    pt_agent_mutex_give(&lock);
     be_as_before(caller);
 }
 
 void pt_agent_lock_reset(void)
 {
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = (pt_agent_mutex){FREE};
 }
 
 /* A recorded program's stderr is its own: what there is to say goes to `pitot record`. */

@@ -262,6 +262,21 @@ static pt_status preloadable_path(const char *library, const char *folder, char 
     return PT_OK;
 }
 
+/* By strace -f, which traces what the command starts, too: "TracerPid:\t0" in /proc/self/status. */
+static bool is_traced(void)
+{
+    static const char name[] = "\nTracerPid:\t";
+    pt_blob status = PT_BLOB_INIT;
+    bool traced = true; /* if it cannot be read */
+    if (pt_file_read("/proc/self/status", 0, 1 << 16, &status, NULL) == PT_OK) {
+        PT_FREE char *text = pt_strndup((const char *)status.data, status.size);
+        const char *const at = strstr(text, name);
+        traced = at == NULL || at[sizeof name - 1] != '0';
+    }
+    pt_blob_done(&status);
+    return traced;
+}
+
 static void set_environment(const char *library, const char *folder, uint32_t hz)
 {
     const char *const present = getenv("LD_PRELOAD");
@@ -271,6 +286,9 @@ static void set_environment(const char *library, const char *folder, uint32_t hz
     setenv("LD_PRELOAD", preload, 1);
     setenv("PITOT_RECORD_DIR", folder, 1);
     setenv("PITOT_RECORD_HZ", rate, 1);
+    /* The library writes into it (agent/environment.c): an engine, whether to ask for a tracer, and
+     * the user in eight digits. */
+    setenv("PITOT_RECORD_ENGINE", is_traced() ? ".t........" : "..........", 1);
 }
 
 /* Never returns in the child. The pipe tells whether exec failed, and why. */

@@ -17,9 +17,11 @@ as() {
     local how=$1
     shift
     export HOST_OURS=1
+    unset HOST_LATE
     [ -z "${HOST_FORKS:-}" ] || HOST_OURS=
     case $how in
         alone) HOST_OURS=0 ;;
+        record) export HOST_LATE=1 ;;
         pressed | ticker) HOST_OURS=2 ;;
     esac
     (

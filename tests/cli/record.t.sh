@@ -141,6 +141,56 @@ print(f'# three_tenths has {share:.3f}, of {(three + seven) / 1e6:.0f} ms; 600 w
 sys.exit(not 0.225 < share < 0.375 or not 500e6 < three + seven < 700e6 or total['below'] < three + seven)
 P
 
+it 'a process has no thread of the library before it has had samples, and one afterwards'
+# threads: how many it has at its start, and after so much CPU time.
+cat >threads.c <<'C'
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+static int count(void) { struct stat st; return stat("/proc/self/task", &st) == 0 ? (int)st.st_nlink - 2 : -1; }
+int main(void)
+{
+    const int first = count();
+    struct timespec t;
+    do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); while (t.tv_sec == 0 && t.tv_nsec < 400000000);
+    printf("%d %d\n", first, count());
+    return 0;
+}
+C
+$cc -O1 threads.c -o threads || exit 1
+run pitot record --engine=preload -F 100 -o threads.pb.gz ./threads
+expect_stdout '1 2'
+
+it 'a debugger that starts a program in a recording meets no tick'
+# traces COMMAND...: runs it as a debugger does and prints how often it stopped, beside its exec.
+cat >traces.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int status, stops = 0;
+    (void)argc;
+    const pid_t pid = fork();
+    if (pid == 0) { ptrace(PTRACE_TRACEME, 0, NULL, NULL); execv(argv[1], argv + 1); _exit(127); }
+    waitpid(pid, &status, 0);
+    while (WIFSTOPPED(status)) {
+        const int signo = WSTOPSIG(status);
+        stops += signo == SIGTRAP;
+        ptrace(PTRACE_CONT, pid, NULL, (void *)(long)(signo == SIGTRAP ? 0 : signo));
+        waitpid(pid, &status, 0);
+    }
+    printf("%d\n", stops - 1);
+    return 0;
+}
+C
+$cc -O1 traces.c -o traces || exit 1
+run pitot record --engine=preload -F 1000 -o traces.pb.gz ./traces ./burn 0.3
+expect_stdout_line 0
+expect within "$(summary seen)" 0.3 0.2
+
 it 'all processes of the tree are in one file, told apart by pid and comm'
 run pitot record --engine=preload -o tree.pb.gz sh -c './burn 0.2; cp burn other; ./other 0.2 & wait; exit 0'
 expect_status 0

@@ -385,15 +385,24 @@ static void stack_is_copied_while_there_are_no_tables(void **state)
     assert_copy(0, PT_TICK_COPY);
 }
 
-static void first_sample_rings_for_the_drain_thread_once(void **state)
+static int times_told;
+
+static void count_telling(void)
 {
-    _Atomic(int) bell = 0;
-    atomic_store(&pt_tick.drain_sleeps_at, &bell);
+    times_told++;
+}
+
+static void third_sample_tells_the_drain_thread_once(void **state)
+{
+    atomic_store(&pt_tick.on_samples, count_telling);
     interrupt_at(0x5000, 10, 0);
+    for (int i = 0; i < 2; i++)
+        pt_tick_handler(SIGPROF, &info, &host);
+    assert_int_equal(times_told, 0);
     for (int i = 0; i < 3; i++)
         pt_tick_handler(SIGPROF, &info, &host);
-    assert_int_equal(atomic_load(&bell), 1);
-    assert_null(atomic_load(&pt_tick.drain_sleeps_at));
+    assert_int_equal(times_told, 1);
+    assert_null(atomic_load(&pt_tick.on_samples));
 }
 
 static int refuse(void *calls)
@@ -540,7 +549,7 @@ int main(void)
         TEST(handler_for_one_signal_is_called_once),
         TEST(tick_without_room_is_counted_and_the_ring_stays_whole),
         TEST(stack_is_copied_while_there_are_no_tables),
-        TEST(first_sample_rings_for_the_drain_thread_once),
+        TEST(third_sample_tells_the_drain_thread_once),
         TEST(filter_that_refuses_leaves_no_sample),
         TEST(signal_of_somebody_else_goes_to_the_host_and_is_no_tick),
         TEST(tick_of_an_event_is_as_many_periods_as_the_thread_s_clock_says),

@@ -222,12 +222,14 @@ static void wake_ticker(pt_thread *self)
         syscall(SYS_futex, &pt_tick.ticker_waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void wake_drain(void)
+/* A process that ends soon needs no drain thread: what its rings hold is taken at its end. */
+static void tell_of_samples(const pt_tick_ring *ring)
 {
-    _Atomic(int) *const at = atomic_exchange(&pt_tick.drain_sleeps_at, NULL);
-    if (at == NULL) return;
-    atomic_fetch_add(at, 1);
-    syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    enum { FEW_SAMPLES = 3 };
+    const uint64_t tail = __atomic_load_n(&ring->tail_words, __ATOMIC_ACQUIRE);
+    if (ring->ticks < FEW_SAMPLES && ring->head_words - tail < ring->ring_words / 4) return;
+    void (*const tell)(void) = atomic_exchange(&pt_tick.on_samples, NULL);
+    if (tell != NULL) tell();
 }
 
 static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, const void *context)
@@ -243,7 +245,8 @@ static void count_tick(pt_thread *self, tick_kind kind, const siginfo_t *info, c
         add_count(&ring->filtered, weight);
     else
         take_sample(self, ring, weight, context);
-    if (atomic_load_explicit(&pt_tick.drain_sleeps_at, memory_order_relaxed) != NULL) wake_drain();
+    if (atomic_load_explicit(&pt_tick.on_samples, memory_order_relaxed) != NULL)
+        tell_of_samples(ring);
 }
 
 /* A breakpoint in a program that has no handler for it ends the program, as it would without us:
