@@ -12,7 +12,6 @@
 
 bool pt_totals_known(const pt_columns *columns, const void *row)
 {
-    (void)row;
     return columns->totals_known;
 }
 
@@ -56,14 +55,16 @@ static bool is_known(const pt_columns *columns, const pt_column *c, const void *
 
 /* ---- Text ---- */
 
-static const pt_column *shown_column(const pt_columns *columns, size_t i)
+/* The column that text shows after this one, first of all after NULL; NULL after the last one. */
+static const pt_column *next_shown(const pt_columns *columns, const pt_column *after)
 {
-    return &columns->column[columns->order != NULL ? columns->order[i] : i];
-}
-
-static size_t shown_count(const pt_columns *columns)
-{
-    return columns->order != NULL ? columns->order_count : columns->count;
+    const pt_column *next = NULL;
+    for (const pt_column *c = columns->column; c < columns->column + columns->count; c++) {
+        const bool is_later =
+            after == NULL || c->place > after->place || (c->place == after->place && c > after);
+        if (is_later && (next == NULL || c->place < next->place)) next = c;
+    }
+    return next;
 }
 
 /* The width of a column of cells; 0: it has none. */
@@ -121,19 +122,17 @@ static void put_right(pt_out *out, int width, const char *text)
 static void put_cells(pt_out *out, const pt_columns *columns, const void *row)
 {
     bool is_first = true;
-    for (size_t i = 0; i < shown_count(columns); i++) {
-        const pt_column *const c = shown_column(columns, i);
-        const int width = width_of(columns, c);
+    const pt_column *c = NULL;
+    while ((c = next_shown(columns, c)) != NULL) {
         const bool is_name = c->kind == PT_CELL_NAME;
+        const int width = width_of(columns, c);
         if (width == 0 && !is_name) continue;
         if (!is_first) pt_text_pad(out, (size_t)gap_of(c));
-        if (is_name) {
-            if (row == NULL) pt_out_text(out, c->title);
-            return;
-        }
         is_first = false;
-        put_right(out, width,
-                  row == NULL && c->title != NULL ? c->title : shown_text(columns, c, row).text);
+        if (is_name && row == NULL) pt_out_text(out, c->title);
+        if (is_name) return;
+        const bool is_title = row == NULL && c->title != NULL;
+        put_right(out, width, is_title ? c->title : shown_text(columns, c, row).text);
     }
 }
 
@@ -154,8 +153,8 @@ void pt_columns_head(pt_out *out, const pt_look *look, const pt_columns *columns
 size_t pt_columns_used(const pt_columns *columns)
 {
     size_t used = 0;
-    for (size_t i = 0; i < shown_count(columns); i++) {
-        const pt_column *const c = shown_column(columns, i);
+    const pt_column *c = NULL;
+    while ((c = next_shown(columns, c)) != NULL) {
         if (c->kind == PT_CELL_NAME) return used + (size_t)gap_of(c);
         const int width = width_of(columns, c);
         if (width > 0) used += (size_t)width + (used > 0 ? (size_t)gap_of(c) : 0);

@@ -54,8 +54,9 @@ struct pt_column {
     pt_cell_kind kind;
     size_t offset; /* of the cell in the row's struct */
     pt_column_marks marks;
-    uint8_t width;            /* in text: the width of that number in pt_columns; 0 = 7 columns */
-    uint8_t gap;              /* in text: spaces before it; 0 = 1 space */
+    uint8_t width; /* in text: the width of that number in pt_columns; 0 = 7 columns */
+    uint8_t gap;   /* in text: spaces before it; 0 = 1 space */
+    uint8_t place; /* in text: columns of a lower place stand before; equal ones as in the table */
     const char *csv_key;      /* where CSV has another key */
     const pt_column *members; /* PT_CELL_GROUP: the columns of the struct, up to one without key */
     /* Is the cell known? Else it is "-" in text, null in JSON and empty in CSV. NULL = always. */
@@ -81,11 +82,9 @@ enum { PT_COLUMN_WIDTHS = 8 };
 struct pt_columns {
     const pt_column *column;
     size_t count;
-    const char *unit;     /* of values; "" = none */
-    bool totals_known;    /* for pt_totals_known */
-    const void *context;  /* for the functions of the report's columns */
-    const uint8_t *order; /* text: the numbers of its columns, the name's last; NULL: the table's */
-    size_t order_count;
+    const char *unit;            /* of values; "" = none */
+    bool totals_known;           /* for pt_totals_known */
+    const void *context;         /* for the functions of the report's columns */
     int width[PT_COLUMN_WIDTHS]; /* text: [1] and on, at first the least; 0: not shown at all */
 };
 

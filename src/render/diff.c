@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/text.h"
-#include "render/value.h"
+#include "render/column.h"
 
 static int64_t whole_number(double value)
 {
@@ -133,48 +132,6 @@ static void put_head(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
     pt_out_char(out, '\n');
 }
 
-typedef struct {
-    int before, after, self, total, half;
-} widths;
-
-/* Both sides tell what is below a function, or have nothing to tell. */
-static bool totals_known(const pt_diff_head *head)
-{
-    for (int side = 0; side < 2; side++)
-        if (head->summary[side].stacks > 0 && !head->summary[side].has_stacks) return false;
-    return true;
-}
-
-static void fit_width(int *width, const char *text)
-{
-    const int needed = (int)pt_text_width(text);
-    if (needed > *width) *width = needed;
-}
-
-static widths widths_of(const char *unit, const pt_diff *diff)
-{
-    widths w = {6, 6, 6, 6, 6};
-    for (size_t i = 0; i < diff->count; i++) {
-        const pt_diff_row *row = &diff->row[i];
-        fit_width(&w.before, value_of(unit, row->self.value[PT_BEFORE]).text);
-        fit_width(&w.after, value_of(unit, row->self.value[PT_AFTER]).text);
-        fit_width(&w.self, change_text(unit, row->self.change).text);
-        fit_width(&w.total, change_text(unit, row->total.change).text);
-        if (!diff->has_errors || isnan(row->self.p)) continue;
-        fit_width(&w.half, value_of(unit, half_of(&row->self)).text);
-        fit_width(&w.half, value_of(unit, half_of(&row->total)).text);
-    }
-    return w;
-}
-
-static void put_error(pt_out *out, const char *unit, int width, const pt_change *c)
-{
-    if (isnan(c->p) || !has_any(c))
-        pt_outf(out, " %*s", width, has_any(c) ? "?" : "");
-    else
-        pt_outf(out, " %*s", width, value_of(unit, half_of(c)).text);
-}
-
 static char *place_of(const pt_diff_row *row)
 {
     if (row->file[0] == '\0') return pt_strdup("");
@@ -183,27 +140,128 @@ static char *place_of(const pt_diff_row *row)
     return row->line > 0 ? pt_strf("%s:%lld", base, (long long)row->line) : pt_strdup(base);
 }
 
-static char mark_of(const pt_diff *diff, const pt_change *c)
+/* ---- Columns ---- */
+
+enum { BEFORE = 1, AFTER, SELF, TOTAL, HALF, MARK }; /* widths */
+
+static const pt_change *change_at(const pt_column *column, const void *row)
 {
-    return diff->has_errors && !c->is_real && !isnan(c->p) && has_any(c) ? '~' : ' ';
+    return (const void *)((const char *)row + column->offset);
 }
 
-static void put_total(pt_out *out, const char *unit, const widths *w, const pt_diff *diff,
-                      const pt_change *total, bool known)
+static pt_value_text before_text(const pt_columns *columns, const pt_column *column,
+                                 const void *row)
 {
-    if (!known) {
-        pt_outf(out, "%*s", w->total, "-");
-        if (diff->has_errors) pt_outf(out, " %*s", w->half, "");
-        pt_out_text(out, "   ");
-        return;
+    return value_of(columns->unit, change_at(column, row)->value[PT_BEFORE]);
+}
+
+static pt_value_text after_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    return value_of(columns->unit, change_at(column, row)->value[PT_AFTER]);
+}
+
+static bool change_known(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    return column->is_known == NULL || column->is_known(columns, row);
+}
+
+static pt_value_text sum_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    if (!change_known(columns, column, row)) return (pt_value_text){"-"};
+    return change_text(columns->unit, change_at(column, row)->change);
+}
+
+/* Half of the interval, under a title that says its confidence. */
+static pt_value_text half_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    const pt_diff_head *const head = columns->context;
+    pt_value_text text = {""};
+    if (row == NULL) {
+        snprintf(text.text, sizeof text.text, "+-%g%%", 100 * head->confidence);
+        return text;
     }
-    pt_outf(out, "%*s", w->total, change_text(unit, total->change).text);
-    if (diff->has_errors) put_error(out, unit, w->half, total);
-    pt_outf(out, " %c ", mark_of(diff, total));
+    const pt_change *const c = change_at(column, row);
+    if (!change_known(columns, column, row) || !has_any(c)) return text;
+    return isnan(c->p) ? (pt_value_text){"?"} : value_of(columns->unit, half_of(c));
 }
 
-static void put_row(pt_out *out, const pt_look *look, const char *unit, const widths *w,
-                    const pt_diff *diff, const pt_diff_row *row, bool total_known)
+static pt_value_text part_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    pt_value_text text = {""};
+    memcpy(text.text, part_of(change_at(column, row)).text, sizeof(pt_percent));
+    return text;
+}
+
+static pt_value_text mark_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    const pt_change *const c = change_at(column, row);
+    const bool is_noise =
+        change_known(columns, column, row) && !c->is_real && !isnan(c->p) && has_any(c);
+    return is_noise ? (pt_value_text){"~"} : (pt_value_text){""};
+}
+
+static bool error_known(const pt_columns *columns, const void *change)
+{
+    return !isnan(((const pt_change *)change)->p);
+}
+
+static const pt_column change_columns[] = {
+    PT_COLUMN("before", NULL, MEAN, pt_change, value[PT_BEFORE]),
+    PT_COLUMN("after", NULL, MEAN, pt_change, value[PT_AFTER]),
+    PT_COLUMN("change", NULL, MEAN, pt_change, change),
+    PT_COLUMN("low", NULL, BOUND, pt_change, interval.low, .is_known = error_known),
+    PT_COLUMN("high", NULL, BOUND, pt_change, interval.high, .is_known = error_known),
+    PT_COLUMN("p", NULL, SHARE, pt_change, p, .is_known = error_known),
+    PT_COLUMN("noise", NULL, NOT, pt_change, is_real, .is_known = error_known),
+    {0},
+};
+
+/* Text has columns of its own for each figure of a change, which JSON and CSV have in one group. */
+static const pt_column columns[] = {
+    PT_COLUMN("self", NULL, GROUP, pt_diff_row, self, .members = change_columns),
+    PT_COLUMN("total", NULL, GROUP, pt_diff_row, total, .members = change_columns,
+              .is_known = pt_totals_known),
+    PT_COLUMN(NULL, "self", TEXT, pt_diff_row, self, .width = BEFORE, .text = before_text),
+    PT_COLUMN(NULL, "after", TEXT, pt_diff_row, self, .width = AFTER, .text = after_text),
+    PT_COLUMN(NULL, "change", TEXT, pt_diff_row, self, .width = SELF, .text = sum_text),
+    PT_COLUMN(NULL, NULL, TEXT, pt_diff_row, self, .width = HALF, .text = half_text),
+    PT_COLUMN(NULL, "", TEXT, pt_diff_row, self, .text = part_text),
+    PT_COLUMN(NULL, "", TEXT, pt_diff_row, self, .width = MARK, .text = mark_text),
+    PT_COLUMN(NULL, "total", TEXT, pt_diff_row, total, .width = TOTAL, .is_known = pt_totals_known,
+              .text = sum_text),
+    PT_COLUMN(NULL, NULL, TEXT, pt_diff_row, total, .width = HALF, .is_known = pt_totals_known,
+              .text = half_text),
+    PT_COLUMN(NULL, "", TEXT, pt_diff_row, total, .width = MARK, .is_known = pt_totals_known,
+              .text = mark_text),
+    PT_COLUMN("name", "function", NAME, pt_diff_row, name, .marks = PT_JSON_FIRST),
+    PT_COLUMN("file", "where", FILE, pt_diff_row, file, .marks = PT_JSON_FIRST),
+    PT_COLUMN("line", NULL, NUMBER, pt_diff_row, line, .marks = PT_JSON_FIRST),
+};
+
+/* Are all totals known? Both sides know what is below a function, or have no samples. */
+static bool totals_known(const pt_diff_head *head)
+{
+    for (int side = 0; side < 2; side++)
+        if (head->summary[side].stacks > 0 && !head->summary[side].has_stacks) return false;
+    return true;
+}
+
+static pt_columns columns_of(const pt_diff_head *head, const pt_diff *diff)
+{
+    return (pt_columns){PT_COLUMNS(columns), .unit = head->summary[PT_AFTER].unit,
+                        .totals_known = totals_known(head), .context = head,
+                        .width = {[BEFORE] = 6,
+                                  [AFTER] = 6,
+                                  [SELF] = 6,
+                                  [TOTAL] = 6,
+                                  [MARK] = 1,
+                                  [HALF] = diff->has_errors ? 6 : 0}};
+}
+
+/* ---- Text ---- */
+
+static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, const pt_diff *diff,
+                    const pt_diff_row *row)
 {
     const bool real = row->self.is_real || row->total.is_real;
     const pt_colour colour = !diff->has_errors       ? PT_COLOUR_NONE
@@ -212,15 +270,8 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, const wi
                                                      : PT_COLOUR_STRONG;
     PT_FREE char *place = place_of(row);
     pt_text_colour(out, look, colour);
-    pt_outf(out, "%*s %*s %*s", w->before, value_of(unit, row->self.value[PT_BEFORE]).text,
-            w->after, value_of(unit, row->self.value[PT_AFTER]).text, w->self,
-            change_text(unit, row->self.change).text);
-    if (diff->has_errors) put_error(out, unit, w->half, &row->self);
-    pt_outf(out, " %7s %c ", part_of(&row->self).text, mark_of(diff, &row->self));
-    put_total(out, unit, w, diff, &row->total, total_known);
-    const size_t used = (size_t)(w->before + w->after + w->self + w->total) + 16 +
-                        (diff->has_errors ? 2 * (size_t)w->half + 2 : 0);
-    const pt_text_fit fit = pt_text_fit_row(look, used, row->name, place, "");
+    pt_columns_text(out, c, row);
+    const pt_text_fit fit = pt_text_fit_row(look, pt_columns_used(c), row->name, place, "");
     pt_text_put_name(out, look, row->name, fit.name);
     if (fit.has_place) pt_out_text(out, "  ");
     if (fit.has_place) pt_text_put(out, place, fit.place);
@@ -230,42 +281,17 @@ static void put_row(pt_out *out, const pt_look *look, const char *unit, const wi
 
 void pt_diff_text(pt_out *out, const pt_look *look, const pt_diff_head *head, const pt_diff *diff)
 {
-    const char *unit = head->summary[PT_AFTER].unit;
-    char error[24];
-    snprintf(error, sizeof error, "+-%g%%", 100 * head->confidence);
+    pt_columns c = columns_of(head, diff);
+    for (size_t i = 0; i < diff->count; i++)
+        pt_columns_fit(&c, &diff->row[i]);
     put_head(out, head, diff);
-    const widths w = widths_of(unit, diff);
-    const bool total_known = totals_known(head);
-    pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%*s %*s %*s", w.before, "self", w.after, "after", w.self, "change");
-    if (diff->has_errors) pt_outf(out, " %*s", w.half, error);
-    pt_outf(out, " %7s   %*s", "", w.total, "total");
-    if (diff->has_errors) pt_outf(out, " %*s", w.half, error);
-    pt_out_text(out, "   function\n");
-    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    pt_columns_head(out, look, &c, "");
     for (size_t i = 0; i < diff->count && pt_out_ok(out); i++)
-        put_row(out, look, unit, &w, diff, &diff->row[i], total_known);
+        put_row(out, look, &c, diff, &diff->row[i]);
     if (diff->more > 0) pt_outf(out, "%s more (-n 0)\n", pt_count_of(diff->more).text);
 }
 
 /* ---- JSON and CSV ---- */
-
-static void put_change(pt_json_w *w, const char *key, const pt_change *c)
-{
-    pt_json_key_object(w, key);
-    pt_json_key_double(w, "before", c->value[PT_BEFORE]);
-    pt_json_key_double(w, "after", c->value[PT_AFTER]);
-    pt_json_key_double(w, "change", c->change);
-    pt_json_key_double(w, "low", c->interval.low);
-    pt_json_key_double(w, "high", c->interval.high);
-    pt_json_key_double(w, "p", c->p);
-    pt_json_key(w, "noise");
-    if (isnan(c->p))
-        pt_json_null(w);
-    else
-        pt_json_bool(w, !c->is_real);
-    pt_json_object_end(w);
-}
 
 static void put_side(pt_json_w *w, const char *key, const pt_diff_head *head, const pt_diff *diff,
                      int side)
@@ -281,6 +307,9 @@ static void put_side(pt_json_w *w, const char *key, const pt_diff_head *head, co
 
 void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
+    static const pt_column whole_column[] = {
+        {.key = "whole", .kind = PT_CELL_GROUP, .members = change_columns}};
+    const pt_columns c = columns_of(head, diff), whole = {PT_COLUMNS(whole_column)};
     pt_json_w w;
     pt_report_json_begin(&w, out, "diff");
     pt_json_key_text(&w, "event", head->summary[PT_AFTER].type);
@@ -290,53 +319,16 @@ void pt_diff_json(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
     pt_json_key_bool(&w, "normalized", head->normalized);
     put_side(&w, "before", head, diff, PT_BEFORE);
     put_side(&w, "after", head, diff, PT_AFTER);
-    put_change(&w, "whole", &diff->all);
-    pt_json_key_array(&w, "rows");
-    for (size_t i = 0; i < diff->count && pt_out_ok(out); i++) {
-        const pt_diff_row *row = &diff->row[i];
-        pt_json_object(&w);
-        pt_json_key_text(&w, "name", row->name);
-        pt_json_key_text(&w, "file", row->file);
-        pt_json_key_int(&w, "line", row->line);
-        put_change(&w, "self", &row->self);
-        if (totals_known(head)) {
-            put_change(&w, "total", &row->total);
-        } else {
-            pt_json_key_null(&w, "total");
-        }
-        pt_json_object_end(&w);
-    }
-    pt_json_array_end(&w);
+    pt_columns_json(&w, &whole, &diff->all);
+    pt_columns_json_schema(&w, &c);
+    pt_columns_json_rows(&w, "rows", &c, diff->row, diff->count, sizeof *diff->row);
     pt_json_key_uint(&w, "more", diff->more);
     pt_json_object_end(&w);
     pt_json_w_done(&w);
 }
 
-static void put_fields(pt_out *out, const pt_change *c)
-{
-    pt_outf(out, "%.17g,%.17g,%.17g,", c->value[PT_BEFORE], c->value[PT_AFTER], c->change);
-    if (isnan(c->p))
-        pt_out_text(out, ",,,,");
-    else
-        pt_outf(out, "%.10g,%.10g,%.6g,%s,", c->interval.low, c->interval.high, c->p,
-                c->is_real ? "false" : "true");
-}
-
 void pt_diff_csv(pt_out *out, const pt_diff_head *head, const pt_diff *diff)
 {
-    pt_out_text(out, "self_before,self_after,self_change,self_low,self_high,self_p,self_noise,"
-                     "total_before,total_after,total_change,total_low,total_high,total_p,"
-                     "total_noise,name,file,line\n");
-    for (size_t i = 0; i < diff->count && pt_out_ok(out); i++) {
-        const pt_diff_row *row = &diff->row[i];
-        put_fields(out, &row->self);
-        if (totals_known(head))
-            put_fields(out, &row->total);
-        else
-            pt_out_text(out, ",,,,,,,");
-        pt_csv_put(out, row->name);
-        pt_out_char(out, ',');
-        pt_csv_put(out, row->file);
-        pt_outf(out, ",%lld\n", (long long)row->line);
-    }
+    const pt_columns c = columns_of(head, diff);
+    pt_columns_csv_rows(out, &c, diff->row, diff->count, sizeof *diff->row);
 }

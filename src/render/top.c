@@ -36,7 +36,6 @@ enum { VALUES = 1 }; /* the width that self and total share */
 
 static bool has_caller(const pt_columns *columns, const void *row)
 {
-    (void)columns;
     return ((const pt_top_row *)row)->caller.name != NULL;
 }
 

@@ -14,9 +14,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "render/column.h"
 #include "render/report.h"
-#include "render/text.h"
-#include "render/value.h"
 
 /* Which branches have siblings to come: a byte an indent. */
 typedef struct {
@@ -38,40 +37,84 @@ static void put_guides(pt_out *out, const pt_look *look, guides *open, const pt_
     pt_text_colour_end(out, look, PT_COLOUR_QUIET);
 }
 
-/* A call from elsewhere does not tell how much of the function's self it is for. */
-static void put_self(pt_out *out, const char *unit, int width, const pt_tree_row *row)
+enum { VALUES = 1, CALLS }; /* widths: of self and total, and of calls */
+
+static const pt_tree_row *row_at(const void *row)
 {
-    if (row->folded > 0)
-        pt_outf(out, "%7s %*s  ", "", width, "");
-    else if (row->elsewhere)
-        pt_outf(out, "%7s %*s  ", "-", width, "-");
-    else
-        pt_outf(out, "%7s %*s  ", pt_percent_of(row->self_share).text, width,
-                pt_value_of(unit, row->self).text);
+    return row;
 }
 
-/* The number of calls from the row above; nothing for what is no call. */
-static pt_count_text calls_of(const pt_tree_row *row)
+/* A call from elsewhere does not say how much of the function's self it is for. */
+static bool self_known(const pt_columns *columns, const void *row)
 {
-    return row->is_call ? pt_calls_of(row->calls) : (pt_count_text){""};
+    return !row_at(row)->elsewhere;
 }
 
-static bool total_known(const pt_report_head *head, const pt_tree *tree)
+static bool calls_known(const pt_columns *columns, const void *row)
 {
-    return tree->from_calls ? tree->calls.has_cost : head->summary.has_stacks;
+    return row_at(row)->is_call;
 }
 
-static void put_row(pt_out *out, const pt_look *look, const pt_report_head *head,
-                    const pt_tree *tree, int width, int calls_width, guides *open,
+static bool is_folded(const pt_columns *columns, const void *row)
+{
+    return row_at(row)->folded > 0;
+}
+
+static bool is_named(const pt_columns *columns, const void *row)
+{
+    return !is_folded(columns, row);
+}
+
+/* A row that stands for several functions has no self of its own in text. */
+static pt_value_text self_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    return is_folded(columns, row) ? (pt_value_text){""} : pt_cell_text(columns, column, row);
+}
+
+/* The number of calls from the row above; nothing where there is no call. */
+static pt_value_text calls_text(const pt_columns *columns, const pt_column *column, const void *row)
+{
+    return row_at(row)->is_call ? pt_cell_text(columns, column, row) : (pt_value_text){""};
+}
+
+static const pt_column columns[] = {
+    PT_COLUMN("depth", NULL, COUNT32, pt_tree_row, depth, .marks = PT_JSON_FIRST),
+    PT_COLUMN("self", "self", VALUE, pt_tree_row, self, .width = VALUES, .is_known = self_known,
+              .text = self_text, .place = 3),
+    PT_COLUMN("self_share", "self%", SHARE, pt_tree_row, self_share, .is_known = self_known,
+              .text = self_text, .place = 2),
+    PT_COLUMN("total", "total", VALUE, pt_tree_row, total, .width = VALUES,
+              .is_known = pt_totals_known, .place = 1),
+    PT_COLUMN("total_share", "total%", SHARE, pt_tree_row, total_share,
+              .is_known = pt_totals_known),
+    PT_COLUMN("name", "function", NAME, pt_tree_row, name, .marks = PT_JSON_FIRST, .gap = 2,
+              .in_json = is_named, .place = 5),
+    PT_COLUMN("file", NULL, FILE, pt_tree_row, file, .marks = PT_JSON_FIRST, .in_json = is_named),
+    PT_COLUMN("inlined", NULL, FLAG, pt_tree_row, inlined, .marks = PT_JSON_FIRST,
+              .in_json = is_named),
+    PT_COLUMN("folded", NULL, COUNT32, pt_tree_row, folded, .marks = PT_JSON_FIRST,
+              .in_json = is_folded),
+    PT_COLUMN("calls", "calls", CALLS, pt_tree_row, calls, .width = CALLS, .gap = 2,
+              .is_known = calls_known, .text = calls_text, .place = 4),
+    PT_COLUMN("elsewhere", NULL, FLAG, pt_tree_row, elsewhere),
+};
+
+/* The last two columns are of trees of call arcs. */
+static pt_columns columns_of(const pt_report_head *head, const pt_tree *tree)
+{
+    pt_columns c = {PT_COLUMNS(columns), .unit = head->summary.unit,
+                    .totals_known =
+                        tree->from_calls ? tree->calls.has_cost : head->summary.has_stacks,
+                    .width = {[VALUES] = 6, [CALLS] = tree->from_calls ? 5 : 0}};
+    if (!tree->from_calls) c.count -= 2;
+    return c;
+}
+
+static void put_row(pt_out *out, const pt_look *look, const pt_columns *c, guides *open,
                     const pt_tree_row *row)
 {
-    const pt_summary *const summary = &head->summary;
-    const bool known = total_known(head, tree);
     const pt_colour colour = pt_colour_of_share(row->self_share);
-    const pt_value_text total = pt_known_value(summary->unit, row->total, known);
-    pt_outf(out, "%7s %*s ", pt_known_share(row->total_share, known).text, width, total.text);
-    put_self(out, summary->unit, width, row);
-    if (calls_width > 0) pt_outf(out, "%*s  ", calls_width, calls_of(row).text);
+    pt_columns_text(out, c, row);
     put_guides(out, look, open, row);
     if (row->folded > 0) {
         pt_text_colour(out, look, PT_COLOUR_QUIET);
@@ -80,8 +123,7 @@ static void put_row(pt_out *out, const pt_look *look, const pt_report_head *head
         return;
     }
     pt_text_colour(out, look, colour);
-    const size_t used = 19 + 2 * (size_t)width + (calls_width > 0 ? (size_t)calls_width + 2 : 0) +
-                        3 * (size_t)row->indent + (row->only ? 2 : 0);
+    const size_t used = pt_columns_used(c) + 3 * (size_t)row->indent + (row->only ? 2 : 0);
     const char *const mark = row->inlined ? "  (inlined)" : row->elsewhere ? "  (elsewhere)" : "";
     const pt_text_fit fit = pt_text_fit_row(look, used, row->name, "", mark);
     pt_text_put_name(out, look, row->name, fit.name);
@@ -91,62 +133,36 @@ static void put_row(pt_out *out, const pt_look *look, const pt_report_head *head
 
 void pt_tree_text(pt_out *out, const pt_look *look, const pt_report_head *head, pt_tree *tree)
 {
-    pt_report_head_text(out, look, head);
-    const char *unit = head->summary.unit;
-    int width = 6, calls_width = tree->from_calls ? 5 : 0;
+    pt_columns c = columns_of(head, tree);
     pt_tree_row row;
-    while (pt_tree_next(tree, &row)) {
-        pt_value_fit(&width, unit, row.total);
-        pt_value_fit(&width, unit, row.self);
-        if (tree->from_calls) pt_calls_fit(&calls_width, row.calls);
-    }
-    pt_text_colour(out, look, PT_COLOUR_STRONG);
-    pt_outf(out, "%7s %*s %7s %*s  ", "total%", width, "total", "self%", width, "self");
-    if (tree->from_calls) pt_outf(out, "%*s  ", calls_width, "calls");
-    pt_out_text(out, "function\n");
-    pt_text_colour_end(out, look, PT_COLOUR_STRONG);
+    while (pt_tree_next(tree, &row))
+        pt_columns_fit(&c, &row);
+    pt_report_head_text(out, look, head);
+    pt_columns_head(out, look, &c, "");
     guides open = {0};
     while (pt_out_ok(out) && pt_tree_next(tree, &row))
-        put_row(out, look, head, tree, width, calls_width, &open, &row);
+        put_row(out, look, &c, &open, &row);
     free(open.items);
     if (tree->left_out > 0)
         pt_outf(out, "%s lighter function%s not shown (--min=0)\n",
                 pt_count_of(tree->left_out).text, tree->left_out == 1 ? "" : "s");
     if (tree->rootless != 0)
-        pt_outf(out, "%s in samples without any frame\n", pt_value_of(unit, tree->rootless).text);
-}
-
-static void json_call(pt_json_w *w, const pt_tree_row *row)
-{
-    pt_json_key(w, "calls");
-    if (row->is_call && row->calls > 0)
-        pt_json_uint(w, row->calls);
-    else
-        pt_json_null(w);
-    pt_json_key_bool(w, "elsewhere", row->elsewhere);
+        pt_outf(out, "%s in samples without any frame\n", pt_value_of(c.unit, tree->rootless).text);
 }
 
 /* Rows stand in preorder; "depth" says where they hang. */
 void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
+    const pt_columns c = columns_of(head, tree);
     pt_json_w w;
     pt_json_w_init(&w, out, PT_JSON_INDENT);
     pt_report_head_json(&w, "tree", head);
+    pt_columns_json_schema(&w, &c);
     pt_json_key_array(&w, "rows");
     pt_tree_row row;
     while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
         pt_json_object(&w);
-        pt_json_key_uint(&w, "depth", row.depth);
-        if (row.folded > 0) {
-            pt_json_key_uint(&w, "folded", row.folded);
-        } else {
-            pt_json_key_text(&w, "name", row.name);
-            pt_json_key_text(&w, "file", row.file);
-            pt_json_key_bool(&w, "inlined", row.inlined);
-        }
-        pt_json_known(&w, "self", row.self, row.self_share, !row.elsewhere);
-        pt_json_known(&w, "total", row.total, row.total_share, total_known(head, tree));
-        if (tree->from_calls) json_call(&w, &row);
+        pt_columns_json(&w, &c, &row);
         pt_json_object_end(&w);
     }
     pt_json_array_end(&w);
@@ -158,24 +174,9 @@ void pt_tree_json(pt_out *out, const pt_report_head *head, pt_tree *tree)
 
 void pt_tree_csv(pt_out *out, const pt_report_head *head, pt_tree *tree)
 {
-    pt_out_text(out, "depth,self,self_share,total,total_share,name,file,inlined,folded");
-    pt_out_text(out, tree->from_calls ? ",calls,elsewhere\n" : "\n");
+    const pt_columns c = columns_of(head, tree);
+    pt_columns_csv_head(out, &c);
     pt_tree_row row;
-    while (pt_out_ok(out) && pt_tree_next(tree, &row)) {
-        pt_outf(out, "%u,", row.depth);
-        pt_csv_known(out, row.self, row.self_share, !row.elsewhere);
-        pt_out_char(out, ',');
-        pt_csv_known(out, row.total, row.total_share, total_known(head, tree));
-        pt_out_char(out, ',');
-        pt_csv_put(out, row.name);
-        pt_out_char(out, ',');
-        pt_csv_put(out, row.file);
-        pt_outf(out, ",%s,%u", row.inlined ? "true" : "false", row.folded);
-        if (tree->from_calls) {
-            pt_out_char(out, ',');
-            if (row.is_call && row.calls > 0) pt_outf(out, "%llu", (unsigned long long)row.calls);
-            pt_out_text(out, row.elsewhere ? ",true" : ",false");
-        }
-        pt_out_char(out, '\n');
-    }
+    while (pt_out_ok(out) && pt_tree_next(tree, &row))
+        pt_columns_csv(out, &c, &row);
 }
