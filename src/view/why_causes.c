@@ -583,17 +583,24 @@ static const char *plain_c_name(const char *name, size_t *ret_size)
     return at;
 }
 
-/* Does the text match the pattern, in which "*" stands for any text at the ends and in between? */
+/* Does the text match the pattern, in which each "*" stands for any text? The parts between are
+ * looked for from left to right, each at its first place; the first part begins the text, the last
+ * one ends it. */
 static bool matches(const char *pattern, const char *text, size_t size)
 {
-    const char *const star = strchr(pattern, '*');
-    if (star == NULL) return pt_equals_n(text, size, pattern);
-    const size_t head = (size_t)(star - pattern);
-    if (size < head || memcmp(text, pattern, head) != 0) return false;
-    if (star[1] == '\0') return true;
-    for (size_t at = head; at <= size; at++)
-        if (matches(star + 1, text + at, size - at)) return true;
-    return false;
+    const char *at = text, *const end = text + size;
+    for (const char *part = pattern;; part += strcspn(part, "*") + 1) {
+        const size_t length = strcspn(part, "*");
+        const size_t left = (size_t)(end - at);
+        if (length > left) return false;
+        if (part[length] == '\0') {
+            if (part == pattern) return left == length && memcmp(at, part, length) == 0;
+            return memcmp(end - length, part, length) == 0;
+        }
+        const char *const found = memmem(at, left, part, length);
+        if (found == NULL || (part == pattern && found != at)) return false;
+        at = found + length;
+    }
 }
 
 /* "_ZNSt6vectorIlSaIlEEC2ERKS1_": a constructor (C1 to C5) of one argument, a reference to const.
