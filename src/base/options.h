@@ -121,6 +121,9 @@ void pt_options_print(const pt_options *options, pt_buf *buf);
 void pt_options_help(const pt_options *options, unsigned columns, pt_out *out);
 /* Writes the help as roff for a man page: .SS for a group, .TP for an option, with details. */
 void pt_options_man(const pt_options *options, pt_out *out);
+/* Puts text for a man page: roff's characters escaped, lines of at most 76 bytes unless a word is
+ * longer, a paragraph (.PP) where the text has an empty line. */
+void pt_put_roff(pt_out *out, const char *text);
 /* Writes a line for each spelling, for completion scripts. Its fields, separated by tabs, are:
  * spelling; "flag", "value" or "choice"; metavar or choices; help. Options with optional arguments
  * are flags. */

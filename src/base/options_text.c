@@ -124,19 +124,48 @@ void pt_options_help(const pt_options *options, unsigned columns, pt_out *out)
 
 /* --- man page --- */
 
-/* Puts text for roff, with roff's own characters escaped, also at the beginning of a line. */
-static void put_roff(pt_out *out, const char *text)
+/* The length of a word in roff, with its escapes. */
+static size_t roff_length(const char *word, size_t size)
 {
-    bool line_start = true;
-    for (; *text != '\0'; text++) {
-        if (line_start && (*text == '.' || *text == '\'')) pt_out_text(out, "\\&");
-        if (*text == '\\')
+    size_t length = size;
+    for (size_t i = 0; i < size; i++)
+        length += word[i] == '\\' || word[i] == '-';
+    return length;
+}
+
+static void put_roff_word(pt_out *out, const char *word, size_t size, bool begins_line)
+{
+    if (begins_line && (word[0] == '.' || word[0] == '\'')) pt_out_text(out, "\\&");
+    for (size_t i = 0; i < size; i++) {
+        if (word[i] == '\\')
             pt_out_text(out, "\\e");
-        else if (*text == '-')
+        else if (word[i] == '-')
             pt_out_text(out, "\\-");
         else
-            pt_out_char(out, *text);
-        line_start = *text == '\n';
+            pt_out_char(out, word[i]);
+    }
+}
+
+void pt_put_roff(pt_out *out, const char *text)
+{
+    enum { LINE_BYTES = 76 };
+    size_t at = 0;
+    while (*text != '\0') {
+        const size_t blanks = strspn(text, " ");
+        const size_t size = strcspn(text + blanks, " \n");
+        const size_t length = roff_length(text + blanks, size);
+        if (size > 0 && blanks > 0 && at > 0) {
+            const bool fits = at + 1 + length <= LINE_BYTES;
+            pt_out_char(out, fits ? ' ' : '\n');
+            at = fits ? at + 1 : 0;
+        }
+        if (size > 0) put_roff_word(out, text + blanks, size, at == 0);
+        at += length;
+        text += blanks + size;
+        if (*text != '\n') continue;
+        pt_out_text(out, text[1] == '\n' ? "\n.PP\n" : "\n");
+        text += strspn(text, "\n");
+        at = 0;
     }
 }
 
@@ -144,11 +173,11 @@ static void put_man_spelling(pt_out *out, const pt_option *row, const char *name
 {
     pt_out_text(out, "\\fB\\-\\-");
     if (row->flags & PT_OPT_NEGATABLE) pt_out_text(out, "\\fR[\\fBno\\-\\fR]\\fB");
-    put_roff(out, name);
+    pt_put_roff(out, name);
     pt_out_text(out, "\\fR");
     if (!takes_argument(row)) return;
     pt_out_text(out, row->bare != NULL ? "[=\\fI" : "=\\fI");
-    put_roff(out, metavar_of(row));
+    pt_put_roff(out, metavar_of(row));
     pt_out_text(out, row->bare != NULL ? "\\fR]" : "\\fR");
 }
 
@@ -162,7 +191,7 @@ void pt_options_man(const pt_options *options, pt_out *out)
         first = false;
         if (heading != NULL) {
             pt_out_text(out, ".SS \"");
-            put_roff(out, heading);
+            pt_put_roff(out, heading);
             pt_out_text(out, "\"\n");
         }
         pt_out_text(out, ".TP\n");
@@ -170,7 +199,7 @@ void pt_options_man(const pt_options *options, pt_out *out)
             pt_outf(out, "\\fB\\-%c\\fR", row->letter);
             if (row->name == NULL && takes_argument(row)) {
                 pt_out_text(out, " \\fI");
-                put_roff(out, metavar_of(row));
+                pt_put_roff(out, metavar_of(row));
                 pt_out_text(out, "\\fR");
             }
             if (row->name != NULL) pt_out_text(out, ", ");
@@ -187,10 +216,10 @@ void pt_options_man(const pt_options *options, pt_out *out)
         pt_buf_clear(&text);
         put_help(&text, row);
         text.data[0] = (uint8_t)toupper(text.data[0]);
-        put_roff(out, pt_buf_text(&text));
+        pt_put_roff(out, pt_buf_text(&text));
         pt_out_text(out, ".\n");
         if (row->details != NULL) {
-            put_roff(out, row->details);
+            pt_put_roff(out, row->details);
             pt_out_char(out, '\n');
         }
     }

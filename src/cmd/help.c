@@ -13,12 +13,12 @@ const char *const pt_group_titles[PT_GROUP_COUNT] = {
 };
 
 const pt_exit_text pt_exit_texts[] = {
-    {PT_EXIT_OK, "fine"},
-    {PT_EXIT_FAILED, "it could not be done"},
+    {PT_EXIT_OK, "success"},
+    {PT_EXIT_FAILED, "the command failed"},
     {PT_EXIT_USAGE, "wrong usage"},
     {PT_EXIT_NO_MATCH, "nothing matched"},
-    {PT_EXIT_DAMAGED, "answered, from damaged input"},
-    {PT_EXIT_CHANGED, "diff: changed by more than --fail-above"},
+    {PT_EXIT_DAMAGED, "success, but the input was damaged"},
+    {PT_EXIT_CHANGED, "diff: a change exceeds --fail-above"},
 };
 const size_t pt_exit_text_count = sizeof pt_exit_texts / sizeof *pt_exit_texts;
 
@@ -55,13 +55,154 @@ static void put_examples(pt_out *out, const pt_command *command)
         pt_outf(out, "  %s\n      %s\n", e[0], e[1]);
 }
 
+/* ---- Topics ---- */
+
+/* A help page of options that many commands share. */
+typedef struct {
+    const char *name, *summary, *title;
+    const pt_option_table *tables[2]; /* NULL where there is only one */
+} option_topic;
+
+static const option_topic option_topics[] = {
+    {.name = "samples",
+     .summary = "choose samples: --focus, --hide, --time, --base, ...",
+     .title = "Options that choose samples and frames, and subtract a profile. pitot applies them "
+              "in a fixed order, whatever their order on the command line.",
+     .tables = {&pt_query_options, &pt_base_options}},
+    {.name = "reading",
+     .summary = "files and servers: --from, --strict, --max-memory, ...",
+     .title = "Options for reading profiles from files and servers.",
+     .tables = {&pt_input_options}},
+    {.name = "names",
+     .summary = "names and debug files: --demangle, --debug-path, ...",
+     .title = "Options for the names of functions, and the files that names come from.",
+     .tables = {&pt_symbol_options, &pt_place_options}},
+};
+enum { TOPIC_COUNT = sizeof option_topics / sizeof *option_topics };
+
+/* The help page of the commands that stand for DCPI's tools. */
+static const char dcpi_topic[] = "dcpi";
+static const char dcpi_summary[] = "events by image, procedure and instruction: DCPI's tools";
+
+static bool is_of_topic(const option_topic *topic, const pt_option_table *table)
+{
+    return table == topic->tables[0] || (table == topic->tables[1] && table != NULL);
+}
+
+/* The topic that explains a part of a command's options; NULL for the command's own. */
+static const option_topic *topic_of(const pt_option_table *table)
+{
+    for (size_t i = 0; i < TOPIC_COUNT; i++)
+        if (is_of_topic(&option_topics[i], table)) return &option_topics[i];
+    return NULL;
+}
+
+static void put_topic_line(pt_out *out, const char *name, const char *summary)
+{
+    pt_outf(out, "  pitot help %-8s  %s\n", name, summary);
+}
+
+static void put_topic(pt_out *out, const option_topic *topic, unsigned columns)
+{
+    pt_option_part parts[2] = {{.table = topic->tables[0]}, {.table = topic->tables[1]}};
+    const pt_options options = {.parts = parts, .part_count = topic->tables[1] != NULL ? 2 : 1};
+    put_wrapped(out, topic->title, columns);
+    pt_out_char(out, '\n');
+    pt_options_help(&options, columns, out);
+    pt_out_text(
+        out, "\nThe man page of a command explains each option: pitot help --man top | man -l -\n");
+}
+
+static void put_commands_of(pt_out *out, pt_command_group group)
+{
+    for (const pt_command *const *c = pt_commands; *c != NULL; c++)
+        if ((*c)->group == group) pt_outf(out, "  %-13s %s\n", (*c)->name, (*c)->summary);
+}
+
+static bool has_commands_of(pt_command_group group)
+{
+    for (const pt_command *const *c = pt_commands; *c != NULL; c++)
+        if ((*c)->group == group) return true;
+    return false;
+}
+
+static void put_dcpi(pt_out *out)
+{
+    pt_out_text(out, "Commands with the names of DCPI's tools. They read any profile with "
+                     "addresses.\n\n");
+    put_commands_of(out, PT_GROUP_DCPI);
+    pt_out_text(out, "\n`pitot help COMMAND` shows the options of a command.\n");
+}
+
+/* Writes the page of a topic; false if there is none of this name. */
+static bool put_topic_named(pt_out *out, const char *name, unsigned columns)
+{
+    if (strcmp(name, dcpi_topic) == 0 && has_commands_of(PT_GROUP_DCPI)) {
+        put_dcpi(out);
+        return true;
+    }
+    for (size_t i = 0; i < TOPIC_COUNT; i++) {
+        if (strcmp(name, option_topics[i].name) != 0) continue;
+        put_topic(out, &option_topics[i], columns);
+        return true;
+    }
+    return false;
+}
+
+static void put_topic_lines(pt_out *out)
+{
+    for (size_t i = 0; i < TOPIC_COUNT; i++)
+        put_topic_line(out, option_topics[i].name, option_topics[i].summary);
+    if (has_commands_of(PT_GROUP_DCPI)) put_topic_line(out, dcpi_topic, dcpi_summary);
+}
+
+/* The topics of a command's shared options, a line each. */
+static void put_shared(pt_out *out, const pt_command_options *o)
+{
+    const option_topic *last = NULL;
+    for (size_t i = 0; i < o->options.part_count; i++) {
+        const option_topic *const topic = topic_of(o->parts[i].table);
+        if (topic == NULL || topic == last) continue;
+        if (last == NULL) pt_out_text(out, "\nOptions shared with other commands:\n");
+        put_topic_line(out, topic->name, topic->summary);
+        last = topic;
+    }
+}
+
+/* The options that no topic explains. */
+static void put_own_options(pt_out *out, const pt_command_options *o, unsigned columns)
+{
+    pt_option_part own[sizeof o->parts / sizeof *o->parts];
+    pt_options options = {.parts = own};
+    for (size_t i = 0; i < o->options.part_count; i++)
+        if (topic_of(o->parts[i].table) == NULL) own[options.part_count++] = o->parts[i];
+    pt_options_help(&options, columns, out);
+}
+
+/* ---- Commands ---- */
+
+static unsigned column_count(unsigned columns)
+{
+    return columns == 0 ? 80 : columns < 40 ? 40 : columns > 100 ? 100 : columns;
+}
+
+static void put_usage(pt_out *out, const pt_command *command, unsigned columns)
+{
+    const size_t length =
+        strlen("pitot  [OPTION...] ") + strlen(command->name) + strlen(command->arguments);
+    pt_outf(out, "pitot %s [OPTION...]%s%s\n", command->name,
+            command->arguments[0] == '\0' ? ""
+            : length > columns            ? "\n      "
+                                          : " ",
+            command->arguments);
+}
+
 void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
 {
-    if (columns < 40 || columns > 100) columns = columns == 0 ? 80 : columns < 40 ? 40 : 100;
+    columns = column_count(columns);
     pt_command_options o;
     pt_command_options_init(&o, command, NULL, NULL);
-    pt_outf(out, "pitot %s [OPTION...]%s%s\n", command->name, command->arguments[0] ? " " : "",
-            command->arguments);
+    put_usage(out, command, columns);
     pt_outf(out, "%s", command->summary);
     for (const char *const *a = command->aliases; a != NULL && *a != NULL; a++)
         pt_outf(out, "%s%s", a == command->aliases ? " (also: " : ", ", *a);
@@ -69,7 +210,8 @@ void pt_help_command(pt_out *out, const pt_command *command, unsigned columns)
     put_wrapped(out, command->description, columns);
     put_examples(out, command);
     pt_out_char(out, '\n');
-    pt_options_help(&o.options, columns, out);
+    put_own_options(out, &o, columns);
+    put_shared(out, &o);
 }
 
 void pt_help_list(pt_out *out)
@@ -77,28 +219,26 @@ void pt_help_list(pt_out *out)
     pt_out_text(out, "pitot COMMAND [OPTION...] [ARGUMENT...]\n"
                      "pitot FILE                 the same as: pitot top FILE\n");
     for (int g = 0; g < PT_GROUP_COUNT; g++) {
-        bool titled = false;
-        for (const pt_command *const *c = pt_commands; *c != NULL; c++) {
-            if ((int)(*c)->group != g) continue;
-            if (!titled) pt_outf(out, "\n%s:\n", pt_group_titles[g]);
-            titled = true;
-            pt_outf(out, "  %-13s %s\n", (*c)->name, (*c)->summary);
-        }
+        if (g == PT_GROUP_DCPI || !has_commands_of((pt_command_group)g)) continue;
+        pt_outf(out, "\n%s:\n", pt_group_titles[g]);
+        put_commands_of(out, (pt_command_group)g);
     }
-    pt_out_text(out, "\nExit status:");
+    pt_out_text(out,
+                "\nHelp pages:\n  pitot help COMMAND   a command, with examples and its options\n");
+    put_topic_lines(out);
+    pt_out_text(out, "\nExit status:\n");
     for (size_t i = 0; i < pt_exit_text_count; i++)
-        pt_outf(out, "%s %d %s", i > 0 ? ";" : "", pt_exit_texts[i].status,
-                pt_exit_texts[i].meaning);
-    pt_out_text(out, "\n`pitot help COMMAND` shows a command's options.\n");
+        pt_outf(out, "  %d  %s\n", pt_exit_texts[i].status, pt_exit_texts[i].meaning);
 }
 
-/* Only what this build can do is offered. */
-static void put_line_if(pt_out *out, const char *command, const char *arguments, const char *what)
+/* Nothing if this build does not have the command. */
+static void put_line_if(pt_out *out, const char *command, const char *arguments,
+                        const char *summary)
 {
     if (pt_command_find(command) == NULL) return;
     char line[80];
     snprintf(line, sizeof line, "pitot %s%s%s", command, arguments[0] ? " " : "", arguments);
-    pt_outf(out, "  %-32s %s\n", line, what);
+    pt_outf(out, "  %-32s %s\n", line, summary);
 }
 
 void pt_help_brief(pt_out *out)
@@ -109,7 +249,7 @@ void pt_help_brief(pt_out *out)
     put_line_if(out, "tree", "[FILE]", "who called what");
     put_line_if(out, "flame", "[FILE]", "a flame graph to open in a browser");
     put_line_if(out, "info", "[FILE]", "what a profile holds");
-    put_line_if(out, "help", "[COMMAND]", "all commands; a command's options");
+    put_line_if(out, "help", "[COMMAND]", "all commands; the options of one");
     pt_out_text(out, "\nThere is no " PT_DEFAULT_PROFILE " here; FILE is any CPU profile.\n");
 }
 
@@ -124,29 +264,35 @@ static const pt_option help_rows[] = {
     {.name = "man",
      .type = PT_OPT_FLAG,
      .offset = offsetof(help_settings, man),
-     .help = "write the man page, for man -l -",
-     .details = "Of the whole program, or of the command that is named."},
+     .help = "write a man page, for man -l -",
+     .details = "The page of COMMAND; without COMMAND the page of the whole program."},
     {.name = "completion",
      .type = PT_OPT_STRING,
      .offset = offsetof(help_settings, completion),
      .metavar = "SHELL",
      .help = "write a completion script for bash, zsh or fish",
-     .details = "For bash: eval \"$(pitot help --completion=bash)\". make install puts them where "
-                "the shells look."},
+     .details = "For bash: eval \"$(pitot help --completion=bash)\". `make install` installs the "
+                "scripts of all three."},
 };
 static const pt_option_table help_options = PT_OPTION_TABLE(help_rows);
 
-static int help_on(pt_cmd_context *context, const help_settings *settings, const char *name)
+static int fail_to_find(const char *name)
 {
-    const pt_command *command = pt_command_find(name);
-    if (command == NULL) {
-        const pt_command *near = pt_command_nearest(name);
-        if (near != NULL)
-            pt_cmd_say("there is no command '%s'; did you mean '%s'?", name, near->name);
-        else
-            pt_cmd_say("there is no command '%s'; `pitot help` lists them", name);
-        return PT_EXIT_USAGE;
-    }
+    const pt_command *const near = pt_command_nearest(name);
+    if (near != NULL)
+        pt_cmd_say("there is no command '%s'; did you mean '%s'?", name, near->name);
+    else
+        pt_cmd_say("there is no command '%s'; `pitot help` lists them", name);
+    return PT_EXIT_USAGE;
+}
+
+static int put_help_on(pt_cmd_context *context, const help_settings *settings, const char *name)
+{
+    const pt_command *const command = pt_command_find(name);
+    if (command == NULL)
+        return put_topic_named(context->out, name, column_count(context->look.width))
+                   ? PT_EXIT_OK
+                   : fail_to_find(name);
     if (settings->man)
         pt_man_command(context->out, command);
     else
@@ -159,9 +305,10 @@ static int help_run(pt_cmd_context *context, void *own)
     const help_settings *settings = own;
     if (settings->completion != NULL) {
         if (pt_completion(context->out, settings->completion)) return PT_EXIT_OK;
-        return pt_cmd_usage(context, "--completion=%s: bash, zsh or fish", settings->completion);
+        return pt_cmd_usage(context, "--completion=%s: use bash, zsh or fish",
+                            settings->completion);
     }
-    if (context->arg_count > 0) return help_on(context, settings, context->args[0]);
+    if (context->arg_count > 0) return put_help_on(context, settings, context->args[0]);
     if (settings->man)
         pt_man_main(context->out);
     else if (context->brief)
@@ -175,9 +322,10 @@ const pt_command pt_command_help = {
     .name = "help",
     .group = PT_GROUP_HELP,
     .summary = "the commands, or the options of one",
-    .arguments = "[COMMAND]",
-    .description = "Without an argument lists the commands; with one shows what it does and its "
-                   "options. Man pages and completion scripts are printed from the same tables.",
+    .arguments = "[COMMAND | TOPIC]",
+    .description =
+        "Lists the commands, or shows the description and the options of one. A topic is "
+        "a page about options that many commands share.",
     .max_args = 1,
     .options = &help_options,
     .settings_bytes = sizeof(help_settings),

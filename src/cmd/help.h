@@ -1,17 +1,18 @@
-/* help.h: what the command table and the option tables say, as help, man pages and completion. */
+/* help.h: help, man pages and completion scripts, made from the tables of commands and options. */
 #ifndef PT_CMD_HELP_H
 #define PT_CMD_HELP_H
 
 #include "cmd/cmd.h"
 
-/* A command's help, wrapped at columns (0 = 80). */
+/* A command's help: its own options in full, a line for each topic of shared options. Wrapped at
+ * columns, 40 to 100 (0 = 80). */
 void pt_help_command(pt_out *out, const pt_command *command, unsigned columns);
-/* All commands, by group. */
+/* All commands, by group, and the topics. */
 void pt_help_list(pt_out *out);
-/* Ten lines for who typed nothing. */
+/* Ten lines: the help of `pitot` without arguments. */
 void pt_help_brief(pt_out *out);
 
-/* roff for man(1): pitot(1), or pitot-COMMAND(1). */
+/* Man pages in roff: pitot(1), and pitot-COMMAND(1). */
 void pt_man_main(pt_out *out);
 void pt_man_command(pt_out *out, const pt_command *command);
 
@@ -20,7 +21,7 @@ bool pt_completion(pt_out *out, const char *shell);
 
 extern const char *const pt_group_titles[PT_GROUP_COUNT];
 
-/* One of an exit status a line, for help and man page. */
+/* The exit statuses, for help and man pages. */
 typedef struct {
     int status;
     const char *meaning;
