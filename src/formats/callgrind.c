@@ -1,24 +1,27 @@
-/* callgrind.c: what valgrind's callgrind writes, and others for KCachegrind, read.
+/* callgrind.c: reads the files of valgrind's callgrind, and of other tools for KCachegrind.
  *
- *   positions: instr line            which numbers begin a cost line: address, line (the default)
- *   events: Ir Dr                    what the others count; those that are missing are 0
- *   ob=(1) /bin/x   fl=(2) a.c   fn=(3) main     where the lines that follow are; "(3)" repeats a
- * name fi=(4) b.h                       the same function, in another file; fe= leaves it 16 400
- * cost of line 16; +n, -n, * are relative to the line before cob=, cfi= or cfl=, cfn=(5) f    the
- * callee of the next call, else in this object and file calls=3 20                       three
- * calls to its line 20; the line that follows says from 16 1200                          where, and
- * what they cost all in all jump=, jcnd=                     jumps, and a line with their position
+ *   positions: instr line         the numbers at the start of a cost line: address, line (default)
+ *   events: Ir Dr                 the other numbers of a cost line; missing ones are 0
+ *   ob=(1) /bin/x                 object, file and function of the following lines; a later
+ *   fl=(2) a.c                    "(3)" repeats the name
+ *   fn=(3) main
+ *   fi=(4) b.h                    the same function in another file; fe= returns to the first
+ *   16 400                        cost of line 16; +n, -n and * are relative to the previous line
+ *   cob=, cfi= or cfl=            object and file of the next call's callee, if they differ
+ *   cfn=(5) f                     function of the next call's callee
+ *   calls=3 20                    three calls to line 20 of the callee; the next line is the call's
+ *   16 1200                       position and its inclusive cost
+ *   jump=, jcnd=                  jumps; a line with their position follows
  *
- * Specification: "Callgrind Format Specification" of the valgrind manual (cl-format). Beyond it:
- * - A function is its object, the file of its cost lines and its name, as callgrind_annotate has
- * it.
- * - Names may be used before they are defined.
- * - Costs may be relative to those of the line before, as speedscope's reader has it.
- * - An event "Time_(10ns)" or "cpu(ms)" says its unit, as converters for KCachegrind write it.
- * - The first event is the one to show, unless a line "desc: Default event: cpu(ms)" names another:
- *   descriptions of types that a reader does not know are to be ignored.
+ * Specification: "Callgrind Format Specification" of the valgrind manual (cl-format). In addition:
+ * - A function is identified by object, file of its cost lines and name, as in callgrind_annotate.
+ * - A name may be used before its definition.
+ * - Costs may be relative to the previous line's, as speedscope's reader accepts them.
+ * - An event "Time_(10ns)" or "cpu(ms)" states its unit, as converters for KCachegrind write it.
+ * - The first event is the default, unless a line "desc: Default event: cpu(ms)" names another. The
+ *   specification lets readers ignore descriptions of unknown types.
  *
- * Costs become samples of one frame, calls become arcs with their inclusive cost. */
+ * Costs become samples of one frame; calls become arcs with their inclusive cost. */
 #include "formats/callgrind.h"
 
 #include <inttypes.h>
@@ -41,30 +44,30 @@ typedef struct {
     size_t count, cap;
 } name_table;
 
-/* Where cost lines are: strings, and the row of that place while it is known. */
+/* The place of cost lines: strings, and the row of the place once it is known. */
 typedef struct {
     uint32_t object, file, function;
-    uint32_t place; /* PT_NONE = not looked up yet */
+    uint32_t place; /* PT_NONE = not searched yet */
 } where;
 
-/* A function in a file of an object, each once. Its positions are a chain, in the order in which
- * they came: lines of a function come in ascending order, and those of another part of the file as
- * in the one before, so that the next one is nearly always behind the latest. */
+/* A distinct function in a file of an object. Its positions are a chain in the order of their
+ * appearance. A function's lines ascend, and each part of the file repeats the order of the
+ * previous part, so the next position is nearly always the one after the latest. */
 typedef struct {
     uint32_t object, file, function; /* strings */
     uint32_t function_id, mapping_id;
-    uint32_t first, last; /* of the chain; PT_NONE = none */
-    uint32_t latest;      /* the one that was asked for */
+    uint32_t first, last; /* ends of the chain; PT_NONE = none */
+    uint32_t latest;      /* the position used last */
     bool is_ascending;
 } place;
 
-/* A position in a place, each once. */
+/* A distinct position in a place. */
 typedef struct {
     uint64_t address;
     int64_t line;
-    uint32_t place, next; /* next: in the chain */
+    uint32_t place, next; /* next: next position of the chain */
     uint32_t location;
-    uint32_t stack; /* PT_NONE until it has a cost */
+    uint32_t stack; /* PT_NONE until the position has a cost */
 } position;
 
 /* Calls from one position to another. */
@@ -83,29 +86,29 @@ typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
     pt_reader *lines;
-    pt_reader whole;                                 /* lines as they were in the beginning */
-    name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* so far, and of the whole file */
+    pt_reader whole;                                 /* all lines, from the start */
+    name_table names[NAMES_COUNT], all[NAMES_COUNT]; /* names so far; names of the whole file */
     bool has_all;                                    /* all is filled */
     bool has_addr, has_line;
     uint32_t events;
-    pt_span event_list;          /* as the first part has it */
-    pt_span shown;               /* the word of it that a line desc: names */
-    int64_t scale[EVENTS_MAX];   /* what a cost is multiplied with */
-    int64_t cost[EVENTS_MAX];    /* of the latest line */
-    int64_t sum[EVENTS_MAX];     /* of the part */
-    int64_t claimed[EVENTS_MAX]; /* what the part says that its sum is */
+    pt_span event_list;          /* the "events:" line of the first part */
+    pt_span shown;               /* its word that a "desc:" line names */
+    int64_t scale[EVENTS_MAX];   /* factor of costs */
+    int64_t cost[EVENTS_MAX];    /* costs of the latest line */
+    int64_t sum[EVENTS_MAX];     /* sums of the current part */
+    int64_t claimed[EVENTS_MAX]; /* sums that the part itself states */
     bool has_claim;
     uint64_t at[POSITIONS_MAX]; /* address, line of the latest cost line */
     where here, callee;
     bool has_callee_file, has_callee_object;
     uint64_t calls, target[POSITIONS_MAX];
-    bool is_call, is_jump; /* what the next line with a position is */
+    bool is_call, is_jump; /* kind of the next line with a position */
     VECTOR(place) place;
     VECTOR(position) position;
     VECTOR(call_row) call;
-    VECTOR(int64_t) call_cost;           /* events for each call */
-    uint32_t latest_call, latest_object; /* a row, and a string */
-    uint32_t indexed;                    /* positions that position_index has */
+    VECTOR(int64_t) call_cost;           /* a value of each event for each call */
+    uint32_t latest_call, latest_object; /* latest_call: row; latest_object: string */
+    uint32_t indexed;                    /* number of positions in position_index */
     pt_index place_index, position_index, call_index;
     uint32_t parts;
     uint64_t line_number, bad_lines, first_bad, jumps, undefined, differing, surplus;
@@ -150,8 +153,8 @@ static void skip_blanks(pt_span *s)
     }
 }
 
-/* More digits than fit 64 bits, for sure or perhaps: held at the limit. */
-static uint64_t long_number(const char *at, size_t bytes, unsigned base)
+/* Parses a number of so many digits that it may exceed 64 bits; clipped to the limit. */
+static uint64_t parse_long_number(const char *at, size_t bytes, unsigned base)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++) {
@@ -162,7 +165,7 @@ static uint64_t long_number(const char *at, size_t bytes, unsigned base)
     return value;
 }
 
-/* Digits, hexadecimal after 0x; more than 64 bits are held at the limit. */
+/* Parses digits, hexadecimal after 0x; clipped to 64 bits. */
 static bool take_digits(pt_span *s, uint64_t *ret_value)
 {
     const char *at = s->at, *const end = s->at + s->size;
@@ -178,13 +181,13 @@ static bool take_digits(pt_span *s, uint64_t *ret_value)
             value = value * 10 + digit;
     const size_t bytes = (size_t)(at - begin);
     if (bytes == 0) return false;
-    *ret_value = bytes < 16 ? value : long_number(begin, bytes, is_hex ? 16 : 10);
+    *ret_value = bytes < 16 ? value : parse_long_number(begin, bytes, is_hex ? 16 : 10);
     s->at = at;
     s->size = (size_t)(end - at);
     return true;
 }
 
-/* A number, or one relative to *value: "+n", "-n", "*". */
+/* Parses a number, or a number relative to *value: "+n", "-n", "*". */
 static bool take_relative(pt_span *s, uint64_t *value)
 {
     uint64_t n;
@@ -200,7 +203,7 @@ static bool take_relative(pt_span *s, uint64_t *value)
     return true;
 }
 
-/* The numbers that begin a line: from `base`, which stays as it is unless it is `into`. */
+/* Parses the position at the start of a line, relative to `base`, into `into`. */
 static bool take_position(const callgrind_reader *c, pt_span *s, const uint64_t *base,
                           uint64_t *into)
 {
@@ -230,21 +233,21 @@ static bool take_costs(callgrind_reader *c, pt_span *s)
 
 /* ---- Names ---- */
 
-/* "(12) name" or "(12)" or "name"; false if a number is no number. id 0 = none. */
+/* Parses the id of "(12) name", "(12)" or "name". False for an invalid number; id 0 = none. */
 static bool take_name(pt_span *s, uint64_t *ret_id)
 {
     *ret_id = 0;
     if (s->size < 2 || s->at[0] != '(' || s->at[1] < '0' || s->at[1] > '9') return true;
     pt_span rest = {s->at + 1, s->size - 1};
     if (!take_digits(&rest, ret_id) || rest.size == 0 || rest.at[0] != ')') {
-        *ret_id = 0; /* a name that begins so */
+        *ret_id = 0; /* a name that begins with a parenthesis */
         return true;
     }
     rest.at++;
     rest.size--;
     skip_blanks(&rest);
     *s = rest;
-    ++*ret_id; /* so that "(0)" is one, too */
+    ++*ret_id; /* so that "(0)" is an id, too */
     return *ret_id != 0;
 }
 
@@ -264,7 +267,7 @@ static uint32_t look_up(const name_table *table, uint64_t id)
     return id <= table->count && table->items[id - 1] > 0 ? table->items[id - 1] - 1 : PT_NONE;
 }
 
-/* The string of a name; "???" is what callgrind writes for those that it does not know. */
+/* The string of a name. callgrind writes "???" for an unknown name. */
 static uint32_t add_name(callgrind_reader *c, name_kind kind, pt_span name)
 {
     if (pt_equals_n(name.at, name.size, "???")) name.size = 0;
@@ -293,7 +296,7 @@ static const struct {
     {"jfn=", NAMES_FUNCTION, SETS_NOTHING},
 };
 
-/* Which of them the line is, with what follows the "="; -1 = none. */
+/* Index in `places` of the line's key, with the text after the "="; -1 = none. */
 static int place_line(pt_span line, pt_span *ret_name)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -309,7 +312,8 @@ static int place_line(pt_span line, pt_span *ret_name)
     return -1;
 }
 
-/* Notes each name of the file where it is defined first, for what is used before. */
+/* Records the first definition of each name in the file, for names that are used before they are
+ * defined. */
 static void find_names(callgrind_reader *c)
 {
     pt_reader lines = c->whole;
@@ -328,13 +332,13 @@ static void find_names(callgrind_reader *c)
     }
 }
 
-/* The string behind "(id) name". */
+/* The string of "(id) name". */
 static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
 {
     uint64_t id;
     if (!take_name(&s, &id)) return 0;
     if (id == 0) return add_name(c, kind, s);
-    /* No file defines as many names as it has bytes. */
+    /* A file defines fewer names than it has bytes. */
     const bool sane = id <= (uint64_t)(c->lines->end - c->lines->start);
     if (s.size > 0) {
         const uint32_t string = add_name(c, kind, s);
@@ -352,7 +356,7 @@ static uint32_t name_of(callgrind_reader *c, name_kind kind, pt_span s)
 
 /* ---- Header ---- */
 
-/* "Time_(10ns)": type, unit, and how many of it a cost is. */
+/* Adds an event such as "Time_(10ns)": type, unit and factor. */
 static void add_event(callgrind_reader *c, pt_span name)
 {
     pt_span type = name, unit = {"count", 5};
@@ -371,7 +375,7 @@ static void add_event(callgrind_reader *c, pt_span name)
     }
     PT_FREE char *text = pt_strndup(unit.at, unit.size);
     const pt_unit *const known = pt_unit_parse(text);
-    if (known != NULL && known->factor == 1) /* spelled as others spell it, so that they merge */
+    if (known != NULL && known->factor == 1) /* in the usual spelling, so that profiles merge */
         unit = known->family == PT_FAMILY_TIME    ? (pt_span){"nanoseconds", 11}
                : known->family == PT_FAMILY_BYTES ? (pt_span){"bytes", 5}
                                                   : unit;
@@ -396,7 +400,7 @@ static bool take_word(pt_span *s, pt_span *ret_word)
 static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr)
 {
     pt_span word;
-    if (c->parts++ > 0) { /* of another part of the same run: the same */
+    if (c->parts++ > 0) { /* another part of the same run must have the same events */
         if (list.size == c->event_list.size && memcmp(list.at, c->event_list.at, list.size) == 0)
             return PT_OK;
         return pt_error_set(reterr, PT_ERR_DAMAGED,
@@ -410,14 +414,15 @@ static pt_status take_events(callgrind_reader *c, pt_span list, pt_error *reterr
             return pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
         add_event(c, word);
     }
-    if (c->events == 0) return pt_error_set(reterr, PT_ERR_FORMAT, "the line events: names none");
+    if (c->events == 0)
+        return pt_error_set(reterr, PT_ERR_FORMAT, "the line \"events:\" has no names");
     pt_builder_provenance(c->b)->default_event =
-        pt_builder_event_at(c->b, 0)->type; /* as its tools */
+        pt_builder_event_at(c->b, 0)->type; /* as in callgrind's tools */
     return PT_OK;
 }
 
-/* The event that the file names, else the first, by which callgrind_annotate and KCachegrind sort.
- */
+/* The default event: the one that the file names, else the first, by which callgrind_annotate and
+ * KCachegrind sort. */
 static void choose_event(callgrind_reader *c)
 {
     pt_span list = c->event_list, word;
@@ -439,7 +444,7 @@ static void take_positions(callgrind_reader *c, pt_span list)
     }
 }
 
-/* Compares the sum of a part with what it says itself, and begins another. */
+/* Compares the sums of a part with those it states, and begins another part. */
 static void end_part(callgrind_reader *c)
 {
     for (uint32_t e = 0; e < c->events; e++) {
@@ -456,14 +461,14 @@ static void take_claim(callgrind_reader *c, pt_span numbers)
         skip_blanks(&numbers);
         if (!take_digits(&numbers, &value)) break;
         c->claimed[e] = value > INT64_MAX ? INT64_MAX : (int64_t)value;
-        c->has_claim |= value > 0; /* all 0 means that nobody knows */
+        c->has_claim |= value > 0; /* all 0 means unknown */
     }
 }
 
 static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
 {
     pt_provenance *const from = pt_builder_provenance(c->b);
-    if (c->parts > 0) return; /* of a later part: the first has said the same */
+    if (c->parts > 0) return; /* a later part repeats the first one's header */
     if (pt_span_begins(key, "cmd")) {
         from->command_line = pt_builder_string(c->b, value.at, value.size).v;
     } else if (pt_span_begins(key, "creator")) {
@@ -478,7 +483,7 @@ static void keep_header(callgrind_reader *c, pt_span key, pt_span value)
     }
 }
 
-/* "key: value". *ret_is_one: it was one. */
+/* Parses "key: value". *ret_is_one: the line has this form. */
 static pt_status header_line(callgrind_reader *c, pt_span line, bool *ret_is_one, pt_error *reterr)
 {
     size_t length = 0;
@@ -555,7 +560,8 @@ static bool is_at(const position *p, uint64_t address, int64_t line)
     return p->address == address && p->line == line;
 }
 
-/* Anywhere in a place; PT_NONE = it is new. Few are looked for so, so the index comes late. */
+/* Finds a position anywhere in a place; PT_NONE = new. Few positions need this, so the index is
+ * filled on demand. */
 static uint32_t find_position(callgrind_reader *c, const position *wanted)
 {
     for (; c->indexed < c->position.count; c->indexed++)
@@ -582,7 +588,7 @@ static uint32_t add_position(callgrind_reader *c, place *p, position row)
     return id;
 }
 
-/* Is it the latest one, the next, or the first again? PT_NONE = none of these. */
+/* Finds a position that is the place's latest, the next, or the first; else PT_NONE. */
 static uint32_t near_position(const callgrind_reader *c, const place *p, uint64_t address,
                               int64_t line)
 {
@@ -620,7 +626,7 @@ static position *position_at(callgrind_reader *c, where *w, const uint64_t *at)
 static void set_place(callgrind_reader *c, int which, pt_span name)
 {
     const uint32_t string = name_of(c, places[which].kind, name);
-    /* Images are in the order in which they are named. */
+    /* Mappings keep the order in which the file names the objects. */
     if (places[which].kind == NAMES_OBJECT && string != 0 && string != c->latest_object) {
         pt_builder_mapping(c->b, &(pt_mapping){.file = string});
         c->latest_object = string;
@@ -637,7 +643,7 @@ static void set_place(callgrind_reader *c, int which, pt_span name)
         c->callee.file = string;
         c->has_callee_file = true;
         break;
-    case SETS_C_FUNCTION: /* what was said of its object and file is for this one only */
+    case SETS_C_FUNCTION: /* object and file were set for this call only */
         if (!c->has_callee_object) c->callee.object = c->here.object;
         if (!c->has_callee_file) c->callee.file = c->here.file;
         c->callee.function = string;
@@ -663,8 +669,8 @@ static bool is_between(const call_row *call, uint32_t from, uint32_t to)
     return call->from == from && call->to == to;
 }
 
-/* The row of the calls between two positions. Another part of the file has them in the order of the
- * one before. */
+/* The row of the calls between two positions. Each part of the file repeats the order of the
+ * previous part. */
 static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
 {
     const size_t next = (size_t)c->latest_call + 1;
@@ -682,7 +688,7 @@ static uint32_t call_between(callgrind_reader *c, uint32_t from, uint32_t to)
     return id;
 }
 
-/* Adds to the calls between the two places, which may be on several lines. */
+/* Adds to the calls between two positions, which may be on several lines. */
 static void add_call(callgrind_reader *c, uint32_t from, uint32_t to, const int64_t *cost)
 {
     const uint32_t id = c->latest_call = call_between(c, from, to);
@@ -722,7 +728,7 @@ static bool cost_line(callgrind_reader *c, pt_span line)
     }
     position *const at = position_at(c, &c->here, c->at);
     if (is_call) {
-        const uint32_t from = at->location; /* positions may move */
+        const uint32_t from = at->location; /* read first, since the array of positions may move */
         add_call(c, from, position_at(c, &c->callee, c->target)->location, scaled);
         return true;
     }
@@ -762,14 +768,14 @@ static pt_status body_line(callgrind_reader *c, pt_span line, pt_error *reterr)
 
 /* ---- All of it ---- */
 
-static void tell_facts(const callgrind_reader *c)
+static void report_facts(const callgrind_reader *c)
 {
     pt_diag *const diag = c->hooks->diag;
     if (c->jumps > 0) pt_diag_add(diag, c->jumps, "jumps left out");
     if (c->undefined > 0)
-        pt_diag_add(diag, c->undefined, "names used that are defined nowhere; read as unknown");
+        pt_diag_add(diag, c->undefined, "names without a definition read as unknown");
     if (c->differing > 0)
-        pt_diag_add(diag, c->differing, "sums in the file that differ from those of its lines");
+        pt_diag_add(diag, c->differing, "sums in the file that differ from the sums of its lines");
     if (c->surplus > 0) pt_diag_add(diag, c->surplus, "lines with more costs than events");
 }
 
@@ -804,7 +810,7 @@ static pt_status callgrind_read(pt_reader *reader, pt_builder *builder, const pt
     pt_status status = read_lines(c, reterr);
     put_calls(c);
     choose_event(c);
-    tell_facts(c);
+    report_facts(c);
     if (status == PT_OK && c->parts == 0)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "there is no line events:");
     else if (status == PT_OK && (c->bad_lines > 0 || c->undefined > 0 || c->is_call))

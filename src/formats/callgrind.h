@@ -1,14 +1,16 @@
-/* callgrind.h: what reader and writer of callgrind.c share. */
+/* callgrind.h: shared by the reader and the writer of callgrind. */
 #ifndef PT_FORMATS_CALLGRIND_H
 #define PT_FORMATS_CALLGRIND_H
 
 #include "formats/format.h"
 
-/* What begins the keys of header lines that are kept as extras. */
+/* Prefix of the keys of extras that hold unknown header lines. */
 #define CALLGRIND_EXTRA "callgrind."
-/* What a line desc: that names the event to show begins with; then its word of the line events: */
+/* Prefix of the text of a "desc:" line that names the default event; its word of the "events:" line
+ * follows. */
 #define CALLGRIND_SHOWN "Default event: "
 
+/* The writer (callgrind_write.c). Errors as in pt_format.write. */
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr);
 

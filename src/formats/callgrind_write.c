@@ -1,12 +1,13 @@
-/* callgrind_write.c: a profile for KCachegrind and callgrind_annotate. callgrind.c draws the file.
+/* callgrind_write.c: writes a profile for KCachegrind and callgrind_annotate. callgrind.c draws the
+ * format.
  *
- * Stacks become calls: what a function costs by itself at each line, and what each call costs all
- * in all, counted once a stack. A function that is active already when it is called is another one,
- * "f'2", as callgrind names it with --separate-recs: so nothing is counted twice, however deep it
- * recurses. Inlined functions are functions.
+ * Stacks become calls: the own cost of a function at each line, and the inclusive cost of each
+ * call, counted once a stack. A recursive call leads to a separate function, "f'2", as callgrind
+ * names it with --separate-recs, so that no cost is counted twice at any depth. Inlined functions
+ * are functions.
  *
- * How often something was called is known only of profiles with arcs; elsewhere it says once, since
- * callgrind_annotate takes a call of 0 for none. */
+ * Only profiles with arcs have numbers of calls. Other calls get the number 1, since
+ * callgrind_annotate ignores calls with 0. */
 #include "formats/callgrind.h"
 
 #include <inttypes.h>
@@ -23,7 +24,7 @@ typedef struct {
     size_t name_bytes;
 } function_key;
 
-/* A function at one depth of its own recursion: what KCachegrind shows as a function. */
+/* A function at a depth of its recursion, which KCachegrind shows as a function of its own. */
 typedef struct {
     uint32_t function, level;
     uint32_t first_self, last_self, first_call, last_call; /* chains; PT_NONE ends them */
@@ -39,7 +40,7 @@ typedef struct {
     uint32_t node, callee, next;
     uint64_t address, target_address, calls;
     int64_t line, target_line;
-    bool counted; /* calls are exact */
+    bool counted; /* the number of calls is exact */
 } call_row;
 
 #define VECTOR(type)                                                                               \
@@ -56,12 +57,12 @@ typedef struct {
     VECTOR(node) node;
     VECTOR(self_row) self;
     VECTOR(call_row) call;
-    VECTOR(int64_t) self_cost; /* events for each row */
+    VECTOR(int64_t) self_cost; /* a value of each event for each row */
     VECTOR(int64_t) call_cost;
     pt_index function_index, node_index, self_index, call_index;
     uint32_t *function_of; /* frame -> function */
-    uint32_t *level;       /* of a function in the present stack */
-    VECTOR(uint32_t) path; /* frames of the present stack, root first */
+    uint32_t *level;       /* recursion depth of each function in the current stack */
+    VECTOR(uint32_t) path; /* frames of the current stack, root first */
     int64_t *values;
     bool has_addr;
     uint64_t saturated, negative, uncounted, changed;
@@ -83,7 +84,7 @@ static uint32_t add_function(callgrind_writer *w, function_key key)
     return PT_INDEX_PUSH(&w->function_index, hash, w->function, key);
 }
 
-/* The string of a frame's file: that of its function, or none. */
+/* The file of a frame: its function's, or 0. */
 static uint32_t file_of(const pt_profile *p, uint32_t location, uint32_t line)
 {
     const uint32_t first = p->location->line_first[location];
@@ -278,7 +279,7 @@ static void add_samples(callgrind_writer *w)
     }
 }
 
-/* The innermost function of a location, and where in it. */
+/* The node of a location's innermost function, and the line in it. */
 static uint32_t node_at(callgrind_writer *w, uint32_t location, int64_t *ret_line)
 {
     const uint32_t frame = w->frames.of[w->frames.first[location]];
@@ -306,18 +307,18 @@ static void add_arcs(callgrind_writer *w)
 
 /* ---- Text ---- */
 
-/* Names that were written already, by kind: "(id) name" once, then "(id)". */
+/* Names written so far, for each kind: the first time as "(id) name", then as "(id)". */
 typedef struct {
     pt_index index;
-    VECTOR(uint64_t) at; /* in texts */
+    VECTOR(uint64_t) at; /* offset in texts */
     pt_buf texts;
 } written_names;
 
 typedef struct {
     callgrind_writer *w;
     pt_out *out;
-    written_names names[3]; /* of objects, files, functions */
-    uint32_t object, file;  /* where the lines are */
+    written_names names[3]; /* objects, files, functions */
+    uint32_t object, file;  /* place of the current lines */
 } callgrind_text;
 
 static void put_name(callgrind_text *t, unsigned kind, const char *key, const char *name,
@@ -409,7 +410,7 @@ static void put_node(callgrind_text *t, const node *n)
         put_call(t, &w->call.items[i], &w->call_cost.items[(size_t)i * w->events]);
 }
 
-/* "Ir", "cpu_(nanoseconds)": a word, to be freed. */
+/* The event as a word such as "Ir" or "cpu_(nanoseconds)"; the caller frees it. */
 static char *event_word(const pt_profile *p, uint32_t e, uint64_t *changed)
 {
     const pt_event *const event = &p->event->row[e];
@@ -426,7 +427,7 @@ static char *event_word(const pt_profile *p, uint32_t e, uint64_t *changed)
     return word;
 }
 
-/* Of events with the same word, readers find the last. */
+/* Writes the default event. If several events have the same word, readers find the last. */
 static void put_shown(callgrind_text *t, pt_diag *diag)
 {
     const pt_profile *const p = t->w->p;
@@ -438,7 +439,7 @@ static void put_shown(callgrind_text *t, pt_diag *diag)
     for (uint32_t e = shown + 1; e < p->event->t.count; e++) {
         PT_FREE char *other = event_word(p, e, &changed);
         if (strcmp(word, other) != 0) continue;
-        pt_diag_add(diag, 1, "choice of the value to show first, since others have its name");
+        pt_diag_add(diag, 1, "default event lost, since another event has the same name");
         break;
     }
 }
@@ -493,7 +494,7 @@ static void put_header(callgrind_text *t, const pt_write_options *options)
 
 static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *options)
 {
-    /* No function is anywhere before its line says so. */
+    /* A function has no place before its first line states one. */
     callgrind_text t = {.w = w, .out = out, .object = PT_NONE, .file = PT_NONE};
     for (unsigned k = 0; k < 3; k++)
         pt_index_init(&t.names[k].index);
@@ -511,13 +512,13 @@ static void put_text(callgrind_writer *w, pt_out *out, const pt_write_options *o
     }
 }
 
-static void tell_facts(const callgrind_writer *w, pt_diag *diag)
+static void report_facts(const callgrind_writer *w, pt_diag *diag)
 {
     if (w->saturated > 0) pt_diag_add(diag, w->saturated, "sums that hit the limit of 2^63");
     if (w->negative > 0) pt_diag_add(diag, w->negative, "negative costs written as 0");
     if (w->uncounted > 0)
-        pt_diag_add(diag, w->uncounted, "calls whose number is not known written as one");
-    if (w->changed > 0) pt_diag_add(diag, w->changed, "characters changed that names cannot have");
+        pt_diag_add(diag, w->uncounted, "calls with an unknown number written as 1");
+    if (w->changed > 0) pt_diag_add(diag, w->changed, "invalid characters in names changed");
 }
 
 pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
@@ -537,7 +538,7 @@ pt_status pt_callgrind_write(const pt_profile *profile, const pt_output *output,
     add_samples(&w);
     add_arcs(&w);
     put_text(&w, out, options);
-    tell_facts(&w, options->diag);
+    report_facts(&w, options->diag);
     pt_index_done(&w.function_index);
     pt_index_done(&w.node_index);
     pt_index_done(&w.self_index);

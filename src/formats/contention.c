@@ -1,19 +1,19 @@
-/* contention.c: where threads waited for locks, as text: gperftools and Go.
+/* contention.c: reads and writes contention profiles of gperftools and Go, as text.
  *
  *   --- contentionz 1 ---                or --- contention: or --- mutex:
- *   cycles/second = 3201000000           what the first number of a sample is counted in
- *   sampling period = 100                one of so many contentions is listed
- *   ms since reset = 16502830            how long it was collected
+ *   cycles/second = 3201000000           unit of a sample's first number
+ *   sampling period = 100                1 of 100 contentions is listed
+ *   ms since reset = 16502830            duration
  *   discarded samples = 0
  *          100     10 @ 0xbccc97 0xc61202          cycles, contentions
  *   --- Memory map: ---
  *
- *   --- Stacks:                          the older form, of cycles only: thread N @ 0x...
+ *   --- Stacks:                          the older form, with cycles only: thread N @ 0x...
  *
  * Rule: parseContention of google/pprof (profile/legacy_profile.go): contentions times the period;
- * cycles times the period, by the rate in cycles a nanosecond. Without a rate cycles are taken for
- * nanoseconds. All addresses are return addresses. A profile of Java's has the same first line and
- * then names its format (formats/java.c). */
+ * cycles times the period, divided by the rate in cycles a nanosecond. Without a rate, cycles count
+ * as nanoseconds. All addresses are return addresses. A Java profile begins with the same line and
+ * then states its format (formats/java.c). */
 #include "formats/legacy.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static bool is_header(pt_span line)
            pt_span_begins(line, "--- contention:") || is_old_form(line);
 }
 
-/* "KEY = VALUE" with a whole number; false for anything else. */
+/* Parses "KEY = VALUE" with an integer; false for another form. */
 static bool parse_attribute(pt_span line, pt_span *ret_key, pt_span *ret_value)
 {
     size_t sign = 0;
@@ -52,7 +52,7 @@ static bool is_key(pt_span key, const char *name)
     return pt_span_skip(&key, name) && key.size == 0;
 }
 
-/* A Java profile says so before its samples. */
+/* Is the input a Java profile, which states its format before the samples? */
 static bool names_a_format(const pt_probe_input *input)
 {
     pt_reader r;
@@ -98,7 +98,7 @@ static void add_sample(reading *r, int64_t cycles, int64_t count)
 {
     if (r->period > 0) {
         if (r->hz > 0) {
-            /* As google/pprof computes it: the product first. */
+            /* As in google/pprof: the product first. */
             const double product = (double)cycles * (double)r->period;
             const double ghz = (double)r->hz / 1e9;
             cycles = product / ghz < 9.2233720368547748e18 ? (int64_t)(product / ghz) : INT64_MAX;
@@ -109,7 +109,7 @@ static void add_sample(reading *r, int64_t cycles, int64_t count)
     pt_builder_sample(r->l.b, pt_legacy_stack(&r->l, true), PT_NO_LABELS, values);
 }
 
-/* "CYCLES COUNT @ 0x...", or in the older form "CYCLES @ 0x...". */
+/* Parses "CYCLES COUNT @ 0x..." or, in the older form, "CYCLES @ 0x...". */
 static bool take_sample(reading *r, pt_span line)
 {
     int64_t cycles, count = 1;
@@ -186,7 +186,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     if (count == PT_NONE || delay == PT_NONE)
         return pt_error_set(
             reterr, PT_ERR_UNSUPPORTED,
-            "holds contentions and delay/nanoseconds, and the profile has no such events");
+            "holds only the events contentions and delay/nanoseconds, which the profile lacks");
     bool any_address = p->location->t.count == 0;
     for (uint32_t i = 0; i < p->location->t.count && !any_address; i++)
         any_address = p->location->address[i] != 0;
@@ -197,7 +197,7 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     pt_out *const out = output->open(output->context, "", reterr);
     if (out == NULL) return reterr != NULL ? reterr->status : PT_ERR_SYSTEM;
     const pt_provenance *const from = pt_profile_provenance(p);
-    /* A rate of one cycle a nanosecond, and every contention: the figures as they are. */
+    /* One cycle a nanosecond and a period of 1, so that the values stay unscaled. */
     pt_outf(out,
             "--- contentionz 1 ---\ncycles/second = 1000000000\nsampling period = 1\n"
             "ms since reset = %" PRId64 "\ndiscarded samples = %" PRIu64 "\n",
@@ -222,7 +222,8 @@ static pt_status contention_write(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, negative, "negative values left out");
     if (p->event->t.count > 2)
         pt_diag_add(options->diag, p->event->t.count - 2, "other values of each sample left out");
-    pt_diag_add(options->diag, from->period > 1, "sampling period: the figures are as scaled");
+    pt_diag_add(options->diag, from->period > 1,
+                "sampling period left out: the figures are scaled");
     return pt_out_flush(out, reterr);
 }
 

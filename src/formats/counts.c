@@ -1,4 +1,4 @@
-/* counts.c: Go's profiles that count stacks, as text: goroutine, threadcreate, and any other.
+/* counts.c: reads Go's text profiles that count stacks: goroutine, threadcreate and others.
  *
  *   goroutine profile: total 7
  *   3 @ 0x44cb3 0x45045 0x45323
@@ -6,8 +6,8 @@
  *   #<tab>0x44cb2<tab>runtime.gopark+0x12<tab>/usr/lib/go/src/runtime/proc.go:381
  *
  * Rule: parseGoCount of google/pprof (profile/legacy_profile.go). All addresses are return
- * addresses. Comments say what google/pprof leaves: names and labels, taken if the reader was asked
- * to annotate. */
+ * addresses. The comments hold names and labels, which google/pprof ignores; they are read with
+ * hooks->annotate. */
 #include "formats/legacy.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-/* "NAME profile: total N", whole; the name has no blanks. */
+/* Parses the line "NAME profile: total N"; the name has no blanks. */
 static bool parse_header(pt_span line, pt_span *ret_name)
 {
     static const char word[] = " profile: total ";
@@ -35,7 +35,7 @@ static bool parse_header(pt_span line, pt_span *ret_name)
     return true;
 }
 
-/* The first line that is neither empty nor a comment. */
+/* Reads the first line that is neither empty nor a comment. */
 static bool first_line(pt_reader *r, pt_span *ret_line)
 {
     while (pt_span_line(r, ret_line)) {
@@ -54,7 +54,7 @@ static int probe_counts(const pt_probe_input *input)
 
 /* ---- Labels ---- */
 
-/* A sample whose comments may still come. */
+/* State of the reader, with a sample whose comments may follow. */
 typedef struct {
     pt_legacy l;
     bool open;
@@ -79,7 +79,7 @@ static void put_utf8(pt_buf *buf, uint32_t c)
         pt_put_u8(buf, (uint8_t)(0x80 | (c >> 6 * i & 0x3f)));
 }
 
-/* An escape of Go's %q behind the backslash; false if it is none. */
+/* Decodes an escape of Go's %q after the backslash; false if it is invalid. */
 static bool take_escape(pt_span *s, pt_buf *buf)
 {
     static const char letters[] = "abfnrtv\\\"'", values[] = "\a\b\f\n\r\t\v\\\"'";
@@ -128,7 +128,7 @@ static bool take_quoted(reading *r, pt_span *s, uint32_t *ret_string)
     return ok;
 }
 
-/* {"KEY":"VALUE", ...} */
+/* Parses {"KEY":"VALUE", ...}. */
 static void take_labels(reading *r, pt_span s)
 {
     if (!pt_span_skip(&s, "{")) return;
@@ -155,7 +155,7 @@ static void commit_sample(reading *r)
     r->labels.count = 0;
 }
 
-/* "3 @ 0x44cb3 0x45045". Go writes "3 @" for threads whose stack it does not know: the count is
+/* Parses "3 @ 0x44cb3 0x45045". Go writes "3 @" for threads with an unknown stack; the count is
  * kept with an empty stack. */
 static bool take_sample(reading *r, pt_span line)
 {

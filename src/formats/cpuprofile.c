@@ -1,4 +1,4 @@
-/* cpuprofile.c: the .cpuprofile of V8: Chrome's DevTools, node --cpu-prof.
+/* cpuprofile.c: reads V8's .cpuprofile: Chrome DevTools, node --cpu-prof.
  *
  *   {"nodes": [{"id", "callFrame": {"functionName", "url", "lineNumber", "columnNumber"},
  *               "hitCount", "children": [id, ...] or "parent": id}, ...],
@@ -7,12 +7,12 @@
  *   {"head": {"functionName", "url", "lineNumber", "id", "hitCount", "children": [{...}, ...]},
  *    "samples": [id, ...], "timestamps": [us, ...]}                            Chrome before 2016
  *
- * Specification: domain Profiler of the Chrome DevTools protocol. Lines and columns begin at 0 and
- * are where the function begins; the node without a parent, "(root)", is no function.
+ * Specification: domain Profiler of the Chrome DevTools protocol. Lines and columns count from 0
+ * and are the start of the function. The node without a parent, "(root)", is not a function.
  *
- * A sample is taken at its time and stands for what passes until the next one: so speedscope and
- * DevTools read it; the last one stands for nothing. Times that go back stand still. Without
- * samples the hit counts are read. Ticks of single lines are left out. */
+ * A sample represents the time from its own time to the next sample's, as in speedscope and
+ * DevTools; the last one represents none. Times that decrease are raised to the previous time.
+ * Without samples, the hit counts are read. Line ticks are ignored. */
 #include "formats/cpuprofile.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 typedef struct {
     int64_t id, parent_id, hits;
-    uint32_t parent; /* row; PT_NONE = none */
+    uint32_t parent; /* row of nodes; PT_NONE = none */
     uint32_t stack;  /* PT_NONE = not made yet */
     pt_function function;
     pt_line line;
@@ -49,15 +49,15 @@ typedef struct {
         size_t count, cap;
     } sample;
     struct {
-        int64_t *items; /* us x 1000: between samples, or since some day */
+        int64_t *items; /* in 1/1000 us: differences, or timestamps */
         size_t count, cap;
     } time;
-    bool has_stamps; /* time holds the latter */
-    bool has_end;    /* the last sample is but the end of the one before, as pitot writes it */
+    bool has_stamps; /* time holds timestamps */
+    bool has_end;    /* the last sample only marks the end of the one before, as pitot writes it */
     pt_json_scale scale;
     int64_t start;
     pt_index index;
-    uint64_t homeless, timeless; /* samples of no node; samples without a time */
+    uint64_t homeless, timeless; /* samples of missing nodes; samples without a time */
     struct {
         uint32_t *items;
         size_t count, cap;
@@ -82,16 +82,15 @@ static uint32_t add_node(cpuprofile_reader *c, uint32_t parent)
     return (uint32_t)c->node.count++;
 }
 
-/* A number that counts from 0, as one that counts from 1; -1 and less are unknown. */
+/* A number that counts from 0, converted to count from 1; negative numbers are unknown, 0. */
 static int64_t from_one(const pt_json_r *r)
 {
     return r->token == PT_JSON_INT && r->integer >= 0 && r->integer < INT64_MAX ? r->integer + 1
                                                                                 : 0;
 }
 
-/* A member of a call frame, or of a node of the old form, if it is one; the value is the latest
- * token. */
-static void frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
+/* Reads a member of a call frame, or of a node of the old form. The value is the latest token. */
+static void read_frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
 {
     const pt_json_r *const r = &c->json;
     if (strcmp(key, "functionName") == 0) {
@@ -108,7 +107,7 @@ static void frame_member(cpuprofile_reader *c, cpu_node *n, const char *key)
     }
 }
 
-/* The key of the latest token, cut where it is too long to be known; then goes to the value. */
+/* Copies the key of the latest token, truncated to fit, and moves to the value. */
 static void take_key(pt_json_r *r, char key[static 24])
 {
     const size_t bytes = r->length < 23 ? r->length : 23;
@@ -122,8 +121,8 @@ static void read_call_frame(cpuprofile_reader *c, cpu_node *n)
     char key[24];
     while (pt_json_next(&c->json) == PT_JSON_KEY) {
         take_key(&c->json, key);
-        frame_member(c, n, key);
-        pt_json_skip(&c->json); /* whatever it is */
+        read_frame_member(c, n, key);
+        pt_json_skip(&c->json); /* a value of any type */
     }
 }
 
@@ -134,7 +133,7 @@ static void add_child(cpuprofile_reader *c, uint32_t parent, int64_t id)
     c->child.items[c->child.count++].id = id;
 }
 
-/* The members of a node whose brace was read, and of the nodes within it, up to its closing one. */
+/* Reads a node whose brace was read, and the nodes within it, up to its closing brace. */
 static void read_node(cpuprofile_reader *c)
 {
     pt_json_r *const r = &c->json;
@@ -143,7 +142,7 @@ static void read_node(cpuprofile_reader *c)
     char key[24];
     while (r->depth > outside && pt_json_next(r) > PT_JSON_EOF) {
         cpu_node *const n = &c->node.items[row];
-        if (r->token == PT_JSON_OBJECT) { /* in "children" */
+        if (r->token == PT_JSON_OBJECT) { /* an element of "children" */
             row = add_node(c, row);
         } else if (r->token == PT_JSON_OBJECT_END) {
             row = n->parent == PT_NONE ? row : n->parent;
@@ -162,7 +161,7 @@ static void read_node(cpuprofile_reader *c)
                 n->parent_id = r->integer;
                 n->has_parent_id = true;
             }
-            frame_member(c, n, key);
+            read_frame_member(c, n, key);
             pt_json_skip(r);
         } else if (r->token == PT_JSON_ARRAY) {
             pt_json_skip(r);
@@ -201,7 +200,7 @@ static uint32_t location_of(cpuprofile_reader *c, cpu_node *n)
     return pt_builder_location(c->builder, &location, &n->line, 1).v;
 }
 
-/* The stack of a node. Parents that run in a circle are followed around once. */
+/* The stack of a node. A cycle of parents is followed once. */
 static uint32_t stack_of(cpuprofile_reader *c, uint32_t row)
 {
     cpu_node *const leaf = &c->node.items[row];
@@ -240,7 +239,7 @@ static void read_times(cpuprofile_reader *c, bool stamps)
     }
 }
 
-/* Differences become times, which never go back. */
+/* Converts differences to times, which never decrease. */
 static void place_in_time(cpuprofile_reader *c)
 {
     int64_t at = c->has_stamps ? 0 : c->start, latest = INT64_MIN;
@@ -276,7 +275,7 @@ static void put_samples(cpuprofile_reader *c)
     }
 }
 
-/* Samples of which nobody said when. */
+/* Adds samples without times. */
 static void put_counts(cpuprofile_reader *c)
 {
     for (size_t i = 0; i < c->sample.count; i++) {
@@ -328,7 +327,7 @@ static void read_top(cpuprofile_reader *c)
     char key[24];
     if (pt_json_next(r) != PT_JSON_OBJECT) {
         if (r->token != PT_JSON_ERROR)
-            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is no object with nodes");
+            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is not an object with \"nodes\"");
         return;
     }
     while (pt_json_next(r) == PT_JSON_KEY) {
@@ -361,15 +360,15 @@ static pt_status conclude_profile(const cpuprofile_reader *c, const pt_error *er
                                   pt_error *reterr)
 {
     const uint32_t kept = pt_builder_sample_count(c->builder);
-    pt_json_scale_tell(&c->scale, true, diag);
-    if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of nodes that are not there");
+    pt_json_scale_report(&c->scale, true, diag);
+    if (c->homeless > 0) pt_diag_add(diag, c->homeless, "samples of missing nodes");
     if (c->timeless > 0) pt_diag_add(diag, c->timeless, "samples without a time");
     if (error->status != PT_OK) return pt_json_failed(error, c->builder, reterr);
     if (c->node.count == 0)
         return pt_error_set(reterr, PT_ERR_FORMAT, "a .cpuprofile without nodes");
     if (c->homeless > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "samples of nodes that are not there left out; kept %u samples", kept);
+                            "samples of missing nodes left out; kept %u samples", kept);
     return PT_OK;
 }
 

@@ -1,9 +1,9 @@
-/* cpuprofile_write.c: a .cpuprofile, written; cpuprofile.c draws it.
+/* cpuprofile_write.c: writes a .cpuprofile; cpuprofile.c draws the format.
  *
- * A profile as cpuprofile.c reads it keeps its times. Of any other, each sample stands for what it
- * weighs, one after the other, in an order that need not be that of time; a last sample of (root),
- * which a key of ours tells from a real one, ends the one before it. Weights that are no time
- * become microseconds, one each, and that is told.
+ * A profile in the form that cpuprofile.c reads keeps its times. In any other profile, samples are
+ * written one after the other, each with its weight as its duration; their order need not be that
+ * of time. A last sample of (root), marked by a key of pitot's own, ends the one before it. Weights
+ * that are not time become a microsecond each, which is reported.
  */
 #include "formats/cpuprofile.h"
 
@@ -35,7 +35,7 @@ typedef struct {
     pt_index index;
     uint32_t *node_of; /* stack -> node; PT_NONE = not made yet */
     uint32_t *order;   /* samples, by time */
-    uint32_t count;    /* of order */
+    uint32_t count;    /* number of entries in order */
     bool keeps_times;
 } cpuprofile_writer;
 
@@ -54,8 +54,8 @@ bool pt_cpuprofile_holds_event(const pt_profile *p, uint32_t event)
     return true;
 }
 
-/* Are values the time to the next sample, as cpuprofile.c reads them? */
-static bool is_own(const cpuprofile_writer *w)
+/* Is each value the time to the next sample, as cpuprofile.c reads it? */
+static bool keeps_own_times(const cpuprofile_writer *w)
 {
     const pt_profile *const p = w->p;
     if (p->event->t.count != 2 || !pt_cpuprofile_holds_event(p, 0) ||
@@ -159,13 +159,13 @@ static void put_node(cpuprofile_writer *w, uint32_t id)
     pt_json_object_end(json);
 }
 
-/* Nanoseconds as microseconds. */
+/* Writes nanoseconds as microseconds. */
 static void put_us(pt_json_w *json, int64_t ns)
 {
     pt_json_put_ns(json, ns, 1000);
 }
 
-/* What a sample of the chosen event weighs, in nanoseconds. */
+/* Nanoseconds in a unit of the chosen event; 0 if the unit is not time. */
 static double weight_scale(const cpuprofile_writer *w)
 {
     const pt_unit *const unit = pt_unit_parse(pt_text(w->p, w->p->event->row[w->event].unit));
@@ -261,17 +261,18 @@ static void put_in_order(cpuprofile_writer *w)
     free(moments);
 }
 
-static void tell_facts(const cpuprofile_writer *w, pt_diag *diag)
+static void report_facts(const cpuprofile_writer *w, pt_diag *diag)
 {
     uint64_t negative = 0;
     if (w->keeps_times) return;
     for (uint32_t i = 0; i < w->count; i++)
         negative += w->p->sample->value[w->event][i] < 0;
-    if (negative > 0) pt_diag_add(diag, negative, "negative values, which stand for no time");
+    if (negative > 0) pt_diag_add(diag, negative, "negative values, which have no duration");
     if (weight_scale(w) == 0)
-        pt_diag_add(diag, 1, "values that are no time written as microseconds");
+        pt_diag_add(diag, 1, "values without a unit of time written as microseconds");
     if (w->p->sample->time_ns)
-        pt_diag_add(diag, w->count, "samples lose their time: they stand one after the other");
+        pt_diag_add(diag, w->count,
+                    "samples lose their time: each begins when the previous one ends");
 }
 
 pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output,
@@ -289,13 +290,13 @@ pt_status pt_cpuprofile_write(const pt_profile *profile, const pt_output *output
     w.node_of = pt_alloc((size_t)profile->stack->t.count + 1, sizeof *w.node_of);
     memset(w.node_of, 0xff, profile->stack->t.count * sizeof *w.node_of);
     put_in_order(&w);
-    w.keeps_times = is_own(&w);
+    w.keeps_times = keeps_own_times(&w);
     plant_tree(&w);
     pt_json_w_init(&w.json, out, 0);
     put_document(&w);
     pt_json_w_done(&w.json);
     pt_out_char(out, '\n');
-    tell_facts(&w, options->diag);
+    report_facts(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.index);
     free(w.node.items);

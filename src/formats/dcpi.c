@@ -1,25 +1,24 @@
-/* dcpi.c: the DCPI profile of versions 0.06 and 0.07, one image and one event a file.
+/* dcpi.c: reads DCPI profiles of versions 0.06 and 0.07: an image and an event a file.
  *
  *   version pdb-0.07            header: lines of keyword and rest, the last one "samples"
  *   image 1b2c3d...
  *   tstart 120000000
  *   ...
  *   samples
- *   | offset | number >= 1 | count[number] |   chunks, ascending, u32 little endian; count i
- * belongs to the address tstart + offset + i * granule | total_offsets | total_samples | the last
- * eight bytes of the file
+ *   | offset | number >= 1 | count[number] |   chunks, ascending, u32 little endian;
+ *                                              count i is at tstart + offset + i * granule
+ *   | total_offsets | total_samples |          the last eight bytes of the file
  *
- * Rule: the page "DCPI profile format". Where it contradicts itself this reader does as follows.
- *   - `version` and `tstart` are lines of their own, though the page's grammar has lost both:
- * written always, missed with a fact.
- *   - `period` stands under both required and optional: it may be absent, then the period is
- * unknown.
- *   - `path` may occur several times.
- *   - <number> is the number of counts. A granule is 4, an Alpha instruction, unless a line
- *     `granule N` says otherwise, which only we write.
- * A line `fileoffset HEX`, which only we write, tells where in its file tstart is: images of today
- * are mapped in pieces.
- * Version 1 and above: the header is shown; what follows was never documented.
+ * Rule: the page "DCPI profile format". Where it contradicts itself, this reader decides:
+ * - `version` and `tstart` have lines of their own, although the page's grammar lacks them. Both
+ * are always written; a missing one is a fact.
+ * - `period` is listed as required and as optional: it is optional, and then unknown.
+ * - `path` may occur several times.
+ * - <number> is the number of counts. A granule is 4 bytes, an Alpha instruction, unless a line
+ *   `granule N`, which only pitot writes, sets another.
+ * A line `fileoffset HEX`, which only pitot writes, is the offset of tstart in the image's file,
+ * since today's images are mapped in parts. Of version 1 and above only the header is read; the
+ * rest was never documented.
  */
 #include "formats/dcpi.h"
 
@@ -34,7 +33,7 @@
 
 #define FOOTER_BYTES     8
 #define GRANULE_MAX      4096
-#define HEADER_BYTES_MAX 65536 /* real ones have a few hundred */
+#define HEADER_BYTES_MAX 65536 /* real headers have a few hundred */
 
 /* ---- Header lines ---- */
 
@@ -114,7 +113,7 @@ bool pt_dcpi_parse_time(const char *text, size_t length, int64_t *ret_ns)
     if (part[2] < 1 || part[2] > 12 || part[3] < 1 || part[3] > 31 || part[4] > 23 ||
         part[5] > 59 || part[6] > 60)
         return false;
-    int64_t ns; /* holds the years from 1678 to 2261 */
+    int64_t ns; /* holds the years 1678 to 2261 */
     if (__builtin_mul_overflow((int64_t)timegm(&tm), PT_DCPI_NS_PER_S, &ns)) return false;
     *ret_ns = ns;
     return true;
@@ -132,8 +131,8 @@ void pt_dcpi_format_time(int64_t ns, char *buf)
              (unsigned)tm.tm_mday % 100, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100);
 }
 
-/* Lines of which there should be exactly one; version, tstart and period are judged on their own.
- */
+/* Keywords of lines that must occur exactly once. version, tstart and period are checked
+ * separately. */
 static const char *const required[] = {"image", "epoch", "platform", "event", "tsize", "cpuspeed"};
 #define REQUIRED_COUNT (sizeof required / sizeof required[0])
 
@@ -146,10 +145,10 @@ typedef struct {
     struct {
         pt_string_id *items;
         size_t count, cap;
-    } lines; /* until it is known whose they are */
+    } lines; /* until their image is known */
 } header_reading;
 
-static void tell_required(const header_reading *s)
+static void report_required(const header_reading *s)
 {
     for (size_t i = 0; i < REQUIRED_COUNT; i++) {
         pt_diag_add(s->diag, s->seen[i] == 0, "missing %s line of the header", required[i]);
@@ -167,7 +166,7 @@ static void take_version(header_reading *s, const char *rest, size_t bytes)
     if (dot == NULL || memcmp(rest, head, skip) != 0 ||
         !pt_dcpi_number(rest + skip, (size_t)(dot - rest) - skip, 10, &major) ||
         !pt_dcpi_number(dot + 1, bytes - (size_t)(dot + 1 - rest), 10, &minor))
-        pt_diag_add(s->diag, 1, "version line not understood, read as 0.07");
+        pt_diag_add(s->diag, 1, "invalid version line, read as 0.07");
     else {
         s->h.major = major < UINT32_MAX ? (uint32_t)major : UINT32_MAX;
         s->h.minor = minor < UINT32_MAX ? (uint32_t)minor : UINT32_MAX;
@@ -175,7 +174,7 @@ static void take_version(header_reading *s, const char *rest, size_t bytes)
     s->h.has_version = true;
 }
 
-/* A number of the header; one that cannot be read is told and stays 0. */
+/* Parses a number of the header. If it is invalid, it is reported and *ret is unchanged. */
 static bool take_number(header_reading *s, const char *keyword, const char *rest, size_t bytes,
                         int base, uint64_t *ret)
 {
@@ -225,7 +224,7 @@ static void take_line(header_reading *s, const char *line, size_t length)
     }
 }
 
-/* "samples" with nothing but blanks behind it. */
+/* Is the line "samples", perhaps with blanks behind it? */
 static bool is_last_line(const char *line, size_t length)
 {
     static const char word[] = "samples";
@@ -289,11 +288,11 @@ static bool read_header(pt_reader *r, header_reading *s)
 
 pt_mapping_id pt_dcpi_mapping(pt_builder *b, const pt_dcpi_header *h)
 {
-    /* Copies, since the builder's texts move when one is added. */
+    /* Copied, since the builder's texts move when a text is added. */
     PT_FREE char *image = pt_strdup(pt_builder_get_text(b, h->image));
     const bool known = image[0] != '\0' && strcmp(image, PT_DCPI_NO_IMAGE) != 0;
     PT_FREE char *foreign = known ? pt_strf("dcpi:%s", image) : pt_strdup("");
-    const bool is_build_id = strlen(image) == 40; /* SHA-1, as our writer puts it */
+    const bool is_build_id = strlen(image) == 40; /* SHA-1, as pitot's writer puts it */
     const uint64_t limit = h->tsize > UINT64_MAX - h->tstart ? UINT64_MAX : h->tstart + h->tsize;
     const pt_mapping m = {.start = h->tstart,
                           .limit = limit,
@@ -317,11 +316,11 @@ typedef struct {
     uint64_t outside, regressed, offsets, samples;
 } chunk_facts;
 
-/* The chunks of a reader that ends where the footer begins. */
+/* Reads the chunks; the reader ends where the footer begins. */
 static void read_chunks(pt_reader *r, pt_builder *b, const pt_dcpi_header *h, pt_mapping_id mapping,
                         chunk_facts *facts)
 {
-    uint64_t next = 0; /* the first offset that a chunk may begin with */
+    uint64_t next = 0; /* the lowest offset that the next chunk may have */
     while (pt_reader_left(r) > 0) {
         const uint64_t at = pt_reader_offset(r);
         const uint32_t offset = pt_read_u32(r);
@@ -385,7 +384,7 @@ static pt_status read_samples(pt_reader *r, header_reading *s, pt_mapping_id map
 static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
                               pt_error *reterr)
 {
-    if (r->error == NULL) r->error = reterr; /* somebody has to keep the message */
+    if (r->error == NULL) r->error = reterr; /* so that the message is kept */
     pt_error error = PT_ERROR_INIT;
     header_reading s = {.b = b,
                         .diag = hooks->diag,
@@ -396,13 +395,13 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     describe_profile(b, &s.h);
     const pt_mapping_id mapping = pt_dcpi_mapping(b, &s.h);
     pt_diag_add(hooks->diag, !s.h.has_version, "missing version line, read as 0.07");
-    if (whole) tell_required(&s);
+    if (whole) report_required(&s);
     pt_diag_add(hooks->diag, !s.h.has_tstart, "missing tstart line, so addresses are offsets");
     if (whole && error.status == PT_OK) {
         if (s.h.major >= 1)
             return pt_error_set(reterr, PT_ERR_DAMAGED,
                                 "version %u.%02u: only the header can be read; what follows it "
-                                "was never documented (dcpicat's text can be)",
+                                "was never documented (dcpicat's text can be read)",
                                 s.h.major, s.h.minor);
         const pt_status status = read_samples(r, &s, mapping);
         if (status != PT_OK && r->error != NULL && r->error != reterr && reterr != NULL)

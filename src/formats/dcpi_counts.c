@@ -1,4 +1,4 @@
-/* dcpi_counts.c: what of a profile DCPI's formats hold: samples by the address they were taken at.
+/* dcpi_counts.c: the parts of a profile that DCPI's formats hold: samples by leaf address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "formats/dcpi.h"
 
-/* Returns what one sample is in the events' unit. */
+/* Chooses the events. Returns the value of one sample in the events' unit. */
 static int64_t choose_events(pt_dcpi_counts *c, const pt_profile *p)
 {
     c->event = pt_alloc((size_t)p->event->t.count + 1, sizeof *c->event);
@@ -50,7 +50,7 @@ static int by_place(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Each location's sums, [locations * event_count]. */
+/* Sums for each location, [locations * event_count]. */
 static int64_t *leaf_sums(const pt_dcpi_counts *c, const pt_profile *p, int64_t per_sample,
                           pt_diag *diag)
 {
@@ -175,7 +175,7 @@ pt_string_id pt_dcpi_line_key(pt_builder *b, const char *kind, const char *image
     return pt_builder_text(b, key);
 }
 
-/* The image's digits in the key of a line of that kind; NULL if it is none. */
+/* The image's digits in the key of a line of that kind; NULL for another kind. */
 static const char *image_of_key(const char *key, const char *kind)
 {
     const size_t n = strlen(kind);
@@ -200,7 +200,7 @@ bool pt_dcpi_is_of_text(const pt_profile *p, uint32_t extra)
 
 #define SEVERAL (PT_NONE - 1) /* mappings with the same digits */
 
-/* The mapping with these digits. */
+/* The entry of of_digits for an image with these digits. */
 static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t *of_digits,
                             const char *image)
 {
@@ -210,7 +210,7 @@ static uint32_t *find_image(const pt_profile *p, const pt_index *index, uint32_t
     return known != PT_NONE ? &of_digits[known] : NULL;
 }
 
-/* Which mapping each line is of; PT_NONE = of none that is known. The caller frees. */
+/* The mapping of each line; PT_NONE = unknown. The caller frees it. */
 static uint32_t *mappings_of_lines(const pt_profile *p)
 {
     const uint32_t mappings = p->mapping->t.count;
@@ -233,7 +233,7 @@ static uint32_t *mappings_of_lines(const pt_profile *p)
         const char *const image = image_of_line(p, i, &text);
         const uint32_t *const known =
             image == NULL || mappings == 1 ? NULL : find_image(p, &index, of_digits, image);
-        of[i] = image == NULL                        ? SEVERAL /* no line */
+        of[i] = image == NULL                        ? SEVERAL /* not a header line */
                 : mappings == 1                      ? 0
                 : known == NULL || *known == SEVERAL ? PT_NONE
                                                      : *known;

@@ -1,5 +1,5 @@
-/* dcpi_write.c: leaf counts of a profile as DCPI profiles 0.06 and 0.07, one file an image and
- * event. formats/dcpi.c draws the layout. */
+/* dcpi_write.c: writes the leaf counts of a profile as DCPI profiles 0.06 and 0.07, a file for each
+ * image and event. formats/dcpi.c draws the layout. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,14 @@
 #include "base/saturate.h"
 #include "formats/dcpi.h"
 
-#define GAP_WORTH_A_CHUNK 2 /* zero counts; a chunk's head takes as much */
+#define GAP_WORTH_A_CHUNK                                                                          \
+    2 /* number of zero counts that take as much room as the head of a chunk */
 
 typedef struct {
     const pt_profile *p;
     const pt_output *output;
     pt_diag *diag;
-    uint64_t repeated; /* header lines left out, since another one stands for them */
+    uint64_t repeated; /* header lines left out as duplicates */
     pt_dcpi_counts counts;
     pt_dcpi_lines lines;
 } writing;
@@ -40,13 +41,13 @@ static address_count *counts_of(const writing *w, uint32_t mapping, uint32_t col
     return counts;
 }
 
-/* Is the header the one that the profile came with? */
+/* Does the file keep the header of the source? */
 static bool keeps_header(const writing *w, uint32_t mapping)
 {
     return pt_dcpi_kept_lines(&w->lines, mapping) > 0;
 }
 
-/* 4 when every address fits Alpha's step, else 1. */
+/* 4 if every address is a multiple of Alpha's step, else 1. */
 static uint64_t choose_granule(const writing *w, uint32_t mapping, const address_count *counts,
                                size_t n)
 {
@@ -66,8 +67,8 @@ static uint64_t choose_granule(const writing *w, uint32_t mapping, const address
 
 /* ---- Header ---- */
 
-/* What of a line tells whether it was put before: its keyword if that is told once, else the whole
- * line. Returns how many bytes from its beginning. */
+/* Length of the part of a line that identifies it: its keyword, if that occurs once in a header,
+ * else the whole line. */
 static size_t identity_bytes(const char *line)
 {
     static const char *const once[] = {"version",  "image",    "epoch",   "platform",  "event",
@@ -83,8 +84,8 @@ static size_t identity_bytes(const char *line)
     return length;
 }
 
-/* Was the line put before? A merge of files of one image brings each of their headers. If not, it
- * is noted in `put`, an index of extras. */
+/* Was the line written before? Merged files of one image each bring their header. If not, the line
+ * is added to `put`, an index of extras. */
 static bool is_repeated(const pt_profile *p, uint32_t extra, pt_index *put)
 {
     const char *const line = pt_text(p, p->extra->value[extra]);
@@ -131,8 +132,8 @@ static image_facts facts_of(const pt_dcpi_lines *lines, uint32_t mapping, uint32
     return facts;
 }
 
-/* The start and period, and the event of this file, if they are no longer what the line says: after
- * a merge. */
+/* Writes a new line if the profile's start, period or event differs from the kept line, as after a
+ * merge. */
 static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint32_t event,
                              const char *line, pt_buf *buf)
 {
@@ -141,7 +142,7 @@ static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint
     pt_dcpi_split(line, strlen(line), &k, &rest, &bytes);
     const int64_t start_ns = facts->start_ns, period = facts->period;
     int64_t said_ns;
-    uint64_t said;
+    uint64_t stated;
     if (pt_dcpi_keyword_is(line, k, "epoch") && start_ns != 0 &&
         pt_dcpi_parse_time(rest, bytes, &said_ns) && said_ns != start_ns) {
         char epoch[16];
@@ -150,7 +151,7 @@ static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint
         return true;
     }
     if (pt_dcpi_keyword_is(line, k, "period") && period > 0 &&
-        pt_dcpi_number(rest, bytes, 10, &said) && said != (uint64_t)period) {
+        pt_dcpi_number(rest, bytes, 10, &stated) && stated != (uint64_t)period) {
         pt_putf(buf, "period %" PRId64 "\n", period);
         return true;
     }
@@ -163,7 +164,7 @@ static bool put_changed_line(const pt_profile *p, const image_facts *facts, uint
     return false;
 }
 
-/* Adds to *repeated the lines that another one stands for. */
+/* Writes the kept header lines; *repeated counts the duplicates left out. */
 static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32_t event,
                             pt_buf *buf, uint64_t *repeated)
 {
@@ -185,7 +186,7 @@ static void put_kept_header(const pt_dcpi_lines *lines, uint32_t mapping, uint32
     pt_index_done(&put);
 }
 
-/* A name made of what the header's line may hold: neither empty nor with a line end in it. */
+/* Writes a name as a header line: not empty, and without line ends. */
 static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
 {
     pt_putf(buf, "%s ", keyword);
@@ -195,7 +196,7 @@ static void put_text_line(pt_buf *buf, const char *keyword, const char *text)
     pt_put_u8(buf, '\n');
 }
 
-/* Lines of a text's header that no field of the model says, as they came. */
+/* Writes the lines of a text's header for which the model has no field, unchanged. */
 static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf *buf)
 {
     const pt_profile *const p = lines->p;
@@ -213,7 +214,7 @@ static void put_other_lines(const pt_dcpi_lines *lines, uint32_t mapping, pt_buf
     }
 }
 
-/* A line that came with the profile, or else this one. */
+/* Writes the kept line of that keyword, or else the given line. */
 static void put_line_or(const pt_dcpi_lines *lines, uint32_t mapping, const char *keyword,
                         const char *otherwise, pt_buf *buf)
 {
@@ -249,7 +250,7 @@ static void put_new_header(const writing *w, uint32_t mapping, uint32_t event, u
     put_other_lines(&w->lines, mapping, buf);
 }
 
-/* "samples" and blanks, so that what follows begins at a multiple of four. */
+/* Writes "samples" and blanks up to a multiple of four bytes. */
 static void end_header(pt_buf *buf)
 {
     static const char word[] = "samples";
@@ -259,7 +260,8 @@ static void end_header(pt_buf *buf)
     pt_put_u8(buf, '\n');
 }
 
-/* The runs of counts: a gap of few zeros is cheaper than another chunk. */
+/* Writes the runs of counts as chunks. A gap of a few zeros is smaller than the head of another
+ * chunk. */
 static void put_chunks(writing *w, uint64_t start, uint64_t granule, const address_count *counts,
                        size_t n, pt_buf *buf)
 {
@@ -291,7 +293,8 @@ static void put_chunks(writing *w, uint64_t start, uint64_t granule, const addre
     pt_diag_add(w->diag, samples > UINT32_MAX, "totals beyond 32 bits held at the limit");
 }
 
-/* Drops counts that no 32-bit offset, in whole granules, can reach. Returns how many stay. */
+/* Drops counts at addresses that a 32-bit offset in whole granules cannot express. Returns the
+ * number of kept counts. */
 static size_t drop_unreachable(writing *w, uint64_t start, uint64_t granule, address_count *counts,
                                size_t n)
 {
@@ -336,7 +339,7 @@ static pt_status write_file(writing *w, uint32_t mapping, uint32_t column, const
     return pt_out_flush(out, reterr);
 }
 
-/* Is there anything to write of the mapping? An empty profile is a file too. */
+/* Does the mapping have a file? An empty profile has one, too. */
 static bool is_written(const writing *w, uint32_t mapping)
 {
     return w->counts.first[mapping + 1] > w->counts.first[mapping] ||
@@ -374,7 +377,7 @@ pt_status pt_dcpi_write(const pt_profile *p, const pt_output *output,
     if (status != PT_OK) return status;
     pt_dcpi_lines_init(&w.lines, p);
     pt_diag_add(options->diag, w.lines.lost,
-                "header lines of the source replaced: it is not known of which image they are");
+                "header lines of the source replaced, since their image is unknown");
     status = write_files(&w, reterr);
     pt_diag_add(options->diag, w.repeated, "header lines that repeat another's left out");
     pt_dcpi_lines_done(&w.lines);

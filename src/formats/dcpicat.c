@@ -1,8 +1,9 @@
-/* dcpicat.c: the text that DCPI's dcpicat prints of a profile: one image, any number of events.
+/* dcpicat.c: reads and writes the text that DCPI's dcpicat prints: an image and any number of
+ * events.
  *
  *   name        libc.so                      header: keyword, blanks, value
  *   image       1b2c3d4e5f
- *   label       run-7                        may be missing
+ *   label       run-7                        optional
  *   path        /usr/shlib/libc.so           any number
  *   epoch       9705221030
  *   platform    a.host
@@ -10,12 +11,12 @@
  *   text_size   0x1000
  *   event       1234 cycles:62000:10000      samples, name[:counter], period, and the share of the
  *   event       99 imiss:4096:5000           time it was counted, in 1/10000
- *   0x120000010 1 0                          an address, a count an event; ascending, no rows of 0
+ *   0x120000010 1 0                          an address, a count for each event; ascending
  *
- * Rule: dcpicat(1) of DCPI and HPCToolkit's reader of it. Beyond them: a header after rows begins
- * another image, so that a profile of several images is one text; header lines of the binary format
- * that have no keyword here (version, cpuspeed, granule, unknown ones) stand before the rows as
- * they are. */
+ * Rule: dcpicat(1) of DCPI and HPCToolkit's reader of it. In addition, a header after rows begins
+ * another image, so that a profile of several images is a single text. Header lines of the binary
+ * format without a keyword here (version, cpuspeed, granule, unknown ones) precede the rows
+ * unchanged. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 #include "base/saturate.h"
 #include "formats/dcpi.h"
 
-#define EVENTS_MAX      64 /* of a file: each row has a value of each; DCPI had 16 at most */
+#define EVENTS_MAX      64 /* events of a file: each row has a value for each; DCPI had at most 16 */
 #define FRACTION_ONE    10000
 #define LINE_BYTES_MAX  65536
 #define KEYWORD_COLUMNS 11
@@ -39,7 +40,7 @@ typedef struct {
     size_t size;
 } word;
 
-/* Takes the next word off the front; size 0 at the end. */
+/* Removes the next word from the front; size 0 at the end. */
 static word next_word(const char **at, const char *end)
 {
     while (*at < end && (pt_dcpi_is_blank(**at) || **at == '\r'))
@@ -56,15 +57,16 @@ static bool is_row(const char *line, size_t length)
     return length > 2 && line[0] == '0' && (line[1] == 'x' || line[1] == 'X');
 }
 
-/* "cycles:62000:10000", or with a counter: "attr^attr:counter:62000:10000". */
+/* An event line such as "cycles:62000:10000", or with a counter: "attr^attr:counter:62000:10000".
+ */
 typedef struct {
     int64_t samples, period, fraction;
     word name; /* with the counter */
     uint32_t column;
-    uint32_t nth; /* so many of the name came before it */
+    uint32_t nth; /* number of earlier events with the same name */
 } event_line;
 
-/* The number behind the last colon, which is taken off. */
+/* Parses the number behind the last colon and removes both. */
 static bool take_last(word *w, int64_t *ret)
 {
     size_t colon = w->size;
@@ -116,12 +118,12 @@ typedef struct {
     pt_builder *b;
     pt_diag *diag;
     struct {
-        event_line *items; /* of all images; names in the input */
+        event_line *items; /* of all images; names point into the input */
         size_t count, cap;
-    } event; /* columns of the profile */
+    } event; /* events of the profile */
     struct {
-        uint32_t column[EVENTS_MAX]; /* of this image's rows */
-        int64_t said[EVENTS_MAX], sum[EVENTS_MAX];
+        uint32_t column[EVENTS_MAX]; /* columns of this image's rows */
+        int64_t stated[EVENTS_MAX], sum[EVENTS_MAX];
         size_t count;
         pt_dcpi_header header;
         pt_string_id name;
@@ -133,12 +135,12 @@ typedef struct {
     struct {
         pt_string_id *items;
         size_t count, cap;
-    } lines; /* of this header, until it is known whose they are */
+    } lines; /* lines of this header, until their image is known */
     uint32_t images;
     uint64_t malformed, disordered, outside;
 } reading;
 
-/* The profile's column of an event: the nth of that name in an image. EVENTS_MAX: too many. */
+/* The profile's column of an event: the nth with that name in an image. EVENTS_MAX: too many. */
 static uint32_t column_of(reading *s, const event_line *e)
 {
     for (uint32_t i = 0; i < s->event.count; i++) {
@@ -153,7 +155,7 @@ static uint32_t column_of(reading *s, const event_line *e)
     return (uint32_t)s->event.count++;
 }
 
-/* How many of the image's events so far have the name. */
+/* Number of the image's events so far with that name. */
 static uint32_t same_names(const reading *s, word name)
 {
     uint32_t n = 0;
@@ -177,12 +179,12 @@ static void take_event(reading *s, const char *rest, size_t bytes)
         s->malformed++;
         return;
     }
-    s->image.said[s->image.count] = e.samples;
+    s->image.stated[s->image.count] = e.samples;
     s->image.sum[s->image.count] = 0;
     s->image.column[s->image.count++] = column;
 }
 
-/* First pass: which events there are, since columns come before samples. */
+/* First pass: finds the events, since columns are defined before samples. */
 static void find_events(reading *s, pt_reader r)
 {
     size_t length;
@@ -224,7 +226,7 @@ static void begin_image(reading *s)
     s->images++;
 }
 
-/* All that a header says goes into the model, or is a line to give back. */
+/* Stores a header line in the model, or keeps it as a line to reproduce. */
 static void take_line(reading *s, const char *line, size_t length)
 {
     pt_dcpi_header *const h = &s->image.header;
@@ -254,13 +256,13 @@ static void take_line(reading *s, const char *line, size_t length)
     } else if (pt_dcpi_keyword_is(line, k, "fileoffset")) {
         understood = pt_dcpi_number(rest, bytes, 16, &h->file_offset);
     } else if (!pt_dcpi_keyword_is(line, k, "path") || h->path.v != text.v) {
-        /* label, more paths, version, what is unknown */
+        /* label, further paths, version, unknown keywords */
         PT_PUSH(s->lines, pt_builder_string(s->b, line, length));
     }
     s->malformed += !understood;
 }
 
-/* The header is over: its mapping, and what holds of the profile as a whole. */
+/* Ends a header: adds its mapping and the facts of the whole profile. */
 static void end_header(reading *s)
 {
     pt_dcpi_header *const h = &s->image.header;
@@ -317,10 +319,10 @@ static void end_image(reading *s)
     if (s->images == 0) return;
     if (!s->image.has_rows) end_header(s);
     for (size_t i = 0; i < s->image.count; i++) {
-        if (s->image.said[i] == s->image.sum[i]) continue;
+        if (s->image.stated[i] == s->image.sum[i]) continue;
         const word name = s->event.items[s->image.column[i]].name;
         pt_diag_add(s->diag, 1, "event line says %" PRId64 " %.*s, the rows hold %" PRId64,
-                    s->image.said[i], (int)(name.size < 60 ? name.size : 60), name.at,
+                    s->image.stated[i], (int)(name.size < 60 ? name.size : 60), name.at,
                     s->image.sum[i]);
     }
 }
@@ -386,13 +388,14 @@ static void put_field(pt_out *out, const char *keyword, const char *text)
     pt_out_char(out, '\n');
 }
 
-/* Lines of a binary header, or of another text, that have no field here. */
+/* Writes lines of a binary header, or of another text, that have no field here. */
 static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t mapping)
 {
-    /* What the text says, and then what it says of a binary header in words of its own. */
-    static const char *const said[] = {"image",  "epoch", "platform", "event",
-                                       "period", "tsize", "tstart",   "fileoffset"};
-    enum { OF_TEXT = 4, OF_BOTH = sizeof said / sizeof said[0] };
+    /* Keywords of the text; then those of a binary header that the text expresses by its own
+     * keywords. */
+    static const char *const stated[] = {"image",  "epoch", "platform", "event",
+                                         "period", "tsize", "tstart",   "fileoffset"};
+    enum { OF_TEXT = 4, OF_BOTH = sizeof stated / sizeof stated[0] };
     const pt_profile *const p = lines->p;
     const char *const first_path = pt_text(p, p->mapping->row[mapping].file);
     for (uint32_t i = lines->first[mapping]; i < lines->first[mapping + 1]; i++) {
@@ -403,12 +406,12 @@ static void put_other_lines(pt_out *out, const pt_dcpi_lines *lines, uint32_t ma
         bool is_said = pt_dcpi_keyword_is(line, k, "path") && strcmp(rest, first_path) == 0;
         const size_t words = pt_dcpi_is_of_text(p, lines->extra[i]) ? OF_TEXT : OF_BOTH;
         for (size_t s = 0; s < words; s++)
-            is_said |= pt_dcpi_keyword_is(line, k, said[s]);
+            is_said |= pt_dcpi_keyword_is(line, k, stated[s]);
         if (!is_said) pt_outf(out, "%s\n", line);
     }
 }
 
-/* One word: what lies between blanks and colons is other fields. */
+/* Writes an event as a single word, since blanks and colons separate fields. */
 static uint64_t put_event(pt_out *out, const pt_profile *p, uint32_t event, int64_t samples)
 {
     const pt_event *const e = &p->event->row[event];
@@ -501,11 +504,11 @@ static pt_status write_text(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, unwritten,
                 "images without samples left out, with their header lines");
     pt_diag_add(options->diag, w.lines.lost,
-                "header lines of the source left out: it is not known of which image they are");
+                "header lines of the source left out, since their image is unknown");
     pt_diag_add(options->diag,
                 pt_profile_provenance(p)->start_ns % (60 * (int64_t)PT_DCPI_NS_PER_S) != 0,
                 "start time cut to the minute");
-    pt_diag_add(options->diag, w.changed, "names of events changed: blanks in them");
+    pt_diag_add(options->diag, w.changed, "blanks in names of events changed");
     pt_dcpi_lines_done(&w.lines);
     pt_dcpi_counts_done(&w.counts);
     return pt_out_flush(w.out, reterr);

@@ -1,5 +1,5 @@
-/* facts.h: figures of a whole recording, as words "name=value", in files that have no field for
- * them: a comment of profile.proto, a line of ours in a gperftools file.
+/* facts.h: figures of a whole recording as words "name=value", for formats without fields for them:
+ * in a comment of profile.proto, or in a line of pitot's own in a gperftools file.
  */
 #ifndef PT_FORMATS_FACTS_H
 #define PT_FORMATS_FACTS_H
@@ -7,17 +7,17 @@
 #include "base/buf.h"
 #include "model/profile.h"
 
-/* Why stacks ended is said where it was not this; one of the words where facts are. */
+/* A word among the facts: the file states the end of each stack that did not end at the root. */
 #define PT_FACTS_ENDS_WORD "stack_end=root"
 
-/* " name=value" for each figure that is known. */
+/* Appends " name=value" for each known figure. */
 void pt_facts_put(pt_buf *text, const pt_provenance *from);
-/* Takes one word in; false if it is no figure that is known here: *into is then of no use. */
+/* Parses a word. False for an unknown figure; *into is then undefined. */
 bool pt_facts_take(const char *word, pt_provenance *into);
 
-/* Does any stack say why it ended? */
+/* Does any stack have a known end? */
 bool pt_facts_ends_known(const pt_profile *profile);
-/* The end that a text names; false if there is none of that name. */
+/* Parses the name of a stack's end; false for an unknown name. */
 bool pt_facts_end_named(const char *text, pt_stack_end *ret_end);
 
 #endif

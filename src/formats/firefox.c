@@ -1,5 +1,5 @@
-/* firefox.c: the samples of Firefox's profiles: what the Firefox Profiler saves (samply, too), of
- * any version so far, and what Firefox itself gives before that.
+/* firefox.c: reads the samples of Firefox profiles: the processed format of the Firefox Profiler
+ * (also of samply), in all versions so far, and the raw format of Firefox itself.
  *
  *   {"meta": {"startTime": ms, "preprocessedProfileVersion"}, "libs": [{"path", "codeId"}],
  *    "threads": [{"name", "pid", "tid",
@@ -11,11 +11,11 @@
  *    "shared": {the tables, in later versions}}
  *
  *   raw: the same tables as {"schema": {"prefix": 0, ...}, "data": [[...], ...]}, frames as text
- *   "name (file:line:column)" in "stringTable"; perhaps in {"profile": ...}, other processes in
- *   "processes"
+ *   "name (file:line:column)" in "stringTable"; perhaps within {"profile": ...}; other processes
+ *   in "processes"
  *
  * Specification: docs-developer/CHANGELOG-formats.md and src/types/profile.ts of
- * firefox-devtools/profiler. Markers, counters and pages are left out. */
+ * firefox-devtools/profiler. Markers, counters and pages are ignored. */
 #include "formats/firefox.h"
 
 #include <errno.h>
@@ -46,14 +46,14 @@ typedef enum {
     FUNC_RESOURCE,
     RESOURCE_LIB,
     SOURCE_FILE,
-    STRINGS, /* ids of the builder */
+    STRINGS, /* string ids of the builder */
     COLUMNS,
 } column_id;
 
 static const struct {
     const char *table, *name;
     column_id id;
-    bool is_time; /* milliseconds; kept as nanoseconds */
+    bool is_time; /* milliseconds in the file, nanoseconds here */
 } known[] = {
     {"samples", "stack", SAMPLE_STACK, false},
     {"samples", "time", SAMPLE_TIME, true},
@@ -86,15 +86,15 @@ typedef struct {
         size_t count, cap;
     } weight;
     char *weight_type;
-    uint32_t *location; /* of each frame, + 1; 0 = not made yet */
-    uint32_t *stack;    /* of each stack, the same */
+    uint32_t *location; /* location + 1 of each frame; 0 = none yet */
+    uint32_t *stack;    /* stack + 1 of each stack; 0 = none yet */
 } fx_tables;
 
 typedef struct {
     fx_tables tables;
     uint32_t name; /* string */
     uint32_t pid, tid;
-    int64_t start_ns; /* of its process */
+    int64_t start_ns; /* start of its process */
 } fx_thread;
 
 typedef struct {
@@ -102,11 +102,11 @@ typedef struct {
     pt_builder *builder;
     fx_tables shared;
     struct {
-        fx_thread **items; /* each of its own, since tables are pointed to */
+        fx_thread **items; /* allocated one by one, since pointers to tables must stay valid */
         size_t count, cap;
     } thread;
     struct {
-        pt_mapping *items; /* libraries; of the profile when a frame is in one */
+        pt_mapping *items; /* libraries; added to the profile when a frame is in one */
         size_t count, cap;
     } lib;
     struct {
@@ -116,7 +116,7 @@ typedef struct {
     pt_json_scale scale;
     int64_t start_ns;
     uint64_t dangling, rounded;
-    bool has_threads; /* a list of them, however short */
+    bool has_threads; /* the list of threads exists, possibly empty */
 } fx_reader;
 
 static int probe_firefox(const pt_probe_input *input)
@@ -138,7 +138,7 @@ static void put_cell(fx_tables *t, column_id id, int64_t value)
     PT_PUSH(t->column[id], value);
 }
 
-/* The latest token as a cell; steps over it. */
+/* Converts the latest token to a cell and skips it. */
 static int64_t read_cell(fx_reader *x, bool is_time)
 {
     pt_json_r *const r = &x->json;
@@ -187,7 +187,7 @@ static void read_strings(fx_reader *x, fx_tables *t)
     }
 }
 
-/* {"prefix": 0, "frame": 1}: which place of a row is which column. */
+/* Reads {"prefix": 0, "frame": 1}, the column at each position of a row. */
 static void read_schema(fx_reader *x, const char *table, int which[SCHEMA_MAX])
 {
     pt_json_r *const r = &x->json;
@@ -219,7 +219,7 @@ static void read_rows(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX])
     }
 }
 
-/* Rows that came before the schema, which is read by now: their text, from its bracket on. */
+/* Reads rows that came before the schema, from their text, which begins at the bracket. */
 static void read_rows_late(fx_reader *x, fx_tables *t, const int which[SCHEMA_MAX],
                            const uint8_t *text, size_t size)
 {
@@ -269,8 +269,9 @@ static void read_table(fx_reader *x, fx_tables *t, const char *table)
     if (early != NULL && has_schema) read_rows_late(x, t, schema, early, early_bytes);
 }
 
-/* A member of a thread, or of "shared"; the value is the latest token. False if it is no table. */
-static bool table_member(fx_reader *x, fx_tables *t, const char *key)
+/* Reads a member of a thread, or of "shared", if it is a table; else returns false. The value is
+ * the latest token. */
+static bool read_table_member(fx_reader *x, fx_tables *t, const char *key)
 {
     pt_json_r *const r = &x->json;
     if ((strcmp(key, "stringArray") == 0 || strcmp(key, "stringTable") == 0) &&
@@ -294,7 +295,7 @@ static void take_key(pt_json_r *r, char key[static 32])
     pt_json_next(r);
 }
 
-/* A number, or text that is one. */
+/* An id from a number, or from a text of digits. */
 static uint32_t id_of(const pt_json_r *r)
 {
     if (r->token == PT_JSON_INT)
@@ -321,7 +322,7 @@ static void read_thread(fx_reader *x)
             thread->name = pt_builder_string(x->builder, r->text, r->length).v;
         if (strcmp(key, "pid") == 0) thread->pid = id_of(r);
         if (strcmp(key, "tid") == 0) thread->tid = id_of(r);
-        if (!table_member(x, &thread->tables, key)) pt_json_skip(r);
+        if (!read_table_member(x, &thread->tables, key)) pt_json_skip(r);
     }
 }
 
@@ -332,7 +333,7 @@ static void read_shared(fx_reader *x)
     char key[32];
     while (pt_json_next(&x->json) == PT_JSON_KEY) {
         take_key(&x->json, key);
-        if (!table_member(x, &x->shared, key)) pt_json_skip(&x->json);
+        if (!read_table_member(x, &x->shared, key)) pt_json_skip(&x->json);
     }
 }
 
@@ -366,7 +367,8 @@ static void read_libs(fx_reader *x)
     }
 }
 
-/* The members of a profile whose brace was read. Within others at most `depth` deep. */
+/* Reads the members of a profile whose brace was read. Nested profiles are read to `depth` levels.
+ */
 /* NOLINTNEXTLINE(misc-no-recursion): depth says how far */
 static void read_profile(fx_reader *x, unsigned depth)
 {
@@ -403,13 +405,13 @@ static void read_profile(fx_reader *x, unsigned depth)
 
 /* ---- Rows to frames ---- */
 
-/* The tables that hold a column: the thread's own, or the shared ones. */
+/* The tables with a column: the thread's own, or the shared ones. */
 static fx_tables *tables_with(fx_reader *x, fx_thread *thread, column_id id)
 {
     return thread->tables.column[id].count > 0 ? &thread->tables : &x->shared;
 }
 
-/* A cell of a column; NULL_CELL if it is not there. */
+/* A cell of a column; NULL_CELL if the row is missing. */
 static int64_t cell_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
     const fx_tables *const t = tables_with(x, thread, id);
@@ -417,7 +419,7 @@ static int64_t cell_at(fx_reader *x, fx_thread *thread, column_id id, int64_t ro
     return t->column[id].items[row];
 }
 
-/* A string of the builder; 0 = none. */
+/* A cell's string of the builder; 0 = none. */
 static uint32_t text_at(fx_reader *x, fx_thread *thread, column_id id, int64_t row)
 {
     const int64_t string = cell_at(x, thread, STRINGS, cell_at(x, thread, id, row));
@@ -429,7 +431,7 @@ static int64_t positive_of(int64_t value)
     return value > 0 ? value : 0;
 }
 
-/* ":12" at the end of text[0, *size): the number, taken off; -1 if there is none. */
+/* Parses ":12" at the end of text[0, *size) and removes it; -1 if there is none. */
 static int64_t take_number(const char *text, size_t *size)
 {
     size_t begin = *size;
@@ -441,7 +443,7 @@ static int64_t take_number(const char *text, size_t *size)
     return value;
 }
 
-/* "name (file:line:column)" of raw profiles. */
+/* Parses the frame's text "name (file:line:column)" of raw profiles. */
 static void take_text(fx_reader *x, uint32_t string, pt_function *f, pt_line *line)
 {
     PT_FREE char *text = pt_strdup(pt_builder_get_text(x->builder, (pt_string_id){string}));
@@ -456,14 +458,14 @@ static void take_text(fx_reader *x, uint32_t string, pt_function *f, pt_line *li
     size_t bytes = (size_t)(text + size - 1 - file);
     const int64_t last = take_number(file, &bytes);
     const int64_t first = take_number(file, &bytes);
-    if (last < 0) return; /* "(in libfoo)" */
+    if (last < 0) return; /* such as "(in libfoo)" */
     f->name = pt_builder_string(x->builder, text, (size_t)(open - text)).v;
     f->file = pt_builder_string(x->builder, file, bytes).v;
     f->start_line = line->line = first >= 0 ? first : last;
     line->column = first >= 0 ? last + 1 : 0; /* columns of the raw form begin at 0 */
 }
 
-/* Is the name nothing but the address, as of functions that nobody has named? */
+/* Is the name only the address, as for functions without symbols? */
 static bool is_address(fx_reader *x, uint32_t name, int64_t address)
 {
     char text[24];
@@ -526,7 +528,7 @@ static int64_t prefix_of(fx_reader *x, fx_thread *thread, int64_t stack)
     return prefix != NULL_CELL ? prefix : back > 0 ? stack - back : NULL_CELL;
 }
 
-/* Raw stacks begin with a frame "(root)" that is no function. */
+/* Is the frame "(root)"? Raw stacks begin with this frame, which is not a function. */
 static bool is_root(fx_reader *x, fx_thread *thread, int64_t frame)
 {
     const uint32_t text = text_at(x, thread, FRAME_TEXT, frame);
@@ -544,7 +546,7 @@ static uint32_t stack_of(fx_reader *x, fx_thread *thread, int64_t stack)
     x->frame.count = 0;
     x->dangling += !there && stack != NULL_CELL;
     int64_t row = stack;
-    /* Prefixes that run in a circle are followed around once. */
+    /* A cycle of prefixes is followed once. */
     while (row >= 0 && (uint64_t)row < count && x->frame.count < count) {
         const int64_t frame = t->column[STACK_FRAME].items[row];
         const int64_t prefix = prefix_of(x, thread, row);
@@ -633,14 +635,13 @@ static pt_status conclude_profile(fx_reader *x, const pt_error *error, pt_diag *
                                   pt_error *reterr)
 {
     x->scale.rounded = x->rounded;
-    pt_json_scale_tell(&x->scale, false, diag);
-    if (x->dangling > 0) pt_diag_add(diag, x->dangling, "rows of tables that are not there");
+    pt_json_scale_report(&x->scale, false, diag);
+    if (x->dangling > 0) pt_diag_add(diag, x->dangling, "references to missing rows of tables");
     if (error->status != PT_OK) return pt_json_failed(error, x->builder, reterr);
     if (!x->has_threads)
         return pt_error_set(reterr, PT_ERR_FORMAT, "a profile of Firefox without threads");
     if (x->dangling > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "rows that are not there are referred to; kept %u samples",
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %u samples",
                             pt_builder_sample_count(x->builder));
     return PT_OK;
 }
@@ -654,7 +655,7 @@ static pt_status firefox_read(pt_reader *reader, pt_builder *builder, const pt_r
     if (pt_json_next(&x.json) == PT_JSON_OBJECT)
         read_profile(&x, 4);
     else if (error.status == PT_OK)
-        pt_error_set(&error, PT_ERR_FORMAT, "the JSON is no object with threads");
+        pt_error_set(&error, PT_ERR_FORMAT, "the JSON is not an object with \"threads\"");
     pt_json_r_done(&x.json);
     put_samples(&x);
     const pt_status status = conclude_profile(&x, &error, hooks->diag, reterr);

@@ -1,22 +1,23 @@
-/* firefox.h: what reader and writer of firefox.c share. */
+/* firefox.h: shared by the reader and the writer of Firefox profiles. */
 #ifndef PT_FORMATS_FIREFOX_H
 #define PT_FORMATS_FIREFOX_H
 
 #include "formats/format.h"
 
-/* The version of the processed format that is written; the Firefox Profiler upgrades it when it
- * loads it. */
+/* Versions of the written formats. The Firefox Profiler upgrades the processed format when it loads
+ * a file. */
 enum { FIREFOX_PROCESSED_VERSION = 48, FIREFOX_GECKO_VERSION = 29 };
 
-/* How a thread weighs its samples ("weightType"), and what event that is. */
+/* A thread's unit of weights ("weightType") and the event that it stands for. */
 typedef struct firefox_weight {
     const char *name, *type, *unit;
-    int64_t scale; /* of ours in one of the file's */
+    int64_t scale; /* number of the model's units in one of the file's */
 } firefox_weight;
 
-/* NULL or unknown names are "samples". */
+/* The weight of a name; "samples" for NULL and unknown names. */
 const firefox_weight *firefox_weight_of(const char *name);
 
+/* The writer (firefox_write.c). Errors as in pt_format.write. */
 pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
                            const pt_write_options *options, pt_error *reterr);
 

@@ -1,8 +1,8 @@
-/* firefox_write.c: the Firefox Profiler's processed format, written in version 48 of it, which the
- * Profiler upgrades when it loads a file: of later versions the layout of tables still changes.
+/* firefox_write.c: writes the Firefox Profiler's processed format in version 48, which the Profiler
+ * upgrades when it loads the file: the layout of later versions still changes.
  *
- * A thread of the file for each process, thread and name that samples have. Addresses become
- * relative to their image, as the format has them. */
+ * The file has a thread for each process, thread and name of the samples. Addresses are written
+ * relative to their image, as the format requires. */
 #include "formats/firefox.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ typedef struct {
 
 /* A row of the stack table. */
 typedef struct {
-    uint32_t prefix, frame; /* numbers in the thread; PT_NONE = none */
+    uint32_t prefix, frame; /* rows in the thread; PT_NONE = none */
 } stack_row;
 
 typedef struct {
@@ -55,25 +55,25 @@ typedef struct {
     pt_named_frames frames;
     uint32_t event;
     const firefox_weight *weight;
-    double factor; /* nanoseconds in a value of time */
+    double factor; /* nanoseconds in a unit of time */
     int64_t start; /* ns, whole milliseconds */
     bool timed;
     uint64_t timeless;
     VECTOR(thread_key) thread;
-    moment *moment; /* by thread and time */
+    moment *moment; /* sorted by thread and time */
     uint32_t count;
-    /* Of the thread at hand: */
-    VECTOR(uint32_t) frame;   /* global frame of each */
-    VECTOR(uint32_t) func_of; /* of each frame: its function, */
-    VECTOR(uint32_t) func;    /* and of each function the global frame that was its first */
+    /* Tables of the current thread: */
+    VECTOR(uint32_t) frame;   /* global frame of each row */
+    VECTOR(uint32_t) func_of; /* function of each frame */
+    VECTOR(uint32_t) func;    /* first global frame of each function */
     pt_index func_index;
-    uint32_t *frame_number; /* global frame -> number + 1 */
+    uint32_t *frame_number; /* global frame -> row + 1 */
     VECTOR(stack_row) stack;
     pt_index stack_index;
-    uint32_t *stack_number; /* of the profile's stack, + 2; 0 = not made, 1 = empty */
+    uint32_t *stack_number; /* profile's stack -> row + 2; 0 = not written yet, 1 = empty */
     VECTOR(uint32_t) used_stack;
-    VECTOR(uint32_t) resource; /* mapping of each */
-    uint32_t *resource_number; /* mapping -> number + 1 */
+    VECTOR(uint32_t) resource; /* mapping of each row */
+    uint32_t *resource_number; /* mapping -> row + 1 */
 } fx_writer;
 
 /* ---- Threads and times ---- */
@@ -138,8 +138,8 @@ static void place_samples(fx_writer *w)
 
 /* ---- The tables of a thread ---- */
 
-/* The function of a frame: its name, file and beginning, in one image. Texts of the profile are
- * there once, so their places tell them apart. */
+/* The row of a frame's function: name, file and start line, in an image. The profile's strings are
+ * interned, so their addresses identify them. */
 static uint32_t func_number(fx_writer *w, uint32_t frame)
 {
     const pt_named_frame *const f = &w->frames.frame.items[frame];
@@ -183,7 +183,7 @@ static uint32_t add_stack(fx_writer *w, uint32_t prefix, uint32_t frame)
                          (stack_row){.prefix = prefix, .frame = frame});
 }
 
-/* The row of the stack table; PT_NONE = the empty stack. */
+/* The row of a stack in the stack table; PT_NONE = the empty stack. */
 static uint32_t stack_number(fx_writer *w, uint32_t stack)
 {
     if (w->stack_number[stack] > 0) return w->stack_number[stack] - 2;
@@ -222,7 +222,7 @@ static void put_empty(pt_json_w *json, const char *key)
     pt_json_array_end(json);
 }
 
-/* A column of count equal cells; INT64_MIN = null. */
+/* Writes a column of count equal cells; INT64_MIN = null. */
 static void put_same(pt_json_w *json, const char *key, size_t count, int64_t value)
 {
     pt_json_key_array(json, key);
@@ -243,7 +243,7 @@ static void put_positive(pt_json_w *json, int64_t value)
         pt_json_null(json);
 }
 
-/* Nanoseconds as milliseconds. */
+/* Writes nanoseconds as milliseconds. */
 static void put_ms(pt_json_w *json, int64_t ns)
 {
     pt_json_put_ns(json, ns, 1000000);
@@ -259,7 +259,8 @@ static const pt_named_frame *frame_at(const fx_writer *w, size_t number)
     return &w->frames.frame.items[w->frame.items[number]];
 }
 
-/* Relative to the image: as its headers have it, if that is known, else the offset in the file. */
+/* The address relative to the image: the address in its headers if known, else the offset in the
+ * file. */
 static uint64_t relative_address(const pt_profile *p, uint32_t location)
 {
     const uint64_t address = p->location->address[location];
@@ -275,8 +276,8 @@ static bool is_nameless(const pt_profile *p, uint32_t location)
            p->location->address[location] != 0;
 }
 
-/* 0 for the function itself, 1 for what was inlined into it, and so on: frames of a location are
- * numbered one after the other, the innermost first. */
+/* 0 for the function itself, 1 for a function inlined into it, and so on. The frames of a location
+ * have consecutive rows, the innermost first. */
 static uint32_t inline_depth(const fx_writer *w, uint32_t frame)
 {
     const uint32_t location = w->frames.frame.items[frame].location;
@@ -323,7 +324,8 @@ static void put_frame_table(fx_writer *w)
     pt_json_object_end(json);
 }
 
-/* Strings 2n and 2n + 1 are the name and the file of function n; then the names of resources. */
+/* Writes the functions. Strings 2n and 2n + 1 are the name and the file of function n; the names of
+ * resources follow. */
 static void put_func_table(fx_writer *w)
 {
     pt_json_w *const json = &w->json;
@@ -414,14 +416,15 @@ static void put_resources(fx_writer *w)
     pt_json_key_int(json, "length", (int64_t)count);
     pt_json_key_array(json, "lib");
     for (size_t i = 0; i < count; i++)
-        pt_json_uint(json, w->resource.items[i]); /* libraries are the mappings, in order */
+        pt_json_uint(json,
+                     w->resource.items[i]); /* libraries are the mappings, in the same order */
     pt_json_array_end(json);
     pt_json_key_array(json, "name");
     for (size_t i = 0; i < count; i++)
         pt_json_uint(json, 2 * w->func.count + i);
     pt_json_array_end(json);
     put_same(json, "host", count, INT64_MIN);
-    put_same(json, "type", count, 1); /* a library */
+    put_same(json, "type", count, 1); /* type: library */
     pt_json_object_end(json);
 }
 
@@ -522,8 +525,8 @@ static void put_thread(fx_writer *w, uint32_t id, const moment *from, size_t cou
     end_thread(w);
 }
 
-/* The id by which symbol servers of Mozilla know a build: the first 16 bytes of the build id as a
- * GUID, whose first three fields are little endian, and an age of 0. */
+/* Writes the id by which Mozilla's symbol servers identify a build: the first 16 bytes of the build
+ * id as a GUID, whose first three fields are little endian, and an age of 0. */
 static void put_breakpad_id(pt_json_w *json, const char *build_id)
 {
     static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -627,7 +630,7 @@ static void choose_weight(fx_writer *w)
     }
 }
 
-static void tell_facts(const fx_writer *w, pt_diag *diag)
+static void report_facts(const fx_writer *w, pt_diag *diag)
 {
     const pt_profile *const p = w->p;
     uint64_t moved = 0, cpus = 0;
@@ -638,7 +641,8 @@ static void tell_facts(const fx_writer *w, pt_diag *diag)
     for (uint32_t i = 0; p->sample->cpu && i < p->sample->t.count; i++)
         cpus += p->sample->cpu[i] != PT_NONE;
     if (moved > 0)
-        pt_diag_add(diag, moved, "images lose their place: addresses are relative to them");
+        pt_diag_add(diag, moved,
+                    "images lose their addresses: addresses are relative to the image");
     if (cpus > 0) pt_diag_add(diag, cpus, "samples lose their CPU");
     if (w->timeless > 0)
         pt_diag_add(diag, w->timeless,
@@ -667,7 +671,7 @@ pt_status pt_firefox_write(const pt_profile *profile, const pt_output *output,
     put_document(&w);
     pt_json_w_done(&w.json);
     pt_out_char(out, '\n');
-    tell_facts(&w, options->diag);
+    report_facts(&w, options->diag);
     pt_named_frames_done(&w.frames);
     pt_index_done(&w.stack_index);
     pt_index_done(&w.func_index);

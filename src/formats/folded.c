@@ -1,21 +1,22 @@
-/* folded.c: folded ("collapsed") stacks, the text that flame graph scripts pass around.
+/* folded.c: reads folded ("collapsed") stacks, the text that flame graph scripts exchange.
  *
  *   root;caller;leaf 12            names, outermost first; a count behind the last space
  *   root;caller;leaf 12 7          two counts, as difffolded.pl prints them: before and after
  *   # anything                     a comment, if it does not end in a count
  *
- * There is no specification; Brendan Gregg's FlameGraph scripts are the custom. What we hold to:
- * - Lines end in LF or CRLF. UTF-8 with or without BOM.
- * - Two counts only if every line has two; otherwise the first number belongs to the last name.
- * - Counts may be negative (differences) or 0. A fraction is rounded to the nearest whole number,
- *   halves away from zero, and counted. Exponents are read (awk prints 1e+06).
- * - Names are kept as they are, with the marks _[k] (kernel), _[i] (inlined), _[j] (JIT) that
- *   stackcollapse scripts append; _[k] is also noted on the location. An empty name between two
+ * There is no specification; Brendan Gregg's FlameGraph scripts are the reference. Rules:
+ * - Lines end in LF or CRLF. The text is UTF-8 with or without BOM.
+ * - A line has two counts only if every line has two; else the first number is part of the last
+ * name.
+ * - Counts may be negative (differences) or 0. A fraction is rounded to the nearest integer, halves
+ *   away from zero, and counted. Exponents are accepted (awk prints 1e+06).
+ * - Names are unchanged, with the marks _[k] (kernel), _[i] (inlined) and _[j] (JIT) that
+ *   stackcollapse scripts append; _[k] also sets the location's flag. An empty name between two
  *   semicolons is [unknown].
- * - Lines that are none of this are skipped and counted.
+ * - Other lines are skipped and counted.
  *
- * Writing: one line a distinct stack of names, in order of first appearance. ";" in a name becomes
- * ":", a line break a space; a frame without a name is [lib+0x12]. */
+ * The writer emits a line for each distinct stack of names, in order of first appearance. ";" in a
+ * name becomes ":", a line break a space; a frame without a name is [lib+0x12]. */
 #include "formats/format.h"
 
 #include "base/grow.h"
@@ -42,7 +43,8 @@ static size_t trimmed_size(const char *text, size_t size)
     return size;
 }
 
-/* A number as stackcollapse and difffolded scripts print them, and nothing else. */
+/* Parses a number in the form that stackcollapse and difffolded scripts print; false for any other
+ * text. */
 static bool parse_count(const char *text, size_t size, int64_t *ret_value, bool *ret_rounded)
 {
     char copy[64];
@@ -72,7 +74,7 @@ static bool parse_count(const char *text, size_t size, int64_t *ret_value, bool 
     return true;
 }
 
-/* Cuts the last word off text[0, *size) if it is a count. */
+/* Removes the last word of text[0, *size) if it is a count. */
 static bool cut_count(const char *text, size_t *size, int64_t *ret_value, bool *ret_rounded)
 {
     const size_t end = trimmed_size(text, *size);
@@ -98,7 +100,7 @@ pt_folded_kind pt_folded_parse(const char *text, size_t size, pt_folded_line *re
     return PT_FOLDED_STACK;
 }
 
-/* Text without UTF-8's mark. */
+/* A reader of the text without UTF-8's byte order mark. */
 static pt_reader open_text(const uint8_t *data, size_t size)
 {
     pt_reader text;
@@ -128,7 +130,7 @@ static int probe_folded(const pt_probe_input *input)
     size_t size;
     const char *line;
     while (is_text && (line = pt_read_line(&text, &size)) != NULL) {
-        if (!whole && pt_reader_at_end(&text)) break; /* the head may end inside it */
+        if (!whole && pt_reader_at_end(&text)) break; /* the head may end inside the line */
         if (memchr(line, '\0', size) != NULL) is_text = false;
         pt_folded_line parsed;
         const pt_folded_kind kind = pt_folded_parse(line, size, &parsed);
@@ -138,8 +140,8 @@ static int probe_folded(const pt_probe_input *input)
     }
     if (!is_text || stacks == 0 || invalid > stacks) return 0;
     if (deep > 0) return invalid == 0 ? 70 : 50;
-    /* Lines of one name each: most text that ends in numbers is something else, unless its name
-     * says what it is. */
+    /* All lines have a single name. Most text that ends in numbers is something else, unless the
+     * file's name identifies it. */
     return invalid == 0 && is_named(input->name) ? 50 : 0;
 }
 
@@ -154,7 +156,7 @@ typedef struct {
     uint64_t invalid, first_invalid, rounded, unnamed;
 } folded_reader;
 
-/* Has every stack line two counts? */
+/* Does every stack line have two counts? */
 static bool all_have_two(pt_reader text)
 {
     size_t size, stacks = 0;
@@ -245,14 +247,14 @@ static pt_status conclude_profile(const folded_reader *r, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_FORMAT, "no line of the form \"name;name;name count\"");
     if (r->invalid > 0)
         pt_diag_add(r->hooks->diag, r->invalid,
-                    "lines that are no folded stack skipped (the first is line %" PRIu64 ")",
+                    "lines that are not a folded stack skipped (the first is line %" PRIu64 ")",
                     r->first_invalid);
     if (r->rounded > 0) pt_diag_add(r->hooks->diag, r->rounded, "counts with a fraction rounded");
     if (r->unnamed > 0)
         pt_diag_add(r->hooks->diag, r->unnamed, "frames with an empty name read as [unknown]");
     if (r->invalid > 0)
         return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "line %" PRIu64 " is no folded stack; kept %" PRIu32 " samples",
+                            "line %" PRIu64 " is not a folded stack; kept %" PRIu32 " samples",
                             r->first_invalid, pt_builder_sample_count(r->builder));
     return PT_OK;
 }

@@ -1,9 +1,10 @@
-/* folded_text.h: a line of folded stacks, for the reader and the writer of folded.c. */
+/* folded_text.h: a line of folded stacks, for the reader and the writer. */
 #ifndef PT_FORMATS_FOLDED_TEXT_H
 #define PT_FORMATS_FOLDED_TEXT_H
 
 #include "formats/format.h"
 
+/* Kind of a line. */
 typedef enum {
     PT_FOLDED_EMPTY,
     PT_FOLDED_COMMENT,
@@ -11,19 +12,22 @@ typedef enum {
     PT_FOLDED_STACK,
 } pt_folded_kind;
 
+/* A stack's line. The names are text[0, stack_bytes) if the line has a single count, `last`, and
+ * text[0, first_stack_bytes) if it has two, `first` and `last`. */
 typedef struct pt_folded_line {
-    size_t stack_bytes; /* of the names, if the line has one count ... */
+    size_t stack_bytes; /* length of the names before the last count */
     int64_t last;
     bool last_rounded;
-    bool has_two; /* ... and, if there is a number before it, if it has two */
+    bool has_two; /* a second number stands before the last count */
     size_t first_stack_bytes;
     int64_t first;
     bool first_rounded;
 } pt_folded_line;
 
-/* Takes a line apart; *ret_line is filled for PT_FOLDED_STACK only. */
+/* Parses a line; *ret_line is filled for PT_FOLDED_STACK only. */
 pt_folded_kind pt_folded_parse(const char *text, size_t size, pt_folded_line *ret_line);
 
+/* The writer (folded_write.c). Errors as in pt_format.write. */
 pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
                           const pt_write_options *options, pt_error *reterr);
 

@@ -1,4 +1,4 @@
-/* folded_write.c: folded stacks out; folded.c says what they look like. */
+/* folded_write.c: writes folded stacks; folded.c describes the format. */
 #include "formats/folded_text.h"
 
 #include "base/grow.h"
@@ -15,20 +15,20 @@ typedef struct {
         size_t count, cap;
     } pool;
     struct {
-        uint64_t *items; /* where sequence i ends in the pool */
+        uint64_t *items; /* end of sequence i in the pool */
         size_t count, cap;
     } end;
     pt_index index;
 } sequences;
 
-/* What is written is made of three kinds of distinct things, so that neither long names nor deep
- * stacks are ever multiplied in memory:
+/* The writer interns three kinds of items, so that neither long names nor deep stacks are
+ * multiplied in memory:
  *   name   text without semicolons and line breaks
  *   place  the names of a location, outermost first
  *   row    the places of a stack, outermost first: a line */
 typedef struct {
     const pt_profile *p;
-    uint32_t event[2]; /* columns to write */
+    uint32_t event[2]; /* events to write */
     unsigned events;   /* 1 or 2 */
     pt_buf names;      /* texts, each with a closing NUL */
     struct {
@@ -39,7 +39,7 @@ typedef struct {
     sequences place, row;
     uint32_t *place_of; /* location -> place, PT_NONE = not made yet */
     uint32_t *row_of;   /* stack -> row, PT_NONE = not made yet */
-    int64_t (*sum)[2];  /* of a row; there are at most as many as stacks */
+    int64_t (*sum)[2];  /* sums of each row; at most as many rows as stacks */
     uint64_t changed, saturated;
 } writer;
 
@@ -48,8 +48,8 @@ static uint64_t begin_of(const sequences *s, uint32_t id)
     return id == 0 ? 0 : s->end.items[id - 1];
 }
 
-/* The id of the sequence that lies at the end of the pool from `begin` on; takes it off the pool
- * again if it is not new. */
+/* Interns the sequence from `begin` to the end of the pool; removes it from the pool if it is
+ * known. Returns its id. */
 static uint32_t intern_tail(sequences *s, size_t begin)
 {
     const size_t bytes = (s->pool.count - begin) * sizeof *s->pool.items;
@@ -77,14 +77,14 @@ static void sequences_done(sequences *s)
     pt_index_done(&s->index);
 }
 
-/* Bytes that say at the start of a file how it is encoded. */
+/* Does the text begin with a byte order mark? */
 static bool begins_like_bom(const char *text, size_t size)
 {
     return (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) ||
            (size >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0));
 }
 
-/* Replaces bytes that would be taken for the end of a frame or of a line, or for an encoding. */
+/* Replaces bytes that end a frame or a line, or that mark an encoding. */
 static bool sanitize_name(char *text, size_t size)
 {
     bool changed = begins_like_bom(text, size);
@@ -183,7 +183,7 @@ static const char *leaf_name(const writer *w, uint32_t row)
     return name_text(w, w->place.pool.items[w->place.end.items[place] - 1]);
 }
 
-/* Would a reader take the last word of each line's names for a first count? */
+/* Would a reader take the last word of every line's names for a count? */
 static bool looks_like_two(const writer *w)
 {
     for (uint32_t row = 0; row < w->row.end.count; row++) {
@@ -208,7 +208,7 @@ static void put_row(const writer *w, uint32_t row, bool mark, pt_out *out)
         }
     }
     if (is_first) pt_out_text(out, "[no stack]");
-    if (mark) pt_out_char(out, '_'); /* keeps a last word that is a number from being a count */
+    if (mark) pt_out_char(out, '_'); /* keeps a number at the end from being read as a count */
     for (unsigned e = 0; e < w->events; e++)
         pt_outf(out, " %" PRId64, w->sum[row][e]);
     pt_out_char(out, '\n');
@@ -228,7 +228,7 @@ static bool is_event(const pt_profile *p, uint32_t event, const char *type)
            strcmp(pt_text(p, p->event->row[event].unit), "count") == 0;
 }
 
-/* One column; both of a profile that was read from lines with two. */
+/* Chooses a single event, or both events of a profile that was read from lines with two counts. */
 static pt_status choose_events(writer *w, const pt_write_options *options, pt_error *reterr)
 {
     const pt_profile *const p = w->p;
@@ -275,7 +275,7 @@ pt_status pt_folded_write(const pt_profile *profile, const pt_output *output,
     put_rows(&w, out);
     if (w.changed > 0)
         pt_diag_add(options->diag, w.changed,
-                    "names changed: ; or a line break or a count cannot be in one");
+                    "names changed: a name cannot contain ; or a line break, or end in a count");
     if (w.saturated > 0) pt_diag_add(options->diag, w.saturated, "sums that hit the limit of 2^63");
     status = pt_out_flush(out, reterr);
     free_writer(&w);

@@ -1,8 +1,8 @@
-/* format.h: what a profile format is to the rest of pitot: a constant struct. One file a format;
- * src/formats/formats.def lists them, one X(name) a line.
+/* format.h: a profile format, as a constant struct. Each format has a file; src/formats/formats.def
+ * lists them as X(name).
  *
- * Formats turn bytes into a model and back. They open no paths and symbolize nothing. What the
- * bytes alone cannot give comes through hooks.
+ * Formats convert bytes to a model and back. They open no paths and symbolize nothing. Hooks supply
+ * everything that is not in the bytes.
  */
 #ifndef PT_FORMATS_FORMAT_H
 #define PT_FORMATS_FORMAT_H
@@ -16,16 +16,17 @@
 #include "process/mappings.h"
 
 typedef enum {
-    PT_PROBE_MAGIC,     /* the bytes identify themselves; asked first */
-    PT_PROBE_HEURISTIC, /* structure or text that looks right; asked only if no magic claimed */
+    PT_PROBE_MAGIC,     /* a magic number identifies the format; probed first */
+    PT_PROBE_HEURISTIC, /* the structure or text is plausible; probed only if no magic number
+                           matched */
 } pt_probe_kind;
 
-/* What a format can hold; pt_capabilities names them. convert compares what a profile uses with
- * what the writer holds and reports the difference (pt_format_losses). */
+/* The data that a format can hold; pt_capabilities has their names. convert compares a profile's
+ * data with the writer's capabilities and reports the difference (pt_format_losses). */
 enum {
     PT_CAN_STACKS = 1 << 0,
     PT_CAN_LABELS = 1 << 1,
-    PT_CAN_EVENTS = 1 << 2, /* several values a sample */
+    PT_CAN_EVENTS = 1 << 2, /* several values for each sample */
     PT_CAN_LINES = 1 << 3,
     PT_CAN_INLINES = 1 << 4,
     PT_CAN_ADDRESSES = 1 << 5,
@@ -33,77 +34,81 @@ enum {
     PT_CAN_ARCS = 1 << 7,
     PT_CAN_BINS = 1 << 8,
     PT_CAN_BLOCKS = 1 << 9,
-    PT_CAN_TIME = 1 << 10, /* time, thread, cpu of each sample as such, not as labels */
+    PT_CAN_TIME = 1 << 10, /* time, thread and cpu of each sample, as fields and not as labels */
     PT_CAN_EXTRA = 1 << 11,
     PT_CAN_NAMES = 1 << 12, /* function names */
-    PT_CAN_UNITS = 1 << 13, /* says what its values are */
-    PT_CAN_END = 1 << 14,   /* why a stack ended */
+    PT_CAN_UNITS = 1 << 13, /* types and units of values */
+    PT_CAN_END = 1 << 14,   /* the reason of a stack's end */
     PT_CAN_COMMENTS = 1 << 15,
-    PT_CAN_HEADER = 1 << 16,  /* when, how long, at what period */
+    PT_CAN_HEADER = 1 << 16,  /* start time, duration and period */
     PT_CAN_UNKNOWN = 1 << 17, /* unknown protobuf fields */
-    PT_CAN_IMAGES = 1 << 18,  /* which file code is from, if not MAPPINGS */
-    PT_CAN_CALLS = 1 << 19,   /* what calls from function to function cost, if not STACKS */
-    PT_CAN_CLOCK = 1 << 20,   /* the time of each sample, not its thread, if not TIME */
-    PT_CAN_DEFAULT = 1 << 21, /* which of several events is shown when nobody chooses */
+    PT_CAN_IMAGES = 1 << 18,  /* names of the files that hold the code, if not MAPPINGS */
+    PT_CAN_CALLS = 1 << 19,   /* inclusive cost of calls between functions, if not STACKS */
+    PT_CAN_CLOCK = 1 << 20,   /* the time of each sample without its thread, if not TIME */
+    PT_CAN_DEFAULT = 1 << 21, /* the default event */
 };
 
-/* What a probe may look at: the first bytes after peeling, zero padded to at least 64. */
+/* The input of a probe: the first bytes after peeling, zero padded to at least 64. */
 typedef struct pt_probe_input {
     const uint8_t *head;
-    size_t head_bytes;   /* at most 65536; bytes that are really there */
-    uint64_t file_bytes; /* of the peeled input; UINT64_MAX = unknown */
+    size_t head_bytes;   /* bytes present in head, at most 65536 */
+    uint64_t file_bytes; /* size of the peeled input; UINT64_MAX = unknown */
     const char *name;    /* file name without folders, or "" */
 } pt_probe_input;
 
 /* A mapping of code in a process. */
 typedef struct pt_read_map {
     pt_map_range range;
-    const char *path, *build_id; /* build id in hex; "" = unknown. They live while it is read */
+    const char *path,
+        *build_id; /* build id in hex; "" = unknown. Both live as long as the reading */
 } pt_read_map;
 
-/* Registers and stack bytes as they were when a sample was taken. */
+/* Registers and a copy of the stack at a sample. */
 typedef struct pt_read_stack {
     uint16_t machine;            /* EM_X86_64, EM_AARCH64 */
-    uint32_t generation;         /* another one whenever maps are others */
+    uint32_t generation;         /* number that changes whenever maps change */
     const pt_read_map *maps;     /* ascending, not overlapping */
-    size_t map_count, map_bytes; /* bytes from one to the next */
-    const uint64_t *registers;   /* 33, by DWARF number; those that were not recorded are 0 */
-    const uint8_t *bytes;        /* from the stack pointer on */
-    size_t byte_count, room;     /* copied, and asked for */
+    size_t map_count, map_bytes; /* map_bytes: distance between two elements */
+    const uint64_t *registers;   /* 33 registers by DWARF number; 0 if not recorded */
+    const uint8_t *bytes;        /* stack bytes from the stack pointer on */
+    size_t byte_count, room;     /* bytes copied, and bytes requested */
 } pt_read_stack;
 
-/* What a reader may ask of its caller. Any pointer may be NULL. */
+/* Services that a reader gets from its caller. Any pointer may be NULL. */
 typedef struct pt_read_hooks {
     pt_diag *diag;
     void *context;
-    /* The reader will not look at the input before this offset again: what is there afterwards is
-     * undefined (zeros, where a copy in memory was given back). */
+    /* Announces that the reader needs no input before this offset any more. Its bytes are undefined
+     * from then on (zeros where memory was released). */
     void (*discard)(void *context, uint64_t upto);
-    /* Walks a copied stack (perf.data). Writes return addresses behind the pc, innermost first, at
-     * most cap; returns how many. 0 = it has no image of the code that runs, or cannot tell. */
+    /* Unwinds a copied stack (perf.data). Writes at most cap return addresses of the callers,
+     * innermost first, without the pc, and returns their number. 0 = the code's image is missing,
+     * or the walk failed. */
     size_t (*unwind)(void *context, const pt_read_stack *stack, uint64_t *ret_pcs, size_t cap,
                      pt_stack_end *ret_end);
-    uint64_t inflated_bytes; /* the most that compressed records may become; 0 = 8 GiB */
-    uint32_t word_bytes;     /* of the executable, for formats that do not say; 0 = unknown */
-    /* Take what google/pprof leaves in the text of a profile: names in comments (Go, debug=1),
-       names and labels of threads, what pitot says of its own recordings (pprof_facts.c). */
+    uint64_t inflated_bytes; /* limit for compressed records; 0 = 8 GiB */
+    uint32_t word_bytes; /* word size of the executable, for formats that lack it; 0 = unknown */
+    /* Also read what google/pprof ignores in the text of a profile: names in comments (Go,
+     * debug=1), names and labels of threads, pitot's facts about its own recordings
+     * (pprof_facts.c). */
     bool annotate;
-    /* Histograms stay bins, and an address may be several locations: no samples are made, for those
-     * who look at bins and arcs only. */
+    /* Keep histograms as bins only, without samples, and permit several locations with the same
+     * address; for callers that use only bins and arcs. */
     bool bins_only;
 } pt_read_hooks;
 
 typedef struct pt_write_options {
-    uint32_t event; /* for formats without PT_CAN_EVENTS; PT_NONE = the default one */
+    uint32_t event; /* for formats without PT_CAN_EVENTS; PT_NONE = the default event */
     bool raw;       /* profile.proto: not gzipped */
     pt_pool *pool;  /* for compression; NULL = inline */
-    pt_diag *diag;  /* what was changed on the way, beyond pt_format_losses; may be NULL */
+    pt_diag *diag;  /* changes beyond pt_format_losses; may be NULL */
 } pt_write_options;
 
-/* Where a writer's files go. One profile may become several files (DCPI). */
+/* The destination of a writer's files. A profile may become several files (DCPI). */
 typedef struct pt_output {
     void *context;
-    /* Opens the next file; suffix is "" for the only one. The sink belongs to the output. */
+    /* Opens the next file. suffix is "" if there is only one. The returned stream belongs to the
+     * output. */
     pt_out *(*open)(void *context, const char *suffix, pt_error *reterr);
 } pt_output;
 
@@ -114,25 +119,26 @@ typedef struct pt_format {
     const char *summary;           /* one line for `pitot formats` */
     pt_probe_kind kind;
     uint32_t capabilities; /* PT_CAN_x */
-    /* Keys of labels that it holds all the same, where it holds none as such: a thread's name.
-     * NULL-terminated; NULL = none. */
+    /* Keys of labels that the format holds although it lacks PT_CAN_LABELS, such as a thread's
+     * name. NULL-terminated; NULL = none. */
     const char *const *held_labels;
-    /* What it may call values, as "type/unit", with "*" for any type or unit; others are read again
-     * under one of these names. NULL-terminated; NULL = whatever they are called. */
+    /* Names of events that the format can hold, as "type/unit", with "*" for any type or unit.
+     * Other events are read back under one of these names. NULL-terminated; NULL = any name. */
     const char *const *held_events;
-    /* Does it hold this event beside the one that it writes, without holding several as such? NULL
+    /* Does the format hold this event beside the written one, although it lacks PT_CAN_EVENTS? NULL
      * = no. */
     bool (*holds_event)(const pt_profile *profile, uint32_t event);
-    /* Without DEFAULT: the event that is shown of what it writes of the profile. NULL = the last.
-     */
+    /* For formats without PT_CAN_DEFAULT: the event that a reader of the written file shows by
+     * default. NULL = the last. */
     uint32_t (*shown_event)(const pt_profile *profile);
-    /* 0 = no; 1..100 = how sure. */
+    /* The confidence that the input has this format: 0 = no, 1 to 100. */
     int (*probe)(const pt_probe_input *input);
-    /* Reads into an empty builder. PT_ERR_DAMAGED after keeping something: the caller freezes what
-     * is there and reports. NULL = write only. */
+    /* Reads into an empty builder. On PT_ERR_DAMAGED the builder holds the readable part, which the
+     * caller freezes and reports. NULL = write only. */
     pt_status (*read)(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
                       pt_error *reterr);
-    /* NULL = read only. */
+    /* Writes the profile. Errors: PT_ERR_USAGE and PT_ERR_UNSUPPORTED if the format cannot hold the
+     * profile; else the first failure of the output. NULL = read only. */
     pt_status (*write)(const pt_profile *profile, const pt_output *output,
                        const pt_write_options *options, pt_error *reterr);
 } pt_format;
@@ -141,7 +147,7 @@ typedef struct pt_format {
 extern const pt_format *const pt_formats[];
 extern const size_t pt_format_count;
 
-/* The bits of `capabilities`, lowest first: a word and a line for `pitot formats`. */
+/* The names of capabilities, lowest bit first: a word and a description for `pitot formats`. */
 typedef struct pt_capability {
     uint32_t bit;
     const char *name, *help;
@@ -149,17 +155,19 @@ typedef struct pt_capability {
 extern const pt_capability pt_capabilities[];
 extern const size_t pt_capability_count;
 
-/* By name or alias; NULL if there is none. */
+/* The format with that name or alias; NULL if there is none. */
 const pt_format *pt_format_find(const char *name);
-/* By the extension of a file name; NULL if none claims it. */
+/* The format of a file name's extension; NULL if none matches. */
 const pt_format *pt_format_for_path(const char *path);
 
-/* The one format that claims the input. Magics are asked before any heuristic; a tie is an error
- * that names both and --from=. PT_ERR_FORMAT if nobody claims it, with what the bytes look like. */
+/* Finds the format of the input. Magic numbers take precedence over heuristics. PT_ERR_FORMAT for a
+ * tie (the message names both formats and --from=) and if no format matches (the message describes
+ * the bytes). */
 pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_format,
                           pt_error *reterr);
 
-/* What writing the profile in this format loses, as counted facts; empty = nothing. */
+/* The data that is lost when the profile is written in this format, as counted facts; empty = none.
+ */
 void pt_format_losses(const pt_profile *profile, const pt_format *format, pt_diag *ret_losses);
 
 #endif

@@ -1,16 +1,16 @@
-/* gmon.c: gmon.out as GNU writes it, of both word sizes and byte orders.
+/* gmon.c: reads GNU's gmon.out, of both word sizes and byte orders.
  *
  *   header  | "gmon" | u32 version 1 | 12 spare bytes |
  *   records | 0 | low P | high P | bins u32 | rate u32 | dimension [15] | abbreviation | u16 ... |
  *           | 1 | from P | self P | calls u32 |
  *           | 2 | n u32, or a size_t as glibc writes it | n times: address P, count P |
  *
- * P is a pointer of the profiled program; nothing is padded or aligned. Rule: the GNU gprof manual,
- * "Profiling Data File Format", and gmon_out.h.
+ * P is a pointer of the profiled program; there is no padding or alignment. Rule: the GNU gprof
+ * manual, "Profiling Data File Format", and gmon_out.h.
  *
- * The file tells neither its word size nor which of the two lengths a record of type 2 has. Both
- * are found by reading the records in each way: the program's word size (hooks) is tried first, and
- * the way that reaches the end of the file counts, else the one that gets furthest.
+ * The file states neither its word size nor the length of n in a record of type 2. The reader
+ * parses the records in each variant, beginning with the program's word size (hooks), and chooses
+ * the variant that reaches the end of the file, else the one that gets furthest.
  */
 #include "formats/gmon.h"
 
@@ -22,7 +22,7 @@
 #include "base/grow.h"
 
 #define HEADER_BYTES   20
-#define VERSION_SHARED 0x1ffff /* LD_PROFILE's: one shared object, another layout */
+#define VERSION_SHARED 0x1ffff /* LD_PROFILE's: a shared object, in another layout */
 #define NS_PER_S       1000000000u
 
 static const uint8_t cookie[4] = {'g', 'm', 'o', 'n'};
@@ -43,7 +43,7 @@ void pt_gmon_put_hex(pt_buf *buf, const uint8_t *bytes, size_t count)
 
 /* ---- Into the model ---- */
 
-/* Name of the dimension without what fills it up. */
+/* Length of the dimension's name without its padding. */
 static size_t dimension_length(const pt_gmon_histogram *h)
 {
     size_t n = 0;
@@ -54,7 +54,7 @@ static size_t dimension_length(const pt_gmon_histogram *h)
     return n;
 }
 
-/* The name as text that is fit to be shown, whatever the bytes are; at most 15 and a NUL. */
+/* Copies the dimension's name with unprintable bytes replaced: at most 15 bytes and a NUL. */
 static void dimension_text(const pt_gmon_histogram *h, char *buf)
 {
     const size_t n = dimension_length(h);
@@ -63,7 +63,7 @@ static void dimension_text(const pt_gmon_histogram *h, char *buf)
     buf[n] = '\0';
 }
 
-/* A bin counts in 1/rate of the dimension. */
+/* The unit of a bin's count: 1/rate of the dimension. */
 static pt_string_id unit_of(pt_builder *b, const pt_gmon_histogram *h)
 {
     char text[PT_GMON_DIMENSION_BYTES + 1];
@@ -117,12 +117,14 @@ static pt_location_id location_of(pt_gmon_reading *s, uint64_t address)
 {
     note_limit(s, address == UINT64_MAX ? address : address + 1);
     const pt_location at = {.mapping = s->mapping.v, .address = address};
-    /* Who looks at bins only adds arcs up by function, and need not have each address once. */
+    /* A caller that uses only bins and arcs adds arcs up by function, so an address may have
+     * several locations. */
     return s->bins_only ? pt_builder_append_location(s->b, &at, NULL, 0)
                         : pt_builder_location(s->b, &at, NULL, 0);
 }
 
-/* A whole instruction's address on machines whose instructions are aligned to two bytes. */
+/* The middle of a bin, at an address that may begin an instruction on machines with an alignment of
+ * two bytes. */
 static uint64_t middle_of(uint64_t low, uint64_t high)
 {
     return low + (high - low) / 2 / PT_GMON_UNIT_BYTES * PT_GMON_UNIT_BYTES;
@@ -137,7 +139,7 @@ static void add_sample(pt_gmon_reading *s, uint64_t address, uint64_t count)
                    values);
 }
 
-/* Skips bins of no ticks, most of them in large programs; up to `most`. Returns how many. */
+/* Skips up to `most` empty bins, which are the majority in large programs. Returns their number. */
 static uint64_t skip_empty(pt_reader *r, uint64_t most)
 {
     uint64_t count = 0, several;
@@ -155,7 +157,7 @@ void pt_gmon_add_bins(pt_gmon_reading *s, pt_reader *r, const pt_gmon_histogram 
                       uint64_t present)
 {
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
-    /* Several bins may share an edge then, and only all of them tell which is which. */
+    /* Several bins may then share an edge, and only the complete list identifies each. */
     const bool crowded = units < h->bin_count;
     const double scale =
         (double)units * PT_GMON_UNIT_BYTES / (double)(h->bin_count | !h->bin_count);
@@ -207,7 +209,7 @@ void pt_gmon_end(pt_gmon_reading *s, bool whole)
 
 typedef struct {
     bool big_endian;
-    uint8_t word_bytes, length_bytes; /* length: of the number that begins a record of type 2 */
+    uint8_t word_bytes, length_bytes; /* length_bytes: of n in a record of type 2 */
     uint32_t version;
 } variant;
 
@@ -215,7 +217,7 @@ typedef struct {
     uint8_t tag;
     uint64_t offset;
     pt_gmon_histogram histogram;
-    uint64_t count, present; /* items that the record claims, and how many are there */
+    uint64_t count, present; /* number of items that the record states, and that are present */
     pt_reader items;
 } record;
 
@@ -236,8 +238,8 @@ static void read_histogram_head(pt_reader *r, record *rec)
                           rec->offset, h->low, h->high);
 }
 
-/* The next record; false at the end and if its head cannot be read. A record whose items are not
- * all there is given with those that are, and the reader has failed. */
+/* Reads a record; false at the end, or if its head is invalid. If items are missing, the record has
+ * the present ones, and the reader has failed. */
 static bool next_record(pt_reader *r, const variant *v, record *ret)
 {
     static const char *const names[] = {"bins", "arc", "basic blocks"};
@@ -285,9 +287,9 @@ static pt_reader records_of(const uint8_t *data, size_t size, const variant *v, 
     return r;
 }
 
-/* How far the records make sense in this variant: the size if to the end. A text range above the
- * usual address spaces, or a name that no program would choose, makes no sense. */
-static uint64_t reach_of(const uint8_t *data, size_t size, const variant *v)
+/* The number of bytes that are plausible records in this variant; all of them: size. A text range
+ * above the usual address spaces, or an implausible dimension name, ends it. */
+static uint64_t plausible_bytes(const uint8_t *data, size_t size, const variant *v)
 {
     pt_reader r = records_of(data, size, v, NULL);
     record rec;
@@ -322,7 +324,7 @@ static variant choose_variant(const uint8_t *data, size_t size, bool little, boo
                                    .word_bytes = ways[i].word_bytes,
                                    .length_bytes = ways[i].length_bytes,
                                    .version = version};
-                const uint64_t far = reach_of(data, size, &v);
+                const uint64_t far = plausible_bytes(data, size, &v);
                 if (far <= best_reach) continue;
                 best = v;
                 best_reach = far;
@@ -333,7 +335,7 @@ static variant choose_variant(const uint8_t *data, size_t size, bool little, boo
     return best;
 }
 
-/* ---- Histograms that fit together ---- */
+/* ---- Consistent histograms ---- */
 
 typedef struct {
     uint64_t low, high, offset;
@@ -344,7 +346,7 @@ typedef struct {
     struct {
         range *items;
         size_t count, cap;
-    } ranges;                /* in the order of the file */
+    } ranges;                /* in file order */
     pt_gmon_histogram first; /* if ranges.count > 0 */
 } histograms;
 
@@ -357,14 +359,14 @@ static int by_place(const void *a, const void *b, void *context)
     return (i > k) - (i < k);
 }
 
-static void say_first(pt_error *error, uint64_t offset, const char *text)
+static void set_first_error(pt_error *error, uint64_t offset, const char *text)
 {
     if (error->status != PT_OK) return;
     pt_error_set(error, PT_ERR_DAMAGED, "%s", text);
     error->offset = (int64_t)offset;
 }
 
-/* Ranges are the same or have nothing in common; one that overlaps another is left out. */
+/* Removes ranges that overlap an earlier one: two ranges must be equal or disjoint. */
 static void check_ranges(histograms *all, pt_error *error)
 {
     PT_FREE uint32_t *order = pt_alloc(all->ranges.count + 1, sizeof *order);
@@ -386,11 +388,11 @@ static void check_ranges(histograms *all, pt_error *error)
             "histogram at byte %" PRIu64 " (0x%" PRIx64 " to 0x%" PRIx64 ") overlaps the one at "
             "byte %" PRIu64 " (0x%" PRIx64 " to 0x%" PRIx64 "); left it out",
             x->offset, x->low, x->high, last->offset, last->low, last->high);
-        say_first(error, x->offset, text);
+        set_first_error(error, x->offset, text);
     }
 }
 
-static histograms look_at_histograms(const uint8_t *data, size_t size, const variant *v,
+static histograms collect_histograms(const uint8_t *data, size_t size, const variant *v,
                                      pt_error *error)
 {
     histograms all = {0};
@@ -407,10 +409,10 @@ static histograms look_at_histograms(const uint8_t *data, size_t size, const var
         char its[PT_GMON_DIMENSION_BYTES + 1], wanted[PT_GMON_DIMENSION_BYTES + 1];
         dimension_text(h, its);
         dimension_text(&all.first, wanted);
-        PT_FREE char *text = pt_strf("histogram at byte %" PRIu64 " counts other things (%s at "
+        PT_FREE char *text = pt_strf("histogram at byte %" PRIu64 " has another unit (%s at "
                                      "rate %u) than the first (%s at rate %u); left it out",
                                      rec.offset, its, h->rate, wanted, all.first.rate);
-        say_first(error, rec.offset, text);
+        set_first_error(error, rec.offset, text);
     }
     check_ranges(&all, error);
     return all;
@@ -447,13 +449,13 @@ static void read_records(pt_gmon_reading *s, pt_reader *r, const variant *v, con
     }
 }
 
-static pt_status say_version(uint32_t le, uint32_t be, pt_error *reterr)
+static pt_status refuse_version(uint32_t le, uint32_t be, pt_error *reterr)
 {
     if (le == VERSION_SHARED || be == VERSION_SHARED)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "the profile of a shared object, as LD_PROFILE makes it (version "
-                            "0x1ffff), is laid out otherwise and cannot be read; sprof shows it");
-    return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "version %u of gmon.out is not known here",
+                            "0x1ffff), has another layout and cannot be read; use sprof");
+    return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "version %u of gmon.out is not supported",
                         le < be ? le : be);
 }
 
@@ -472,14 +474,15 @@ static pt_status read_profile(pt_reader *given, pt_builder *b, const pt_read_hoo
     memcpy(&le, data + 4, 4);
     le = le32toh(le);
     be = __builtin_bswap32(le);
-    if (le > 1 && be > 1) return say_version(le, be, reterr);
+    if (le > 1 && be > 1) return refuse_version(le, be, reterr);
     const variant v =
         choose_variant(data, size, le <= 1, be <= 1, le < be ? le : be, hooks->word_bytes);
     if (hooks->word_bytes != 0 && hooks->word_bytes != v.word_bytes)
-        pt_diag_add(hooks->diag, 1, "file of a %u-bit program, though the one named is of %u bits",
+        pt_diag_add(hooks->diag, 1,
+                    "the file is of a %u-bit program, but the program given has %u bits",
                     8u * v.word_bytes, 8 * hooks->word_bytes);
     pt_error error = PT_ERROR_INIT, reading = PT_ERROR_INIT;
-    histograms all = look_at_histograms(data, size, &v, &error);
+    histograms all = collect_histograms(data, size, &v, &error);
     pt_gmon_reading s;
     pt_gmon_begin(&s, b, hooks, "gmon", all.ranges.count > 0 ? &all.first : NULL, v.word_bytes,
                   v.big_endian);

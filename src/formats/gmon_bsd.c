@@ -1,4 +1,4 @@
-/* gmon_bsd.c: gmon.out without a magic number: old BSD's, and 4.4BSD's.
+/* gmon_bsd.c: reads gmon.out without a magic number: old BSD's and 4.4BSD's.
  *
  *   old     | low P | high P | bytes u32 |                                       then
  *   4.4BSD  | low P | high P | bytes u32 | version 0x51879 | rate u32 | 3 spare u32 |
@@ -7,8 +7,8 @@
  * `bytes` counts the header and the bins. Alpha's old header is padded to 24 bytes. Rule: the GNU
  * gprof manual, "Profiling Data File Format", on the old format; gmon.h of 4.4BSD.
  *
- * Nothing but its own arithmetic tells such a file: the bins end where the arcs begin, the arcs
- * fill the rest, a bin covers 2, 4, 8 ... bytes of text, and arcs lead into the text.
+ * Only consistency identifies such a file: the bins end where the arcs begin, the arcs fill the
+ * rest, a bin covers 2, 4, 8 ... bytes of text, and arcs lead into the text.
  */
 #include "formats/gmon.h"
 
@@ -16,11 +16,11 @@
 #include <string.h>
 
 #define SPARE_BYTES   12
-#define BIN_BYTES_MAX 64 /* of text */
-#define SPAN_SLACK    16 /* text may end so many bytes before its last bin would: glibc rounds */
+#define BIN_BYTES_MAX 64 /* bytes of text */
+#define SPAN_SLACK    16 /* bytes that the last bin may exceed the text */
 #define TEXT_MAX      ((uint64_t)1 << 48)
 
-/* Word size, and bytes of the header; is_44: the one with version and rate. */
+/* A layout of the header; is_44: 4.4BSD's, with version and rate. */
 typedef struct {
     uint8_t word_bytes, header_bytes;
     bool is_44;
@@ -37,7 +37,7 @@ typedef struct {
     const uint8_t *spare;
 } header;
 
-/* False if the bytes cannot be such a header at all. */
+/* Parses the header; false if it is invalid. */
 static bool read_header(const uint8_t *data, size_t size, const layout *l, bool big_endian,
                         header *ret)
 {
@@ -60,7 +60,7 @@ static bool read_header(const uint8_t *data, size_t size, const layout *l, bool 
            (ret->bytes - l->header_bytes) % 2 == 0;
 }
 
-/* Do the arcs that can be seen lead from the text into the text? */
+/* Do the arcs in the head lead from the text into the text? */
 static bool arcs_fit(const header *h, const uint8_t *data, size_t size)
 {
     pt_reader r;
@@ -77,7 +77,7 @@ static bool arcs_fit(const header *h, const uint8_t *data, size_t size)
     return true;
 }
 
-/* Does everything agree, down to the last byte of the file? */
+/* Are all sizes consistent, to the last byte of the file? */
 static bool fits_tightly(const header *h, const uint8_t *data, size_t size, uint64_t file_bytes)
 {
     const uint64_t bins = (h->bytes - h->l.header_bytes) / 2, span = h->high - h->low;
@@ -91,7 +91,7 @@ static bool fits_tightly(const header *h, const uint8_t *data, size_t size, uint
     return false;
 }
 
-/* The layout that fits; those of the hinted word size first. */
+/* Finds the matching layout. Layouts with the hinted word size are tried first. */
 static bool find_layout(const uint8_t *data, size_t size, uint64_t file_bytes, uint32_t hint,
                         bool loose, header *ret)
 {

@@ -1,4 +1,4 @@
-/* gmon_plan.c: the extra row that tells how a gmon.out was laid out (gmon.h), read again. */
+/* gmon_plan.c: parses the plan, the extra row with the layout of a gmon.out (gmon.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ const char *pt_gmon_plan(const pt_profile *p)
     return plan;
 }
 
-bool pt_gmon_look(const pt_profile *p, pt_gmon_facts *ret_facts)
+bool pt_gmon_read_facts(const pt_profile *p, pt_gmon_facts *ret_facts)
 {
     const char *line = pt_gmon_plan(p);
     if (line == NULL) return false;

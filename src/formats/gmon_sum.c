@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/index.h"
 
-#define REPEATS_MAX 65536               /* records for what one field cannot hold */
-#define BINS_MAX    ((uint64_t)1 << 28) /* of a merged profile's plans */
+#define REPEATS_MAX 65536               /* records for a sum that exceeds its field */
+#define BINS_MAX    ((uint64_t)1 << 28) /* bins in a merged profile's plans */
 
 typedef struct {
     pt_gmon_histogram h;
@@ -19,11 +19,11 @@ typedef struct {
 } summed_histogram;
 
 typedef struct {
-    uint64_t from, to, count; /* of blocks: to is 0 */
+    uint64_t from, to, count; /* for blocks, to is 0 */
 } summed_pair;
 
 typedef struct {
-    summed_pair *items; /* in the order in which they first appeared */
+    summed_pair *items; /* in order of first appearance */
     size_t count, cap;
     pt_index index;
 } pairs;
@@ -35,7 +35,7 @@ typedef struct {
     } histograms;
     pt_index histogram_index;
     pairs arcs, blocks;
-    uint64_t bins_claimed; /* of a merged profile's histograms */
+    uint64_t bins_claimed; /* bins of a merged profile's histograms */
     unsigned word_bytes;
     bool big_endian;
     pt_buf *out;
@@ -69,7 +69,7 @@ static summed_histogram *histogram_like(sum *s, const pt_gmon_histogram *h)
     return added;
 }
 
-/* Does the histogram count what the first one does? */
+/* Does the histogram have the unit and rate of the first? */
 static bool fits_first(const sum *s, const pt_gmon_histogram *h)
 {
     if (s->histograms.count == 0) return true;
@@ -86,7 +86,7 @@ static int by_range(const void *a, const void *b)
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* Ranges that overlap cannot stand in one file. */
+/* Fails if ranges overlap, since a file cannot hold them. */
 static pt_status check_ranges(const sum *s, pt_error *reterr)
 {
     const size_t count = s->histograms.count;
@@ -103,7 +103,7 @@ static pt_status check_ranges(const sum *s, pt_error *reterr)
     return PT_OK;
 }
 
-/* The rows of the model that a histogram's bins became: those that counted something. */
+/* Adds the rows of a histogram's bins; only bins with a count have one. */
 static void add_bins(sum *s, const pt_gmon_step *step, const pt_bin *rows)
 {
     const pt_gmon_histogram *const h = &step->histogram;
@@ -129,8 +129,9 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
 {
     const char *line = pt_gmon_plan(p);
     if (line == NULL)
-        return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "only profiles that were read whole from a gmon.out can be added up");
+        return pt_error_set(
+            reterr, PT_ERR_UNSUPPORTED,
+            "only profiles that were read completely from a gmon.out can be added up");
     const char *const end = strchr(line, '\n');
     line = end != NULL ? end + 1 : "";
     uint64_t row = 0;
@@ -139,7 +140,7 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
         if (row + step.rows > p->bin->t.count || !fits_first(s, &step.histogram))
             return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                                 "the histogram of 0x%" PRIx64 " to 0x%" PRIx64
-                                " counts other things than the first",
+                                " has another unit than the first",
                                 step.histogram.low, step.histogram.high);
         add_bins(s, &step, p->bin->row + row);
         row += step.rows;
@@ -148,9 +149,9 @@ static pt_status add_profile(sum *s, const pt_profile *p, pt_error *reterr)
     return PT_OK;
 }
 
-/* ---- A profile that was merged ---- */
+/* ---- Merged profiles ---- */
 
-/* The histograms of one plan. */
+/* Adds the histograms of a plan. */
 static bool add_plan(sum *s, const char *line)
 {
     unsigned word_bytes, big_endian;
@@ -184,20 +185,20 @@ static bool add_plans(sum *s, const pt_profile *p)
     return any && check_ranges(s, NULL) == PT_OK;
 }
 
-/* Which bin of the histogram has these edges; bin_count = none. */
+/* Index of the bin with these edges; bin_count = none. */
 static uint64_t bin_with_edges(const pt_gmon_histogram *h, uint64_t low, uint64_t high)
 {
     const uint64_t units = (h->high - h->low) / PT_GMON_UNIT_BYTES;
     const uint64_t unit = (low - h->low) / PT_GMON_UNIT_BYTES;
     const double at = (double)unit * (double)h->bin_count / (units > 0 ? (double)units : 1);
-    if (at >= (double)h->bin_count + 2) return h->bin_count; /* it lies behind */
+    if (at >= (double)h->bin_count + 2) return h->bin_count; /* behind the last bin */
     const uint64_t guess = at < 2 ? 0 : (uint64_t)at - 2;
     for (uint64_t i = guess; i < h->bin_count && pt_gmon_edge(h, i) <= low; i++)
         if (pt_gmon_edge(h, i) == low && pt_gmon_edge(h, i + 1) == high) return i;
     return h->bin_count;
 }
 
-/* Histograms are sorted, and have nothing in common. */
+/* The histogram that covers the address. Histograms are sorted and disjoint. */
 static summed_histogram *histogram_at(const sum *s, uint64_t address)
 {
     size_t low = 0, high = s->histograms.count;
@@ -239,7 +240,7 @@ static void put_number(const sum *s, uint64_t value, unsigned bytes)
         pt_put_le(s->out, value, bytes);
 }
 
-/* What fits of *left; the rest stays there. */
+/* Takes at most `most` from *left. */
 static uint64_t part_of(uint64_t *left, uint64_t most)
 {
     const uint64_t part = *left < most ? *left : most;
@@ -264,7 +265,7 @@ static void put_histogram(const sum *s, summed_histogram *x)
             more |= x->bins[i] > 0;
         }
     }
-    pt_diag_add(s->diag, more, "histograms held at the most that can be written");
+    pt_diag_add(s->diag, more, "histograms clipped to the largest count that can be written");
 }
 
 static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
@@ -278,7 +279,7 @@ static void put_arc(const sum *s, const summed_pair *arc, bool bsd)
         put_number(s, arc->to, s->word_bytes);
         put_number(s, part_of(&left, count_bytes == 8 ? UINT64_MAX : UINT32_MAX), count_bytes);
     } while (left > 0 && ++repeat < REPEATS_MAX);
-    pt_diag_add(s->diag, left > 0, "call arcs held at the most that can be written");
+    pt_diag_add(s->diag, left > 0, "call arcs clipped to the largest count that can be written");
 }
 
 static void put_gnu(const sum *s)
@@ -348,7 +349,8 @@ static void end_sum(sum *s)
     pt_index_done(&s->blocks.index);
 }
 
-/* BSD's layout is one histogram of time, and one of few bins is not told from other files. */
+/* Can BSD's layout hold the sum? It has a single histogram of time, and a histogram with few bins
+ * cannot be told from other files. */
 static bool fits_bsd(const sum *s)
 {
     if (s->histograms.count != 1) return false;

@@ -1,14 +1,14 @@
-/* gmon_write.c: profiles as gmon.out, GNU's and the older layouts.
+/* gmon_write.c: writes profiles as gmon.out, in GNU's and the older layouts.
  *
- * A profile that was read from the layout that is asked for, and not changed since, is written by
- * its plan (gmon.h): the same records in the same order. Any other one gives leaf counts of the
- * program's image, at its linked addresses (one that was merged from such files keeps their
- * histograms, gmon_sum.h):
+ * A profile that was read from the requested layout and not changed since is written by its plan
+ * (gmon.h): the same records in the same order. A profile merged from such files keeps their
+ * histograms (gmon_sum.h). Any other profile is written as leaf counts of the program's image, at
+ * link-time addresses:
  *
- *   GNU   a histogram for each stretch of text with samples, bins of 4 bytes. A bin is 16 bits wide
- *         and never wraps: an address with more samples has a histogram of one bin, repeated, since
- *         readers add up histograms of the same range
- *   BSD   one histogram over all of them; bins are held at 65,535, and that is told
+ *   GNU   a histogram for each stretch of text with samples, with bins of 4 bytes. A bin has 16
+ *         bits and never wraps: an address with more samples gets further histograms of a single
+ *         bin, since readers add up histograms of the same range
+ *   BSD   a single histogram; bins are clipped to 65,535, which is reported
  */
 #include "formats/gmon.h"
 
@@ -23,13 +23,13 @@
 #include "formats/gmon_sum.h"
 
 #define GRANULE         4
-#define GAP_MAX         1024 /* bins without samples inside a histogram; more begin another */
+#define GAP_MAX         1024 /* bins without samples in a histogram; a longer gap begins another */
 #define REPEATS_MAX     4096
 #define BSD_BINS_MAX    ((uint64_t)1 << 22)
 #define BSD_GRANULE_MAX 64
 #define NS_PER_S        1000000000.0
 #define FIXED_BELOW     ((uint64_t)1 << 32)
-#define TIMELESS_HZ     1000 /* for times of which nobody knows the clock */
+#define TIMELESS_HZ     1000 /* for times without a known clock */
 
 typedef struct {
     const pt_profile *p;
@@ -37,10 +37,10 @@ typedef struct {
     unsigned word_bytes;
     bool big_endian;
     pt_buf buf;
-    /* What the counts are. */
+    /* The unit of the counts. */
     uint32_t event;
     uint32_t rate;
-    double per_count; /* of the event's values */
+    double per_count; /* value of the event for each count */
     uint8_t dimension[PT_GMON_DIMENSION_BYTES + 1];
 } writing;
 
@@ -81,8 +81,8 @@ static pt_status send_files(writing *w, const pt_output *output, pt_error *reter
 
 /* ---- By the plan ---- */
 
-/* The profile's plan if it is of this layout and the tables are what it was made for: as many rows,
- * and samples that add up to the bins. NULL if not. */
+/* The profile's plan if it is of this layout and still matches the tables: the same number of rows,
+ * and samples that add up to the bins. Else NULL. */
 static const char *usable_plan(const pt_profile *p, const char *layout)
 {
     const char *const plan = pt_gmon_plan(p);
@@ -161,7 +161,7 @@ typedef struct {
     size_t count, cap;
 } leaf_counts;
 
-/* The clock behind an event; 0 = unknown. */
+/* The rate of the event's clock; 0 = unknown. */
 static double clock_hz(const pt_profile *p, const pt_event *e)
 {
     const pt_provenance *const s = pt_profile_provenance(p);
@@ -204,7 +204,7 @@ static void set_rate(writing *w, double hz)
                 w->rate);
 }
 
-/* Which event, and what one count of it stands for. */
+/* Chooses the event and the value of a count. */
 static void choose_event(writing *w)
 {
     const pt_profile *const p = w->p;
@@ -225,7 +225,7 @@ static void choose_event(writing *w)
         w->per_count = NS_PER_S / ns / w->rate;
     } else if (is_plain && strcmp(type, "samples") == 0) {
         pt_diag_add(w->options->diag, hz <= 0,
-                    "samples of no known clock, whose unit becomes samples");
+                    "samples without a known clock rate; their unit becomes samples");
         if (hz <= 0) return;
         set_dimension(w, "seconds", 's');
         set_rate(w, hz);
@@ -244,8 +244,8 @@ static bool is_of_program(const pt_profile *p, uint32_t mapping)
     return mapping == 0 || (row[mapping].file == row[0].file && row[0].file != 0);
 }
 
-/* The address as linked. Where the image was never looked at: one that lies below 4 GiB is taken
- * for linked there, since programs that are not are loaded far above. */
+/* The link-time address. If the image was never read, an address below 4 GiB counts as link-time,
+ * since other programs are loaded far above. */
 static bool linked_address(const writing *w, uint32_t location, uint64_t *ret)
 {
     const pt_profile *const p = w->p;
@@ -278,7 +278,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Sorts, and adds up what has the same place. */
+/* Sorts the counts and adds up equal addresses. */
 static void fold_counts(leaf_counts *c)
 {
     size_t n = 0;
@@ -292,7 +292,7 @@ static void fold_counts(leaf_counts *c)
     c->count = n;
 }
 
-/* Leaf counts of the program, in the event's own values first: rounding is done on sums. */
+/* The program's leaf counts. Values are summed first and rounded afterwards. */
 static leaf_counts count_leaves(writing *w)
 {
     const pt_profile *const p = w->p;
@@ -321,7 +321,7 @@ static leaf_counts count_leaves(writing *w)
     }
     pt_diag_add(diag, outside, "samples outside the program's image left out");
     pt_diag_add(diag, negative, "samples with negative values left out");
-    pt_diag_add(diag, rounded, "addresses whose time was rounded to the clock's tick");
+    pt_diag_add(diag, rounded, "addresses with a time rounded to ticks of the clock");
     return c;
 }
 
@@ -416,8 +416,8 @@ static void put_blocks(writing *w)
     pt_diag_add(w->options->diag, held, "counts of basic blocks beyond 32 bits held at the limit");
 }
 
-/* One histogram over [low, high): bins of the smallest granule that keeps their number in bounds.
- */
+/* Writes a single histogram over [low, high), with the smallest granule that keeps the number of
+ * bins in bounds. */
 static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
 {
     uint64_t low = UINT64_MAX, high = 0, saturated = 0, granule = GRANULE, from, to;
@@ -438,7 +438,7 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
         granule *= 2;
     if (granule > BSD_GRANULE_MAX)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "0x%" PRIx64 " and 0x%" PRIx64 " lie too far apart for one histogram; "
+                            "0x%" PRIx64 " and 0x%" PRIx64 " are too far apart for one histogram; "
                             "--to=gmon holds several",
                             low, high);
     uint64_t bins = (high - low + granule - 1) / granule;
@@ -459,15 +459,15 @@ static pt_status put_bsd(writing *w, const leaf_counts *c, pt_error *reterr)
         put_number(w, count < PT_GMON_BIN_MAX ? count : PT_GMON_BIN_MAX, 2);
     }
     pt_diag_add(w->options->diag, saturated,
-                "bins beyond 65535 held at the limit (--to=gmon is not)");
+                "bins beyond 65535 held at the limit (--to=gmon has no such limit)");
     pt_diag_add(w->options->diag, granule > GRANULE, "bins cover %" PRIu64 " bytes of text each",
                 granule);
     pt_diag_add(w->options->diag, w->dimension[PT_GMON_DIMENSION_BYTES] != 's',
-                "counts are not of a clock, which this layout takes them for");
+                "counts of another unit than seconds, which this layout implies");
     return PT_OK;
 }
 
-/* Does what is written tell this event, too: the ticks, or the time that they stand for? */
+/* Does the written event imply this event: the ticks, or their time? */
 static bool is_same_event(const writing *w, uint32_t e)
 {
     const pt_profile *const p = w->p;
@@ -480,8 +480,8 @@ static bool is_same_event(const writing *w, uint32_t e)
     return fabs((double)pt_profile_total(p, e) - expected) <= 0.01 * expected;
 }
 
-/* Facts that have no place in the file; those of pt_format_losses that a capability covers. */
-static void say_left_out(const writing *w)
+/* Reports data that the file cannot hold, although a capability covers it in pt_format_losses. */
+static void report_left_out(const writing *w)
 {
     const pt_profile *const p = w->p;
     const pt_provenance *const s = pt_profile_provenance(p);
@@ -511,7 +511,7 @@ static pt_status write_any(writing *w, bool is_bsd, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
                             "holds counts by address, and the profile has only names");
     choose_event(w);
-    say_left_out(w);
+    report_left_out(w);
     leaf_counts c = count_leaves(w);
     pt_status status = PT_OK;
     if (is_bsd) {
@@ -557,7 +557,7 @@ pt_status pt_gmon_write(const pt_profile *p, const pt_output *output,
     return status;
 }
 
-/* The header by the plan's first line, and the histogram's line after it. */
+/* Writes the header by the plan's first line, and the histogram's line after it. */
 static void put_planned_bsd_header(writing *w, const char *plan, unsigned header_bytes,
                                    const char *hex)
 {

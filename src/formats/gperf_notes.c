@@ -9,14 +9,14 @@
 
 /* ---- reading ---- */
 
-/* Behind head, if the line begins with that. */
+/* The text of the line after the prefix `head`; NULL if the line has another prefix. */
 static const char *text_behind(const char *line, const char *head)
 {
     const size_t bytes = strlen(head);
     return strncmp(line, head, bytes) == 0 ? line + bytes : NULL;
 }
 
-/* True if it has the word that ends are known. */
+/* Parses the facts; true if they include the word that stack ends are known. */
 static bool take_facts(char *words, pt_provenance *into)
 {
     bool ends = false;
@@ -30,17 +30,18 @@ static bool take_facts(char *words, pt_provenance *into)
     return ends;
 }
 
-/* A whole number from 1 on; 0 if there is none. */
+/* Parses a positive integer; 0 if there is none. */
 static uint64_t read_number(const char **at)
 {
     char *end = NULL;
     const uint64_t value =
-        isdigit((unsigned char)**at) ? strtoull(*at, &end, 10) : 0; /* no sign, no blanks */
+        isdigit((unsigned char)**at) ? strtoull(*at, &end, 10) : 0; /* neither sign nor blanks */
     if (end != NULL) *at = end;
     return value;
 }
 
-/* "NAME: 3 17-20". *left: records that may yet be named; none is twice. */
+/* Parses "NAME: 3 17-20". *left: the number of records that may still occur; each occurs at most
+ * once. */
 static void take_ends(char *text, pt_gperf_notes *notes, uint64_t *left)
 {
     char *const colon = strchr(text, ':');
@@ -65,7 +66,7 @@ pt_gperf_notes pt_gperf_notes_read(const pt_reader *text, uint64_t records, pt_p
 {
     pt_gperf_notes notes = {.count = records};
     uint64_t left = records;
-    for (int pass = 0; pass < 2; pass++) { /* whether ends are known comes first */
+    for (int pass = 0; pass < 2; pass++) { /* the first pass finds out whether ends are known */
         pt_reader lines = *text;
         lines.parent = NULL;
         lines.error = NULL;
@@ -95,7 +96,7 @@ void pt_gperf_notes_done(pt_gperf_notes *notes)
 
 /* ---- writing ---- */
 
-/* A piece of lines, which may be nothing. */
+/* Appends the next piece of lines, which may be empty. */
 static void put_piece(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
 {
     enum { PIECE_BYTES = 128 };
@@ -111,7 +112,7 @@ static void put_piece(pt_buf *to, pt_gperf_ends *runs, uint64_t record)
 void pt_gperf_notes_write(pt_buf *to, const pt_profile *p, const uint8_t *ends, size_t count)
 {
     pt_provenance figures = *pt_profile_provenance(p);
-    figures.true_hz = 0; /* the header has the period */
+    figures.true_hz = 0; /* the header states the period */
     const bool ends_known = pt_facts_ends_known(p);
     pt_buf text = PT_BUF_INIT;
     pt_facts_put(&text, &figures);

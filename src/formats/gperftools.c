@@ -1,14 +1,15 @@
-/* gperftools.c: the gperftools binary CPU profile, both word sizes, both byte orders.
+/* gperftools.c: reads and writes the binary CPU profile of gperftools, in both word sizes and byte
+ * orders.
  *
  *   header   | 0 | n >= 3 | 0 | period_us | 0 | more ... |   slots are words of the profiled
  * program; n counts the slots after itself record   | count >= 1 | depth >= 1 | pc0 (leaf) ... |
- * repeated trailer  | 0 | 1 | 0 |                                  then text: the mapped objects
+ * repeated trailer  | 0 | 1 | 0 |                                   then text: the mapped objects
  *
- * Rule: "Google CPU Profiler Binary Data File Format", last modified 2007-08-27. Beyond it: a file
- * without a trailer is read to its end; frames of the signal handler that the original leaves on
- * every stack are taken out as google/pprof does (profile/legacy_profile.go).
+ * Rule: "Google CPU Profiler Binary Data File Format", last modified 2007-08-27. In addition: a
+ * file without a trailer is read to its end; the signal handler's frames, which gperftools leaves
+ * in every stack, are removed as in google/pprof (profile/legacy_profile.go).
  *
- * pcs above the leaf are return addresses: kept as they are, marked PT_LOCATION_RETURN_ADDR.
+ * pcs above the leaf are return addresses. They are unchanged and marked PT_LOCATION_RETURN_ADDR.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,9 +30,9 @@
 #define HEADER_SLOTS_MIN 3
 #define TRAILER_SLOTS    3
 
-/* ---- Which words ---- */
+/* ---- Word size and byte order ---- */
 
-/* The header of one word size and byte order; false if it is not that. */
+/* Parses the header in a given word size and byte order; false if it does not match. */
 static bool header_fits(const uint8_t *head, size_t bytes, unsigned word_bytes, bool big_endian,
                         uint64_t *ret_slots, uint64_t *ret_period_us)
 {
@@ -78,11 +79,10 @@ static int probe_gperftools(const pt_probe_input *in)
 
 typedef struct {
     uint64_t count, depth;
-    const uint8_t *pcs; /* depth words, unaligned, in the file's order */
+    const uint8_t *pcs; /* depth words, unaligned, in the file's byte order */
 } record;
 
-/* The next record; false at the trailer, at the end of the file, or after a failure of the reader.
- */
+/* Reads a record; false at the end of the file, or after a failure of the reader. */
 static inline bool next_record(pt_reader *r, record *ret)
 {
     if (pt_reader_left(r) == 0) return false;
@@ -117,8 +117,8 @@ static bool is_trailer(const pt_reader *r, const record *rec)
     return rec->count == 0 && rec->depth == 1 && pc_at(r, rec, 0) == 0;
 }
 
-/* The one address that most may have: Boyer and Moore's majority vote. The weight left at the end
- * is at least what the winner had more than all others together. */
+/* A candidate for the majority address: Boyer and Moore's majority vote. The final weight is at
+ * least the candidate's count minus the count of all other addresses. */
 typedef struct {
     uint64_t pc, weight;
 } vote;
@@ -134,15 +134,15 @@ static inline void vote_for(vote *v, uint64_t pc)
 
 #define SIGNAL_ROUNDS 2
 
-/* Which second frames belong to the signal handler: google/pprof's rule, an address that is second
- * on at least 31 of 32 records, looked for twice. */
+/* The second frames that belong to the signal handler. google/pprof's rule: an address that is
+ * second in at least 31 of 32 records; the rule is applied twice. */
 typedef struct {
     uint64_t pc[SIGNAL_ROUNDS];
     unsigned count;
 } signal_frames;
 
-/* The place of the record's second frame after the frames found so far were taken out: frame 1, or
- * the one after each that was. */
+/* The index of the record's second frame after the removal of the frames found so far: frame 1, or
+ * the one after each removed frame. */
 static uint64_t second_frame(const pt_reader *r, const record *rec, const signal_frames *s)
 {
     uint64_t at = 1;
@@ -152,15 +152,15 @@ static uint64_t second_frame(const pt_reader *r, const record *rec, const signal
     return at;
 }
 
-/* First pass: where the records end, how much there is, and the signal handler's frames. */
+/* Result of the first pass: number of records and frames, and the signal handler's frames. */
 typedef struct {
     uint64_t records, frames;
     signal_frames signal;
     bool trailer;
-    pt_reader text; /* what follows the trailer */
+    pt_reader text; /* the text behind the trailer */
 } survey;
 
-/* How many records have pc for their second frame, and a vote on that frame in the next round. */
+/* The number of records whose second frame is pc. */
 static uint64_t count_second(pt_reader records, const signal_frames *s, uint64_t pc)
 {
     uint64_t count = 0;
@@ -181,7 +181,8 @@ static vote vote_on_second(pt_reader records, const signal_frames *s)
     return v;
 }
 
-/* 31 of 32 records, rounded as google/pprof does. Almost always the vote's weight alone says no. */
+/* Finds addresses that are second in 31 of 32 records, rounded as in google/pprof. The weight of
+ * the vote alone excludes most candidates without a count. */
 static void find_signal_frames(pt_reader records, survey *s, vote v)
 {
     const uint64_t few = s->records / 32;
@@ -197,9 +198,11 @@ static void find_signal_frames(pt_reader records, survey *s, vote v)
 #define AHEAD_BYTES      4096
 #define CACHE_LINE_BYTES 64
 
-/* Where the next record is only this one tells, so that both walks would wait for memory at each.
- * But they lie one behind the other: fetches what comes a page later. */
-static inline __attribute__((always_inline)) void /* gcc drops calls that only fetch */
+/* Prefetches the bytes a page ahead. The position of a record depends on the one before, so both
+ * passes would wait for memory at each record; but records are contiguous, so the bytes ahead are
+ * known to be needed. */
+static inline __attribute__((
+    always_inline)) void /* always_inline, since gcc removes calls that only prefetch */
 fetch_ahead(const pt_reader *r, const record *rec)
 {
     const size_t size = rec->depth * r->word_bytes + 2 * r->word_bytes;
@@ -212,7 +215,7 @@ fetch_ahead(const pt_reader *r, const record *rec)
 static survey survey_records(pt_reader *r)
 {
     survey s = {0};
-    /* A copy walks ahead; what it fails at, the second pass will fail at too. */
+    /* A copy walks ahead. Its failures are ignored: the second pass fails in the same place. */
     pt_reader ahead = *r;
     ahead.error = NULL;
     ahead.parent = NULL;
@@ -229,22 +232,22 @@ static survey survey_records(pt_reader *r)
         if (rec.depth > 1) vote_for(&v, pc_at(&ahead, &rec, 1));
     }
     s.text = ahead;
-    /* Our library leaves no such frames, so an address that is always second is the program's own.
-     * Its files can be told by the lines that only it writes. */
+    /* pitot's library leaves no such frames, so an address that is always second is the program's
+     * own. Lines that only pitot writes identify its files. */
     if (!pt_procmaps_ours(&ahead)) find_signal_frames(begin, &s, v);
     return s;
 }
 
 /* ---- Locations ---- */
 
-/* Addresses to location ids. There are tens of millions of look-ups in a large file, and what they
- * cost is memory and branches that cannot be foreseen. So the lower halves of addresses and the ids
- * lie side by side in buckets of one cache line, all keys of which are compared at once; the upper
- * half, which few parts of the address space share, chooses the table:
+/* Map from addresses to location ids. A large file has tens of millions of look-ups, whose cost is
+ * cache misses and mispredicted branches. Therefore a bucket is a cache line with the lower halves
+ * of 8 addresses and their ids, and all its keys are compared at once. The upper half of an address
+ * chooses the table (region), since few upper halves occur:
  *
  *     bucket   key[8] = lower half, 0 = empty    id[8]
  *
- * What finds no table, and lower halves of 0, go to an index that takes anything. */
+ * Addresses without a region, and lower halves of 0, are in a general index. */
 #define BUCKET_SLOTS 8
 #define REGIONS_MAX  4
 
@@ -253,17 +256,17 @@ typedef struct {
 } __attribute__((aligned(64))) bucket;
 
 typedef struct {
-    uint32_t high; /* upper half of its addresses */
-    uint64_t mask; /* buckets - 1 */
+    uint32_t high; /* upper half of the region's addresses */
+    uint64_t mask; /* number of buckets - 1 */
     bucket *buckets;
-    void *memory; /* that they lie in */
+    void *memory; /* allocation that contains the buckets */
     size_t count;
 } region;
 
 typedef struct {
     region region[REGIONS_MAX];
     size_t region_count;
-    pt_index others; /* to places in `other` */
+    pt_index others; /* index of `other` */
     struct {
         struct other_address {
             uint64_t pc;
@@ -273,7 +276,7 @@ typedef struct {
     } other;
 } addresses;
 
-/* The slot of a key in a bucket, or BUCKET_SLOTS. */
+/* The key's slot in a bucket, or BUCKET_SLOTS. */
 static inline unsigned bucket_find(const bucket *b, uint32_t key)
 {
 #ifdef __SSE2__
@@ -296,14 +299,14 @@ static inline uint64_t bucket_home(const region *r, uint32_t key)
     return ((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & r->mask;
 }
 
-/* PT_NONE if the key is not there. */
+/* The id of a key, or PT_NONE. */
 static inline uint32_t region_find(const region *r, uint32_t key)
 {
     for (uint64_t at = bucket_home(r, key);; at = (at + 1) & r->mask) {
         const bucket *const b = &r->buckets[at];
         const unsigned slot = bucket_find(b, key);
         if (__builtin_expect(slot < BUCKET_SLOTS, 1)) return b->id[slot];
-        if (b->key[BUCKET_SLOTS - 1] == 0) return PT_NONE; /* it never ran over */
+        if (b->key[BUCKET_SLOTS - 1] == 0) return PT_NONE; /* the bucket never overflowed */
     }
 }
 
@@ -318,13 +321,14 @@ static void region_put(region *r, uint32_t key, uint32_t id)
     r->count++;
 }
 
-/* Makes room for one more. */
+/* Makes room for another key. */
 static void region_grow(region *r)
 {
     const uint64_t count = r->buckets != NULL ? r->mask + 1 : 0;
     if (r->count < count * BUCKET_SLOTS / 2) return;
     region bigger = {.high = r->high, .mask = count > 0 ? count * 2 - 1 : 127};
-    bigger.memory = pt_alloc(bigger.mask + 2, sizeof(bucket)); /* one more, to begin at a line */
+    bigger.memory = pt_alloc(bigger.mask + 2,
+                             sizeof(bucket)); /* another bucket for alignment to a cache line */
     bigger.buckets = (bucket *)(((uintptr_t)bigger.memory + sizeof(bucket) - 1) / sizeof(bucket) *
                                 sizeof(bucket));
     for (uint64_t i = 0; i < count; i++)
@@ -381,7 +385,7 @@ static void addresses_done(addresses *a)
 
 typedef struct {
     pt_builder *b;
-    addresses of[2]; /* leaves, and return addresses */
+    addresses of[2]; /* [0] leaves, [1] return addresses */
     struct {
         pt_mapping *items;
         size_t count;
@@ -404,7 +408,7 @@ static void locations_init(locations *l, pt_builder *b)
     l->by_start.count = n;
     for (uint32_t m = 0; m < n; m++) {
         l->by_start.items[m] = *pt_builder_mapping_at(b, (pt_mapping_id){m});
-        l->by_start.items[m].source_id = m; /* here: the row */
+        l->by_start.items[m].source_id = m; /* here: row of the mapping */
     }
     qsort(l->by_start.items, n, sizeof *l->by_start.items, by_start);
 }
@@ -418,7 +422,7 @@ static void locations_done(locations *l)
 
 static uint32_t mapping_of(const locations *l, uint64_t pc)
 {
-    size_t low = 0, high = l->by_start.count; /* first mapping that begins above pc */
+    size_t low = 0, high = l->by_start.count; /* low: the first mapping that begins above pc */
     while (low < high) {
         const size_t middle = (low + high) / 2;
         if (l->by_start.items[middle].start > pc)
@@ -432,7 +436,8 @@ static uint32_t mapping_of(const locations *l, uint64_t pc)
 
 static __attribute__((noinline)) uint32_t new_location(locations *l, uint64_t pc, bool is_return)
 {
-    /* A call may be the last instruction of its mapping. */
+    /* A call may be the last instruction of its mapping, and then returns to the address after it.
+     */
     const uint32_t mapping = mapping_of(l, is_return && pc > 0 ? pc - 1 : pc);
     const pt_location_id id = pt_builder_append_location(
         l->b,
@@ -450,11 +455,12 @@ static inline uint32_t location_of(locations *l, uint64_t pc, bool is_return)
     return __builtin_expect(id != PT_NONE, 1) ? id : new_location(l, pc, is_return);
 }
 
-/* The ids of count return addresses, which lie as this machine has its words. Nearly all are known,
- * in the region that the one before was in; a copy of it is kept where no store can reach it. */
+/* The ids of count return addresses in the host's word size and byte order. Nearly all are known
+ * and in the region of the previous address, so a copy of that region is kept in a local variable,
+ * which stores cannot alias. */
 static inline void find_callers(locations *l, const uint8_t *words, size_t count, uint32_t *ret_ids)
 {
-    static bucket nothing; /* stays empty */
+    static bucket nothing; /* always empty */
     region near = {.buckets = &nothing};
     for (size_t i = 0; i < count; i++) {
         uint64_t pc;
@@ -480,8 +486,8 @@ typedef struct {
     const signal_frames *signal;
     int64_t period_ns;
     uint64_t zero_leaf, empty, saturated, stripped;
-    /* Stacks decoded before the first of them is interned, so that its place in the index has come
-     * into the cache by then. */
+    /* Stacks decoded before the first of them is interned, so that its slot of the index is in the
+     * cache by then. */
     struct ahead_stack {
         size_t depth;
         uint64_t hash;
@@ -490,7 +496,7 @@ typedef struct {
     } ahead[AHEAD_MAX];
     size_t ahead_count;
     struct {
-        uint32_t *items; /* their frames, one behind the other */
+        uint32_t *items; /* their frames, one after the other */
         size_t count, cap;
     } frame;
 } reading;
@@ -509,7 +515,7 @@ static void commit_ahead(reading *s)
     s->ahead_count = s->frame.count = 0;
 }
 
-/* Samples and their time; held at the limit of 63 bits. */
+/* Sets the values, samples and their time, clipped to 63 bits. */
 static void put_values(reading *s, uint64_t count, int64_t *values)
 {
     values[0] = (int64_t)count;
@@ -532,7 +538,7 @@ static void add_record(reading *s, const pt_reader *r, const record *rec, pt_sta
     const uint64_t leaf = pc_at(r, rec, 0);
     size_t depth = 0;
     frames[depth++] = location_of(&s->at, leaf, false);
-    /* The original's unwinder may give the interrupted pc twice. */
+    /* gperftools' unwinder may list the interrupted pc twice. */
     if (i < rec->depth && pc_at(r, rec, i) == leaf) i++;
     if (r->word_bytes == sizeof(uint64_t) && !r->swap) {
         find_callers(&s->at, rec->pcs + i * sizeof(uint64_t), rec->depth - i, frames + depth);
@@ -572,10 +578,11 @@ static void describe_profile(pt_builder *b, const header *h)
 static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *hooks,
                               pt_error *reterr)
 {
-    if (r->error == NULL) r->error = reterr; /* somebody has to keep the message */
+    if (r->error == NULL) r->error = reterr; /* so that the message is kept */
     header h;
     if (!find_header(r->pos, pt_reader_left(r), &h))
-        return pt_error_set(reterr, PT_ERR_FORMAT, "has no header of a gperftools CPU profile");
+        return pt_error_set(reterr, PT_ERR_FORMAT,
+                            "does not begin with the header of a gperftools CPU profile");
     pt_reader_set_word(r, h.word_bytes);
     pt_reader_set_order(r, h.big_endian);
     pt_skip(r, (2 + h.slots) * h.word_bytes);
@@ -604,8 +611,9 @@ static pt_status read_profile(pt_reader *r, pt_builder *b, const pt_read_hooks *
     free(s.frame.items);
     locations_done(&s.at);
     pt_diag_add(hooks->diag, s.zero_leaf, "samples at address 0 kept as [unknown]");
-    pt_diag_add(hooks->diag, s.stripped, "stacks freed of the signal handler's frames");
-    pt_diag_add(hooks->diag, s.empty, "records of no samples left out");
+    pt_diag_add(hooks->diag, s.stripped,
+                "stacks without the signal handler's frames, which were removed");
+    pt_diag_add(hooks->diag, s.empty, "records without samples left out");
     pt_diag_add(hooks->diag, s.saturated, "counts beyond 63 bits held at the limit");
     if (!found.trailer && pt_reader_ok(r))
         pt_diag_add(hooks->diag, 1, "missing trailer: the list of mappings is missing too");
@@ -622,18 +630,18 @@ typedef struct {
     const pt_profile *p;
     pt_out *out;
     pt_gperf_target target;
-    uint32_t event;     /* whose values are written */
-    int64_t per_sample; /* so much of the event is one sample */
+    uint32_t event;     /* event whose values are written */
+    int64_t per_sample; /* value of one sample */
     uint64_t nameless;  /* frames without an address, left out */
     uint64_t lost;      /* samples without any address, left out */
-    uint64_t remainder; /* of values that are no multiple of the period */
+    uint64_t remainder; /* sum of remainders of the division by the period */
     uint64_t negative;
-    uint64_t odd_ids; /* build ids that are not bytes in hex */
-    pt_buf ends;      /* why the stack of each record ended */
+    uint64_t odd_ids; /* build ids that are not hexadecimal bytes */
+    pt_buf ends;      /* end of each record's stack */
 } writing;
 
-/* The event that counts samples: the one asked for, if it counts; else one named "samples", else
- * time divided by the period. */
+/* Chooses the event that counts samples: the requested one, if it counts; else one named "samples";
+ * else time divided by the period. */
 static pt_status choose_event(writing *w, const pt_write_options *options, pt_error *reterr)
 {
     const pt_profile *p = w->p;
@@ -673,7 +681,7 @@ static uint64_t period_us(const pt_profile *p, pt_diag *diag)
     return 10000;
 }
 
-/* What the next slot of a record holds: the leaf's own address, callers' return addresses. */
+/* The slot of a frame: the leaf's own address, a caller's return address. */
 static uint64_t slot_of(const pt_profile *p, uint32_t location, bool leaf)
 {
     const uint64_t address = p->location->address[location];
@@ -722,7 +730,7 @@ static void write_sample(writing *w, uint32_t sample, pt_buf *buf)
     free(bytes);
 }
 
-/* One line of the text list; made twice, first to learn its size. */
+/* Writes a line of the text list. It is formatted twice, first to get its size. */
 static void put_line(writing *w, const pt_gperf_mapping *m, const uint8_t *id, size_t id_bytes)
 {
     uint8_t *bytes = NULL;
@@ -742,7 +750,7 @@ static void put_line(writing *w, const pt_gperf_mapping *m, const uint8_t *id, s
     free(bytes);
 }
 
-/* Hex digits to bytes; 0 if the text is not whole bytes of hex. */
+/* Decodes hex digits; 0 if the text is not complete bytes. */
 static size_t from_hex(const char *text, size_t length, uint8_t *ret_bytes, size_t cap)
 {
     if (length == 0 || length % 2 != 0 || length / 2 > cap) return 0;
@@ -758,7 +766,7 @@ static size_t from_hex(const char *text, size_t length, uint8_t *ret_bytes, size
 static void write_text(writing *w)
 {
     const pt_profile *p = w->p;
-    for (uint32_t pass = 0; pass < 2; pass++) { /* all mappings, then their builds */
+    for (uint32_t pass = 0; pass < 2; pass++) { /* first all mappings, then their build ids */
         for (uint32_t i = 0; i < p->mapping->t.count; i++) {
             const pt_mapping *m = &p->mapping->row[i];
             const pt_gperf_mapping line = {.start = m->start,
@@ -790,7 +798,7 @@ static void write_text(writing *w)
     }
 }
 
-/* A profile of 32-bit words stays one, unless an address does not fit. */
+/* The target's word size. A 32-bit profile stays 32-bit, unless an address does not fit. */
 static pt_gperf_target choose_target(const pt_profile *p)
 {
     const pt_provenance *s = pt_profile_provenance(p);

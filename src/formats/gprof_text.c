@@ -1,26 +1,26 @@
-/* gprof_text.c: the report that gprof prints: the flat profile, the call graph, or both, read.
+/* gprof_text.c: reads gprof's report: the flat profile, the call graph, or both.
  *
  *   Each sample counts as 0.01 seconds.
  *     %   cumulative   self              self     total
  *    time   seconds   seconds    calls  us/call  us/call  name
  *    62.50      0.30     0.30     2201   136.30   136.30  leaf          a row of the flat profile
- *    37.50      0.48     0.18                             main          nobody counted its calls
+ *    37.50      0.48     0.18                             main          without a count of calls
  *
  *   index % time    self  children    called     name
  *                   0.00    0.30    2200/2201        even <cycle 1> [4]       a caller
- *                                    900             fact [7]             a call that gets no time
+ *                                    900             fact [7]             a call without time
  *   [1]    100.0    0.18    0.30       1+20      main [1]                    the entry's function
  *                   0.30    0.00    2201/2201        leaf [2]                         a callee
  *   -----------------------------------------------
  *
- * Rule: the GNU gprof manual ("Flat Profile", "Call Graph"), and what gprof 2.40 prints, also with
- * -b, -l (names end in "(file.c:12 @ 11c9)"), -c and -T (old BSD's columns).
+ * Rule: the GNU gprof manual ("Flat Profile", "Call Graph"), and the output of gprof 2.40, also
+ * with -b, -l (names end in "(file.c:12 @ 11c9)"), -c and -T (old BSD's columns).
  *
- * A function's time and calls become a sample of one frame; who called whom becomes an arc. The
- * flat profile counts; what it leaves out is taken from the entries of the graph. An arc stands in
- * two entries and is taken once: functions of one name are told apart by the number in brackets.
- * Entries of whole cycles say nothing that their members do not. Texts around the tables are
- * stepped over. */
+ * A function's time and calls become a sample with a single frame; a call becomes an arc. The flat
+ * profile has precedence; functions missing in it are taken from the graph. An arc occurs in two
+ * entries and is taken once; the number in brackets distinguishes functions with the same name.
+ * Entries of cycles repeat the data of their members and are ignored, as is the text around the
+ * tables. */
 #include "formats/format.h"
 
 #include <inttypes.h>
@@ -34,31 +34,31 @@
 #include "formats/legacy.h"
 
 enum {
-    DECIMALS = 9, /* of a number in the report that are kept */
-    /* " %8s %8s %8s  " of blanks stands for the calls of a function without any. */
+    DECIMALS = 9, /* decimals kept of a number */
+    /* blanks of the format " %8s %8s %8s  " for a function without calls */
     NO_CALLS_BLANKS = 29,
-    SEPARATOR_BYTES = 20, /* gprof prints 47 */
+    SEPARATOR_BYTES = 20, /* minimum; gprof prints 47 */
 };
 #define ONE 1000000000 /* 1 with DECIMALS decimals */
 
 typedef enum { TABLE_NONE, TABLE_FLAT, TABLE_GRAPH, TABLE_AFTER_GRAPH } table;
 
-/* What a function has, by the flat profile and by the entries of the graph. */
+/* A function's figures in the flat profile, or in the graph's entries. */
 typedef struct {
     bool is_there;
-    int64_t self; /* ONE-ths of the dimension */
+    int64_t self; /* in 1/ONE of the dimension */
     int64_t calls;
 } figures;
 
 typedef struct {
     figures flat, graph;
-    int64_t known_calls; /* those whose caller the graph tells, without its own */
-} function_row;          /* by location */
+    int64_t known_calls; /* calls whose caller is in the graph, without recursive ones */
+} function_row;          /* index: location */
 
-/* A function as the graph names it. */
+/* A function in the graph. */
 typedef struct {
     uint32_t location;
-    uint32_t number; /* in brackets; 0 = none */
+    uint32_t number; /* number in brackets; 0 = none */
 } subject;
 
 typedef struct {
@@ -77,16 +77,16 @@ typedef struct {
         call_row *items;
         size_t count, cap;
     } call;
-    pt_index call_index; /* of the graph at hand: numbers -> call */
+    pt_index call_index; /* current graph: pair of numbers -> call */
     struct {
-        call_row *items; /* of the entry at hand, to be completed */
+        call_row *items; /* callers of the current entry, whose callee is not known yet */
         size_t count, cap;
     } caller;
-    subject here; /* of the entry at hand */
+    subject here; /* function of the current entry */
     bool has_here, in_entry, is_cycle;
     table table;
     pt_span dimension;
-    double each; /* a sample's weight in the dimension; 0 = unknown */
+    double each; /* weight of a sample in the dimension; 0 = unknown */
     bool has_table;
     uint64_t line_number, bad_lines, first_bad, differing, never_called;
 } gprof_reader;
@@ -115,7 +115,7 @@ static bool is_text(pt_span s, const char *text)
     return s.size == strlen(text) && memcmp(s.at, text, s.size) == 0;
 }
 
-/* "12.34", "-0.00"; 0 for "nan", which stands for a share of nothing. */
+/* Parses "12.34" or "-0.00"; 0 for "nan", the share of a total of 0. */
 static bool take_decimal(pt_span *s, int64_t *ret_value)
 {
     pt_span word, fraction;
@@ -132,7 +132,8 @@ static bool take_decimal(pt_span *s, int64_t *ret_value)
         for (size_t digits = fraction.size; digits < DECIMALS; digits++)
             part *= 10;
         *ret_value = pt_saturating_add(pt_saturating_product((uint64_t)whole, ONE), part);
-        if (negative) *ret_value = 0; /* gprof's own sums may end a little below it */
+        if (negative)
+            *ret_value = 0; /* rounding in gprof's sums can give a small negative number */
     }
     *s = rest;
     return true;
@@ -146,7 +147,8 @@ static bool take_count(pt_span *s, int64_t *ret_value)
 
 /* ---- Headers ---- */
 
-/* "time seconds seconds calls us/call us/call name", the second line of its head. */
+/* Is the line the second of a flat profile's head, "time seconds seconds calls us/call us/call
+ * name"? */
 static bool is_flat_head(pt_span line)
 {
     pt_span word, last = {0};
@@ -161,7 +163,8 @@ static bool is_flat_head(pt_span line)
     return has_calls && is_text(last, "name");
 }
 
-/* "index % time self children called name"; "%time", "descendents" and "called+self" with -T. */
+/* Is the line the head of a call graph, "index % time self children called name" (with -T "%time",
+ * "descendents" and "called+self")? */
 static bool is_graph_head(pt_span line)
 {
     pt_span word;
@@ -178,7 +181,7 @@ static bool is_graph_head(pt_span line)
     return name;
 }
 
-/* How much of it is text: bytes before the first that no text has. */
+/* Length of the text: bytes before the first control character. */
 static size_t text_bytes(const uint8_t *data, size_t size)
 {
     size_t bytes = 0;
@@ -195,7 +198,7 @@ static int probe_gprof_text(const pt_probe_input *input)
     const size_t bytes = text_bytes(input->head, input->head_bytes);
     if (memmem(input->head, bytes, "umulative", 9) == NULL &&
         memmem(input->head, bytes, "called", 6) == NULL)
-        return 0; /* neither head: most files are not asked for each line */
+        return 0; /* neither head: most files are rejected without a search of their lines */
     pt_reader_init(&r, input->head, bytes, NULL);
     while (pt_span_line(&r, &line)) {
         if (is_graph_head(line) || (is_after_head && is_flat_head(line))) return 90;
@@ -205,7 +208,7 @@ static int probe_gprof_text(const pt_probe_input *input)
     return 0;
 }
 
-/* "Each sample counts as 0.01 seconds.", "granularity: ... for 2.08% of 0.48 seconds". */
+/* Parses "Each sample counts as 0.01 seconds." or "granularity: ... for 2.08% of 0.48 seconds". */
 static void take_dimension(gprof_reader *g, pt_span line)
 {
     pt_span word = {0}, rest = line;
@@ -229,7 +232,8 @@ static void take_dimension(gprof_reader *g, pt_span line)
 
 /* ---- Names ---- */
 
-/* Takes " [12]" or " (12)" off the end: the number of an entry, which is printed or not. */
+/* Parses and removes " [12]" or " (12)" at the end: the number of an entry, which is printed or
+ * omitted. */
 static bool take_number(pt_span *name, uint32_t *ret_number)
 {
     *ret_number = 0;
@@ -247,7 +251,7 @@ static bool take_number(pt_span *name, uint32_t *ret_number)
     return true;
 }
 
-/* Takes " <cycle 3>" off the end. */
+/* Removes " <cycle 3>" at the end. */
 static void take_cycle(pt_span *name)
 {
     static const char begin[] = " <cycle ";
@@ -260,8 +264,8 @@ static void take_cycle(pt_span *name)
     if (memcmp(name->at + at, begin, sizeof begin - 1) == 0) name->size = at;
 }
 
-/* Takes " (file.c:12 @ 11c9)" or " (file.c:12)" off the end, as -l and --inline-file-names have it.
- */
+/* Parses and removes " (file.c:12 @ 11c9)" or " (file.c:12)" at the end, which -l and
+ * --inline-file-names print. */
 static void take_place(pt_span *name, pt_span *ret_file, int64_t *ret_line, uint64_t *ret_address)
 {
     const char *const open = name->size > 0 ? memrchr(name->at, '(', name->size) : NULL;
@@ -288,7 +292,7 @@ static void take_place(pt_span *name, pt_span *ret_file, int64_t *ret_line, uint
     name->size = (size_t)(open - 1 - name->at);
 }
 
-/* The function of a name as it stands at the end of a line; false if there is none. */
+/* Adds the function of a name at the end of a line; false if there is none. */
 static bool take_subject(gprof_reader *g, pt_span name, subject *ret)
 {
     pt_span file = {"", 0};
@@ -352,7 +356,7 @@ static void begin_graph(gprof_reader *g)
 
 static void add_call(gprof_reader *g, const call_row *call)
 {
-    if (call->calls == 0) { /* -c: a call that stands in the code */
+    if (call->calls == 0) { /* -c: a call that is only in the code */
         g->never_called++;
         return;
     }
@@ -369,8 +373,8 @@ static void add_call(gprof_reader *g, const call_row *call)
         pt_saturating_into(&g->function.items[call->to.location].known_calls, call->calls);
 }
 
-/* "[4]  50.0  0.00  0.24  1100+20  even <cycle 1> [4]" */
-static bool entry_row(gprof_reader *g, pt_span line)
+/* Parses an entry's own row, "[4]  50.0  0.00  0.24  1100+20  even <cycle 1> [4]". */
+static bool read_entry_row(gprof_reader *g, pt_span line)
 {
     pt_span word;
     int64_t percent, self, children, calls = 0, own;
@@ -385,7 +389,7 @@ static bool entry_row(gprof_reader *g, pt_span line)
     g->is_cycle = pt_span_begins(line, "<cycle ");
     if (g->is_cycle) return true;
     if (!take_subject(g, line, &g->here) || g->here.number == 0) {
-        g->is_cycle = true; /* nobody's calls */
+        g->is_cycle = true; /* calls without a function */
         return false;
     }
     add_figures(&g->function.items[g->here.location].graph, self, calls);
@@ -396,7 +400,8 @@ static bool entry_row(gprof_reader *g, pt_span line)
     return true;
 }
 
-/* "0.00  0.46  100/100  even <cycle 1> [4]", a caller or a callee of the entry's function. */
+/* Parses "0.00  0.46  100/100  even <cycle 1> [4]", a caller or a callee of the entry's function.
+ */
 static bool call_line(gprof_reader *g, pt_span line)
 {
     int64_t self = 0, children = 0, all;
@@ -439,7 +444,7 @@ static void note_bad(gprof_reader *g)
 
 static void end_entry(gprof_reader *g)
 {
-    if (g->in_entry && !g->has_here) note_bad(g); /* callers of nobody */
+    if (g->in_entry && !g->has_here) note_bad(g); /* callers without a callee */
     g->in_entry = g->has_here = g->is_cycle = false;
     g->caller.count = 0;
 }
@@ -447,12 +452,13 @@ static void end_entry(gprof_reader *g)
 static void graph_line(gprof_reader *g, pt_span line)
 {
     line = pt_span_trim(line);
-    if (line.size == 0 || pt_span_begins(line, "called/total ")) return; /* -T: more of the head */
+    if (line.size == 0 || pt_span_begins(line, "called/total "))
+        return; /* -T: further lines of the head */
     if (is_separator(line)) {
         end_entry(g);
         return;
     }
-    if (line.at[0] == '[' ? entry_row(g, line) : call_line(g, line))
+    if (line.at[0] == '[' ? read_entry_row(g, line) : call_line(g, line))
         g->in_entry = true;
     else if (g->in_entry)
         note_bad(g);
@@ -460,7 +466,7 @@ static void graph_line(gprof_reader *g, pt_span line)
         g->table = TABLE_AFTER_GRAPH;
 }
 
-/* A table ends. The graph's last entry ends in a line of dashes. */
+/* Ends a table. The graph's last entry ends in a line of dashes. */
 static void end_table(gprof_reader *g)
 {
     if (g->table == TABLE_GRAPH && g->in_entry) note_bad(g);
@@ -489,7 +495,7 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
         else if (g->table == TABLE_GRAPH)
             graph_line(g, line);
         else if (g->table == TABLE_AFTER_GRAPH && is_separator(pt_span_trim(line)))
-            note_bad(g); /* what ended the graph was no text behind it */
+            note_bad(g); /* the line that ended the graph was not the text behind it */
         else if (g->table != TABLE_FLAT)
             take_dimension(g, line);
     }
@@ -498,11 +504,11 @@ static void read_lines(gprof_reader *g, pt_reader *lines)
 
 /* ---- The profile ---- */
 
-/* Its events, and how the figures become values of them. */
+/* The profile's events, and the conversion of figures to values. */
 typedef struct {
     uint32_t count, calls, time; /* time: PT_NONE = none */
     uint32_t samples;
-    double time_factor, samples_factor; /* of ONE-ths of the dimension */
+    double time_factor, samples_factor; /* factors for 1/ONE of the dimension */
 } value_plan;
 
 static int64_t scaled_by(int64_t value, double factor)
@@ -520,7 +526,8 @@ static uint32_t add_event(gprof_reader *g, const char *type, const char *unit, i
     return pt_builder_event(g->b, &event);
 }
 
-/* As gmon.out's reader has them: samples and CPU time, or samples of another dimension. */
+/* Adds the events that gmon.out's reader adds: samples and CPU time, or samples of another
+ * dimension. */
 static value_plan add_events(gprof_reader *g)
 {
     value_plan plan = {.time = PT_NONE, .samples = PT_NONE};
@@ -555,13 +562,13 @@ static void set_values(const value_plan *plan, int64_t self, int64_t calls, int6
     if (plan->time != PT_NONE) values[plan->time] = scaled_by(self, plan->time_factor);
 }
 
-/* Calls that the flat profile alone tells of come from nobody known. */
+/* Adds the calls. Calls that only the flat profile has get an unknown caller. */
 static void put_calls(gprof_reader *g, const value_plan *plan)
 {
     int64_t values[3];
     for (size_t i = 0; i < g->call.count; i++) {
         const call_row *const call = &g->call.items[i];
-        set_values(plan, call->cost, 0, values); /* what calls its callees made is not known */
+        set_values(plan, call->cost, 0, values); /* the part of its callees is unknown */
         pt_builder_arc(g->b, (pt_location_id){call->from.location},
                        (pt_location_id){call->to.location}, (uint64_t)call->calls, values);
     }
@@ -590,13 +597,13 @@ static void put_rows(gprof_reader *g)
     put_calls(g, &plan);
 }
 
-static void tell_facts(const gprof_reader *g)
+static void report_facts(const gprof_reader *g)
 {
     pt_diag *const diag = g->hooks->diag;
-    if (g->never_called > 0)
-        pt_diag_add(diag, g->never_called, "calls that never happened left out");
+    if (g->never_called > 0) pt_diag_add(diag, g->never_called, "calls with a count of 0 left out");
     if (g->differing > 0)
-        pt_diag_add(diag, g->differing, "calls of which caller and callee give different numbers");
+        pt_diag_add(diag, g->differing,
+                    "calls with different numbers in the caller's and the callee's entry");
 }
 
 static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_read_hooks *hooks,
@@ -607,13 +614,13 @@ static pt_status gprof_read(pt_reader *reader, pt_builder *builder, const pt_rea
     pt_index_init(&g.call_index);
     read_lines(&g, reader);
     put_rows(&g);
-    tell_facts(&g);
+    report_facts(&g);
     if (!g.has_table)
         status = pt_error_set(reterr, PT_ERR_FORMAT, "neither a flat profile nor a call graph");
     else if (g.bad_lines > 0)
         status =
             pt_error_set(reterr, PT_ERR_DAMAGED,
-                         "%" PRIu64 " lines of its tables cannot be read (the first is line "
+                         "%" PRIu64 " lines of its tables are invalid (the first is line "
                          "%" PRIu64 "); kept %u functions, %zu calls",
                          g.bad_lines, g.first_bad, pt_builder_sample_count(builder), g.call.count);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "gprof-text", -1);
@@ -631,7 +638,7 @@ const pt_format pt_format_gprof_text = {
     .name = "gprof-text",
     .aliases = aliases,
     .extensions = extensions,
-    .summary = "what gprof prints: flat profile, call graph",
+    .summary = "gprof's report: flat profile, call graph",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_CALLS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_ADDRESSES | PT_CAN_ARCS |
                     PT_CAN_NAMES | PT_CAN_UNITS | PT_CAN_HEADER,

@@ -1,27 +1,27 @@
-/* heap.c: heap profiles as text: tcmalloc, the gperftools heap profiler, Go.
+/* heap.c: reads and writes heap profiles as text: tcmalloc, the gperftools heap profiler, Go.
  *
  *   heap profile:    144:  8498176 [   150:  8600000] @ heap_v2/524288
  *        1:     9216 [     1:     9216] @ 0xc635c8 0x42ecc3     objects: bytes in use [allocated]
  *
- * What the word behind the @ of the first line says (profile/legacy_profile.go of google/pprof):
+ * The word behind the @ of the first line is the kind (profile/legacy_profile.go of google/pprof):
  *
- *   heap_v2/R heapz_v2/R   sampled by a Poisson process, every R bytes: each figure is divided by
- *                          the probability that a sample of its stack's average size was taken,
- *                          1 - exp(-size/R)
+ *   heap_v2/R heapz_v2/R   sampled by a Poisson process, on average every R bytes: each figure is
+ *                          divided by 1 - exp(-size/R), the probability of a sample of the stack's
+ *                          average size
  *   heap/R                 the same with R/2
  *   heapprofile            everything was counted
  *   growth growthz fragmentation fragmentationz    likewise
  *
  * All addresses are return addresses. Every sample has the label "bytes", the average size.
  *
- * Writing: as "heapprofile", so that figures which are already scaled are not scaled again. */
+ * The writer uses "heapprofile", so that scaled figures are not scaled again. */
 #include "formats/heap.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* "N: N [N: N]" with blanks as the writers have them. */
+/* Parses "N: N [N: N]" with blanks in the writers' places. */
 bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret)
 {
     pt_span_skip_blanks(s);
@@ -38,14 +38,13 @@ bool pt_heap_parse_figures(pt_span *s, bool may_sign, pt_heap_figures *ret)
     return pt_span_skip(s, "]");
 }
 
-/* Are there figures of what was allocated beside those of what is in use? */
-bool pt_heap_tells_allocated(const pt_heap_figures *f)
+bool pt_heap_has_allocated(const pt_heap_figures *f)
 {
     return (f->alloc_count != f->inuse_count && f->alloc_count != 0) ||
            (f->alloc_bytes != f->inuse_bytes && f->alloc_bytes != 0);
 }
 
-/* The word behind the @. */
+/* Parses the word behind the @. */
 static bool parse_kind(pt_span s, pt_heap_kind *h)
 {
     static const struct {
@@ -82,8 +81,8 @@ static bool parse_header(pt_span line, pt_heap_kind *ret)
     pt_span_skip_blanks(&line);
     if (!pt_span_skip(&line, "@")) return false;
     pt_span_skip_blanks(&line);
-    /* Growth and fragmentation have one pair that counts (google/pprof). */
-    ret->has_alloc = pt_heap_tells_allocated(&f) && pt_span_begins(line, "heap");
+    /* Growth and fragmentation have a single pair that counts, as in google/pprof. */
+    ret->has_alloc = pt_heap_has_allocated(&f) && pt_span_begins(line, "heap");
     return parse_kind(line, ret);
 }
 
@@ -112,7 +111,7 @@ void pt_heap_describe(pt_heap_reading *r)
     r->thread_key = pt_builder_text(r->l.b, "thread").v;
 }
 
-/* What one figure of the average size stands for. */
+/* The factor of figures with this average size. */
 static double factor_of(const pt_heap_kind *h, int64_t count, int64_t bytes)
 {
     if (!h->sampled || count == 0 || bytes == 0 || h->period <= 1) return 1;
@@ -120,7 +119,7 @@ static double factor_of(const pt_heap_kind *h, int64_t count, int64_t bytes)
     return 1 / (1 - exp(-average / (double)h->period));
 }
 
-/* Both figures of a pair, scaled; a pair with no bytes stands for nothing where it is sampled. */
+/* Scales both figures of a pair. A sampled pair without bytes becomes 0. */
 static void scale_pair(const pt_heap_reading *r, int64_t count, int64_t bytes, int64_t *ret)
 {
     ret[0] = count;
@@ -239,14 +238,14 @@ static void put_figures(pt_out *out, const pt_heap_figures *f)
 
 void pt_heap_add_figures(pt_heap_figures *total, const pt_heap_figures *f)
 {
-    /* The first line is only read to see what there is. */
+    /* Overflow is ignored: readers use the totals only to find out which figures exist. */
     __builtin_add_overflow(total->inuse_count, f->inuse_count, &total->inuse_count);
     __builtin_add_overflow(total->inuse_bytes, f->inuse_bytes, &total->inuse_bytes);
     __builtin_add_overflow(total->alloc_count, f->alloc_count, &total->alloc_count);
     __builtin_add_overflow(total->alloc_bytes, f->alloc_bytes, &total->alloc_bytes);
 }
 
-/* The frames as return addresses; how many have none. */
+/* Writes the frames as return addresses. Returns the number of frames without an address. */
 static uint64_t put_stack(pt_out *out, const pt_profile *p, uint32_t stack)
 {
     uint64_t nameless = 0;
@@ -280,7 +279,7 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
     if (inuse.count == PT_NONE) inuse = find_pair(p, "objects", "space");
     if (inuse.count == PT_NONE)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "holds objects and space, and the profile has no such events");
+                            "holds only the events objects and space, which the profile lacks");
     const event_pair alloc = find_pair(p, "alloc_objects", "alloc_space");
     bool any_address = p->location->t.count == 0;
     for (uint32_t i = 0; i < p->location->t.count && !any_address; i++)
@@ -296,8 +295,8 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
         const pt_heap_figures f = figures_of(p, inuse, alloc, i);
         pt_heap_add_figures(&total, &f);
     }
-    /* Only if the sums differ does a reader look for what was allocated. */
-    if (alloc.count != PT_NONE && !pt_heap_tells_allocated(&total)) total.alloc_count = INT64_MAX;
+    /* A reader looks for allocations only if the sums differ. */
+    if (alloc.count != PT_NONE && !pt_heap_has_allocated(&total)) total.alloc_count = INT64_MAX;
     pt_out_text(out, "heap profile: ");
     put_figures(out, &total);
     pt_out_text(out, " heapprofile\n");
@@ -316,14 +315,15 @@ static pt_status heap_write(const pt_profile *p, const pt_output *output,
     pt_diag_add(options->diag, negative, "negative values left out");
     const uint32_t written = alloc.count != PT_NONE ? 4 : 2;
     if (alloc.count == PT_NONE && find_pair(p, "objects", "space").count == PT_NONE)
-        pt_diag_add(options->diag, 2, "values called objects and space, which are what is in use");
+        pt_diag_add(options->diag, 2,
+                    "values inuse_objects and inuse_space renamed to objects and space");
     if (p->event->t.count > written)
         pt_diag_add(options->diag, p->event->t.count - written,
                     "other values of each sample left out");
     const int64_t period = pt_profile_provenance(p)->period;
     if (period > 1)
         pt_diag_add(options->diag, 1,
-                    "sampling period of %" PRId64 " bytes: the figures are written as scaled",
+                    "sampling period of %" PRId64 " bytes left out: the figures are scaled",
                     period);
     return pt_out_flush(out, reterr);
 }

@@ -1,23 +1,23 @@
-/* java.c: profiles of Java programs in gperftools' clothes: binary CPU, text heap and contention.
+/* java.c: reads profiles of Java programs in forms similar to gperftools': binary CPU, text heap
+ * and contention.
  *
  *   | 0 | 3 | 1 | period_us | 0 |  then records and trailer as gperftools.c has them     CPU
  *
  *   --- heapz 1 ---                     or --- contentionz 1 ---
  *   format = java
  *   resolution = bytes                  the unit of the second value
- *   sampling period = 100               contention: each stands for so many
+ *   sampling period = 100               contention: weight of a sample
  *   ms since reset = 60000
- *      7048        1 @ 0x00000003 0x00000004        value, count: the other way round than
- * elsewhere
+ *      7048        1 @ 0x00000003 0x00000004        value, count: reversed in comparison to C++
  *
- *   all three end in what the addresses, which are only numbers, stand for:
+ *   all three end in a table of the addresses, which are only numbers:
  *     0x00000003 GC
  *     0x00000006 com.example.f (source.java:6)
  *     0x00000009 write (/lib/libc.so)
  *     0x0000000c generated stub/JIT
  *
- * Rule: profile/legacy_java_profile.go of google/pprof. Addresses are not moved, and forgotten once
- * they have their name. Heap samples are scaled as by a Poisson process of one sample every 512
+ * Rule: profile/legacy_java_profile.go of google/pprof. Addresses are not adjusted, and are dropped
+ * once they have their names. Heap samples are scaled as from a Poisson process with a mean of 512
  * KiB.
  */
 #include "formats/legacy.h"
@@ -47,10 +47,10 @@ typedef struct {
         java_location *items;
         size_t count, cap;
     } at;
-    pt_index index;   /* number -> at */
+    pt_index index;   /* number -> location */
     pt_index by_name; /* name -> function */
     struct {
-        uint32_t *items; /* names of the functions, in their order */
+        uint32_t *items; /* names of the functions, by function */
         size_t count, cap;
     } function;
     uint64_t malformed, first_malformed, saturated;
@@ -86,7 +86,7 @@ static uint32_t location_of(java *j, uint64_t number)
     return (uint32_t)j->at.count++;
 }
 
-/* One function a name: the first file that it is seen in counts. */
+/* The function of a name. Its file is the first that occurs with the name. */
 static uint32_t function_of(java *j, pt_span name, pt_span file)
 {
     const uint32_t text = pt_builder_string(j->b, name.at, name.size).v;
@@ -104,7 +104,8 @@ static uint32_t function_of(java *j, pt_span name, pt_span file)
     return id;
 }
 
-/* "NAME (INSIDE)": the last parenthesis that a blank is before, if the text ends in one. */
+/* Splits "NAME (INSIDE)" at the last parenthesis that follows a blank; false if the text does not
+ * end in a parenthesis. */
 static bool split_parenthesis(pt_span s, pt_span *ret_name, pt_span *ret_inside)
 {
     if (s.size < 3 || s.at[s.size - 1] != ')') return false;
@@ -118,7 +119,7 @@ static bool split_parenthesis(pt_span s, pt_span *ret_name, pt_span *ret_inside)
     return false;
 }
 
-/* "FILE:LINE" */
+/* Splits "FILE:LINE". */
 static bool split_line(pt_span s, pt_span *ret_file, int64_t *ret_line)
 {
     size_t colon = s.size;
@@ -143,7 +144,7 @@ static pt_span base_name(pt_span path)
     return path;
 }
 
-/* What a number stands for. */
+/* Gives a location its name, file and line from the text of the table. */
 static void name_location(java *j, uint32_t id, pt_span text)
 {
     pt_span name = text, file = {"", 0}, inside;
@@ -158,7 +159,7 @@ static void name_location(java *j, uint32_t id, pt_span text)
     j->at.items[id].line = (pt_line){.function = function_of(j, name, file), .line = line};
 }
 
-/* "0xNUMBER TEXT" */
+/* Parses a line of the table, "0xNUMBER TEXT". */
 static bool take_location_line(java *j, pt_span s)
 {
     uint64_t number = 0;
@@ -232,7 +233,7 @@ static int cpu_probe(const pt_probe_input *input)
     return find_cpu_header(input->head, input->head_bytes, &h) ? 90 : 0;
 }
 
-/* False at the trailer, and when the file ends inside the record. */
+/* Reads a record; false at the trailer, and if the file ends inside the record. */
 static bool take_record(java *j, pt_reader *r, int64_t period_ns)
 {
     const uint64_t at = pt_reader_offset(r);
@@ -320,7 +321,7 @@ typedef struct {
     java j;
     bool heap;
     bool described;
-    pt_legacy line; /* only its addresses are used */
+    pt_legacy line; /* used for its addresses only */
     int64_t period;
 } reading;
 
@@ -331,7 +332,7 @@ static bool parse_first_line(pt_span line, bool *ret_heap)
     return (*ret_heap || pt_span_skip(&line, "--- contentionz 1 ---")) && line.size == 0;
 }
 
-/* "KEY=VALUE" of letters, digits and blanks. */
+/* Parses "KEY=VALUE" of letters, digits and blanks. */
 static bool parse_attribute(pt_span line, pt_span *ret_key, pt_span *ret_value)
 {
     const char *const sign = line.size > 0 ? memchr(line.at, '=', line.size) : NULL;
@@ -347,7 +348,7 @@ static bool is_text(pt_span s, const char *text)
     return pt_span_skip(&s, text) && s.size == 0;
 }
 
-/* Both kinds begin as C++ profiles do; these say "format = java". */
+/* Both kinds begin like C++ profiles, but have a line "format = java". */
 static int text_probe(const pt_probe_input *input)
 {
     pt_reader r;
@@ -416,7 +417,7 @@ static void scale_values(reading *r, int64_t *values)
     }
 }
 
-/* "VALUE COUNT @ 0x..."; false for what is none: the names begin. */
+/* Parses "VALUE COUNT @ 0x..."; false for another form, where the table begins. */
 static bool parse_sample(reading *r, pt_span line, int64_t *values)
 {
     line = pt_span_trim(line);
@@ -449,7 +450,7 @@ static void take_sample(reading *r, int64_t *values, uint64_t offset)
     pt_builder_sample(b, pt_builder_stack_commit(b, depth, PT_STACK_END_UNKNOWN), labels, values);
 }
 
-/* Attributes first, then samples; the reader is left before the first line that is neither. */
+/* Reads attributes, then samples. The reader stops before the first other line. */
 static void take_lines(reading *r, pt_reader *reader)
 {
     bool samples = false;
@@ -481,7 +482,7 @@ static pt_status text_read(pt_reader *reader, pt_builder *b, const pt_read_hooks
     reading r = {0};
     pt_span line;
     if (!pt_span_line(reader, &line) || !parse_first_line(line, &r.heap))
-        return pt_error_set(reterr, PT_ERR_FORMAT, "does not begin as a Java profile does");
+        return pt_error_set(reterr, PT_ERR_FORMAT, "does not begin with a line of a Java profile");
     java_init(&r.j, b, hooks);
     pt_legacy_init(&r.line, b, hooks);
     pt_builder_provenance(b)->has_period_type = true;

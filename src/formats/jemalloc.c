@@ -1,17 +1,17 @@
-/* jemalloc.c: jemalloc's heap profiles.
+/* jemalloc.c: reads jemalloc's heap profiles.
  *
- *   heap_v2/524288                                  sampled by a Poisson process, every so many
- * bytes t*: 28106: 56637512 [0: 0]                    all threads: in use [allocated] t3: 28106:
- * 56637512 [0: 0] worker             one thread, and its name
- *   @ 0x5f86da8 0x5f5a1dc                           return addresses
+ *   heap_v2/524288                       sampled by a Poisson process, mean in bytes
+ *     t*: 28106: 56637512 [0: 0]         all threads: in use [allocated]
+ *     t3: 28106: 56637512 [0: 0] worker  a thread, and its name
+ *   @ 0x5f86da8 0x5f5a1dc                return addresses
  *     t*: 13: 6688 [0: 0]
  *     t3: 13: 6688 [0: 0]
  *
  *   MAPPED_LIBRARIES:
  *
- * Figures are scaled as heap_v2 of formats/heap.c (jeprof does the same). Where threads are told
- * apart each has samples of its own, labelled, that share their stack's factor: they add up to what
- * its line t* gives. */
+ * Figures are scaled like heap_v2 of formats/heap.c, as in jeprof. If a stack lists its threads,
+ * each has a sample with a label. The samples share the scale factor of their stack, so that they
+ * add up to the scaled line t*. */
 #include "formats/heap.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int jemalloc_probe(const pt_probe_input *input)
     return parse_jemalloc_header(pt_legacy_first_line(input), &h) ? 95 : 0;
 }
 
-/* "t*: FIGURES" or "tN: FIGURES [NAME]"; thread -1 is all of them. */
+/* Parses "t*: FIGURES" or "tN: FIGURES [NAME]"; thread -1 is t*, all threads. */
 static bool parse_thread_line(pt_span s, int64_t *ret_thread, pt_heap_figures *f, pt_span *ret_name)
 {
     if (!pt_span_skip(&s, "t")) return false;
@@ -51,10 +51,10 @@ typedef struct {
     pt_heap_figures f;
 } share;
 
-/* A stack: what all threads have of it, and what each has. */
+/* A stack, with the figures of all threads together and of each. */
 typedef struct {
     pt_heap_reading r;
-    bool open; /* a stack has begun */
+    bool open; /* a stack is open */
     bool has_total;
     pt_heap_figures total;
     struct {
@@ -99,7 +99,7 @@ static pt_labels_id thread_labels(jemalloc *j, const share *s, const pt_heap_fig
     return pt_builder_labels(j->r.l.b, labels, n);
 }
 
-/* Do the threads' figures add up to the stack's? Threads that have ended may be missing. */
+/* Do the threads' figures add up to the stack's? Ended threads may be missing. */
 static bool shares_add_up(const jemalloc *j)
 {
     pt_heap_figures sum = {0};
@@ -109,7 +109,7 @@ static bool shares_add_up(const jemalloc *j)
            sum.alloc_count == j->total.alloc_count && sum.alloc_bytes == j->total.alloc_bytes;
 }
 
-/* figure / whole of the scaled value. */
+/* scaled * figure / whole. */
 static int64_t part_of(int64_t scaled, int64_t figure, int64_t whole)
 {
     return whole == 0 ? 0 : (int64_t)((__int128)scaled * figure / whole);
@@ -126,7 +126,7 @@ static void take_part(const jemalloc *j, const pt_heap_figures *f, const int64_t
         ret[i - first] = part_of(scaled[i - first], part[i], whole[i]);
 }
 
-/* A sample a thread; the last one has what rounding left. */
+/* Adds a sample for each thread. The last one gets the rounding error. */
 static void add_shares(jemalloc *j, pt_stack_id stack)
 {
     int64_t scaled[4] = {0}, left[4];
@@ -185,7 +185,7 @@ static bool take_jemalloc_line(jemalloc *j, pt_span line)
     return true;
 }
 
-/* The lines before the first stack: whether there are figures of all that was allocated. */
+/* Do the lines before the first stack have figures of allocations? */
 static bool jemalloc_has_alloc(pt_reader ahead)
 {
     pt_span line, name;
@@ -196,7 +196,7 @@ static bool jemalloc_has_alloc(pt_reader ahead)
     while (pt_span_line(&ahead, &line)) {
         line = pt_span_trim(line);
         if (pt_span_begins(line, "@")) break;
-        if (parse_thread_line(line, &thread, &f, &name)) return pt_heap_tells_allocated(&f);
+        if (parse_thread_line(line, &thread, &f, &name)) return pt_heap_has_allocated(&f);
     }
     return false;
 }
@@ -219,7 +219,7 @@ static pt_status jemalloc_read(pt_reader *reader, pt_builder *b, const pt_read_h
         const pt_span trimmed = pt_span_trim(line);
         if (!at_maps && !pt_span_is_blank(line) && !take_jemalloc_line(&j, trimmed))
             pt_legacy_malformed(&j.r.l, offset);
-        if (j.open && !sorted && j.name.count > 0) /* names come before the stacks */
+        if (j.open && !sorted && j.name.count > 0) /* names precede the stacks */
             qsort(j.name.items, j.name.count, sizeof *j.name.items, by_thread);
         sorted |= j.open;
         offset = pt_reader_offset(reader);

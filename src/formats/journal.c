@@ -1,11 +1,12 @@
-/* journal.c: the crash journal of libprofiler.so.0; its layout is drawn in wire/journal.h.
+/* journal.c: reads the crash journal of libprofiler.so.0; wire/journal.h draws its layout.
  *
- * The writer may have been killed at any instruction, or may still run. Only what was committed is
- * looked at: areas up to the first without a magic, records up to used_bytes. That is a whole
- * profile and no damage. Damage is what the writer never leaves: sizes that do not fit, records of
- * no frames.
+ * The writer may have been killed at any instruction, or may still run. Only committed data is
+ * read: areas up to the first without a magic, records up to used_bytes. These are a complete
+ * profile and no damage. Damage is data that the writer never leaves: sizes that do not fit,
+ * records without frames.
  *
- * Addresses above the leaf are return addresses: kept as they are, PT_LOCATION_RETURN_ADDR.
+ * Addresses above the leaf are return addresses. They are unchanged and marked
+ * PT_LOCATION_RETURN_ADDR.
  */
 #include "formats/journal_int.h"
 
@@ -20,10 +21,10 @@
 
 /* ---- header ---- */
 
-/* The header's fields in their order; text is read by its place. */
+/* Reads the header's fields in order; texts are read by their offsets. */
 static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_bytes)
 {
-    pt_skip(r, 16); /* magic, byte order, version: looked at by is_journal */
+    pt_skip(r, 16); /* magic, byte order and version were checked by pt_journal_is */
     *ret_header_bytes = pt_read_u32(r);
     pt_reader_set_word(r, pt_read_u32(r) == 4 ? 4 : 8);
     pt_skip(r, 4); /* machine */
@@ -41,23 +42,23 @@ static void read_header(pt_reader *r, pt_journal_facts *f, uint32_t *ret_header_
     f->cpu_before_ns = pt_read_u64(r);
     f->cpu_used_ns = pt_read_u64(r);
     f->cpu_own_ns = pt_read_u64(r);
-    f->dropped = pt_read_u64(r); /* by the folder */
+    f->dropped = pt_read_u64(r); /* dropped by the folder */
     f->threads_seen = pt_read_u64(r);
     f->threads_unsampled = pt_read_u64(r);
     f->ticks = pt_read_u64(r);
-    pt_skip(r, 8); /* weight: counted from the stacks */
+    pt_skip(r, 8); /* weight is counted from the stacks */
     f->dropped = pt_saturating_count(f->dropped, pt_read_u64(r));
     f->filtered = pt_read_u64(r);
 }
 
-/* What was added behind the texts. */
+/* Reads the library's own CPU time, from the fields behind the texts. */
 static void read_own(pt_reader *r, pt_journal_facts *f)
 {
     pt_skip(r, offsetof(pt_journal_header, own_weight));
-    const uint64_t weight = pt_read_u64(r), untold_ns = pt_read_u64(r);
+    const uint64_t weight = pt_read_u64(r), unknown_ns = pt_read_u64(r);
     uint64_t own_ns;
     if (__builtin_mul_overflow(weight, f->period_ns, &own_ns)) own_ns = UINT64_MAX;
-    f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, untold_ns), f->cpu_own_ns);
+    f->own_ns = pt_saturating_count(pt_saturating_count(own_ns, unknown_ns), f->cpu_own_ns);
 }
 
 static pt_journal_span read_span(pt_reader *r)
@@ -73,7 +74,7 @@ static void copy_text(char *to, const uint8_t *from, size_t bytes, size_t cap)
     to[size] = '\0';
 }
 
-/* Arguments are ended by zero bytes; people read spaces. */
+/* Copies the arguments, with spaces in place of the NULs. */
 static void copy_command(char *to, const uint8_t *from, size_t bytes)
 {
     copy_text(to, from, bytes, PT_JOURNAL_COMMAND_BYTES);
@@ -97,7 +98,7 @@ bool pt_journal_is(const uint8_t *head, size_t head_bytes)
     return head_bytes >= sizeof(pt_journal_header) && memcmp(head, PT_JOURNAL_MAGIC, 8) == 0;
 }
 
-/* Leaves the reader at the first area. */
+/* Reads the header and leaves the reader at the first area. */
 static pt_status begin_journal(pt_reader *r, pt_journal_facts *f)
 {
     const uint8_t *const head = r->pos;
@@ -151,7 +152,7 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
     g->frame.count = 0;
     PT_GROW(g->frame, g->pc.count);
     for (size_t i = 0; i < g->pc.count; i++) {
-        /* A call at the end of a mapping returns behind it. */
+        /* A call at the end of a mapping returns to an address behind it. */
         const uint64_t pc = g->pc.items[i];
         if ((pc & PT_JOURNAL_PYTHON_FRAME) != 0 && merged != PT_JOURNAL_NATIVE) {
             g->frame.items[g->frame.count++] = pt_journal_python_location(g, pc);
@@ -214,11 +215,11 @@ static void read_records(pt_journal_reading *g, pt_reader *r, pt_journal_facts *
     }
 }
 
-/* Each area of that kind, up to the first that was not committed. */
+/* Reads the areas of a kind, up to the first that was not committed. */
 static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f, uint32_t wanted)
 {
     while (pt_reader_ok(r) && pt_reader_left(r) >= sizeof(pt_journal_area)) {
-        pt_reader head = *r; /* looked at without moving */
+        pt_reader head = *r; /* does not move the reader */
         head.parent = NULL;
         head.error = NULL;
         const uint32_t magic = pt_read_u32(&head), kind = pt_read_u32(&head);
@@ -229,7 +230,7 @@ static void read_areas(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f,
                            size, used);
             return;
         }
-        /* The file may end behind the records; a copy that was cut short ends within them. */
+        /* The file may end right after the records. A truncated copy ends within them. */
         const uint64_t there = size < pt_reader_left(r) ? size : pt_reader_left(r);
         const uint64_t records_end = sizeof(pt_journal_area) + used;
         pt_reader area = pt_reader_sub(r, there);
@@ -319,7 +320,7 @@ static void set_labels(pt_journal_reading *g, const pt_journal_facts *f)
 pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
                                  pt_journal_facts *ret_facts, pt_error *reterr)
 {
-    /* Stacks name what the areas of other kinds hold. */
+    /* Stacks refer to records of the other kinds, so they come last. */
     static const uint32_t order[] = {PT_JOURNAL_MAPS, PT_JOURNAL_PYTHON, PT_JOURNAL_STACKS,
                                      PT_JOURNAL_COPIES};
     pt_journal_facts facts;
@@ -336,7 +337,7 @@ pt_status pt_journal_reading_add(pt_journal_reading *g, pt_reader *reader,
         set_labels(g, &facts);
         for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
             pt_reader pass = areas;
-            if (!pt_reader_ok(reader)) pass.error = NULL; /* the first damage is the one told */
+            if (!pt_reader_ok(reader)) pass.error = NULL; /* the first damage is reported */
             read_areas(g, &pass, &facts, order[i]);
             if (order[i] == PT_JOURNAL_MAPS) pt_journal_sort_maps(g);
             if (pt_reader_ok(reader)) reader->status = pass.status;
@@ -356,7 +357,8 @@ static bool is_brief_at(const uint8_t *bytes, size_t size, size_t at)
     return magic == PT_JOURNAL_BRIEF_MAGIC;
 }
 
-/* One that was cut short has another one's beginning within it, and not behind it. */
+/* A truncated record contains the beginning of the next one; then the search continues at that
+ * beginning. */
 void pt_journal_each_brief(const uint8_t *bytes, size_t size,
                            void (*use)(const pt_journal_brief *brief, void *arg), void *arg)
 {
@@ -398,7 +400,7 @@ static void fill_provenance(pt_builder *b, const pt_journal_facts *f)
     p->true_hz = 1e9 / (double)f->period_ns;
     p->cpu_seen_ns = pt_saturating_product(f->weight, f->period_ns);
     p->cpu_used_ns = pt_saturating_product(f->cpu_used_ns, 1);
-    /* Noted a little before the end, when a process is killed. */
+    /* The value is from shortly before the end if the process was killed. */
     if (f->end == PT_JOURNAL_RUNNING && p->cpu_used_ns < p->cpu_seen_ns)
         p->cpu_used_ns = p->cpu_seen_ns;
 }

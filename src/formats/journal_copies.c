@@ -1,4 +1,4 @@
-/* journal_copies.c: samples of a journal whose stacks are copies, walked when it is read. */
+/* journal_copies.c: samples of a journal with a copy of their stack, which is unwound here. */
 #include "formats/journal_int.h"
 
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 
-/* For walking copied stacks, mappings are listed anew whenever the epoch is another. */
+/* The list of mappings for unwinding is made anew when the epoch changes. This is the limit of
+ * entries in all lists together. */
 #define LISTED_MAX (UINT64_C(1) << 22)
 
 static const char *keep_text(pt_journal_reading *g, uint32_t string)
@@ -23,9 +24,9 @@ static const char *keep_text(pt_journal_reading *g, uint32_t string)
     return kept.text;
 }
 
-/* Lists in g->module the epoch's mappings by ascending address. Where two overlap, which no process
- * has, it takes the first. False: LISTED_MAX is passed, as when a damaged journal's epochs go back
- * and forth. */
+/* Lists the epoch's mappings in g->module by ascending address. Of two that overlap, which no
+ * process has, it takes the first. False: LISTED_MAX is exceeded, as when the epochs of a damaged
+ * journal alternate. */
 static bool list_modules(pt_journal_reading *g, uint16_t epoch)
 {
     if (g->module_epoch == epoch) return true;
@@ -50,8 +51,8 @@ static bool list_modules(pt_journal_reading *g, uint16_t epoch)
     return true;
 }
 
-/* As the library shows a stack that it walks itself: up to the function that called main or a start
- * routine. */
+/* Cuts the stack where the library itself ends it: behind the function that called main or a
+ * thread's start routine. */
 static void cut_at_start(pt_journal_reading *g, pt_stack_end *end)
 {
     for (size_t i = 0; i < g->pc.count; i++) {
@@ -63,7 +64,7 @@ static void cut_at_start(pt_journal_reading *g, pt_stack_end *end)
     }
 }
 
-/* Into g->pc, the leaf first. */
+/* Unwinds the copied stack into g->pc, leaf first. */
 static pt_stack_end walk_copy(pt_journal_reading *g, const pt_journal_copy *copy,
                               const uint64_t *registers, const uint8_t *stack)
 {

@@ -1,5 +1,5 @@
-/* journal_int.h: what the readers of a journal's areas share. One reading fills one builder; g->map
- * and g->code are of the journal that is being read. */
+/* journal_int.h: shared by the readers of a journal's areas. A reading fills a builder with many
+ * journals; g->map and g->code belong to the current journal. */
 #ifndef PT_FORMATS_JOURNAL_INT_H
 #define PT_FORMATS_JOURNAL_INT_H
 
@@ -7,16 +7,17 @@
 #include "formats/journal.h"
 #include "machine/machine.h"
 
-/* A mapping of the journal being read, and what it is in the builder. */
+/* A mapping of the current journal, and its mapping in the builder. */
 typedef struct {
     uint64_t start, limit;
-    uint64_t upto;  /* the largest limit up to here: where a search backwards ends */
+    uint64_t
+        upto; /* the largest limit of this and all earlier rows: a backward search ends there */
     uint64_t delta; /* address in the builder's mapping - address in this process, mod 2^64 */
     uint64_t epoch_from, epoch_to;
     uint32_t mapping;
 } pt_journal_known_map;
 
-/* A code object of the journal being read; a function of PT_NONE: its record is not there. */
+/* A code object of the current journal; function is PT_NONE if its record is missing. */
 typedef struct {
     uint32_t function;
     int32_t first_line;
@@ -25,7 +26,7 @@ typedef struct {
     const uint8_t *lines; /* in the file */
 } pt_journal_known_code;
 
-/* Text that stays where it is while journals are read, by the number that it has in the builder. */
+/* A copy of a builder's string at a fixed address, which stays valid while journals are read. */
 typedef struct {
     uint32_t string;
     char *text;
@@ -37,21 +38,21 @@ struct pt_journal_reading {
     pt_builder *builder;
     bool label_processes;
     const pt_read_hooks *hooks; /* or NULL */
-    /* For copied stacks: what was mapped in one epoch of the journal being read. */
+    /* For copied stacks: the mappings of an epoch of the current journal. */
     struct {
         pt_read_map *items;
         size_t count, cap;
     } module;
-    uint64_t listed;                          /* mappings, of all epochs for which it was made */
-    uint32_t module_epoch, module_generation; /* PT_NONE: not made yet */
+    uint64_t listed; /* number of mappings in the lists made so far, of all epochs */
+    uint32_t module_epoch, module_generation; /* PT_NONE: no list was made yet */
     struct {
         pt_journal_kept_text *items;
         size_t count, cap;
     } text;
     pt_index text_index;
-    const pt_machine *machine; /* of the process; NULL: not known here */
+    const pt_machine *machine; /* the process's machine; NULL: unsupported */
     pt_journal_spans spans;
-    pt_index shared; /* mappings of all journals by content, to builder ids */
+    pt_index shared; /* builder ids of the mappings of all journals, by content */
     struct {
         pt_journal_known_map *items;
         size_t count, cap;
@@ -65,17 +66,17 @@ struct pt_journal_reading {
         size_t count, cap;
     } pc;
     struct {
-        pt_journal_known_code *items; /* by number */
+        pt_journal_known_code *items; /* index: number of the code object */
         size_t count, cap;
     } code;
     struct {
         uint64_t word; /* 0 = free */
         uint32_t location;
-    } python_known[PT_JOURNAL_PYTHON_KNOWN]; /* of the journal being read, by the word's hash */
-    uint64_t lines_read;                     /* bytes of line tables, for all its words */
-    uint32_t python; /* the mapping of Python's frames; PT_NONE = none yet */
+    } python_known[PT_JOURNAL_PYTHON_KNOWN]; /* cache for the current journal, by the word's hash */
+    uint64_t lines_read;                     /* bytes of line tables decoded so far */
+    uint32_t python;                         /* mapping of Python frames; PT_NONE = none yet */
     uint32_t key_pid, key_comm, key_merge, uncertain; /* strings */
-    pt_labels_id labels, labels_uncertain;            /* of the process being read */
+    pt_labels_id labels, labels_uncertain;            /* label sets of the current process */
 };
 
 /* ---- journal.c ---- */
@@ -86,11 +87,11 @@ void pt_journal_add_stack(pt_journal_reading *g, pt_journal_facts *f, uint64_t w
 
 /* ---- journal_maps.c ---- */
 
-/* Reads the records of an area of mappings into g->map; those of all areas are then to be sorted.
- */
+/* Reads the records of an area of mappings into g->map. After all areas were read,
+ * pt_journal_sort_maps must follow. */
 void pt_journal_read_maps(pt_journal_reading *g, pt_reader *r, const pt_journal_facts *f);
 void pt_journal_sort_maps(pt_journal_reading *g);
-/* NULL if nothing known was mapped there in that epoch. */
+/* The mapping at an address in an epoch; NULL if none is known. */
 const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uint64_t addr,
                                                 uint16_t epoch);
 
@@ -98,12 +99,12 @@ const pt_journal_known_map *pt_journal_find_map(const pt_journal_reading *g, uin
 
 /* Reads the records of an area of code objects into g->code. */
 void pt_journal_read_python(pt_journal_reading *g, pt_reader *r);
-/* The builder's location of a stack's word with PT_JOURNAL_PYTHON_FRAME. */
+/* The builder's location for a stack word with PT_JOURNAL_PYTHON_FRAME. */
 uint32_t pt_journal_python_location(pt_journal_reading *g, uint64_t word);
 
 /* ---- journal_copies.c ---- */
 
-/* Walks the copied stacks of an area, by g->hooks, and adds their samples. */
+/* Unwinds the copied stacks of an area with g->hooks and adds their samples. */
 void pt_journal_read_copies(pt_journal_reading *g, pt_reader *r, pt_journal_facts *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* journal_maps.c: what a journal says was mapped, and when. */
+/* journal_maps.c: the mappings of a journal, and their times. */
 #include "formats/journal_int.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "process/path_kind.h"
 
-/* Overlapping mappings (one library after another at the same place) that a lookup walks through;
- * what is beyond is unknown. */
+/* Limit of overlapping mappings (libraries loaded one after another at the same address) that a
+ * look-up examines; further ones are not found. */
 #define GENERATIONS_MAX 64
 
 typedef struct {
@@ -49,7 +49,7 @@ static uint32_t hex_string(pt_builder *b, const uint8_t *bytes, size_t size)
     return pt_builder_text(b, text).v;
 }
 
-/* Same piece of the same build of the same file. */
+/* Finds a mapping of the same part of the same build of a file. */
 static uint32_t find_shared(const pt_journal_reading *g, uint64_t hash, const pt_mapping *like)
 {
     PT_INDEX_EACH (&g->shared, hash, id) {
@@ -84,8 +84,8 @@ static void add_map(pt_journal_reading *g, const map_record *m, const pt_journal
                           .flags = is_memory ? PT_MAPPING_JIT : 0};
     mapping.file = pt_builder_string(b, as.name, as.name_bytes).v;
     mapping.build_id = hex_string(b, m->build_id, m->build_id_bytes);
-    if (m->to_ns != 0) { /* it was unloaded */
-        /* Modulo 2^64: the file may hold anything. */
+    if (m->to_ns != 0) { /* it was unmapped */
+        /* modulo 2^64, since a damaged file may hold any number */
         const uint64_t base = (uint64_t)f->start_realtime_ns - f->start_monotonic_ns;
         mapping.valid_from_ns = (int64_t)(base + m->from_ns);
         mapping.valid_to_ns = (int64_t)(base + m->to_ns);

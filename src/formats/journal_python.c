@@ -1,4 +1,4 @@
-/* journal_python.c: code objects of CPython in a journal, and the frames of stacks that name them.
+/* journal_python.c: code objects of CPython in a journal, and the frames that refer to them.
  */
 #include "formats/journal_int.h"
 
@@ -9,9 +9,10 @@
 #include "interp/python.h"
 #include "process/path_kind.h"
 
-enum { LINES_MAX_BYTES = 64 << 10 }; /* of a code object: the writer keeps no more */
+enum { LINES_MAX_BYTES = 64 << 10 }; /* of a code object; the writer keeps no more */
 
-/* A line is found by reading its table from the start: so many bytes for one journal. */
+/* A line is found by decoding its table from the start. This is the limit of bytes decoded for a
+ * journal. */
 #define LINES_READ_MAX (UINT64_C(1) << 30)
 
 static uint32_t add_function(pt_journal_reading *g, const uint8_t *name, size_t name_bytes,
@@ -54,7 +55,7 @@ static bool read_code(pt_reader *r, pt_journal_reading *g)
     return true;
 }
 
-/* All Python frames of all processes lie in one mapping, which no address is in. */
+/* The mapping of the Python frames of all processes. No address is in it. */
 static uint32_t python_mapping(pt_journal_reading *g)
 {
     if (g->python != PT_NONE) return g->python;

@@ -12,7 +12,7 @@
 
 enum { PATH_LEVELS = 8, PATH_BYTES = 256 };
 
-/* Where the scan is: the path's text, and how long it is at each level. */
+/* Position of the scan: the path's text, and its length at each level. */
 typedef struct {
     char text[PATH_BYTES];
     size_t end[PATH_LEVELS + 1];
@@ -49,7 +49,7 @@ bool pt_json_head_has(const pt_probe_input *input, const char *path, const char 
     while (!found && pt_json_next(&r) > PT_JSON_EOF) {
         if (r.token == PT_JSON_OBJECT_END || r.token == PT_JSON_ARRAY_END) continue;
         const bool opens = r.token == PT_JSON_OBJECT || r.token == PT_JSON_ARRAY;
-        const unsigned level = r.depth - opens; /* of the containers around it */
+        const unsigned level = r.depth - opens; /* number of containers around the token */
         if (level == 0 || level > PATH_LEVELS) continue;
         if (r.token == PT_JSON_KEY) {
             set_level(&at, level - 1, r.text, r.length);
@@ -82,7 +82,7 @@ static int64_t limit_of(pt_json_scale *s, bool negative)
     return negative ? -INT64_MAX : INT64_MAX;
 }
 
-/* The whole number nearest to value, which may be any double; *ret_rest is what it leaves. */
+/* The integer nearest to value, which may be any double; *ret_rest is the rounding error. */
 static int64_t nearest_whole(pt_json_scale *s, double value, double *ret_rest)
 {
     *ret_rest = 0;
@@ -107,7 +107,8 @@ int64_t pt_json_point(pt_json_scale *s, pt_json_num n)
     int64_t value, part;
     double rest;
     if (take_exact(s, n, &value)) return value;
-    /* Whole and fraction apart, so that a product beyond 2^53 loses nothing. */
+    /* Integer part and fraction are converted separately, so that a product beyond 2^53 stays
+     * exact. */
     const double whole = trunc(n.number);
     if (!(fabs(whole) < 0x1p53)) return nearest_whole(s, n.number * (double)s->scale, &rest);
     part = nearest_whole(s, (n.number - whole) * (double)s->scale, &rest);
@@ -141,7 +142,7 @@ int64_t pt_json_span(int64_t from, int64_t to)
     return span;
 }
 
-void pt_json_scale_tell(const pt_json_scale *s, bool silent, pt_diag *diag)
+void pt_json_scale_report(const pt_json_scale *s, bool silent, pt_diag *diag)
 {
     if (s->rounded > 0 && !silent)
         pt_diag_add(diag, s->rounded, "values with a fraction rounded, the sum kept");

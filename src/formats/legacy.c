@@ -11,12 +11,12 @@
 #include "base/text.h"
 #include "formats/procmaps.h"
 
-/* Where several mappings cover an address the first one listed counts, which is looked for one by
- * one; lists longer than this are taken as they lie in memory. */
+/* If several mappings cover an address, the first in the list counts, and is found by a linear
+ * search. Longer lists are searched by address only. */
 #define SLOW_MAPPINGS_MAX 4096
 
 struct pt_legacy_location {
-    uint64_t call; /* address, or of a return address the one before */
+    uint64_t call; /* the address, or the return address less one */
     bool is_return;
     uint32_t function; /* PT_NONE: no name */
     int64_t line;
@@ -220,7 +220,8 @@ pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return)
     size_t depth = 0;
     for (size_t i = 0; i < l->pcs.count; i++) {
         if (i == 1 && !leaf_is_return && pcs[1] == pcs[0]) {
-            if (!l->hooks->annotate) location_of(l, pcs[1], true); /* google/pprof keeps the row */
+            if (!l->hooks->annotate)
+                location_of(l, pcs[1], true); /* google/pprof keeps the location */
             continue;
         }
         frames[depth++] = location_of(l, pcs[i], i > 0 || leaf_is_return);
@@ -231,7 +232,7 @@ pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return)
 void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_span file,
                     int64_t line)
 {
-    const uint32_t id = location_of(l, pc, is_return); /* may move the items */
+    const uint32_t id = location_of(l, pc, is_return); /* may move the array */
     pt_legacy_location *const at = &l->location.items[id];
     if (at->function != PT_NONE || name.size == 0) return;
     const uint32_t text = pt_builder_string(l->b, name.at, name.size).v;
@@ -243,7 +244,7 @@ void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_
     at->line = line;
 }
 
-/* The next column of a comment that tabs divide. */
+/* Takes the next column of a comment with tabs as separators. */
 static pt_span next_column(pt_span *s)
 {
     const char *const tab = memchr(s->at, '\t', s->size);
@@ -254,7 +255,7 @@ static pt_span next_column(pt_span *s)
     return pt_span_trim(first);
 }
 
-/* "0x47f8e4" */
+/* Parses "0x47f8e4". */
 static bool parse_address(pt_span s, uint64_t *ret)
 {
     if (!pt_span_skip(&s, "0x") || s.size == 0 || s.size > 16) return false;
@@ -267,7 +268,7 @@ static bool parse_address(pt_span s, uint64_t *ret)
     return true;
 }
 
-/* "main.f+0x2f" without what is behind the plus sign. */
+/* The name in "main.f+0x2f", without the offset. */
 static pt_span without_offset(pt_span name)
 {
     for (size_t i = name.size; i-- > 0;) {
@@ -292,7 +293,7 @@ void pt_legacy_comment(pt_legacy *l, pt_span comment)
         if (pt_span_number(&number, false, &line) && number.size == 0) file.size = i;
         break;
     }
-    /* Comments come in the order of the addresses; those of the run-time's own may be missing. */
+    /* Comments have the order of the addresses; those of run-time functions may be missing. */
     for (size_t i = l->named; i < l->pcs.count; i++) {
         if (l->pcs.items[i] - 1 != call && l->pcs.items[i] != call) continue;
         pt_legacy_name(l, l->pcs.items[i], true, name, file, line);
@@ -347,9 +348,9 @@ void pt_legacy_drop_frames(pt_builder *b, pt_legacy_kind kind)
 typedef struct {
     pt_builder *b;
     uint32_t count;
-    uint32_t *by_start; /* rows, ascending by start */
+    uint32_t *by_start; /* rows of mappings, ascending by start */
     bool overlap;
-    bool may_extend; /* some mapping has an offset, and there are few enough to look at */
+    bool may_extend; /* some mapping has an offset, and the list is short enough */
 } regions;
 
 static pt_mapping *mapping_at(const regions *g, uint32_t i)
@@ -412,7 +413,8 @@ static uint32_t find_region(const regions *g, uint64_t address)
                : PT_NONE;
 }
 
-/* A mapping whose first part was not listed: old handlers left it out (remapMappingIDs). */
+/* Finds a mapping whose first part, not listed by old handlers, would cover the address, and
+ * extends it (remapMappingIDs of google/pprof). */
 static uint32_t extend_region(regions *g, uint64_t address)
 {
     for (uint32_t i = 0; g->may_extend && i < g->count; i++) {
@@ -436,10 +438,10 @@ static void add_locations(pt_legacy *l)
         uint32_t mapping = from->call == 0 ? PT_NONE : find_region(&g, from->call);
         if (mapping == PT_NONE && from->call != 0) {
             mapping = extend_region(&g, from->call);
-            /* From here on google/pprof has a mapping of everything, made up for this address. */
+            /* google/pprof now makes up a mapping of all addresses for this one. */
             if (mapping == PT_NONE) g.may_extend = false;
         }
-        /* google/pprof takes one off address 0, too. */
+        /* google/pprof also subtracts one from address 0. */
         const bool wrapped = from->is_return && from->call == UINT64_MAX && !l->hooks->annotate;
         const pt_location location = {.mapping = mapping,
                                       .address = from->call + (wrapped ? 0 : from->is_return),

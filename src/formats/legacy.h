@@ -1,13 +1,13 @@
-/* legacy.h: what the text profiles of gperftools, jemalloc and Go share: lines that end in
- * addresses, then, behind a sentinel, what was mapped.
+/* legacy.h: shared by the readers of text profiles of gperftools, jemalloc and Go: lines that end
+ * in addresses, then a sentinel and the list of mappings.
  *
  *   3: 1024 [9: 4096] @ 0x420cef 0x422151              numbers, @, return addresses, leaf first
- *   #<tab>0x420cee<tab>main.f+0x2f<tab>/src/main.go:12      Go, debug=1: a name for one of them
+ *   #<tab>0x420cee<tab>main.f+0x2f<tab>/src/main.go:12      Go, debug=1: names one of the addresses
  *   --- Memory map: ---                                or MAPPED_LIBRARIES: then formats/procmaps.h
  *
- * Locations are kept here until the mappings are known, since those come last, and are told apart
- * by the address of the call (a return address less one), as google/pprof does. Names in comments
- * are taken only if the reader was asked to (hooks->annotate): google/pprof leaves them.
+ * The mappings come last, so the locations are kept here until then. Two locations are the same if
+ * the address of the call (the return address less one) is, as in google/pprof. Names in comments
+ * are used only with hooks->annotate, since google/pprof ignores them.
  *
  * Rules: profile/legacy_profile.go of google/pprof.
  */
@@ -19,37 +19,38 @@
 
 /* ---- Text ---- */
 
-/* Part of a line; not terminated. */
+/* A part of a line, without a NUL at its end. */
 typedef struct pt_span {
     const char *at;
     size_t size;
 } pt_span;
 
+/* The span without white space at both ends. */
 pt_span pt_span_trim(pt_span s);
 bool pt_span_begins(pt_span s, const char *with);
-/* Is it empty, or a comment? */
+/* Is the line empty, or a comment? */
 bool pt_span_is_blank(pt_span s);
-/* Takes the text off the front if it is there. */
+/* Removes the prefix `text`; false if the span has another beginning. */
 bool pt_span_skip(pt_span *s, const char *text);
 void pt_span_skip_blanks(pt_span *s);
-/* Takes digits off the front, with a minus sign before them if may_sign; false if there is none or
- * the number does not fit. */
+/* Parses a decimal number and removes it from the span; may_sign permits a minus sign. False
+ * without digits or on overflow. */
 bool pt_span_number(pt_span *s, bool may_sign, int64_t *ret_value);
-/* Hexadecimal digits at its beginning, taken off it; false if there are none or more than 64 bits.
+/* Parses hexadecimal digits and removes them from the span; false without digits or beyond 64 bits.
  */
 bool pt_span_hex(pt_span *s, uint64_t *ret_value);
-/* The next line; false at the end. */
+/* Reads a line; false at the end. */
 bool pt_span_line(pt_reader *r, pt_span *ret_line);
 /* Does the line begin the list of mappings? */
 bool pt_span_is_maps(pt_span line);
 
-/* The first line of the head that is no command to a reader (%warn and the like of the Perl pprof);
- * empty if there is none. In a probe. */
+/* For a probe: the first line of the head that is not a command such as %warn (of the Perl pprof);
+ * empty if there is none. */
 pt_span pt_legacy_first_line(const pt_probe_input *input);
-/* Steps over those commands; %warn lines become facts. */
+/* Skips such commands; %warn lines become facts. */
 void pt_legacy_skip_commands(pt_reader *r, pt_diag *diag);
 
-/* value x factor, truncated; held at the limits of 63 bits. */
+/* value x factor, truncated and clipped to 63 bits. */
 int64_t pt_legacy_scale(int64_t value, double factor);
 
 /* ---- Stacks ---- */
@@ -65,45 +66,46 @@ typedef struct pt_legacy {
     } location;
     pt_index index; /* address of the call -> location */
     struct {
-        uint64_t *items; /* the addresses of the line at hand, as they stand there */
+        uint64_t *items; /* the addresses of the current line, as in the file */
         size_t count, cap;
     } pcs;
-    size_t named;       /* how many of them have had their comment */
-    uint64_t malformed; /* lines that are nothing known */
+    size_t named;       /* how many of them were named by a comment */
+    uint64_t malformed; /* number of lines in an unknown form */
     uint64_t first_malformed;
 } pt_legacy;
 
+/* Begins a reading; pt_legacy_done ends it. The builder and hooks stay the caller's. */
 void pt_legacy_init(pt_legacy *l, pt_builder *b, const pt_read_hooks *hooks);
 void pt_legacy_done(pt_legacy *l);
 
-/* One event; unit NULL: count. */
+/* Adds an event; unit NULL means count. */
 void pt_legacy_event(pt_legacy *l, const char *type, const char *unit);
-/* What lies between two samples; both texts may be "". */
+/* Sets the period; both texts may be "". */
 void pt_legacy_period(pt_legacy *l, const char *type, const char *unit, int64_t period);
 
-/* Finds all 0x numbers of the text, which become the line at hand; false if one has more than 64
+/* Makes all 0x numbers of the text the addresses of the current line; false if a number exceeds 64
  * bits. */
 bool pt_legacy_addresses(pt_legacy *l, pt_span text);
-/* Adds those of another line behind them. */
+/* Appends the addresses of a continuation line. */
 bool pt_legacy_more_addresses(pt_legacy *l, pt_span text);
-/* The stack of the line at hand. leaf_is_return: the first one is a return address, too. Where it
- * is not, a second frame that repeats it is taken out. */
+/* The stack of the current line. leaf_is_return: the first address is a return address, too. If it
+ * is not, a second frame that repeats it is removed. */
 pt_stack_id pt_legacy_stack(pt_legacy *l, bool leaf_is_return);
-/* A comment behind a line: a name for one of its addresses, in Go's form. Others are stepped over.
- */
+/* Reads a comment in Go's form that names an address of the current line. Other comments are
+ * ignored. */
 void pt_legacy_comment(pt_legacy *l, pt_span line);
-/* Names the address, unless it has a name; file empty: unknown. */
+/* Names an address that has no name yet. An empty file means unknown. */
 void pt_legacy_name(pt_legacy *l, uint64_t pc, bool is_return, pt_span name, pt_span file,
                     int64_t line);
-/* A line that is nothing known: skipped and counted. */
+/* Counts a line in an unknown form, which is skipped. */
 void pt_legacy_malformed(pt_legacy *l, uint64_t offset);
 
-/* What google/pprof's addLegacyFrameInfo says of the frames to drop. */
+/* Sets drop_frames by the rules of google/pprof's addLegacyFrameInfo. */
 typedef enum { PT_LEGACY_CPU, PT_LEGACY_HEAP, PT_LEGACY_CONTENTION } pt_legacy_kind;
 void pt_legacy_drop_frames(pt_builder *b, pt_legacy_kind kind);
 
-/* Reads on to the list of mappings, if there is one (at_maps: the line before was its sentinel),
- * takes it, and adds the locations. PT_ERR_DAMAGED if lines were malformed. */
+/* Reads on to the list of mappings, if there is one (at_maps: the previous line was its sentinel),
+ * reads the list, and adds the locations. PT_ERR_DAMAGED if there were malformed lines. */
 pt_status pt_legacy_finish(pt_legacy *l, pt_reader *r, bool at_maps, pt_error *reterr);
 
 #endif

@@ -1,7 +1,5 @@
-/* losses.c: what each capability stands for, and what of a profile a format without it cannot hold.
- *
- * A row a capability: how many things of the profile need it, and what is said when the format does
- * not have it. */
+/* losses.c: describes each capability, and counts the data of a profile that a format without it
+ * cannot hold. */
 #include "formats/format.h"
 
 #include <string.h>
@@ -9,26 +7,26 @@
 const pt_capability pt_capabilities[] = {
     {PT_CAN_STACKS, "stacks", "whole call stacks"},
     {PT_CAN_LABELS, "labels", "labels of samples"},
-    {PT_CAN_EVENTS, "events", "several values a sample"},
+    {PT_CAN_EVENTS, "events", "several values for each sample"},
     {PT_CAN_LINES, "lines", "source files and lines"},
-    {PT_CAN_INLINES, "inlines", "which frames were inlined"},
+    {PT_CAN_INLINES, "inlines", "inlined frames"},
     {PT_CAN_ADDRESSES, "addresses", "instruction addresses"},
     {PT_CAN_MAPPINGS, "mappings", "mapped images and their build ids"},
     {PT_CAN_ARCS, "arcs", "exact call counts from caller to callee"},
     {PT_CAN_BINS, "bins", "histograms over address ranges"},
     {PT_CAN_BLOCKS, "blocks", "basic block counts"},
     {PT_CAN_TIME, "time", "the time of each sample"},
-    {PT_CAN_EXTRA, "extra", "header lines that are unknown"},
+    {PT_CAN_EXTRA, "extra", "unknown header lines"},
     {PT_CAN_NAMES, "names", "function names"},
-    {PT_CAN_UNITS, "units", "what the values are"},
-    {PT_CAN_END, "ends", "why each stack ended"},
+    {PT_CAN_UNITS, "units", "units of values"},
+    {PT_CAN_END, "ends", "reason of each stack's end"},
     {PT_CAN_COMMENTS, "comments", "comments"},
-    {PT_CAN_HEADER, "header", "when, how long, at what period"},
+    {PT_CAN_HEADER, "header", "start, duration and period"},
     {PT_CAN_UNKNOWN, "unknown", "unknown protobuf fields"},
-    {PT_CAN_IMAGES, "images", "which files code is from, not where they were mapped"},
-    {PT_CAN_CLOCK, "clock", "the time of each sample, but not its thread"},
-    {PT_CAN_CALLS, "calls", "costs of calls from function to function instead of stacks"},
-    {PT_CAN_DEFAULT, "default", "which of several values is shown first"},
+    {PT_CAN_IMAGES, "images", "names of mapped files, without addresses"},
+    {PT_CAN_CLOCK, "clock", "time of each sample, without its thread"},
+    {PT_CAN_CALLS, "calls", "costs of calls between functions, instead of stacks"},
+    {PT_CAN_DEFAULT, "default", "default event"},
 };
 const size_t pt_capability_count = sizeof pt_capabilities / sizeof pt_capabilities[0];
 
@@ -59,7 +57,8 @@ static bool loses_labels(const pt_profile *p, const pt_format *format, uint32_t 
     return false;
 }
 
-/* Process, thread, CPU and command are labels, too, for who has no columns for them. */
+/* Samples that lose labels. Process, thread, CPU and command count as labels for formats without
+ * columns for them. */
 static uint64_t count_labelled(const pt_profile *p, const pt_format *format)
 {
     const pt_samples *const s = p->sample;
@@ -80,7 +79,7 @@ static uint64_t other_events(const pt_profile *p, const pt_format *format)
     return n > 1 ? n - 1 : 0;
 }
 
-/* Of a format with one value a sample, that one is shown. */
+/* Lost default events. A format with one value a sample shows that value. */
 static uint64_t count_defaults(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
@@ -108,7 +107,7 @@ static bool holds_name(const pt_profile *p, const pt_format *format, uint32_t e)
     return format->held_events == NULL;
 }
 
-/* Events that are written and come back under another name, beyond those that lose their unit. */
+/* Events that are read back under another name, beyond those that lose their unit. */
 static uint64_t count_renamed(const pt_profile *p, const pt_format *format)
 {
     const bool several = format->capabilities & PT_CAN_EVENTS || format->holds_event != NULL;
@@ -145,7 +144,7 @@ static uint64_t count_addresses(const pt_profile *p)
     return n;
 }
 
-/* Of a format that holds the files' names, those of which more is known. */
+/* Lost mappings. For a format that holds file names, only mappings with further data count. */
 static uint64_t count_mappings(const pt_profile *p, const pt_format *format)
 {
     uint64_t n = 0;
@@ -227,9 +226,9 @@ static uint64_t count_unknowns(const pt_profile *p)
 }
 
 static const struct {
-    uint32_t bit; /* 0 = looked at for every format */
+    uint32_t bit; /* 0 = for every format */
     uint64_t (*count)(const pt_profile *);
-    uint64_t (*count_for)(const pt_profile *, const pt_format *); /* where count is NULL */
+    uint64_t (*count_for)(const pt_profile *, const pt_format *); /* used if count is NULL */
     const char *lost;
 } rows[] = {
     {PT_CAN_STACKS, count_stacks, NULL, "samples keep only their innermost frame"},

@@ -1,19 +1,19 @@
-/* otlp.c: OpenTelemetry's profiles (OTLP, v1development), read: ProfilesData, or the request that a
- * collector gets, which has the same fields. otlp.h has their numbers.
+/* otlp.c: reads OpenTelemetry profiles (OTLP, v1development): ProfilesData, or a collector's
+ * request, which has the same fields. otlp.h has the field numbers.
  *
  *   ProfilesData   resource_profiles* { resource, scope_profiles* { scope, profiles* } },
  * dictionary dictionary     tables: mapping, location, function, link, string, attribute, stack
  *   Profile        one sample type, samples, time, duration, period
  *   Sample         stack, attributes, link, values*, timestamps*
  *
- * Rows refer to each other by their place in a table; row 0 is the zero value, "none".
+ * Rows refer to each other by their index in a table; row 0 is the zero value, "none".
  *
- * - Each type of values is an event; profiles are added up into one.
- * - A sample with timestamps is one for each; without values each counts 1.
- * - Attributes of samples become labels, those of a resource labels "resource.KEY"; numbers with a
- *   fraction and truth values become text. A link becomes the labels trace_id and span_id.
- * - The attribute pprof.scope.default_sample_type of a scope is the type of the event to show.
- * - Fields that this version does not know are left out, and named, whatever message has them. */
+ * - Each type of values is an event. All profiles are merged into one.
+ * - A sample with timestamps becomes a sample for each; without values, each counts 1.
+ * - Attributes of samples become labels; those of a resource become labels "resource.KEY". Booleans
+ *   and numbers with a fraction become text. A link becomes the labels trace_id and span_id.
+ * - The attribute pprof.scope.default_sample_type of a scope is the type of the default event.
+ * - Fields unknown to this version are left out and reported, whatever their message. */
 #include "formats/otlp.h"
 
 #include <inttypes.h>
@@ -34,63 +34,64 @@ typedef struct {
     size_t count, cap;
 } numbers;
 
-/* A row of the table of attributes. */
+/* A row of the attribute table. */
 typedef struct {
     pt_label label;
-    bool made, found; /* found: a label can hold it */
+    bool made, found; /* found: a label can hold the attribute */
 } attribute;
 
-/* Attributes of a resource are labels of each of its samples: more than so many are left out. */
+/* Limit of a resource's attributes, which are labels of each of its samples; further ones are left
+ * out. */
 enum { RESOURCE_MAX = 128 };
-/* Each sample has a value of each event. */
+/* Limit of events, since each sample has a value for each. */
 enum { EVENTS_MAX = 256 };
 
 typedef struct {
     pt_builder *b;
     const pt_read_hooks *hooks;
     slices table[OTLP_TABLES];
-    uint32_t *string;              /* table row -> id + 1; 0 = not made yet */
-    uint32_t *stack;               /* the same */
-    attribute *attribute;          /* of each row */
-    uint32_t functions, locations; /* ids of row 1 and on, since row 0 is none: rows there are */
+    uint32_t *string;              /* row -> string id + 1; 0 = not added yet */
+    uint32_t *stack;               /* row -> stack id + 1; 0 = not added yet */
+    attribute *attribute;          /* attribute of each row */
+    uint32_t functions, locations; /* number of rows; row n has id n - 1, since row 0 is none */
     uint32_t mappings;
-    const uint8_t *start; /* of the file */
-    const uint8_t *bad;   /* the first place that did not fit; NULL = none */
-    uint64_t dangling;    /* numbers of rows that are not there */
-    uint64_t mismatched;  /* samples whose values do not fit their timestamps */
-    uint64_t unkept;      /* attributes of kinds that labels cannot hold */
-    uint64_t dropped;     /* attributes that are not in the file, by what it says */
-    uint64_t crowded;     /* attributes of a resource that has too many */
+    const uint8_t *start; /* start of the file */
+    const uint8_t *bad;   /* first invalid byte; NULL = none */
+    uint64_t dangling;    /* references to missing rows */
+    uint64_t mismatched;  /* samples whose values do not match their timestamps */
+    uint64_t unkept;      /* attributes of types that labels cannot hold */
+    uint64_t dropped;     /* number of dropped attributes that the file states */
+    uint64_t crowded;     /* attributes beyond RESOURCE_MAX */
     uint64_t valueless;   /* samples with neither values nor timestamps */
-    bool first_pass;      /* notes events only */
+    bool first_pass;      /* finds events only */
     bool too_many_events;
-    bool any_times; /* samples are kept apart from the first one with a time on */
+    bool any_times; /* set by the first time; samples are not merged from then on */
     uint32_t profiles;
     struct {
         pt_label *items;
         size_t count, cap;
     } label, resource;
-    numbers number, times;     /* number: whatever is at hand */
-    numbers value, attributes; /* of a sample */
+    numbers number, times;     /* number: scratch */
+    numbers value, attributes; /* of the current sample */
     int64_t *values;
 } otlp_reader;
 
 /* ---- Messages ---- */
 
 typedef enum {
-    FIELD_UNKNOWN, /* not of this version */
+    FIELD_UNKNOWN, /* not in this version */
     FIELD_VARINT,
     FIELD_FIXED,
-    FIELD_BYTES,   /* text, bytes, messages */
+    FIELD_BYTES,   /* texts, bytes, messages */
     FIELD_VARINTS, /* repeated: packed or single */
     FIELD_FIXEDS,
 } field_kind;
 
 enum { FIELDS_MAX = 12 };
 
-/* A message: what each of its fields is. */
+/* The fields of a message. */
 typedef struct {
-    const char *name; /* for what is said of fields that are not in it; NULL = nothing is said */
+    const char *name; /* name for reports of unknown fields; NULL = no reports */
     uint8_t kind[FIELDS_MAX];
 } shape;
 
@@ -216,8 +217,8 @@ static const shape profile_shape = {
      [OTLP_PROFILE_ATTRIBUTES] = FIELD_VARINTS},
 };
 
-/* The next field that the message has in this version, in the form that it has there. Others are
- * named; where the message ends too early is noted. */
+/* Reads a field that this version defines, in its defined wire type. Other fields are reported; a
+ * truncated message is recorded in o->bad. */
 static bool next_field(otlp_reader *o, pb_cursor *cursor, const shape *message, pb_field *ret_field)
 {
     static const uint8_t wires[] = {
@@ -232,15 +233,14 @@ static bool next_field(otlp_reader *o, pb_cursor *cursor, const shape *message, 
             ret_field->number < FIELDS_MAX ? message->kind[ret_field->number] : FIELD_UNKNOWN;
         if (wires[kind] >> ret_field->wire & 1) return true;
         if (message->name != NULL && !o->first_pass)
-            pt_diag_add(o->hooks->diag, 1,
-                        "fields %u of %s left out: this version does not know them",
+            pt_diag_add(o->hooks->diag, 1, "fields %u of %s left out: unknown in this version",
                         ret_field->number, message->name);
     }
     if (!cursor->ok && o->bad == NULL) o->bad = cursor->bad;
     return false;
 }
 
-/* Varints, packed or single, are added to *into. */
+/* Appends varints, packed or single, to *into. */
 static void take_numbers(otlp_reader *o, const pb_field *field, numbers *into)
 {
     if (field->wire == PB_VARINT) {
@@ -258,7 +258,7 @@ static void take_numbers(otlp_reader *o, const pb_field *field, numbers *into)
     }
 }
 
-/* Eight bytes each, packed or single. */
+/* Appends times of eight bytes, packed or single. */
 static void take_times(otlp_reader *o, const pb_field *field)
 {
     const size_t count = field->wire == PB_BYTES ? field->size / 8 : 1;
@@ -301,7 +301,7 @@ static uint32_t string_at(otlp_reader *o, uint64_t row)
     return o->string[row] - 1;
 }
 
-/* An attribute's value as that of a label; false if a label cannot hold it. */
+/* Converts an attribute's value to a label's; false if a label cannot hold it. */
 static bool read_value(otlp_reader *o, const pb_field *message, pt_label *label)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
@@ -354,7 +354,8 @@ static void make_attribute(otlp_reader *o, otlp_slice message, attribute *ret)
     ret->made = true;
 }
 
-/* A row of the table as a label; false if there is none, or no label can hold it. */
+/* Converts a row of the attribute table to a label; false if the row is missing or no label can
+ * hold it. */
 static bool attribute_at(otlp_reader *o, uint64_t row, pt_label *ret_label)
 {
     if (row == 0) return false;
@@ -423,7 +424,7 @@ static void read_function(otlp_reader *o, otlp_slice message)
     o->functions++;
 }
 
-/* The row of a table whose row 0 is none, as an id. */
+/* The id of a row, in a table whose row 0 is none. */
 static uint32_t id_of(otlp_reader *o, uint64_t row, uint32_t rows)
 {
     if (row == 0) return PT_NONE;
@@ -447,7 +448,7 @@ static pt_line read_line(otlp_reader *o, const pb_field *message)
     return line;
 }
 
-/* Flags of a location that has these attributes. */
+/* The flags of a location with these attributes. */
 static uint32_t location_flags(otlp_reader *o, const numbers *rows)
 {
     uint32_t flags = 0;
@@ -456,7 +457,8 @@ static uint32_t location_flags(otlp_reader *o, const numbers *rows)
         if (!attribute_at(o, rows->items[i], &label)) continue;
         if (is_text(o, label.key, OTLP_FOLDED))
             flags |= is_text(o, label.str, "true") ? PT_LOCATION_FOLDED : 0;
-        else if (is_text(o, label.key, OTLP_FRAME_TYPE)) /* names and mappings tell the others */
+        else if (is_text(o, label.key,
+                         OTLP_FRAME_TYPE)) /* names and mappings identify the others */
             flags |= is_text(o, label.str, "kernel") ? PT_LOCATION_KERNEL : 0;
         else
             leave_out(o, &label, "locations");
@@ -554,7 +556,7 @@ static void add_link(otlp_reader *o, uint64_t row)
         add_id(o, field.number == OTLP_LINK_TRACE ? OTLP_TRACE_ID : OTLP_SPAN_ID, &field);
 }
 
-/* The labels of a sample with these attributes and this link. */
+/* The label set of a sample with these attributes and this link. */
 static pt_labels_id labels_of(otlp_reader *o, const numbers *rows, uint64_t link)
 {
     o->label.count = 0;
@@ -574,7 +576,7 @@ static void put_sample(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_lab
     o->values[event] = value;
     o->any_times |= time != 0;
     if (!o->any_times) {
-        /* Values of another event belong to the sample that is there. */
+        /* Values of another event are added to the existing sample. */
         (event > 0 ? pt_builder_add : pt_builder_sample)(o->b, stack, labels, o->values);
         o->values[event] = 0;
         return;
@@ -590,7 +592,7 @@ static void put_sample(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_lab
     o->values[event] = 0;
 }
 
-/* Values and timestamps as the specification pairs them. */
+/* Adds the current sample. Values and timestamps are paired as in the specification. */
 static void put_samples(otlp_reader *o, uint32_t event, pt_stack_id stack, pt_labels_id labels)
 {
     const size_t times = o->times.count, count = o->value.count;
@@ -650,7 +652,8 @@ static uint32_t event_of(otlp_reader *o, uint32_t type, uint32_t unit)
     return o->too_many_events ? 0 : pt_builder_event(o->b, &(pt_event){.type = type, .unit = unit});
 }
 
-/* What is said once of the whole: the earliest start, the longest duration, the first period. */
+/* Reads a field about the whole profile: the earliest start, the longest duration and the first
+ * period count. */
 static void take_header(otlp_reader *o, const pb_field *field)
 {
     pt_provenance *const from = pt_builder_provenance(o->b);
@@ -678,7 +681,7 @@ static void take_header(otlp_reader *o, const pb_field *field)
     }
 }
 
-/* The event whose values the profile has. */
+/* The event of the profile's values. */
 static uint32_t event_of_profile(otlp_reader *o, const pb_field *message)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
@@ -713,13 +716,13 @@ static void read_profile(otlp_reader *o, const pb_field *message)
             break;
         case OTLP_PROFILE_DROPPED_ATTRIBUTES: o->dropped += field.value; break;
         case OTLP_PROFILE_SAMPLE_TYPE:
-        case OTLP_PROFILE_ID: /* of this file's making */
+        case OTLP_PROFILE_ID: /* identifies the file only */
         case OTLP_PROFILE_PAYLOAD_FORMAT: break;
         }
     }
 }
 
-/* KeyValue, the attribute of a resource or scope; before: what its key gets put before it. */
+/* Reads a KeyValue, an attribute of a resource or scope. before: prefix for its key. */
 static bool read_pair(otlp_reader *o, const pb_field *message, const char *before,
                       pt_label *ret_label)
 {
@@ -753,7 +756,7 @@ static void read_resource(otlp_reader *o, const pb_field *message)
     while (!o->first_pass && next_field(o, &cursor, &resource_shape, &field)) {
         switch (field.number) {
         case OTLP_OWNER_DROPPED_ATTRIBUTES: o->dropped += field.value; break;
-        case OTLP_OWNER_ENTITIES: /* which of the attributes tell it from others */ break;
+        case OTLP_OWNER_ENTITIES: /* names the attributes that identify the resource */ break;
         case OTLP_OWNER_ATTRIBUTES:
             if (!read_pair(o, &field, "resource.", &label)) break;
             o->crowded += o->resource.count == RESOURCE_MAX;
@@ -764,7 +767,7 @@ static void read_resource(otlp_reader *o, const pb_field *message)
     }
 }
 
-/* Who made the profiles: the first that says so, with its version. */
+/* Reads the tool that made the profiles: the first that is named, with its version. */
 static void read_origin(otlp_reader *o, const pb_field *message)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
@@ -831,11 +834,11 @@ static void read_resource_profiles(otlp_reader *o, const pb_field *message)
 
 /* ---- The file ---- */
 
-/* Reads the fields of one number. */
+/* Reads the fields with this number. */
 static void walk_number(otlp_reader *o, otlp_slice file, uint32_t number)
 {
     const bool first = number == OTLP_DATA_DICTIONARY;
-    shape silent = data_shape; /* what is unknown has been told the first time */
+    shape silent = data_shape; /* unknown fields were reported in the first walk */
     silent.name = NULL;
     pb_cursor cursor = pb_open(file.data, file.size);
     pb_field field;
@@ -844,7 +847,7 @@ static void walk_number(otlp_reader *o, otlp_slice file, uint32_t number)
     }
 }
 
-static void tell_facts(const otlp_reader *o)
+static void report_facts(const otlp_reader *o)
 {
     pt_diag *const diag = o->hooks->diag;
     if (o->mismatched > 0)
@@ -857,7 +860,7 @@ static void tell_facts(const otlp_reader *o)
     if (o->dropped > 0)
         pt_diag_add(diag, o->dropped, "attributes dropped before the file was made");
     if (o->dangling > 0)
-        pt_diag_add(diag, o->dangling, "numbers of rows that the dictionary does not have");
+        pt_diag_add(diag, o->dangling, "references to rows that the dictionary does not have");
 }
 
 static pt_status conclude_profile(const otlp_reader *o, pt_error *reterr)
@@ -868,19 +871,18 @@ static pt_status conclude_profile(const otlp_reader *o, pt_error *reterr)
         return pt_error_set(reterr, PT_ERR_FORMAT, "OTLP data without a profile");
     if (o->bad != NULL) {
         pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "ends or is wrong at byte %" PRIu64 "; kept %u samples",
+                     "is truncated or invalid at byte %" PRIu64 "; kept %u samples",
                      (uint64_t)(o->bad - o->start), pt_builder_sample_count(o->b));
         if (reterr) pt_error_where(reterr, NULL, NULL, o->bad - o->start);
         return PT_ERR_DAMAGED;
     }
-    if (o->valueless > 0) /* in the layouts of 2025, values had another number */
+    if (o->valueless > 0) /* in the layouts of 2025, values had another field number */
         return pt_error_set(reterr, PT_ERR_DAMAGED,
                             "%" PRIu64 " samples have neither values nor timestamps: perhaps the "
                             "layout of an older version; kept %u samples",
                             o->valueless, pt_builder_sample_count(o->b));
     if (o->dangling > 0)
-        return pt_error_set(reterr, PT_ERR_DAMAGED,
-                            "rows that are not there are referred to; kept %u samples",
+        return pt_error_set(reterr, PT_ERR_DAMAGED, "references to missing rows; kept %u samples",
                             pt_builder_sample_count(o->b));
     return PT_OK;
 }
@@ -898,7 +900,7 @@ static pt_status otlp_read(pt_reader *reader, pt_builder *builder, const pt_read
     o.first_pass = false;
     o.values = pt_alloc((size_t)pt_builder_event_count(builder) + 1, sizeof *o.values);
     if (!o.too_many_events) walk_number(&o, file, OTLP_DATA_RESOURCE_PROFILES);
-    tell_facts(&o);
+    report_facts(&o);
     const pt_status status = conclude_profile(&o, reterr);
     if (status != PT_OK && reterr) pt_error_where(reterr, NULL, "otlp", -1);
     for (size_t i = 0; i < OTLP_TABLES; i++)

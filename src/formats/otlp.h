@@ -1,6 +1,7 @@
-/* otlp.h: the numbers of the fields of OTLP profiles, for reader and writer of otlp.c.
+/* otlp.h: field numbers of OTLP profiles, for the reader and the writer.
  *
- * opentelemetry/proto/profiles/v1development/profiles.proto of opentelemetry-proto, alpha of 2026.
+ * Source: opentelemetry/proto/profiles/v1development/profiles.proto of opentelemetry-proto, alpha
+ * of 2026.
  */
 #ifndef PT_FORMATS_OTLP_H
 #define PT_FORMATS_OTLP_H
@@ -10,17 +11,17 @@
 enum { OTLP_DATA_RESOURCE_PROFILES = 1, OTLP_DATA_DICTIONARY = 2 };
 enum { OTLP_RESOURCE_RESOURCE = 1, OTLP_RESOURCE_SCOPES = 2, OTLP_RESOURCE_SCHEMA_URL = 3 };
 enum { OTLP_SCOPE_SCOPE = 1, OTLP_SCOPE_PROFILES = 2, OTLP_SCOPE_SCHEMA_URL = 3 };
-/* Of messages Resource and InstrumentationScope, and KeyValue in both (common.proto). */
+/* Fields of Resource and InstrumentationScope, and of KeyValue in both (common.proto). */
 enum { OTLP_OWNER_ATTRIBUTES = 1, OTLP_OWNER_DROPPED_ATTRIBUTES = 2, OTLP_OWNER_ENTITIES = 3 };
 enum {
-    OTLP_ORIGIN_NAME = 1, /* of the InstrumentationScope: who made it */
+    OTLP_ORIGIN_NAME = 1, /* InstrumentationScope: name of the tool */
     OTLP_ORIGIN_VERSION,
     OTLP_ORIGIN_ATTRIBUTES,
     OTLP_ORIGIN_DROPPED_ATTRIBUTES
 };
 enum { OTLP_PAIR_KEY = 1, OTLP_PAIR_VALUE = 2, OTLP_PAIR_KEY_ROW = 3 };
 enum {
-    OTLP_MAPPINGS = 1, /* of the dictionary; row 0 of each table is the zero value */
+    OTLP_MAPPINGS = 1, /* tables of the dictionary; row 0 of each is the zero value */
     OTLP_LOCATIONS,
     OTLP_FUNCTIONS,
     OTLP_LINKS,
@@ -81,27 +82,27 @@ enum {
     OTLP_ANY_ARRAY,
     OTLP_ANY_LIST,
     OTLP_ANY_BYTES,
-    OTLP_ANY_STRING_ROW /* of the dictionary */
+    OTLP_ANY_STRING_ROW /* row of the dictionary's strings */
 };
 
-/* The attribute of a mapping that holds its build id (semantic conventions, "process"). */
+/* Attribute of a mapping: its build id (semantic conventions, "process"). */
 #define OTLP_BUILD_ID "process.executable.build_id.gnu"
-/* The attribute of a scope that holds the type of the event to show (the same, "pprof"). */
+/* Attribute of a scope: type of the default event (semantic conventions, "pprof"). */
 #define OTLP_DEFAULT_TYPE "pprof.scope.default_sample_type"
-/* Attributes of locations: several symbols share the code; where a frame runs, "kernel" or other.
- */
+/* Attributes of locations: several symbols share the code; kind of the frame, such as "kernel". */
 #define OTLP_FOLDED     "pprof.location.is_folded"
 #define OTLP_FRAME_TYPE "profile.frame.type"
-/* Labels that stand for a link. */
+/* Labels that represent a link. */
 #define OTLP_TRACE_ID "trace_id"
 #define OTLP_SPAN_ID  "span_id"
 
-/* A part of the file. */
+/* A slice of the file. */
 typedef struct otlp_slice {
     const uint8_t *data;
     size_t size;
 } otlp_slice;
 
+/* Probe (otlp_probe.c) and writer (otlp_write.c) of the format, as in pt_format. */
 int pt_otlp_probe(const pt_probe_input *input);
 pt_status pt_otlp_write(const pt_profile *profile, const pt_output *output,
                         const pt_write_options *options, pt_error *reterr);

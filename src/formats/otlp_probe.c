@@ -1,11 +1,11 @@
-/* otlp_probe.c: are these bytes OpenTelemetry's profiles? protobuf has no magic number, so it is
- * the nesting of messages down to a Profile that tells. otlp.h has their numbers. */
+/* otlp_probe.c: recognises OpenTelemetry profiles. protobuf has no magic number, so the nesting of
+ * messages down to a Profile identifies them. otlp.h has the field numbers. */
 #include "formats/otlp.h"
 
 #include "formats/protobuf.h"
 
-/* Are all fields of the message bytes with numbers up to most, as far as it can be seen? Notes the
- * last one that is there whole, or begins, with number `wanted`. */
+/* Are all fields of the message bytes with numbers up to most, as far as the head reaches? Returns
+ * the last field with the number `wanted`, which may be truncated. */
 static bool only_bytes(const uint8_t *data, size_t size, bool cut, uint32_t most, uint32_t wanted,
                        otlp_slice *ret_inside)
 {
@@ -27,7 +27,7 @@ static bool only_bytes(const uint8_t *data, size_t size, bool cut, uint32_t most
     return true;
 }
 
-/* Is it what a Profile begins with: a type made of two small numbers, or samples? */
+/* Does the slice begin like a Profile: with a type of two small numbers, or with samples? */
 static bool looks_like_profile(otlp_slice profile)
 {
     pb_cursor cursor = pb_open(profile.data, profile.size);

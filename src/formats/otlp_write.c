@@ -1,8 +1,8 @@
-/* otlp_write.c: OpenTelemetry's profiles, written: one resource and scope, a Profile for each
+/* otlp_write.c: writes OpenTelemetry profiles: a single resource and scope, a Profile for each
  * event, the tables in the dictionary. otlp.c draws the messages.
  *
- * Labels become attributes; trace_id and span_id become a link where they are ids. Process, thread,
- * CPU and command become process.pid, thread.id, cpu.logical_number and thread.name. */
+ * Labels become attributes; trace_id and span_id become a link if they are valid ids. Process,
+ * thread, CPU and command become process.pid, thread.id, cpu.logical_number and thread.name. */
 #include "formats/otlp.h"
 
 #include <stdlib.h>
@@ -20,28 +20,28 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 /* Attributes and links of a label set. */
 typedef struct {
-    uint64_t first, count; /* in labels_attribute */
+    uint64_t first, count; /* range in set_attribute */
     uint32_t link;
     bool made;
 } set_attributes;
 
 typedef struct {
     const pt_profile *p;
-    uint32_t *number; /* string -> number in the file; PT_NONE = none yet */
+    uint32_t *number; /* string -> row in the file; PT_NONE = none yet */
     uint32_t strings;
-    pt_buf tables[OTLP_TABLES]; /* whole fields of the dictionary */
+    pt_buf tables[OTLP_TABLES]; /* fields of the dictionary, encoded */
     uint32_t attributes, links;
     struct {
-        pt_label *items; /* of each attribute, from number 1 */
+        pt_label *items; /* label of each attribute, from row 1 */
         size_t count, cap;
     } attribute;
     pt_index attribute_index;
-    NUMBERS set_attribute; /* numbers of attributes, set after set */
+    NUMBERS set_attribute; /* rows of attributes, set after set */
     set_attributes *set;
     NUMBERS number_list;
-    uint32_t folded, kernel; /* numbers of attributes of locations; 0 = not made yet */
-    uint32_t build_id_key;   /* numbers of strings */
-    uint32_t column_key[4];  /* the same */
+    uint32_t folded, kernel; /* rows of attributes of locations; 0 = not added yet */
+    uint32_t build_id_key;   /* row of a string */
+    uint32_t column_key[4];  /* rows of strings */
     pt_buf line, inside, profiles, sample;
 } otlp_writer;
 
@@ -105,7 +105,7 @@ static uint32_t string_number(otlp_writer *w, uint32_t id)
 
 /* ---- Attributes ---- */
 
-/* Adds KeyValueAndUnit to the table; key and unit are numbers of strings. */
+/* Adds a KeyValueAndUnit to the table; key and unit are rows of strings. */
 static uint32_t put_attribute(otlp_writer *w, uint32_t key, uint32_t unit, const pt_buf *value)
 {
     pt_buf_clear(&w->inside);
@@ -126,12 +126,13 @@ static uint32_t text_attribute(otlp_writer *w, uint32_t key, uint32_t string)
 static uint32_t number_attribute(otlp_writer *w, uint32_t key, uint32_t unit, int64_t number)
 {
     pt_buf_clear(&w->line);
-    put_tag(&w->line, OTLP_ANY_INT, WIRE_VARINT); /* 0 is a value, too: the kind is a choice */
+    put_tag(&w->line, OTLP_ANY_INT,
+            WIRE_VARINT); /* written even if 0, since the presence of the field states the type */
     pt_put_varint(&w->line, (uint64_t)number);
     return put_attribute(w, key, unit, &w->line);
 }
 
-/* The attribute of a label; each is there once. */
+/* The attribute of a label, interned. */
 static uint32_t attribute_of(otlp_writer *w, const pt_label *label)
 {
     const uint64_t hash = pt_hash_bytes(label, sizeof *label);
@@ -148,7 +149,7 @@ static uint32_t attribute_of(otlp_writer *w, const pt_label *label)
     return id;
 }
 
-/* Hexadecimal digits for so many bytes? */
+/* Decodes an id of `bytes` bytes from hexadecimal digits; false if the text is no such id. */
 static bool take_id(const char *text, uint8_t *into, size_t bytes)
 {
     static const char digits[] = "0123456789abcdef";
@@ -161,7 +162,7 @@ static bool take_id(const char *text, uint8_t *into, size_t bytes)
     return true;
 }
 
-/* The link that trace_id and span_id at the end of a label set stand for; 0 = none. */
+/* The link for trace_id and span_id at the end of a label set; 0 = none. */
 static uint32_t link_of(otlp_writer *w, const pt_label *labels, uint64_t count)
 {
     uint8_t trace[16] = {0}, span[8] = {0};
@@ -233,7 +234,7 @@ static void put_functions(otlp_writer *w)
     }
 }
 
-/* The attribute "KEY: true" or "KEY: TEXT", made when it is first needed. */
+/* The attribute "KEY: true" or "KEY: TEXT", added on first use. */
 static uint32_t constant_attribute(otlp_writer *w, uint32_t *number, const char *key,
                                    const char *text)
 {
@@ -322,8 +323,8 @@ static void begin_tables(otlp_writer *w)
 
 /* ---- Samples ---- */
 
-/* An attribute that stands for a column of samples. Keys beyond all strings tell them from labels.
- */
+/* The attribute for a value of a column of samples. Its key is beyond all strings, which
+ * distinguishes it from labels. */
 static uint32_t column_attribute(otlp_writer *w, unsigned column, uint64_t value)
 {
     const pt_label key = {.key = PT_NONE - column, .kind = PT_LABEL_NUMBER, .num = (int64_t)value};
@@ -402,7 +403,7 @@ static void put_profile(otlp_writer *w, uint32_t event)
     pt_buf_done(&profile);
 }
 
-/* Who made the profile, and which of several events is shown. */
+/* Writes the scope: the tool and the default event. */
 static void put_origin(otlp_writer *w, pt_buf *into)
 {
     const pt_profile *const p = w->p;

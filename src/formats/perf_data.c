@@ -1,12 +1,12 @@
-/* perf_data.c: perf.data, what `perf record` writes: files and pipes, versions 1 and 2, both byte
- * orders. The parts are drawn in perf_data.h.
+/* perf_data.c: reads perf.data, the files and pipes of `perf record`, in versions 1 and 2 and both
+ * byte orders. perf_data.h draws the parts.
  *
- * The layout is that of tools/perf/Documentation/perf.data-file-format.txt, which is stale, and of
- * what perf itself does with a file (tools/perf/util/session.c). In files of 3.2 to 6.12 the table
- * of features stands behind the data; records of types 66 and 71 have a payload behind their size.
+ * The layout follows tools/perf/Documentation/perf.data-file-format.txt, which is outdated, and
+ * tools/perf/util/session.c. In files of perf 3.2 to 6.12 the table of features is behind the data;
+ * records of types 66 and 71 have a payload behind their size.
  *
- * A recording that was cut short has no size of its data, or a last record that is cut: what came
- * before counts. */
+ * A truncated recording has no size of its data, or an incomplete last record. The records before
+ * are read. */
 #include "formats/perf_data.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ enum {
     CACHE_LINE_BYTES = 64,
 };
 
-/* ---- looking at records, in their order ---- */
+/* ---- records, in the order of time ---- */
 
 static void on_lost(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size)
 {
@@ -30,7 +30,7 @@ static void on_lost(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t 
     if (size >= at + 8) d->lost += pt_perf_u64(body + at, d->swap);
 }
 
-static void look_at(pt_perf_data *d, const uint8_t *record)
+static void process_record(pt_perf_data *d, const uint8_t *record)
 {
     const uint32_t type = pt_perf_u32(record, d->swap);
     const uint16_t misc = pt_perf_u16(record + 4, d->swap);
@@ -48,16 +48,18 @@ static void look_at(pt_perf_data *d, const uint8_t *record)
     case PT_PERF_LOST_SAMPLES: on_lost(d, type, body, size); break;
     case PT_PERF_CALLCHAIN_DEFERRED: pt_perf_on_deferred(d, body, size); break;
     case PT_PERF_THROTTLE: d->throttled++; break;
-    default: break; /* BPF names what KSYMBOL says where; the rest is not about samples */
+    default:
+        break; /* KSYMBOL has the address and the name of BPF programs; the other types do not
+                  concern samples */
     }
 }
 
-static void look_at_queued(pt_perf_data *d, uint64_t limit)
+static void process_queued(pt_perf_data *d, uint64_t limit)
 {
     const size_t ready = pt_perf_queue_ready(&d->queue, limit);
     for (size_t i = 0; i < ready; i++) {
         const pt_perf_queued *const q = &d->queue.items[i];
-        look_at(d, q->record);
+        process_record(d, q->record);
         if (q->chunk == PT_NONE) continue;
         pt_perf_chunk *const chunk = &d->chunk.items[q->chunk];
         if (--chunk->queued > 0 || q->chunk + 1 == d->chunk.count) continue;
@@ -69,29 +71,29 @@ static void look_at_queued(pt_perf_data *d, uint64_t limit)
 
 static void on_finished_round(pt_perf_data *d)
 {
-    if (d->is_in_files) return; /* a round of one file says nothing of the others */
-    look_at_queued(d, d->queue.limit);
+    if (d->is_in_files) return; /* a round of one file does not cover the others */
+    process_queued(d, d->queue.limit);
     d->queue.limit = d->queue.newest;
 }
 
-/* A record of the kernel's: in its turn, if it says when it was written. */
+/* Handles a kernel record: a record with a time is queued, another one is processed at once. */
 static void take_kernel_record(pt_perf_data *d, uint32_t type, const uint8_t *record, size_t size,
                                uint32_t chunk)
 {
     const uint64_t time = pt_perf_time_of(d, type, record + PT_PERF_RECORD_HEADER_BYTES,
                                           size - PT_PERF_RECORD_HEADER_BYTES);
     if (time == 0 || time == UINT64_MAX) {
-        look_at(d, record);
+        process_record(d, record);
         return;
     }
     pt_perf_queue_add(&d->queue, time, record, chunk);
     if (chunk != PT_NONE) d->chunk.items[chunk].queued++;
 }
 
-/* ---- records as they stand in the file ---- */
+/* ---- records, in file order ---- */
 
-/* What could be no record: its offset in the file, or in the inflated stream. */
-static pt_status say_damage(pt_perf_data *d, uint64_t offset, const char *what)
+/* Reports damage at an offset in the file, or in the inflated stream. */
+static pt_status set_damage(pt_perf_data *d, uint64_t offset, const char *what)
 {
     return pt_error_set(d->reterr, PT_ERR_DAMAGED,
                         "%s at byte %" PRIu64 "; kept %" PRIu32 " samples", what, offset,
@@ -109,11 +111,11 @@ static void take_perf_record(pt_perf_data *d, uint32_t type, uint16_t misc, cons
     case PT_PERF_FEATURE:
         if (size >= 8) pt_perf_on_feature(d, pt_perf_u64(body, d->swap), body + 8, size - 8);
         break;
-    default: break; /* threads, cpus and clocks that perf notes for itself */
+    default: break; /* threads, cpus and clocks, for perf's own use */
     }
 }
 
-/* Bytes that follow a record and are not in its size. */
+/* Size of the payload behind a record, which its size does not include. */
 static uint64_t payload_bytes(const pt_perf_data *d, uint32_t type, const uint8_t *body,
                               size_t size)
 {
@@ -131,7 +133,7 @@ static bool is_text(const uint8_t *at, const uint8_t *end)
     return true;
 }
 
-/* Is there a whole record? */
+/* Is there a complete record at `at`? */
 static bool is_record(const pt_perf_data *d, const uint8_t *at, const uint8_t *end)
 {
     if (end - at < PT_PERF_RECORD_HEADER_BYTES) return false;
@@ -146,7 +148,7 @@ static bool is_compressed(uint32_t type)
     return type == PT_PERF_COMPRESSED || type == PT_PERF_COMPRESSED2;
 }
 
-/* A whole record that is not compressed. chunk: that it lies in; PT_NONE = the file. */
+/* Handles a complete, uncompressed record. chunk: the chunk that holds it; PT_NONE = the file. */
 static void take_record(pt_perf_data *d, const uint8_t *at, uint32_t chunk)
 {
     const uint32_t type = pt_perf_u32(at, d->swap);
@@ -169,7 +171,7 @@ static pt_perf_chunk *new_chunk(pt_perf_data *d)
     return chunk;
 }
 
-/* The chunk that inflated bytes go to next; a record that is not whole yet moves to a new one. */
+/* The chunk for the next inflated bytes; an incomplete record moves to a new chunk. */
 static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
 {
     if (d->chunk.count == 0) return new_chunk(d);
@@ -188,7 +190,7 @@ static pt_perf_chunk *chunk_with_room(pt_perf_data *d)
     return next;
 }
 
-/* Takes the records that are whole; the rest of the last one is still to come. */
+/* Handles the complete records; the rest of the last one is still to come. */
 static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
 {
     const uint32_t row = (uint32_t)d->chunk.count - 1;
@@ -199,7 +201,8 @@ static pt_status take_inflated(pt_perf_data *d, uint64_t offset)
         at += pt_perf_u16(at + 6, d->swap);
     }
     d->chunk.items[row].parsed = (size_t)(at - chunk.bytes);
-    if (end - at >= RECORD_MAX_BYTES) return say_damage(d, offset, "what is inflated is no record");
+    if (end - at >= RECORD_MAX_BYTES)
+        return set_damage(d, offset, "the inflated data is not a record");
     return PT_OK;
 }
 
@@ -210,16 +213,16 @@ static bool is_record_cut_in_stream(const pt_perf_data *d)
     return last->parsed < last->size;
 }
 
-/* Each of several files has a stream of its own, which begins with the mark of a frame (RFC 8878).
- */
+/* Does another zstd stream begin here? Each of several files has its own stream, which begins with
+ * the magic of a frame (RFC 8878). */
 static bool begins_stream(const pt_perf_data *d, const uint8_t *data, size_t bytes)
 {
     static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
     return d->is_in_files && bytes >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
 }
 
-/* One zstd stream goes through all compressed records; what is inflated are records, which may
- * begin in one and end in the next. */
+/* Inflates a compressed record. All compressed records form a single zstd stream, whose content is
+ * records; a record may begin in one compressed record and end in the next. */
 static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     const uint64_t offset = (uint64_t)(at - d->start);
@@ -227,13 +230,14 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
     size_t bytes = size - PT_PERF_RECORD_HEADER_BYTES, pos = 0, made = 0;
     if (pt_perf_u32(at, d->swap) == PT_PERF_COMPRESSED2) { /* u64 size, data, padding */
         if (bytes < 8 || pt_perf_u64(data, d->swap) > bytes - 8)
-            return say_damage(d, offset, "a compressed record is longer than it may be");
+            return set_damage(d, offset, "a compressed record exceeds its size");
         bytes = (size_t)pt_perf_u64(data, d->swap);
         data += 8;
     }
     if (d->zstd != NULL && begins_stream(d, data, bytes)) {
         if (is_record_cut_in_stream(d))
-            return say_damage(d, offset, "the last compressed record of a file before it is cut");
+            return set_damage(d, offset,
+                              "the last compressed record of the previous file is truncated");
         pt_unzstd_free(d->zstd);
         d->zstd = NULL;
     }
@@ -245,7 +249,7 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
         pt_error error = PT_ERROR_INIT;
         if (pt_unzstd_next(d->zstd, data, bytes, &pos, chunk->bytes + chunk->size, room, &made,
                            &error) != PT_OK)
-            return say_damage(d, offset, error.message);
+            return set_damage(d, offset, error.message);
         is_full = made == room;
         chunk->size += made;
         d->inflated_bytes += made;
@@ -253,7 +257,7 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
             d->hooks->inflated_bytes != 0 ? d->hooks->inflated_bytes : INFLATED_DEFAULT;
         if (d->inflated_bytes > most)
             return pt_error_set(d->reterr, PT_ERR_LIMIT,
-                                "its compressed records hold more than %" PRIu64
+                                "its compressed records inflate to more than %" PRIu64
                                 " bytes; --max-memory allows more",
                                 most);
         const pt_status status = take_inflated(d, offset);
@@ -264,8 +268,8 @@ static pt_status take_compressed(pt_perf_data *d, const uint8_t *at, size_t size
 
 /* ---- the whole file ---- */
 
-/* Fetches what a record of that size stands for, further on. All of a file is needed soon, and from
- * record to record the processor cannot guess it. */
+/* Prefetches the bytes that lie AHEAD_BYTES further on, for a record of this size. The whole file
+ * is needed soon, and the processor cannot predict the position of the next record. */
 static void fetch_ahead(const uint8_t *at, size_t size, const uint8_t *end)
 {
     if ((size_t)(end - at) < AHEAD_BYTES + size) return;
@@ -273,7 +277,7 @@ static void fetch_ahead(const uint8_t *at, size_t size, const uint8_t *end)
         __builtin_prefetch(at + AHEAD_BYTES + i);
 }
 
-/* *ret_at: where it stopped. */
+/* Handles all records. *ret_at: position after the last one. */
 static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t *end,
                               const uint8_t **ret_at)
 {
@@ -296,61 +300,63 @@ static pt_status take_records(pt_perf_data *d, const uint8_t *at, const uint8_t 
     return status;
 }
 
-/* What other threads of perf wrote: nothing but records, behind all that the first file holds. */
+/* Handles the files of perf's other threads, which contain only records and follow the first file's
+ * content. */
 static pt_status take_other_files(pt_perf_data *d)
 {
     const uint8_t *at = d->more;
     if (!d->is_in_files || at == NULL) return PT_OK;
     if (at == d->end) {
-        pt_diag_add(d->diag, 1,
-                    "file of a recording by several threads: most samples are in the files beside "
-                    "it; name their folder");
+        pt_diag_add(
+            d->diag, 1,
+            "file of a recording by several threads: most samples are in the other files of "
+            "its folder; name the folder");
         return PT_OK;
     }
     pt_status status = take_records(d, at, d->end, &at);
     if (status == PT_OK && at < d->end)
-        status = say_damage(d, (uint64_t)(at - d->start), "there is no record");
+        status = set_damage(d, (uint64_t)(at - d->start), "invalid record");
     return status;
 }
 
-/* Why the records end before the data does. */
-static pt_status judge_end(pt_perf_data *d, const uint8_t *at, const uint8_t *end, bool is_cut)
+/* Reports the reason if the records end before the data does. */
+static pt_status check_end(pt_perf_data *d, const uint8_t *at, const uint8_t *end, bool is_cut)
 {
     const uint64_t offset = (uint64_t)(at - d->start);
     if (at < end && is_text(at, end)) {
-        /* A pipe that took perf's own messages, too. */
+        /* The pipe also received perf's own messages. */
         pt_diag_add(d->diag, (uint64_t)(end - at), "bytes of text behind the last record ignored");
         at = end;
     }
     if (is_record_cut_in_stream(d))
-        return say_damage(d, offset, "the last compressed record is cut");
+        return set_damage(d, offset, "the last compressed record is truncated");
     if (at < end) {
         const bool has_size = end - at >= 8;
         const size_t size = has_size ? pt_perf_u16(at + 6, d->swap) : 0;
         const bool is_short = !has_size || (size >= 8 && pt_perf_u32(at, d->swap) <= PT_PERF_LAST);
-        return say_damage(d, offset, is_short ? "it ends inside the record" : "there is no record");
+        return set_damage(d, offset, is_short ? "it ends inside the record" : "invalid record");
     }
-    if (is_cut) return say_damage(d, offset, "perf did not finish the file, which ends");
+    if (is_cut) return set_damage(d, offset, "perf did not complete the file, which ends");
     return d->is_feature_cut
-               ? say_damage(d, (uint64_t)(d->end - d->start),
-                            "what perf notes behind the samples (programs, events) is cut")
+               ? set_damage(d, (uint64_t)(d->end - d->start),
+                            "the part behind the samples (programs, events) is truncated")
                : PT_OK;
 }
 
-static void tell_facts(pt_perf_data *d)
+static void report_facts(pt_perf_data *d)
 {
     const struct {
         uint64_t count;
         const char *what;
     } facts[] = {
         {d->throttled,
-         "times the kernel throttled the sampling: what ran then is under-represented"},
+         "times the kernel throttled the sampling: code that ran then is under-represented"},
         {d->not_unwound, "copies of user stacks not unwound: no image of the program was found, or "
                          "another machine's"},
         {d->aux_bytes, "bytes of hardware trace (AUX area) not decoded: only samples are read"},
         {d->more_events, "events beyond the 255th: their samples count as samples only"},
-        {d->no_event, "samples with the id of no event left out"},
-        {d->odd, "records shorter than their kind is; what they had was kept"},
+        {d->no_event, "samples with an unknown event id left out"},
+        {d->odd, "records shorter than their type requires; their content was kept"},
         {d->procs.left_out, "mappings left out: more than a process can have"},
     };
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
@@ -409,19 +415,19 @@ static pt_status perf_data_read(pt_reader *reader, pt_builder *builder, const pt
     if (status == PT_OK) {
         status = take_records(&d, at, end, &at);
         if (status == PT_OK) status = take_other_files(&d);
-        look_at_queued(&d, UINT64_MAX);
+        process_queued(&d, UINT64_MAX);
         pt_perf_deferred_finish(&d);
-        if (status == PT_OK) status = judge_end(&d, at, end, is_cut);
+        if (status == PT_OK) status = check_end(&d, at, end, is_cut);
         if (d.attr.count == 0)
             status = pt_error_set(reterr, PT_ERR_FORMAT,
-                                  "it describes no event, so nothing in it "
-                                  "can be understood");
+                                  "it describes no event, so its samples "
+                                  "cannot be read");
         pt_perf_events_finish(&d);
         pt_perf_stacks_finish(&d);
         fill_provenance(&d);
-        tell_facts(&d);
+        report_facts(&d);
     }
-    if (status == PT_ERR_DAMAGED && d.attr.count == 0) { /* nothing of it could be kept */
+    if (status == PT_ERR_DAMAGED && d.attr.count == 0) { /* nothing could be kept */
         status = PT_ERR_FORMAT;
         if (reterr) reterr->status = status;
     }

@@ -1,15 +1,14 @@
-/* perf_data.h: inside the reader of perf.data.
+/* perf_data.h: internals of the reader of perf.data.
  *
  *   file --header--> attrs, ids, features                        perf_data_header.c
  *     `--records--> queue, in the order of time                  perf_data.c, perf_data_queue.c
  *                     |-- MMAP, COMM, FORK: processes            perf_data_procs.c
- *                     |-- CALLCHAIN_DEFERRED: samples waited     perf_data_deferred.c
+ *                     |-- CALLCHAIN_DEFERRED: waiting samples    perf_data_deferred.c
  *                     `-- SAMPLE: by its attr's layout           perf_data_sample.c
  *                            `-- chain of addresses -> stack     perf_data_stacks.c
  *
- * Records are looked at where they lie. What costs is done once for each distinct chain of a state
- * of a process's mappings: a sample's raw chain is hashed as it stands, and only a new one is taken
- * apart.
+ * Records are parsed in place. A chain is resolved only once for each state of a process's
+ * mappings: the raw chain is hashed, and only a new hash is decoded.
  */
 #ifndef PT_FORMATS_PERF_DATA_H
 #define PT_FORMATS_PERF_DATA_H
@@ -47,35 +46,37 @@ static inline uint64_t pt_perf_u64(const uint8_t *at, bool swap)
 
 /* ---- events ---- */
 
-/* An event as it was opened, and where its samples have what. */
+/* An event's attributes (perf_event_attr), and the offsets of fields in its samples. */
 typedef struct pt_perf_attr {
     uint32_t type;
     uint64_t config;
-    uint64_t period; /* or frequency: is_freq */
+    uint64_t period; /* or the frequency, if is_freq */
     uint64_t sample_type, read_format, branch_type, regs_user, regs_intr;
     uint64_t flags; /* bit n is PT_PERF_FLAG_x == n, whatever the file's byte order */
     uint32_t stack_user;
     uint16_t max_stack; /* 0 = 127 */
     bool is_freq;
-    char *name;     /* what the file calls it; NULL = it does not */
-    uint32_t event; /* of the builder; PT_NONE = it counts nothing */
-    /* Bytes from the body's start; -1 = not there. read_at: where the part begins that varies. */
+    char *name;     /* name in the file; NULL = none */
+    uint32_t event; /* event of the builder; PT_NONE = it counts nothing */
+    /* Offsets from the body's start; -1 = absent. read_at: start of the part with variable layout.
+     */
     int32_t ip_at, tid_at, time_at, id_at, cpu_at, period_at, read_at;
-    /* Bytes from the end of what is no sample; -1 = not there. */
+    /* Offsets from the end of records other than samples; -1 = absent. */
     int32_t other_tid_at, other_time_at, other_id_at;
-    uint64_t samples; /* read */
+    uint64_t samples; /* number of samples read */
 } pt_perf_attr;
 
 /* Fills the offsets from sample_type. */
 void pt_perf_attr_lay_out(pt_perf_attr *attr);
-/* Its name, unit and kind as events of the profile, in ascending order: before the first sample. */
+/* Defines the attrs' events in the profile, in ascending order, before the first sample. */
 void pt_perf_events_define(struct pt_perf_data *d);
-/* Names may come late, and which is shown depends on what there was. */
+/* Completes the events after all records: names may come late, and the default event depends on the
+ * samples. */
 void pt_perf_events_finish(struct pt_perf_data *d);
 
-/* ---- text that stays ---- */
+/* ---- strings with fixed addresses ---- */
 
-/* Distinct strings, each at an address of its own for good. */
+/* Distinct strings, each at an address that never changes. */
 typedef struct pt_perf_pool {
     struct {
         char **items;
@@ -84,25 +85,26 @@ typedef struct pt_perf_pool {
     pt_index index;
 } pt_perf_pool;
 
+/* The pooled copy of a text. */
 const char *pt_perf_pool_text(pt_perf_pool *pool, const char *text, size_t size);
 void pt_perf_pool_done(pt_perf_pool *pool);
 
 /* ---- processes ---- */
 
 typedef struct pt_perf_map {
-    pt_read_map where;  /* path and build id lie in the pool */
-    uint32_t mapping;   /* in the builder; PT_NONE = not yet */
-    const char *name;   /* of all its code (KSYMBOL), in the pool; NULL = none */
-    pt_map_range whole; /* before others were put over it */
-    uint32_t pid;       /* whose anonymous memory it is; 0 = a file */
+    pt_read_map where;  /* path and build id are in the pool */
+    uint32_t mapping;   /* row in the builder; PT_NONE = not added yet */
+    const char *name;   /* name of all code in the mapping (KSYMBOL), in the pool; NULL = none */
+    pt_map_range whole; /* range before later mappings cut it */
+    uint32_t pid;       /* owner of anonymous memory; 0 = a file */
     uint8_t flags;      /* PT_MAPPING_x */
 } pt_perf_map;
 
-/* What is mapped, ascending and not overlapping. Shared by processes until one of them changes it.
- */
+/* The mappings of a process, ascending and not overlapping. Processes share them until one of them
+ * changes its mappings. */
 typedef struct pt_perf_maps {
     uint32_t refs;
-    uint32_t generation; /* another one whenever anything changes */
+    uint32_t generation; /* changes with every change of the mappings */
     struct {
         pt_perf_map *items;
         size_t count, cap;
@@ -116,7 +118,7 @@ typedef struct pt_perf_proc {
 
 typedef struct pt_perf_thread {
     uint32_t tid, pid;
-    uint32_t proc; /* row of procs */
+    uint32_t proc; /* row in procs.proc */
     uint32_t comm; /* string of the builder; 0 = unknown */
 } pt_perf_thread;
 
@@ -132,59 +134,61 @@ typedef struct pt_perf_procs {
     pt_index by_pid, by_tid;
     pt_perf_maps *kernel;
     uint32_t generation;
-    uint64_t map_count, left_out; /* in all maps; mappings that were too many */
+    uint64_t map_count, left_out; /* mappings in all lists; mappings dropped beyond the limit */
     struct {
-        uint32_t key, thread; /* tid, row */
+        uint32_t key, thread; /* cache: tid and row */
     } recent[256];
 } pt_perf_procs;
 
 void pt_perf_procs_init(pt_perf_procs *procs);
 void pt_perf_procs_done(pt_perf_procs *procs);
-/* The row of the thread; made if there is none. */
+/* The row of a thread, added if it is new. */
 uint32_t pt_perf_thread_get(struct pt_perf_data *d, uint32_t pid, uint32_t tid);
 /* The mapping that holds addr, or NULL. */
 pt_perf_map *pt_perf_map_at(pt_perf_maps *maps, uint64_t addr);
 
-/* What the records say; body is what follows the header, at least of the size given. */
+/* Handlers of records. body: the bytes after the header, at least as many as the record's type
+ * requires. */
 void pt_perf_on_mmap(struct pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_t *body,
                      size_t size);
 void pt_perf_on_comm(struct pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
 void pt_perf_on_fork(struct pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
 void pt_perf_on_ksymbol(struct pt_perf_data *d, const uint8_t *body, size_t size);
-/* Labels of a sample: its cgroup's name. */
+/* Cgroups: a record with a cgroup's name, and the label set of a sample's cgroup id. */
 void pt_perf_on_cgroup(struct pt_perf_data *d, const uint8_t *body, size_t size);
 uint32_t pt_perf_cgroup_labels(struct pt_perf_data *d, uint64_t id);
 
 /* ---- stacks ---- */
 
-/* What tells a stack, as the file has it. */
+/* The parts of a sample that determine its stack. */
 typedef struct pt_perf_chain {
-    const uint8_t *chain; /* chain_count addresses and marks, in the file's order */
+    const uint8_t *chain; /* chain_count addresses and context marks, in the file's byte order */
     uint64_t chain_count;
     uint64_t ip;
     bool has_ip;
     uint8_t cpumode;
     uint16_t max_stack;
-    const uint64_t *user; /* unwound, instead of the chain's user part; NULL = the chain's */
+    const uint64_t
+        *user; /* unwound user frames, which replace the chain's user part; NULL = the chain's */
     uint32_t user_count;
     uint8_t user_end; /* pt_stack_end */
-    bool has_calls;   /* the callers in `user` are calls, not return addresses */
+    bool has_calls;   /* the callers in `user` are addresses of calls, not return addresses */
 } pt_perf_chain;
 
 typedef struct pt_perf_stacks {
-    /* Chains that were seen, by their keys: a slot is what a lookup touches, and nothing else. */
+    /* Known chains by their keys. A look-up touches only the slots of this table. */
     struct pt_perf_known {
         uint64_t key_a, key_b;
         uint32_t stack; /* + 1; 0 = an empty slot */
     } * known;
     size_t known_count, known_mask; /* mask: slots - 1; 0 = none yet */
-    /* A cache, direct mapped; seen_count is a power of two. */
+    /* A direct-mapped cache of addresses; seen_count is a power of two. */
     struct pt_perf_seen_addr {
         uint64_t addr;
         uint32_t generation, kind, location;
     } * seen;
     size_t seen_count;
-    pt_index shared; /* mappings of the builder by image */
+    pt_index shared; /* index of `image` */
     struct {
         struct pt_perf_shared {
             const char *path, *build_id;
@@ -193,7 +197,8 @@ typedef struct pt_perf_stacks {
         } * items;
         size_t count, cap;
     } image;
-    uint32_t rest_of_kernel; /* mapping for what no kernel mapping holds; PT_NONE = none yet */
+    uint32_t rest_of_kernel; /* mapping for kernel addresses outside all kernel mappings; PT_NONE =
+                                none yet */
     pt_index arc_index;
     struct {
         struct pt_perf_arc {
@@ -206,65 +211,66 @@ typedef struct pt_perf_stacks {
 
 void pt_perf_stacks_init(pt_perf_stacks *stacks, uint64_t file_bytes);
 void pt_perf_stacks_done(pt_perf_stacks *stacks);
-/* The builder's stack. */
+/* The builder's stack of a chain. */
 pt_stack_id pt_perf_stack_of(struct pt_perf_data *d, pt_perf_proc *proc, const pt_perf_chain *c);
-/* A jump that the processor recorded. */
+/* Adds a branch that the processor recorded. */
 void pt_perf_branch(struct pt_perf_data *d, pt_perf_proc *proc, uint64_t from, uint64_t to);
-/* What the features say of the build at a path (of the pool); NULL = nothing. */
+/* The build id that the features have for a path (of the pool); NULL = none. */
 const char *pt_perf_late_build_id(const struct pt_perf_data *d, const char *path);
-/* Arcs and build ids that came late. */
+/* Adds the arcs, and the build ids that came after the mappings. */
 void pt_perf_stacks_finish(struct pt_perf_data *d);
 
-/* ---- the order of time ---- */
+/* ---- the queue, in the order of time ---- */
 
 typedef struct pt_perf_queued {
     uint64_t time;
     const uint8_t *record;
-    uint32_t chunk; /* that holds it; PT_NONE = the file */
+    uint32_t chunk; /* chunk that holds the record; PT_NONE = the file */
 } pt_perf_queued;
 
 typedef struct pt_perf_queue {
     pt_perf_queued *items, *spare;
     size_t count, cap, spare_cap;
-    uint64_t newest, limit; /* time seen; and before the last finished round */
+    uint64_t newest, limit; /* newest time seen; newest time before the last finished round */
     bool is_sorted;
 } pt_perf_queue;
 
 void pt_perf_queue_done(pt_perf_queue *queue);
 void pt_perf_queue_add(pt_perf_queue *queue, uint64_t time, const uint8_t *record, uint32_t chunk);
-/* Sorts, stably; the caller takes items[0, n) whose time is at most limit, and drops them. */
+/* Sorts stably and returns the number n of records with time <= limit. The caller processes
+ * items[0, n), then drops them. */
 size_t pt_perf_queue_ready(pt_perf_queue *queue, uint64_t limit);
 void pt_perf_queue_drop(pt_perf_queue *queue, size_t count);
 
-/* ---- samples that wait for their user side (perf_data_deferred.c) ---- */
+/* ---- samples with deferred user stacks (perf_data_deferred.c) ---- */
 
 typedef struct pt_perf_deferred {
     struct pt_perf_waiting {
         uint64_t cookie;
-        pt_buf samples; /* records, one after the other; empty once the chain has come */
+        pt_buf samples; /* copied sample records; empty after the chain came */
     } * items;
     size_t count, cap;
-    pt_index index; /* by cookie */
-    pt_buf joined;  /* scratch: a whole chain */
+    pt_index index; /* cookie -> row */
+    pt_buf joined;  /* scratch for a joined chain */
 } pt_perf_deferred;
 
-/* Is the user side of the chain still to come, under a cookie? */
+/* Does the chain end in a mark for a deferred user stack? Returns its cookie. */
 bool pt_perf_is_deferred(const uint8_t *chain, uint64_t count, bool swap, uint64_t *ret_cookie);
-/* Keeps a copy of the sample's record. */
+/* Stores a copy of the sample's record. */
 void pt_perf_defer(pt_perf_deferred *deferred, uint64_t cookie, uint16_t misc, const uint8_t *body,
                    size_t size);
-/* The deferred chain with the user side in place of the mark: valid until the next call. */
+/* The chain with the user stack in place of the mark; valid until the next call. */
 const uint8_t *pt_perf_deferred_join(pt_perf_deferred *deferred, const uint8_t *chain,
                                      uint64_t *count, const uint8_t *user, uint64_t user_count);
 void pt_perf_deferred_done(pt_perf_deferred *deferred);
 
-/* ---- all of it ---- */
+/* ---- the reader ---- */
 
-/* Inflated records. */
+/* A buffer of inflated records. */
 typedef struct pt_perf_chunk {
     uint8_t *bytes;
     size_t size, parsed;
-    uint32_t queued; /* records that are still to be looked at */
+    uint32_t queued; /* records still in the queue */
 } pt_perf_chunk;
 
 typedef struct pt_perf_data {
@@ -272,12 +278,12 @@ typedef struct pt_perf_data {
     const pt_read_hooks *hooks;
     pt_diag *diag;
     pt_error *reterr;
-    const uint8_t *start, *end; /* of the file */
+    const uint8_t *start, *end; /* bounds of the file */
     bool swap, is_pipe, is_big_endian;
     bool are_events_defined;
-    bool is_in_files;    /* of perf record --threads: records are in several files, those of */
-    const uint8_t *more; /* the others here, behind the first; NULL = not known to be */
-    bool is_feature_cut; /* of what the header says of the machine and of programs a part is missing
+    bool is_in_files; /* written by perf record --threads: records are in several files, of which */
+    const uint8_t *more; /* the others begin here; NULL = unknown */
+    bool is_feature_cut; /* the header's features about the machine and the programs are incomplete
                           */
     struct {
         pt_perf_attr *items;
@@ -285,7 +291,7 @@ typedef struct pt_perf_data {
     } attr;
     struct {
         struct pt_perf_id {
-            uint64_t id, counter; /* counter: as it was last read */
+            uint64_t id, counter; /* counter: its last value */
             uint32_t attr;
         } * items;
         size_t count, cap;
@@ -303,7 +309,7 @@ typedef struct pt_perf_data {
         size_t count, cap;
     } chunk;
     uint64_t inflated_bytes;
-    struct { /* build ids that features tell, by path */
+    struct { /* build ids from the features, by path */
         struct pt_perf_build_id {
             const char *path, *build_id;
         } * items;
@@ -319,43 +325,43 @@ typedef struct pt_perf_data {
     } cgroup;
     pt_index cgroup_index;
     const char *arch;
-    int64_t unix_offset_ns; /* Unix time - the file's clock; 0 = unknown */
+    int64_t unix_offset_ns; /* Unix time minus the file's clock; 0 = unknown */
     int64_t first_ns, last_ns;
     uint64_t lost, throttled;
-    uint64_t more_events; /* than a profile of them may have columns */
+    uint64_t more_events; /* events beyond the limit of columns */
     uint64_t odd, unknown, no_event, aux_bytes, unwound, not_unwound;
-    int64_t *values; /* a sample's, all 0 between samples */
+    int64_t *values; /* values of a sample, all 0 between samples */
     uint64_t *pcs;   /* scratch for unwinding */
 } pt_perf_data;
 
-/* Reads the header, attrs and features of a file, or the header of a pipe; *ret_at and *ret_end are
- * then where the records lie. */
+/* Reads the header, attrs and features of a file, or the header of a pipe; [*ret_at, *ret_end) are
+ * then the records. */
 pt_status pt_perf_header_read(pt_perf_data *d, const uint8_t **ret_at, const uint8_t **ret_end,
                               bool *ret_is_cut);
-/* What is a record in a pipe: an attr with its ids, a name, a feature. */
+/* Handlers of records that only a pipe has: an attr with its ids, a name, a feature. */
 void pt_perf_on_attr(pt_perf_data *d, const uint8_t *body, size_t size);
 void pt_perf_on_event_update(pt_perf_data *d, const uint8_t *body, size_t size);
 void pt_perf_on_feature(pt_perf_data *d, uint64_t feature, const uint8_t *bytes, size_t size);
 void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
-/* The attr of an id; PT_NONE if there is no such id. */
+/* The attr of an id; PT_NONE for an unknown id. */
 uint32_t pt_perf_attr_of_id(pt_perf_data *d, uint64_t id);
 
-/* The attr that tells a record's layout. NULL: none does. */
+/* The attr that defines a sample's layout; NULL if unknown. */
 pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_t size);
-/* When a record was written; 0 = it does not say. */
+/* The time of a record; 0 = unknown. */
 uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, size_t size);
 void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size);
-/* A sample that waited; user: the chain of its user side, NULL if that never came. */
-void pt_perf_on_told_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
-                            const uint8_t *user, uint64_t user_count);
-/* The chain that samples wait for; and at the end those for which none came. */
+/* Handles a sample that waited. user: its user stack, NULL if it never came. */
+void pt_perf_on_joined_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
+                              const uint8_t *user, uint64_t user_count);
+/* Handles a deferred user stack; and, at the end, the samples whose user stack never came. */
 void pt_perf_on_deferred(pt_perf_data *d, const uint8_t *body, size_t size);
 void pt_perf_deferred_finish(pt_perf_data *d);
 
-/* The format's writer: perf_data_write.c. */
+/* The writer (perf_data_write.c). Errors as in pt_format.write. */
 pt_status pt_perf_data_write(const pt_profile *profile, const pt_output *output,
                              const pt_write_options *options, pt_error *reterr);
-/* The event that perf.data's reader, and perf, show of what it writes: the first with samples. */
+/* The event that pitot and perf show by default in the written file: the first with samples. */
 uint32_t pt_perf_data_shown_event(const pt_profile *profile);
 
 #endif

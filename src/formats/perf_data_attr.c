@@ -1,5 +1,4 @@
-/* perf_data_attr.c: the events of a perf.data: how their records are laid out, what they are
- * called. */
+/* perf_data_attr.c: the events of a perf.data: the layout of their records, and their names. */
 #include "formats/perf_data.h"
 #include "formats/perf_events.h"
 
@@ -18,7 +17,7 @@ static int32_t take_place(uint64_t sample_type, uint64_t bit, int32_t *at)
     return *at - 8;
 }
 
-/* perf_event_open(2), PERF_RECORD_SAMPLE and struct sample_id. */
+/* The layouts are those of PERF_RECORD_SAMPLE and struct sample_id in perf_event_open(2). */
 void pt_perf_attr_lay_out(pt_perf_attr *a)
 {
     const uint64_t type = a->sample_type;
@@ -74,7 +73,8 @@ pt_perf_attr *pt_perf_attr_of_sample(pt_perf_data *d, const uint8_t *body, size_
     return attr == PT_NONE ? NULL : &d->attr.items[attr];
 }
 
-/* Of what is no sample. All attrs of a file that has several end records alike, or with the id. */
+/* The attr of a record that is not a sample. If a file has several attrs, all have the same layout
+ * at the end of records, or include the id. */
 static const pt_perf_attr *attr_of_other(pt_perf_data *d, const uint8_t *body, size_t size)
 {
     const pt_perf_attr *const first = d->attr.items;
@@ -100,7 +100,7 @@ uint64_t pt_perf_time_of(pt_perf_data *d, uint32_t type, const uint8_t *body, si
                : pt_perf_u64(body + size - a->other_time_at, d->swap);
 }
 
-/* Each is a column of all samples. */
+/* Limit of events, since each is a column of all samples. */
 enum { EVENTS_MAX = 255 };
 
 /* ---- names ---- */
@@ -123,7 +123,7 @@ static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
                                      "iTLB",      "branch",    "node"};
 static const char *const cache_ops[] = {"load", "store", "prefetch"};
 
-/* What perf calls an event of that configuration (tools/perf/util/evsel.c). */
+/* Writes perf's name of an event with that configuration (tools/perf/util/evsel.c). */
 static void name_of_config(const pt_perf_attr *a, char *to, size_t size)
 {
     const uint64_t c = a->config;

@@ -1,11 +1,11 @@
-/* perf_data_deferred.c: samples whose user side is told later. With `perf record --call-graph
- * fp,defer` the kernel walks the user's stack not at the sample but on the way back to it, once for
- * all samples on the way (PERF_RECORD_CALLCHAIN_DEFERRED, linux/perf_event.h):
+/* perf_data_deferred.c: samples with a deferred user stack. With `perf record --call-graph
+ * fp,defer` the kernel walks the user stack not at the sample but at the return to user mode, once
+ * for all samples in between (PERF_RECORD_CALLCHAIN_DEFERRED, linux/perf_event.h):
  *
  *   sample    callchain: kernel ... | USER_DEFERRED | cookie
- *   later     cookie | count | USER ... | whose, when
+ *   later     cookie | count | USER ... | sample_id
  *
- * A sample waits here as a copy of its record until the chain of its cookie comes.
+ * A copy of the sample's record waits here until the chain with its cookie comes.
  */
 #include "formats/perf_data.h"
 
@@ -17,7 +17,7 @@
 enum { MARK_WORDS = 2 }; /* USER_DEFERRED and the cookie, at a chain's end */
 
 typedef struct {
-    uint32_t size; /* of the body, which follows */
+    uint32_t size; /* size of the body, which follows */
     uint16_t misc;
 } waiting_head;
 
@@ -51,7 +51,7 @@ void pt_perf_defer(pt_perf_deferred *f, uint64_t cookie, uint16_t misc, const ui
     pt_put(&w->samples, body, size);
 }
 
-/* All that waited for one cookie; user: the chain of the user's side, or NULL. */
+/* Handles all samples that waited for a cookie. user: the user stack, or NULL. */
 static void take_waiting(pt_perf_data *d, struct pt_perf_waiting *w, const uint8_t *user,
                          uint64_t count)
 {
@@ -61,7 +61,7 @@ static void take_waiting(pt_perf_data *d, struct pt_perf_waiting *w, const uint8
         waiting_head head;
         memcpy(&head, samples.data + at, sizeof head);
         at += sizeof head;
-        pt_perf_on_told_sample(d, head.misc, samples.data + at, head.size, user, count);
+        pt_perf_on_joined_sample(d, head.misc, samples.data + at, head.size, user, count);
         at += head.size;
     }
     pt_buf_done(&samples);

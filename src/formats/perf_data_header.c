@@ -1,8 +1,8 @@
-/* perf_data_header.c: what a perf.data says of itself: byte order, events, features.
+/* perf_data_header.c: the header of a perf.data: byte order, events, features.
  *
  *   file    | magic | size = 104 | attr_size | attrs, data, event_types: {offset, size} | features
  * | behind the data: {offset, size} for each bit of features, ascending pipe    | magic | size = 16
- * | then everything is a record
+ * |  then everything is a record
  */
 #include "formats/perf_data.h"
 
@@ -13,12 +13,13 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* A feature that claims more than this is damage: command lines and event names are short. */
+/* Limits: a larger text or more attrs are damage, since command lines and event names are short. */
 enum { TEXT_MAX_BYTES = 1 << 20, ATTR_MAX = 1 << 16 };
 
 /* ---- attrs ---- */
 
-/* The first field is the most significant bit on big-endian machines. */
+/* Normalises an attr's flags. On big-endian machines the first field is the most significant bit.
+ */
 static uint64_t flags_of(uint64_t raw, bool is_big_endian)
 {
     uint64_t flags = 0;
@@ -28,7 +29,7 @@ static uint64_t flags_of(uint64_t raw, bool is_big_endian)
     return flags;
 }
 
-/* Fields that an older perf did not have are 0. */
+/* Adds an attr. Fields that an older perf lacks are 0. */
 static pt_perf_attr *add_attr(pt_perf_data *d, const uint8_t *bytes, size_t size)
 {
     uint8_t field[128] = {0};
@@ -83,7 +84,7 @@ void pt_perf_on_attr(pt_perf_data *d, const uint8_t *body, size_t size)
 
 /* ---- features ---- */
 
-/* "u32 size, text padded with zeros"; moves on. NULL if that does not fit. */
+/* Reads "u32 size, text padded with zeros" and moves *at. NULL if it is incomplete. */
 static const char *next_text(const pt_perf_data *d, const uint8_t **at, const uint8_t *end,
                              size_t *ret_size)
 {
@@ -129,7 +130,8 @@ static void name_attr(pt_perf_data *d, uint32_t attr, const char *text, size_t l
     d->attr.items[attr].name = pt_strndup(text, length);
 }
 
-/* u32 count, u32 attr_bytes; each: attr, u32 id count, name, ids. In the order of the attrs. */
+/* Reads names and ids of events: u32 count, u32 attr_bytes; each: attr, u32 id count, name, ids.
+ * They have the order of the attrs. */
 static void read_event_names(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     const uint8_t *const end = at + size;
@@ -150,8 +152,8 @@ static void read_event_names(pt_perf_data *d, const uint8_t *at, size_t size)
     }
 }
 
-/* A list of records: header, pid i32, build id of 20 (byte 20 its length, if misc says so), path.
- */
+/* Reads a list of records: header, pid i32, build id of 20 bytes (byte 20 is its length, if misc
+ * has the flag), path. */
 static void read_build_ids(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     const uint8_t *const end = at + size;
@@ -181,7 +183,7 @@ void pt_perf_on_build_id(pt_perf_data *d, uint16_t misc, const uint8_t *body, si
     PT_INDEX_PUSH(&d->build_id_index, pt_hash_mix((uintptr_t)added.path, 0), d->build_id, added);
 }
 
-/* u32 version, u32 clock, u64 Unix time, u64 the clock's time then. */
+/* Reads u32 version, u32 clock, u64 Unix time, u64 the clock's time at that moment. */
 static void read_clock(pt_perf_data *d, const uint8_t *at, size_t size)
 {
     if (size < 24) return;
@@ -221,8 +223,8 @@ void pt_perf_on_feature(pt_perf_data *d, uint64_t feature, const uint8_t *bytes,
     }
 }
 
-/* u64 kind (0 unit, 1 scale, 2 name, 3 cpus), u64 id, what it is. Unit and scale are for the
- * figures that perf stat shows. */
+/* Body: u64 kind (0 unit, 1 scale, 2 name, 3 cpus), u64 id, data. Unit and scale concern only perf
+ * stat. */
 void pt_perf_on_event_update(pt_perf_data *d, const uint8_t *body, size_t size)
 {
     enum { NAME = 2 };
@@ -243,7 +245,7 @@ static section section_at(const pt_perf_data *d, const uint8_t *at)
     return (section){pt_perf_u64(at, d->swap), pt_perf_u64(at + 8, d->swap)};
 }
 
-/* Cut to what is there. NULL: nothing of it is. */
+/* The section's bytes, limited to the file; NULL if it is empty or outside. */
 static const uint8_t *bytes_of(const pt_perf_data *d, section s, size_t *ret_size)
 {
     const uint64_t whole = (uint64_t)(d->end - d->start);
@@ -259,9 +261,10 @@ static pt_status read_attrs(pt_perf_data *d, section attrs, uint64_t entry_bytes
     const uint8_t *at = bytes_of(d, attrs, &size);
     if (entry_bytes < PT_PERF_ATTR_BYTES_MIN + IDS_BYTES || entry_bytes > ENTRY_BYTES_MAX)
         return pt_error_set(d->reterr, PT_ERR_DAMAGED,
-                            "its header says that an event takes %" PRIu64 " bytes", entry_bytes);
+                            "its header states %" PRIu64 " bytes for each event", entry_bytes);
     if (at == NULL || size < entry_bytes)
-        return pt_error_set(d->reterr, PT_ERR_DAMAGED, "it holds no whole description of an event");
+        return pt_error_set(d->reterr, PT_ERR_DAMAGED,
+                            "it has no complete description of an event");
     for (; size >= entry_bytes; at += entry_bytes, size -= (size_t)entry_bytes) {
         if (add_attr(d, at, (size_t)entry_bytes - IDS_BYTES) == NULL) break;
         size_t ids_bytes = 0;
@@ -281,7 +284,8 @@ static bool has_feature(const uint8_t *bits, unsigned feature, bool is_big_endia
     return bits[byte] >> feature % 8 & 1;
 }
 
-/* The bitmap is of longs: a 32-bit big-endian machine orders its bytes in fours. */
+/* Reads the features. Their bitmap consists of longs: a 32-bit big-endian machine orders bytes in
+ * fours. */
 static void read_features(pt_perf_data *d, const uint8_t *bits, uint64_t table_offset)
 {
     const unsigned word_bytes =
@@ -326,7 +330,7 @@ static pt_status read_file_header(pt_perf_data *d, const uint8_t **ret_at, const
     return PT_OK;
 }
 
-/* A header's size is small; in the other byte order it is large. */
+/* Is the file of the other byte order? The size of its header is then a large number. */
 static bool is_swapped(const uint8_t *magic)
 {
     if (memcmp(magic, PT_PERF_DATA_MAGIC1, 8) == 0) return pt_perf_u64(magic + 8, false) >> 32 != 0;
@@ -347,7 +351,7 @@ pt_status pt_perf_header_read(pt_perf_data *d, const uint8_t **ret_at, const uin
     p->big_endian = d->is_big_endian;
     p->word_bytes = 8;
     if (!d->is_pipe && header_bytes < PT_PERF_FILE_HEADER_BYTES)
-        return pt_error_set(d->reterr, PT_ERR_DAMAGED, "a header of %" PRIu64 " bytes",
+        return pt_error_set(d->reterr, PT_ERR_DAMAGED, "its header has %" PRIu64 " bytes",
                             header_bytes);
     if (!d->is_pipe) return read_file_header(d, ret_at, ret_end, ret_is_cut);
     *ret_at = d->start + PT_PERF_PIPE_HEADER_BYTES;

@@ -1,8 +1,8 @@
-/* perf_data_layout.h: the numbers of perf.data, for its reader and its writer.
+/* perf_data_layout.h: constants of perf.data, for its reader and its writer.
  *
- * The kernel's part is the ABI of linux/perf_event.h and perf_event_open(2); it is repeated here
- * since the header of the machine that builds may be older than the files that are read. The rest
- * is tools/perf/Documentation/perf.data-file-format.txt of Linux and what files show.
+ * The kernel's part is the ABI of linux/perf_event.h and perf_event_open(2). It is repeated here,
+ * since the header of the build machine may be older than the files. The rest is from
+ * tools/perf/Documentation/perf.data-file-format.txt of Linux, and from files.
  */
 #ifndef PT_FORMATS_PERF_DATA_LAYOUT_H
 #define PT_FORMATS_PERF_DATA_LAYOUT_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define PT_PERF_DATA_MAGIC1         "PERFFILE"
-#define PT_PERF_DATA_MAGIC2         "PERFILE2" /* of a little-endian writer */
+#define PT_PERF_DATA_MAGIC2         "PERFILE2" /* as a little-endian writer stores it */
 #define PT_PERF_DATA_MAGIC2_SWAPPED "2ELIFREP"
 
 enum {
@@ -37,7 +37,7 @@ enum {
     PT_PERF_ATTR_MAX_STACK = 108,
 };
 
-/* Bits of the attr's flags, as a little-endian machine numbers them. */
+/* Bit numbers of the attr's flags, on a little-endian machine. */
 enum {
     PT_PERF_FLAG_INHERIT = 1,
     PT_PERF_FLAG_EXCLUDE_USER = 4,
@@ -136,7 +136,7 @@ enum { /* record types */
        PT_PERF_FEATURE = 80,
        PT_PERF_COMPRESSED = 81,
        PT_PERF_COMPRESSED2 = 83,
-       PT_PERF_LAST = 255, /* what is beyond is no record of any perf */
+       PT_PERF_LAST = 255, /* no version of perf has record types above this */
 };
 
 /* Bits of a record's misc. */
@@ -147,15 +147,14 @@ enum {
     PT_PERF_HYPERVISOR = 3,
     PT_PERF_GUEST_KERNEL = 4,
     PT_PERF_GUEST_USER = 5,
-    PT_PERF_MISC_DATA = 1 << 13,      /* of a mapping: not code */
-    PT_PERF_MISC_EXEC = 1 << 13,      /* of COMM: the process began another program */
-    PT_PERF_MISC_FORK_EXEC = 1 << 13, /* of FORK: what the child maps is told by itself */
-    PT_PERF_MISC_BUILD_ID = 1 << 14,  /* of MMAP2 */
-    PT_PERF_MISC_ID_SIZE = 1 << 15,   /* of a build id: byte 20 says how long it is */
+    PT_PERF_MISC_DATA = 1 << 13,      /* MMAP: the mapping is not code */
+    PT_PERF_MISC_EXEC = 1 << 13,      /* COMM: the process started another program */
+    PT_PERF_MISC_FORK_EXEC = 1 << 13, /* FORK: mmap records of the child follow */
+    PT_PERF_MISC_BUILD_ID = 1 << 14,  /* MMAP2: the record has a build id */
+    PT_PERF_MISC_ID_SIZE = 1 << 15,   /* BUILD_ID: byte 20 is the id's length */
 };
 
-/* Where a call chain changes sides; values from PT_PERF_CONTEXT_MAX on are none of them addresses.
- */
+/* Context marks in a call chain. Values from PT_PERF_CONTEXT_MAX on are never addresses. */
 #define PT_PERF_CONTEXT_HV            ((uint64_t)-32)
 #define PT_PERF_CONTEXT_KERNEL        ((uint64_t)-128)
 #define PT_PERF_CONTEXT_USER          ((uint64_t)-512)
@@ -165,7 +164,7 @@ enum {
 #define PT_PERF_CONTEXT_GUEST_USER    ((uint64_t)-2560)
 #define PT_PERF_CONTEXT_MAX           ((uint64_t)-4095)
 
-enum { /* features: sections behind the data of a file, records of a pipe */
+enum { /* features: sections behind a file's data, records of a pipe */
        PT_PERF_FEATURE_BUILD_ID = 2,
        PT_PERF_FEATURE_HOST = 3,
        PT_PERF_FEATURE_RELEASE = 4,

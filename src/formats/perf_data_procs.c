@@ -1,9 +1,9 @@
-/* perf_data_procs.c: the processes of a perf.data: what they are called, what they have mapped.
+/* perf_data_procs.c: the processes of a perf.data: their names and mappings.
  *
- *   MMAP, MMAP2  a mapping, which replaces what it lies over (munmap is not recorded)
- *   COMM         a thread's name; with the mark of exec, its process begins with nothing mapped
- *   FORK         a thread, or a process that begins with its parent's mappings
- *   KSYMBOL      code of the kernel's that has one name: BPF programs, trampolines
+ *   MMAP, MMAP2  a mapping, which replaces the mappings that it overlaps (munmap is not recorded)
+ *   COMM         a thread's name; with the flag of exec, the process starts without mappings
+ *   FORK         a thread, or a process that starts with its parent's mappings
+ *   KSYMBOL      kernel code with a single name: BPF programs, trampolines
  */
 #include "formats/perf_data.h"
 
@@ -16,8 +16,8 @@
 enum {
     COMM_MAX_BYTES = 64,
     PATH_MAX_BYTES = 4096,
-    MAPS_MAX = 1 << 14,     /* of code, in a process */
-    ALL_MAPS_MAX = 1 << 22, /* in all of them */
+    MAPS_MAX = 1 << 14,     /* mappings of code in a process */
+    ALL_MAPS_MAX = 1 << 22, /* mappings in all processes */
 };
 
 /* ---- text ---- */
@@ -61,7 +61,7 @@ static void maps_unref(pt_perf_procs *procs, pt_perf_maps *maps)
     free(maps);
 }
 
-/* Makes *maps the caller's alone, to be changed. */
+/* Makes *maps exclusive to the caller, by a copy if it is shared, so that it may be changed. */
 static pt_perf_maps *own_maps(pt_perf_procs *procs, pt_perf_maps **maps)
 {
     pt_perf_maps *const old = *maps;
@@ -84,7 +84,7 @@ pt_perf_map *pt_perf_map_at(pt_perf_maps *maps, uint64_t addr)
     return pt_mappings_at(maps->map.items, maps->map.count, sizeof *maps->map.items, addr);
 }
 
-/* A file that maps more than any kernel lets a process have does not get memory for it. */
+/* Adds a mapping. A file with more mappings than any kernel permits gets no memory for them. */
 static void put_map(pt_perf_procs *procs, pt_perf_maps **maps, const pt_perf_map *map)
 {
     const size_t count = (*maps)->map.count;
@@ -122,7 +122,7 @@ void pt_perf_procs_done(pt_perf_procs *procs)
     pt_index_done(&procs->by_tid);
 }
 
-/* The youngest of that number, or PT_NONE. */
+/* The newest process with that pid, or PT_NONE. */
 static uint32_t proc_find(const pt_perf_procs *procs, uint32_t pid)
 {
     uint32_t found = PT_NONE;
@@ -136,7 +136,8 @@ static uint32_t thread_find(const pt_perf_procs *procs, uint32_t tid)
     return PT_INDEX_FIND(&procs->by_tid, id_hash(tid), i, procs->thread.items[i].tid == tid);
 }
 
-/* maps: one reference passes. A number that is used again names another process from now on. */
+/* Adds a process. The reference to maps passes to it. From now on a reused pid refers to the new
+ * process. */
 static uint32_t proc_add(pt_perf_procs *procs, uint32_t pid, pt_perf_maps *maps)
 {
     const uint32_t old = proc_find(procs, pid);
@@ -190,7 +191,8 @@ uint32_t pt_perf_thread_get(pt_perf_data *d, uint32_t pid, uint32_t tid)
 
 /* ---- records ---- */
 
-/* perf puts a symbol behind the kernel's name: "[kernel.kallsyms]_text". */
+/* Length of a path without the symbol that perf appends to the kernel's name:
+ * "[kernel.kallsyms]_text". */
 static size_t named_bytes(const char *path, size_t size)
 {
     static const char kernel[] = "[kernel.kallsyms]";
@@ -205,7 +207,8 @@ static const char *id_text(pt_perf_data *d, const uint8_t *bytes, size_t count)
     return pt_perf_pool_text(&d->pool, hex, 2 * count);
 }
 
-/* pid, tid, addr, length, offset: then the path (MMAP), or what MMAP2 adds, and the path. */
+/* Body: pid, tid, addr, length, offset; then the path (MMAP), or the further fields of MMAP2 and
+ * the path. */
 void pt_perf_on_mmap(pt_perf_data *d, uint32_t type, uint16_t misc, const uint8_t *body,
                      size_t size)
 {
@@ -272,7 +275,7 @@ void pt_perf_on_comm(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t
     proc->maps = maps_new(&d->procs);
 }
 
-/* pid, ppid, tid, ptid, time. */
+/* Body: pid, ppid, tid, ptid, time. */
 void pt_perf_on_fork(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size)
 {
     if (size < 16) {
@@ -292,7 +295,7 @@ void pt_perf_on_fork(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t
     d->procs.thread.items[child].comm = d->procs.thread.items[parent].comm;
 }
 
-/* addr u64, length u32, type u16, flags u16 (1: it is gone), name. */
+/* Body: addr u64, length u32, type u16, flags u16 (1: unloaded), name. */
 void pt_perf_on_ksymbol(pt_perf_data *d, const uint8_t *body, size_t size)
 {
     enum { NAME_AT = 16, NAME_MAX_BYTES = 512, GONE = 1, BPF = 1 };
@@ -320,7 +323,7 @@ void pt_perf_on_ksymbol(pt_perf_data *d, const uint8_t *body, size_t size)
     put_map(&d->procs, &d->procs.kernel, &map);
 }
 
-/* id u64, path. */
+/* Body: id u64, path. */
 void pt_perf_on_cgroup(pt_perf_data *d, const uint8_t *body, size_t size)
 {
     if (size <= 8) {

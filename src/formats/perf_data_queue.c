@@ -1,8 +1,8 @@
-/* perf_data_queue.c: records in the order of time.
+/* perf_data_queue.c: sorts records by time.
  *
- * perf writes what each cpu's ring held, one after the other, and a mark when it has been round all
- * of them (PERF_RECORD_FINISHED_ROUND): what is older than everything that the round before had is
- * complete. So a round is as many ascending runs as there are cpus, which are merged. */
+ * perf writes the contents of all cpus' rings one after the other, and a mark after each round
+ * (PERF_RECORD_FINISHED_ROUND). All records older than the newest of the previous round are then
+ * complete. A round thus consists of as many ascending runs as there are cpus, which are merged. */
 #include "formats/perf_data.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void merge_runs(const pt_perf_queued *a, const pt_perf_queued *a_end,
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *to);
 }
 
-/* Merges neighbouring runs until one is left. Equal times keep their order. */
+/* Merges adjacent runs until a single one is left. Equal times keep their order. */
 static void sort_queue(pt_perf_queue *q)
 {
     while (!q->is_sorted) {

@@ -1,6 +1,7 @@
-/* perf_data_sample.c: a sample's body, in the order of perf_event_open(2), PERF_RECORD_SAMPLE.
+/* perf_data_sample.c: parses a sample's body, in the order of perf_event_open(2),
+ * PERF_RECORD_SAMPLE.
  *
- *   what stands at fixed places | READ | CALLCHAIN | RAW | BRANCH_STACK | REGS_USER | STACK_USER |
+ *   fields at fixed offsets | READ | CALLCHAIN | RAW | BRANCH_STACK | REGS_USER | STACK_USER |
  *   WEIGHT | DATA_SRC | TRANSACTION | REGS_INTR | PHYS_ADDR | CGROUP | ...
  */
 #include "formats/perf_data.h"
@@ -14,7 +15,7 @@
 
 enum { PCS_MAX = 1024 };
 
-/* What a sample's body holds beyond its fixed part. */
+/* The parts of a sample's body behind the fixed offsets. */
 typedef struct {
     const uint8_t *chain, *branches, *stack, *group;
     uint64_t chain_count, branch_count, stack_bytes, group_count;
@@ -26,7 +27,7 @@ typedef struct {
     uint64_t counter_id;
 } sample_parts;
 
-/* A place in the body; the sticky failure moves it to the end. */
+/* A position in the body; after a failure, which is sticky, it is at the end. */
 typedef struct {
     const uint8_t *at, *end;
     bool swap, is_short;
@@ -134,13 +135,13 @@ static void take_parts(cursor *c, const pt_perf_attr *a, sample_parts *p)
 
 /* ---- user stacks ---- */
 
-/* A file without the name of its machine is taken for this one's. */
+/* The file's machine; the host's if the file does not state it. */
 static const pt_machine *machine_of(const pt_perf_data *d)
 {
     return d->arch == NULL ? PT_MACHINE_HOST : pt_machine_named(d->arch);
 }
 
-/* False: the chain is all there is. */
+/* Unwinds the copied stack. False: only the chain is available. */
 static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_proc *proc,
                          const sample_parts *p, pt_perf_chain *c)
 {
@@ -175,7 +176,7 @@ static bool unwind_stack(pt_perf_data *d, const pt_perf_attr *a, const pt_perf_p
     return true;
 }
 
-/* Where user code was, by the chain: behind its mark, or where the sample was. */
+/* The user address in the chain: behind the user mark, or the sample's own. */
 static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t *ret)
 {
     for (uint64_t i = 0; i + 1 < c->chain_count; i++) {
@@ -187,9 +188,9 @@ static bool user_address(const pt_perf_data *d, const pt_perf_chain *c, uint64_t
     return c->has_ip && c->cpumode == PT_PERF_USER;
 }
 
-/* --call-graph=lbr: the processor keeps the calls that have not returned, the latest first; the
- * chain has the kernel's part and one user address (perf's resolve_lbr_callchain_sample). How deep
- * the stack was beyond that nobody knows. */
+/* --call-graph=lbr: the processor records the calls that have not returned, the latest first. The
+ * chain has the kernel's part and a single user address (perf's resolve_lbr_callchain_sample). The
+ * depth of the stack beyond these calls is unknown. */
 static void take_calls(pt_perf_data *d, const sample_parts *p, pt_perf_chain *c)
 {
     uint64_t address;
@@ -214,7 +215,7 @@ static int64_t as_value(uint64_t period)
     return period <= INT64_MAX ? (int64_t)period : INT64_MAX;
 }
 
-/* What the counter has moved since the id was seen last. */
+/* Adds the difference between the counter and its last value for the id. */
 static void add_counter(pt_perf_data *d, uint64_t id, uint64_t counter)
 {
     const uint32_t attr = pt_perf_attr_of_id(d, id);
@@ -228,7 +229,8 @@ static void add_counter(pt_perf_data *d, uint64_t id, uint64_t counter)
     pt_saturating_into(&d->values[a->event], as_value(moved));
 }
 
-/* Where samples read their counters, perf takes the difference for the period. */
+/* Adds the differences of counters, if samples read them: perf uses them as periods. False if
+ * samples have none. */
 static bool add_counters(pt_perf_data *d, const pt_perf_attr *a, const sample_parts *p)
 {
     if (!(a->sample_type & PT_PERF_READ) || !(a->read_format & PT_PERF_READ_ID)) return false;
@@ -308,7 +310,7 @@ static void add_sample(pt_perf_data *d, pt_perf_attr *a, const uint8_t *body, ui
     memset(d->values, 0, pt_builder_event_count(d->builder) * sizeof *d->values);
 }
 
-/* False: there is nothing to be had of it. */
+/* Parses a sample's body. False if it has no usable part. */
 static bool take_body(pt_perf_data *d, const uint8_t *body, size_t size, pt_perf_attr **ret_attr,
                       sample_parts *ret_parts)
 {
@@ -342,8 +344,8 @@ void pt_perf_on_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size
         add_sample(d, a, body, misc, &parts);
 }
 
-void pt_perf_on_told_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
-                            const uint8_t *user, uint64_t user_count)
+void pt_perf_on_joined_sample(pt_perf_data *d, uint16_t misc, const uint8_t *body, size_t size,
+                              const uint8_t *user, uint64_t user_count)
 {
     pt_perf_attr *a;
     sample_parts parts;

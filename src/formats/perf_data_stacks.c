@@ -1,13 +1,13 @@
-/* perf_data_stacks.c: raw call chains -> stacks of the profile.
+/* perf_data_stacks.c: converts raw call chains to stacks of the profile.
  *
  *   chain bytes, ip, state of the mappings --128 bits of hash--> known stack
  *     new:  mark KERNEL, addr, addr, mark USER, addr ... -> frames, each: mapping, address, flags
  *
- * The innermost address is where the sample was; so is the first of user space under kernel frames
- * (a system call or a fault left it). All others are return addresses.
+ * The innermost address is the sample's own pc; so is the first user address under kernel frames
+ * (the pc of a system call or a fault). All others are return addresses.
  *
- * An image that several processes map at several places is one mapping of the profile: addresses
- * are moved to where it was seen first.
+ * An image that several processes map at several addresses is a single mapping of the profile:
+ * addresses are moved to its first address.
  */
 #include "formats/perf_data.h"
 
@@ -53,7 +53,7 @@ static uint32_t mapping_row(pt_perf_data *d, const pt_perf_map *map)
     return pt_builder_append_mapping(b, &row).v;
 }
 
-/* The builder's mapping of the same part of the same file, whichever process mapped it first. */
+/* The builder's mapping of a part of a file, shared by all processes that map that part. */
 static const struct pt_perf_shared *share_mapping(pt_perf_data *d, const pt_perf_map *map)
 {
     pt_perf_stacks *const s = &d->stacks;
@@ -82,7 +82,8 @@ static const struct pt_perf_shared *share_mapping(pt_perf_data *d, const pt_perf
 
 /* ---- locations ---- */
 
-/* Where an address was. The flags of a location, and the mode of cpumode that chooses mappings. */
+/* The mode in which an address ran. It determines the flags of a location; cpumode chooses the
+ * mappings. */
 typedef enum { IN_KERNEL, IN_USER, IN_GUEST, IN_HYPERVISOR, IN_UNKNOWN } place;
 
 static place place_of(unsigned cpumode)
@@ -105,7 +106,8 @@ static const uint32_t flags_of[] = {
     [IN_UNKNOWN] = 0,
 };
 
-/* Kernel code that no mapping of the file holds: not all of it is in the image or a module. */
+/* The mapping for kernel code outside all kernel mappings of the file, such as code outside the
+ * image and the modules. */
 static uint32_t rest_of_kernel(pt_perf_data *d)
 {
     if (d->stacks.rest_of_kernel == PT_NONE) {
@@ -127,7 +129,7 @@ static uint32_t new_location(pt_perf_data *d, pt_perf_maps *maps, uint64_t addr,
     pt_line line = {0};
     size_t lines = 0;
     if (where == IN_KERNEL || where == IN_USER) {
-        /* A call at the end of a mapping returns behind it. */
+        /* A call at the end of a mapping returns to an address behind it. */
         pt_perf_map *const map = pt_perf_map_at(maps, is_return && addr > 0 ? addr - 1 : addr);
         if (map != NULL) {
             const struct pt_perf_shared *const shared = share_mapping(d, map);
@@ -196,17 +198,17 @@ static void add_unwound(stack_maker *m, const pt_perf_chain *c)
         add_frame(m, c->user[i], IN_USER, i > 0 && !c->has_calls);
 }
 
-/* The chain's own addresses. Returns how many. */
+/* Adds the chain's own addresses. Returns their number. */
 static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *end)
 {
     uint64_t addresses = 0;
     const place side = place_of(c->cpumode);
     place where = side;
-    bool is_first = true; /* behind a mark of user space, or of all */
+    bool is_first = true; /* at the first address behind the user mark, or of the chain */
     for (uint64_t i = 0; i < c->chain_count; i++) {
         uint64_t addr = pt_perf_u64(c->chain + 8 * i, m->d->swap);
         if (addr >= PT_PERF_CONTEXT_MAX) {
-            if (addr == PT_PERF_CONTEXT_USER_DEFERRED) { /* what told it is not there */
+            if (addr == PT_PERF_CONTEXT_USER_DEFERRED) { /* the user stack never came */
                 *end = PT_STACK_END_TRUNCATED;
                 break;
             }
@@ -216,7 +218,7 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
         }
         if (where == IN_USER && c->user != NULL) continue;
         if (m->count == 0 && c->has_ip && addr != c->ip) {
-            /* Where the sample was is more exact; it may also be all there is of its side. */
+            /* The sample's own address is more exact, and may be the only one of its mode. */
             add_frame(m, c->ip, side, false);
             is_first = where == IN_USER && side != IN_USER;
             if (side == where || side == IN_UNKNOWN) {
@@ -232,8 +234,8 @@ static uint64_t add_chain(stack_maker *m, const pt_perf_chain *c, pt_stack_end *
     return addresses;
 }
 
-/* The kernel cut the chain: at the length that was asked for, or at its own, which was 255 and is
- * 127 (PERF_MAX_STACK_DEPTH); older ones count the marks, too. */
+/* Did the kernel truncate the chain? Its limit is max_stack, or by default 127, formerly 255
+ * (PERF_MAX_STACK_DEPTH); older kernels count the marks, too. */
 static bool is_cut(const pt_perf_chain *c, uint64_t addresses)
 {
     const unsigned most[] = {c->max_stack, 127, 255};
@@ -261,14 +263,14 @@ static uint32_t make_stack(pt_perf_data *d, const pt_perf_proc *proc, const pt_p
     return pt_builder_stack_commit(d->builder, m.count, end).v;
 }
 
-/* What stands for a chain: two independent halves, so that two of 2^32 distinct chains meet by
- * chance once in 2^64 files. Comparing the bytes would mean to fetch those of the first one again,
- * which costs more than all else that is done for a sample. */
+/* The hash of a chain, in two independent halves, so that two of 2^32 distinct chains collide in
+ * one of 2^64 files. A comparison of the bytes would have to load those of the first chain again,
+ * which would cost more than the rest of the work for a sample. */
 typedef struct {
     uint64_t a, b;
 } chain_key;
 
-/* 32 bytes a step, in two lanes that do not wait for each other. */
+/* Hashes 32 bytes a step, in two independent lanes. */
 static chain_key key_of(const uint8_t *bytes, uint64_t words, uint64_t seed_a, uint64_t seed_b)
 {
     uint64_t a = pt_hash_mix(seed_a, words), b = pt_hash_mix(seed_b, ~words);
@@ -293,7 +295,7 @@ static struct pt_perf_known *slot_of(struct pt_perf_known *slots, size_t mask, c
     return &slots[at];
 }
 
-/* The key's slot, or an empty one for it. Half of all slots are empty at least. */
+/* The key's slot, or an empty slot for it. At least half of the slots are empty. */
 static struct pt_perf_known *known_slot(pt_perf_stacks *s, chain_key key)
 {
     if (s->known_mask == 0 || s->known_count > s->known_mask / 2) {

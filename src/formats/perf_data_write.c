@@ -1,13 +1,15 @@
-/* perf_data_write.c: perf.data with what perf script and perf report need: one attr an event, a
- * COMM a thread, an MMAP2 a mapping and process, a SAMPLE a sample.
+/* perf_data_write.c: writes a perf.data with the records that perf script and perf report need: an
+ * attr for each event, a COMM for each thread, an MMAP2 for each mapping of a process, a SAMPLE for
+ * each sample.
  *
  *   | header | attr, {ids} ... | ids | COMM, MMAP2, SAMPLE ... | features: strings |
  *
- * All attrs are alike: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with values of
- * several events becomes a record an event. The event that counts samples and nothing else is left
- * out, since readers count for themselves. Attrs have 112 bytes, which perf 4.9 and later know.
+ * All attrs have the same layout: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN. A sample with
+ * values of several events becomes a record for each. The event that counts samples is left out if
+ * there is another, since readers count records. Attrs have 112 bytes, which perf 4.9 and later
+ * support.
  *
- * What has no process in the profile belongs to process 1. Stacks must have addresses. */
+ * Samples without a process belong to process 1. Stacks must have addresses. */
 #include "formats/perf_data.h"
 
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 enum {
     ATTR_BYTES = 112,
     ENTRY_BYTES = ATTR_BYTES + 16,
-    CHAIN_MAX = 8000, /* frames in a record of 64 KiB */
+    CHAIN_MAX = 8000, /* limit of frames, for a record of 64 KiB */
     NOBODY = 1,
     FIRST_ID = 1001,
 };
@@ -31,9 +33,9 @@ typedef struct {
     const pt_profile *p;
     pt_buf out;
     pt_diag *diag;
-    uint32_t *events; /* of the profile, one an attr */
+    uint32_t *events; /* the profile's event of each attr */
     uint32_t event_count;
-    uint32_t counter; /* the event that is left out; PT_NONE: none is */
+    uint32_t counter; /* the event left out; PT_NONE = none */
     size_t record_at;
     uint64_t cut;
 } perf_writer;
@@ -72,7 +74,8 @@ static void end_record(perf_writer *w)
     set_number(w, w->record_at + 6, w->out.size - w->record_at, 2);
 }
 
-/* sample_id of what is no sample: tid, time, cpu, id. Time 0: before everything. */
+/* Writes the sample_id of a record that is not a sample: tid, time, cpu, id. Time 0 sorts before
+ * everything. */
 static void end_other(perf_writer *w, uint32_t pid, uint32_t tid)
 {
     put_number(w, pid, 4);
@@ -105,7 +108,7 @@ static void put_comm(perf_writer *w, uint32_t pid, uint32_t tid, uint32_t comm)
     end_other(w, pid, tid);
 }
 
-/* Build ids are hex in the profile; other kinds of ids have no place. */
+/* Decodes a build id from hex digits; other kinds of ids have no field. */
 static size_t id_bytes(const char *hex, uint8_t *to)
 {
     size_t count = 0;
@@ -151,7 +154,7 @@ static void put_mapping(perf_writer *w, uint32_t pid, const pt_mapping *m)
     end_other(w, pid, pid);
 }
 
-/* Was the pair new? */
+/* Adds a pair to the set. True if it was new. */
 static bool note_pair(pt_index *index, uint64_t **pairs, size_t *count, size_t *cap, uint64_t pair)
 {
     const uint64_t hash = pt_hash_mix(pair, 0);
@@ -168,7 +171,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What each process has mapped, as far as its samples lie there; the kernel's once. */
+/* Writes the mappings that each process's samples refer to, and the kernel's once. */
 static void put_mappings(perf_writer *w)
 {
     const pt_profile *const p = w->p;
@@ -257,7 +260,7 @@ static void put_chain(perf_writer *w, uint32_t stack)
             put_number(w, mark, 8);
             count++;
         }
-        /* An address that was moved into its call goes back behind it. */
+        /* An address inside the call instruction is moved behind it again. */
         put_number(w, p->location->address[frames[i]] + is_return, 8);
         count++;
     }
@@ -297,7 +300,7 @@ static void put_samples(perf_writer *w)
             has_value |= value != 0;
             if (value > 0) put_sample(w, i, a, value);
         }
-        /* A sample that stands for nothing is one all the same. */
+        /* A sample without values still counts as a sample. */
         if (!has_value && w->counter != PT_NONE && s->value[w->counter][i] > 0)
             put_sample(w, i, 0, 0);
     }
@@ -313,7 +316,7 @@ static bool is_text(const pt_profile *p, uint32_t string, const char *text)
     return strcmp(pt_text(p, string), text) == 0;
 }
 
-/* All but one that counts samples, if there is another. */
+/* Is the event written? All are, except one that counts samples, if there is another. */
 static bool is_written(const pt_profile *p, uint32_t e)
 {
     const pt_event *const event = &p->event->row[e];
@@ -353,19 +356,19 @@ static void put_attr(perf_writer *w, uint32_t event, size_t ids_at)
     const pt_event *const e = &w->p->event->row[event];
     const size_t start = w->out.size;
     const bool is_task = strncmp(pt_text(w->p, e->type), "task-clock", 10) == 0;
-    /* What is no time is an event of a kind that perf only knows by its name. */
+    /* An event that is not time gets a type that perf knows only by name. */
     const bool is_time = is_text(w->p, e->unit, "nanoseconds");
     put_number(w, is_time ? PT_PERF_TYPE_SOFTWARE : PT_PERF_TYPE_HARDWARE, 4);
     put_number(w, ATTR_BYTES, 4);
     put_number(w, is_time && is_task ? PT_PERF_SOFTWARE_TASK_CLOCK : 0, 8);
-    /* A period that nobody told is one that varies, whatever frequency was asked for. */
-    const bool is_told = e->period > 0;
+    /* An unknown period is written as a varying one, with the requested frequency. */
+    const bool is_known = e->period > 0;
     const double hz = pt_profile_provenance(w->p)->asked_hz;
-    put_number(w, is_told ? (uint64_t)e->period : hz > 0 && hz < 1e9 ? (uint64_t)hz : 0, 8);
+    put_number(w, is_known ? (uint64_t)e->period : hz > 0 && hz < 1e9 ? (uint64_t)hz : 0, 8);
     put_number(w, SAMPLE_TYPE, 8);
     put_number(w, 0, 8);
     put_number(w,
-               (is_told ? 0 : UINT64_C(1) << PT_PERF_FLAG_FREQ) |
+               (is_known ? 0 : UINT64_C(1) << PT_PERF_FLAG_FREQ) |
                    UINT64_C(1) << PT_PERF_FLAG_SAMPLE_ID_ALL | UINT64_C(1) << PT_PERF_FLAG_MMAP2,
                8);
     while (w->out.size < start + ATTR_BYTES)
@@ -472,8 +475,8 @@ static pt_status check_profile(const pt_profile *p, const perf_writer *w, pt_err
         named += p->location->address[i] == 0 && p->location->mapping[i] == PT_NONE;
     if (p->location->t.count > 0 && named == p->location->t.count)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                            "the profile has names but no addresses, which is all that perf.data "
-                            "keeps; write it as folded or pprof");
+                            "the profile has names but no addresses, and perf.data holds only "
+                            "addresses; write it as folded or pprof");
     if (w->event_count == 0)
         return pt_error_set(reterr, PT_ERR_UNSUPPORTED, "the profile has no event to write");
     if (named > 0)

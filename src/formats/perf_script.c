@@ -1,19 +1,20 @@
-/* perf_script.c: what `perf script` prints, the text that flame graph scripts begin with.
+/* perf_script.c: reads the output of `perf script`, the usual input of flame graph scripts.
  *
  *   # hostname : vm                                                     header, with --header
- *   comm pid[/tid] [cpu] seconds.fraction: period event: [ip sym (dso)] one sample
+ *   comm pid[/tid] [cpu] seconds.fraction: period event: [ip sym (dso)] a sample
  *   <tab>  ip sym+0xoff (dso)                                           its frames, innermost first
  *   <tab>  ip sym (inlined)                                             inlined into the next one
  *          ip<tab>sym (dso)                                             the same by simpleperf
  *     file.c:12                                                         -F +srcline
- *                                                                       an empty line ends it
+ *                                                                       an empty line ends the
+ * sample
  *
- * There is no specification; the program is (tools/perf/builtin-script.c). Any of the fields of a
- * sample may be missing (-F), names may hold blanks and parentheses, and so may paths: frames are
- * read from the right. Addresses are offsets in their file, as perf prints them.
+ * There is no specification; the reference is tools/perf/builtin-script.c. Any of a sample's fields
+ * may be missing (-F). Names and paths may contain blanks and parentheses, so frames are parsed
+ * from the right. Addresses are offsets in their file, as perf prints them.
  *
- * The frames of a sample are looked up as one piece of text, and lines are when that is new, so
- * what repeats costs a hash. */
+ * The frames of a sample are looked up as a single text, and its lines only if that text is new, so
+ * repeated stacks cost only a hash. */
 #include "formats/format.h"
 
 #include <inttypes.h>
@@ -27,20 +28,20 @@
 
 enum {
     EVENTS_MAX = 256,
-    WORDS_MAX = 24, /* before the time: of a name */
+    WORDS_MAX = 24, /* words of a name before the time */
 };
 
 typedef struct {
     const char *at, *end;
 } span;
 
-/* A sample until its events are all known. */
+/* A sample, kept until all events are known. */
 typedef struct {
     int64_t time_ns, value;
     uint32_t stack, pid, tid, cpu, comm, event;
 } row;
 
-/* A text that was seen, and what it stands for. */
+/* A known text and the id for it. */
 typedef struct {
     const char *at;
     uint32_t size, id;
@@ -64,14 +65,14 @@ typedef struct {
         pt_line *items;
         size_t count, cap;
         uint64_t address;
-        bool waits; /* lines, if they have names, for the frame of this address */
-    } inlined;      /* what it was inlined into */
+        bool waits; /* inlined lines with names wait for the frame of this address */
+    } inlined;      /* the frame that they were inlined into */
     struct {
         uint32_t *items;
         size_t count, cap;
     } frame;
     uint64_t odd, first_odd, line, without_event;
-    bool has_period; /* some sample tells what it stands for */
+    bool has_period; /* some sample has a period */
 } script_reader;
 
 /* ---- text ---- */
@@ -95,7 +96,7 @@ static span trimmed_span(span s)
     return s;
 }
 
-/* The next word; moves on behind it. Empty at the end. */
+/* Takes the next word; empty at the end. */
 static span next_word(span *rest)
 {
     while (rest->at < rest->end && is_blank(*rest->at))
@@ -123,7 +124,7 @@ static uint64_t number_of(span s)
     return value;
 }
 
-/* Moves over hexadecimal digits; false if there are none, or more than 64 bits. */
+/* Parses hexadecimal digits; false without digits or beyond 64 bits. */
 static bool take_hex(span *s, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -138,7 +139,7 @@ static bool take_hex(span *s, uint64_t *ret_value)
     return s->at > start && s->at - start <= 16;
 }
 
-/* The place of a text among those that were seen; new ones have id PT_NONE. */
+/* The entry of a text, which is added with id PT_NONE if it is new. */
 static seen_text *look_up(seen_texts *t, span s)
 {
     const size_t size = (size_t)(s.end - s.at);
@@ -160,13 +161,13 @@ static uint32_t string_of(script_reader *r, span s)
 /* ---- the line of a sample ---- */
 
 typedef struct {
-    span comm, event, rest; /* rest: behind the event */
+    span comm, event, rest; /* rest: the text behind the event */
     uint64_t pid, tid, cpu, period;
     int64_t time_ns;
     bool has_pid, has_tid, has_cpu, has_time, has_period;
 } sample_line;
 
-/* "198789.478194:" */
+/* Parses "198789.478194:". */
 static bool parse_time(span word, int64_t *ret_ns)
 {
     if (word.end - word.at < 4 || word.end[-1] != ':') return false;
@@ -183,7 +184,7 @@ static bool parse_time(span word, int64_t *ret_ns)
     return true;
 }
 
-/* "25097" or "25097/25099" */
+/* Parses "25097" or "25097/25099". */
 static bool parse_ids(span word, sample_line *to)
 {
     const char *const slash = memchr(word.at, '/', (size_t)(word.end - word.at));
@@ -206,7 +207,7 @@ static bool parse_cpu(span word, uint64_t *ret_cpu)
     return true;
 }
 
-/* What is behind the time, or behind the thread: [period] event: [frame]. */
+/* Parses the text behind the time, or behind the thread: [period] event: [frame]. */
 static void parse_event(span rest, sample_line *to)
 {
     span after = rest, word = next_word(&after);
@@ -216,7 +217,7 @@ static void parse_event(span rest, sample_line *to)
         rest = after;
         word = next_word(&after);
     }
-    /* An event may hold blanks in its terms, but the colon that ends it is followed by one. */
+    /* An event may contain blanks in its terms, but a blank follows the colon that ends it. */
     while (word.at < word.end && word.end[-1] != ':')
         word = next_word(&after);
     if (word.at == word.end) return;
@@ -226,8 +227,9 @@ static void parse_event(span rest, sample_line *to)
     to->rest = trimmed_span(after);
 }
 
-/* Finds the time first: a thread's name may hold blanks and numbers, so only the words just before
- * the time can be the ids and the cpu. False: the line has no time. */
+/* Parses a sample's line, beginning with a search for the time: a thread's name may contain blanks
+ * and numbers, so only the words directly before the time can be the ids and the cpu. False: the
+ * line has no time. */
 static bool parse_sample(span line, sample_line *ret)
 {
     *ret = (sample_line){.period = 1};
@@ -250,7 +252,7 @@ static bool parse_sample(span line, sample_line *ret)
     return true;
 }
 
-/* Without a time: the first number is the thread. */
+/* Parses a sample's line without a time: the first number is the thread. */
 static bool parse_timeless(span line, sample_line *ret)
 {
     *ret = (sample_line){.period = 1};
@@ -282,7 +284,7 @@ typedef struct {
     span symbol, dso; /* empty = unknown */
 } frame_line;
 
-/* The parenthesis that the last one closes. NULL if there is none. */
+/* The parenthesis that matches the last one; NULL if there is none. */
 static const char *opening_of(span s)
 {
     int depth = 0;
@@ -298,7 +300,7 @@ static bool is_unknown(span s)
     return s.at == s.end || (s.end - s.at == 9 && memcmp(s.at, "[unknown]", 9) == 0);
 }
 
-/* Without "+0x1f" at its end. */
+/* The span without "+0x1f" at its end. */
 static span without_offset(span s)
 {
     const char *at = s.end;
@@ -336,7 +338,7 @@ static bool is_inlined(span dso)
 static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
 {
     const size_t size = (size_t)(dso.end - dso.at);
-    const pt_mapped as = pt_mapped_as(dso.at, size, 0, 0); /* where it lies is not said */
+    const pt_mapped as = pt_mapped_as(dso.at, size, 0, 0); /* its address is unknown */
     *ret_is_kernel =
         as.kind == PT_MAPPED_KERNEL || (size > 3 && memcmp(dso.end - 3, ".ko", 3) == 0);
     seen_text *const seen = look_up(&r->dsos, dso);
@@ -351,7 +353,7 @@ static uint32_t mapping_of(script_reader *r, span dso, bool *ret_is_kernel)
     return seen->id;
 }
 
-/* source: "  file.c:12", or empty. */
+/* The line of a symbol. source: "  file.c:12", or empty. */
 static pt_line line_of(script_reader *r, span symbol, span source)
 {
     const uint32_t name = string_of(r, symbol);
@@ -383,7 +385,7 @@ static uint32_t make_location(script_reader *r, const frame_line *f, bool is_lea
     return id;
 }
 
-/* The end of the line that begins at `at`, and where the next one begins. */
+/* The line that begins at `at`, and the start of the next one. */
 static span line_at(const char *at, const char *end, const char **ret_next)
 {
     const char *const newline = memchr(at, '\n', (size_t)(end - at));
@@ -398,8 +400,8 @@ static void put_frame(script_reader *r, uint32_t location)
     PT_PUSH(r->frame, location);
 }
 
-/* perf marks a frame as inlined, too, whose function it knows from debug information alone: then
- * none of that address follows. */
+/* Ends a group of inlined lines. perf also marks a frame as inlined if it knows the function only
+ * from debug information; no frame with that address follows then. */
 static void end_inlined(script_reader *r)
 {
     if (!r->inlined.waits) return;
@@ -463,7 +465,7 @@ static uint32_t text_id(script_reader *r, seen_texts *t, span s)
     return seen->id;
 }
 
-/* The number of the event's column; 0 = it has none. */
+/* The event's column; 0 = none. */
 static uint32_t event_of(script_reader *r, span name)
 {
     if (name.at == name.end) return 0;
@@ -473,7 +475,7 @@ static uint32_t event_of(script_reader *r, span name)
     uint32_t event = 1;
     while (event < EVENTS_MAX && r->event_names[event] != 0 && r->event_names[event] != string)
         event++;
-    if (event == EVENTS_MAX) event = 0; /* counted among the samples, at least */
+    if (event == EVENTS_MAX) event = 0; /* then it counts only as a sample */
     if (event != 0) r->event_names[event] = string;
     seen->id = event;
     return event;
@@ -485,7 +487,7 @@ static bool span_begins(span s, const char *with)
     return (size_t)(s.end - s.at) >= size && memcmp(s.at, with, size) == 0;
 }
 
-/* block: the lines of its frames. */
+/* Adds a sample. block: the lines of its frames. */
 static void add_sample(script_reader *r, const sample_line *s, span block)
 {
     if (span_begins(s->event, "PERF_RECORD_") || span_begins(s->rest, "PERF_RECORD_")) return;
@@ -517,15 +519,15 @@ static void add_sample(script_reader *r, const sample_line *s, span block)
     r->without_event += s->event.at < s->event.end && r->row.items[r->row.count - 1].event == 0;
 }
 
-/* Names of threads are padded with blanks where no callchain is printed. */
+/* Is the line a sample's? Names of threads are padded with blanks if no callchain is printed. */
 static bool is_sample_line(span line)
 {
     sample_line s;
     return parse_sample(line, &s) || (parse_timeless(line, &s) && s.event.at < s.event.end);
 }
 
-/* Lines that begin with a tab, or (source lines, and simpleperf's frames) with two blanks and are
- * no sample. */
+/* The end of a sample's frames: lines that begin with a tab or, for source lines and simpleperf's
+ * frames, with two blanks and are no sample. */
 static const char *block_end(const char *at, const char *end, uint64_t *lines)
 {
     while (at < end) {
@@ -541,7 +543,7 @@ static const char *block_end(const char *at, const char *end, uint64_t *lines)
     return at;
 }
 
-/* "# hostname : vm" */
+/* Parses a line such as "# hostname : vm". */
 static void add_header_line(script_reader *r, span line)
 {
     pt_provenance *const p = pt_builder_provenance(r->builder);
@@ -585,7 +587,7 @@ static void read_lines(script_reader *r, const char *at, const char *end)
 
 /* ---- the end ---- */
 
-/* Without periods a sample of a clock stands for no time that is known. */
+/* Makes all events counts: without periods, the time of a clock's sample is unknown. */
 static void count_samples_only(pt_builder *b)
 {
     const uint32_t count = pt_builder_text(b, "count").v;
@@ -649,7 +651,7 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
                     "samples of more events than %d: each counts as a sample only", EVENTS_MAX - 1);
     pt_status status = PT_OK;
     if (r.row.count == 0)
-        status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample as perf script prints them");
+        status = pt_error_set(reterr, PT_ERR_FORMAT, "no sample in perf script's form");
     else if (r.odd > 0)
         status = pt_error_set(reterr, PT_ERR_DAMAGED,
                               "%" PRIu64 " lines are neither samples nor frames (the first is line "
@@ -660,8 +662,8 @@ static pt_status perf_script_read(pt_reader *reader, pt_builder *builder,
     return status;
 }
 
-/* A sample and behind it a frame, on its line or on the next. Without a time there must be a
- * thread, and the frame on a line that begins with a tab and names its file, as perf has it. */
+/* Finds a sample followed by a frame, on its line or on the next. A sample without a time must have
+ * a thread, and a frame on a line that begins with a tab and has a file, as perf prints it. */
 static int probe_perf_script(const pt_probe_input *input)
 {
     const char *at = (const char *)input->head;
@@ -697,7 +699,7 @@ const pt_format pt_format_perf_script = {
     .name = "perf-script",
     .aliases = aliases,
     .extensions = extensions,
-    .summary = "what perf script prints",
+    .summary = "perf script's output",
     .kind = PT_PROBE_HEURISTIC,
     .capabilities = PT_CAN_STACKS | PT_CAN_EVENTS | PT_CAN_LINES | PT_CAN_INLINES |
                     PT_CAN_ADDRESSES | PT_CAN_MAPPINGS | PT_CAN_TIME | PT_CAN_NAMES,

@@ -1,12 +1,13 @@
-/* pprof.c: profile.proto, what `go tool pprof` and most collectors write. pprof_int.h has the
- * layout; reading is pprof_read.c and pprof_samples.c, writing pprof_write.c.
+/* pprof.c: the format profile.proto, which `go tool pprof` and most collectors write, and its
+ * probe. pprof_int.h has the layout; pprof_read.c and pprof_samples.c read it, pprof_write.c writes
+ * it.
  *
- * The format has no magic. A file of it begins, mostly, with `0a`, the tag of the first sample
- * type; the probe checks that the fields it can see are those of Profile and nest as they should.
+ * The format has no magic. A file usually begins with `0a`, the tag of the first sample type. The
+ * probe checks that the fields in the head are fields of Profile and correctly nested.
  */
 #include "formats/pprof_int.h"
 
-/* Is the message made of varint fields numbered 1..most only, as far as it can be seen? */
+/* Does the message consist of varint fields 1 to most only, as far as the head reaches? */
 static bool varints_only(const pb_field *message, uint32_t most)
 {
     pb_cursor cursor = pb_open(message->data, message->size);
@@ -17,7 +18,7 @@ static bool varints_only(const pb_field *message, uint32_t most)
     return cursor.ok;
 }
 
-/* How much a field speaks for Profile: -1 = against. */
+/* Score of a field as evidence for Profile; -1 = against. */
 static int evidence_of(const pb_field *field)
 {
     switch (field->number) {
@@ -41,8 +42,8 @@ static bool holds_bytes(uint64_t number)
            number == PPROF_PERIOD_TYPE || number == PPROF_COMMENT;
 }
 
-/* A field that begins in the head but ends behind it: is its tag one of Profile's, and does its
- * length fit the file? 1 yes, 0 cannot tell (the file is cut there), -1 no. */
+/* Evidence of a field that begins in the head and ends behind it: is its tag one of Profile's, and
+ * does its length fit the file? 1 = yes, 0 = unknown (the file is truncated there), -1 = no. */
 static int partial_evidence(const pt_probe_input *input, const uint8_t *pos)
 {
     const uint8_t *const end = input->head + input->head_bytes;
@@ -62,7 +63,7 @@ static int probe_pprof(const pt_probe_input *input)
     while (pb_next(&cursor, &field)) {
         const int more = evidence_of(&field);
         if (more < 0) return 0;
-        if (more == 0 && fields == 0) return 0; /* nobody begins with a field that is not known */
+        if (more == 0 && fields == 0) return 0; /* no writer begins with an unknown field */
         sum += more;
         fields++;
     }

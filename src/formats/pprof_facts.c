@@ -1,4 +1,4 @@
-/* pprof_facts.c: what pitot knows of a profile and profile.proto has no field for. */
+/* pprof_facts.c: facts of a profile for which profile.proto has no field. */
 #include "base/text.h"
 #include "formats/pprof_int.h"
 

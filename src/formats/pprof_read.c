@@ -1,4 +1,4 @@
-/* pprof_read.c: profile.proto: the first walk, the small tables, and what is said about damage.
+/* pprof_read.c: reads profile.proto: the first walk, the small tables, and the reports of damage.
  * pprof_int.h has the layout and the plan. */
 #include "formats/pprof_int.h"
 
@@ -91,14 +91,13 @@ static void add_string(pprof_reader *r, const pb_field *field)
     PT_PUSH(r->string, pt_builder_string(r->builder, (const char *)field->data, field->size).v);
 }
 
-/* Two profiles in one file follow each other field by field, which protobuf reads as one message
- * with a wrong string table. The signs (no single one is enough, since a table may hold "" twice
- * and fields may come in any order): sample types in two places, and a second "" that begins a
- * table; or a second time. */
+/* Signs of two concatenated profiles in a file, which protobuf parses as one message with a wrong
+ * string table: sample types in two places, and a second "" that begins a table; or a second time.
+ * No single sign suffices, since a table may hold "" twice and fields may come in any order. */
 typedef struct {
     unsigned type_runs, empty_strings, times;
     uint32_t last_number;
-    const uint8_t *second; /* where the second profile seems to begin */
+    const uint8_t *second; /* probable start of the second profile */
 } concatenation;
 
 static void watch_field(concatenation *c, const pb_field *field)
@@ -117,7 +116,7 @@ static bool is_concatenated(const concatenation *c)
     return c->times > 1 || (c->type_runs > 1 && c->empty_strings > 1);
 }
 
-/* Is the field one of Profile's, of the type it should have? */
+/* Is the field a field of Profile, with its type? */
 static bool known_in_profile(const pb_field *field)
 {
     switch (field->number) {
@@ -160,7 +159,7 @@ static pt_status first_walk(pprof_reader *r, pt_error *reterr)
     if (is_concatenated(&twice)) {
         const int64_t where = twice.second ? (int64_t)(twice.second - r->start) : -1;
         pt_error_set(reterr, PT_ERR_UNSUPPORTED,
-                     "several profiles follow one another in this file, which no reader can tell "
+                     "the file contains several concatenated profiles, which no reader can take "
                      "apart; keep them in files of their own and join them with pitot merge");
         if (reterr) pt_error_where(reterr, NULL, "pprof", where);
         return PT_ERR_UNSUPPORTED;
@@ -172,14 +171,14 @@ static pt_status first_walk(pprof_reader *r, pt_error *reterr)
     return PT_OK;
 }
 
-/* A value takes at least a byte. Columns of which nearly every row would have to be made up are
- * refused: a short file could ask for any amount of memory with them. */
+/* Refuses columns for which nearly all values would have to be made up: a short file could request
+ * any amount of memory with them. A value has at least a byte. */
 static pt_status check_columns(const pprof_reader *r, pt_error *reterr)
 {
     const uint64_t per_sample = r->sample_type.count;
     if (r->sample_count == 0 || per_sample <= 16 + r->sample_bytes / r->sample_count) return PT_OK;
     pt_error_set(reterr, PT_ERR_FORMAT,
-                 "claims %" PRIu64 " values a sample, but its %" PRIu64
+                 "states %" PRIu64 " values for each sample, but its %" PRIu64
                  " samples take only %" PRIu64 " bytes",
                  per_sample, r->sample_count, r->sample_bytes);
     if (reterr) pt_error_where(reterr, NULL, "pprof", -1);
@@ -201,7 +200,7 @@ static void read_value_type(pprof_reader *r, const uint8_t *data, size_t size, u
     pprof_close(r, &cursor);
 }
 
-/* A value column whose name is lost still needs one, to be asked for by. */
+/* A made-up type for a value column without a name, so that users can select it. */
 static uint32_t made_up_type(pprof_reader *r)
 {
     PT_FREE char *name = pt_strf("value%zu", r->event_count + 1);
@@ -265,7 +264,8 @@ static void read_mapping(pprof_reader *r, const struct pprof_slice *slice)
     pprof_file_unknown(r, PT_IN_MAPPING, row);
 }
 
-/* Some writers (of .NET) give functions no ids: function i is then location i's. */
+/* Do the functions lack ids, as in files of some .NET writers? Function i then belongs to location
+ * i. */
 static bool are_functions_by_place(const pprof_reader *r)
 {
     if (r->function.count == 0 || r->function.count != r->location.count) return false;
@@ -304,7 +304,7 @@ static void read_function(pprof_reader *r, const struct pprof_slice *slice, uint
     pprof_file_unknown(r, PT_IN_FUNCTION, *row_count - 1);
 }
 
-/* Lines of the location at hand, with their unknown fields. */
+/* Lines of the current location, with their unknown fields. */
 typedef struct {
     pt_line *items;
     size_t count, cap;
@@ -345,7 +345,8 @@ static void read_line(pprof_reader *r, const pb_field *message, line_list *into)
     PT_PUSH(*into, line);
 }
 
-/* The line of a location that has the function of its place. */
+/* Sets the function of a location's line, or adds a line for it, in a file whose functions have no
+ * ids. */
 static void name_by_place(line_list *lines, uint32_t function)
 {
     if (lines->count == 0) {
@@ -472,7 +473,7 @@ static void read_tables(pprof_reader *r)
     pprof_ids_init(&r->functions, r->function.count);
     pprof_ids_init(&r->locations, r->location.count);
     pt_builder_reserve_locations(r->builder, r->function.count, r->location.count,
-                                 r->location.count); /* most have one line */
+                                 r->location.count); /* most locations have a single line */
     if (r->string.count > 0 && r->string.items[0] != 0) r->damage.strings++;
     read_events(r);
     for (size_t i = 0; i < r->mapping.count; i++)
@@ -491,54 +492,54 @@ static void read_tables(pprof_reader *r)
     read_header(r);
 }
 
-/* ---- What is said about damage ---- */
+/* ---- Reports of damage ---- */
 
-static void tell_count(pt_diag *diag, uint64_t count, const char *what)
+static void report_count(pt_diag *diag, uint64_t count, const char *what)
 {
     if (count > 0) pt_diag_add(diag, count, "%s", what);
 }
 
-static uint64_t tell_damage(const pprof_reader *r)
+static uint64_t report_damage(const pprof_reader *r)
 {
     const pprof_damage *const d = &r->damage;
     const struct {
         uint64_t count;
         const char *what;
     } facts[] = {
-        {d->locations, "locations that samples refer to are not in the file, kept as [unknown]"},
-        {d->functions, "lines whose function is not in the file"},
-        {d->mappings, "locations whose mapping is not in the file"},
-        {d->strings, "names that are not in the file's string table, kept empty"},
+        {d->locations, "missing locations of samples, kept as [unknown]"},
+        {d->functions, "lines with a missing function"},
+        {d->mappings, "locations with a missing mapping"},
+        {d->strings, "names missing in the string table, kept empty"},
         {d->ids, "mappings, functions or locations without an id of their own, left out"},
         {d->values, "samples with a wrong number of values, filled with 0 or cut"},
-        {d->messages, "messages cut short inside, kept as far as they go"},
+        {d->messages, "truncated messages, kept up to the damage"},
     };
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        tell_count(r->hooks->diag, facts[i].count, facts[i].what);
+        report_count(r->hooks->diag, facts[i].count, facts[i].what);
         sum += facts[i].count;
     }
-    tell_count(r->hooks->diag, r->both_label_values,
-               "labels with a text and a number, of which the text was kept");
-    tell_count(r->hooks->diag, r->lost_unknown, "unknown fields of labels, left out");
+    report_count(r->hooks->diag, r->both_label_values,
+                 "labels with a text and a number, of which the text was kept");
+    report_count(r->hooks->diag, r->lost_unknown, "unknown fields of labels, left out");
     return sum;
 }
 
 static pt_status conclude_profile(pprof_reader *r, pt_error *reterr)
 {
-    const uint64_t damaged = tell_damage(r);
+    const uint64_t damaged = report_damage(r);
     const uint64_t samples = pt_builder_sample_count(r->builder);
     if (!r->cut && damaged == 0) return PT_OK;
     if (samples == 0 && r->string.count == 0 && r->location.count == 0 &&
         r->sample_type.count == 0) {
-        pt_error_set(reterr, PT_ERR_FORMAT, "no part of a profile can be read here");
+        pt_error_set(reterr, PT_ERR_FORMAT, "no part of a profile can be read");
     } else if (r->cut) {
         pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "the file is cut short or broken here; kept %" PRIu64 " samples%s", samples,
-                     r->damage.locations > 0 ? ", some of whose frames came later" : "");
+                     "the file is truncated or damaged here; kept %" PRIu64 " samples%s", samples,
+                     r->damage.locations > 0 ? ", some without frames of later tables" : "");
     } else {
         pt_error_set(reterr, PT_ERR_DAMAGED,
-                     "%" PRIu64 " references or messages do not hold; kept %" PRIu64 " samples",
+                     "%" PRIu64 " references or messages are invalid; kept %" PRIu64 " samples",
                      damaged, samples);
     }
     const pt_status status =

@@ -1,5 +1,5 @@
-/* pprof_samples.c: profile.proto: the second walk, over the samples only. This is where the time of
- * reading goes: tens of millions of location ids, each a varint of one to four bytes. */
+/* pprof_samples.c: reads profile.proto: the second walk, over the samples only. It takes most of
+ * the reading time: tens of millions of location ids, each a varint of one to four bytes. */
 #include "formats/pprof_int.h"
 
 #include "base/grow.h"
@@ -10,83 +10,84 @@
 
 #define DISCARD_BYTES ((size_t)4 << 20)
 
-/* In profiles of services most samples repeat a stack that has been seen, in the same bytes. The
- * memo knows stacks by those bytes and saves decoding and hashing them again. It stops learning
- * when it is full and is given up if it does not pay. */
+/* The memo maps the encoded bytes of a stack to the stack: in profiles of services, most samples
+ * repeat a known stack in the same bytes, which then need neither decoding nor hashing. The memo
+ * stops learning when it is full, and is switched off if it has too few hits. */
 #define MEMO_BYTES_MAX ((size_t)32 << 20)
-#define MEMO_TRIAL     ((uint64_t)1 << 15) /* this many look-ups ... */
-#define MEMO_PAYS      8                   /* ... of which one in so many must hit */
-#define MEMO_GLANCE    ((uint64_t)1 << 11) /* and of the first few ... */
-#define MEMO_PROMISES  64                  /* ... one in so many */
+#define MEMO_TRIAL     ((uint64_t)1 << 15) /* after this many look-ups ... */
+#define MEMO_PAYS      8                   /* ... at least one in so many must have hit */
+#define MEMO_GLANCE    ((uint64_t)1 << 11) /* and after the first few ... */
+#define MEMO_PROMISES  64                  /* ... at least one in so many */
 
 typedef struct {
     bool on;
     uint64_t tries, hits;
-    pt_index index; /* of entries: where each begins, in units of MEMO_UNIT */
-    pt_buf bytes;   /* entries: a head, the list in the file's bytes, zeros up to the next unit */
+    pt_index index; /* entry -> its offset in units of MEMO_UNIT */
+    pt_buf bytes;   /* entries: a head, the encoded list, zeros up to the next unit */
 } memo;
 
 typedef struct {
-    uint32_t size; /* of the list */
+    uint32_t size; /* size of the list */
     uint32_t stack;
 } memo_head;
 
 #define MEMO_UNIT ((size_t)8)
 
-/* Looking a list up in the memo waits for memory, too: samples are found some ahead of being
- * decoded, their lists hashed, and where that leads is fetched meanwhile. */
+/* A look-up in the memo misses the cache. Samples are therefore located some ahead of their
+ * decoding: their lists are hashed, and the memo's memory is prefetched. */
 #define UPCOMING_MAX  16
-#define UPCOMING_HALF 8 /* the index is fetched this many samples before the entry */
+#define UPCOMING_HALF 8 /* the index is prefetched this many samples before the entry */
 
 typedef struct {
     struct upcoming {
         const uint8_t *pos, *end;
-        const uint8_t *packed; /* the list that it begins with, or NULL: see leading_list */
+        const uint8_t
+            *packed; /* the packed list at the sample's start, or NULL: see leading_list */
         size_t packed_size;
         uint64_t packed_hash;
     } sample[UPCOMING_MAX];
     size_t first, count; /* a ring */
 } upcoming_samples;
 
-/* Looking a stack up in the builder's index waits for memory. So stacks of simple samples (no
- * labels, nothing unknown) are decoded some ahead of being committed, their frames one behind the
- * other at the end of the builder's column; hashing them has fetched their places in the index by
- * then. */
+/* A look-up in the builder's index misses the cache. Stacks of simple samples (no labels, no
+ * unknown fields) are therefore decoded some ahead of their commit, with their frames one after the
+ * other at the end of the builder's column; their hashing prefetches the slots of the index. */
 #define AHEAD_MAX 16
 
 typedef struct {
     struct ahead_stack {
         size_t depth;
-        uint32_t known; /* by the memo: no frames are kept; else PT_NONE */
+        uint32_t known; /* stack known from the memo, without frames here; else PT_NONE */
         uint64_t hash;
-        const uint8_t *packed; /* for the memo; NULL = not to be learnt */
+        const uint8_t *packed; /* list for the memo; NULL = not to be added */
         size_t packed_size;
         uint64_t packed_hash;
     } stack[AHEAD_MAX];
     int64_t *values; /* [AHEAD_MAX][event count] */
     size_t count;
-    size_t frames; /* in the column, not committed */
+    size_t frames; /* frames at the end of the column, not committed */
 } look_ahead;
 
-/* A sample while it is decoded; the arrays are used again for the next. */
+/* The sample being decoded; its arrays are reused for the next. */
 typedef struct {
     memo memo;
     look_ahead ahead;
-    const uint8_t *packed; /* the packed list of locations that the sample begins with, or NULL */
+    const uint8_t *packed; /* the packed list of locations at the sample's start, or NULL */
     size_t packed_size;
-    uint32_t known;  /* the stack of that list, if the memo knows it; else PT_NONE */
-    uint32_t *frame; /* space in the builder for as many frames as the message has bytes */
+    uint32_t known;  /* that list's stack, if the memo has it; else PT_NONE */
+    uint32_t *frame; /* room in the builder for as many frames as the message has bytes */
     size_t depth;
-    int64_t *value; /* one an event */
+    int64_t *value; /* a value for each event */
     size_t value_count;
     struct {
         pt_label *items;
         size_t count, cap;
     } label;
     pt_stack_end end;
-    pt_sample column; /* what labels say of it, if they are columns */
+    pt_sample column; /* columns that were stored as labels */
     pt_buf label_unknown;
-    size_t label_with_unknown; /* the label they belong to; only one is kept a sample */
+    size_t label_with_unknown; /* index of the label with unknown fields; only one label of a sample
+                                  keeps them */
 } sample;
 
 static uint32_t memo_find(memo *m, const uint8_t *data, size_t size, uint64_t hash)
@@ -140,8 +141,8 @@ static void memo_done(memo *m)
     pt_buf_done(&m->bytes);
 }
 
-/* A location that the file does not have: a row with no address and no name keeps the shape of the
- * stacks. */
+/* The row for a location that is missing in the file. It has no address and no name, and keeps the
+ * shape of the stacks. */
 static __attribute__((cold, noinline)) uint32_t missing_location(pprof_reader *r, uint64_t id)
 {
     if (r->locations.missing_zero != PT_NONE && id == 0) return r->locations.missing_zero;
@@ -162,7 +163,7 @@ static inline uint32_t location_row(pprof_reader *r, uint64_t id)
     return __builtin_expect(row != PT_NONE, 1) ? row : missing_location(r, id);
 }
 
-/* The numbers in two varints' bytes, at most four of them in each half, all others 0. */
+/* Decodes two varints of at most four bytes, one in each half; all other bits are 0. */
 static inline uint64_t gather_varints(uint64_t bytes)
 {
     bytes &= 0x7f7f7f7f7f7f7f7fu;
@@ -172,7 +173,7 @@ static inline uint64_t gather_varints(uint64_t bytes)
 
 #define BLOCK_BYTES 64
 
-/* A bit for each byte of a block: whether a varint ends there. */
+/* A bit for each byte of a block: the last byte of a varint. */
 static inline uint64_t varint_ends(const uint8_t *block)
 {
     uint64_t ends = 0;
@@ -185,7 +186,7 @@ static inline uint64_t varint_ends(const uint8_t *block)
     return ends;
 }
 
-/* The bytes of a varint of at most four. */
+/* The bytes of a varint, which has at most four. */
 static inline uint64_t varint_bytes(const uint8_t *pos, unsigned size)
 {
     static const uint32_t mask[] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
@@ -194,7 +195,7 @@ static inline uint64_t varint_bytes(const uint8_t *pos, unsigned size)
     return le32toh(bytes) & mask[size];
 }
 
-/* Their rows. In most files ids count from 1 in the order of the rows. */
+/* Stores the rows of two ids. In most files ids count from 1 in the order of the rows. */
 static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, uint64_t ids,
                                                               uint32_t *frame)
 {
@@ -207,9 +208,9 @@ static inline __attribute__((always_inline)) void rows_of_two(pprof_reader *r, u
     frame[1] = location_row(r, ids >> 32);
 }
 
-/* As many ids of the list as lie in one block, two by two: where each begins and ends is known from
- * the block's bits, so that none waits for the one before it. Returns the bytes taken; 0 if there
- * are no two, or they are longer than in any real file. */
+/* Decodes the ids within a block, two by two. The block's bits give the start and end of each, so
+ * that no varint depends on the one before. Returns the number of bytes decoded; 0 if fewer than
+ * two ids end in the block, or an id is longer than in real files. */
 static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_t *block,
                                  const uint8_t *end)
 {
@@ -231,8 +232,8 @@ static inline unsigned add_block(pprof_reader *r, uint32_t **frame, const uint8_
     return at;
 }
 
-/* A packed list of location ids, which in real files take one to three bytes. A block may reach
- * beyond the list, but not beyond the input. */
+/* Decodes a packed list of location ids, which have one to three bytes in real files. A block may
+ * extend beyond the list, but not beyond the input. */
 static bool add_packed_frames(pprof_reader *r, sample *s, const uint8_t *pos, const uint8_t *end)
 {
     uint32_t *frame = s->frame + s->depth;
@@ -266,7 +267,8 @@ static bool add_packed_values(const pprof_reader *r, sample *s, const uint8_t *p
     return true;
 }
 
-/* False: no column's key, or nothing that such a column can hold. Of several the first counts. */
+/* Stores a label as a column. False if the key is no column's, or the column cannot hold the value.
+ * Of several labels the first counts. */
 static bool take_column(const pprof_reader *r, sample *s, uint32_t key, uint32_t text, int64_t num)
 {
     pt_sample *const c = &s->column;
@@ -289,8 +291,8 @@ static bool take_column(const pprof_reader *r, sample *s, uint32_t key, uint32_t
     return time_ns != 0;
 }
 
-/* A label has a text or a number. One with neither is the number 0: protobuf leaves zeros out, and
- * writers of numeric labels (thread ids) do write 0. */
+/* Adds a label, which has a text or a number. A label with neither is the number 0: protobuf omits
+ * zeros, and numeric labels such as thread ids may be 0. */
 static void add_label(pprof_reader *r, sample *s, const pb_field *message)
 {
     uint64_t key = 0, str = 0, unit = 0;
@@ -337,8 +339,9 @@ static void add_label(pprof_reader *r, sample *s, const pb_field *message)
     }
 }
 
-/* The set of the sample's labels. Unknown fields of a label belong to the row of the first sample
- * that has the set; rows are counted here, since sets are interned and get their rows in order. */
+/* Interns the set of the sample's labels. Unknown fields of a label belong to its row in the set,
+ * and are kept for the first sample with the set. Rows are counted here, since new sets get their
+ * rows in order. */
 static pt_labels_id intern_labels(pprof_reader *r, sample *s)
 {
     if (s->label.count == 0) return PT_NO_LABELS;
@@ -359,7 +362,7 @@ static pt_labels_id intern_labels(pprof_reader *r, sample *s)
     return set;
 }
 
-/* The sample has more locations than the list that the memo knows: decodes that after all. */
+/* Decodes a list that the memo knows after all, since the sample has further locations. */
 static bool forget_known(pprof_reader *r, sample *s)
 {
     const uint8_t *const packed = s->packed;
@@ -369,7 +372,7 @@ static bool forget_known(pprof_reader *r, sample *s)
     return !was_known || add_packed_frames(r, s, packed, packed + s->packed_size);
 }
 
-/* Any field. False at the first that does not fit. */
+/* Reads any field. False at the first invalid one. */
 static bool add_other(pprof_reader *r, sample *s, const uint8_t **pos, const uint8_t *end)
 {
     pb_cursor cursor = pb_open(*pos, (size_t)(end - *pos));
@@ -392,7 +395,7 @@ static bool add_other(pprof_reader *r, sample *s, const uint8_t **pos, const uin
     return true;
 }
 
-/* The packed list of locations that nearly every sample begins with; NULL if there is none. */
+/* The packed list of locations with which nearly every sample begins; NULL if there is none. */
 static inline const uint8_t *leading_list(const uint8_t *pos, const uint8_t *end, size_t *ret_size)
 {
     uint64_t size;
@@ -402,7 +405,7 @@ static inline const uint8_t *leading_list(const uint8_t *pos, const uint8_t *end
     return pos;
 }
 
-/* Takes that list. Returns false if its inside is damaged. */
+/* Takes the leading list. Returns false if it is damaged. */
 static bool begin_sample(pprof_reader *r, sample *s, const struct upcoming *next)
 {
     s->packed = next->packed;
@@ -448,12 +451,12 @@ static void decode_sample(pprof_reader *r, sample *s, const struct upcoming *nex
     }
 }
 
-/* Commits what was decoded ahead. A stack that is not new leaves a gap, which the frames of those
- * behind it close. */
+/* Commits the stacks decoded ahead. A known stack leaves a gap, which is closed by moving the
+ * frames behind it. */
 static void commit_ahead(pprof_reader *r, sample *s)
 {
     look_ahead *const ahead = &s->ahead;
-    size_t begin = 0, kept = 0; /* in frames, from where the column ended at first */
+    size_t begin = 0, kept = 0; /* numbers of frames, counted from the previous end of the column */
     for (size_t i = 0; i < ahead->count; i++) {
         const struct ahead_stack *const next = &ahead->stack[i];
         uint32_t stack = next->known;
@@ -494,13 +497,13 @@ static void put_ahead(const pprof_reader *r, sample *s, uint64_t packed_hash)
     ahead->count++;
 }
 
-/* A sample that is not simple: commits it after all before it. */
+/* Commits a sample that is not simple, after all samples before it. */
 static void commit_sample(pprof_reader *r, sample *s, uint64_t packed_hash)
 {
     commit_ahead(r, s);
     uint32_t stack = s->known;
     if (stack == PT_NONE) {
-        /* Its frames lie where they were; the column may end before them now. */
+        /* The frames are still in their old place, and the column's end may be before them now. */
         uint32_t *const at = pt_builder_stack_space(r->builder, s->depth);
         if (at != s->frame) memmove(at, s->frame, s->depth * sizeof *at);
         stack = pt_builder_stack_commit(r->builder, s->depth, s->end).v;
@@ -531,7 +534,7 @@ static void read_sample(pprof_reader *r, sample *s, const struct upcoming *next)
     if (s->ahead.count == AHEAD_MAX) commit_ahead(r, s);
 }
 
-/* A file whose sample types are lost still has its values: as many columns as its first sample. */
+/* Makes up as many events as the first sample has values, for a file without sample types. */
 static void make_up_events(pprof_reader *r, const uint8_t *pos, const uint8_t *end)
 {
     sample s = {0};
@@ -547,8 +550,8 @@ static void make_up_events(pprof_reader *r, const uint8_t *pos, const uint8_t *e
         pprof_made_up_event(r);
 }
 
-/* The next sample at or after *pos; false when there is none. Everything between *pos and r->end is
- * known to be whole fields. */
+/* Finds the next sample at or after *pos; false at the end. All bytes between *pos and r->end are
+ * complete fields. */
 static bool next_sample(const pprof_reader *r, const uint8_t **pos, const uint8_t **ret_end)
 {
     const uint8_t *p = *pos;
@@ -565,17 +568,18 @@ static bool next_sample(const pprof_reader *r, const uint8_t **pos, const uint8_
         pb_field field;
         if (!pb_next(&cursor, &field)) return false;
         p = cursor.pos;
-        if (field.number == PPROF_SAMPLE && field.wire == PB_BYTES) { /* an overlong tag */
+        if (field.number == PPROF_SAMPLE &&
+            field.wire == PB_BYTES) { /* a tag in more bytes than necessary */
             *pos = field.data;
             *ret_end = field.data + field.size;
             return true;
         }
     }
-    *pos = r->end; /* asked again, it need not look again */
+    *pos = r->end; /* so that a later call returns at once */
     return false;
 }
 
-/* Finds more samples from *pos on: as many as the memo looks ahead, or the next. */
+/* Locates further samples from *pos on: as many as the memo looks ahead, or one. */
 static void find_upcoming(const pprof_reader *r, const memo *m, upcoming_samples *queue,
                           const uint8_t **pos)
 {
@@ -605,12 +609,12 @@ void pprof_read_samples(pprof_reader *r)
     r->label_set_count = 1; /* set 0 is the empty one */
     r->locations.missing_zero = PT_NONE;
     if (r->event_count == 0 && next_sample(r, &pos, &end)) make_up_events(r, pos, end);
-    /* A frame takes at least a byte; in large profiles two or three. What is reserved and not used
-     * costs nothing. */
+    /* A frame has at least a byte, in large profiles two or three. Unused reserved memory costs
+     * nothing. */
     pt_builder_reserve_samples(r->builder, r->sample_count, r->sample_bytes / 2);
     s.value = pt_alloc(r->event_count + 1, sizeof *s.value);
     s.ahead.values = pt_alloc(AHEAD_MAX * r->event_count + 1, sizeof *s.ahead.values);
-    s.memo.on = r->end_key == 0; /* equal bytes are then equal stacks */
+    s.memo.on = r->end_key == 0; /* then equal bytes are equal stacks */
     pos = r->start;
     for (;;) {
         find_upcoming(r, &s.memo, &queue, &pos);

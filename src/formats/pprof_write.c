@@ -1,13 +1,13 @@
-/* pprof_write.c: profile.proto, written in the order and form in which google/pprof's Go writer
- * does it (profile/encode.go, profile/proto.go), so that a file of Go's that is read and written
- * again has the same bytes before compression:
+/* pprof_write.c: writes profile.proto in the order and form of google/pprof's Go writer
+ * (profile/encode.go, profile/proto.go), so that a file of Go's has the same bytes, before
+ * compression, after it is read and written:
  *
- *   fields of a message in ascending order, zeros left out, default_sample_type always there;
+ *   fields of a message in ascending order, zeros omitted, default_sample_type always present;
  *   repeated numbers packed only if there are more than two;
  *   strings numbered in order of first use: sample types, labels, mappings, functions, header.
  *
- * Unknown fields of a message follow its known ones. They may hold string numbers, so a profile
- * that has any keeps the numbers of all its strings.
+ * Unknown fields of a message follow its known ones. They may contain string numbers, so a profile
+ * with unknown fields keeps the numbers of all its strings.
  */
 #include "formats/pprof_int.h"
 
@@ -16,16 +16,16 @@
 
 #include <stdlib.h>
 
-/* Ids by which rows of a table are referred to: those of the source if they are all there and
- * different, else row + 1. */
+/* Ids of a table's rows in the file: those of the source if all exist and are distinct, else row +
+ * 1. */
 typedef struct {
     const uint64_t *source; /* NULL: row + 1 */
 } row_ids;
 
-/* Columns of the samples that become labels, since the format has no place of its own for them. */
+/* Keys of the columns that are written as labels, since the format has no fields for them. */
 static const char *const column_key_text[PPROF_COLUMN_KEYS] = PPROF_COLUMN_KEY_TEXTS;
 
-/* The unknown fields of one kind of message, by ascending row. */
+/* The unknown fields of a kind of message, by ascending row. */
 typedef struct {
     struct unknown_row {
         uint32_t row, order, bytes;
@@ -40,19 +40,19 @@ typedef struct {
         uint32_t *items; /* number -> string id */
         size_t count, cap;
     } string;
-    uint32_t second_empty; /* number of another "" (see empty_text); PT_NONE = none yet */
+    uint32_t second_empty; /* number of another "" (number_empty_text); PT_NONE = none yet */
     row_ids mapping, function, location;
     uint64_t *mapping_id; /* the mappings' ids as a column, or NULL */
     struct {
-        char **items; /* strings that the profile does not have; they follow its own */
+        char **items; /* strings that the profile does not have; their numbers follow its own */
         size_t count, cap;
     } added;
     uint32_t column_key[PPROF_COLUMN_KEYS];         /* string numbers; 0 = no such column */
-    uint32_t time_unit;                             /* the same, of the time */
-    uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* the same, for why stacks ended */
-    uint32_t facts;                                 /* the comment of pprof_facts.c */
+    uint32_t time_unit;                             /* string number of the time's unit */
+    uint32_t end_key, end_text[PT_STACK_END_COUNT]; /* string numbers for the ends of stacks */
+    uint32_t facts; /* string number of the comment of pprof_facts.c */
     unknown_rows unknown[PT_IN_PERIOD_TYPE + 1];
-    pt_buf body, line; /* messages at hand, before their length is known */
+    pt_buf body, line; /* current messages, until their length is known */
     pt_buf out;
 } writer;
 
@@ -65,7 +65,8 @@ static void number_string(writer *w, uint32_t id)
     PT_PUSH(w->string, id);
 }
 
-/* A label of text "" needs a string number that is not 0, since 0 says that it has no text. */
+/* Gives the text "" of a label a string number other than 0, since 0 means that the label has no
+ * text. */
 static void number_empty_text(writer *w)
 {
     if (w->second_empty != PT_NONE) return;
@@ -94,8 +95,8 @@ static void number_label_strings(writer *w)
     }
 }
 
-/* How many of the profile's first strings are those of the file it was read from: the reader adds
- * unknown fields, which the model keeps as strings too, behind them. */
+/* The number of the profile's first strings that are the source file's. The reader adds unknown
+ * fields, which the model stores as strings, behind them. */
 static uint32_t source_strings(const writer *w)
 {
     uint32_t count = w->p->string->t.count;
@@ -157,8 +158,8 @@ static uint32_t add_string(writer *w, char *text)
     return (uint32_t)(w->string.count + w->added.count++);
 }
 
-/* Strings of ours need not be in the profile's table: keys of labels that are made of columns and
- * of why a stack ended, and the comment that holds what the format has no field for. */
+/* Adds the strings that the profile's table may lack: keys of labels for columns and for the ends
+ * of stacks, and the comment of pprof_facts.c. */
 static void add_strings(writer *w)
 {
     const pt_samples *const s = w->p->sample;
@@ -186,7 +187,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* May the ids of the source be used again? They must be there, and be different. */
+/* May the source's ids be reused? All must exist and be distinct. */
 static bool usable_ids(const uint64_t *ids, uint32_t count)
 {
     if (!ids) return false;
@@ -247,7 +248,8 @@ static void put_bytes(pt_buf *buf, uint32_t field, const void *data, size_t size
     pt_put(buf, data, size);
 }
 
-/* Room for count varints, to be written with varint_at and given back with end_varints. */
+/* Returns room for count varints, which the caller writes with varint_at and ends with end_packed.
+ */
 static uint8_t *begin_varints(pt_buf *buf, size_t count)
 {
     pt_buf_reserve(buf, count * PT_VARINT_MAX);
@@ -264,8 +266,7 @@ static inline uint8_t *varint_at(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* Puts the length before the varints that lie behind the buffer's end, up to `end`, which moves
- * them by its own size. */
+/* Inserts the field's tag and length before the varints behind the buffer's end, up to `end`. */
 static void end_packed(pt_buf *buf, uint32_t field, const uint8_t *end)
 {
     const size_t size = (size_t)(end - (buf->data + buf->size));
@@ -374,7 +375,7 @@ static void put_label(writer *w, uint32_t row)
     put_bytes(&w->body, 3, w->line.data, w->line.size);
 }
 
-/* A column of the samples as a label, so that it is not lost. */
+/* Writes a value of a column as a label. */
 static void put_column_label(writer *w, uint32_t key, uint32_t text, uint64_t number, uint32_t unit)
 {
     pt_buf_clear(&w->line);
@@ -394,7 +395,8 @@ static void put_column_labels(writer *w, uint32_t i)
     if (s->cpu && s->cpu[i] != PT_NONE) put_column_label(w, key[PPROF_KEY_CPU], 0, s->cpu[i], 0);
     if (s->comm && s->comm[i] != 0)
         put_column_label(w, key[PPROF_KEY_COMM], w->number[s->comm[i]], 0, 0);
-    /* Small numbers, and those that one asks for: the first two seconds are time=:2s. */
+    /* Times since the start are small, and convenient in filters: time=:2s selects the first two
+     * seconds. */
     if (s->time_ns && s->time_ns[i] != 0)
         put_column_label(w, key[PPROF_KEY_TIME], 0,
                          (uint64_t)s->time_ns[i] - (uint64_t)pt_profile_provenance(w->p)->start_ns,
@@ -410,7 +412,7 @@ static void put_samples(writer *w)
     for (uint32_t i = 0; i < p->sample->t.count; i++) {
         put_frames(w, p->sample->stack[i]);
         put_values(w, i);
-        put_column_labels(w, i); /* before others of those keys: the first counts */
+        put_column_labels(w, i); /* before other labels with these keys, since the first counts */
         const uint32_t set = p->sample->labels[i];
         for (uint64_t l = p->labels->offset[set]; l < p->labels->offset[set + 1]; l++)
             put_label(w, (uint32_t)l);
@@ -451,7 +453,7 @@ static void put_line(writer *w, uint32_t row)
     put_bytes(&w->body, 4, w->line.data, w->line.size);
 }
 
-/* The address as profile.proto wants it: of the call, not behind it. */
+/* The address in profile.proto's form: inside the call instruction, not behind it. */
 static uint64_t written_address(const pt_locations *l, uint32_t row)
 {
     return l->address[row] - ((l->flags[row] & PT_LOCATION_RETURN_ADDR) && l->address[row] > 0);

@@ -1,4 +1,4 @@
-/* procmaps.c: the text list of mapped objects. */
+/* procmaps.c: see procmaps.h. */
 #include "formats/procmaps.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "process/maps.h"
 #include "process/path_kind.h"
 
-/* A line being taken apart; text is not NUL-terminated. */
+/* A position in a line, which is not NUL-terminated. */
 typedef struct {
     const char *at, *end;
 } cursor;
@@ -37,7 +37,7 @@ static void skip_blanks(cursor *c)
         c->at++;
 }
 
-/* 1 to 16 hex digits, with or without 0x. */
+/* Parses 1 to 16 hex digits, with or without 0x. */
 static bool take_hex(cursor *c, uint64_t *ret_value)
 {
     if (c->end - c->at > 2 && c->at[0] == '0' && (c->at[1] == 'x' || c->at[1] == 'X')) c->at += 2;
@@ -49,7 +49,7 @@ static bool take_hex(cursor *c, uint64_t *ret_value)
     return digits > 0 && digits <= 16;
 }
 
-/* The next run of non-blanks; empty at the end. */
+/* Takes the next run of non-blanks; empty at the end. */
 static size_t take_word(cursor *c, const char **ret_word)
 {
     skip_blanks(c);
@@ -69,7 +69,7 @@ static size_t take_rest(cursor *c, const char **ret_rest)
     return length;
 }
 
-/* "r-xp" */
+/* Is the text a protection such as "r-xp"? */
 static bool is_protection(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -78,9 +78,9 @@ static bool is_protection(const char *text, size_t size)
     return size > 0;
 }
 
-/* After the range: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the path must look
- * like one. */
-static bool brief_tail(cursor *c, map_line *m)
+/* Parses the rest of the brief form: "[:] [PERM] PATH [(@OFFSET)] [BUILD-ID]". Without a colon the
+ * path must have the form of a path. */
+static bool parse_brief_tail(cursor *c, map_line *m)
 {
     const bool colon = skip_char(c, ':');
     const char *prot;
@@ -121,10 +121,10 @@ static bool parse_map(const char *line, size_t length, map_line *m)
     }
     const size_t range_bytes = pt_maps_range(c.at, (size_t)(c.end - c.at), &m->start, &m->limit);
     c.at += range_bytes;
-    return range_bytes > 0 && brief_tail(&c, m);
+    return range_bytes > 0 && parse_brief_tail(&c, m);
 }
 
-/* "TEXT:DIGITS] " without brackets in the text goes (glog). */
+/* Removes glog's prefix "TEXT:DIGITS] ", if the text has no brackets. */
 static void skip_log_prefix(const char **line, size_t *length)
 {
     size_t i = 0;
@@ -139,7 +139,7 @@ static void skip_log_prefix(const char **line, size_t *length)
     *length -= i + 2;
 }
 
-/* "NAME=VALUE": what $NAME stands for in the lines below. */
+/* An attribute "NAME=VALUE", which replaces $NAME in the following lines. */
 typedef struct {
     char *name, *value;
 } attribute;
@@ -162,7 +162,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Which attribute "$NAME" at text names, if nothing follows that could go on with the name. */
+/* The attribute of "$NAME" at text, unless a character follows that could continue the name. */
 static const attribute *attribute_at(const procmaps *s, const char *text, size_t size)
 {
     for (size_t i = s->attributes.count; i-- > 0 && size > 1 && text[0] == '$';) {
@@ -174,9 +174,9 @@ static const attribute *attribute_at(const procmaps *s, const char *text, size_t
     return NULL;
 }
 
-enum { LINE_MAX_BYTES = 64 << 10 }; /* of a line after replacement */
+enum { LINE_MAX_BYTES = 64 << 10 }; /* limit of a line after replacement */
 
-/* The line with values in place of names; in *into if there were any. */
+/* The line with values in place of names; it is in *into if there were names. */
 static pt_reader expand_line(const procmaps *s, const char *line, size_t length, pt_buf *into)
 {
     pt_reader text;
@@ -225,7 +225,7 @@ static bool attribute_line(procmaps *s, const char *line, size_t length)
     return true;
 }
 
-/* "# build-id START-LIMIT HEX [PATH]": names the build of a mapping listed before it. */
+/* Parses "# build-id START-LIMIT HEX [PATH]", which sets the build id of an earlier mapping. */
 static bool build_id_line(procmaps *s, const char *line, size_t length)
 {
     static const char head[] = PT_PROCMAPS_BUILD_ID;
@@ -268,27 +268,27 @@ static void take_line(procmaps *s, const char *line, size_t length)
         }
     } else if (length != 0 && !pt_begins_n(line, length, PT_PROCMAPS_OURS) &&
                !build_id_line(s, line, length) && !attribute_line(s, text, text_bytes)) {
-        pt_diag_add(s->diag, 1, "lines of the mapping list not understood (kept)");
+        pt_diag_add(s->diag, 1, "unknown lines of the mapping list kept");
         pt_builder_extra(s->b, pt_builder_text(s->b, PT_PROCMAPS_EXTRA),
                          pt_builder_string(s->b, line, length));
     }
     pt_buf_done(&expanded);
 }
 
-/* Are a and b the same, as far as both are known? */
+/* Are a and b equal, if both are known? */
 static bool strings_agree(uint32_t a, uint32_t b)
 {
     return a == 0 || b == 0 || a == b;
 }
 
-/* Is b the next piece of what a is a piece of? */
+/* Is b the next part of the same file behind a? */
 static bool continues_mapping(const pt_mapping *a, const pt_mapping *b)
 {
     if (!strings_agree(a->file, b->file) || !strings_agree(a->build_id, b->build_id) ||
         a->limit != b->start)
         return false;
-    /* The brief form may leave offsets out. google/pprof takes every 0 for unknown, and so joins
-       what does not belong together. */
+    /* The brief form may omit offsets. google/pprof treats every 0 as unknown, and so joins
+     * mappings that do not belong together. */
     return (a->file_offset == 0 && b->file_offset == 0) ||
            a->file_offset + (a->limit - a->start) == b->file_offset;
 }
@@ -310,7 +310,7 @@ static void join_pieces(procmaps *s)
     s->maps.count = kept;
 }
 
-/* A shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or no file. */
+/* Is the path a shared object by its name ("libfoo.so", "libfoo.so.6", "x.so_1"), or not a file? */
 static bool is_library(const char *path)
 {
     path += strspn(path, " \t");
@@ -328,8 +328,9 @@ static const char *path_of(const procmaps *s, const pt_mapping *m)
     return pt_builder_get_text(s->b, (pt_string_id){m->file});
 }
 
-/* The main binary is the first file that is no library; readers rely on slot 0. */
-static void main_first(procmaps *s)
+/* Moves the main binary to row 0, which readers rely on: it is the first file that is not a
+ * library. */
+static void move_main_first(procmaps *s)
 {
     static const char huge[] = "/anon_hugepage";
     enum { USUAL_START = 0x400000 };
@@ -371,7 +372,7 @@ void pt_procmaps_read(pt_reader *r, pt_builder *b, pt_diag *diag)
     for (const char *line; (line = pt_read_line(r, &length)) != NULL;)
         take_line(&s, line, length);
     join_pieces(&s);
-    main_first(&s);
+    move_main_first(&s);
     for (size_t i = 0; i < s.maps.count; i++)
         pt_builder_append_mapping(b, &s.maps.items[i]);
     free(s.maps.items);

@@ -1,9 +1,9 @@
-/* protobuf.c: walking the fields of a protobuf message. */
+/* protobuf.c: see protobuf.h. */
 #include "formats/protobuf.h"
 
 #include <string.h>
 
-/* Steps over a value of the given wire type; groups are entered and left by counting. */
+/* Skips a group. Nested groups are counted, not recursed into. */
 static bool skip_group(const uint8_t **pos, const uint8_t *end, uint32_t number)
 {
     uint32_t open[PB_GROUP_DEPTH_MAX];

@@ -1,10 +1,10 @@
-/* protobuf.h: protobuf's wire format, read field by field out of memory.
+/* protobuf.h: reads protobuf's wire format field by field from memory.
  *
  *   field = tag varint (number << 3 | wire) + value       protobuf.dev, "Encoding"
  *   wire 0 varint | 1 eight bytes | 2 length + bytes | 3, 4 group begin and end | 5 four bytes
  *
- * A cursor walks one message. It never fails loudly: the first thing that does not fit makes it
- * stop with ok = false and `bad` where that was, and what came before stays usable.
+ * A cursor walks a message. An invalid field stops the cursor with ok = false, and `bad` points to
+ * that field; the fields before it remain valid.
  */
 #ifndef PT_FORMATS_PROTOBUF_H
 #define PT_FORMATS_PROTOBUF_H
@@ -28,7 +28,7 @@ enum {
 typedef struct pb_cursor {
     const uint8_t *pos, *end;
     bool ok;
-    const uint8_t *bad; /* start of the field that did not fit, when !ok */
+    const uint8_t *bad; /* start of the invalid field, when !ok */
 } pb_cursor;
 
 typedef struct pb_field {
@@ -39,12 +39,13 @@ typedef struct pb_field {
     const uint8_t *start; /* the whole field is [start, cursor.pos) */
 } pb_field;
 
+/* A cursor over a message. */
 static inline pb_cursor pb_open(const uint8_t *data, size_t size)
 {
     return (pb_cursor){.pos = data, .end = data + size, .ok = true};
 }
 
-/* Reads a varint at *pos (at most ten bytes, bits above the 64th dropped); false if it does not end
+/* Reads a varint at *pos (at most ten bytes, bits above the 64th dropped). False if it does not end
  * before end. */
 static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *ret_value)
 {
@@ -70,9 +71,9 @@ static inline bool pb_varint(const uint8_t **pos, const uint8_t *end, uint64_t *
 /* pb_next for fields of any form. */
 bool pb_next_slow(pb_cursor *cursor, pb_field *ret_field);
 
-/* The next field; false at the end of the message and at the first field that does not fit (ok
- * tells which). Nearly all fields have a tag of one byte and are a varint, or bytes whose length
- * is one byte. */
+/* Reads a field. False at the end of the message (ok) and at the first invalid field (not ok). The
+ * fast path covers nearly all fields: a tag of one byte, and a varint, or bytes whose length takes
+ * one byte. */
 static inline bool pb_next(pb_cursor *cursor, pb_field *ret_field)
 {
     const uint8_t *pos = cursor->pos;

@@ -1,4 +1,4 @@
-/* registry.c: which formats there are, which one an input is, and what writing one loses. */
+/* registry.c: the list of formats, and the choice of an input's format. */
 #include "formats/format.h"
 
 #include <inttypes.h>
@@ -49,8 +49,8 @@ const pt_format *pt_format_for_path(const char *path)
 
 /* ---- Probing ---- */
 
-/* What bytes that nobody claims look like, for the message. */
-static const char *looks_like(const pt_probe_input *input)
+/* Describes bytes in an unknown format, for the message. */
+static const char *describe_bytes(const pt_probe_input *input)
 {
     static const struct {
         const char *magic;
@@ -76,14 +76,14 @@ static const char *looks_like(const pt_probe_input *input)
     for (size_t i = 0; i < look; i++)
         text += (input->head[i] >= 0x20 && input->head[i] != 0x7f) || input->head[i] == '\n' ||
                 input->head[i] == '\t' || input->head[i] == '\r';
-    return text == look ? "it is some other text" : "it is some other binary file";
+    return text == look ? "it is other text" : "it is another binary file";
 }
 
-static pt_status say_tie(const pt_format *a, const pt_format *b, pt_error *reterr)
+static pt_status set_tie(const pt_format *a, const pt_format *b, pt_error *reterr)
 {
     return pt_error_set(reterr, PT_ERR_FORMAT,
-                        "could be %s or %s; say which with --from=%s or --from=%s", a->name,
-                        b->name, a->name, b->name);
+                        "could be %s or %s; choose with --from=%s or --from=%s", a->name, b->name,
+                        a->name, b->name);
 }
 
 pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_format,
@@ -102,7 +102,7 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
             best = format;
             best_score = score;
         }
-        if (tied) return say_tie(tied, best, reterr);
+        if (tied) return set_tie(tied, best, reterr);
         if (best) {
             *ret_format = best;
             return PT_OK;
@@ -111,5 +111,5 @@ pt_status pt_format_probe(const pt_probe_input *input, const pt_format **ret_for
     return pt_error_set(reterr, PT_ERR_FORMAT,
                         "not a profile in any format known here (%s); pitot formats lists them, "
                         "--from=FORMAT insists on one",
-                        looks_like(input));
+                        describe_bytes(input));
 }

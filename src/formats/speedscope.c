@@ -1,22 +1,22 @@
-/* speedscope.c: speedscope's own JSON, read.
+/* speedscope.c: reads speedscope's own JSON.
  *
  *   {"$schema": "https://www.speedscope.app/file-format-schema.json",
- *    "activeProfileIndex": 0,                         which one is shown
+ *    "activeProfileIndex": 0,                         the profile shown first
  *    "shared": {"frames": [{"name", "file"?, "line"?, "col"?}, ...]},
  *    "profiles": [{"type": "sampled", "name", "unit", "startValue", "endValue",
- *                  "samples": [[root, ..., leaf], ...],  frames' numbers
+ *                  "samples": [[root, ..., leaf], ...],  numbers of frames
  *                  "weights": [...]},
  *                 {"type": "evented", ...,
  *                  "events": [{"type": "O" | "C", "frame", "at"}, ...]}]}
  *
- * Specification: src/lib/file-format-spec.ts of jlfwong/speedscope. Its order of keys is free.
+ * Specification: src/lib/file-format-spec.ts of jlfwong/speedscope. The order of keys is free.
  *
- * - Events follow from units: "none" gives samples/count, "bytes" space/bytes, and all units of
- *   time give time/nanoseconds. Profiles of one unit are told apart by a label `thread` with their
- *   name, if there are several.
- * - An evented profile gives a sample for each stretch of time with one stack.
- * - pitot's own files name the event of each profile ("event", "unitName"), which others ignore;
- *   their profiles are values of the same samples. */
+ * - Units determine events: "none" gives samples/count, "bytes" space/bytes, and all units of time
+ *   give time/nanoseconds. If several profiles have the same unit, a label `thread` holds the name
+ *   of each.
+ * - An evented profile gives a sample for each stretch of time with an unchanged stack.
+ * - pitot's own files state the event of each profile ("event", "unitName"), which other readers
+ *   ignore; their profiles are values of the same samples. */
 #include "formats/json_profile.h"
 
 #include <stdlib.h>
@@ -24,13 +24,13 @@
 #include "base/grow.h"
 #include "formats/speedscope.h"
 
-/* A stretch of a profile: `to` is its weight, or where it ends if `from` tells where it begins. */
+/* A stretch of a profile. `to` is its weight, or its end if `from` is its start. */
 typedef struct {
     pt_json_num from, to;
     uint32_t stack;
 } stretch;
 
-/* What a profile has said so far: the order of its keys is free. */
+/* The members of the current profile read so far; the order of its keys is free. */
 typedef struct {
     char *name, *event, *unit_name, *thread;
     char unit[16];
@@ -39,20 +39,21 @@ typedef struct {
         stretch *items;
         size_t count, cap;
     } stretch;
-    size_t weights; /* that came so far */
+    size_t weights; /* number of weights read so far */
 } profile_parts;
 
-/* Samples of one event and thread, put together in the end: events come before samples. */
+/* Samples of an event and thread. They are added to the builder at the end, since events come
+ * before samples. */
 typedef struct {
     uint32_t event, thread; /* thread: a string */
-    size_t end;             /* of its values */
+    size_t end;             /* end of its values */
 } profile_values;
 
 typedef struct {
     pt_json_r json;
     pt_builder *builder;
     const pt_read_hooks *hooks;
-    uint32_t frame_count, frame_max; /* frames there are; the largest that was asked for, + 1 */
+    uint32_t frame_count, frame_max; /* number of frames; the largest frame number used, + 1 */
     struct {
         uint32_t *items;
         size_t count, cap;
@@ -68,13 +69,13 @@ typedef struct {
     struct {
         uint32_t *items;
         size_t count, cap;
-    } stack;             /* of each value */
-    uint64_t unbalanced; /* events that close what is not open */
+    } stack;             /* stack of each value */
+    uint64_t unbalanced; /* events that close a frame that is not open */
     uint64_t weightless; /* samples without a weight, or weights without a sample */
-    uint64_t backwards;  /* events before the one before */
+    uint64_t backwards;  /* events earlier than the event before */
     uint64_t rounded, limited;
-    int64_t active; /* the profile that is shown */
-    bool any_own;   /* a profile of pitot's own */
+    int64_t active; /* index of the profile shown first */
+    bool any_own;   /* some profile is pitot's own */
     bool too_many_events;
 } speedscope_reader;
 
@@ -123,7 +124,7 @@ static void read_frame(speedscope_reader *s)
     s->frame_count++;
 }
 
-/* Frame n is location n: nothing else makes any. */
+/* Reads the frames. Frame n is location n, since nothing else adds locations. */
 static void read_shared(speedscope_reader *s)
 {
     pt_json_r *const r = &s->json;
@@ -157,11 +158,11 @@ static uint32_t open_stack(speedscope_reader *s)
 
 /* ---- Profiles ---- */
 
-static pt_status no_such_frame(speedscope_reader *s)
+static pt_status set_missing_frame(speedscope_reader *s)
 {
     pt_json_r *const r = &s->json;
     if (r->token == PT_JSON_ERROR) return PT_ERR_DAMAGED;
-    pt_error_set(r->error, PT_ERR_DAMAGED, "byte %zu names a frame that is not there, %u are",
+    pt_error_set(r->error, PT_ERR_DAMAGED, "byte %zu refers to a missing frame, the file has %u",
                  pt_json_offset(r), s->frame_count);
     pt_error_where(r->error, NULL, NULL, (int64_t)pt_json_offset(r));
     return PT_ERR_DAMAGED;
@@ -182,9 +183,9 @@ static pt_status read_samples(speedscope_reader *s, profile_parts *parts)
     for (size_t i = 0; pt_json_next(r) == PT_JSON_ARRAY; i++) {
         s->open.count = 0;
         while (pt_json_next(r) == PT_JSON_INT || r->token > PT_JSON_ARRAY_END) {
-            if (!push_frame(s)) return no_such_frame(s);
+            if (!push_frame(s)) return set_missing_frame(s);
         }
-        if (r->token != PT_JSON_ARRAY_END) return no_such_frame(s);
+        if (r->token != PT_JSON_ARRAY_END) return set_missing_frame(s);
         stretch_at(parts, i)->stack = open_stack(s);
     }
     return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
@@ -220,7 +221,7 @@ static stack_event read_event(pt_json_r *r)
     return event;
 }
 
-/* A frame that closes takes what was opened above it along, as its own end says. */
+/* Closes a frame, and all frames opened above it. */
 static void close_frame(speedscope_reader *s, int64_t frame)
 {
     for (size_t i = s->open.count; i > 0; i--) {
@@ -241,7 +242,7 @@ static pt_status read_events(speedscope_reader *s, profile_parts *parts)
         const stack_event event = read_event(r);
         if (r->token == PT_JSON_ERROR) return PT_ERR_DAMAGED;
         if (event.type != 'O' && event.type != 'C') continue;
-        if (event.frame < 0 || event.frame >= s->frame_count) return no_such_frame(s);
+        if (event.frame < 0 || event.frame >= s->frame_count) return set_missing_frame(s);
         s->backwards += event.at.number < last.number;
         if (s->open.count > 0 && event.at.number > last.number) {
             stretch *const one = stretch_at(parts, parts->stretch.count);
@@ -296,7 +297,7 @@ static pt_status read_member(speedscope_reader *s, profile_parts *parts)
 
 /* ---- Values ---- */
 
-/* Each sample has a value of each event. */
+/* Limit of events, since each sample has a value for each. */
 enum { EVENTS_MAX = 256 };
 
 static uint32_t find_event(speedscope_reader *s, const char *type, const char *unit)
@@ -311,7 +312,7 @@ static uint32_t find_event(speedscope_reader *s, const char *type, const char *u
     return s->too_many_events ? 0 : pt_builder_event(b, &event);
 }
 
-/* Which event the profile's unit, or its own word, stands for; *ret_scale: its values in ours. */
+/* The event of the profile's unit, or of its own member; *ret_scale: factor of its values. */
 static uint32_t event_of(speedscope_reader *s, const profile_parts *parts, int64_t *ret_scale)
 {
     const speedscope_unit *const unit = speedscope_unit_of(parts->unit);
@@ -368,7 +369,8 @@ static pt_status read_profiles(speedscope_reader *s)
     return status != PT_OK || r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-/* All samples, now that all events are known. Several profiles of a foreign file get labels. */
+/* Adds all samples, after all events are known. The samples of several profiles of another tool get
+ * labels. */
 static void put_samples(speedscope_reader *s)
 {
     pt_builder *const b = s->builder;
@@ -397,14 +399,14 @@ static void put_samples(speedscope_reader *s)
 
 /* ---- The document ---- */
 
-/* Reads what it comes across; *ret_later is where profiles begin that must wait for their frames.
- */
+/* Reads the document's members in their order. *ret_later: profiles came before their frames and
+ * must be read in a second pass. */
 static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_later)
 {
     pt_json_r *const r = &s->json;
     if (pt_json_next(r) != PT_JSON_OBJECT) {
         if (r->token != PT_JSON_ERROR)
-            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is no object with profiles");
+            pt_error_set(r->error, PT_ERR_FORMAT, "the JSON is not an object with \"profiles\"");
         return PT_ERR_FORMAT;
     }
     while (pt_json_next(r) == PT_JSON_KEY) {
@@ -427,13 +429,14 @@ static pt_status read_top(speedscope_reader *s, bool only_profiles, bool *ret_la
     return r->token == PT_JSON_ERROR ? PT_ERR_DAMAGED : PT_OK;
 }
 
-static void tell_facts(const speedscope_reader *s)
+static void report_facts(const speedscope_reader *s)
 {
     pt_diag *const diag = s->hooks->diag;
     const pt_json_scale scale = {.rounded = s->rounded, .limited = s->limited};
-    pt_json_scale_tell(&scale, false, diag);
+    pt_json_scale_report(&scale, false, diag);
     if (s->unbalanced > 0)
-        pt_diag_add(diag, s->unbalanced, "frames that are opened or closed without the other");
+        pt_diag_add(diag, s->unbalanced,
+                    "frames that are opened but not closed, or closed but not open");
     if (s->weightless > 0)
         pt_diag_add(diag, s->weightless, "samples without a weight, or weights without a sample");
     if (s->backwards > 0) pt_diag_add(diag, s->backwards, "events earlier than the one before");
@@ -455,7 +458,7 @@ static pt_status speedscope_read(pt_reader *reader, pt_builder *builder, const p
         pt_json_r_done(&s.json);
     }
     if (!s.too_many_events) put_samples(&s);
-    tell_facts(&s);
+    report_facts(&s);
     if (s.too_many_events)
         status = pt_error_set(reterr, PT_ERR_LIMIT, "more than %d events", EVENTS_MAX);
     else if (status != PT_OK || error.status != PT_OK)

@@ -1,6 +1,6 @@
-/* speedscope_write.c: speedscope's JSON, written: a sampled profile for each event, and for each
- * thread where samples have a label `thread`. Samples are in the profile's order, which need not be
- * that of time. speedscope.c draws the file. */
+/* speedscope_write.c: writes speedscope's JSON: a sampled profile for each event, and for each
+ * thread if samples have a label `thread`. Samples keep the profile's order, which need not be that
+ * of time. speedscope.c draws the format. */
 #include "formats/speedscope.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ typedef struct {
     struct {
         uint32_t *items;
         size_t count, cap;
-    } thread; /* distinct ones, in order */
+    } thread; /* distinct threads, in order */
 } speedscope_writer;
 
 /* ---- Threads ---- */
@@ -103,7 +103,7 @@ static const speedscope_unit *unit_of_event(const pt_profile *p, const pt_event 
     const char *const name = pt_text(p, event->unit);
     const speedscope_unit *const unit = speedscope_unit_of(name);
     if (strcmp(name, "bytes") == 0 || strcmp(name, "nanoseconds") == 0) return unit;
-    return &units[0]; /* others would be read in another unit of ours */
+    return &units[0]; /* other units would be read back in another unit of the model */
 }
 
 static bool is_in(const speedscope_writer *w, uint32_t sample, uint32_t event, uint32_t thread)

@@ -1,16 +1,18 @@
-/* symbolized.c: the "raw" files of the Perl pprof: a gperftools profile with its names before it.
+/* symbolized.c: reads and writes the "raw" files of the Perl pprof: a gperftools profile preceded
+ * by its names.
  *
  *   --- symbol
  *   binary=/usr/bin/prog
- *   0x40156a main--helper                names of one address: the caller first, then what was
- *   ---                                  inlined into it
+ *   0x40156a main--helper                names of an address: the caller first, then the
+ *   ---                                  functions inlined into it
  *   --- profile
  *   (a gperftools CPU profile; or, without that line, a text profile of heap or contention)
  *
- * The names are those of the addresses as the Perl pprof has them: of callers one byte before the
- * return address. Profiles that it wrote itself have such addresses in their stacks already; those
- * that it fetched and copied have return addresses. Which it is shows in the names: the addresses
- * of callers have names, or those before them have. Its own have no period (it writes 1 us).
+ * The Perl pprof lists adjusted addresses: a caller's is one byte before the return address. In
+ * profiles that it wrote itself, the stacks have these addresses, too; in profiles that it fetched
+ * and copied, the stacks have return addresses. The reader decides by the names: either the
+ * callers' addresses have names, or the addresses one byte before have. Profiles that it wrote
+ * itself have no period (it writes 1 us).
  *
  * Rule: PrintSymbolizedProfile, PrintProfileData, ReadSymbols and FixCallerAddresses of gperftools'
  * pprof 2.0. */
@@ -26,7 +28,7 @@
 
 static const char symbol_marker[] = "symbol";
 
-/* "---", blanks, a word. */
+/* Is the line "---", blanks and the word? */
 static bool is_marker(pt_span line, const char *word)
 {
     if (!pt_span_skip(&line, "---")) return false;
@@ -53,7 +55,7 @@ typedef struct {
     } of;
     pt_index index;
     pt_span binary;
-    bool closed; /* the line "---" was there */
+    bool closed; /* the line "---" was read */
 } symbols;
 
 static void symbols_done(symbols *s)
@@ -69,7 +71,7 @@ static const symbol *find_symbol(const symbols *s, uint64_t address)
     return known != PT_NONE ? &s->of.items[known] : NULL;
 }
 
-/* "0xADDRESS NAMES" */
+/* Parses "0xADDRESS NAMES". */
 static bool take_symbol(symbols *s, pt_span line)
 {
     uint64_t address = 0;
@@ -92,15 +94,15 @@ static symbols read_symbols(pt_reader *r, pt_diag *diag)
         else if (pt_span_begins(line, "binary="))
             s.binary = pt_span_trim((pt_span){line.at + 7, line.size - 7});
         else if (!take_symbol(&s, line) && pt_span_trim(line).size > 0)
-            pt_diag_add(diag, 1, "lines among the names not understood");
+            pt_diag_add(diag, 1, "unknown lines among the names left out");
     }
     return s;
 }
 
 enum { INLINED_MAX = 256, START_DIGITS = 16 };
 
-/* The name without "<000000000040112a>", where the Perl pprof's procedure begins: what tells two of
- * one name apart in its tables, and what it does not show. */
+/* The name without "<000000000040112a>", the start of the Perl pprof's procedure. It distinguishes
+ * equal names in the Perl pprof's tables and is not shown. */
 static pt_span without_start(pt_span name)
 {
     const size_t tail = START_DIGITS + 2;
@@ -111,7 +113,8 @@ static pt_span without_start(pt_span name)
     return (pt_span){name.at, name.size - tail};
 }
 
-/* Innermost first, as the model has them; the names stand the other way round. */
+/* Makes the lines of an address, innermost first; the file lists the outermost first. Returns their
+ * number. */
 static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
 {
     size_t n = 0;
@@ -139,11 +142,11 @@ static size_t lines_of(pt_builder *b, pt_span names, pt_line *lines)
 
 /* ---- The profile inside ---- */
 
-/* The words of a CPU profile in memory, which callers are changed in. */
+/* The words of a CPU profile in memory, in which callers' addresses are adjusted. */
 typedef struct {
     uint8_t *bytes;
     size_t size;
-    size_t at; /* of the next record */
+    size_t at; /* offset of the next record */
     unsigned word_bytes;
     bool big_endian;
 } words;
@@ -166,7 +169,8 @@ static void add_to_word(words *w, size_t at, int64_t delta)
     }
 }
 
-/* Word size and order by the header, as formats/gperftools.c has them; false if it is none. */
+/* Finds word size and byte order by the header, as formats/gperftools.c does; false if it is
+ * invalid. */
 static bool find_words(words *w)
 {
     for (unsigned variant = 0; variant < 4; variant++) {
@@ -184,7 +188,7 @@ static bool find_words(words *w)
     return false;
 }
 
-/* The callers of the next record; false at the end, the trailer, or damage. */
+/* Finds the callers of the next record; false at the end, at the trailer, or at damage. */
 static bool next_callers(words *w, size_t *ret_first, uint64_t *ret_count)
 {
     const size_t word = w->word_bytes;
@@ -208,7 +212,7 @@ static void move_callers(words w, int64_t delta)
     }
 }
 
-/* Are the addresses of callers the ones that have names? */
+/* Are the callers' addresses adjusted, that is, have they names? */
 static bool callers_are_moved(words w, const symbols *s)
 {
     size_t first;
@@ -223,7 +227,7 @@ static bool callers_are_moved(words w, const symbols *s)
     return moved > as_they_are;
 }
 
-/* Does the profile end with its records? The Perl pprof writes nothing behind them. */
+/* Does the profile end with its records? The Perl pprof writes no trailer. */
 static bool lacks_trailer(words w)
 {
     size_t first;
@@ -268,7 +272,7 @@ static pt_status read_cpu(pt_reader *r, const symbols *s, pt_builder *b, const p
     if (written_by_perl) {
         move_callers(w, 1);
         if (lacks_trailer(w)) put_trailer(&copy, &w);
-        pt_put(&copy, ours, sizeof ours - 1); /* what it takes out it took out */
+        pt_put(&copy, ours, sizeof ours - 1); /* the Perl pprof has removed the handler's frames */
     }
     const pt_status status =
         read_inside(pt_format_find("gperftools"), copy.data, copy.size, b, hooks, reterr);
@@ -340,7 +344,7 @@ static pt_status symbolized_read(pt_reader *r, pt_builder *b, const pt_read_hook
 
 /* ---- Writing ---- */
 
-/* A name as it may stand there: without two dashes, or anything that ends a line. */
+/* Writes a name without two dashes or line ends. Returns the number of changes. */
 static uint64_t put_name(pt_out *out, const char *name)
 {
     uint64_t changed = 0;
@@ -431,7 +435,8 @@ static pt_status symbolized_write(const pt_profile *p, const pt_output *output,
         unsaid u = {0};
         put_symbols(out, p, &u);
         pt_out_put(out, profile.data, profile.size);
-        pt_diag_add(options->diag, u.changed, "names changed: two dashes or a line end in them");
+        pt_diag_add(options->diag, u.changed,
+                    "names changed: a name cannot contain two dashes or a line end");
         pt_diag_add(options->diag, u.files, "source files of functions left out");
         pt_diag_add(options->diag, u.system_names, "linker's names of functions left out");
         status = pt_out_flush(out, reterr);

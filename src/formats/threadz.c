@@ -1,4 +1,4 @@
-/* threadz.c: what every thread was doing, as text (gperftools' /pprof/thread and its like).
+/* threadz.c: reads the stacks of all threads, as text (gperftools' /pprof/thread and similar).
  *
  *   --- threadz 1 ---
  *
@@ -10,26 +10,26 @@
  *     [same as previous thread]
  *   --- Memory map: ---
  *
- * Rule: parseThread of google/pprof (profile/legacy_profile.go): one sample a thread, of all the
- * 0x numbers of its lines; a thread that is the same as the one before counts for that one. The
- * first address is where the thread was, the others are return addresses.
+ * Rule: parseThread of google/pprof (profile/legacy_profile.go): a sample for each thread, from all
+ * 0x numbers of its lines; a thread that is the same as the previous one increases that one's
+ * count. The first address is the thread's pc, the others are return addresses.
  *
- * If the reader was asked to annotate, names behind addresses are taken, and each thread is a
- * sample of its own with the labels "thread" (its number) and "thread_name". */
+ * With hooks->annotate, the names behind the addresses are read, and each thread is a sample of its
+ * own with the labels "thread" (its number) and "thread_name". */
 #include "formats/legacy.h"
 
 #include <string.h>
 
 typedef struct {
     pt_legacy l;
-    pt_stack_id last; /* of the thread before */
+    pt_stack_id last; /* stack of the previous thread */
     bool has_last;
-    int64_t same; /* threads that are the same as it */
+    int64_t same; /* number of threads with that stack */
     pt_labels_id labels;
-    uint64_t without; /* threads that say they are the same, with none before */
+    uint64_t without; /* threads "same as previous" without a previous one */
 } reading;
 
-/* "--- Thread HEX (name: NAME/NUMBER) stack: ---" */
+/* Parses "--- Thread HEX (name: NAME/NUMBER) stack: ---". */
 static bool parse_thread(pt_span line, pt_span *ret_name, int64_t *ret_number)
 {
     static const char end[] = ") stack: ---";
@@ -52,7 +52,7 @@ static bool parse_thread(pt_span line, pt_span *ret_name, int64_t *ret_number)
     return true;
 }
 
-/* "--- threadz N ---" */
+/* Is the line "--- threadz N ---"? */
 static bool is_threadz(pt_span line)
 {
     int64_t number;
@@ -67,7 +67,7 @@ static bool is_header(pt_span line)
     return is_threadz(line) || parse_thread(line, &name, &number);
 }
 
-/* The first line that is no comment. */
+/* Reads the first line that is not a comment. */
 static bool first_line(pt_reader *r, pt_span *ret_line)
 {
     while (pt_span_line(r, ret_line)) {
@@ -107,7 +107,7 @@ static pt_labels_id labels_of(reading *r, pt_span name, int64_t number)
     return pt_builder_labels(b, labels, 2);
 }
 
-/* "[PC:] 0xADDRESS: NAME": the name belongs to the last address taken. */
+/* Parses the name in "[PC:] 0xADDRESS: NAME", which belongs to the last address read. */
 static void take_name(reading *r, pt_span line)
 {
     const char *const at = memmem(line.at, line.size, ": ", 2);
@@ -122,7 +122,7 @@ static void take_name(reading *r, pt_span line)
     pt_legacy_name(&r->l, r->l.pcs.items[last], last > 0, name, (pt_span){"", 0}, 0);
 }
 
-/* The lines of one thread; *line is then the one behind them, and false at the end of the text. */
+/* Reads the lines of a thread. *line is then the line behind them; false at the end of the text. */
 static bool take_thread(reading *r, pt_reader *reader, pt_span *line, uint64_t *offset)
 {
     bool same = false, more;
@@ -188,7 +188,7 @@ static pt_status threadz_read(pt_reader *reader, pt_builder *b, const pt_read_ho
         }
     }
     commit_last(&r);
-    pt_diag_add(hooks->diag, r.without, "threads the same as one that is not there, left out");
+    pt_diag_add(hooks->diag, r.without, "threads the same as a missing previous one left out");
     const pt_status status = pt_legacy_finish(&r.l, reader, more && pt_span_is_maps(line), reterr);
     pt_legacy_done(&r.l);
     return status;

@@ -162,7 +162,7 @@ mv 0.dcpi two.dcpi
 sed -i 's/^path .*/path \/c/' two.dcpi
 run pitot merge one.dcpi two.dcpi -o both.dcpi
 expect_status 0
-expect_stderr_line 'pitot: * header lines of the source replaced: it is not known of which image they are'
+expect_stderr_line 'pitot: * header lines of the source replaced, since their image is unknown'
 
 it 'totals are the same in every format that holds what the profile has'
 if [ -z "$built" ]; then skip 'no compiler'; else

@@ -69,7 +69,7 @@ for cut in 1 100 1000 2500; do
     head -c $((size - cut)) "$golden/fp.data" >cut.data
     run pitot info cut.data
     expect_status 4
-    expect_stderr_line "pitot: cut.data: perf.data: what perf notes behind the samples * is cut at byte $((size - cut)); kept 17 samples*"
+    expect_stderr_line "pitot: cut.data: perf.data: the part behind the samples * is truncated at byte $((size - cut)); kept 17 samples*"
     expect_stdout_line '*cpu-clock (nanoseconds): 56.7ms in 17 samples*'
 done
 
@@ -121,7 +121,7 @@ if needs perf python3 gcc; then
     done
     if [ -d threads.data ]; then
         run pitot info threads.data/data
-        expect_stderr_line '* file of a recording by several threads: * name their folder'
+        expect_stderr_line '* file of a recording by several threads: * name the folder'
         # A cpu that nothing ran on has an empty file; records are multiples of 8 bytes.
         largest=$(find threads.data -name 'data.*' -printf '%s %p\n' | sort -n | tail -n 1)
         head -c 100 "${largest#* }" >cut

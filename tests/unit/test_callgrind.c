@@ -74,7 +74,7 @@ static void a_name_may_be_used_before_it_is_defined(void **state)
     reading_done(&r);
     r = read_text("events: Ir\nfn=(7)\n1 2\n");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_int_equal(fact(&r.diag, "defined nowhere"), 1);
+    assert_int_equal(fact(&r.diag, "without a definition"), 1);
     ASSERT_LINES(r.profile, "[unknown]:1=2\n");
     reading_done(&r);
 }

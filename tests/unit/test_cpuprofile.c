@@ -99,7 +99,7 @@ static void samples_of_nodes_that_are_not_there_are_counted(void **state)
     (void)state;
     reading r = read_text("{" NODES ",\"samples\":[2,9,3],\"timeDeltas\":[1,2]}");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_int_equal(fact(&r.diag, "nodes that are not there"), 1);
+    assert_int_equal(fact(&r.diag, "missing nodes"), 1);
     assert_int_equal(fact(&r.diag, "without a time"), 1);
     ASSERT_LINES(r.profile, "a:1=1,2000\nb:6<a:1=1,0\n");
     assert_int_equal(r.profile->sample->time_ns[1], 3000);

@@ -88,7 +88,7 @@ static void rows_that_are_not_there_are_counted(void **state)
         "\"funcTable\":{\"name\":[0]},\"stringArray\":[\"f\"]}]}";
     reading r = read_as("firefox", text, sizeof text - 1);
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_int_equal(fact(&r.diag, "not there"), 2);
+    assert_int_equal(fact(&r.diag, "missing rows"), 2);
     ASSERT_LINES(r.profile, "=1\n=1\n");
     reading_done(&r);
 }

@@ -77,11 +77,11 @@ static void other_files_are_named_and_claimed_by_nobody(void **state)
     ASSERT_NOBODY_CLAIMS("{\"a\": 1}\n", "JSON");
     ASSERT_NOBODY_CLAIMS("<html>", "HTML");
     ASSERT_NOBODY_CLAIMS("#!/bin/sh\necho 1\n", "script");
-    ASSERT_NOBODY_CLAIMS("int main(void)\n{\n    return 0;\n}\n", "some other text");
-    ASSERT_NOBODY_CLAIMS("events: Cycles\nfunction=main\n16 400\n17 20\n", "some other text");
-    ASSERT_NOBODY_CLAIMS("total 12\nfile 4096\nother 12\n", "some other text");
+    ASSERT_NOBODY_CLAIMS("int main(void)\n{\n    return 0;\n}\n", "other text");
+    ASSERT_NOBODY_CLAIMS("events: Cycles\nfunction=main\n16 400\n17 20\n", "other text");
+    ASSERT_NOBODY_CLAIMS("total 12\nfile 4096\nother 12\n", "other text");
     ASSERT_NOBODY_CLAIMS("\0\0\0\0\3\0\0\0", "binary");
-    ASSERT_NOBODY_CLAIMS("\n\nhello\n", "some other text");
+    ASSERT_NOBODY_CLAIMS("\n\nhello\n", "other text");
 }
 
 /* ---- Files ---- */

@@ -321,9 +321,9 @@ static void references_to_nothing_are_kept_as_unknown_and_counted(void **state)
                           "2{1:0 2:1} 5{1:1 2:99}");
     const pt_profile *p = r.profile;
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_int_equal(fact(&r.diag, "locations that samples refer to"), 3);
-    assert_int_equal(fact(&r.diag, "locations whose mapping"), 1);
-    assert_int_equal(fact(&r.diag, "lines whose function"), 1);
+    assert_int_equal(fact(&r.diag, "missing locations of samples"), 3);
+    assert_int_equal(fact(&r.diag, "locations with a missing mapping"), 1);
+    assert_int_equal(fact(&r.diag, "lines with a missing function"), 1);
     assert_int_equal(fact(&r.diag, "string table"), 1);
     const uint32_t *frames = pt_stack_frames(p, p->sample->stack[0]);
     assert_int_equal(frames[1], frames[3]); /* stacks keep their shape */
@@ -378,7 +378,7 @@ static void more_columns_than_samples_have_bytes_are_refused(void **state)
         size += snprintf(text + size, sizeof text - (size_t)size, "1{} ");
     reading r = read_text(text);
     assert_int_equal(r.status, PT_ERR_FORMAT);
-    assert_non_null(strstr(r.error.message, "200 values a sample"));
+    assert_non_null(strstr(r.error.message, "200 values for each sample"));
     reading_done(&r);
 }
 
@@ -438,7 +438,7 @@ static void a_file_cut_behind_its_samples_keeps_their_shape(void **state)
     assert_non_null(strstr(r.error.message, "kept 2 samples"));
     assert_int_equal(r.profile->sample->value[1][0], 50);
     assert_int_equal(pt_stack_depth(r.profile, r.profile->sample->stack[0]), 3);
-    assert_int_equal(fact(&r.diag, "locations that samples refer to"), 3);
+    assert_int_equal(fact(&r.diag, "missing locations of samples"), 3);
     assert_string_equal(pt_text(r.profile, r.profile->event->row[0].type), "value1");
     reading_done(&r);
     free(part.data);

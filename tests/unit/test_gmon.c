@@ -299,9 +299,9 @@ static void records_of_one_type_that_do_not_fit_are_left_out_with_one_line(void 
     } cases[] = {
         {"b0 w0x1008 w0x1018 l4 l100 " SECONDS "h1 h1 h1 h1 ", "overlaps the one at byte 20"},
         {"b0 w0x1000 w0x1018 l4 l100 " SECONDS "h1 h1 h1 h1 ", "overlaps the one at byte 20"},
-        {"b0 w0x1000 w0x1010 l4 l99 " SECONDS "h1 h1 h1 h1 ", "counts other things"},
-        {"b0 w0x1000 w0x1010 l4 l100 d:misses:1 h1 h1 h1 h1 ", "counts other things"},
-        {"b0 w0x1000 w0x1010 l4 l100 d:seconds:t h1 h1 h1 h1 ", "counts other things"},
+        {"b0 w0x1000 w0x1010 l4 l99 " SECONDS "h1 h1 h1 h1 ", "has another unit"},
+        {"b0 w0x1000 w0x1010 l4 l100 d:misses:1 h1 h1 h1 h1 ", "has another unit"},
+        {"b0 w0x1000 w0x1010 l4 l100 d:seconds:t h1 h1 h1 h1 ", "has another unit"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char items[1024];
@@ -493,7 +493,7 @@ static void word_size_is_the_programs_unless_the_file_says_otherwise(void **stat
             r = read_with("gmon", t, HEADER HISTOGRAM ARC, 12 - t->word_bytes);
             assert_int_equal(r.status, PT_OK);
             assert_int_equal(pt_profile_provenance(r.profile)->word_bytes, t->word_bytes);
-            assert_int_equal(fact(&r.diag, "though the one named"), 1);
+            assert_int_equal(fact(&r.diag, "but the program given"), 1);
             reading_done(&r);
         }
 }

@@ -480,7 +480,7 @@ static void an_event_is_known_by_its_id(void **state)
     assert_string_equal(pt_text(r.profile, r.profile->event->row[2].type), "insn:u");
     assert_int_equal(pt_profile_total(r.profile, 1), 10);
     assert_int_equal(pt_profile_total(r.profile, 2), 11 + 12);
-    assert_int_equal(fact(&r.diag, "id of no event"), 1);
+    assert_int_equal(fact(&r.diag, "unknown event id"), 1);
     reading_done(&r);
     pt_buf_done(&m.buf);
 }

@@ -65,7 +65,7 @@ static void damage_keeps_what_came_before(void **state)
     reading r = read_text("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"unit\":\"none\","
                           "\"weights\":[1,2,3],\"samples\":[[0],[1],[2]]}]}");
     assert_int_equal(r.status, PT_ERR_DAMAGED);
-    assert_non_null(strstr(r.error.message, "frame that is not there"));
+    assert_non_null(strstr(r.error.message, "missing frame"));
     ASSERT_LINES(r.profile, "a=1\nb@b.c:7=2\n");
     reading_done(&r);
     r = read_text("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"unit\":\"none\","
@@ -89,7 +89,7 @@ static void frames_that_do_not_close_are_counted(void **state)
                           "{\"type\":\"O\",\"frame\":1,\"at\":1},"
                           "{\"type\":\"C\",\"frame\":0,\"at\":3},"
                           "{\"type\":\"C\",\"frame\":0,\"at\":4}]}]}");
-    assert_int_equal(fact(&r.diag, "without the other"), 2);
+    assert_int_equal(fact(&r.diag, "closed but not open"), 2);
     ASSERT_LINES(r.profile, "a=1\nb@b.c:7<a=2\n");
     reading_done(&r);
 }

@@ -82,7 +82,7 @@ static bool take_clock(session *v, size_t i, double *ret_scale)
     pt_gprof_look *const look = &v->s->look;
     pt_gmon_facts facts;
     *ret_scale = 1;
-    const bool is_whole = pt_gmon_look(p, &facts) && facts.histograms > 0;
+    const bool is_whole = pt_gmon_read_facts(p, &facts) && facts.histograms > 0;
     const pt_gmon_histogram *const h = &facts.first;
     /* Old BSD's layout does not tell its rate: it is the system's clock. */
     const double rate = !is_whole      ? 0
@@ -117,7 +117,7 @@ static bool take_clock(session *v, size_t i, double *ret_scale)
 static void print_info(session *v, const char *name, const pt_profile *p)
 {
     pt_gmon_facts f;
-    if (!pt_gmon_look(p, &f)) return;
+    if (!pt_gmon_read_facts(p, &f)) return;
     pt_outf(&v->out, "File `%s' (version %u) contains:\n", name, f.version);
     pt_outf(&v->out, "\t%llu histogram record%s\n", (unsigned long long)f.histograms,
             f.histograms == 1 ? "" : "s");
